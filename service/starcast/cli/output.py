@@ -1,0 +1,164 @@
+"""What every command shares: data to stdout in one of four formats, everything else to stderr.
+
+`rich` is imported when something is printed, not when the command line starts.
+"""
+
+import csv
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from enum import StrEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from starcast.progress import Reporter, Silent, Task
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class Format(StrEnum):
+    """How a listing is written."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+
+
+#: The option that every listing has.
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to write the rows.")]
+
+Row = Mapping[str, Any]
+
+
+def emit(rows: Iterable[Row], columns: Sequence[str], output: Format = Format.TABLE, title: str = "") -> None:
+    """Write rows to stdout: the columns named, in that order, in the format asked for."""
+    table = [[row.get(column) for column in columns] for row in rows]
+    if output is Format.JSON:
+        records = [dict(zip(columns, values, strict=True)) for values in table]
+        print(json.dumps(records, default=_plain, ensure_ascii=False, indent=2))
+    elif output is Format.CSV:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([text(value) for value in values] for values in table)
+    elif output is Format.MARKDOWN:
+        print(markdown(columns, table))
+    else:
+        _print_table(columns, table, title)
+
+
+def markdown(columns: Sequence[str], table: Sequence[Sequence[Any]]) -> str:
+    """A GitHub table of these cells."""
+    lines = [columns, ["---"] * len(columns)]
+    lines += [[text(value).replace("|", "\\|") for value in values] for values in table]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def text(value: Any) -> str:
+    """A cell as words: nothing for None, a list by blanks, figures to six significant digits."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ", timespec="seconds")
+    if isinstance(value, list | tuple):
+        return " ".join(text(item) for item in value)
+    if isinstance(value, dict):
+        return json.dumps(value, default=_plain, ensure_ascii=False)
+    return str(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return float(value)
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def _print_table(columns: Sequence[str], table: Sequence[Sequence[Any]], title: str) -> None:
+    from rich import box
+    from rich.table import Table
+
+    view = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for index, column in enumerate(columns):
+        numeric = all(isinstance(values[index], int | float | Fraction | None) for values in table)
+        view.add_column(column, justify="right" if numeric and table else "left", overflow="fold")
+    for values in table:
+        view.add_row(*(_escaped(value) for value in values))
+    console(sys.stdout).print(view)
+
+
+def _escaped(value: Any) -> str:
+    from rich.markup import escape
+
+    return escape(text(value))
+
+
+def console(stream: Any) -> "Console":
+    """A console that wraps nothing where nobody watches."""
+    from rich.console import Console
+
+    return Console(file=stream, highlight=False, width=None if stream.isatty() else 200)
+
+
+def say(line: str) -> None:
+    """Tell a step on stderr."""
+    print(line, file=sys.stderr, flush=True)
+
+
+class _Terminal:
+    """A `Reporter` with progress bars."""
+
+    def say(self, line: str) -> None:
+        say(line)
+
+    @contextmanager
+    def task(self, line: str, total: int, unit: str = "") -> Iterator[Task]:
+        from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.progress import TimeRemainingColumn, TransferSpeedColumn
+
+        amount = (DownloadColumn(), TransferSpeedColumn()) if unit == "bytes" else (MofNCompleteColumn(), _Rate(unit))
+        columns = (TextColumn("{task.description}"), BarColumn(), *amount, TimeRemainingColumn())
+        with Progress(*columns, console=console(sys.stderr)) as bar:
+            identity = bar.add_task(line, total=total)
+            yield _Bar(bar, identity)
+
+
+class _Bar:
+    def __init__(self, bar: Any, identity: Any) -> None:
+        self._bar, self._identity = bar, identity
+
+    def advance(self, amount: int = 1) -> None:
+        self._bar.advance(self._identity, amount)
+
+
+def _Rate(unit: str) -> Any:  # noqa: N802 - stands where a column class stands
+    from rich.progress import ProgressColumn
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            return Text(f"{task.finished_speed or task.speed or 0:,.0f} {unit}/s")
+
+    return Rate()
+
+
+class _Lines(Silent):
+    """A `Reporter` for logs: a line a step, no bars."""
+
+    def say(self, line: str) -> None:
+        say(line)
+
+
+def reporter(quiet: bool = False) -> Reporter:
+    """Progress bars on a terminal, plain lines elsewhere, nothing if asked."""
+    if quiet:
+        return Silent()
+    return _Terminal() if sys.stderr.isatty() else _Lines()
