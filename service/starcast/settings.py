@@ -6,6 +6,7 @@ A setting that names no server means the embedded one: `starcast.connections` fi
 import os
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -69,6 +70,13 @@ class Settings(BaseSettings):
     @classmethod
     def _expand(cls, value: Path | None) -> Path | None:
         return None if value is None else value.expanduser().absolute()
+
+    @field_validator("neo4j_uri", "postgres_uri", "maven_repository")
+    @classmethod
+    def _no_secret(cls, value: str | None) -> str | None:
+        if value is not None and urlsplit(value).password is not None:
+            raise ValueError("it holds a password, which belongs into the setting ..._password_file")
+        return value
 
     @classmethod
     def settings_customise_sources(
