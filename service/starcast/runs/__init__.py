@@ -1,0 +1,1 @@
+"""The relational store: models, migrations, repository, experiments and their comparison."""
