@@ -1,0 +1,524 @@
+"""The definition pages node by node: tuples and dictionaries, slow, and written without sight of the array form.
+
+A node is the tuple of its symbols, a tree maps every node but the root to its parent, a schedule is a list of rows.
+References are to the definitions of Tseng & Sheu (A1 to A6) and of Sheu, Liaw & Chen (B1, B2), all counted from 1.
+Nothing here imports starcast: what both sides share is the page.
+"""
+
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import permutations
+from math import factorial, gcd, prod
+
+Node = tuple[int, ...]
+Tree = dict[Node, Node]
+
+SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyz"
+
+
+# Permutations
+
+
+def identity(n: int) -> Node:
+    """The node 12..n."""
+    return tuple(range(1, n + 1))
+
+
+@cache
+def nodes(n: int) -> tuple[Node, ...]:
+    """All nodes of S_n in lexicographic order."""
+    return tuple(permutations(range(1, n + 1)))
+
+
+@cache
+def ranks(n: int) -> dict[Node, int]:
+    """Every node's index in lexicographic order."""
+    return {node: rank for rank, node in enumerate(nodes(n))}
+
+
+def rank_by_counting(node: Node) -> int:
+    """How many permutations come before: for each position, the smaller symbols to its right."""
+    return sum(
+        sum(later < symbol for later in node[place + 1 :]) * factorial(len(node) - 1 - place)
+        for place, symbol in enumerate(node)
+    )
+
+
+def node_by_counting(n: int, rank: int) -> Node:
+    """The node of a rank, symbol by symbol."""
+    left, node = list(range(1, n + 1)), []
+    for place in range(n):
+        index, rank = divmod(rank, factorial(n - 1 - place))
+        node.append(left.pop(index))
+    return tuple(node)
+
+
+def label(node: Node) -> str:
+    """The node as text, one character a symbol."""
+    return "".join(SYMBOLS[symbol - 1] for symbol in node)
+
+
+def node_of(text: str) -> Node:
+    """The node that a label names."""
+    return tuple(SYMBOLS.index(character) + 1 for character in text)
+
+
+def compose(q: Node, x: Node) -> Node:
+    """Translation of x by q: the symbol s becomes q_s."""
+    return tuple(q[symbol - 1] for symbol in x)
+
+
+def inverse(q: Node) -> Node:
+    """The permutation that undoes q."""
+    return tuple(q.index(symbol) + 1 for symbol in identity(len(q)))
+
+
+def shift(x: Node, j: int) -> Node:
+    """A1: rho^j(x), the label moved right by j places; a negative j moves it left."""
+    n = len(x)
+    return tuple(x[(place - j) % n] for place in range(n))
+
+
+def cyclic_roots(n: int) -> list[Node]:
+    """All n shifts of the identity."""
+    return [shift(identity(n), j) for j in range(n)]
+
+
+def derangements(n: int) -> int:
+    """How many permutations leave no symbol in place, counted from the recurrence d_n = (n-1)(d_{n-1} + d_{n-2})."""
+    before, now = 1, 0
+    for size in range(2, n + 1):
+        before, now = now, (size - 1) * (now + before)
+    return now
+
+
+# The star graph
+
+
+def swap(node: Node, dimension: int) -> Node:
+    """g_d: the symbols in the positions 1 and d change places."""
+    moved = list(node)
+    moved[0], moved[dimension - 1] = moved[dimension - 1], moved[0]
+    return tuple(moved)
+
+
+def dimension_between(a: Node, b: Node) -> int:
+    """The dimension of the link between two neighbours."""
+    (dimension,) = [d for d in range(2, len(a) + 1) if swap(a, d) == b]
+    return dimension
+
+
+def diameter(n: int) -> int:
+    """D_n = floor(3(n-1)/2)."""
+    return 3 * (n - 1) // 2
+
+
+@cache
+def distances(root: Node) -> dict[Node, int]:
+    """Every node's distance from the root, by breadth-first search."""
+    found, queue = {root: 0}, deque([root])
+    while queue:
+        node = queue.popleft()
+        for dimension in range(2, len(root) + 1):
+            neighbour = swap(node, dimension)
+            if neighbour not in found:
+                found[neighbour] = found[node] + 1
+                queue.append(neighbour)
+    return found
+
+
+# Trees
+
+
+def dif(v: Node, r: Node) -> int:
+    """A1: the first position from 2 on in which v and r differ."""
+    return min(k for k in range(2, len(r) + 1) if v[k - 1] != r[k - 1])
+
+
+def alpha(v: Node, r: Node) -> int:
+    """A1: the dimension of the link that leads from v towards r in L(r)."""
+    return dif(v, r) if v[0] == r[0] else r.index(v[0]) + 1
+
+
+@cache
+def greedy(r: Node) -> Tree:
+    """A1: L(r)."""
+    return {v: swap(v, alpha(v, r)) for v in nodes(len(r)) if v != r}
+
+
+def rerooted(tree: Tree, root: Node) -> Tree:
+    """The same undirected links, all pointing to another root."""
+    linked: dict[Node, list[Node]] = {}
+    for child, parent in tree.items():
+        linked.setdefault(child, []).append(parent)
+        linked.setdefault(parent, []).append(child)
+    parents: Tree = {}
+    queue = deque([root])
+    while queue:
+        node = queue.popleft()
+        for neighbour in linked[node]:
+            if neighbour != parents.get(node):
+                parents[neighbour] = node
+                queue.append(neighbour)
+    return parents
+
+
+@cache
+def multiple(r: Node) -> tuple[Tree, ...]:
+    """A2: the trees L-hat(rho^i(r)), i = 1..n-1, each L(rho^i(r)) rooted again at r."""
+    return tuple(rerooted(greedy(shift(r, i)), r) for i in range(1, len(r)))
+
+
+def path_dimensions(r: Node, i: int) -> list[int]:
+    """A2: the dimensions of p_i, by walking from r to rho^i(r) with alpha."""
+    goal, node, crossed = shift(r, i), r, []
+    while node != goal:
+        crossed.append(alpha(node, goal))
+        node = swap(node, crossed[-1])
+    return crossed
+
+
+def path_dimensions_by_cycles(n: int, i: int) -> list[int]:
+    """A2: the same from the cycles C_k = (k, c(k), ..): tail(C_1), then every C_k closed by k again."""
+    crossed: list[int] = []
+    for k in range(1, gcd(n, i) + 1):
+        cycle, position = [k], (k - 1 + i) % n + 1
+        while position != k:
+            cycle.append(position)
+            position = (position - 1 + i) % n + 1
+        crossed += cycle[1:] if k == 1 else [*cycle, k]
+    return crossed
+
+
+def height_of_multiple(n: int) -> int:
+    """A6: h = D_n + n + g - 2 with the largest proper divisor g of n; 1 for n = 2."""
+    largest = max(d for d in range(1, n) if n % d == 0)
+    return 1 if n == 2 else diameter(n) + n + largest - 2
+
+
+@dataclass(frozen=True)
+class Send:
+    """One message of the Sheu-Liaw-Chen procedure: the step is the one after the sender's own receipt."""
+
+    step: int
+    sender: Node
+    dimension: int
+    receiver: Node
+    rule: int
+
+
+@cache
+def recursive_substar_sends(source: Node) -> tuple[Send, ...]:
+    """B1: the procedure as recursion with its arguments s, dim1, flag, dim2."""
+    sends: list[Send] = []
+
+    def broadcasting(s: Node, dim1: int, flag: bool, dim2: int, received: int) -> None:
+        def send(dimension: int, dim1: int, flag: bool, dim2: int, rule: int) -> None:
+            receiver = swap(s, dimension)
+            sends.append(Send(received + 1, s, dimension, receiver, rule))
+            broadcasting(receiver, dim1, flag, dim2, received + 1)
+
+        if dim1 > 1:
+            send(dim1, dim1 - 1, True, dim1 - 1, rule=1)
+            for i in range(2, dim1):
+                send(i, i - 1, False, dim1, rule=1)
+        if not flag:
+            for k in range(dim1 + 2, dim2 + 1):
+                send(k, k - 1, True, k - 1, rule=2)
+
+    n = len(source)
+    broadcasting(source, n, True, n, 0)
+    return tuple(sends)
+
+
+def recursive_substar(source: Node) -> Tree:
+    """B1: who got the message from whom."""
+    return {send.receiver: send.sender for send in recursive_substar_sends(source)}
+
+
+def informed_per_step(n: int) -> list[int]:
+    """B1: the coefficients of P_n(z) = product of (1 + z + (i-2) z^2) for i = 2..n, without trailing zeros."""
+    coefficients = [1]
+    for i in range(2, n + 1):
+        grown = [0] * (len(coefficients) + 2)
+        for power, coefficient in enumerate(coefficients):
+            for offset, factor in enumerate((1, 1, i - 2)):
+                grown[power + offset] += coefficient * factor
+        coefficients = grown
+    while coefficients[-1] == 0:
+        coefficients.pop()
+    return coefficients
+
+
+def label_change(x: Node, tree: Tree) -> Tree:
+    """A4: LC(x, T), every node y becomes x o y."""
+    return {compose(x, child): compose(x, parent) for child, parent in tree.items()}
+
+
+# Measures of trees
+
+
+def depths(tree: Tree, root: Node) -> dict[Node, int]:
+    """Every node's level, by walking up; a cycle or a foreign root is a KeyError or a RuntimeError."""
+    found = {root: 0}
+    for start in tree:
+        trail, node = [], start
+        while node not in found:
+            trail.append(node)
+            if len(trail) > len(tree):
+                raise RuntimeError(f"{label(start)} does not lead to {label(root)}")
+            node = tree[node]
+        for above, member in enumerate(reversed(trail), start=found[node] + 1):
+            found[member] = above
+    return found
+
+
+def profile(tree: Tree, root: Node) -> list[int]:
+    """How many nodes stand on each level."""
+    counts = Counter(depths(tree, root).values())
+    return [counts[level] for level in range(max(counts) + 1)]
+
+
+def leaves(tree: Tree, root: Node) -> set[Node]:
+    """The nodes without children."""
+    return ({root} | set(tree)) - set(tree.values())
+
+
+def sizes(tree: Tree, root: Node) -> dict[Node, int]:
+    """How many nodes every node's subtree has, itself included."""
+    counts = dict.fromkeys(depths(tree, root), 0)
+    for start in counts:
+        node = start
+        counts[node] += 1
+        while node != root:
+            node = tree[node]
+            counts[node] += 1
+    return counts
+
+
+def load(trees: Iterable[Tree]) -> Counter[tuple[Node, Node]]:
+    """How many trees use each directed link, parent to child."""
+    return Counter((parent, child) for tree in trees for child, parent in tree.items())
+
+
+def load_histogram(trees: Sequence[Tree], n: int) -> dict[int, int]:
+    """How many directed links carry each load, 0 included."""
+    histogram = Counter(load(trees).values())
+    histogram[0] = factorial(n) * (n - 1) - sum(histogram.values())
+    return {amount: links for amount, links in sorted(histogram.items()) if links}
+
+
+def is_spanning(tree: Tree, root: Node) -> bool:
+    """Whether every node leads to the root."""
+    try:
+        return len(depths(tree, root)) == factorial(len(root)) and root not in tree
+    except (KeyError, RuntimeError):
+        return False
+
+
+# Schedules
+
+
+@dataclass(frozen=True, order=True)
+class Row:
+    """One unit that crosses one directed link in one step."""
+
+    step: int
+    sender: Node
+    port: int
+    receiver: Node
+    tree: int
+    unit: tuple[int, int]  # tree, and number within the tree from 0
+
+
+def pipelined(trees: Sequence[Tree], root: Node, segments: int) -> set[Row]:
+    """A3, all-port: segment s of tree i crosses a link of level l in slot s + l (s from 0)."""
+    return {
+        Row(number + level, tree[child], dimension_between(tree[child], child), child, index, (index, number))
+        for index, tree in enumerate(trees)
+        for child, level in depths(tree, root).items()
+        if level
+        for number in range(segments)
+    }
+
+
+def by_dimension(rows: Iterable[Row], n: int) -> set[Row]:
+    """A3, one-port: every slot becomes n-1 sub-slots, and dimension a is served in the (a-1)st."""
+    return {
+        Row((row.step - 1) * (n - 1) + row.port - 1, row.sender, row.port, row.receiver, row.tree, row.unit)
+        for row in rows
+    }
+
+
+def recursive_substar_one_port(source: Node, messages: int) -> set[Row]:
+    """B2: children one a slot right after receipt, Rule 2 first, then Rule 1 by dimension; a message every n-1 slots."""
+    served: dict[Node, list[Send]] = {}
+    for send in recursive_substar_sends(source):
+        served.setdefault(send.sender, []).append(send)
+    received, queue, rows, n = {source: 0}, deque([source]), set(), len(source)
+    while queue:
+        node = queue.popleft()
+        for turn, send in enumerate(sorted(served.get(node, []), key=lambda s: (-s.rule, s.dimension)), start=1):
+            received[send.receiver] = received[node] + turn
+            queue.append(send.receiver)
+            rows |= {
+                Row(received[node] + turn + number * (n - 1), node, send.dimension, send.receiver, 0, (0, number))
+                for number in range(messages)
+            }
+    return rows
+
+
+# The simulator
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A row that breaks a rule."""
+
+    step: int
+    sender: Node
+    port: int
+    receiver: Node
+    rule: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What happened when rows were executed step by step."""
+
+    broken: list[Broken]
+    steps: int
+    transmissions: int
+    largest_packet: int
+    links: dict[int, int]  # directed links busy in each step
+    missing: set[tuple[Node, int]]
+
+
+Plain = tuple[int, Node, int, Node, int]  # step, sender, port, receiver, payload
+
+
+def execute(
+    rows: Sequence[Plain],
+    root: Node,
+    units: int,
+    *,
+    one_port: bool,
+    packets: bool,
+    dead_nodes: Collection[Node] = (),
+    dead_links: Collection[frozenset[Node]] = (),
+) -> Outcome:
+    """Broadcast by rows: holds sets, store and forward, one packet a directed link a step.
+
+    Without faults a row that breaks a rule is noted and not carried out. With faults nothing is noted: what is down,
+    or not held, does not move.
+    """
+    everybody = nodes(len(root))
+    alive = set(everybody) - set(dead_nodes)
+    holds: dict[Node, set[int]] = {node: set() for node in everybody}
+    if root in alive:
+        holds[root] = set(range(units))
+    broken: list[Broken] = []
+    moved: list[Plain] = []
+    for step, now in _by_step(rows):
+        wrong = _what_breaks(step, now, holds, one_port=one_port, packets=packets)
+        allowed = [
+            row
+            for row in now
+            if row[4] in holds.get(row[1], ())
+            and row[1] in alive
+            and row[3] in alive
+            and frozenset((row[1], row[3])) not in dead_links
+        ]
+        if not (dead_nodes or dead_links):
+            broken += wrong
+            bad = {(item.sender, item.port, item.receiver) for item in wrong}
+            allowed = [row for row in allowed if (row[1], row[2], row[3]) not in bad]
+        for row in allowed:
+            holds[row[3]].add(row[4])
+        moved += allowed
+    links: dict[int, set[tuple[Node, int]]] = {}
+    for row in moved:
+        links.setdefault(row[0], set()).add((row[1], row[2]))
+    return Outcome(
+        broken,
+        max(links, default=0),
+        len(moved),
+        max(Counter(row[:3] for row in moved).values(), default=0),
+        {step: len(busy) for step, busy in links.items()},
+        {(node, unit) for node in alive for unit in range(units) if unit not in holds[node]},
+    )
+
+
+def _by_step(rows: Sequence[Plain]) -> Iterator[tuple[int, list[Plain]]]:
+    steps: dict[int, list[Plain]] = {}
+    for row in rows:
+        steps.setdefault(row[0], []).append(row)
+    yield from sorted(steps.items())
+
+
+def _what_breaks(
+    step: int, now: list[Plain], holds: dict[Node, set[int]], *, one_port: bool, packets: bool
+) -> list[Broken]:
+    broken = []
+    for row in now:
+        _, sender, port, receiver, unit = row
+        n = len(sender)
+        link = [other for other in now if other[1] == sender and other[2] == port]
+        rules = {
+            "no such step": step < 1,
+            "no such port": not 2 <= port <= n,
+            "another receiver": 2 <= port <= n and swap(sender, port) != receiver,
+            "not held": unit not in holds[sender],
+            "two units": len(link) > 1 and not packets,
+            "twice the same unit": sum(other[4] == unit for other in link) > 1,
+            "two sends": one_port and any(other[1] == sender and other[2] != port for other in now),
+            "two receipts": one_port and any(other[3] == receiver and other[1] != sender for other in now),
+        }
+        broken += [Broken(step, sender, port, receiver, rule) for rule, breaks in rules.items() if breaks]
+    return broken
+
+
+# Costs, as exact fractions; m bytes, start-up T_s, T_c a byte
+
+
+def ceil_log2(value: int) -> int:
+    """The least e with 2^e >= value."""
+    exponent = 0
+    while 2**exponent < value:
+        exponent += 1
+    return exponent
+
+
+def time_of(start_ups: int, packet: Fraction, start_up: Fraction, byte: Fraction) -> Fraction:
+    """So many steps of one packet each."""
+    return start_ups * (start_up + packet * byte)
+
+
+def lower_bound(n: int, ports: str, m: Fraction, start_up: Fraction, byte: Fraction) -> Fraction:
+    """A6, Lemma 1."""
+    if ports == "all":
+        return max(diameter(n) * start_up, m * byte / (n - 1))
+    return max(diameter(n) * start_up, ceil_log2(factorial(n)) * start_up, m * byte)
+
+
+def time_of_multiple(n: int, ports: str, segments: int, m: Fraction, start_up: Fraction, byte: Fraction) -> Fraction:
+    """A6 (3), and n-1 times that for one-port: (h+p-1)(T_s + a/p) with a = 2m T_c/(n-1)."""
+    a = 2 * m * byte / (n - 1)
+    slots = (height_of_multiple(n) + segments - 1) * (1 if ports == "all" else n - 1)
+    return slots * (start_up + a / segments)
+
+
+def best_segments(n: int, m: Fraction, start_up: Fraction, byte: Fraction) -> int:
+    """The whole p >= 1 with the least time (3), by trying: the time is convex in p, so the first rise ends it."""
+    p = 1
+    while time_of_multiple(n, "all", p + 1, m, start_up, byte) < time_of_multiple(n, "all", p, m, start_up, byte):
+        p += 1
+    return p
+
+
+def links_of_dimension(n: int, k: int) -> int:
+    """B1: how many links of dimension k the broadcast tree has."""
+    return (k - 1) * prod(range(k + 1, n + 1))
