@@ -103,7 +103,7 @@ def _double(column: str) -> Mapped[float | None]:
 
 
 class Store(Base):
-    """This database's identity: one row. The graph store holds the same id, so a graph of another database is noticed."""
+    """This database's identity: one row. The graph store holds the same id, so another one's is noticed."""
 
     __tablename__ = "store"
     __table_args__ = (Index("ix_store_one_row", text("(true)"), unique=True),)
@@ -165,7 +165,7 @@ class Tree(Base):
 
 
 class Schedule(Base):
-    """A schedule that was ingested and its simulation: steps, units x links sent, most units on a directed link at once.
+    """A schedule that was ingested and its simulation: steps, units x links sent, units in the largest packet.
 
     ``units`` is the number of distinct payloads; ``root`` a rank; ``forest`` is null where the algorithm uses none.
     """
@@ -221,17 +221,14 @@ class Experiment(Base):
     name: Mapped[str] = mapped_column(unique=True)
     grid: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'::jsonb"))
     created_at: Mapped[datetime] = mapped_column(server_default=func.now())
-    runs: Mapped[list["Run"]] = relationship(
-        back_populates="experiment", order_by="Run.id", cascade="all, delete-orphan", passive_deletes=True
-    )
 
 
 class Run(Base):
     """One algorithm executed and priced at one point of a grid.
 
-    ``m`` is in bytes; ``T_s`` in units of time a packet, ``T_c`` a byte; ``p`` counts the pieces that the message is cut
-    into, per tree; ``M`` the unit messages of the schedule (1 where the algorithm takes segments). ``timings`` are
-    seconds per phase. A run outlives the ingested topology it was executed on: ``topology`` is a spec, no foreign key.
+    ``m`` is in bytes; ``T_s`` in units of time a packet, ``T_c`` a byte; ``p`` counts the pieces that a tree's share of
+    the message is cut into; ``M`` the unit messages of the schedule (1 where the algorithm takes segments). ``timings``
+    are seconds per phase. ``topology`` is a spec and no foreign key: a run needs nothing that was ingested.
     """
 
     __tablename__ = "run"
@@ -244,13 +241,13 @@ class Run(Base):
         CheckConstraint('p >= 1 and "M" >= 1 and copies >= 1', name="counts"),
         CheckConstraint("(status = 'failed') = (error is not null)", name="error"),
         UniqueConstraint(
-            "experiment_id", "topology", "collective", "algorithm", "ports", "m", "M", "T_s", "T_c", "p", "copies",
+            "experiment", "topology", "collective", "algorithm", "ports", "m", "M", "T_s", "T_c", "p", "copies",
             "faults", "seed", name="uq_run_point",
         ),
     )  # fmt: skip
 
     id: Mapped[int] = mapped_column(BigInteger, Identity(), primary_key=True)
-    experiment_id: Mapped[int] = mapped_column("experiment", ForeignKey("experiment.id", ondelete="CASCADE"))
+    experiment: Mapped[int] = mapped_column(ForeignKey("experiment.id", ondelete="CASCADE"))
     topology: Mapped[str]
     collective: Mapped[str]
     algorithm: Mapped[str]
@@ -272,7 +269,6 @@ class Run(Base):
     provenance: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'::jsonb"))
     started_at: Mapped[datetime]
     finished_at: Mapped[datetime]
-    experiment: Mapped[Experiment] = relationship(back_populates="runs")
     costs: Mapped[list["Cost"]] = relationship(
         order_by="Cost.kind", cascade="all, delete-orphan", passive_deletes=True, lazy="selectin"
     )
