@@ -1,0 +1,123 @@
+"""The algorithms by name, each with its arguments and its paper."""
+
+from dataclasses import dataclass
+
+from starcast.collectives import broadcast
+from starcast.collectives.schedule import PORT_MODELS, Schedule
+from starcast.errors import InputError
+from starcast.topologies import Topology, topology
+from starcast.trees import forest
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A rule that yields schedules: what it does, along which trees, and what its argument is called.
+
+    ``argument`` is ``segments`` where the message is cut for each tree, ``messages`` where a stream of unit messages is sent.
+    """
+
+    collective: str
+    name: str
+    ports: tuple[str, ...]
+    argument: str
+    construction: str
+    paper: str
+    build: broadcast.Builder
+
+
+ALGORITHMS: dict[tuple[str, str], Algorithm] = {
+    (algorithm.collective, algorithm.name): algorithm
+    for algorithm in (
+        Algorithm(
+            "broadcast",
+            "greedy",
+            ("all", "one"),
+            "segments",
+            "greedy",
+            "Tseng & Sheu 1997, section 4",
+            broadcast.pipelined,
+        ),
+        Algorithm(
+            "broadcast",
+            "multiple",
+            ("all", "one"),
+            "segments",
+            "multiple",
+            "Tseng & Sheu 1997, Algorithm 1, Theorems 1 and 2",
+            broadcast.pipelined,
+        ),
+        Algorithm(
+            "broadcast",
+            "recursive-substar",
+            ("all", "one"),
+            "messages",
+            "recursive-substar",
+            "Sheu, Liaw & Chen 1993, section 2",
+            broadcast.substar_stream,
+        ),
+    )
+}
+
+
+def algorithms(collective: str | None = None) -> tuple[Algorithm, ...]:
+    """All algorithms, or those of one collective."""
+    return tuple(row for row in ALGORITHMS.values() if collective in (None, row.collective))
+
+
+def find(collective: str, name: str) -> Algorithm:
+    """The algorithm of that name for that collective.
+
+    Raises:
+        InputError: there is no such collective, or no such algorithm for it.
+    """
+    known = sorted({row.collective for row in ALGORITHMS.values()})
+    if collective not in known:
+        raise InputError(f"'{collective}' is no collective", hint=f"there is {', '.join(known)}")
+    if (collective, name) not in ALGORITHMS:
+        names = ", ".join(row.name for row in algorithms(collective))
+        raise InputError(f"'{name}' is no {collective} algorithm", hint=f"there are {names}")
+    return ALGORITHMS[collective, name]
+
+
+def schedule(
+    where: Topology | str, collective: str, algorithm: str, ports: str = "all", root: int | str = 0, **arguments: int
+) -> Schedule:
+    """The schedule of an algorithm on a topology.
+
+    Args:
+        where: a `Topology` or its name.
+        collective: ``broadcast``.
+        algorithm: one of `algorithms()`.
+        ports: ``all`` (a node may use all its ports in a step) or ``one`` (it may send one packet and receive one).
+        root: label or rank of the root.
+        **arguments: the algorithm's own, a whole number of at least 1; 1 unless given: ``segments`` per tree, or ``messages``.
+
+    Raises:
+        InputError: a name, the root or an argument is wrong.
+    """
+    there = where if isinstance(where, Topology) else topology(where)
+    rule = find(collective, algorithm)
+    if ports not in rule.ports:
+        models = " or ".join(f"{name} ({PORT_MODELS[name]})" for name in rule.ports)
+        raise InputError(f"{collective} by {algorithm} has no port model '{ports}'", hint=f"write {models}")
+    share = share_of(rule, arguments)
+    return rule.build(forest(there, rule.construction, root), rule.name, ports, rule.argument, share)
+
+
+def share_of(rule: Algorithm, arguments: dict[str, int]) -> int:
+    """The algorithm's one argument out of those given, 1 if none is.
+
+    Raises:
+        InputError: an argument is unknown, or not a whole number of at least 1.
+    """
+    unknown = next((name for name in arguments if name != rule.argument), None)
+    if unknown is not None:
+        raise InputError(
+            f"{rule.collective} by {rule.name} has no argument '{unknown}'", hint=f"its argument is '{rule.argument}'"
+        )
+    share = arguments.get(rule.argument, 1)
+    if isinstance(share, bool) or not isinstance(share, int) or share < 1:
+        raise InputError(
+            f"{rule.argument} is {share!r}, not a whole number of at least 1", hint=f"give {rule.argument} 1 or more"
+        )
+    return share

@@ -1,0 +1,92 @@
+"""A schedule: who sends what over which directed link in which step, as columns of equal length."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.errors import InputError
+from starcast.topologies import Topology
+from starcast.trees import Forest
+
+COLUMNS = ("step", "sender", "port", "receiver", "tree", "payload")
+PORT_MODELS = {"all": "all-port", "one": "one-port"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Schedule:
+    """A collective on a topology, ready to be judged by `starcast.simulate`.
+
+    A row is one unit that crosses one directed link in one step. ``dataclasses.replace`` makes another schedule, which the
+    simulator judges afresh: nothing here is believed.
+
+    Args:
+        topology: where it runs.
+        collective: what it promises: ``broadcast``.
+        algorithm: the rule that made it.
+        ports: ``all`` or ``one``: the port model that it keeps.
+        arguments: the algorithm's arguments, such as ``segments``.
+        root: rank of the root.
+        units: how many units there are; payloads are 0..units-1.
+        packets: whether a directed link may carry several units in a step, as one packet (Tseng & Sheu), or one (Fragopoulou
+            & Akl; Sheu, Liaw & Chen).
+        step: int32, from 1.
+        sender, receiver: int32 ranks.
+        port: uint8, the sender's.
+        tree: uint8, the row of the forest along which the unit travels.
+        payload: int32, the number of the unit.
+        forest: the trees along which it sends, or None.
+        symmetric: stands for all sources by translation; a broadcast has one source.
+    """
+
+    topology: Topology
+    collective: str
+    algorithm: str
+    ports: str
+    units: int
+    packets: bool
+    step: NDArray[np.int32]
+    sender: NDArray[np.int32]
+    port: NDArray[np.uint8]
+    receiver: NDArray[np.int32]
+    tree: NDArray[np.uint8]
+    payload: NDArray[np.int32]
+    root: int = 0
+    arguments: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    forest: Forest | None = None
+    symmetric: bool = False
+
+    def __post_init__(self) -> None:
+        lengths = {name: len(getattr(self, name)) for name in COLUMNS}
+        if len(set(lengths.values())) > 1:
+            raise InputError(
+                f"the columns of a schedule differ in length: {lengths}", hint="give each row a value in every column"
+            )
+        if self.ports not in PORT_MODELS:
+            raise InputError(f"'{self.ports}' is no port model", hint="write all or one")
+        if self.symmetric and self.collective == "broadcast":
+            raise InputError("a broadcast is not symmetric", hint="it has one source: leave symmetric out")
+
+    @property
+    def id(self) -> str:
+        """The name under which the schedule is stored: ``S5:broadcast:multiple:all:segments=4:12345``."""
+        arguments = ",".join(f"{name}={value}" for name, value in sorted(self.arguments.items()))
+        root = self.topology.label(self.root)
+        return ":".join((self.topology.spec, self.collective, self.algorithm, self.ports, arguments, root))
+
+    @property
+    def steps(self) -> int:
+        """The last step in which a unit moves."""
+        return int(self.step.max(initial=0))
+
+    def expand(self) -> "Schedule":
+        """The same for all sources, written out; a schedule with one source is its own."""
+        return self
+
+    def __len__(self) -> int:
+        return len(self.step)
+
+    def __repr__(self) -> str:
+        return f"<Schedule {self.id}: {len(self)} rows in {self.steps} steps>"

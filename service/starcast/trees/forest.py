@@ -1,0 +1,292 @@
+"""A forest is one array: for every tree and node, the port towards the parent.
+
+Everything else about a forest (parents, levels, loads) is computed from that array and the topology, and `Forest.verify`
+judges it without knowing who made it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from starcast.errors import InputError, RejectedError
+from starcast.permutations import Ranks
+from starcast.topologies import Topology, topology
+
+_NO_ARGUMENTS: Mapping[str, str | int] = MappingProxyType({})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Forest:
+    """Trees with one root on one topology.
+
+    Args:
+        topology: where the trees grow; a `Topology` or its name.
+        parent_port: uint8 ``[trees, nodes]``: each node's port towards its parent, 0 at the root and where a node is not
+            in that tree. Kept read-only; a writable array is copied.
+        root: label or rank of the common root.
+        construction: the rule that made the trees.
+        arguments: the rule's arguments beyond the root.
+        spanning: every tree reaches all nodes; partial trees (`perfectly-balanced`) say False.
+        toward: for each tree a node that most parents lead closer to. It makes `verify` fast and never decides it.
+
+    Raises:
+        InputError: the array has a wrong shape or type, or the root is no node.
+    """
+
+    topology: Topology
+    parent_port: NDArray[np.uint8]
+    root: int = 0
+    construction: str = "array"
+    arguments: Mapping[str, str | int] = field(default_factory=lambda: _NO_ARGUMENTS)
+    spanning: bool = True
+    toward: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        where = topology(self.topology) if isinstance(self.topology, str) else self.topology
+        object.__setattr__(self, "topology", where)
+        object.__setattr__(self, "root", where.node(self.root))
+        object.__setattr__(self, "parent_port", _frozen(self.parent_port, where))
+
+    @property
+    def id(self) -> str:
+        """The name under which the forest is stored: ``S5:multiple:12345``."""
+        arguments = ",".join(f"{name}={value}" for name, value in sorted(self.arguments.items()))
+        construction = f"{self.construction}({arguments})" if arguments else self.construction
+        return f"{self.topology.spec}:{construction}:{self.topology.label(self.root)}"
+
+    @property
+    def trees(self) -> int:
+        """How many trees there are."""
+        return len(self.parent_port)
+
+    def members(self) -> NDArray[np.bool_]:
+        """Whether a node is in a tree, bool ``[trees, nodes]``; the root is in every tree."""
+        members = self.parent_port != 0
+        members[:, self.root] = True
+        return members
+
+    def parents(self) -> Ranks:
+        """The parent of each node, int32 ``[trees, nodes]``; -1 at the root and outside the tree.
+
+        Raises:
+            RejectedError: an entry is no port.
+        """
+        parents = np.full(self.parent_port.shape, -1, dtype=np.int32)
+        for port in self._ports():
+            across = self.topology.neighbours(port)
+            for tree, chosen in self._users(port):
+                parents[tree, chosen] = across[chosen]
+        return parents
+
+    def levels(self) -> Ranks:
+        """The distance of each node from the root within each tree, int32 ``[trees, nodes]``; -1 outside the tree.
+
+        Raises:
+            RejectedError: the array is no forest.
+        """
+        levels = np.empty(self.parent_port.shape, dtype=np.int32)
+        for tree, parents in enumerate(self.parents()):
+            levels[tree], top = _climb(parents)
+            lost = np.flatnonzero((top != self.root) & (self.parent_port[tree] != 0))
+            if len(lost):
+                self._reject_lost(tree, parents, top, lost)
+            levels[tree, (self.parent_port[tree] == 0)] = -1
+            levels[tree, self.root] = 0
+        levels.flags.writeable = False
+        return levels
+
+    @cached_property
+    def heights(self) -> NDArray[np.int64]:
+        """The greatest level of each tree, int64 ``[trees]``."""
+        return self.levels().max(axis=1).astype(np.int64)
+
+    @property
+    def height(self) -> int:
+        """The greatest level of all trees."""
+        return int(self.heights.max())
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many nodes each tree has, the root included, int64 ``[trees]``."""
+        return np.count_nonzero(self.parent_port, axis=1).astype(np.int64) + 1
+
+    @cached_property
+    def leaves(self) -> NDArray[np.int64]:
+        """How many nodes of each tree have no child, int64 ``[trees]``; a root without children counts."""
+        leaves = np.empty(self.trees, dtype=np.int64)
+        for tree, parents in enumerate(self.parents()):
+            inner = np.zeros(self.topology.nodes, dtype=bool)
+            inner[parents[parents >= 0]] = True
+            leaves[tree] = self.sizes[tree] - np.count_nonzero(inner)
+        return leaves
+
+    def level_profile(self) -> Ranks:
+        """How many nodes each tree has on each level, int32 ``[trees, height + 1]``."""
+        levels = self.levels()
+        width = int(levels.max()) + 1
+        return np.stack([np.bincount(row[row >= 0], minlength=width) for row in levels]).astype(np.int32)
+
+    def load(self) -> NDArray[np.int16]:
+        """How many trees use each directed link parent -> child, int16 ``[nodes, ports]``, ports in the topology's order.
+
+        Opposite directions of a link are two directed links (`docs/decisions/0003`).
+        """
+        load = np.empty((self.topology.nodes, self.topology.degree), dtype=np.int16)
+        for column, port in enumerate(self.topology.ports):
+            load[:, column] = self._load_of(port)
+        return load
+
+    @cached_property
+    def congestion(self) -> int:
+        """The greatest load of a directed link."""
+        return max(int(self._load_of(port).max()) for port in self.topology.ports)
+
+    def load_histogram(self) -> dict[int, int]:
+        """How many directed links have each load that occurs; unused links count under 0."""
+        counts: dict[int, int] = {}
+        for port in self.topology.ports:
+            for load, links in enumerate(np.bincount(self._load_of(port)).tolist()):
+                counts[load] = counts.get(load, 0) + links
+        return {load: links for load, links in sorted(counts.items()) if links}
+
+    def verify(self) -> None:
+        """Prove that every tree is one: rooted at the root, without cycles, spanning unless declared partial.
+
+        A tree is proved by a node that its parents lead closer to (`toward`, else the root), by distances alone; the few
+        nodes whose parent leads elsewhere are followed to the root. Where they are many, all nodes are followed.
+
+        Raises:
+            RejectedError: names the first offending tree, the first node of it and the reason.
+        """
+        self._check_entries()
+        for tree, astray in enumerate(self._astray()):
+            if len(astray) > self.topology.nodes // 64 + self.topology.degree or not self._reach_root(tree, astray):
+                self._follow_all(tree)
+
+    def __repr__(self) -> str:
+        return f"<Forest {self.id}: {self.trees} trees on {self.topology.nodes} nodes>"
+
+    # Everything below works on one port or one tree at a time, so that memory stays a small multiple of one tree.
+
+    def _ports(self) -> Iterator[int]:
+        self._check_entries()
+        return iter(self.topology.ports)
+
+    def _users(self, port: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        for tree, row in enumerate(self.parent_port):
+            chosen = np.flatnonzero(row == port)
+            if len(chosen):
+                yield tree, chosen
+
+    def _load_of(self, port: int) -> NDArray[np.int16]:
+        # The child across this port uses the link if its own port towards the parent is the way back.
+        back = self.topology.reverse_port(port)
+        users = np.count_nonzero(self.parent_port == back, axis=0).astype(np.int16)
+        return np.asarray(users[self.topology.neighbours(port)])
+
+    def _check_entries(self) -> None:
+        allowed = np.zeros(256, dtype=bool)
+        allowed[[0, *self.topology.ports]] = True
+        for tree, row in enumerate(self.parent_port):
+            if row[self.root]:
+                raise self._rejected(tree, self.root, "is the root and has a parent")
+            foreign = np.flatnonzero(~allowed[row])
+            if len(foreign):
+                node = int(foreign[0])
+                raise self._rejected(tree, node, f"has port {row[node]} towards its parent, which {self.topology.spec} lacks")
+            if self.spanning and np.count_nonzero(row) != self.topology.nodes - 1:
+                outside = np.flatnonzero(row == 0)
+                raise self._rejected(tree, int(outside[outside != self.root][0]), "is not reached")
+
+    def _astray(self) -> list[NDArray[np.intp]]:
+        """For each tree, the nodes whose parent is not one step closer to the tree's `toward`."""
+        hubs = [self.root] * self.trees if self.toward is None else list(self.toward)
+        distances = {hub: self.topology.distances(hub) for hub in set(hubs)}
+        astray: list[list[NDArray[np.intp]]] = [[] for _ in hubs]
+        for port in self.topology.ports:
+            across = self.topology.neighbours(port)
+            for tree, chosen in self._users(port):
+                distance = distances[hubs[tree]]
+                astray[tree].append(chosen[distance[across[chosen]] + 1 != distance[chosen]])
+        return [np.concatenate(parts) if parts else np.empty(0, dtype=np.intp) for parts in astray]
+
+    def _reach_root(self, tree: int, astray: NDArray[np.intp]) -> bool:
+        """Whether these nodes come to the root; all others come to one of them or to the root, by distances."""
+        if not self.spanning:  # a chain may end outside the tree, which distances do not see
+            return False
+        row = self.parent_port[tree]
+        at = astray.astype(np.int64)
+        for _ in range((len(astray) + 1) * (self.topology.diameter + 1)):
+            at = at[at != self.root]
+            if not len(at):
+                return True
+            at = self._parents_of(row, at)
+        return False
+
+    def _parents_of(self, row: NDArray[np.uint8], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        parents = np.empty(len(nodes), dtype=np.int64)
+        ports = row[nodes]
+        for port in np.unique(ports):
+            chosen = ports == port
+            parents[chosen] = self.topology.neighbours(int(port), nodes[chosen])
+        return parents
+
+    def _follow_all(self, tree: int) -> None:
+        parents = Forest(self.topology, self.parent_port[tree : tree + 1], self.root, spanning=False).parents()[0]
+        _, top = _climb(parents)
+        lost = np.flatnonzero((top != self.root) & (self.parent_port[tree] != 0))
+        if len(lost):
+            self._reject_lost(tree, parents, top, lost)
+
+    def _reject_lost(self, tree: int, parents: Ranks, top: Ranks, lost: NDArray[np.intp]) -> None:
+        node = int(lost[0])
+        if parents[top[node]] < 0:
+            outside = self.topology.label(int(top[node]))
+            raise self._rejected(tree, node, f"hangs from {outside}, which is not in the tree")
+        raise self._rejected(tree, node, "leads into a cycle and never to the root")
+
+    def _rejected(self, tree: int, node: int, reason: str) -> RejectedError:
+        label = self.topology.label(node)
+        return RejectedError(
+            f"{self.construction} on {self.topology.spec} is no forest: tree {tree}, node {label} {reason}",
+            hint="mend the array: each entry is the port from the node towards its parent, 0 at the root",
+        )
+
+
+def _frozen(array: ArrayLike, where: Topology) -> NDArray[np.uint8]:
+    given = np.asarray(array)
+    if given.ndim != 2 or given.shape[1] != where.nodes or not len(given):
+        raise InputError(
+            f"a forest on {where.spec} is an array [trees, {where.nodes}], not {list(given.shape)}",
+            hint="give one row a tree, one entry a node",
+        )
+    if given.dtype != np.uint8:
+        if given.dtype.kind not in "iu" or given.min() < 0 or given.max() > 255:
+            raise InputError(
+                f"a forest is an array of ports, not of {given.dtype} outside 0..255", hint="give uint8, or integers 0..255"
+            )
+        given = given.astype(np.uint8)
+    elif given.flags.writeable:
+        given = given.copy()
+    given.flags.writeable = False
+    return given
+
+
+def _climb(parents: Ranks) -> tuple[Ranks, Ranks]:
+    """By pointer doubling: each node's number of steps to where its chain of parents ends, and that end.
+
+    On a cycle there is no end, and the node named has a parent.
+    """
+    top = np.where(parents >= 0, parents, np.arange(len(parents), dtype=np.int32))
+    steps = (parents >= 0).astype(np.int32)
+    for _ in range(len(parents).bit_length()):
+        further = top[top]
+        if np.array_equal(further, top):
+            break
+        steps += steps[top]
+        top = further
+    return steps, top
