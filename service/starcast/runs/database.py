@@ -78,7 +78,7 @@ def _lacks_connection(error: DBAPIError) -> bool:
 
 def _unavailable(url: URL, words: str) -> UnavailableError:
     place = f"{url.host or url.query.get('host') or 'localhost'}:{url.port or 5432}"
-    if "password" in words or "authentication failed" in words:
+    if "password" in words or "authentication failed" in words or "role" in words:
         return UnavailableError(
             f"PostgreSQL at {place} refuses the login of '{url.username}'",
             hint="put the right password into a file and name that in STARCAST_POSTGRES_PASSWORD_FILE",
@@ -87,8 +87,9 @@ def _unavailable(url: URL, words: str) -> UnavailableError:
         return UnavailableError(
             f"PostgreSQL at {place} has no database '{url.database}'", hint=f"create it: createdb {url.database}"
         )
+    reason = words.strip().partition("\n")[0].rpartition(": ")[2].strip()
     return UnavailableError(
-        f"PostgreSQL at {place} cannot be reached", hint="start it ('starcast up' starts the embedded one)"
+        f"PostgreSQL at {place} cannot be reached: {reason}", hint="start it ('starcast up' starts the embedded one)"
     )
 
 

@@ -1,0 +1,200 @@
+"""Saving and loading: from the mathematics' objects to rows and back.
+
+Every function works inside the session it is given and commits nothing; `starcast.runs.database.session` does. What is
+saved here was verified by the caller: the store holds nothing that its checker did not accept.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from starcast.collectives import Schedule
+from starcast.errors import NotFoundError
+from starcast.runs import models
+from starcast.runs.copying import copy_columns, copy_rows
+from starcast.topologies import Topology, topology
+from starcast.trees import Forest
+
+if TYPE_CHECKING:
+    from starcast.simulator import Simulation
+
+_TREE_COLUMNS = ("forest", "number", "height", "leaves", "size", "parent_port")
+
+
+def save_topology(session: Session, where: Topology) -> None:
+    """Store a topology's counts, over what may be stored under its name."""
+    session.merge(
+        models.Topology(
+            spec=where.spec,
+            family=where.family,
+            n=where.n,
+            k=where.k,
+            nodes=where.nodes,
+            links=where.links,
+            degree=where.degree,
+            diameter=where.diameter,
+        )
+    )
+    session.flush()
+
+
+def save_forest(session: Session, forest: Forest) -> None:
+    """Store a forest and its trees, over what may be stored under its id; its topology is stored already."""
+    drop_forest_trees(session, forest.id)
+    session.merge(
+        models.Forest(
+            id=forest.id,
+            topology=forest.topology.spec,
+            construction=forest.construction,
+            arguments=dict(forest.arguments),
+            root=forest.root,
+            root_label=forest.topology.label(forest.root),
+            trees=forest.trees,
+            height=forest.height,
+            congestion=forest.congestion,
+        )
+    )
+    session.flush()
+    figures = zip(forest.heights.tolist(), forest.leaves.tolist(), forest.sizes.tolist(), strict=True)
+    rows = ((forest.id, tree, *figure, forest.parent_port[tree].data) for tree, figure in enumerate(figures))
+    copy_rows(session, models.Tree.metadata.tables["tree"], _TREE_COLUMNS, rows)
+
+
+def load_forest(session: Session, identity: str) -> Forest:
+    """The forest of that id, from its stored trees; nothing is built again.
+
+    Raises:
+        NotFoundError: no such forest is stored.
+    """
+    row = session.get(models.Forest, identity)
+    if row is None:
+        raise NotFoundError(f"no forest '{identity}' is stored", hint="see 'starcast tree list'")
+    where = topology(row.topology)
+    query = select(models.Tree.parent_port).where(models.Tree.forest == identity).order_by(models.Tree.number)
+    ports = np.frombuffer(b"".join(session.scalars(query)), dtype=np.uint8).reshape(row.trees, where.nodes)
+    return Forest(
+        where,
+        ports,
+        row.root,
+        construction=row.construction,
+        arguments=row.arguments,
+        # The root stands outside its own array, everybody else in a spanning tree has a port.
+        spanning=bool(np.count_nonzero(ports) == row.trees * (where.nodes - 1)),
+    )
+
+
+def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation") -> None:
+    """Store a schedule's parameters and what its simulation counted; topology and forest are stored already."""
+    session.merge(
+        models.Schedule(
+            id=schedule.id,
+            topology=schedule.topology.spec,
+            forest=None if schedule.forest is None else schedule.forest.id,
+            collective=schedule.collective,
+            algorithm=schedule.algorithm,
+            ports=schedule.ports,
+            arguments=dict(schedule.arguments),
+            root=schedule.root,
+            symmetric=schedule.symmetric,
+            steps=simulation.steps,
+            transmissions=simulation.transmissions,
+            largest_packet=simulation.largest_packet,
+            units=schedule.units,
+        )
+    )
+    session.flush()
+
+
+def drop_topology(session: Session, spec: str) -> None:
+    """Forget a topology; PostgreSQL refuses while forests or schedules on it are stored."""
+    session.execute(delete(models.Topology).where(models.Topology.spec == spec))
+
+
+def drop_forest(session: Session, identity: str) -> None:
+    """Forget a forest and its trees; PostgreSQL refuses while schedules along it are stored."""
+    session.execute(delete(models.Forest).where(models.Forest.id == identity))
+
+
+def drop_forest_trees(session: Session, identity: str) -> None:
+    """Forget the trees of a forest, which stays."""
+    session.execute(delete(models.Tree).where(models.Tree.forest == identity))
+
+
+def drop_schedule(session: Session, identity: str) -> None:
+    """Forget a schedule."""
+    session.execute(delete(models.Schedule).where(models.Schedule.id == identity))
+
+
+def find_experiment(session: Session, name: str) -> models.Experiment | None:
+    """The experiment of that name, or None."""
+    return session.scalar(select(models.Experiment).where(models.Experiment.name == name))
+
+
+def load_experiment(session: Session, name: str) -> models.Experiment:
+    """The experiment of that name.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    found = find_experiment(session, name)
+    if found is None:
+        raise NotFoundError(f"no experiment '{name}' is stored", hint="see 'starcast experiment list'")
+    return found
+
+
+def save_experiment(session: Session, name: str, grid: Mapping[str, Any]) -> models.Experiment:
+    """Store a new experiment without runs."""
+    experiment = models.Experiment(name=name, grid=dict(grid))
+    session.add(experiment)
+    session.flush()
+    return experiment
+
+
+def drop_experiment(session: Session, name: str) -> None:
+    """Forget an experiment with its runs."""
+    session.execute(delete(models.Experiment).where(models.Experiment.name == name))
+
+
+def load_runs(session: Session, experiment: int) -> list[models.Run]:
+    """The runs of an experiment with their costs, in the order in which they were stored."""
+    return list(session.scalars(select(models.Run).where(models.Run.experiment == experiment).order_by(models.Run.id)))
+
+
+def load_run(session: Session, identity: int) -> models.Run:
+    """The run of that number with its costs.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    run = session.get(models.Run, identity)
+    if run is None:
+        raise NotFoundError(f"no run {identity} is stored", hint="see 'starcast run list'")
+    return run
+
+
+def save_run(session: Session, run: models.Run, profile: Sequence[NDArray[Any]] = ()) -> None:
+    """Store a run with its costs and, unless it failed before it had one, its step profile.
+
+    Args:
+        session: commits all of it or nothing.
+        run: with its costs; gets its number.
+        profile: links used, packets and units in the largest packet, each integer ``[steps]``.
+    """
+    session.add(run)
+    session.flush()
+    if not profile:
+        return
+    links, packets, largest = profile
+    steps = np.arange(1, len(links) + 1)
+    columns = {"run": np.full(len(steps), run.id), "step": steps, "links_used": links, "packets": packets}
+    copy_columns(session, models.Run.metadata.tables["step_profile"], {**columns, "largest_packet": largest})
+
+
+def load_profile(session: Session, run: int) -> list[models.StepProfile]:
+    """The step profile of a run, by step."""
+    query = select(models.StepProfile).where(models.StepProfile.run == run).order_by(models.StepProfile.step)
+    return list(session.scalars(query))
