@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from starcast.cli import config, context
+from starcast.cli import config, context, db
 from starcast.errors import StarcastError
 
 INTERRUPTED = 130
@@ -19,6 +19,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("config")(config.show)
+app.add_typer(db.app, name="db")
 
 
 def _print_version(wanted: bool) -> None:
