@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import permutations
 from math import factorial, gcd, prod
+from typing import NamedTuple
 
 Node = tuple[int, ...]
 Tree = dict[Node, Node]
@@ -271,8 +272,7 @@ def depths(tree: Tree, root: Node) -> dict[Node, int]:
             if len(trail) > len(tree):
                 raise RuntimeError(f"{label(start)} does not lead to {label(root)}")
             node = tree[node]
-        for above, member in enumerate(reversed(trail), start=found[node] + 1):
-            found[member] = above
+        found |= {member: above for above, member in enumerate(reversed(trail), start=found[node] + 1)}
     return found
 
 
@@ -348,13 +348,12 @@ def pipelined(trees: Sequence[Tree], root: Node, segments: int) -> set[Row]:
 def by_dimension(rows: Iterable[Row], n: int) -> set[Row]:
     """A3, one-port: every slot becomes n-1 sub-slots, and dimension a is served in the (a-1)st."""
     return {
-        Row((row.step - 1) * (n - 1) + row.port - 1, row.sender, row.port, row.receiver, row.tree, row.unit)
-        for row in rows
+        Row((row.step - 1) * (n - 1) + row.port - 1, row.sender, row.port, row.receiver, row.tree, row.unit) for row in rows
     }
 
 
 def recursive_substar_one_port(source: Node, messages: int) -> set[Row]:
-    """B2: children one a slot right after receipt, Rule 2 first, then Rule 1 by dimension; a message every n-1 slots."""
+    """B2: children one a slot right after receipt, Rule 2 before Rule 1, by dimension; a message every n-1 slots."""
     served: dict[Node, list[Send]] = {}
     for send in recursive_substar_sends(source):
         served.setdefault(send.sender, []).append(send)
@@ -459,9 +458,7 @@ def _by_step(rows: Sequence[Plain]) -> Iterator[tuple[int, list[Plain]]]:
     yield from sorted(steps.items())
 
 
-def _what_breaks(
-    step: int, now: list[Plain], holds: dict[Node, set[int]], *, one_port: bool, packets: bool
-) -> list[Broken]:
+def _what_breaks(step: int, now: list[Plain], holds: dict[Node, set[int]], *, one_port: bool, packets: bool) -> list[Broken]:
     broken = []
     for row in now:
         _, sender, port, receiver, unit = row
@@ -481,7 +478,15 @@ def _what_breaks(
     return broken
 
 
-# Costs, as exact fractions; m bytes, start-up T_s, T_c a byte
+# Costs
+
+
+class Prices(NamedTuple):
+    """What is sent and what it costs, as exact fractions: m bytes, T_s a start-up, T_c a byte."""
+
+    m: Fraction
+    start_up: Fraction
+    byte: Fraction
 
 
 def ceil_log2(value: int) -> int:
@@ -492,29 +497,25 @@ def ceil_log2(value: int) -> int:
     return exponent
 
 
-def time_of(start_ups: int, packet: Fraction, start_up: Fraction, byte: Fraction) -> Fraction:
-    """So many steps of one packet each."""
-    return start_ups * (start_up + packet * byte)
-
-
-def lower_bound(n: int, ports: str, m: Fraction, start_up: Fraction, byte: Fraction) -> Fraction:
+def lower_bound(n: int, ports: str, prices: Prices) -> Fraction:
     """A6, Lemma 1."""
     if ports == "all":
-        return max(diameter(n) * start_up, m * byte / (n - 1))
-    return max(diameter(n) * start_up, ceil_log2(factorial(n)) * start_up, m * byte)
+        return max(diameter(n) * prices.start_up, prices.m * prices.byte / (n - 1))
+    start_ups = max(diameter(n), ceil_log2(factorial(n)))
+    return max(start_ups * prices.start_up, prices.m * prices.byte)
 
 
-def time_of_multiple(n: int, ports: str, segments: int, m: Fraction, start_up: Fraction, byte: Fraction) -> Fraction:
+def time_of_multiple(n: int, ports: str, segments: int, prices: Prices) -> Fraction:
     """A6 (3), and n-1 times that for one-port: (h+p-1)(T_s + a/p) with a = 2m T_c/(n-1)."""
-    a = 2 * m * byte / (n - 1)
+    a = 2 * prices.m * prices.byte / (n - 1)
     slots = (height_of_multiple(n) + segments - 1) * (1 if ports == "all" else n - 1)
-    return slots * (start_up + a / segments)
+    return slots * (prices.start_up + a / segments)
 
 
-def best_segments(n: int, m: Fraction, start_up: Fraction, byte: Fraction) -> int:
+def best_segments(n: int, prices: Prices) -> int:
     """The whole p >= 1 with the least time (3), by trying: the time is convex in p, so the first rise ends it."""
     p = 1
-    while time_of_multiple(n, "all", p + 1, m, start_up, byte) < time_of_multiple(n, "all", p, m, start_up, byte):
+    while time_of_multiple(n, "all", p + 1, prices) < time_of_multiple(n, "all", p, prices):
         p += 1
     return p
 

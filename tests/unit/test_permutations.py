@@ -1,0 +1,182 @@
+"""Permutations as arrays against permutations as tuples."""
+
+from math import factorial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcast import permutations
+from starcast.errors import StarcastError
+from unit import oracles
+
+SIZES = range(2, 8)
+
+
+@st.composite
+def node(draw: st.DrawFn, smallest: int = 2, largest: int = 12) -> oracles.Node:
+    """A permutation of 1..n, for any n in between."""
+    n = draw(st.integers(smallest, largest))
+    return tuple(draw(st.permutations(range(1, n + 1))))
+
+
+@st.composite
+def two_nodes(draw: st.DrawFn) -> tuple[oracles.Node, oracles.Node]:
+    """Two permutations of the same length."""
+    first = draw(node())
+    return first, tuple(draw(st.permutations(first)))
+
+
+def row(symbols: oracles.Node) -> permutations.Perms:
+    """The array form of a node."""
+    return np.array(symbols, dtype=np.uint8)
+
+
+def symbols(array: permutations.Perms) -> oracles.Node:
+    """The tuple form of a row."""
+    return tuple(array.tolist())
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_unrank_lists_all_permutations_in_lexicographic_order(n: int) -> None:
+    perms = permutations.unrank(n, np.arange(factorial(n)))
+    assert perms.dtype == np.uint8
+    assert [symbols(perm) for perm in perms] == list(oracles.nodes(n))
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_rank_undoes_unrank_everywhere(n: int) -> None:
+    everything = np.arange(factorial(n))
+    assert np.array_equal(permutations.rank(permutations.unrank(n, everything)), everything)
+
+
+@given(node())
+def test_rank_counts_the_permutations_before(x: oracles.Node) -> None:
+    assert permutations.rank(row(x)[None, :]).tolist() == [oracles.rank_by_counting(x)]
+
+
+@given(st.integers(2, 12).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, factorial(n) - 1))))
+def test_unrank_finds_the_permutation_of_any_rank(size_and_rank: tuple[int, int]) -> None:
+    n, rank = size_and_rank
+    perm = symbols(permutations.unrank(n, [rank])[0])
+    assert perm == oracles.node_by_counting(n, rank)
+    assert oracles.rank_by_counting(perm) == rank
+
+
+@pytest.mark.parametrize("n", [2, 7, 12])
+def test_the_first_and_the_last_rank_are_the_two_sorted_orders(n: int) -> None:
+    first, last = permutations.unrank(n, [0, factorial(n) - 1])
+    assert symbols(first) == oracles.identity(n)
+    assert symbols(last) == tuple(range(n, 0, -1))
+
+
+@pytest.mark.parametrize(("n", "length"), [(2, 1), (5, 2), (5, 4), (6, 3), (7, 1)])
+def test_arrangements_are_ranked_in_lexicographic_order(n: int, length: int) -> None:
+    rows = permutations.arrangements(n, length)
+    found = [symbols(one) for one in rows]
+    assert len(found) == factorial(n) // factorial(n - length)
+    assert found == sorted({x[:length] for x in oracles.nodes(n)})
+    assert permutations.arrangement_rank(rows, n).tolist() == list(range(len(found)))
+
+
+@given(node())
+def test_labels_write_one_character_a_symbol_and_parse_reads_them(x: oracles.Node) -> None:
+    text = str(permutations.labels(row(x)[None, :])[0])
+    assert text == oracles.label(x)
+    assert oracles.node_of(text) == x
+    assert symbols(permutations.parse(text, len(x))) == x
+
+
+@pytest.mark.parametrize("n", [10, 11, 12])
+def test_ten_eleven_and_twelve_are_written_a_b_and_c(n: int) -> None:
+    assert str(permutations.labels(row(oracles.identity(n))[None, :])[0]) == "123456789abc"[:n]
+
+
+@given(two_nodes())
+def test_labels_tell_permutations_apart(pair: tuple[oracles.Node, oracles.Node]) -> None:
+    """No label of ten or more symbols can be read in two ways: every one has exactly n characters."""
+    texts = permutations.labels(np.stack([row(x) for x in pair])).tolist()
+    assert (texts[0] == texts[1]) == (pair[0] == pair[1])
+    assert {len(text) for text in texts} == {len(pair[0])}
+
+
+@pytest.mark.parametrize("text", ["", "1234", "123456", "12344", "12346", "1234a", "1234 ", "1234０", "0123"])  # noqa: RUF001
+def test_what_is_no_label_is_refused_with_a_hint(text: str) -> None:
+    with pytest.raises(StarcastError, match="label") as refusal:
+        permutations.parse(text, 5)
+    assert refusal.value.exit_code == 2
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize(("text", "culprit"), [("12344", "'4'"), ("12346", "'6'"), ("1234A", "'A'"), ("123", " 3 ")])
+def test_a_refused_label_is_told_what_is_wrong_with_it(text: str, culprit: str) -> None:
+    with pytest.raises(StarcastError) as refusal:
+        permutations.parse(text, 5)
+    assert text in refusal.value.message
+    assert culprit in refusal.value.message
+
+
+@given(two_nodes())
+def test_compose_relabels_symbols(pair: tuple[oracles.Node, oracles.Node]) -> None:
+    q, x = pair
+    assert symbols(permutations.compose(row(q), row(x))) == oracles.compose(q, x)
+
+
+@given(two_nodes(), st.data())
+def test_compose_is_associative_and_takes_many_rows(pair: tuple[oracles.Node, oracles.Node], data: st.DataObject) -> None:
+    p, q = pair
+    x = tuple(data.draw(st.permutations(p)))
+    left = permutations.compose(permutations.compose(row(p), row(q)), row(x))
+    assert symbols(left) == oracles.compose(p, oracles.compose(q, x))
+    rows = permutations.compose(row(p), np.stack([row(q), row(x)]))
+    assert [symbols(one) for one in rows] == [oracles.compose(p, q), oracles.compose(p, x)]
+
+
+@given(node())
+def test_the_inverse_undoes_from_both_sides(x: oracles.Node) -> None:
+    undone = permutations.inverse(row(x))
+    assert symbols(undone) == oracles.inverse(x)
+    for both in (permutations.compose(row(x), undone), permutations.compose(undone, row(x))):
+        assert symbols(both) == oracles.identity(len(x))
+
+
+@given(node(), st.integers(0, 12))
+def test_shift_moves_positions_to_the_right(x: oracles.Node, j: int) -> None:
+    assert symbols(permutations.shift(row(x), j)) == oracles.shift(x, j)
+
+
+def test_the_page_s_example_of_a_shift() -> None:
+    """A1: rho(1234) = 4123, which a shift to the left (2341) is not."""
+    assert symbols(permutations.shift(row((1, 2, 3, 4)), 1)) == (4, 1, 2, 3)
+    assert oracles.shift((1, 2, 3, 4), 1) == (4, 1, 2, 3)
+
+
+def cycles_by_following(x: oracles.Node) -> set[frozenset[tuple[int, int]]]:
+    """Every cycle as the set of its arcs s -> x_s, counted from 0."""
+    left, found = set(range(len(x))), set()
+    while left:
+        start = at = min(left)
+        arcs = set()
+        while True:
+            arcs.add((at, x[at] - 1))
+            left.discard(at)
+            at = x[at] - 1
+            if at == start:
+                break
+        found.add(frozenset(arcs))
+    return found
+
+
+@given(node())
+def test_cycles_follow_the_images_and_use_every_point_once(x: oracles.Node) -> None:
+    found = list(permutations.cycles(row(x) - 1))
+    assert sorted(point for cycle in found for point in cycle) == list(range(len(x)))
+    arcs = {frozenset(zip(cycle, cycle[1:] + cycle[:1], strict=True)) for cycle in found}
+    assert arcs == cycles_by_following(x)
+
+
+def test_the_convention_page_s_cycles() -> None:
+    """341526 is (1 3)(2 4 5): symbol s is followed by the symbol in position s."""
+    found = list(permutations.cycles([2, 3, 0, 4, 1, 5]))
+    assert {tuple(point + 1 for point in cycle) for cycle in found} == {(1, 3), (2, 4, 5), (6,)}

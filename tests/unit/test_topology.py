@@ -1,0 +1,308 @@
+"""Star graphs as arrays against star graphs node by node."""
+
+import re
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import factorial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcast.errors import StarcastError
+from starcast.topologies import topology
+from unit import oracles
+
+SIZES = range(2, 8)
+
+
+@contextmanager
+def refused(*words: str) -> Iterator[None]:
+    """What is inside is bad input: an error with a hint, exit code 2, and these words in its message."""
+    with pytest.raises(StarcastError) as refusal:
+        yield
+    assert refusal.value.exit_code == 2
+    assert refusal.value.hint
+    for word in words:
+        assert word in refusal.value.message
+
+
+@st.composite
+def size_and_rank(draw: st.DrawFn, largest: int = 12) -> tuple[int, int]:
+    """A star graph and one of its nodes."""
+    n = draw(st.integers(2, largest))
+    return n, draw(st.integers(0, factorial(n) - 1))
+
+
+def oracle_distance(node: oracles.Node, root: oracles.Node) -> int:
+    """Misplaced symbols and cycles, Akers & Krishnamurthy; `test_the_formula` holds it against breadth-first search."""
+    home = {symbol: place for place, symbol in enumerate(root)}
+    left = {place for place, symbol in enumerate(node) if home[symbol] != place}
+    moved, cycles = len(left), 0
+    while left:
+        cycles += 1
+        at = min(left)
+        while at in left:
+            left.remove(at)
+            at = home[node[at]]
+    return moved + cycles - 2 * (node[0] != root[0])
+
+
+# Names and sizes
+
+
+@pytest.mark.parametrize("n", range(2, 13))
+def test_sizes_are_the_page_s(n: int) -> None:
+    t = topology(f"S{n}")
+    assert (t.spec, t.family, t.n, t.k) == (f"S{n}", "star", n, None)
+    assert t.nodes == factorial(n)
+    assert t.degree == n - 1
+    assert t.links == factorial(n) * (n - 1) // 2
+    assert t.diameter == 3 * (n - 1) // 2
+    assert t.ports == tuple(range(2, n + 1))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["S0", "S1", "S13", "S99", "S5,9", "S5,", "S,5", "T4", "", "S", "5", "s5", "S05", "S5 ", " S5", "S5\n", "S-5", "S5.0"]
+    + ["Sn", "S٥", "S" + "9" * 5000],
+)
+def test_a_name_that_is_no_topology_is_refused(spec: str) -> None:
+    with refused():
+        topology(spec)
+
+
+@pytest.mark.parametrize("spec", ["S0", "S13", "S5,9", "T4", "s5"])
+def test_the_refusal_repeats_the_name_and_says_which_there_are(spec: str) -> None:
+    with pytest.raises(StarcastError, match=re.escape(spec)) as refusal:
+        topology(spec)
+    assert refusal.value.hint
+
+
+def test_topologies_of_the_same_name_are_equal() -> None:
+    assert topology("S5") == topology("S5")
+    assert hash(topology("S5")) == hash(topology("S5"))
+    assert topology("S5") != topology("S6")
+    assert topology("S5") != "S5"
+    assert "S5" in repr(topology("S5"))
+
+
+# Labels and ranks
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_labels_stand_in_rank_order(n: int) -> None:
+    t = topology(f"S{n}")
+    assert t.labels().tolist() == [oracles.label(node) for node in oracles.nodes(n)]
+
+
+@pytest.mark.parametrize("n", range(2, 7))
+def test_rank_and_label_undo_each_other_everywhere(n: int) -> None:
+    t = topology(f"S{n}")
+    assert [t.rank(t.label(rank)) for rank in range(t.nodes)] == list(range(t.nodes))
+
+
+@given(size_and_rank())
+def test_rank_and_label_agree_with_counting(drawn: tuple[int, int]) -> None:
+    n, rank = drawn
+    t = topology(f"S{n}")
+    assert t.label(rank) == oracles.label(oracles.node_by_counting(n, rank))
+    assert t.rank(t.label(rank)) == rank
+    assert t.node(t.label(rank)) == t.node(rank) == t.node(np.int32(rank)) == rank
+    assert t.labels([rank, 0]).tolist() == [t.label(rank), t.label(0)]
+
+
+@pytest.mark.parametrize("label", ["", "1234", "123456", "12344", "12346", "1234a", "1234 ", "0123"])
+def test_a_label_that_is_no_node_is_refused(label: str) -> None:
+    t = topology("S5")
+    with refused(label):
+        t.rank(label)
+    with refused(label):
+        t.node(label)
+
+
+def test_the_labels_of_s12_use_a_b_and_c_and_no_capitals() -> None:
+    t = topology("S12")
+    assert t.label(0) == "123456789abc"
+    assert t.label(t.nodes - 1) == "cba987654321"
+    with refused():
+        t.rank("123456789ABC")
+
+
+@pytest.mark.parametrize("rank", [-1, 120, 10**9, 10**30])
+def test_a_rank_that_is_no_node_is_refused(rank: int) -> None:
+    t = topology("S5")
+    with refused(str(rank)):
+        t.node(rank)
+    with refused(str(rank)):
+        t.label(rank)
+
+
+@pytest.mark.parametrize("rank", [-1, 120])
+def test_a_rank_out_of_range_among_others_is_refused(rank: int) -> None:
+    """Asking for some ranks is as strict as asking for one."""
+    t = topology("S5")
+    with refused(str(rank)):
+        t.labels([0, rank])
+    with refused(str(rank)):
+        t.neighbours(2, [0, rank])
+
+
+@pytest.mark.parametrize("node", [1.0, None, True, (1, 2), b"12345"])
+def test_what_is_neither_label_nor_rank_is_no_node(node: object) -> None:
+    with refused():
+        topology("S5").node(node)  # type: ignore[arg-type]
+
+
+# Links
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_neighbours_are_the_page_s_exchange(n: int) -> None:
+    t, ranks = topology(f"S{n}"), oracles.ranks(n)
+    for port in t.ports:
+        assert t.neighbours(port).tolist() == [ranks[oracles.swap(node, port)] for node in oracles.nodes(n)]
+
+
+@pytest.mark.parametrize("n", [2, 3, 7, 8, 9])
+def test_crossing_a_port_and_its_reverse_returns(n: int) -> None:
+    t = topology(f"S{n}")
+    everybody = np.arange(t.nodes)
+    for port in t.ports:
+        across = t.neighbours(port)
+        assert across.shape == (t.nodes,)
+        assert np.issubdtype(across.dtype, np.integer)
+        assert not np.any(across == everybody)
+        assert np.array_equal(t.neighbours(t.reverse_port(port))[across], everybody)
+
+
+@pytest.mark.parametrize("n", [7, 8, 9])
+def test_all_neighbours_and_some_neighbours_agree(n: int) -> None:
+    t = topology(f"S{n}")
+    some = np.random.default_rng(n).integers(0, t.nodes, 2000)
+    for port in t.ports:
+        assert np.array_equal(t.neighbours(port)[some], t.neighbours(port, some))
+
+
+@given(size_and_rank(), st.data())
+def test_the_neighbour_of_any_node_is_the_page_s(drawn: tuple[int, int], data: st.DataObject) -> None:
+    n, rank = drawn
+    port = data.draw(st.integers(2, n))
+    moved = oracles.swap(oracles.node_by_counting(n, rank), port)
+    assert topology(f"S{n}").neighbours(port, [rank]).tolist() == [oracles.rank_by_counting(moved)]
+
+
+@pytest.mark.parametrize("port", [-1, 0, 1, 6])
+def test_a_port_that_is_none_is_refused(port: int) -> None:
+    t = topology("S5")
+    with refused(str(port)):
+        t.neighbours(port)
+    with refused(str(port)):
+        t.neighbours(port, [0])
+    with refused(str(port)):
+        t.reverse_port(port)
+
+
+# Distances
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_distances_are_those_of_breadth_first_search(n: int) -> None:
+    t = topology(f"S{n}")
+    for root in [*oracles.cyclic_roots(n), oracles.nodes(n)[-1]]:
+        found = oracles.distances(root)
+        expected = [found[node] for node in oracles.nodes(n)]
+        assert t.distances(oracles.label(root)).tolist() == expected
+        assert t.distances(oracles.ranks(n)[root]).tolist() == expected
+        assert max(expected) == t.diameter
+
+
+@pytest.mark.parametrize("n", [8, 9])
+def test_distances_to_far_roots_fall_by_one_towards_the_root(n: int) -> None:
+    """One node at 0, neighbours differ by one, everybody else has a neighbour nearer: that is the distance."""
+    t = topology(f"S{n}")
+    for root in (0, t.nodes - 1, int(np.random.default_rng(n).integers(t.nodes))):
+        found = t.distances(root).astype(np.int64)
+        changes = np.stack([found[t.neighbours(port)] - found for port in t.ports])
+        assert np.flatnonzero(found == 0).tolist() == [root]
+        assert set(np.unique(changes).tolist()) <= {-1, 0, 1}
+        assert np.array_equal(changes.min(axis=0) == -1, found > 0)
+        assert found.max() == t.diameter
+
+
+@pytest.mark.parametrize("n", range(2, 7))
+def test_the_formula_of_misplaced_symbols_and_cycles_is_the_distance(n: int) -> None:
+    root = oracles.shift(oracles.identity(n), 1)
+    assert oracles.distances(root) == {node: oracle_distance(node, root) for node in oracles.nodes(n)}
+
+
+def test_distances_of_s10_follow_the_formula() -> None:
+    t = topology("S10")
+    root = oracles.node_by_counting(10, 2_345_678)
+    found = t.distances(oracles.label(root))
+    for rank in np.random.default_rng(10).integers(0, t.nodes, 500).tolist():
+        assert found[rank] == oracle_distance(oracles.node_by_counting(10, rank), root)
+
+
+def test_distances_from_nowhere_are_refused() -> None:
+    with refused():
+        topology("S5").distances("12344")
+    with refused():
+        topology("S5").distances(120)
+
+
+# Translations
+
+
+@pytest.mark.parametrize("n", range(2, 7))
+def test_translation_relabels_symbols(n: int) -> None:
+    t, ranks = topology(f"S{n}"), oracles.ranks(n)
+    for q in [*oracles.cyclic_roots(n), oracles.nodes(n)[-1], oracles.nodes(n)[len(oracles.nodes(n)) // 3]]:
+        expected = [ranks[oracles.compose(q, node)] for node in oracles.nodes(n)]
+        assert t.translation(ranks[q]).tolist() == t.translation(oracles.label(q)).tolist() == expected
+
+
+@given(st.integers(2, 8).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, factorial(n) - 1))))
+def test_translation_keeps_the_port_of_every_link(drawn: tuple[int, int]) -> None:
+    n, q = drawn
+    t = topology(f"S{n}")
+    image = t.translation(q)
+    assert image[0] == q
+    assert np.array_equal(np.sort(image), np.arange(t.nodes))
+    for port in t.ports:
+        assert np.array_equal(image[t.neighbours(port)], t.neighbours(port)[image])
+
+
+@given(st.integers(0, 5039))
+def test_translation_keeps_distances(q: int) -> None:
+    t = topology("S7")
+    assert np.array_equal(t.distances(q)[t.translation(q)], t.distances(0))
+
+
+def test_relabelling_positions_would_not_be_a_translation() -> None:
+    """Pitfall 2: y -> y o x keeps links for no x with x_1 != 1, which are n!-(n-1)! of them."""
+    links = {(y, oracles.swap(y, d)) for y in oracles.nodes(4) for d in (2, 3, 4)}
+    keeping = [x for x in oracles.nodes(4) if {tuple(oracles.compose(end, x) for end in link) for link in links} == links]
+    assert keeping == [x for x in oracles.nodes(4) if x[0] == 1]
+    assert {tuple(oracles.compose((2, 4, 1, 3), end) for end in link) for link in links} == links
+
+
+# Size
+
+
+def test_s12_costs_nothing_until_an_array_is_asked_for() -> None:
+    """479 001 600 nodes: names, labels, ranks and some neighbours take no array over all nodes."""
+    topology.cache_clear()
+    tracemalloc.start()
+    try:
+        t = topology("S12")
+        assert (t.nodes, t.links, t.diameter) == (479_001_600, 2_634_508_800, 16)
+        assert t.rank(t.label(123_456_789)) == 123_456_789
+        assert t.neighbours(12, [t.nodes - 1]).tolist() == [oracles.rank_by_counting((1, *range(11, 1, -1), 12))]
+        assert t.labels([5]).tolist() == [t.label(5)]
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1_000_000
