@@ -121,8 +121,15 @@ class _Terminal:
 
     @contextmanager
     def task(self, line: str, total: int, unit: str = "") -> Iterator[Task]:
-        from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn
-        from rich.progress import TimeRemainingColumn, TransferSpeedColumn
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+            TransferSpeedColumn,
+        )
 
         amount = (DownloadColumn(), TransferSpeedColumn()) if unit == "bytes" else (MofNCompleteColumn(), _Rate(unit))
         columns = (TextColumn("{task.description}"), BarColumn(), *amount, TimeRemainingColumn())

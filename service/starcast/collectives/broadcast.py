@@ -18,12 +18,11 @@ def pipelined(forest: Forest, algorithm: str, ports: str, argument: str, share: 
     In slot t the links of level l carry unit t-l+1 of their tree: h + share - 1 slots, h the height. One-port
     (section 4.2): a slot becomes degree sub-slots, one a port; each is a matching, so nobody sends or receives twice.
     """
-    slots = _rows(forest, algorithm, ports, argument, share, _by_level(forest))
+    first, gap = forest.levels(), 1
     if ports == "one":
-        sub_slot = np.searchsorted(forest.topology.ports, slots.port).astype(np.int32)
-        step = (slots.step - 1) * forest.topology.degree + sub_slot + 1
-        return _sorted(slots, step.astype(np.int32))
-    return _sorted(slots, slots.step)
+        gap = forest.topology.degree
+        first = (first - 1) * gap + _sub_slot(forest)
+    return _rows(forest, algorithm, ports, {argument: share}, first, gap)
 
 
 def substar_stream(forest: Forest, algorithm: str, ports: str, argument: str, share: int) -> Schedule:
@@ -35,13 +34,22 @@ def substar_stream(forest: Forest, algorithm: str, ports: str, argument: str, sh
     """
     if ports == "all":
         return pipelined(forest, algorithm, ports, argument, share)
-    first = _in_turn(forest)
-    rows = _rows(forest, algorithm, ports, argument, share, first, gap=forest.topology.degree)
-    return _sorted(rows, rows.step)
+    return _rows(forest, algorithm, ports, {argument: share}, _in_turn(forest), gap=forest.topology.degree)
 
 
-def _by_level(forest: Forest) -> NDArray[np.int32]:
-    return forest.levels()
+def _sub_slot(forest: Forest) -> NDArray[np.int32]:
+    """The place, from 1, of the port that each node is reached over, int32 ``[trees, nodes]``."""
+    place = np.zeros(256, dtype=np.int32)
+    place[list(forest.topology.ports)] = np.arange(1, forest.topology.degree + 1)
+    return np.asarray(place[_backwards(forest)[forest.parent_port]])
+
+
+def _backwards(forest: Forest) -> NDArray[np.uint8]:
+    """The reverse of each port as a table, uint8 ``[256]``."""
+    back = np.zeros(256, dtype=np.uint8)
+    for port in forest.topology.ports:
+        back[port] = forest.topology.reverse_port(port)
+    return back
 
 
 def _in_turn(forest: Forest) -> NDArray[np.int32]:
@@ -65,47 +73,33 @@ def _in_turn(forest: Forest) -> NDArray[np.int32]:
 
 
 def _rows(
-    forest: Forest,
-    algorithm: str,
-    ports: str,
-    argument: str,
-    share: int,
-    first: NDArray[np.int32],
-    gap: int = 1,
+    forest: Forest, algorithm: str, ports: str, arguments: dict[str, int], first: NDArray[np.int32], gap: int
 ) -> Schedule:
     """Every tree link once a unit: unit j arrives ``gap * j`` steps after unit 0, which arrives in step ``first``."""
+    (share,) = arguments.values()
     tree, child = np.nonzero(forest.parent_port)
-    sender, port = forest.parents()[tree, child], forest.parent_port[tree, child]
-    back = np.zeros(256, dtype=np.uint8)
-    for number in forest.topology.ports:
-        back[number] = forest.topology.reverse_port(number)
     unit = np.arange(share, dtype=np.int32)[:, None]
-    count = share * len(tree)
+    columns = {
+        "step": (first[tree, child] + gap * unit).reshape(-1),
+        "sender": np.tile(forest.parents()[tree, child], share),
+        "port": np.tile(_backwards(forest)[forest.parent_port[tree, child]], share),
+        "receiver": np.tile(child.astype(np.int32), share),
+        "tree": np.tile(tree.astype(np.uint8), share),
+        "payload": (tree.astype(np.int32) * share + unit).reshape(-1),
+    }
+    order = np.lexsort((columns["tree"], columns["port"], columns["sender"], columns["step"]))
     return Schedule(
         topology=forest.topology,
         collective="broadcast",
         algorithm=algorithm,
         ports=ports,
-        arguments={argument: share},
+        arguments=arguments,
         root=forest.root,
         units=forest.trees * share,
         packets=forest.congestion > 1,
         forest=forest,
-        step=(first[tree, child] + gap * unit).reshape(count).astype(np.int32),
-        sender=np.tile(sender, share),
-        port=np.tile(back[port], share),
-        receiver=np.tile(child.astype(np.int32), share),
-        tree=np.tile(tree.astype(np.uint8), share),
-        payload=(tree * share + unit).reshape(count).astype(np.int32),
+        **{name: column[order] for name, column in columns.items()},
     )
-
-
-def _sorted(schedule: Schedule, step: NDArray[np.int32]) -> Schedule:
-    from dataclasses import replace
-
-    order = np.lexsort((schedule.tree, schedule.port, schedule.sender, step))
-    columns = {name: getattr(schedule, name)[order] for name in ("sender", "port", "receiver", "tree", "payload")}
-    return replace(schedule, step=step[order], **columns)
 
 
 Builder = Callable[[Forest, str, str, str, int], Schedule]

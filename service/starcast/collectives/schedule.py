@@ -73,8 +73,8 @@ class Schedule:
     def id(self) -> str:
         """The name under which the schedule is stored: ``S5:broadcast:multiple:all:segments=4:12345``."""
         arguments = ",".join(f"{name}={value}" for name, value in sorted(self.arguments.items()))
-        root = self.topology.label(self.root)
-        return ":".join((self.topology.spec, self.collective, self.algorithm, self.ports, arguments, root))
+        how = f"{self.collective}:{self.algorithm}:{self.ports}:{arguments}"
+        return f"{self.topology.spec}:{how}:{self.topology.label(self.root)}"
 
     @property
     def steps(self) -> int:

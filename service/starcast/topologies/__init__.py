@@ -21,12 +21,8 @@ def topology(spec: str) -> Topology:
     """
     match = _STAR.fullmatch(spec) if isinstance(spec, str) else None
     if match is None:
-        raise InputError(
-            f"'{spec}' names no topology", hint=f"write S{star.SMALLEST} to S{star.LARGEST} for a star graph"
-        )
+        raise InputError(f"'{spec}' names no topology", hint=f"write S{star.SMALLEST} to S{star.LARGEST} for a star graph")
     n = int(match[1])
     if not star.SMALLEST <= n <= star.LARGEST:
-        raise InputError(
-            f"the star graph S{n} is out of range", hint=f"n goes from {star.SMALLEST} to {star.LARGEST}"
-        )
+        raise InputError(f"the star graph S{n} is out of range", hint=f"n goes from {star.SMALLEST} to {star.LARGEST}")
     return star.Star(n)

@@ -1,0 +1,54 @@
+"""starcast: collective communication on star graphs, built, proved by execution, stored and compared.
+
+The names below are the public Python API. They are loaded when first used, so that the command line starts fast.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from starcast.errors import StarcastError
+
+if TYPE_CHECKING:
+    from starcast.collectives import Schedule, algorithms, schedule
+    from starcast.simulator import Simulation, simulate
+    from starcast.topologies import Topology, topology
+    from starcast.trees import Forest, constructions, forest
+
+__all__ = [
+    "Forest",
+    "Schedule",
+    "Simulation",
+    "StarcastError",
+    "Topology",
+    "algorithms",
+    "constructions",
+    "forest",
+    "schedule",
+    "simulate",
+    "topology",
+]
+
+_HOMES = {
+    "Forest": "starcast.trees",
+    "Schedule": "starcast.collectives",
+    "Simulation": "starcast.simulator",
+    "Topology": "starcast.topologies",
+    "algorithms": "starcast.collectives",
+    "constructions": "starcast.trees",
+    "forest": "starcast.trees",
+    "schedule": "starcast.collectives",
+    "simulate": "starcast.simulator",
+    "topology": "starcast.topologies",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'starcast' has no attribute '{name}'")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
