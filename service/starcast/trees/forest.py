@@ -65,7 +65,7 @@ class Forest:
 
     def members(self) -> NDArray[np.bool_]:
         """Whether a node is in a tree, bool ``[trees, nodes]``; the root is in every tree."""
-        members = self.parent_port != 0
+        members: NDArray[np.bool_] = self.parent_port != 0
         members[:, self.root] = True
         return members
 
@@ -102,7 +102,7 @@ class Forest:
     @cached_property
     def heights(self) -> NDArray[np.int64]:
         """The greatest level of each tree, int64 ``[trees]``."""
-        return self.levels().max(axis=1).astype(np.int64)
+        return np.asarray(self.levels().max(axis=1), dtype=np.int64)
 
     @property
     def height(self) -> int:
@@ -112,7 +112,7 @@ class Forest:
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """How many nodes each tree has, the root included, int64 ``[trees]``."""
-        return np.count_nonzero(self.parent_port, axis=1).astype(np.int64) + 1
+        return np.asarray(np.count_nonzero(self.parent_port, axis=1) + 1, dtype=np.int64)
 
     @cached_property
     def leaves(self) -> NDArray[np.int64]:

@@ -1,0 +1,63 @@
+# Each target sets up what it needs. `make` alone lists the targets.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+WHEEL_VENV := .venv-wheel
+SOURCES := service tests benchmarks migrations docs
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types pytest wheel-test bench compose-test docs lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+$(VENV)/bin/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "starcast needs Python 3.11 or newer: set PYTHON=/path/to/python3.11" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.embedded: $(VENV)/bin/pip pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[embedded]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/bin/pip pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(VENV)/.embedded
+
+demo: $(VENV)/.embedded ## run the main job on the embedded default
+	$(BIN)/starcast demo
+
+test: lint types pytest wheel-test ## all that CI runs
+
+lint: $(VENV)/.dev ## ruff
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+
+types: $(VENV)/.dev ## mypy, strict
+	$(BIN)/mypy
+
+pytest: $(VENV)/.dev ## unit, stores, cli and packs, on a real Neo4j and a real PostgreSQL
+	$(BIN)/pytest
+
+wheel-test: $(VENV)/.dev ## build the wheel once and run the main job from it, outside the checkout
+	rm -rf dist build $(WHEEL_VENV)
+	$(BIN)/python -m build --wheel --outdir dist . >/dev/null
+	$(PYTHON) -m venv $(WHEEL_VENV)
+	$(WHEEL_VENV)/bin/pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[embedded]"
+	tests/wheel/smoke $(abspath $(WHEEL_VENV)/bin/starcast)
+
+bench: $(VENV)/.dev ## the figures of benchmarks/, as ratios in one run
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python -m benchmarks
+
+compose-test: ## docker compose up, for real (root and a network, or it says why not)
+	tests/compose/run
+
+docs: $(VENV)/.dev ## write the generated pages again
+	$(BIN)/python docs/generate.py
+
+lock: $(VENV)/.dev ## write the lock file of Neo4j's jars again
+	$(BIN)/python -m starcast.local.lock
+
+clean: ## remove what the targets made
+	rm -rf $(VENV) $(WHEEL_VENV) dist build .mypy_cache .pytest_cache .ruff_cache
