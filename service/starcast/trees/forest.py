@@ -124,6 +124,15 @@ class Forest:
             leaves[tree] = self.sizes[tree] - np.count_nonzero(inner)
         return leaves
 
+    def subtree_sizes(self) -> Ranks:
+        """How many nodes hang below and at each node, itself included, int32 ``[trees, nodes]``; 0 outside the tree."""
+        sizes = self.members().astype(np.int32)
+        for row, parents, levels in zip(sizes, self.parents(), self.levels(), strict=True):
+            for level in range(int(levels.max()), 0, -1):
+                nodes = np.flatnonzero(levels == level)
+                np.add.at(row, parents[nodes], row[nodes])
+        return sizes
+
     def level_profile(self) -> Ranks:
         """How many nodes each tree has on each level, int32 ``[trees, height + 1]``."""
         levels = self.levels()
