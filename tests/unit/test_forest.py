@@ -1,0 +1,388 @@
+"""The forest array: its measures against slow recomputation, and `verify()` against every way to spoil it."""
+
+from math import factorial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from starcast.errors import StarcastError
+from starcast.topologies import topology
+from starcast.trees import Forest, constructions, forest
+from unit import oracles
+from unit.meeting import PAGES, Pair, pair, ports_of, refused, roots, tree_of
+
+CONSTRUCTIONS = sorted(PAGES)
+CASES = [(n, construction) for n in range(2, 7) for construction in CONSTRUCTIONS]
+
+every_case = pytest.mark.parametrize(("n", "construction"), CASES)
+
+
+def table(both: Pair, values: dict[oracles.Node, int], missing: int = -1) -> list[int]:
+    """A value a node in rank order."""
+    return [values.get(node, missing) for node in oracles.nodes(both.n)]
+
+
+# Measures
+
+
+@every_case
+def test_the_array_is_the_page_s_trees_for_every_cyclic_root(n: int, construction: str) -> None:
+    for root in roots(n):
+        both = pair(n, construction, root)
+        expected = np.stack([ports_of(tree, root) for tree in both.trees])
+        assert both.forest.parent_port.dtype == np.uint8
+        assert np.array_equal(both.forest.parent_port, expected)
+        assert both.forest.trees == len(both.trees)
+
+
+@every_case
+def test_parents_levels_and_members(n: int, construction: str) -> None:
+    ranks = oracles.ranks(n)
+    for root in roots(n):
+        both = pair(n, construction, root)
+        parents = [table(both, {x: ranks[tree[x]] for x in tree}) for tree in both.trees]
+        levels = [table(both, oracles.depths(tree, root)) for tree in both.trees]
+        assert both.forest.parents().tolist() == parents
+        assert both.forest.levels().tolist() == levels
+        assert both.forest.members().dtype == np.bool_
+        assert both.forest.members().shape == (len(both.trees), factorial(n))
+        assert both.forest.members().all()
+
+
+@every_case
+def test_heights_profiles_leaves_and_sizes(n: int, construction: str) -> None:
+    for root in roots(n):
+        both = pair(n, construction, root)
+        profiles = [oracles.profile(tree, root) for tree in both.trees]
+        heights = [len(one) - 1 for one in profiles]
+        assert list(both.forest.heights) == heights
+        assert both.forest.height == max(heights)
+        assert list(both.forest.leaves) == [len(oracles.leaves(tree, root)) for tree in both.trees]
+        width = max(heights) + 1
+        padded = [one + [0] * (width - len(one)) for one in profiles]
+        assert np.asarray(both.forest.level_profile()).tolist() == padded
+
+
+@every_case
+def test_sizes_are_those_of_the_subtrees(n: int, construction: str) -> None:
+    both = pair(n, construction)
+    expected = [table(both, oracles.sizes(tree, both.root)) for tree in both.trees]
+    assert np.asarray(both.forest.subtree_sizes()).tolist() == expected
+
+
+@every_case
+def test_load_counts_the_trees_on_every_directed_link(n: int, construction: str) -> None:
+    for root in roots(n):
+        both = pair(n, construction, root)
+        counted = oracles.load(both.trees)
+        expected = [[counted[x, oracles.swap(x, port)] for port in range(2, n + 1)] for x in oracles.nodes(n)]
+        assert both.forest.load().tolist() == expected
+        assert both.forest.congestion == max(counted.values())
+        assert dict(both.forest.load_histogram()) == oracles.load_histogram(both.trees, n)
+
+
+@every_case
+def test_opposite_directions_are_not_an_overlap(n: int, construction: str) -> None:
+    """Pitfall 1: the loads of a link's two directions are held apart; their sum is over all trees N-1 links."""
+    both = pair(n, construction)
+    load = both.forest.load()
+    assert load.shape == (factorial(n), n - 1)
+    assert load.sum() == len(both.trees) * (factorial(n) - 1)
+    assert load[0].sum() == sum(parent == both.root for tree in both.trees for parent in tree.values())
+    incoming = [load[both.forest.topology.neighbours(port)[0], port - 2] for port in both.forest.topology.ports]
+    assert incoming == [0] * (n - 1)
+
+
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+def test_s7_meets_the_page_for_every_cyclic_root(construction: str) -> None:
+    for root in oracles.cyclic_roots(7):
+        both = pair(7, construction, root)
+        assert np.array_equal(both.forest.parent_port, np.stack([ports_of(tree, root) for tree in both.trees]))
+        assert list(both.forest.heights) == [len(oracles.profile(tree, root)) - 1 for tree in both.trees]
+        assert dict(both.forest.load_histogram()) == oracles.load_histogram(both.trees, 7)
+        both.forest.verify()
+
+
+# Roots
+
+
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+@given(st.integers(3, 6).flatmap(lambda n: st.permutations(range(1, n + 1))))
+def test_a_forest_at_any_root_is_the_translated_forest(construction: str, symbols: list[int]) -> None:
+    root = tuple(symbols)
+    n = len(root)
+    at_identity = forest(f"S{n}", construction)
+    there = forest(f"S{n}", construction, root=oracles.label(root))
+    image = topology(f"S{n}").translation(oracles.label(root))
+    assert np.array_equal(there.parent_port[:, image], at_identity.parent_port)
+    assert tree_of(there.parent_port[0], n) == oracles.label_change(root, tree_of(at_identity.parent_port[0], n))
+    there.verify()
+
+
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+@pytest.mark.parametrize("n", [8, 9])
+def test_larger_forests_verify_at_far_roots(n: int, construction: str) -> None:
+    """Beyond the oracle's reach: still trees, and the translation of the one at the identity."""
+    root = factorial(n) - 2
+    there = forest(f"S{n}", construction, root=root)
+    there.verify()
+    image = topology(f"S{n}").translation(root)
+    assert np.array_equal(there.parent_port[:, image], forest(f"S{n}", construction).parent_port)
+
+
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+def test_the_root_may_be_a_label_or_a_rank(construction: str) -> None:
+    by_label = forest("S5", construction, root="54321")
+    by_rank = forest("S5", construction, root=119)
+    assert np.array_equal(by_label.parent_port, by_rank.parent_port)
+    assert by_label.root == by_rank.root == 119
+    assert by_label.id == by_rank.id == f"S5:{construction}:54321"
+    assert by_label.construction == construction
+    assert forest("S5", construction).id == f"S5:{construction}:12345"
+
+
+@pytest.mark.parametrize("root", ["1234", "12344", "12346", "", 120, -1])
+def test_a_root_that_is_no_node_is_refused(root: str | int) -> None:
+    with refused(str(root)):
+        forest("S5", "greedy", root=root)
+
+
+@pytest.mark.parametrize("construction", ["", "gready", "Greedy", "greedy "])
+def test_an_unknown_construction_is_refused_and_the_known_ones_named(construction: str) -> None:
+    with pytest.raises(StarcastError) as refusal:
+        forest("S5", construction)
+    assert refusal.value.exit_code == 2
+    assert construction in refusal.value.message
+    assert "greedy" in refusal.value.hint
+
+
+def test_an_argument_that_a_construction_does_not_take_is_refused() -> None:
+    with refused():
+        forest("S5", "greedy", i=2)
+
+
+def test_the_catalogue_names_the_constructions() -> None:
+    assert set(CONSTRUCTIONS) <= set(constructions())
+
+
+# The array is what it says
+
+
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+def test_the_array_cannot_be_written_to(construction: str) -> None:
+    made = forest("S4", construction)
+    with pytest.raises(ValueError, match="read-only"):
+        made.parent_port[0, 1] = 2
+    own = Forest(topology("S4"), made.parent_port.copy(), 0)
+    with pytest.raises(ValueError, match="read-only"):
+        own.parent_port[0, 1] = 2
+
+
+def test_later_changes_to_the_array_that_was_given_do_not_reach_the_forest() -> None:
+    array = forest("S4", "greedy").parent_port.copy()
+    own = Forest(topology("S4"), array, 0)
+    if array.flags.writeable:
+        array[0, 1:] = 0
+    own.verify()
+
+
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+def test_an_array_of_one_s_own_has_the_same_measures(construction: str) -> None:
+    made = forest("S5", construction, root="23451")
+    own = Forest(topology("S5"), made.parent_port.copy(), made.root)
+    own.verify()
+    assert np.array_equal(own.parents(), made.parents())
+    assert list(own.heights) == list(made.heights)
+    assert own.load_histogram() == made.load_histogram()
+
+
+# verify()
+
+
+def s5(construction: str) -> NDArray[np.uint8]:
+    """A forest of S5 as an array to spoil."""
+    return forest("S5", construction).parent_port.copy()
+
+
+def judged(array: object, root: int = 0, spec: str = "S5") -> None:
+    """What `verify()` says to an array; building the forest may already refuse it."""
+    Forest(topology(spec), array, root).verify()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+@given(st.data())
+def test_one_changed_entry_is_caught_unless_it_is_another_spanning_tree(construction: str, data: st.DataObject) -> None:
+    """The oracle decides what is still a tree; an entry of 0 only leaves the tree and is legal at a leaf."""
+    array = s5(construction)
+    tree = data.draw(st.integers(0, len(array) - 1))
+    rank = data.draw(st.integers(0, 119))
+    old = int(array[tree, rank])
+    new = data.draw(st.integers(0, 255).filter(lambda port: port != old))
+    array[tree, rank] = new
+    mutated = tree_of(array[tree], 5) if new <= 5 and new != 1 else None
+    root = oracles.identity(5)
+    legal = mutated is not None and hangs_together(mutated, root)
+    if legal:
+        judged(array)
+    else:
+        with pytest.raises(StarcastError) as refusal:
+            judged(array)
+        assert refusal.value.hint
+        assert f"tree {tree}" in refusal.value.message
+
+
+def hangs_together(tree: oracles.Tree, root: oracles.Node) -> bool:
+    """Whether every node that has a parent leads to the root: a spanning tree, or part of one."""
+    try:
+        oracles.depths(tree, root)
+    except (KeyError, RuntimeError):
+        return False
+    return root not in tree
+
+
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+@given(st.data())
+def test_the_node_that_verify_names_is_one_that_does_not_reach_the_root(construction: str, data: st.DataObject) -> None:
+    array = s5(construction)
+    tree = data.draw(st.integers(0, len(array) - 1))
+    rank = data.draw(st.integers(1, 119))
+    array[tree, rank] = data.draw(st.integers(2, 5).filter(lambda port: port != array[tree, rank]))
+    mutated, root = tree_of(array[tree], 5), oracles.identity(5)
+    if hangs_together(mutated, root):
+        return
+    lost = {oracles.label(x) for x in mutated if not leads_home(mutated, x, root)}
+    with pytest.raises(StarcastError) as refusal:
+        judged(array)
+    assert any(label in refusal.value.message for label in lost)
+
+
+def leads_home(tree: oracles.Tree, node: oracles.Node, root: oracles.Node) -> bool:
+    """Whether walking up from the node ends at the root."""
+    for _ in range(len(tree) + 1):
+        if node == root:
+            return True
+        node = tree.get(node, node)
+    return False
+
+
+def test_a_cycle_of_two_is_caught() -> None:
+    """Two neighbours that take each other for their parents; nothing else is changed."""
+    array = s5("multiple")
+    t = topology("S5")
+    rank = t.rank("43215")
+    array[2, rank] = array[2, t.neighbours(3)[rank]] = 3
+    with pytest.raises(StarcastError, match="tree 2") as refusal:
+        judged(array)
+    assert refusal.value.hint
+
+
+def test_a_longer_cycle_is_caught() -> None:
+    """Ports 2, 3, 2, 3, 2, 3 lead around a hexagon: none of its nodes reaches the root."""
+    array = s5("greedy")
+    t = topology("S5")
+    node, around = t.rank("54321"), []
+    for port in (2, 3, 2, 3, 2, 3):
+        around.append(t.label(node))
+        array[0, node] = port
+        node = int(t.neighbours(port)[node])
+    assert t.label(node) == around[0]
+    with pytest.raises(StarcastError, match="tree 0") as refusal:
+        judged(array)
+    assert any(label in refusal.value.message for label in around)
+
+
+def test_a_root_with_a_parent_is_caught() -> None:
+    array = s5("greedy")
+    array[0, 0] = 2
+    with pytest.raises(StarcastError, match="tree 0.*root") as refusal:
+        judged(array)
+    assert "12345" in refusal.value.message
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize("port", [1, 6, 7, 255])
+def test_a_port_that_is_none_is_caught(port: int) -> None:
+    array = s5("multiple")
+    array[3, 17] = port
+    with pytest.raises(StarcastError, match="tree 3") as refusal:
+        judged(array)
+    assert topology("S5").label(17) in refusal.value.message
+    assert str(port) in refusal.value.message
+    assert refusal.value.hint
+
+
+def test_a_node_below_one_outside_the_tree_is_caught() -> None:
+    array = s5("greedy")
+    inner = int(np.flatnonzero(np.bincount(forest("S5", "greedy").parents()[0, 1:], minlength=120) > 0)[-1])
+    array[0, inner] = 0
+    with pytest.raises(StarcastError, match="tree 0") as refusal:
+        judged(array)
+    assert refusal.value.hint
+
+
+def test_the_first_offending_tree_is_named() -> None:
+    array = s5("multiple")
+    array[1, 5] = array[3, 5] = 9
+    with pytest.raises(StarcastError, match="tree 1"):
+        judged(array)
+
+
+def test_the_right_trees_with_another_root_are_caught() -> None:
+    with pytest.raises(StarcastError, match="tree 0") as refusal:
+        judged(s5("greedy"), root=1)
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.float64, np.bool_, np.uint16])
+def test_another_dtype_is_refused(dtype: type[np.generic]) -> None:
+    with pytest.raises(StarcastError, match="uint8") as refusal:
+        judged(s5("greedy").astype(dtype))
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize("shape", [(120,), (1, 119), (1, 121), (1, 1, 120), (0, 120), (120, 1)])
+def test_another_shape_is_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(StarcastError) as refusal:
+        judged(np.zeros(shape, dtype=np.uint8))
+    assert refusal.value.hint
+
+
+def test_what_is_no_array_is_refused() -> None:
+    with pytest.raises(StarcastError) as refusal:
+        judged([[0] * 120])
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize("root", [-1, 120, "12344"])
+def test_an_own_forest_at_a_root_that_is_no_node_is_refused(root: int | str) -> None:
+    with pytest.raises(StarcastError) as refusal:
+        Forest(topology("S5"), s5("greedy"), root)  # type: ignore[arg-type]
+    assert refusal.value.exit_code == 2
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_the_smallest_stars_verify(n: int) -> None:
+    for construction in CONSTRUCTIONS:
+        forest(f"S{n}", construction).verify()
+
+
+# Trees that need not hold every node
+
+
+def test_nodes_outside_a_tree_have_no_parent_and_no_level() -> None:
+    """A partial tree is legal: the page allows it (the perfectly balanced tree)."""
+    full = oracles.greedy(oracles.identity(4))
+    half = {x: parent for x, parent in full.items() if oracles.depths(full, oracles.identity(4))[x] <= 2}
+    own = Forest(topology("S4"), ports_of(half, oracles.identity(4))[None, :], 0)
+    own.verify()
+    inside = np.array([x in half or x == oracles.identity(4) for x in oracles.nodes(4)])
+    assert np.array_equal(own.members()[0], inside)
+    assert np.array_equal(own.levels()[0] >= 0, inside)
+    assert np.array_equal(own.parents()[0] >= 0, inside & (np.arange(24) != 0))
+    assert own.height == 2
+    assert own.load().sum() == len(half)
+    assert np.asarray(own.subtree_sizes())[0, 0] == len(half) + 1
