@@ -168,6 +168,7 @@ def upgrade() -> None:
         sa.Column("transmissions", sa.BigInteger(), nullable=True),
         _exact("bytes", nullable=True),
         _exact("time"),
+        sa.Column("source", sa.Text(), nullable=False),
         _double("bytes"),
         _double("time"),
         sa.CheckConstraint("kind in ('closed form', 'simulated', 'lower bound')", name=op.f("ck_cost_kind")),

@@ -50,8 +50,27 @@ def session(engine: Engine) -> Iterator[Session]:
     Raises:
         UnavailableError: the server went away.
     """
-    with reaching(engine.url), Session(engine) as opened, opened.begin():
+    with reaching(engine.url), Session(engine, expire_on_commit=False) as opened, opened.begin():
         yield opened
+
+
+@contextmanager
+def holding(engine: Engine, name: str, busy: BusyError) -> Iterator[None]:
+    """Hold the database's advisory lock of that name; the server frees it when this process ends, however it ends.
+
+    Raises:
+        BusyError: the one given, where another process holds the lock.
+    """
+    key = {"key": name}
+    # Outside a transaction, which would keep the server from cleaning up for as long as the lock is held.
+    unattended = engine.execution_options(isolation_level="AUTOCOMMIT")
+    with reaching(engine.url), unattended.connect() as connection:
+        if not connection.scalar(text("select pg_try_advisory_lock(hashtextextended(:key, 0))"), key):
+            raise busy
+        try:
+            yield
+        finally:
+            connection.execute(text("select pg_advisory_unlock(hashtextextended(:key, 0))"), key)
 
 
 @contextmanager

@@ -277,7 +277,8 @@ class Run(Base):
 class Cost(Base):
     """What a run costs by one way of counting; null where that way does not say.
 
-    ``time`` = ``start_ups`` T_s + ``bytes`` T_c, in the unit of T_s and T_c; a lower bound states the time alone.
+    ``start_ups`` is the coefficient of T_s and ``bytes`` that of T_c; ``time`` is in their unit: the sum of both terms,
+    of a lower bound the greater one. ``source`` is the paper and its number.
     """
 
     __tablename__ = "cost"
@@ -290,6 +291,7 @@ class Cost(Base):
     transmissions: Mapped[int | None] = mapped_column(BigInteger)
     bytes: Mapped[Fraction | None]
     time: Mapped[Fraction]
+    source: Mapped[str]
     bytes_value: Mapped[float | None] = _double("bytes")
     time_value: Mapped[float | None] = _double("time")
 

@@ -1,0 +1,139 @@
+"""Experiments: named sets of runs that are executed once and kept.
+
+A run is stored with its costs and profile in one transaction, so that an interrupted experiment holds whole runs only;
+running it again executes what is missing.
+"""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import groupby
+
+from sqlalchemy import Engine, select, text
+from sqlalchemy.orm import Session
+
+from starcast.errors import BusyError, InputError
+from starcast.progress import Reporter
+from starcast.runs import models, repository
+from starcast.runs.database import holding, session
+from starcast.runs.execution import Execution, execute, priced
+from starcast.runs.grid import Grid, Point, check_name
+
+#: The experiment that collects single runs unless they are given another.
+ADHOC = "adhoc"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What running an experiment did: runs that were there, that are new, and of the new ones those that failed."""
+
+    name: str
+    kept: int
+    created: int
+    failed: int
+
+
+def run_experiment(engine: Engine, name: str, grid: Grid, reporter: Reporter, *, replace: bool = False) -> Outcome:
+    """Execute and store every point of a grid that the experiment does not hold yet.
+
+    Args:
+        engine: a database whose schema was checked.
+        name: of a new experiment, or of one with the same grid.
+        grid: what to run.
+        reporter: hears of the progress.
+        replace: drop a stored experiment of that name first, whatever its grid.
+
+    Raises:
+        InputError: the name cannot be one, or belongs to another grid.
+        BusyError: another process is running or dropping this experiment.
+    """
+    with _alone(engine, check_name(name)):
+        with session(engine) as opened:
+            if replace:
+                repository.drop_experiment(opened, name)
+            experiment = _opened(opened, name, grid)
+            stored = {Point.of(run) for run in repository.load_runs(opened, experiment)}
+        missing = [point for point in grid.points() if point not in stored]
+        failed = _run_all(engine, experiment, missing, reporter, name)
+    return Outcome(name, len(grid.points()) - len(missing), len(missing), failed)
+
+
+def run_once(engine: Engine, point: Point, name: str = ADHOC) -> models.Run:
+    """Execute one point and store it in a collection of single runs, over an earlier run of the same point.
+
+    Raises:
+        InputError: the name cannot be one, or belongs to an experiment with a grid.
+        BusyError: another process is writing to this collection.
+    """
+    with _alone(engine, check_name(name)):
+        with session(engine) as opened:
+            experiment = _collection(opened, name)
+        execution = execute(point)
+        with session(engine) as opened:
+            for earlier in repository.load_runs(opened, experiment):
+                if Point.of(earlier) == point:
+                    opened.delete(earlier)
+            opened.flush()
+            return _save(opened, experiment, point, execution)
+
+
+def drop_experiment(engine: Engine, name: str) -> int:
+    """Forget an experiment; returns how many runs went with it.
+
+    Raises:
+        NotFoundError: there is none of that name.
+        BusyError: another process is running it.
+    """
+    with _alone(engine, name), session(engine) as opened:
+        runs = repository.load_runs(opened, repository.load_experiment(opened, name).id)
+        repository.drop_experiment(opened, name)
+        return len(runs)
+
+
+def _alone(engine: Engine, name: str) -> AbstractContextManager[None]:
+    busy = BusyError(f"another process is at the experiment '{name}'", hint="wait until it is done, then try again")
+    return holding(engine, f"experiment {name}", busy)
+
+
+def _opened(opened: Session, name: str, grid: Grid) -> int:
+    stored = repository.find_experiment(opened, name)
+    if stored is None:
+        return repository.save_experiment(opened, name, grid.as_json()).id
+    if stored.grid != grid.as_json():
+        kind = "has another grid" if stored.grid else "collects single runs"
+        raise InputError(
+            f"the experiment '{name}' {kind}",
+            hint="give another name, or --replace to drop its runs and start anew",
+        )
+    return stored.id
+
+
+def _collection(opened: Session, name: str) -> int:
+    stored = repository.find_experiment(opened, name)
+    if stored is None:
+        return repository.save_experiment(opened, name, {}).id
+    if stored.grid:
+        raise InputError(f"the experiment '{name}' has a grid and takes no single runs", hint="give another name")
+    return stored.id
+
+
+def _run_all(engine: Engine, experiment: int, points: list[Point], reporter: Reporter, name: str) -> int:
+    failed = 0
+    with reporter.task(f"running {name}", len(points), "runs") as task:
+        for _, sharing in groupby(points, key=lambda point: point.structure):
+            execution: Execution | None = None
+            for point in sharing:
+                execution = execution or execute(point)
+                with session(engine) as opened:
+                    _save(opened, experiment, point, execution)
+                failed += execution.error is not None
+                task.advance()
+    return failed
+
+
+def _save(opened: Session, experiment: int, point: Point, execution: Execution) -> models.Run:
+    run = priced(point, execution)
+    run.experiment = experiment
+    server = opened.scalar(select(text("current_setting('server_version')")))
+    run.provenance = {**run.provenance, "postgres": server}
+    repository.save_run(opened, run, execution.profile)
+    return run

@@ -1,0 +1,44 @@
+"""Where a run's figures come from: which code, on which machine."""
+
+import platform
+import subprocess
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_CHECKOUT = Path(__file__).resolve().parents[3]
+_GIT_SECONDS = 10
+
+
+@cache
+def provenance() -> dict[str, Any]:
+    """Version, git revision and dirty flag (None outside a checkout), host, versions of Python and numpy."""
+    return {
+        "version": version("starcast"),
+        **_revision(_CHECKOUT),
+        "host": platform.node(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+
+
+def _revision(checkout: Path) -> dict[str, Any]:
+    # An installed package may lie inside somebody else's repository, whose revision says nothing about it.
+    if not (checkout / ".git").exists():
+        return {"revision": None, "dirty": None}
+    revision = _git(checkout, "rev-parse", "HEAD")
+    changed = _git(checkout, "status", "--porcelain", "--untracked-files=no")
+    return {"revision": revision, "dirty": None if changed is None else bool(changed)}
+
+
+def _git(checkout: Path, *words: str) -> str | None:
+    command = ["git", "-C", str(checkout), *words]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_GIT_SECONDS)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
