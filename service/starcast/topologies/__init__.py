@@ -9,7 +9,7 @@ from starcast.topologies.base import Topology
 
 __all__ = ["Topology", "topology"]
 
-_STAR = re.compile(r"S(0|[1-9][0-9]*)")
+_STAR = re.compile(r"S(0|[1-9][0-9]{0,3})")
 
 
 @lru_cache(maxsize=16)

@@ -96,6 +96,13 @@ class Topology(ABC):
             )
         return int(node)
 
+    def _nodes(self, ranks: ArrayLike) -> NDArray[np.int64]:
+        given = np.array(ranks, dtype=np.int64, ndmin=1)
+        outside = given[(given < 0) | (given >= self.nodes)]
+        if len(outside):
+            self.node(int(outside[0]))  # says what is wrong
+        return given
+
     def _port(self, port: int) -> int:
         if port not in self.ports:
             first, last = self.ports[0], self.ports[-1]

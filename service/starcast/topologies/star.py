@@ -44,7 +44,7 @@ class Star(Topology):
         place = self._port(port) - 1
         if ranks is None:
             return _all_neighbours(self.n, place)
-        perms = permutations.unrank(self.n, ranks)
+        perms = permutations.unrank(self.n, self._nodes(ranks))
         perms[:, [0, place]] = perms[:, [place, 0]]
         return permutations.rank(perms)
 
@@ -58,8 +58,9 @@ class Star(Topology):
 
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
         """See `Topology.labels`."""
-        perms = permutations.arrangements(self.n, self.n) if ranks is None else permutations.unrank(self.n, ranks)
-        return permutations.labels(perms)
+        if ranks is None:
+            return permutations.labels(permutations.arrangements(self.n, self.n))
+        return permutations.labels(permutations.unrank(self.n, self._nodes(ranks)))
 
     def rank(self, label: str) -> int:
         """See `Topology.rank`."""

@@ -49,13 +49,14 @@ def constructions(where: Topology | str | None = None) -> tuple[str, ...]:
     return tuple(name for name, construction in CONSTRUCTIONS.items() if family in construction.families)
 
 
-def forest(where: Topology | str, construction: str, root: int | str = 0) -> Forest:
+def forest(where: Topology | str, construction: str, root: int | str = 0, **arguments: int | str) -> Forest:
     """The forest that a construction yields on a topology.
 
     Args:
         where: a `Topology` or its name.
         construction: one of `constructions()`.
         root: label or rank of the root; the identity unless given.
+        **arguments: the construction's own; those known so far take none.
 
     Raises:
         InputError: the topology, the construction or the root does not exist, or they do not go together.
@@ -67,6 +68,8 @@ def forest(where: Topology | str, construction: str, root: int | str = 0) -> For
             f"the construction '{rule.name}' is not defined on {there.spec}",
             hint=f"on {there.spec} there are {', '.join(constructions(there))}",
         )
+    if arguments:
+        raise InputError(f"the construction '{rule.name}' has no argument '{next(iter(arguments))}'", hint="leave it out")
     return rule.build(there, there.node(root))
 
 
