@@ -161,9 +161,7 @@ class _Start:
                 self._reporter.say(f"{server.title} is ready")
                 return True
             time.sleep(0.1)
-        raise UnavailableError(
-            f"{server.title} is not ready after {_PATIENCE:.0f} seconds", hint=f"look into {server.logs[0]}"
-        )
+        raise UnavailableError(f"{server.title} is not ready after {_PATIENCE:.0f} seconds", hint=f"look into {server.logs[0]}")
 
 
 def _stop_leftovers(server: Server) -> None:
