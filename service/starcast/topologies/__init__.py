@@ -19,7 +19,7 @@ def topology(spec: str) -> Topology:
     Raises:
         InputError: no topology has that name, or its size is out of range.
     """
-    match = _STAR.fullmatch(spec) if isinstance(spec, str) else None
+    match = _STAR.fullmatch(str(spec))
     if match is None:
         raise InputError(f"'{spec}' names no topology", hint=f"write S{star.SMALLEST} to S{star.LARGEST} for a star graph")
     n = int(match[1])
