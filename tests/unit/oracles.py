@@ -6,7 +6,7 @@ Nothing here imports starcast: what both sides share is the page.
 """
 
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -377,10 +377,7 @@ def recursive_substar_one_port(source: Node, messages: int) -> set[Row]:
 class Broken:
     """A row that breaks a rule."""
 
-    step: int
-    sender: Node
-    port: int
-    receiver: Node
+    row: "Plain"
     rule: str
 
 
@@ -391,12 +388,20 @@ class Outcome:
     broken: list[Broken]
     steps: int
     transmissions: int
-    largest_packet: int
-    links: dict[int, int]  # directed links busy in each step
+    link_use: list[int]  # directed links busy in each step
+    packet_sizes: list[int]  # units in the largest packet of each step
     missing: set[tuple[Node, int]]
 
 
-Plain = tuple[int, Node, int, Node, int]  # step, sender, port, receiver, payload
+class Plain(NamedTuple):
+    """A row as a schedule's columns have it, with nodes for ranks."""
+
+    step: int
+    sender: Node
+    port: int
+    receiver: Node
+    tree: int
+    payload: int
 
 
 def execute(
@@ -417,64 +422,61 @@ def execute(
     everybody = nodes(len(root))
     alive = set(everybody) - set(dead_nodes)
     holds: dict[Node, set[int]] = {node: set() for node in everybody}
-    if root in alive:
-        holds[root] = set(range(units))
+    holds[root] = set(range(units)) if root in alive else set()
     broken: list[Broken] = []
     moved: list[Plain] = []
-    for step, now in _by_step(rows):
-        wrong = _what_breaks(step, now, holds, one_port=one_port, packets=packets)
-        allowed = [
-            row
-            for row in now
-            if row[4] in holds.get(row[1], ())
-            and row[1] in alive
-            and row[3] in alive
-            and frozenset((row[1], row[3])) not in dead_links
-        ]
-        if not (dead_nodes or dead_links):
+    for step in sorted({row.step for row in rows}):
+        now = [row for row in rows if row.step == step]
+        if dead_nodes or dead_links:
+            links_up = [row for row in now if frozenset((row.sender, row.receiver)) not in dead_links]
+            now = [row for row in links_up if {row.sender, row.receiver} <= alive and row.payload in holds[row.sender]]
+        else:
+            wrong = what_breaks(now, holds, units, one_port=one_port, packets=packets)
             broken += wrong
-            bad = {(item.sender, item.port, item.receiver) for item in wrong}
-            allowed = [row for row in allowed if (row[1], row[2], row[3]) not in bad]
-        for row in allowed:
-            holds[row[3]].add(row[4])
-        moved += allowed
-    links: dict[int, set[tuple[Node, int]]] = {}
+            offenders = {item.row for item in wrong}
+            now = [row for row in now if row not in offenders]
+        for row in now:
+            holds[row.receiver].add(row.payload)
+        moved += now
+    links: dict[int, Counter[tuple[Node, int]]] = {}
     for row in moved:
-        links.setdefault(row[0], set()).add((row[1], row[2]))
+        links.setdefault(row.step, Counter())[row.sender, row.port] += 1
     return Outcome(
         broken,
         max(links, default=0),
         len(moved),
-        max(Counter(row[:3] for row in moved).values(), default=0),
-        {step: len(busy) for step, busy in links.items()},
+        [len(links.get(step, ())) for step in range(1, max(links, default=0) + 1)],
+        [max(links[step].values()) if step in links else 0 for step in range(1, max(links, default=0) + 1)],
         {(node, unit) for node in alive for unit in range(units) if unit not in holds[node]},
     )
 
 
-def _by_step(rows: Sequence[Plain]) -> Iterator[tuple[int, list[Plain]]]:
-    steps: dict[int, list[Plain]] = {}
-    for row in rows:
-        steps.setdefault(row[0], []).append(row)
-    yield from sorted(steps.items())
-
-
-def _what_breaks(step: int, now: list[Plain], holds: dict[Node, set[int]], *, one_port: bool, packets: bool) -> list[Broken]:
+def what_breaks(
+    now: Sequence[Plain], holds: dict[Node, set[int]], units: int, *, one_port: bool, packets: bool
+) -> list[Broken]:
+    """The rows of one step that break a rule, given what everybody holds when the step begins."""
+    times: Counter[Plain] = Counter(now)
+    link: Counter[tuple[Node, int]] = Counter((row.sender, row.port) for row in now)
+    ports: dict[Node, set[int]] = {}
+    senders: dict[Node, set[Node]] = {}
+    for row in now:
+        ports.setdefault(row.sender, set()).add(row.port)
+        senders.setdefault(row.receiver, set()).add(row.sender)
     broken = []
     for row in now:
-        _, sender, port, receiver, unit = row
-        n = len(sender)
-        link = [other for other in now if other[1] == sender and other[2] == port]
+        exists = 2 <= row.port <= len(row.sender)
         rules = {
-            "no such step": step < 1,
-            "no such port": not 2 <= port <= n,
-            "another receiver": 2 <= port <= n and swap(sender, port) != receiver,
-            "not held": unit not in holds[sender],
-            "two units": len(link) > 1 and not packets,
-            "twice the same unit": sum(other[4] == unit for other in link) > 1,
-            "two sends": one_port and any(other[1] == sender and other[2] != port for other in now),
-            "two receipts": one_port and any(other[3] == receiver and other[1] != sender for other in now),
+            "no such step": row.step < 1,
+            "no such port": not exists,
+            "no such unit": not 0 <= row.payload < units,
+            "another receiver": exists and swap(row.sender, row.port) != row.receiver,
+            "not held": row.payload not in holds[row.sender],
+            "two units on a link": link[row.sender, row.port] > 1 and not packets,
+            "the same row twice": times[row] > 1,
+            "two sends": one_port and len(ports[row.sender]) > 1,
+            "two receipts": one_port and len(senders[row.receiver]) > 1,
         }
-        broken += [Broken(step, sender, port, receiver, rule) for rule, breaks in rules.items() if breaks]
+        broken += [Broken(row, rule) for rule, breaks in rules.items() if breaks]
     return broken
 
 
