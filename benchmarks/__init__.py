@@ -1,0 +1,1 @@
+"""Figures, each beside a yardstick of the same run: compare ratios between machines, not seconds."""

@@ -1,0 +1,65 @@
+"""``starcast demo``: the main job, as the commands that a user would type."""
+
+import shlex
+from typing import NamedTuple
+
+import typer
+
+from starcast.cli import context
+from starcast.cli.output import say
+
+
+class Step(NamedTuple):
+    """What is done and why, and the words after ``starcast`` that do it."""
+
+    why: str
+    words: str
+
+
+FOREST = "S5:multiple:12345"
+GRID = "--topology S5 --segments 1 --segments 4 --segments 16 -m 1024 -m 65536 --t-s 100 --t-c 1"
+STEPS = (
+    Step("Start Neo4j and PostgreSQL, without Docker or Java.", "up"),
+    Step("Create the tables, or bring them up to date.", "db upgrade"),
+    Step("Build S5 with its trees and broadcasts, prove them, and write both stores.", "ingest S5 --trees all --schedules all"),
+    Step(
+        "Which directed links do the n-1 trees of 'multiple' share?", f"query run overlap/shared-links forest={FOREST} --limit 8"
+    ),
+    Step("How many trees use each directed link?", f"query run overlap/load-histogram forest={FOREST}"),
+    Step("How does a message travel from 12345 to 53241 in tree 2 ...", f"query run paths/tree-path forest={FOREST} tree=2 to=53241"),
+    Step("... and by a shortest path?", "query run paths/shortest-path topology=S5 from=12345 to=53241"),
+    Step("Store an experiment: broadcast by the n-1 trees.", f"experiment run demo-multiple --algorithm multiple {GRID}"),
+    Step("And one by recursive substars.", f"experiment run demo-substar --algorithm recursive-substar {GRID}"),
+    Step("Compare them.", "compare demo-substar demo-multiple"),
+)
+NEXT = (
+    ("what is stored", "topology list", "tree list", "schedule list", "experiment list"),
+    ("ask more", "query list", "query show paths/parallel-paths"),
+    ("a larger graph", "ingest S6 --trees all --schedules all"),
+    ("stop the servers; what is stored stays", "down"),
+)
+
+
+def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
+    """Run the main job on the embedded stack: build, prove, store, ask, compare. A second time it creates nothing."""
+    flags = ["--home", str(home)] if home else _global_flags(ctx)
+    command = typer.main.get_command(_app())
+    for number, (why, words) in enumerate(STEPS, 1):
+        say(f"\n[{number}/{len(STEPS)}] {why}\n$ starcast {words}")
+        command.main([*flags, *shlex.split(words)], prog_name="starcast", standalone_mode=False)
+    say("\nThe stack goes on running. Go on with:")
+    for why, *lines in NEXT:
+        say(f"  # {why}")
+        for line in lines:
+            say(f"  starcast {' '.join([*(shlex.quote(flag) for flag in flags), line])}")
+
+
+def _global_flags(ctx: typer.Context) -> list[str]:
+    given = ctx.find_root().obj or {}
+    return [word for name, value in given.items() if value is not None for word in (f"--{name.replace('_', '-')}", str(value))]
+
+
+def _app() -> typer.Typer:
+    from starcast.cli.app import app
+
+    return app
