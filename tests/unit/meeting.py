@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from starcast.collectives import Schedule, schedule
 from starcast.errors import StarcastError
+from starcast.simulator import Fault, Simulation
 from starcast.trees import Forest, forest
 from unit import oracles
 
@@ -63,3 +65,71 @@ def ports_of(tree: oracles.Tree, root: oracles.Node) -> NDArray[np.uint8]:
 def tree_of(row: Iterable[int], n: int) -> oracles.Tree:
     """A row of ports towards parents as a tree, whether or not it is one."""
     return {x: oracles.swap(x, int(port)) for x, port in zip(oracles.nodes(n), row, strict=True) if port}
+
+
+# Schedules
+
+#: Every broadcast, with the name of its argument.
+BROADCASTS = {"greedy": "segments", "multiple": "segments", "recursive-substar": "messages"}
+
+
+def broadcast(n: int, algorithm: str, ports: str, share: int, root: oracles.Node | None = None) -> Schedule:
+    """The array form's schedule of a broadcast on S_n."""
+    where = oracles.label(root or oracles.identity(n))
+    return schedule(f"S{n}", "broadcast", algorithm, ports=ports, root=where, **{BROADCASTS[algorithm]: share})
+
+
+def page_rows(n: int, algorithm: str, ports: str, share: int, root: oracles.Node | None = None) -> set[oracles.Row]:
+    """The same by the page."""
+    source = root or oracles.identity(n)
+    if algorithm == "recursive-substar" and ports == "one":
+        return oracles.recursive_substar_one_port(source, share)
+    rows = oracles.pipelined(PAGES[algorithm](source), source, share)
+    return oracles.by_dimension(rows, n) if ports == "one" else rows
+
+
+def plain_rows(made: Schedule) -> list[oracles.Plain]:
+    """The columns of a schedule row by row, with nodes for ranks."""
+    every = oracles.nodes(made.topology.n)
+    columns = (made.step, made.sender, made.port, made.receiver, made.tree, made.payload)
+    return [
+        oracles.Plain(step, every[sender], port, every[receiver], tree, payload)
+        for step, sender, port, receiver, tree, payload in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+
+
+def numbered_rows(made: Schedule) -> set[oracles.Row]:
+    """The rows with each unit as its tree and its place among that tree's units."""
+    plain = plain_rows(made)
+    units = {tree: sorted({row.payload for row in plain if row.tree == tree}) for tree in {row.tree for row in plain}}
+    place = {(tree, payload): number for tree, of_tree in units.items() for number, payload in enumerate(of_tree)}
+    return {oracles.Row(*row[:5], (row.tree, place[row.tree, row.payload])) for row in plain}
+
+
+def executed(made: Schedule, faults: Iterable[Fault] = ()) -> oracles.Outcome:
+    """The oracle's step-by-step execution of a schedule."""
+    every = oracles.nodes(made.topology.n)
+    dead = [made.topology.node(fault) for fault in faults if not isinstance(fault, tuple)]
+    links = [[made.topology.node(end) for end in fault] for fault in faults if isinstance(fault, tuple)]
+    return oracles.execute(
+        plain_rows(made),
+        every[made.root],
+        made.units,
+        one_port=made.ports == "one",
+        packets=made.packets,
+        dead_nodes=[every[rank] for rank in dead],
+        dead_links=[frozenset(every[rank] for rank in link) for link in links],
+    )
+
+
+def agrees(run: Simulation, outcome: oracles.Outcome) -> None:
+    """Both simulators saw the same happen."""
+    missing = sorted((oracles.label(node), unit) for node, unit in outcome.missing)
+    assert run.steps == outcome.steps
+    assert run.transmissions == outcome.transmissions
+    assert run.largest_packet == max(outcome.packet_sizes, default=0)
+    assert run.link_use.tolist() == outcome.link_use
+    assert run.packet_sizes.tolist() == outcome.packet_sizes
+    assert run.missing == len(missing)
+    assert sorted(run.undelivered) == missing[: len(run.undelivered)]
+    assert bool(run.undelivered) == bool(missing)

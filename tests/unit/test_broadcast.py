@@ -1,0 +1,147 @@
+"""Broadcasts executed twice: by starcast's simulator and step by step by the oracle's, for the page's step counts."""
+
+from math import factorial
+
+import pytest
+
+from starcast.simulator import simulate
+from unit import oracles
+from unit.meeting import BROADCASTS, agrees, broadcast, executed, roots
+
+ALGORITHMS = sorted(BROADCASTS)
+
+
+def trees(n: int, algorithm: str) -> int:
+    """How many trees an algorithm sends along."""
+    return n - 1 if algorithm == "multiple" else 1
+
+
+def all_port_steps(n: int, algorithm: str, share: int) -> int:
+    """A3: h + p - 1; B2: 2n - 4 + M."""
+    heights = {
+        "greedy": oracles.diameter(n),
+        "multiple": oracles.height_of_multiple(n),
+        "recursive-substar": 2 * n - 3,
+    }
+    return heights[algorithm] + share - 1
+
+
+@pytest.mark.parametrize("ports", ["all", "one"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("share", [1, 2, 4])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_both_simulators_agree_for_every_root(n: int, share: int, algorithm: str, ports: str) -> None:
+    for root in roots(n):
+        made = broadcast(n, algorithm, ports, share, root)
+        outcome, run = executed(made), simulate(made)
+        assert not outcome.broken
+        assert not outcome.missing
+        assert run.violation is None
+        assert run.complete
+        agrees(run, outcome)
+
+
+@pytest.mark.parametrize("ports", ["all", "one"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("n", "share"), [(5, 1), (5, 3), (6, 2)])
+def test_both_simulators_agree_on_larger_stars(n: int, share: int, algorithm: str, ports: str) -> None:
+    made = broadcast(n, algorithm, ports, share, oracles.shift(oracles.identity(n), 2))
+    outcome, run = executed(made), simulate(made)
+    assert not outcome.broken
+    assert run.complete
+    agrees(run, outcome)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("share", [1, 2, 7])
+@pytest.mark.parametrize("n", range(2, 8))
+def test_all_port_steps(n: int, share: int, algorithm: str) -> None:
+    run = simulate(broadcast(n, algorithm, "all", share))
+    assert run.complete
+    assert run.steps == all_port_steps(n, algorithm, share)
+
+
+@pytest.mark.parametrize("messages", [1, 2, 6])
+@pytest.mark.parametrize("n", range(2, 8))
+def test_one_port_stream_of_the_substar_tree(n: int, messages: int) -> None:
+    """B2: n(n-1)/2 + (M-1)(n-1) slots, which the plain simulation of (n-1)(2n-4+M) does not reach from n = 4 on."""
+    run = simulate(broadcast(n, "recursive-substar", "one", messages))
+    assert run.complete
+    assert run.violation is None
+    assert run.steps == n * (n - 1) // 2 + (messages - 1) * (n - 1)
+    assert run.steps <= (n - 1) * (2 * n - 4 + messages)
+
+
+@pytest.mark.parametrize("algorithm", ["greedy", "multiple"])
+@pytest.mark.parametrize("segments", [1, 2, 5])
+@pytest.mark.parametrize("n", range(2, 8))
+def test_one_port_sub_slots(n: int, segments: int, algorithm: str) -> None:
+    """A3, section 4.2: (n-1)(h+p-1) sub-slots; the last slot's last sub-slots may be empty, the slots before are full."""
+    run = simulate(broadcast(n, algorithm, "one", segments))
+    slots = all_port_steps(n, algorithm, segments)
+    assert run.complete
+    assert (n - 1) * (slots - 1) < run.steps <= (n - 1) * slots
+
+
+@pytest.mark.parametrize("n", range(2, 7))
+def test_a_sub_slot_serves_one_dimension(n: int) -> None:
+    made = broadcast(n, "multiple", "one", 3)
+    assert ((made.step - 1) % (n - 1) + 2 == made.port).all()
+
+
+@pytest.mark.parametrize("ports", ["all", "one"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("n", range(2, 8))
+def test_packets_and_transmissions(n: int, algorithm: str, ports: str) -> None:
+    """Two units at most on a link by `multiple`, one by the others; every unit once over N-1 links."""
+    share = 3
+    run = simulate(broadcast(n, algorithm, ports, share))
+    assert run.largest_packet == (2 if algorithm == "multiple" and n > 2 else 1)
+    assert run.transmissions == share * trees(n, algorithm) * (factorial(n) - 1)
+    assert len(run.link_use) == len(run.packet_sizes) == run.steps
+    assert run.packet_sizes.max() == run.largest_packet
+    assert run.link_use.max() <= factorial(n) * (n - 1 if ports == "all" else 1)
+
+
+@pytest.mark.parametrize("n", range(3, 8))
+def test_packets_of_two_are_needed_from_the_first_slot_on(n: int) -> None:
+    """Pitfall 8: the source's link of dimension 2 carries two trees."""
+    made = broadcast(n, "multiple", "all", 1)
+    first = made.step == 1
+    assert sorted(made.port[first].tolist()) == [2, 2, *range(3, n + 1)]
+    assert simulate(made).packet_sizes[0] == 2
+
+
+@pytest.mark.parametrize("n", range(2, 7))
+def test_a_stream_arrives_in_order_and_a_step_apart(n: int) -> None:
+    """Message q is message 0, q steps later (all-port) or q(n-1) steps later (one-port)."""
+    for ports, gap in (("all", 1), ("one", n - 1)):
+        made = broadcast(n, "recursive-substar", ports, 3)
+        of = [
+            sorted(zip(made.sender[made.payload == q], made.port[made.payload == q], made.step[made.payload == q], strict=True))
+            for q in range(3)
+        ]
+        for q in (1, 2):
+            assert [(s, p, t - q * gap) for s, p, t in of[q]] == of[0]
+
+
+@pytest.mark.parametrize(("order", "slots"), [("textual", 9), ("decreasing", 8), ("the page's", 6)])
+def test_other_serving_orders_take_longer(order: str, slots: int) -> None:
+    """B2 for S4: g_dim1 first costs (n-1)^2, decreasing dimensions n(n+1)/2 - 2, the page's order n(n-1)/2."""
+    root = oracles.identity(4)
+    keys = {
+        "textual": lambda send: (send.rule, send.rule == 1 and send.dimension != first[send.sender], send.dimension),
+        "decreasing": lambda send: -send.dimension,
+        "the page's": lambda send: (-send.rule, send.dimension),
+    }
+    sends = oracles.recursive_substar_sends(root)
+    first: dict[oracles.Node, int] = {}
+    for send in sends:
+        first.setdefault(send.sender, send.dimension)
+    received = {root: 0}
+    for sender in [root, *(send.receiver for send in sorted(sends, key=lambda send: send.step))]:
+        children = sorted((send for send in sends if send.sender == sender), key=keys[order])
+        for turn, send in enumerate(children, start=1):
+            received[send.receiver] = received[sender] + turn
+    assert max(received.values()) == slots
+    assert (simulate(broadcast(4, "recursive-substar", "one", 1)).steps == slots) == (order == "the page's")

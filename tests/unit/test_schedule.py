@@ -1,0 +1,203 @@
+"""Schedules as columns: the page's rows exactly, and what a schedule says of itself."""
+
+from dataclasses import FrozenInstanceError, replace
+from math import factorial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcast.collectives import algorithms, schedule
+from unit import oracles
+from unit.meeting import BROADCASTS, broadcast, numbered_rows, page_rows, pair, plain_rows, refused, roots
+
+COLUMNS = ("step", "sender", "port", "receiver", "tree", "payload")
+
+every_broadcast = pytest.mark.parametrize("algorithm", sorted(BROADCASTS))
+both_models = pytest.mark.parametrize("ports", ["all", "one"])
+
+
+# Rows
+
+
+@both_models
+@every_broadcast
+@pytest.mark.parametrize("share", [1, 2, 5])
+@pytest.mark.parametrize("n", range(2, 6))
+def test_the_rows_are_the_page_s(n: int, share: int, algorithm: str, ports: str) -> None:
+    """A3 (all-port, and one-port by sub-slots), B1 and B2: the same units over the same links in the same steps."""
+    for root in roots(n):
+        made = broadcast(n, algorithm, ports, share, root)
+        expected = page_rows(n, algorithm, ports, share, root)
+        assert numbered_rows(made) == expected
+        assert len(made) == len(expected)
+
+
+@both_models
+@every_broadcast
+def test_the_rows_of_s6_are_the_page_s(algorithm: str, ports: str) -> None:
+    root = oracles.shift(oracles.identity(6), 4)
+    made = broadcast(6, algorithm, ports, 2, root)
+    assert numbered_rows(made) == page_rows(6, algorithm, ports, 2, root)
+    assert made.steps == max(row.step for row in page_rows(6, algorithm, ports, 2, root))
+
+
+@pytest.mark.parametrize("algorithm", ["greedy", "multiple"])
+@pytest.mark.parametrize("share", [1, 3])
+def test_all_port_a_segment_crosses_level_after_level(algorithm: str, share: int) -> None:
+    """A3 on S7, column against column: level-l links carry segment s (from 0) in slot s + l."""
+    made = broadcast(7, algorithm, "all", share)
+    assert made.forest is not None
+    levels = made.forest.levels()[made.tree, made.receiver]
+    assert np.array_equal(made.step - levels, made.payload % share)
+    assert np.array_equal(made.forest.parents()[made.tree, made.receiver], made.sender)
+
+
+@both_models
+@every_broadcast
+def test_every_unit_crosses_every_link_of_its_tree_once(algorithm: str, ports: str) -> None:
+    both, made = pair(5, algorithm), broadcast(5, algorithm, ports, 3)
+    crossed = sorted((row.tree, row.receiver, row.payload) for row in plain_rows(made))
+    assert len(set(crossed)) == len(crossed) == made.units * (factorial(5) - 1)
+    for index, tree in enumerate(both.trees):
+        assert {(row.sender, row.receiver) for row in plain_rows(made) if row.tree == index} == {
+            (parent, child) for child, parent in tree.items()
+        }
+
+
+@given(st.sampled_from(sorted(BROADCASTS)), st.sampled_from(["all", "one"]), st.permutations(range(1, 5)))
+def test_a_broadcast_from_any_root_is_the_translated_broadcast(algorithm: str, ports: str, symbols: list[int]) -> None:
+    q = tuple(symbols)
+    moved = {
+        row._replace(sender=oracles.compose(q, row.sender), receiver=oracles.compose(q, row.receiver))
+        for row in plain_rows(broadcast(4, algorithm, ports, 2))
+    }
+    assert set(plain_rows(broadcast(4, algorithm, ports, 2, q))) == moved
+
+
+# Columns
+
+
+@both_models
+@every_broadcast
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_columns_are_whole_numbers_of_equal_length(n: int, algorithm: str, ports: str) -> None:
+    made = broadcast(n, algorithm, ports, 2)
+    for name in COLUMNS:
+        column = getattr(made, name)
+        assert column.shape == (len(made),)
+        assert np.issubdtype(column.dtype, np.integer)
+    assert made.step.min() == 1
+    assert made.steps == made.step.max()
+    assert set(made.port.tolist()) <= set(made.topology.ports)
+    assert np.array_equal(np.unique(made.payload), np.arange(made.units))
+    assert np.array_equal(np.unique(made.tree), np.arange(made.tree.max() + 1))
+
+
+@both_models
+@every_broadcast
+def test_what_a_schedule_says_of_itself(algorithm: str, ports: str) -> None:
+    made = broadcast(5, algorithm, ports, 4, (5, 4, 3, 2, 1))
+    argument = BROADCASTS[algorithm]
+    assert (made.topology.spec, made.collective, made.algorithm, made.ports) == ("S5", "broadcast", algorithm, ports)
+    assert dict(made.arguments) == {argument: 4}
+    assert made.root == 119
+    assert made.symmetric is False
+    assert made.units == 4 * (4 if algorithm == "multiple" else 1)
+    assert made.packets == (algorithm == "multiple")
+    assert made.id == f"S5:broadcast:{algorithm}:{ports}:{argument}=4:54321"
+    assert made.id in repr(made)
+    assert made.forest is not None
+    assert made.forest.id == f"S5:{algorithm}:54321"
+
+
+def test_a_broadcast_has_one_source_and_is_its_own_expansion() -> None:
+    made = broadcast(4, "multiple", "all", 2)
+    assert set(plain_rows(made.expand())) == set(plain_rows(made))
+    with refused("symmetric"):
+        replace(made, symmetric=True)
+
+
+def test_a_schedule_is_frozen_and_replace_makes_another() -> None:
+    made = broadcast(4, "greedy", "all", 1)
+    with pytest.raises(FrozenInstanceError):
+        made.ports = "one"  # type: ignore[misc]
+    other = replace(made, step=made.step + 1)
+    assert other.steps == made.steps + 1
+    assert made.step.min() == 1
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_of_different_length_are_refused(name: str) -> None:
+    made = broadcast(4, "greedy", "all", 1)
+    with refused("length"):
+        replace(made, **{name: getattr(made, name)[:-1]})
+
+
+# Arguments
+
+
+@pytest.mark.parametrize("algorithm", sorted(BROADCASTS))
+def test_one_unit_a_tree_and_all_ports_unless_said_otherwise(algorithm: str) -> None:
+    made = schedule("S4", "broadcast", algorithm)
+    assert made.ports == "all"
+    assert made.root == 0
+    assert dict(made.arguments) == {BROADCASTS[algorithm]: 1}
+
+
+@pytest.mark.parametrize("share", [0, -1, 1.5, 2.0, "2", True, None])
+@pytest.mark.parametrize("algorithm", sorted(BROADCASTS))
+def test_a_share_that_is_no_whole_number_from_1_on_is_refused(algorithm: str, share: object) -> None:
+    with refused(BROADCASTS[algorithm]):
+        schedule("S4", "broadcast", algorithm, **{BROADCASTS[algorithm]: share})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("algorithm", "foreign"), [("greedy", "messages"), ("recursive-substar", "segments")])
+def test_an_argument_of_another_algorithm_is_refused_and_the_own_one_named(algorithm: str, foreign: str) -> None:
+    with pytest.raises(Exception, match=foreign) as refusal:
+        schedule("S4", "broadcast", algorithm, **{foreign: 2})
+    assert BROADCASTS[algorithm] in getattr(refusal.value, "hint", "")
+
+
+@pytest.mark.parametrize("ports", ["", "both", "All", "1"])
+def test_an_unknown_port_model_is_refused(ports: str) -> None:
+    with refused():
+        schedule("S4", "broadcast", "greedy", ports=ports)
+    with refused():
+        replace(broadcast(4, "greedy", "all", 1), ports=ports)
+
+
+@pytest.mark.parametrize("collective", ["", "brodcast", "reduce"])
+def test_an_unknown_collective_is_refused_and_the_known_named(collective: str) -> None:
+    with pytest.raises(Exception, match="collective") as refusal:
+        schedule("S4", collective, "greedy")
+    assert "broadcast" in getattr(refusal.value, "hint", "")
+
+
+@pytest.mark.parametrize("algorithm", ["", "gredy", "Multiple"])
+def test_an_unknown_algorithm_is_refused_and_the_known_named(algorithm: str) -> None:
+    with pytest.raises(Exception, match="algorithm") as refusal:
+        schedule("S4", "broadcast", algorithm)
+    assert "multiple" in getattr(refusal.value, "hint", "")
+
+
+@pytest.mark.parametrize("root", ["1235", "12344", "", 24, -1])
+def test_a_root_that_is_no_node_is_refused(root: str | int) -> None:
+    with refused(str(root)):
+        schedule("S4", "broadcast", "greedy", root=root)
+
+
+def test_a_topology_that_is_none_is_refused() -> None:
+    with refused("S13"):
+        schedule("S13", "broadcast", "greedy")
+
+
+def test_the_catalogue_has_a_row_for_every_broadcast() -> None:
+    rows = {row.name: row for row in algorithms() if row.collective == "broadcast"}
+    assert set(BROADCASTS) <= set(rows)
+    for name in BROADCASTS:
+        assert set(rows[name].ports) == {"all", "one"}
+        assert rows[name].paper
+        made = broadcast(3, name, "one", 2)
+        assert made.algorithm == name
