@@ -1,0 +1,256 @@
+"""The connection to Neo4j: the official driver, with its errors turned into ours in this one place.
+
+Every statement names its database and runs in a managed transaction (so that routing works and transient errors are
+retried) with its access mode. What the server remarks about a statement is kept in the `Answer`.
+"""
+
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self, cast
+
+from neo4j import Driver, GraphDatabase, ManagedTransaction, NotificationMinimumSeverity, Result, Session, unit_of_work
+from neo4j.exceptions import (
+    AuthError,
+    ConfigurationError,
+    DriverError,
+    Neo4jError,
+    ServiceUnavailable,
+    SessionExpired,
+)
+
+from starcast.connections import GraphAddress
+from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
+
+CONNECT_SECONDS = 5.0
+#: How long transient errors are tried again. A server that dies is reported after this, so it is short.
+RETRY_SECONDS = 8.0
+
+_SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+")
+
+# What the driver logs is in an Answer or in an error as well. A program that sets up logging still gets it.
+logging.getLogger("neo4j").addHandler(logging.NullHandler())
+
+Row = dict[str, Any]
+Parameters = Mapping[str, Any]
+Work = Callable[[ManagedTransaction], "Answer"]
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What the server remarks about a statement: a deprecation, a cartesian product, a name it does not know."""
+
+    status: str
+    severity: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The rows of a statement, and what came with them.
+
+    Attributes:
+        columns: their names, in the statement's order.
+        rows: at most as many as were asked for.
+        more: whether there would have been more.
+        notices: the server's remarks.
+        plan: the plan as the server tells it, where the statement says EXPLAIN or PROFILE.
+    """
+
+    columns: tuple[str, ...]
+    rows: list[Row]
+    more: bool
+    notices: tuple[Notice, ...]
+    plan: dict[str, Any] | None
+
+
+class Graph:
+    """A Neo4j database. Use it as a context manager, or `close` it.
+
+    Attributes:
+        driver: the official driver.
+        database: the database's name, given with every call.
+        version: the server's, such as ``2026.08.1``.
+        notices: the server's remarks about the last statement.
+    """
+
+    def __init__(self, driver: Driver, address: GraphAddress) -> None:
+        self.driver = driver
+        self.database = address.database
+        self.uri = address.uri
+        self.user = address.user
+        self.notices: tuple[Notice, ...] = ()
+        with self._translated(None):
+            # Unlike a transaction this is not tried again and again: a server that is down is reported at once.
+            driver.verify_connectivity()
+        self.version = self._ask_version()
+
+    @classmethod
+    def open(cls, address: GraphAddress) -> Self:
+        """Connect, and see that the server answers.
+
+        Raises:
+            InputError: the URI is none.
+            UnavailableError: the server is down, refuses the login or lacks the database.
+        """
+        if not _SCHEME.fullmatch(address.uri):
+            raise _no_uri(address.uri)
+        try:
+            driver = GraphDatabase.driver(
+                address.uri,
+                auth=(address.user, address.password),
+                connection_timeout=CONNECT_SECONDS,
+                connection_acquisition_timeout=2 * CONNECT_SECONDS,
+                max_transaction_retry_time=RETRY_SECONDS,
+                notifications_min_severity=NotificationMinimumSeverity.INFORMATION,
+                warn_notification_severity=NotificationMinimumSeverity.OFF,
+            )
+        except (ConfigurationError, ValueError):
+            raise _no_uri(address.uri) from None
+        try:
+            return cls(driver, address)
+        except BaseException:
+            driver.close()
+            raise
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.driver.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def read(self, cypher: str, parameters: Parameters | None = None, timeout: float | None = None) -> list[Row]:
+        """Rows of a statement that only reads.
+
+        Args:
+            cypher: the statement.
+            parameters: its parameters.
+            timeout: seconds that the server may take.
+
+        Raises:
+            StarcastError: see `_translated`.
+        """
+        return self.ask(cypher, parameters, timeout).rows
+
+    def ask(
+        self,
+        cypher: str,
+        parameters: Parameters | None = None,
+        timeout: float | None = None,
+        most: int | None = None,
+    ) -> Answer:
+        """Like `read`, with all that the server says; at most so many rows.
+
+        Raises:
+            StarcastError: see `_translated`.
+        """
+        with self._translated(timeout), self._session() as session:
+            answer = session.execute_read(self._work(cypher, parameters, timeout, most))
+        self.notices = answer.notices
+        return answer
+
+    def write(self, cypher: str, parameters: Parameters | None = None, timeout: float | None = None) -> list[Row]:
+        """Rows of a statement that writes; one transaction, tried again after a transient error.
+
+        Raises:
+            StarcastError: see `_translated`.
+        """
+        with self._translated(timeout), self._session() as session:
+            answer = session.execute_write(self._work(cypher, parameters, timeout, None))
+        self.notices = answer.notices
+        return answer.rows
+
+    def _session(self) -> Session:
+        return self.driver.session(database=self.database)
+
+    @staticmethod
+    def _work(cypher: str, parameters: Parameters | None, timeout: float | None, most: int | None) -> Work:
+        @unit_of_work(timeout=timeout)
+        def work(transaction: ManagedTransaction) -> Answer:
+            return _answer(transaction.run(cypher, dict(parameters or {})), most)
+
+        return cast("Work", work)  # the decorator keeps the type to itself
+
+    def _ask_version(self) -> str:
+        rows = self.read("CALL dbms.components() YIELD name, versions WHERE name STARTS WITH 'Neo4j' RETURN versions")
+        return str(rows[0]["versions"][0])
+
+    @contextmanager
+    def _translated(self, timeout: float | None) -> Iterator[None]:
+        """Turn the driver's errors into ours.
+
+        Raises:
+            UnavailableError: the server is down, went away, refuses the login or lacks the database.
+            LimitError: time, memory or disk ran out.
+            InputError: the statement is wrong, or writes where it may only read.
+            RejectedError: a constraint forbids what it writes.
+        """
+        try:
+            yield
+        except AuthError:
+            raise UnavailableError(
+                f"Neo4j at {self.uri} refuses the login of '{self.user}'",
+                hint="put the right password into a file and name that in STARCAST_NEO4J_PASSWORD_FILE",
+            ) from None
+        except Neo4jError as error:
+            raise self._of_server(error, timeout) from error
+        except (ServiceUnavailable, SessionExpired, DriverError, OSError):
+            raise UnavailableError(
+                f"Neo4j at {self.uri} cannot be reached or went away",
+                hint="start it ('starcast up' starts the embedded one), then try again",
+            ) from None
+
+    def _of_server(self, error: Neo4jError, timeout: float | None) -> StarcastError:
+        code, words = error.code or "", (error.message or "").strip().splitlines()
+        text = words[0] if words else code
+        if "TransactionTimedOut" in code or ("Terminated" in code and timeout is not None):
+            return LimitError(
+                f"the statement took longer than {timeout:g} s and was stopped"
+                if timeout is not None
+                else f"the server stopped the statement: {text}",
+                hint="narrow it (one topology, one forest, shorter paths, LIMIT), or raise STARCAST_TIMEOUT",
+            )
+        if "OutOfMemory" in code or "MemoryPool" in code:
+            return LimitError(
+                f"Neo4j at {self.uri} ran out of memory: {text}",
+                hint="narrow the statement, lower STARCAST_BATCH, or raise STARCAST_NEO4J_HEAP",
+            )
+        if "space left" in text or "disk" in text.lower():
+            return LimitError(f"Neo4j at {self.uri} ran out of disk: {text}", hint="free some, then try again")
+        if "DatabaseNotFound" in code:
+            return UnavailableError(
+                f"Neo4j at {self.uri} has no database '{self.database}'", hint="name another in STARCAST_NEO4J_DATABASE"
+            )
+        if ".Security." in code:
+            return UnavailableError(f"Neo4j at {self.uri} refuses '{self.user}': {text}", hint="log in as another user")
+        if "AccessMode" in code:
+            return InputError(f"the statement writes, and may only read: {text}", hint="leave the writing clauses out")
+        if "ConstraintValidation" in code:
+            return RejectedError(f"Neo4j refuses a row: {text}", hint="something of that name is already there")
+        if ".Statement." in code:
+            return InputError(f"Neo4j refuses the statement: {text}", hint="mend the statement or its parameters")
+        return UnavailableError(f"Neo4j at {self.uri} failed: {text} ({code})", hint="see its log; 'starcast doctor'")
+
+
+def _answer(result: Result, most: int | None) -> Answer:
+    columns = tuple(result.keys())
+    records = result.fetch(most + 1) if most is not None else list(result)
+    more = most is not None and len(records) > most
+    summary = result.consume()
+    notices = tuple(
+        Notice(status.gql_status, status.raw_severity or "", status.status_description)
+        for status in summary.gql_status_objects
+        if status.is_notification
+    )
+    return Answer(columns, [record.data() for record in records[:most]], more, notices, summary.plan or summary.profile)
+
+
+def _no_uri(given: str) -> InputError:
+    return InputError(f"'{given}' is no URI of a Neo4j server", hint="write bolt://HOST:7687 or neo4j://HOST:7687")
