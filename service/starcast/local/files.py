@@ -88,7 +88,7 @@ def exclusive(path: Path, when_taken: Callable[[], None]) -> Iterator[None]:
         os.close(descriptor)
 
 
-def keep_small(log: Path, megabytes: int = 5) -> None:
-    """Put a log aside that has grown; one older generation is kept."""
-    if log.exists() and log.stat().st_size > megabytes * MB:
-        log.replace(log.with_name(f"{log.name}.1"))
+def put_aside(log: Path) -> None:
+    """Let a log begin anew; the one before it is kept, older ones are not."""
+    if log.exists():
+        log.replace(log.with_name(f"{log.name}.before"))

