@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from fractions import Fraction
 from time import perf_counter
 
 import numpy as np
+import psutil
 from numpy.typing import NDArray
 
 from starcast import costs
@@ -17,6 +19,9 @@ from starcast.runs.grid import Point
 from starcast.runs.provenance import provenance
 from starcast.simulator import Simulation, simulate
 from starcast.topologies import topology
+
+#: Memory that building and simulating takes for each row of a schedule, at its peak; measured on S8 and S9.
+BYTES_A_ROW = 140
 
 
 @dataclass
@@ -49,8 +54,13 @@ class Execution:
 
 
 def execute(point: Point) -> Execution:
-    """Build the schedule of a point, verify its forest and simulate it; a rejection becomes the execution's error."""
+    """Build the schedule of a point, verify its forest and simulate it; a rejection becomes the execution's error.
+
+    Raises:
+        LimitError: it does not fit into the memory that is free.
+    """
     done = Execution()
+    _demand_memory(point)
     try:
         with done.phase("build"):
             built = schedule(point.topology, point.collective, point.algorithm, ports=point.ports, **point.arguments)
@@ -59,7 +69,7 @@ def execute(point: Point) -> Execution:
                 built.forest.verify()
         with done.phase("simulate"):
             done.simulation = simulate(built)
-    except (RejectedError, LimitError) as error:
+    except RejectedError as error:
         done.error = error.message
     else:
         done.error = _verdict(done.simulation)
@@ -90,6 +100,18 @@ def priced(point: Point, execution: Execution) -> models.Run:
         finished_at=datetime.now(UTC),
         costs=figures,
     )
+
+
+def _demand_memory(point: Point) -> None:
+    where = topology(point.topology)
+    units = 1 / costs.unit_bytes(where, point.collective, point.algorithm, Fraction(1), **point.arguments)
+    needed, free = int(units) * where.nodes * BYTES_A_ROW, psutil.virtual_memory().available
+    if needed > free:
+        raise LimitError(
+            f"{point.algorithm} on {point.topology} with p = {point.p} needs about {needed / 1e9:.1f} GB of memory,"
+            f" {free / 1e9:.1f} GB are free",
+            hint="take a smaller topology or fewer segments",
+        )
 
 
 def _verdict(simulation: Simulation) -> str | None:

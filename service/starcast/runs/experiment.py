@@ -45,6 +45,7 @@ def run_experiment(engine: Engine, name: str, grid: Grid, reporter: Reporter, *,
     Raises:
         InputError: the name cannot be one, or belongs to another grid.
         BusyError: another process is running or dropping this experiment.
+        LimitError: a point does not fit into memory; the points before it are stored.
     """
     with _alone(engine, check_name(name)):
         with session(engine) as opened:
@@ -63,6 +64,7 @@ def run_once(engine: Engine, point: Point, name: str = ADHOC) -> models.Run:
     Raises:
         InputError: the name cannot be one, or belongs to an experiment with a grid.
         BusyError: another process is writing to this collection.
+        LimitError: the point does not fit into memory.
     """
     with _alone(engine, check_name(name)):
         with session(engine) as opened:
@@ -118,6 +120,8 @@ def _collection(opened: Session, name: str) -> int:
 
 def _run_all(engine: Engine, experiment: int, points: list[Point], reporter: Reporter, name: str) -> int:
     failed = 0
+    if not points:
+        return failed
     with reporter.task(f"running {name}", len(points), "runs") as task:
         for _, sharing in groupby(points, key=lambda point: point.structure):
             execution: Execution | None = None

@@ -146,6 +146,23 @@ def load_experiment(session: Session, name: str) -> models.Experiment:
     return found
 
 
+def list_experiments(session: Session) -> list[models.Experiment]:
+    """All experiments, by name."""
+    return list(session.scalars(select(models.Experiment).order_by(models.Experiment.name)))
+
+
+def experiment_name(session: Session, identity: int) -> str:
+    """The name of the experiment with this number.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    found = session.get(models.Experiment, identity)
+    if found is None:
+        raise NotFoundError(f"no experiment has the number {identity}", hint="see 'starcast experiment list'")
+    return found.name
+
+
 def save_experiment(session: Session, name: str, grid: Mapping[str, Any]) -> models.Experiment:
     """Store a new experiment without runs."""
     experiment = models.Experiment(name=name, grid=dict(grid))

@@ -1,0 +1,23 @@
+"""What a user names to be compared: an experiment, or a run by its number."""
+
+from sqlalchemy.orm import Session
+
+from starcast.runs import repository
+from starcast.runs.grid import Grid, Point
+from starcast.runs.matching import Side
+
+
+def load_side(session: Session, name: str) -> Side:
+    """The runs behind a name, and how to reproduce them: an experiment's by its grid, others one by one.
+
+    Raises:
+        NotFoundError: no experiment has that name, or no run that number.
+    """
+    if name.isdecimal():
+        run = repository.load_run(session, int(name))
+        return Side(f"run {name}", (run,), (Point.of(run).command(),))
+    experiment = repository.load_experiment(session, name)
+    runs = tuple(repository.load_runs(session, experiment.id))
+    if experiment.grid:
+        return Side(name, runs, (Grid.from_json(experiment.grid).command(name),))
+    return Side(name, runs, tuple(f"{Point.of(run).command()} --experiment {name}" for run in runs))
