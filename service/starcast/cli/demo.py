@@ -26,8 +26,8 @@ STEPS = (
         "Which directed links do the n-1 trees of 'multiple' share?", f"query run overlap/shared-links forest={FOREST} --limit 8"
     ),
     Step("How many trees use each directed link?", f"query run overlap/load-histogram forest={FOREST}"),
-    Step("How does a message travel from 12345 to 53241 in tree 2 ...", f"query run paths/tree-path forest={FOREST} tree=2 to=53241"),
-    Step("... and by a shortest path?", "query run paths/shortest-path topology=S5 from=12345 to=53241"),
+    Step("How does a message travel from 12345 to 53241 in tree 2 ...", f"query run paths/tree-path forest={FOREST} tree=2 source=12345 target=53241"),
+    Step("... and by a shortest path?", "query run paths/shortest-path topology=S5 source=12345 target=53241"),
     Step("Store an experiment: broadcast by the n-1 trees.", f"experiment run demo-multiple --algorithm multiple {GRID}"),
     Step("And one by recursive substars.", f"experiment run demo-substar --algorithm recursive-substar {GRID}"),
     Step("Compare them.", "compare demo-substar demo-multiple"),
