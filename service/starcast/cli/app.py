@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from starcast.cli import compare, config, context, db, experiment, run
+from starcast.cli import compare, config, context, db, experiment, query, run
 from starcast.errors import StarcastError
 
 INTERRUPTED = 130
@@ -19,6 +19,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("config")(config.show)
+app.add_typer(query.app, name="query")
 app.add_typer(run.app, name="run")
 app.add_typer(experiment.app, name="experiment")
 app.command("compare")(compare.compare)

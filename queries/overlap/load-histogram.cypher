@@ -1,0 +1,22 @@
+// title: Load histogram
+// question: How many directed links of the topology are used by no tree of a forest, by one, by two, ...?
+// parameters:
+//   forest (forest): id of the forest, as 'starcast tree list' prints it
+// columns:
+//   load: how many trees use a link from parent to child; 0 is always listed
+//   links: how many directed links have that load
+// revision: 1
+// reference: Tseng & Sheu 1997, Theorem 1 and Lemma 6
+
+MATCH (f:Forest {id: $forest})-[:ON]->(t:Topology)
+CALL (f) {
+  MATCH (sender:Node {topology: f.topology})-[e:TREE_EDGE {forest: f.id}]->(receiver:Node)
+  WITH sender, receiver, count(e) AS load
+  WITH load, count(*) AS links
+  RETURN collect({load: load, links: links}) AS used
+}
+// Every undirected link is two directed ones; what no tree uses has no TREE_EDGE to count.
+WITH used, 2 * t.links - reduce(sum = 0, row IN used | sum + row.links) AS unused
+UNWIND [{load: 0, links: unused}] + used AS row
+RETURN row.load AS load, row.links AS links
+ORDER BY load

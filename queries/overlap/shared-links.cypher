@@ -1,0 +1,22 @@
+// title: Links that several trees share
+// question: Which directed links do several trees of a forest use, and which trees?
+// parameters:
+//   forest (forest): id of the forest, as 'starcast tree list' prints it
+//   least (int >= 1, default 2): how many trees a link must carry to be listed
+// columns:
+//   sender: node that the link leaves
+//   port: port of the sender
+//   receiver: node that the link enters
+//   load: how many trees use the link from parent to child
+//   trees: their numbers
+// revision: 1
+// reference: Tseng & Sheu 1997, Lemma 6 (no link of the n-1 trees carries more than two)
+
+MATCH (f:Forest {id: $forest})
+MATCH (sender:Node {topology: f.topology})-[e:TREE_EDGE {forest: f.id}]->(receiver:Node)
+WITH sender, receiver, e
+ORDER BY e.tree
+WITH sender, receiver, e.port AS port, collect(e.tree) AS trees
+WHERE size(trees) >= $least
+RETURN sender.label AS sender, port, receiver.label AS receiver, size(trees) AS load, trees
+ORDER BY load DESC, sender, port

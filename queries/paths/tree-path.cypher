@@ -1,0 +1,28 @@
+// title: The path in tree i
+// question: How does a message travel from one node to another in tree i of a forest, over which ports?
+// parameters:
+//   forest (forest): id of the forest, as 'starcast tree list' prints it
+//   tree (tree): number of the tree in the forest, from 0
+//   source (node): label of the node where the path begins; the root's, to go with the tree's links all the way
+//   target (node): label of the node where it ends
+// columns:
+//   length: links on the path
+//   climbed: how many of them, the first ones, go from child to parent; the others go from parent to child
+//   nodes: labels of the nodes on the path, the two ends included
+//   ports: port that each hop leaves by
+// revision: 1
+// reference: Tseng & Sheu 1997, Def. 1 and 2
+
+MATCH (f:Forest {id: $forest})
+MATCH (source:Node {topology: f.topology, label: $source})
+MATCH up = (source)(()<-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree = $tree]-())*(root)
+WHERE NOT EXISTS { (root)<-[:TREE_EDGE {forest: $forest, tree: $tree}]-() }
+MATCH (target:Node {topology: f.topology, label: $target})
+MATCH down = (target)(()<-[d:TREE_EDGE WHERE d.forest = $forest AND d.tree = $tree]-())*(root)
+// The two ways to the root are one from where they meet on; that part is not travelled.
+WITH up, down,
+  size([v IN nodes(up) WHERE NOT v IN nodes(down)]) AS climbed,
+  size([v IN nodes(down) WHERE NOT v IN nodes(up)]) AS descended
+RETURN climbed + descended AS length, climbed,
+  [v IN nodes(up)[..climbed + 1] + reverse(nodes(down)[..descended]) | v.label] AS nodes,
+  [e IN relationships(up)[..climbed] + reverse(relationships(down)[..descended]) | e.port] AS ports

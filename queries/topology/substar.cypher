@@ -1,0 +1,15 @@
+// title: Members of a substar
+// question: Which nodes belong to a substar, the nodes that agree in some positions other than the first?
+// parameters:
+//   topology (topology): name of the topology
+//   members (pattern): a label with * in the positions that are free, as ****5 for S_4(5) in S5
+// columns:
+//   rank: rank of the node
+//   label: its label
+// revision: 1
+// reference: Akers & Krishnamurthy 1989; Sheu, Liaw & Chen 1993, section 2
+
+MATCH (node:Node {topology: $topology})
+WHERE all(i IN range(0, size($members) - 1) WHERE substring($members, i, 1) IN ['*', substring(node.label, i, 1)])
+RETURN node.rank AS rank, node.label AS label
+ORDER BY rank

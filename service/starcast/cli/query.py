@@ -1,0 +1,161 @@
+"""``starcast query``: questions to the graph store, from the shipped packs, packs of one's own, or a file."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from starcast.cli import context
+from starcast.cli.output import Format, FormatOption, emit, say
+from starcast.errors import InputError, RejectedError, UnavailableError
+
+if TYPE_CHECKING:
+    from starcast.queries import Query
+    from starcast.settings import Settings
+
+app = typer.Typer(no_args_is_help=True, help="Questions in Cypher: list and show them, ask them, check your own.")
+
+NameArgument = Annotated[str, typer.Argument(help="A query (pack/name, or its name alone), or a .cypher file.")]
+
+
+@app.command("list")
+def list_queries(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
+    """List every query: what it answers and what it takes."""
+    from starcast.queries import library
+    from starcast.queries.catalogue import described
+
+    rows = [
+        {
+            "query": query.name,
+            "question": query.header.question,
+            "parameters": "; ".join(f"{p.name} ({described(p)})" for p in query.parameters),
+        }
+        for query in library(context.settings(ctx).packs).values()
+    ]
+    emit(rows, ["query", "question", "parameters"], output)
+
+
+@app.command("show")
+def show(ctx: typer.Context, name: NameArgument) -> None:
+    """Print a query's file: the header and the Cypher, which pastes into Neo4j Browser."""
+    from starcast.queries import find
+
+    print(find(name, context.settings(ctx).packs).text.rstrip())
+
+
+@app.command("run")
+def run_query(
+    ctx: typer.Context,
+    name: NameArgument,
+    values: Annotated[list[str] | None, typer.Argument(help="Its parameters, as key=value.", show_default=False)] = None,
+    limit: Annotated[int | None, typer.Option(help="Most rows to print; else the setting row_limit.")] = None,
+    timeout: Annotated[float | None, typer.Option(help="Seconds it may take; else the setting timeout.")] = None,
+    show_cypher: Annotated[bool, typer.Option("--show-cypher", help="Print the statement and its parameters.")] = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Ask a query and print the rows.
+
+    It runs in a read-only transaction, on what is stored whole. Paths are printed hop by hop in tables, and as lists in
+    json and csv.
+    """
+    from starcast.connections import graph_address
+    from starcast.graph.connection import Graph
+    from starcast.queries import find, run
+    from starcast.queries.parameters import bind
+
+    settings = context.settings(ctx, row_limit=limit, timeout=timeout)
+    query = find(name, settings.packs)
+    bound = bind(query.parameters, _pairs(values or []))
+    if show_cypher:
+        _show_cypher(query, bound)
+    with Graph.open(graph_address(settings)) as graph:
+        answer = run(graph, query, bound, row_limit=settings.row_limit, timeout=settings.timeout)
+    columns = list(answer.columns)
+    if output in {Format.TABLE, Format.MARKDOWN} and {"nodes", "ports"} <= set(columns):
+        columns = _with_hops(answer.rows, columns)
+    emit(answer.rows, columns, output)
+    if answer.more:
+        say(f"only the first {settings.row_limit} rows; there are more: raise --limit")
+
+
+@app.command("check")
+def check(
+    ctx: typer.Context,
+    target: Annotated[str | None, typer.Argument(help="A query, a pack, a file or a folder of packs; else all.")] = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Check query files, then let the server plan each: no notification, no cartesian product, nothing that writes."""
+    from starcast.connections import graph_address
+    from starcast.graph.connection import Graph
+    from starcast.queries.plan import problems
+
+    settings = context.settings(ctx)
+    queries = _targets(target, settings)
+    try:
+        graph = Graph.open(graph_address(settings))
+    except UnavailableError as error:
+        emit([{"query": query.name, "file": str(query.path)} for query in queries], ["query", "file"], output)
+        say(f"{len(queries)} files are sound; EXPLAIN was not done: {error.message}; {error.hint}")
+        return
+    with graph:
+        found = {query: problems(graph, query) for query in queries}
+        version = graph.version
+    rows = [{"query": query.name, "file": str(query.path), "problems": "; ".join(found[query])} for query in queries]
+    emit(rows, ["query", "file", "problems"], output)
+    bad = [query.name for query in queries if found[query]]
+    if bad:
+        raise RejectedError(f"the planner of Neo4j {version} finds fault with {', '.join(bad)}", hint="mend what is listed")
+    say(f"{len(queries)} queries are sound, and Neo4j {version} plans each without a remark")
+
+
+def _pairs(values: Sequence[str]) -> dict[str, str]:
+    """The values by parameter.
+
+    Raises:
+        InputError: one is not ``key=value``, or a key comes twice.
+    """
+    pairs: dict[str, str] = {}
+    for word in values:
+        key, sign, value = word.partition("=")
+        if not sign or not key:
+            raise InputError(f"'{word}' is no parameter", hint="write key=value; 'starcast query show NAME' has the keys")
+        if key in pairs:
+            raise InputError(f"the parameter '{key}' is given twice", hint="leave one of them")
+        pairs[key] = value
+    return pairs
+
+
+def _show_cypher(query: "Query", values: dict[str, Any]) -> None:
+    """What to paste into Neo4j Browser; JSON is Cypher for every value that a parameter can have."""
+    for name, value in values.items():
+        say(f":param {name} => {json.dumps(value, ensure_ascii=False)}")
+    print(query.text.rstrip(), file=sys.stderr)
+
+
+def _with_hops(rows: list[dict[str, Any]], columns: list[str]) -> list[str]:
+    """Put one column ``path`` where nodes and ports stand."""
+    for row in rows:
+        row["path"] = hops(row["nodes"], row["ports"])
+    return ["path" if column == "nodes" else column for column in columns if column != "ports"]
+
+
+def hops(nodes: Sequence[Any], ports: Sequence[Any]) -> str:
+    """A path hop by hop: ``123 -2-> 213 -3-> 312``; each port is that of the node before it."""
+    steps = [f" -{port}-> {node}" for node, port in zip(nodes[1:], ports, strict=True)]
+    return "".join([str(nodes[0]), *steps]) if nodes else ""
+
+
+def _targets(target: str | None, settings: "Settings") -> "list[Query]":
+    from starcast.queries import find, library
+    from starcast.queries.pack import load
+
+    if target is not None and Path(target).is_dir():
+        return list(load(Path(target).absolute()).values())
+    if target is not None and target.endswith(".cypher"):
+        return [find(target)]
+    known = library(settings.packs)
+    chosen = [query for query in known.values() if target in {None, query.pack}]
+    return chosen or [find(str(target), settings.packs)]
