@@ -87,8 +87,10 @@ class _Rows:
 
     def __init__(self, schedule: Schedule) -> None:
         columns = [np.asarray(getattr(schedule, name)).astype(np.int64) for name in COLUMNS]
-        order = np.lexsort((columns[2], columns[1], columns[0]))
-        self.step, self.sender, self.port, self.receiver, self.tree, self.payload = (c[order] for c in columns)
+        if not _ascending(columns[:3]):
+            order = np.lexsort((columns[2], columns[1], columns[0]))
+            columns = [column[order] for column in columns]
+        self.step, self.sender, self.port, self.receiver, self.tree, self.payload = columns
         self.schedule = schedule
         self.nodes = schedule.topology.nodes
 
@@ -113,10 +115,13 @@ class _Rows:
         return next((self._name(broken, rule) for broken, rule in rules if broken.any()), None) or self._beside()
 
     def _beside(self) -> str | None:
-        broken = self.nothing()
-        for port in self.schedule.topology.ports:
+        broken, topology = self.nothing(), self.schedule.topology
+        for port in topology.ports:
             chosen = np.flatnonzero(self.port == port)
-            across = self.schedule.topology.neighbours(port, self.sender[chosen])
+            senders = self.sender[chosen]
+            # Many rows: the whole table once, at memory speed; few: only what they need.
+            many = len(senders) > self.nodes // 8
+            across = topology.neighbours(port)[senders] if many else topology.neighbours(port, senders)
             broken[chosen] = across != self.receiver[chosen]
         return self._name(broken, "the receiver is not across that port") if broken.any() else None
 
@@ -136,10 +141,16 @@ class _Rows:
         return None
 
     def _repeated(self) -> tuple[Mask, str]:
-        order = np.lexsort((self.step, self.payload, self.tree, self.port, self.sender))
+        columns = (self.sender, self.port, self.tree, self.payload)
         broken = self.nothing()
-        again = _runs(*(column[order] for column in (self.sender, self.port, self.tree, self.payload)))
-        broken[order] = again
+        # Packed into one integer, the rows are sorted by values alone; who repeats whom is asked only where somebody does.
+        packed = np.zeros(len(self.step), dtype=np.int64)
+        for column in columns:
+            packed *= int(column.max(initial=0)) + 1
+            packed += column
+        if _runs(np.sort(packed)).any():
+            order = np.argsort(packed, kind="stable")  # the rows are in time order: the later one repeats
+            broken[order] = _runs(packed[order])
         return broken, "the unit has crossed this directed link in this tree before"
 
     def _receives_more(self) -> str | None:
@@ -209,6 +220,14 @@ def _runs(*columns: NDArray[np.int64]) -> Mask:
     for column in columns:
         same[1:] &= column[1:] == column[:-1]
     return same
+
+
+def _ascending(columns: list[NDArray[np.int64]]) -> bool:
+    """Whether rows are sorted by these columns, the first one first."""
+    in_order = np.ones(max(len(columns[0]) - 1, 0), dtype=bool)
+    for column in columns[::-1]:
+        in_order = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & in_order)
+    return bool(in_order.all())
 
 
 def _groups(values: NDArray[np.int64]) -> list[tuple[int, int]]:
