@@ -88,13 +88,25 @@ def _beside(baseline: Sequence[models.Run], others: Sequence[models.Run]) -> dic
         by_key.setdefault(_key(run, (*QUESTION, *choice)), []).append(run)
     found = {id(run): by_key.get(_key(run, (*QUESTION, *choice)), []) for run in baseline}
     used = {id(run) for runs in found.values() for run in runs}
-    left = [run for run in others if id(run) not in used]
-    for run in baseline:
-        if not found[id(run)]:
-            nearest = _nearest(run, [other for other in left if _key(other, QUESTION) != _key(run, QUESTION)])
-            found[id(run)] = [nearest]
-            left = [other for other in left if other is not nearest]
-    return found
+    lacking = [run for run in baseline if not found[id(run)]]
+    strangers = _pairs(lacking, [run for run in others if id(run) not in used], choice)
+    return found | {id(run): [strangers.get(id(run))] for run in lacking}
+
+
+def _pairs(ones: Sequence[models.Run], others: Sequence[models.Run], choice: Sequence[str]) -> dict[int, models.Run]:
+    """For runs without a match, by identity, the nearest run that answers another question, each taken once."""
+    strange = [
+        (one, other)
+        for one, other in product(ones, others)
+        if _key(one, choice) == _key(other, choice) and _key(one, QUESTION) != _key(other, QUESTION)
+    ]
+    chosen: dict[int, models.Run] = {}
+    taken: set[int] = set()
+    for one, other in sorted(strange, key=lambda pair: len(_differing(*pair))):
+        if id(one) not in chosen and id(other) not in taken:
+            chosen[id(one)] = other
+            taken.add(id(other))
+    return chosen
 
 
 def _lonely(sides: int, place: int, run: models.Run, baseline: Side) -> Match:
