@@ -1,0 +1,175 @@
+"""What goes into the graph, as columns: the relationships of a thing, and a checksum that both sides can compute.
+
+The checksum of a row mixes its values one after the other, h -> h^2 + F v + 1 modulo a prime below 2^31, so that Cypher's
+64-bit integers never overflow. The squares make it depend on which values stand together: a sum of linear terms would
+not notice two relationships that exchange their ends. The checksum of many rows is the plain sum of theirs, so the order
+does not matter and pages add up.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.collectives import Schedule
+from starcast.errors import RejectedError
+from starcast.graph.schema import LINK, SEND, TREE_EDGE, Relationship, first_key
+from starcast.topologies import Topology
+from starcast.trees import Forest
+
+MODULUS = 2**31 - 1
+FACTOR = 1_103_515_245
+#: Rounds without a value at the end, or the last column would enter linearly.
+_FINAL = (0, 0)
+ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
+_BASE = len(ALPHABET) + 1
+
+Column = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Content:
+    """How much there is, and a checksum of it; what was meant and what was found are equal or the load has failed."""
+
+    nodes: int
+    relationships: int
+    sums: tuple[int, int]
+
+    @property
+    def checksum(self) -> str:
+        """Both checksums, of nodes and of relationships, as text."""
+        return "-".join(f"{value:x}" for value in self.sums)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The relationships of one thing, sorted by start node.
+
+    Args:
+        kind: their type.
+        owner: id of the thing: a topology's name, a forest's or a schedule's id.
+        topology: where their ends lie.
+        start: ranks, int64 ``[rows]``.
+        end: ranks, int64 ``[rows]``.
+        columns: the properties that differ, by name: int64 ``[rows]`` each.
+    """
+
+    kind: Relationship
+    owner: str
+    topology: Topology
+    start: Column
+    end: Column
+    columns: Mapping[str, Column]
+
+    def __post_init__(self) -> None:
+        if tuple(self.columns) != self.kind.columns:
+            raise ValueError(f"{self.kind.name} has the columns {self.kind.columns}, not {tuple(self.columns)}")
+        if {len(column) for column in self.columns.values()} | {len(self.end)} != {len(self.start)}:
+            raise ValueError(f"the columns of {self.kind.name} differ in length")
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def sorted(self) -> "Rows":
+        """The same rows by start node, then by end and the other columns: the one order in which two can be compared."""
+        order = np.lexsort((*reversed([*self.columns.values()]), self.end, self.start))
+        columns = {name: column[order] for name, column in self.columns.items()}
+        return Rows(self.kind, self.owner, self.topology, self.start[order], self.end[order], columns)
+
+    def checksum(self) -> int:
+        """The sum of the rows' checksums."""
+        return checksum((self.start, self.end, *self.columns.values()), len(self))
+
+
+def _rows(kind: Relationship, owner: str, topology: Topology, *columns: NDArray[np.generic]) -> Rows:
+    start, end, *others = (column.astype(np.int64) for column in columns)
+    return Rows(kind, owner, topology, start, end, dict(zip(kind.columns, others, strict=True))).sorted()
+
+
+def link_rows(topology: Topology) -> Rows:
+    """Every undirected link once, from the lower rank.
+
+    Raises:
+        RejectedError: a port does not lead back over its reverse, or to the node itself.
+    """
+    here = np.arange(topology.nodes, dtype=np.int64)
+    parts: list[tuple[NDArray[np.generic], ...]] = []
+    for port in topology.ports:
+        there = topology.neighbours(port).astype(np.int64)
+        back = topology.neighbours(topology.reverse_port(port))[there]
+        astray = np.flatnonzero((back != here) | (there == here))
+        if len(astray):
+            raise RejectedError(
+                f"port {port} of node {topology.label(int(astray[0]))} in {topology.spec} does not lead back",
+                hint="this is a defect of starcast: please report it",
+            )
+        lower = here < there
+        parts.append((here[lower], there[lower], np.full(np.count_nonzero(lower), port)))
+    return _rows(LINK, topology.spec, topology, *(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def tree_rows(forest: Forest) -> Rows:
+    """Every tree's links, parent to child, with the parent's port."""
+    tree, child = np.nonzero(forest.parent_port)
+    back = np.zeros(256, dtype=np.int64)
+    for number in forest.topology.ports:
+        back[number] = forest.topology.reverse_port(number)
+    parent, level = forest.parents()[tree, child], forest.levels()[tree, child]
+    port = back[forest.parent_port[tree, child]]
+    return _rows(TREE_EDGE, forest.id, forest.topology, parent, child, tree, level, port)
+
+
+def send_rows(schedule: Schedule) -> Rows:
+    """Every row of a schedule, sender to receiver."""
+    others = (schedule.step, schedule.tree, schedule.port, schedule.payload)
+    return _rows(SEND, schedule.id, schedule.topology, schedule.sender, schedule.receiver, *others)
+
+
+def checksum(columns: Iterable[NDArray[np.int64]], rows: int) -> int:
+    """The sum of the checksums of rows given as columns, int64 ``[rows]`` each."""
+    mixed = np.ones(rows, dtype=np.int64)
+    for value in (*columns, *_FINAL):
+        mixed = (mixed * mixed + FACTOR * (np.asarray(value, dtype=np.int64) % MODULUS) + 1) % MODULUS
+    return int(mixed.sum())
+
+
+def checksum_cypher(values: Iterable[str]) -> str:
+    """The same for one row, as a Cypher expression over expressions; `$modulus` and `$factor` are parameters."""
+    listed = ", ".join([*values, *(str(value) for value in _FINAL)])
+    return f"reduce(h = 1, v IN [{listed}] | (h * h + $factor * (v % $modulus) + 1) % $modulus)"
+
+
+def node_checksum(topology: Topology) -> int:
+    """The sum of the checksums of all nodes: place of the key, rank and label."""
+    ranks = np.arange(topology.nodes, dtype=np.int64)
+    labels = topology.labels()
+    symbols = np.ascontiguousarray(labels).view(np.uint32).reshape(len(labels), -1)
+    digit = np.zeros(128, dtype=np.int64)
+    digit[[ord(symbol) for symbol in ALPHABET]] = np.arange(1, len(ALPHABET) + 1)
+    code = np.zeros(topology.nodes, dtype=np.int64)
+    for column in symbols.T:
+        code = (code * _BASE + digit[column]) % MODULUS
+    return checksum((ranks, ranks, code), topology.nodes)
+
+
+def node_checksum_cypher() -> str:
+    """The same for one node ``n``; `$first` is the key of node 0 and `$alphabet` the symbols in order."""
+    symbol = "size(split($alphabet, substring(n.label, i, 1))[0]) + 1"
+    code = f"reduce(c = 0, i IN range(0, size(n.label) - 1) | (c * {_BASE} + {symbol}) % $modulus)"
+    return checksum_cypher(["n.key - $first", "n.rank", code])
+
+
+def topology_content(topology: Topology, links: Rows) -> Content:
+    """What the graph has to hold of a topology."""
+    return Content(topology.nodes, len(links), (node_checksum(topology), links.checksum()))
+
+
+def rows_content(rows: Rows) -> Content:
+    """What the graph has to hold of a forest or a schedule."""
+    return Content(0, len(rows), (0, rows.checksum()))
+
+
+def keys(topology: Topology, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The keys of these nodes."""
+    return ranks + first_key(topology)
