@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from starcast.cli import compare, config, context, db, experiment, query, run
+from starcast.cli import compare, config, context, db, experiment, query, run, stack
 from starcast.errors import StarcastError
 
 INTERRUPTED = 130
@@ -18,6 +18,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command("up")(stack.up)
+app.command("down")(stack.down)
+app.command("status")(stack.status)
+app.command("doctor")(stack.doctor)
 app.command("config")(config.show)
 app.add_typer(query.app, name="query")
 app.add_typer(run.app, name="run")

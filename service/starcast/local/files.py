@@ -50,13 +50,17 @@ def need_space(folder: Path, megabytes: int, purpose: str) -> None:
     Raises:
         LimitError: there is less than that many megabytes (10^6 bytes).
     """
-    there = next(path for path in (folder, *folder.parents) if path.exists())
-    free = shutil.disk_usage(there).free // MB
+    free = shutil.disk_usage(existing(folder)).free // MB
     if free < megabytes:
         raise LimitError(
             f"{purpose} needs {megabytes} MB below {folder}, and its disk has {free} MB free",
             hint="free some space, or choose another disk with --home and STARCAST_CACHE",
         )
+
+
+def existing(folder: Path) -> Path:
+    """The folder, or the nearest one above it that exists."""
+    return next(path for path in (folder, *folder.parents) if path.exists())
 
 
 def write_whole(path: Path, text: str, mode: int = 0o644) -> None:

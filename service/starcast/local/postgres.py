@@ -22,7 +22,6 @@ from contextlib import suppress
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import ClassVar
 
 import psutil
 from sqlalchemy import URL
@@ -31,6 +30,7 @@ from starcast.errors import UnavailableError
 from starcast.local import packages, processes
 from starcast.local.home import Home
 from starcast.local.processes import LOOPBACK
+from starcast.local.server import Server
 from starcast.settings import Settings
 
 #: The system user that PostgreSQL runs as for root.
@@ -51,42 +51,37 @@ _OPTIONS = {
 }
 
 
-class Postgres:
+class Postgres(Server):
     """The PostgreSQL server of one home."""
 
-    name: ClassVar[str] = "postgres"
-    title: ClassVar[str] = "PostgreSQL"
-    user: ClassVar[str] = "starcast"
-    database: ClassVar[str] = "starcast"
+    name = "postgres"
+    title = "PostgreSQL"
+    user = "starcast"
+    database = "starcast"
     #: A fast shutdown: clients are cut off, what they committed is kept.
-    polite: ClassVar[signal.Signals] = signal.SIGINT
-    #: Megabytes that a fresh data folder and a first ingest take.
-    space: ClassVar[int] = 200
+    polite = signal.SIGINT
+    space = 200
 
     def __init__(self, home: Home) -> None:
-        self.home = home
-        self.logs = (home.logs / "postgres.log",)
+        super().__init__(home)
         self.data = home.postgres / "data"
-
-    def marks(self, process: psutil.Process) -> bool:
-        """Whether a process is the server of this home; its children, which name themselves otherwise, are not."""
-        return self._option in process.cmdline()
-
-    def leftovers(self) -> list[psutil.Process]:
-        """Processes of this home's server, published or not, and children that have lost it."""
-        return processes.search(lambda process: any(self._cluster in word for word in process.cmdline()))
+        # A name that every process of the server shows; its working folder, not everybody may look at.
+        self._cluster = f"starcast-{hashlib.sha256(os.fsencode(home.root)).hexdigest()[:12]}"
 
     @property
-    def _cluster(self) -> str:
-        """A name that every process of the server shows; its working folder, not everybody may look at."""
-        return f"starcast-{hashlib.sha256(os.fsencode(self.home.root)).hexdigest()[:12]}"
-
-    @property
-    def _option(self) -> str:
+    def mark(self) -> str:
+        """The option that names the cluster."""
         return f"--cluster_name={self._cluster}"
 
+    def leftovers(self) -> list[psutil.Process]:
+        """Its processes, published or not, and children that have lost it, which show the cluster's name elsewhere."""
+        return processes.search(self._is_of_cluster)
+
+    def _is_of_cluster(self, process: psutil.Process) -> bool:
+        return process.name() in {"postgres", "sh"} and any(self._cluster in word for word in process.cmdline())
+
     def prepare(self, settings: Settings) -> None:  # noqa: ARG002 - every server's signature
-        """Make the data folder, whole or not at all; a second time nothing is left to do."""
+        """Make its password and its data folder."""
         self.home.secret(self.name, self.data)
         if self.data.exists():
             # Nobody runs here (the caller made sure), so a lock file is a dead server's, whoever has its number now.
@@ -106,7 +101,7 @@ class Postgres:
 
     def _initdb(self, folder: Path) -> None:
         with tempfile.TemporaryFile() as password:  # it has no name, so mode and path are nobody's matter
-            password.write(self.home.password(self.name).encode())
+            password.write(self.password.encode())
             password.flush()
             if self._account.number is not None:
                 os.fchown(password.fileno(), self._account.number, -1)
@@ -132,15 +127,14 @@ class Postgres:
             raise processes.died(self.title, self.logs)
 
     def launch(self, settings: Settings, port: int) -> int:  # noqa: ARG002 - every server's signature
-        """Start the server on a port; returns its process number before it is ready."""
+        """Start it; all that it is told, it is told by options."""
         options = [f"--{name}={value}" for name, value in (_OPTIONS | {"port": str(port)}).items()]
-        command = [str(self._binaries / "bin" / "postgres"), "-D", _HERE, self._option, *options]
+        command = [str(self._binaries / "bin" / "postgres"), "-D", _HERE, self.mark, *options]
         return processes.start(command, self.data, self.logs[0], self._account)
 
     def url(self, port: int) -> URL:
         """Where the database is, with its password, which SQLAlchemy hides when it prints a URL."""
-        password = self.home.password(self.name)
-        return URL.create("postgresql+psycopg", self.user, password, LOOPBACK, port, self.database)
+        return URL.create("postgresql+psycopg", self.user, self.password, LOOPBACK, port, self.database)
 
     @cached_property
     def _account(self) -> processes.User:

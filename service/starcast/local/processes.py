@@ -147,6 +147,18 @@ def serves(pid: int, port: int) -> bool:
     return any(each.status == psutil.CONN_LISTEN and each.laddr.port == port for each in connections)
 
 
+def memory(pid: int) -> int:
+    """Bytes that a process and its children hold, each shared page once where the system lets us see that."""
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        family = [process, *process.children(recursive=True)]
+        try:
+            return sum(each.memory_full_info().pss for each in family)
+        except psutil.AccessDenied:
+            return int(process.memory_info().rss)
+    return 0
+
+
 def died(title: str, logs: Sequence[Path]) -> StarcastError:
     """The error of a server that ended while it started: its log, and the line there that tells most."""
     lines = [(log, line) for log in logs for line in _tail(log)]

@@ -20,10 +20,9 @@ from starcast.local.jars import JarSet
 from starcast.local.neo4j import Neo4j
 from starcast.local.postgres import Postgres
 from starcast.local.processes import LOOPBACK
+from starcast.local.server import Server
 from starcast.progress import Reporter
 from starcast.settings import Settings
-
-Server = Neo4j | Postgres
 
 #: Seconds that a server may take to be ready: five on an idle machine, much more on a busy one or after a crash.
 _PATIENCE = 180.0
@@ -39,6 +38,27 @@ class Endpoints:
     neo4j_uri: str
     neo4j_password: str = field(repr=False)
     postgres_url: URL
+
+
+@dataclass(frozen=True)
+class ServerStatus:
+    """What one server does: ``running``, ``starting`` (or left behind by a broken start) or ``stopped``.
+
+    Attributes:
+        server: its name.
+        state: see above.
+        pid: its process.
+        port: the TCP port on 127.0.0.1.
+        uptime_s: seconds since it was started.
+        memory_mb: resident memory in 10^6 bytes, pages shared between its processes counted once.
+    """
+
+    server: str
+    state: str
+    pid: int | None = None
+    port: int | None = None
+    uptime_s: int | None = None
+    memory_mb: int | None = None
 
 
 def _servers(home: Home) -> tuple[Neo4j, Postgres]:
@@ -75,7 +95,18 @@ def endpoints(home: Path) -> Endpoints:
 def _endpoints(home: Home, running: dict[str, Running]) -> Endpoints:
     neo4j, postgres = _servers(home)
     uri = f"bolt://{LOOPBACK}:{running[neo4j.name].port}"
-    return Endpoints(uri, home.password(neo4j.name), postgres.url(running[postgres.name].port))
+    return Endpoints(uri, neo4j.password, postgres.url(running[postgres.name].port))
+
+
+def addresses(home: Path, running: Endpoints) -> list[dict[str, str]]:
+    """For people: where each server is, who logs in, and which file holds the password."""
+    neo4j, postgres = _servers(Home(home.resolve()))
+    url = running.postgres_url
+    where: dict[Server, str] = {neo4j: running.neo4j_uri, postgres: f"postgresql://{url.host}:{url.port}/{url.database}"}
+    return [
+        {"server": server.title, "address": address, "user": server.user, "password_file": str(server.password_file)}
+        for server, address in where.items()
+    ]
 
 
 def up(settings: Settings, reporter: Reporter) -> Endpoints:
@@ -159,12 +190,12 @@ class _Start:
     def _is_ready(self, server: Server, port: int) -> bool:
         from starcast.local import login  # noqa: PLC0415 - who only asks for endpoints pays for no driver
 
-        password = self._home.password(server.name)
+        password = server.password
         try:
             return login.CHECKS[server.name](port, server.user, password, server.database)
         except login.PasswordRefusedError:
             raise UnavailableError(
-                f"the embedded {server.title} refuses the password in {self._home.root / 'secrets' / server.name}",
+                f"the embedded {server.title} refuses the password in {server.password_file}",
                 hint=f"restore that file, or delete {self._home.root} and run 'starcast up' and your ingests again",
             ) from None
 
@@ -181,6 +212,21 @@ def down(home: Path, reporter: Reporter) -> None:
         reporter.say(f"stopped {title}" if politely else f"{title} did not stop, and was killed")
     if not stopped:
         reporter.say(f"no embedded stack runs in {home}")
+
+
+def status(home: Path) -> list[ServerStatus]:
+    """What the servers of this home do."""
+    place = Home(home.resolve())
+    running = _running(place)
+    return [_status(server, running.get(server.name)) for server in _servers(place)]
+
+
+def _status(server: Server, running: Running | None) -> ServerStatus:
+    if running is None:
+        return ServerStatus(server.title, "starting" if server.leftovers() else "stopped")
+    uptime = max(0, round(time.time() - running.started))
+    memory = processes.memory(running.pid) // files.MB
+    return ServerStatus(server.title, "running", running.pid, running.port, uptime, memory)
 
 
 def _stop(servers: Sequence[Server]) -> dict[str, bool]:
