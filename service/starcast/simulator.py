@@ -7,7 +7,7 @@ every row really delivers. Where some did not, those of the earliest step are re
 With faults rows may fall out, and the steps are gone through one after the other.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,16 +70,14 @@ def simulate(schedule: Schedule, faults: Iterable[Fault] = ()) -> Simulation:
             hint="take fewer segments or messages, or a smaller topology",
         )
     rows = _Rows(schedule)
-    violation = rows.misaddressed() or rows.crowded()
-    if violation:
-        return _result(schedule, rows, rows.nothing(), rows.holdings(rows.nothing()), violation)
     dead_nodes, dead_links = _faults(schedule.topology, faults)
-    if len(dead_nodes) or dead_links:
-        done, held = rows.survive(dead_nodes, dead_links)
-        held[dead_nodes] = True
-        return _result(schedule, rows, done, held, None)
-    violation = rows.premature()
-    return _result(schedule, rows, rows.everything(), rows.holdings(rows.everything()), violation)
+    under_faults = len(dead_nodes) > 0 or len(dead_links) > 0
+    done, violation = rows.judge(believe_senders=under_faults)
+    if violation or not under_faults:
+        return _result(schedule, rows, done, rows.holdings(done), violation)
+    done, held = rows.survive(dead_nodes, dead_links)
+    held[dead_nodes] = True
+    return _result(schedule, rows, done, held, None)
 
 
 class _Rows:
@@ -97,86 +95,81 @@ class _Rows:
     def nothing(self) -> Mask:
         return np.zeros(len(self.step), dtype=bool)
 
-    def everything(self) -> Mask:
-        return np.ones(len(self.step), dtype=bool)
-
     # ---- rules
 
-    def misaddressed(self) -> str | None:
+    def judge(self, believe_senders: bool) -> tuple[Mask, str | None]:
+        """Which rows are carried out, and the first violation: all rows, or those of the steps before it."""
+        broken = [(mask, rule) for mask, rule in self._misaddressed() if mask.any()]
+        sound = ~np.logical_or.reduce([mask for mask, _ in broken]) if broken else ~self.nothing()
+        for mask, rule in (*self._crowded(), *(() if believe_senders else self._premature(sound))):
+            if mask.any():
+                broken.append((mask, rule))
+        if not broken:
+            return sound, None
+        row, rule = min(((int(mask.argmax()), rule) for mask, rule in broken), key=lambda found: found[0])
+        return sound & (self.step < self.step[row]), self._name(row, rule)
+
+    def _misaddressed(self) -> Iterator[tuple[Mask, str]]:
         """Rows that name what does not exist: a step, a node, a port, a unit, or a receiver that is not across."""
         nodes, units, ports = self.nodes, self.schedule.units, self.schedule.topology.ports
-        rules = (
-            (self.step < 1, "steps count from 1"),
-            ((self.sender < 0) | (self.sender >= nodes), "the sender is no node"),
-            ((self.receiver < 0) | (self.receiver >= nodes), "the receiver is no node"),
-            (~np.isin(self.port, ports), "the sender has no such port"),
-            ((self.payload < 0) | (self.payload >= units), f"the collective has units 0 to {units - 1}"),
-        )
-        return next((self._name(broken, rule) for broken, rule in rules if broken.any()), None) or self._beside()
+        no_sender = (self.sender < 0) | (self.sender >= nodes)
+        no_port = ~np.isin(self.port, ports)
+        yield self.step < 1, "steps count from 1"
+        yield no_sender, "the sender is no node"
+        yield no_port, "the sender has no such port"
+        yield self._not_beside(~(no_sender | no_port)), "the receiver is not across that port"
+        yield (self.payload < 0) | (self.payload >= units), f"the collective has units 0 to {units - 1}"
 
-    def _beside(self) -> str | None:
+    def _not_beside(self, sound: Mask) -> Mask:
         broken, topology = self.nothing(), self.schedule.topology
         for port in topology.ports:
-            chosen = np.flatnonzero(self.port == port)
+            chosen = np.flatnonzero((self.port == port) & sound)
             senders = self.sender[chosen]
             # Many rows: the whole table once, at memory speed; few: only what they need.
             many = len(senders) > self.nodes // 8
             across = topology.neighbours(port)[senders] if many else topology.neighbours(port, senders)
             broken[chosen] = across != self.receiver[chosen]
-        return self._name(broken, "the receiver is not across that port") if broken.any() else None
+        return broken
 
-    def crowded(self) -> str | None:
-        """Rows that the port model does not allow together."""
-        broken, rule = self._repeated()
-        if broken.any():
-            return self._name(broken, rule)
-        same_link = self._same(self.step, self.sender, self.port)
-        if not self.schedule.packets and same_link.any():
-            return self._name(same_link, "the directed link already carries a unit in this step")
+    def _crowded(self) -> Iterator[tuple[Mask, str]]:
+        """Rows that the port model does not allow together; the rows are sorted by step, sender and port."""
+        same_link = _runs(self.step, self.sender, self.port)
+        if self.schedule.packets:
+            yield self._repeated(same_link), "the packet already carries this unit of this tree"
+        else:
+            yield same_link, "the directed link already carries a unit in this step"
         if self.schedule.ports == "one":
-            sends_more = self._same(self.step, self.sender) & ~same_link
-            if sends_more.any():
-                return self._name(sends_more, "one-port: the sender already sends over another port in this step")
-            return self._receives_more()
-        return None
+            sends_more = _runs(self.step, self.sender) & ~same_link
+            yield sends_more, "one-port: the sender already sends over another port in this step"
+            yield self._receives_more(), "one-port: the receiver already receives from another node in this step"
 
-    def _repeated(self) -> tuple[Mask, str]:
-        columns = (self.sender, self.port, self.tree, self.payload)
+    def _repeated(self, same_link: Mask) -> Mask:
         broken = self.nothing()
-        # Packed into one integer, the rows are sorted by values alone; who repeats whom is asked only where somebody does.
-        packed = np.zeros(len(self.step), dtype=np.int64)
-        for column in columns:
-            packed *= int(column.max(initial=0)) + 1
-            packed += column
-        if _runs(np.sort(packed)).any():
-            order = np.argsort(packed, kind="stable")  # the rows are in time order: the later one repeats
-            broken[order] = _runs(packed[order])
-        return broken, "the unit has crossed this directed link in this tree before"
+        # Only rows of packets with several units can repeat one another.
+        crowd = np.flatnonzero(same_link | np.r_[same_link[1:], np.zeros(min(len(same_link), 1), dtype=bool)])
+        columns = (self.step, self.sender, self.port, self.tree, self.payload)
+        order = crowd[np.lexsort([column[crowd] for column in columns[::-1]])]
+        broken[order] = _runs(*(column[order] for column in columns))
+        return broken
 
-    def _receives_more(self) -> str | None:
+    def _receives_more(self) -> Mask:
         order = np.lexsort((self.sender, self.receiver, self.step))
         step, receiver, sender = self.step[order], self.receiver[order], self.sender[order]
         broken = self.nothing()
         broken[order] = _runs(step, receiver) & ~_runs(step, receiver, sender)
-        rule = "one-port: the receiver already receives from another node in this step"
-        return self._name(broken, rule) if broken.any() else None
+        return broken
 
-    def _same(self, *columns: NDArray[np.int64]) -> Mask:
-        """Rows that agree with the row before: the rows are sorted by these columns."""
-        return _runs(*columns)
-
-    def premature(self) -> str | None:
+    def _premature(self, sound: Mask) -> Iterator[tuple[Mask, str]]:
         """Rows whose sender does not hold the unit when the step begins."""
-        arrival = self._arrivals(self.everything())
-        broken = arrival[self.sender, self.payload] >= self.step
-        return self._name(broken, "the sender does not hold the unit yet") if broken.any() else None
+        arrival = self._arrivals(sound)
+        broken = self.nothing()
+        broken[sound] = arrival[self.sender[sound], self.payload[sound]] >= self.step[sound]
+        yield broken, "the sender does not hold the unit yet"
 
-    def _name(self, broken: Mask, rule: str) -> str:
-        row = int(np.flatnonzero(broken)[0])
+    def _name(self, row: int, rule: str) -> str:
         sender, receiver = self._label(self.sender[row]), self._label(self.receiver[row])
-        return (
-            f"step {self.step[row]}: {sender} sends unit {self.payload[row]} over port {self.port[row]} to {receiver}: {rule}"
-        )
+        sends = f"{sender} sends unit {self.payload[row]} over port {self.port[row]} to {receiver}"
+        return f"step {self.step[row]}: {sends}: {rule}"
 
     def _label(self, rank: int) -> str:
         return self.schedule.topology.label(int(rank)) if 0 <= rank < self.nodes else f"node {rank}"
@@ -242,6 +235,8 @@ def _faults(topology: Topology, faults: Iterable[Fault]) -> tuple[NDArray[np.int
         if not isinstance(fault, tuple):
             nodes.add(topology.node(fault))
             continue
+        if len(fault) != 2:
+            raise InputError(f"{fault!r} is neither a node nor a link", hint="a faulty link is a pair of neighbours")
         one, other = (topology.node(end) for end in fault)
         if other not in {int(topology.neighbours(port, [one])[0]) for port in topology.ports}:
             raise InputError(
