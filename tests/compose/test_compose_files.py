@@ -1,0 +1,118 @@
+"""The files for docker compose agree with each other and with the code; `tests/compose/run` starts them for real."""
+
+import re
+import shlex
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from starcast.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+COMPOSE = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
+CODE = "\n".join(line for line in COMPOSE.splitlines() if not line.lstrip().startswith("#"))
+EXAMPLE = (ROOT / ".env.example").read_text(encoding="utf-8")
+DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+VARIABLE = re.compile(r"(?<!\$)\$\{(?P<name>\w+)(?P<default>:?-[^}]*)?\}")
+
+
+def variables() -> dict[str, set[str | None]]:
+    """Each variable of the compose file with the defaults it is given there; None where it has none."""
+    found: dict[str, set[str | None]] = {}
+    for match in VARIABLE.finditer(CODE):
+        default = match["default"]
+        found.setdefault(match["name"], set()).add(None if default is None else default.lstrip(":").removeprefix("-"))
+    return found
+
+
+def example() -> dict[str, str]:
+    """The variables of .env.example and their values, read as a shell would."""
+    lines = [line for line in EXAMPLE.splitlines() if line and not line.startswith("#")]
+    words = (line.partition("=") for line in lines)
+    return {name: "".join(shlex.split(value)) for name, _, value in words}
+
+
+def services() -> dict[str, str]:
+    """The text of each service."""
+    body = re.split(r"^services:\n|^volumes:\n", CODE, flags=re.MULTILINE)[1]
+    parts = re.split(r"^  (\w+):\n", body, flags=re.MULTILINE)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def test_every_variable_has_one_default() -> None:
+    assert variables()
+    assert {name: defaults for name, defaults in variables().items() if None in defaults or len(defaults) > 1} == {}
+
+
+def test_no_variable_is_written_without_braces() -> None:
+    """`$NAME` would have no default; `$$` is a dollar for the shell in the container."""
+    assert re.findall(r"(?<!\$)(?:\$\$)*\$\w+", CODE) == []
+
+
+def test_the_example_lists_every_variable_with_its_default() -> None:
+    assert example() == {name: next(iter(defaults)) for name, defaults in variables().items()}
+
+
+def test_every_paragraph_of_the_example_is_explained() -> None:
+    paragraphs = EXAMPLE.strip().split("\n\n")
+    assert [paragraph for paragraph in paragraphs if not paragraph.startswith("#")] == []
+
+
+def test_settings_have_the_defaults_of_the_code() -> None:
+    given = example()
+    for name in ("batch", "row_limit", "timeout"):
+        assert float(given[f"STARCAST_{name.upper()}"]) == Settings.model_fields[name].default
+    for name in ("neo4j_heap", "neo4j_pagecache"):
+        assert given[name.upper()] == Settings.model_fields[name].default
+
+
+def test_every_setting_that_the_containers_get_exists() -> None:
+    names = re.findall(r"^    STARCAST_(\w+):", CODE, flags=re.MULTILINE)
+    assert names
+    assert set(map(str.lower, names)) <= set(Settings.model_fields)
+
+
+def test_ports_are_published_on_loopback_only() -> None:
+    ports = re.findall(r"^      - (\S+:\d+)$", CODE, flags=re.MULTILINE)
+    assert len(ports) == 3
+    assert [port for port in ports if not port.startswith("127.0.0.1:")] == []
+
+
+@pytest.mark.parametrize("server", ["neo4j", "postgres"])
+def test_servers_are_pinned_and_have_health_checks_and_limits(server: str) -> None:
+    text = services()[server]
+    assert re.search(rf"image: {server}:\d[\d.]*$", text, flags=re.MULTILINE)
+    for key in ("healthcheck:", "mem_limit:", "stop_grace_period:", "logging:", "volumes:"):
+        assert key in text
+
+
+@pytest.mark.parametrize("service", ["setup", "starcast"])
+def test_commands_wait_for_healthy_servers(service: str) -> None:
+    for server in ("neo4j", "postgres"):
+        assert f"{server}: {{condition: service_healthy}}" in services()[service]
+
+
+def test_compose_and_the_embedded_stack_run_the_same_neo4j() -> None:
+    locked = resources.files("starcast.local").joinpath("jars.lock").read_text(encoding="utf-8")
+    version = re.search(r" org\.neo4j:neo4j:(\S+)$", locked, flags=re.MULTILINE)
+    assert version
+    assert f"image: neo4j:{version[1]}\n" in COMPOSE
+
+
+def test_the_dockerfile_needs_no_newer_builder_than_it_may() -> None:
+    """No frontend to fetch, no heredoc, no --link: older engines and mirrors without a registry build it too."""
+    assert re.findall(r"^# *syntax=|<<|--link", DOCKERFILE, flags=re.MULTILINE) == []
+
+
+def test_the_image_runs_as_a_user_and_its_base_is_named_once() -> None:
+    assert re.findall(r"^ARG PYTHON=python:[\d.]+-slim$", DOCKERFILE, flags=re.MULTILINE)
+    assert set(re.findall(r"^FROM (\S+)", DOCKERFILE, flags=re.MULTILINE)) == {"${PYTHON}", "dependencies"}
+    assert DOCKERFILE.rindex("USER starcast") > DOCKERFILE.rindex("FROM ")
+
+
+def test_everything_that_the_dockerfile_copies_is_let_through() -> None:
+    """.dockerignore names what may pass; a folder that is missing there breaks the build."""
+    allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line[:1] == "!"}
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, flags=re.MULTILINE)
+    assert {name for names in copied for name in names.split()} == allowed
