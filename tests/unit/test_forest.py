@@ -193,7 +193,7 @@ def test_an_array_of_one_s_own_has_the_same_measures(construction: str) -> None:
     assert own.load_histogram() == made.load_histogram()
 
 
-# verify()
+# What `verify` finds
 
 
 def s5(construction: str) -> NDArray[np.uint8]:
@@ -286,7 +286,7 @@ def test_a_longer_cycle_is_caught() -> None:
 def test_a_root_with_a_parent_is_caught() -> None:
     array = s5("greedy")
     array[0, 0] = 2
-    with pytest.raises(StarcastError, match="tree 0.*root") as refusal:
+    with pytest.raises(StarcastError, match=r"tree 0.*root") as refusal:
         judged(array)
     assert "12345" in refusal.value.message
     assert refusal.value.hint

@@ -2,6 +2,7 @@
 
 from dataclasses import FrozenInstanceError, replace
 from math import factorial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import algorithms, schedule
+from starcast.errors import StarcastError
 from unit import oracles
 from unit.meeting import BROADCASTS, broadcast, numbered_rows, page_rows, pair, plain_rows, refused, roots
 
@@ -155,9 +157,10 @@ def test_a_share_that_is_no_whole_number_from_1_on_is_refused(algorithm: str, sh
 
 @pytest.mark.parametrize(("algorithm", "foreign"), [("greedy", "messages"), ("recursive-substar", "segments")])
 def test_an_argument_of_another_algorithm_is_refused_and_the_own_one_named(algorithm: str, foreign: str) -> None:
-    with pytest.raises(Exception, match=foreign) as refusal:
-        schedule("S4", "broadcast", algorithm, **{foreign: 2})
-    assert BROADCASTS[algorithm] in getattr(refusal.value, "hint", "")
+    arguments: dict[str, Any] = {foreign: 2}
+    with pytest.raises(StarcastError, match=foreign) as refusal:
+        schedule("S4", "broadcast", algorithm, **arguments)
+    assert BROADCASTS[algorithm] in refusal.value.hint
 
 
 @pytest.mark.parametrize("ports", ["", "both", "All", "1"])
@@ -170,16 +173,16 @@ def test_an_unknown_port_model_is_refused(ports: str) -> None:
 
 @pytest.mark.parametrize("collective", ["", "brodcast", "reduce"])
 def test_an_unknown_collective_is_refused_and_the_known_named(collective: str) -> None:
-    with pytest.raises(Exception, match="collective") as refusal:
+    with pytest.raises(StarcastError, match="collective") as refusal:
         schedule("S4", collective, "greedy")
-    assert "broadcast" in getattr(refusal.value, "hint", "")
+    assert "broadcast" in refusal.value.hint
 
 
 @pytest.mark.parametrize("algorithm", ["", "gredy", "Multiple"])
 def test_an_unknown_algorithm_is_refused_and_the_known_named(algorithm: str) -> None:
-    with pytest.raises(Exception, match="algorithm") as refusal:
+    with pytest.raises(StarcastError, match="algorithm") as refusal:
         schedule("S4", "broadcast", algorithm)
-    assert "multiple" in getattr(refusal.value, "hint", "")
+    assert "multiple" in refusal.value.hint
 
 
 @pytest.mark.parametrize("root", ["1235", "12344", "", 24, -1])

@@ -1,0 +1,6 @@
+"""Property tests on machines of any speed: no example is timed."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("starcast", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("starcast")

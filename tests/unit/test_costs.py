@@ -1,0 +1,283 @@
+"""Costs as exact fractions: the closed forms of A6, Lemma 1, and what simulations took."""
+
+from fractions import Fraction
+from math import factorial, isqrt
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcast import costs
+from starcast.simulator import simulate
+from starcast.topologies import topology
+from unit import oracles
+from unit.meeting import BROADCASTS, broadcast, executed, refused
+
+ALGORITHMS = sorted(BROADCASTS)
+SIZES = range(2, 13)
+
+fractions = st.fractions(min_value=Fraction(1, 1000), max_value=10**6, max_denominator=1000)
+prices = st.builds(oracles.Prices, fractions, fractions, fractions)
+
+
+def machine(paid: oracles.Prices) -> costs.Machine:
+    """The prices of sending, without the message."""
+    return costs.Machine(T_s=paid.start_up, T_c=paid.byte)
+
+
+def closed(n: int, algorithm: str, ports: str, share: int, paid: oracles.Prices) -> costs.Cost:
+    """The closed form that starcast has."""
+    arguments = {BROADCASTS[algorithm]: share}
+    return costs.closed_form(topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid), **arguments)
+
+
+def page_time(n: int, algorithm: str, ports: str, share: int, paid: oracles.Prices) -> Fraction:
+    """The closed form on the page: A6 and, for streams, B2."""
+    m, start_up, byte = paid
+    d = oracles.diameter(n)
+    if algorithm == "multiple":
+        return oracles.time_of_multiple(n, ports, share, paid)
+    if algorithm == "greedy":
+        slots = (d + share - 1) * (1 if ports == "all" else n - 1)
+    elif ports == "all":
+        slots = 2 * n - 4 + share
+    else:
+        slots = n * (n - 1) // 2 + (share - 1) * (n - 1)
+    return slots * (start_up + m / share * byte)
+
+
+# Closed forms
+
+
+@pytest.mark.parametrize("ports", ["all", "one"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@given(st.integers(2, 12), st.integers(1, 60), prices)
+def test_closed_forms_are_the_page_s(algorithm: str, ports: str, n: int, share: int, paid: oracles.Prices) -> None:
+    """A6: Day [7] for one greedy tree, (3) and Theorem 2 for the multiple trees, Sheu [16] and B2 for the stream."""
+    cost = closed(n, algorithm, ports, share, paid)
+    assert cost.time == page_time(n, algorithm, ports, share, paid)
+    assert isinstance(cost.time, Fraction)
+    assert cost.time == cost.start_ups * paid.start_up + cost.bytes * paid.byte
+    assert cost.start_ups == cost.steps
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_nothing_is_rounded(n: int) -> None:
+    """Pitfall 6: a third of a byte, and a message of 10^30 bytes and one, stay what they are."""
+    paid = oracles.Prices(Fraction(10**30) + Fraction(1, 3), Fraction(1, 7), Fraction(1, 11))
+    for algorithm in ALGORITHMS:
+        for ports in ("all", "one"):
+            assert closed(n, algorithm, ports, 3, paid).time == page_time(n, algorithm, ports, 3, paid)
+
+
+@pytest.mark.parametrize(("n", "height"), [(2, 1), (3, 5), (4, 8), (5, 10), (6, 14), (7, 15), (8, 20), (9, 22), (12, 32)])
+def test_the_height_in_the_closed_form(n: int, height: int) -> None:
+    """A6: D_n + n + g - 2 with the largest proper divisor g; 1 for n = 2."""
+    assert oracles.height_of_multiple(n) == height
+    one = oracles.Prices(Fraction(1), Fraction(1), Fraction(0))
+    assert closed(n, "multiple", "all", 1, one).steps == height
+    assert closed(n, "multiple", "one", 1, one).steps == (n - 1) * height
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_the_smallest_stars_by_hand(n: int) -> None:
+    """With m = 12, T_s = 5, T_c = 1: S2 in one step; S3 by three steps, by five slots of 2 * 12 / 2 bytes, by three steps."""
+    paid = oracles.Prices(Fraction(12), Fraction(5), Fraction(1))
+    by_hand = {2: {"greedy": 17, "recursive-substar": 17}, 3: {"greedy": 51, "multiple": 85, "recursive-substar": 51}}
+    for algorithm, time in by_hand[n].items():
+        assert closed(n, algorithm, "all", 1, paid).time == time
+
+
+@pytest.mark.parametrize("share", [0, -1, 1.5, "2"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_share_that_is_none_is_refused(algorithm: str, share: object) -> None:
+    paid = oracles.Prices(Fraction(1), Fraction(1), Fraction(1))
+    with refused(BROADCASTS[algorithm]):
+        closed(5, algorithm, "all", share, paid)  # type: ignore[arg-type]
+
+
+def test_unknown_names_and_negative_amounts_are_refused() -> None:
+    t, one = topology("S5"), costs.Machine(T_s=Fraction(1), T_c=Fraction(1))
+    with refused("gready"):
+        costs.closed_form(t, "broadcast", "gready", "all", Fraction(1), one)
+    with refused("broadcats"):
+        costs.closed_form(t, "broadcats", "greedy", "all", Fraction(1), one)
+    with refused("pieces"):
+        costs.closed_form(t, "broadcast", "greedy", "all", Fraction(1), one, pieces=2)
+    with refused("-1"):
+        costs.closed_form(t, "broadcast", "greedy", "all", Fraction(-1), one)
+    with refused("T_s"):
+        costs.Machine(T_s=Fraction(-1), T_c=Fraction(1))
+    with refused("T_c"):
+        costs.Machine(T_s=Fraction(1), T_c=Fraction(-1, 2))
+
+
+@pytest.mark.parametrize("ports", ["", "both", "All"])
+def test_an_unknown_port_model_is_refused_and_not_taken_for_another(ports: str) -> None:
+    t, one = topology("S5"), costs.Machine(T_s=Fraction(1), T_c=Fraction(1))
+    with refused():
+        costs.closed_form(t, "broadcast", "greedy", ports, Fraction(1), one)
+    with refused():
+        costs.lower_bound(t, "broadcast", ports, Fraction(1), one)
+
+
+# Units
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@given(st.integers(2, 12), st.integers(1, 50), fractions)
+def test_the_units_together_are_the_message(algorithm: str, n: int, share: int, m: Fraction) -> None:
+    unit = costs.unit_bytes(topology(f"S{n}"), "broadcast", algorithm, m, **{BROADCASTS[algorithm]: share})
+    units = share * (n - 1 if algorithm == "multiple" else 1)
+    assert unit * units == m
+
+
+@pytest.mark.parametrize("ports", ["all", "one"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_schedule_has_as_many_units(algorithm: str, ports: str) -> None:
+    for n in range(2, 6):
+        made = broadcast(n, algorithm, ports, 3)
+        unit = costs.unit_bytes(made.topology, "broadcast", algorithm, Fraction(7), **dict(made.arguments))
+        assert unit * made.units == 7
+
+
+# Lower bounds
+
+
+@given(st.integers(2, 12), st.sampled_from(["all", "one"]), prices)
+def test_lower_bounds_are_lemma_1(n: int, ports: str, paid: oracles.Prices) -> None:
+    bound = costs.lower_bound(topology(f"S{n}"), "broadcast", ports, paid.m, machine(paid))
+    assert bound.time == oracles.lower_bound(n, ports, paid)
+    assert isinstance(bound.time, Fraction)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_the_logarithm_of_the_nodes_is_whole(n: int) -> None:
+    """Pitfall 6: ceil(log2 n!) without floating point; with T_c = 0 and T_s = 1 it is the one-port bound."""
+    one = costs.Machine(T_s=Fraction(1), T_c=Fraction(0))
+    bound = costs.lower_bound(topology(f"S{n}"), "broadcast", "one", Fraction(1), one).time
+    assert bound == max(oracles.ceil_log2(factorial(n)), oracles.diameter(n))
+    assert 2 ** (oracles.ceil_log2(factorial(n)) - 1) < factorial(n) <= 2 ** oracles.ceil_log2(factorial(n))
+
+
+def test_a_collective_without_a_bound_is_refused() -> None:
+    one = costs.Machine(T_s=Fraction(1), T_c=Fraction(1))
+    with refused("reduce"):
+        costs.lower_bound(topology("S5"), "reduce", "all", Fraction(1), one)
+
+
+@pytest.mark.parametrize("ports", ["all", "one"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@given(st.integers(2, 5), st.integers(1, 6), prices)
+def test_no_schedule_beats_the_lower_bound(algorithm: str, ports: str, n: int, share: int, paid: oracles.Prices) -> None:
+    made = broadcast(n, algorithm, ports, share)
+    unit = costs.unit_bytes(made.topology, "broadcast", algorithm, paid.m, **dict(made.arguments))
+    took = costs.simulated(simulate(made), unit, machine(paid))
+    assert took.time >= oracles.lower_bound(n, ports, paid)
+    assert took.time <= closed(n, algorithm, ports, share, paid).time
+
+
+# Simulations
+
+
+@pytest.mark.parametrize("ports", ["all", "one"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("n", "share"), [(2, 1), (3, 2), (4, 1), (4, 5), (5, 3)])
+def test_a_simulation_costs_its_steps_and_its_largest_packets(n: int, share: int, algorithm: str, ports: str) -> None:
+    """Every step starts up once and lasts as long as its largest packet, by the step-by-step simulator's count."""
+    made, outcome = broadcast(n, algorithm, ports, share), executed(broadcast(n, algorithm, ports, share))
+    paid, unit = oracles.Prices(Fraction(1), Fraction(7, 3), Fraction(2, 5)), Fraction(11, 13)
+    took = costs.simulated(simulate(made), unit, machine(paid))
+    assert took.time == sum(paid.start_up + size * unit * paid.byte for size in outcome.packet_sizes)
+    assert took.steps == took.start_ups == outcome.steps
+    assert took.transmissions == outcome.transmissions
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("share", [1, 2, 4])
+@pytest.mark.parametrize("n", range(2, 8))
+def test_the_closed_form_counts_what_the_simulation_does(n: int, share: int, algorithm: str) -> None:
+    paid = oracles.Prices(Fraction(100), Fraction(3), Fraction(1, 3))
+    for ports in ("all", "one"):
+        formula, run = closed(n, algorithm, ports, share, paid), simulate(broadcast(n, algorithm, ports, share))
+        assert run.transmissions == formula.transmissions
+        if ports == "all" or algorithm == "recursive-substar":
+            assert run.steps == formula.steps
+        else:
+            assert formula.steps is not None
+            assert formula.steps - (n - 1) < run.steps <= formula.steps
+
+
+@pytest.mark.parametrize("n", range(2, 7))
+def test_where_no_link_is_shared_the_closed_form_is_what_it_takes(n: int) -> None:
+    paid = oracles.Prices(Fraction(100), Fraction(3), Fraction(1, 3))
+    for algorithm in ("greedy", "recursive-substar"):
+        made = broadcast(n, algorithm, "all", 4)
+        unit = costs.unit_bytes(made.topology, "broadcast", algorithm, paid.m, **dict(made.arguments))
+        assert costs.simulated(simulate(made), unit, machine(paid)).time == closed(n, algorithm, "all", 4, paid).time
+
+
+# The best number of segments
+
+
+def best(n: int, algorithm: str, ports: str, paid: oracles.Prices) -> tuple[float, int]:
+    """What starcast says: over the reals, over whole numbers."""
+    return costs.best_share(topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid))
+
+
+cheap = st.fractions(min_value=1, max_value=100, max_denominator=20)
+
+
+@pytest.mark.parametrize("ports", ["all", "one"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@given(st.integers(2, 12), st.builds(oracles.Prices, cheap, cheap, cheap))
+def test_the_best_whole_share_is_found(algorithm: str, ports: str, n: int, paid: oracles.Prices) -> None:
+    """By trying all that could be better: the time is convex, and beyond its first rise it only grows."""
+    found = best(n, algorithm, ports, paid)[1]
+    times = [page_time(n, algorithm, ports, 1, paid)]
+    while len(times) < 3 or times[-1] <= times[-2] or len(times) <= found:
+        times.append(page_time(n, algorithm, ports, len(times) + 1, paid))
+    assert times[found - 1] == min(times)
+
+
+@given(st.integers(3, 12), prices)
+def test_the_best_share_of_multiple_is_beside_equation_5(n: int, paid: oracles.Prices) -> None:
+    """p* = sqrt(2m(h-1)T_c / ((n-1)T_s)); the whole optimum is its floor or its ceiling, and at least 1."""
+    square = 2 * paid.m * paid.byte / (n - 1) * (oracles.height_of_multiple(n) - 1) / paid.start_up
+    floor = isqrt(square.numerator // square.denominator)
+    real, whole = best(n, "multiple", "all", paid)
+    assert real == pytest.approx(float(square) ** 0.5)
+    assert whole in {max(1, floor), floor + 1}
+    assert oracles.time_of_multiple(n, "all", whole, paid) == min(
+        oracles.time_of_multiple(n, "all", p, paid) for p in {max(1, floor), floor + 1}
+    )
+
+
+@given(st.integers(3, 8), st.builds(oracles.Prices, cheap, cheap, cheap))
+def test_the_best_whole_share_costs_at_most_one_start_up_more_than_the_real_one(n: int, paid: oracles.Prices) -> None:
+    """A6: T(max(1, ceil p*)) < T(p*) + T_s, with T(p*) = (sqrt((h-1) T_s) + sqrt(a))^2."""
+    whole = best(n, "multiple", "all", paid)[1]
+    a = float(2 * paid.m * paid.byte / (n - 1))
+    h, start_up = oracles.height_of_multiple(n), float(paid.start_up)
+    real_time = (((h - 1) * start_up) ** 0.5 + a**0.5) ** 2
+    assert float(oracles.time_of_multiple(n, "all", whole, paid)) < (real_time + start_up) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("ports", ["all", "one"])
+@pytest.mark.parametrize("algorithm", ["greedy", "multiple", "recursive-substar"])
+def test_on_s2_one_segment_is_best(algorithm: str, ports: str) -> None:
+    """Pitfall 7: h - 1 = 0, the real optimum is 0, and nothing is divided by it."""
+    paid = oracles.Prices(Fraction(10**6), Fraction(1), Fraction(1))
+    assert best(2, algorithm, ports, paid) == (0, 1)
+
+
+def test_long_messages_are_cut_into_many_segments_and_short_ones_into_one() -> None:
+    assert best(5, "multiple", "all", oracles.Prices(Fraction(1), Fraction(10**6), Fraction(1)))[1] == 1
+    paid = oracles.Prices(Fraction(10**12), Fraction(1), Fraction(1))
+    square = Fraction(2 * 10**12 * 9, 4)
+    assert best(5, "multiple", "all", paid)[1] in {isqrt(int(square)), isqrt(int(square)) + 1}
+
+
+def test_without_a_start_up_time_there_is_no_best_number() -> None:
+    with refused("T_s"):
+        best(5, "multiple", "all", oracles.Prices(Fraction(1), Fraction(0), Fraction(1)))
