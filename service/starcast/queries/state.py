@@ -5,7 +5,9 @@ from typing import Any
 
 from starcast.errors import InputError, NotFoundError
 from starcast.graph.connection import Graph
+from starcast.queries.faults import meant
 from starcast.queries.parameters import STORED, Parameter, names
+from starcast.trees import constructions
 
 _STATES = {
     "topology": "MATCH (t:Topology) WHERE t.name IN $names RETURN t.name AS name, t.state AS state",
@@ -17,34 +19,37 @@ _STATES = {
         MATCH (t:Topology {name: s.topology})
         RETURN s.id AS name, CASE t.state WHEN 'complete' THEN s.state ELSE t.state END AS state""",
 }
+_KEYS = {"topology": ("Topology", "name"), "forest": ("Forest", "id"), "schedule": ("Schedule", "id")}
 
 
 def require_complete(graph: Graph, parameters: Sequence[Parameter], values: Mapping[str, Any]) -> None:
     """Refuse a topology, forest or schedule that is not stored whole, and a tree that a forest does not have.
 
     Raises:
-        NotFoundError: it is not in the graph, or not all of it; the hint is the command that puts it there.
+        NotFoundError: it is not in the graph, or not all of it; the hint says what is near and how to store it.
         InputError: a forest has no tree of that number.
     """
     for kind in STORED:
         asked = names(parameters, values, kind)
-        if not asked:
-            continue
-        found = {row["name"]: row for row in graph.read(_STATES[kind], {"names": asked})}
+        found = {row["name"]: row for row in graph.read(_STATES[kind], {"names": asked})} if asked else {}
         for name in asked:
-            _require(kind, name, found.get(name))
+            if name not in found:
+                raise _missing(graph, kind, name)
+            if found[name]["state"] != "complete":
+                raise NotFoundError(
+                    f"the {kind} '{name}' is not all in the graph: its state is '{found[name]['state']}'",
+                    hint=f"wait for the ingest that is at it, or run '{ingest_command(kind, name)}', which finishes it",
+                )
         if kind == "forest":
             _check_trees(found, [int(tree) for tree in names(parameters, values, "tree")])
 
 
-def _require(kind: str, name: str, row: Mapping[str, Any] | None) -> None:
-    if row is None:
-        raise NotFoundError(f"the {kind} '{name}' is not in the graph", hint=f"run '{ingest_command(kind, name)}'")
-    if row["state"] != "complete":
-        raise NotFoundError(
-            f"the {kind} '{name}' is not all in the graph: its state is '{row['state']}'",
-            hint=f"wait for the ingest that is at it, or run '{ingest_command(kind, name)}', which finishes it",
-        )
+def _missing(graph: Graph, kind: str, name: str) -> NotFoundError:
+    label, key = _KEYS[kind]
+    stored = [row["name"] for row in graph.read(f"MATCH (o:{label}) RETURN o.{key} AS name ORDER BY name")]
+    return NotFoundError(
+        f"the {kind} '{name}' is not in the graph", hint=f"{meant(name, stored)}run '{ingest_command(kind, name)}'"
+    )
 
 
 def _check_trees(forests: Mapping[str, Mapping[str, Any]], trees: Sequence[int]) -> None:
@@ -55,9 +60,17 @@ def _check_trees(forests: Mapping[str, Mapping[str, Any]], trees: Sequence[int])
 
 
 def ingest_command(kind: str, name: str) -> str:
-    """The command that stores a topology, a forest or a schedule of this name."""
+    """The command that stores a topology, a forest or a schedule of this name, or the list where the name is none.
+
+    A forest's construction and a schedule's algorithm are one name.
+    """
     parts = name.split(":")
-    if kind == "topology" or len(parts) < 3:
-        return f"starcast ingest {parts[0]}"
-    construction = parts[1] if kind == "forest" else parts[2]
-    return f"starcast ingest {parts[0]} --trees {construction} --root {parts[-1]}"
+    shape = {"topology": 1, "forest": 3, "schedule": 6}[kind]
+    if len(parts) != shape or (shape > 1 and parts[shape // 3] not in constructions()):
+        return f"starcast {'tree' if kind == 'forest' else kind} list"
+    words = f"starcast ingest {parts[0]}"
+    if kind == "forest":
+        return f"{words} --trees {parts[1]} --root {parts[2]}"
+    if kind == "schedule":
+        return f"{words} --trees {parts[2]} --schedules {parts[2]} --root {parts[5]}"
+    return words

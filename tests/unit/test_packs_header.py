@@ -1,0 +1,121 @@
+"""The header of a query file: what a sound one means, and every way to get it wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from starcast.errors import InputError
+from starcast.queries.header import Column, parse
+from starcast.queries.parameters import Parameter, Type
+
+FILE = Path("/packs/mine/question.cypher")
+SOUND = """\
+// title: A title
+// question: How many?
+// parameters:
+//   forest (forest): id of the forest,
+//     as 'starcast tree list' prints it
+//   least (int >= 1, default 2): fewest (of all)
+//   ends (list of node, default ["12", "21"]): some nodes
+// columns:
+//   load: how many trees: all of them
+//   links: how many links
+// cost: 3 s on S8
+// revision: 12
+// reference: Tseng & Sheu 1997, Def. 2
+
+MATCH ...
+"""
+
+
+def refusal(text: str) -> str:
+    """The message with which a header is refused; every refusal has a hint and names the file."""
+    with pytest.raises(InputError) as refused:
+        parse(text, FILE)
+    assert refused.value.hint
+    assert refused.value.message.startswith(f"{FILE}:")
+    return refused.value.message.removeprefix(f"{FILE}:")
+
+
+def test_a_sound_header_says_everything() -> None:
+    header = parse(SOUND, FILE)
+    assert header.title == "A title"
+    assert header.question == "How many?"
+    assert header.parameters == (
+        Parameter("forest", Type("forest"), "id of the forest, as 'starcast tree list' prints it"),
+        Parameter("least", Type("int", least=1), "fewest (of all)", 2, required=False),
+        Parameter("ends", Type("node", many=True), "some nodes", ["12", "21"], required=False),
+    )
+    assert header.columns == (Column("load", "how many trees: all of them"), Column("links", "how many links"))
+    assert header.cost == "3 s on S8"
+    assert header.revision == 12
+    assert header.reference == "Tseng & Sheu 1997, Def. 2"
+
+
+def test_the_cost_may_be_left_out_and_there_may_be_no_parameters() -> None:
+    text = SOUND.replace("// cost: 3 s on S8\n", "")
+    start, end = text.index("// parameters:"), text.index("// columns:")
+    header = parse(f"{text[:start]}// parameters: none\n{text[end:]}", FILE)
+    assert header.cost == ""
+    assert header.parameters == ()
+
+
+def test_a_text_goes_on_below_when_it_is_indented() -> None:
+    header = parse(SOUND.replace("// question: How many?\n", "// question: How\n//     many?\n"), FILE)
+    assert header.question == "How many?"
+
+
+@pytest.mark.parametrize("field", ["title", "question", "revision", "reference"])
+def test_a_field_cannot_be_missing_or_empty(field: str) -> None:
+    lines = SOUND.splitlines()
+    at = next(place for place, line in enumerate(lines) if line.startswith(f"// {field}:"))
+    without = "\n".join([*lines[:at], *lines[at + 1 :]])
+    empty = "\n".join([*lines[:at], f"// {field}:", *lines[at + 1 :]])
+    assert f"has no field '{field}'" in refusal(without) or "does not begin" in refusal(without)
+    assert refusal(empty) == f"{at + 1}: the field '{field}' is empty"
+
+
+@pytest.mark.parametrize(
+    ("was", "instead", "message"),
+    [
+        ("// title: A title", "// titel: A title", "1: 'titel' is no field"),
+        ("// title: A title", "// Hello", "1: the header does not begin with a title"),
+        ("// question: How many?", "// title: Another", "2: the field 'title' stands twice"),
+        ("// revision: 12\n", "", "13: the header has no field 'revision'"),
+        ("// revision: 12", "// revision: 0", "12: the revision is a whole number from 1"),
+        ("// revision: 12", "// revision: 1.2", "12: the revision is a whole number from 1"),
+        ("// cost: 3 s on S8", "// cost:", "11: the field 'cost' is empty"),
+        ("// parameters:\n", "// parameters: none\n", "3: items stand on the lines below, or it says 'none'"),
+        ("// columns:\n", "// columns: all\n", "8: items stand on the lines below, or it says 'none'"),
+        ("//   least (int >= 1", "//   least (integer", "6: 'integer' is no type"),
+        ("//   least (int >= 1", "//   least (node >= 1", "6: 'node >= 1' is no type"),
+        ("//   least (int >= 1, default 2): fewest", "//   least: fewest", "6: this is no parameter"),
+        ("default 2", "default two", "6: the default two is not JSON"),
+        ("default 2", 'default "2x"', "6: the parameter 'least' is an integer that is 1 or more, not '2x'"),
+        ("default 2", "default 0", "6: the parameter 'least' is an integer that is 1 or more, not 0"),
+        ("//   least (", "//   forest (", "6: 'forest' is declared twice"),
+        ("//   links: how many links", "//   load: how many links", "10: 'load' is declared twice"),
+        ("//   links: how many links", "//   links", "10: this is no column"),
+        ("//   links: how", "//  links: how", "10: this line of the header is neither a field nor an item of one"),
+        ("// cost: 3 s on S8", "//cost: 3 s", "11: this line of the header is neither a field nor an item of one"),
+    ],
+)
+def test_a_wrong_header_is_refused_with_its_line(was: str, instead: str, message: str) -> None:
+    assert was in SOUND
+    assert refusal(SOUND.replace(was, instead, 1)) == message
+
+
+def test_fields_stand_in_one_order() -> None:
+    lines = SOUND.splitlines()
+    lines[0], lines[1] = lines[1], lines[0]
+    assert refusal("\n".join(lines)) == "2: the field 'title' comes after 'question'"
+
+
+def test_columns_cannot_be_none() -> None:
+    start, end = SOUND.index("// columns:"), SOUND.index("// cost:")
+    assert "at least one column" in refusal(f"{SOUND[:start]}// columns: none\n{SOUND[end:]}")
+
+
+@pytest.mark.parametrize("text", ["", "MATCH (n) RETURN n", "\n// title: late\n"])
+def test_a_file_without_a_header_is_refused(text: str) -> None:
+    assert refusal(text) == "1: the header has no field 'title'"

@@ -1,0 +1,194 @@
+"""Packs as folders: which files are queries, what they are called, and what happens when two meet."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from starcast.errors import InputError, NotFoundError
+from starcast.queries import catalogue, find, library
+from starcast.queries.pack import load
+from starcast.queries.state import ingest_command
+from starcast.resources import folder
+
+SOUND = """\
+// title: Number of nodes
+// question: How many nodes are stored?
+// parameters: none
+// columns:
+//   nodes: how many
+// revision: 1
+// reference: mine
+
+MATCH (n:Node)
+RETURN count(n) AS nodes
+"""
+
+
+def write(directory: Path, name: str, text: str = SOUND) -> Path:
+    path = directory / f"{name}.cypher"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_shipped_packs_hold_at_least_ten_queries_about_overlap_paths_and_topology() -> None:
+    shipped = library()
+    assert len(shipped) >= 10
+    assert {query.pack for query in shipped.values()} == {"overlap", "paths", "topology"}
+
+
+@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
+def test_a_shipped_query_begins_with_its_header_and_ends_with_its_statement(query: object) -> None:
+    """So that the file as it is pastes into Neo4j Browser."""
+    from starcast.queries import Query
+
+    assert isinstance(query, Query)
+    assert query.text.startswith("// title: ")
+    assert query.cypher == query.text.rstrip()
+    assert query.header.question.rstrip(")").endswith(("?", "."))
+
+
+def test_own_packs_stand_beside_the_shipped_ones(tmp_path: Path) -> None:
+    write(tmp_path, "mine/nodes")
+    write(tmp_path, "yours/nodes")
+    (tmp_path / "README.md").write_text("no pack")
+    (tmp_path / "mine" / "notes.txt").write_text("no query")
+    known = library(tmp_path)
+    assert {"mine/nodes", "yours/nodes"} <= set(known)
+    assert set(library()) < set(known)
+
+
+def test_a_query_is_found_by_its_name_alone_where_only_one_has_it(tmp_path: Path) -> None:
+    write(tmp_path, "mine/nodes")
+    assert find("nodes", tmp_path).name == "mine/nodes"
+    assert find("shared-links").name == "overlap/shared-links"
+    write(tmp_path, "yours/nodes")
+    assert find("yours/nodes", tmp_path).name == "yours/nodes"
+    with pytest.raises(InputError, match="several queries are named 'nodes'") as refused:
+        find("nodes", tmp_path)
+    assert refused.value.hint == "write one of mine/nodes, yours/nodes"
+
+
+def test_an_unknown_query_is_told_with_the_nearest() -> None:
+    with pytest.raises(NotFoundError, match="no query 'shared-link'") as refused:
+        find("shared-link")
+    assert refused.value.hint.startswith("did you mean 'shared-links'?")
+    with pytest.raises(NotFoundError) as refused:
+        find("overlap/sharedlinks")
+    assert "'overlap/shared-links'" in refused.value.hint
+
+
+def test_a_file_is_a_query_wherever_it_lies_and_whatever_it_is_called(tmp_path: Path) -> None:
+    path = write(tmp_path, "Some Folder/My Question")
+    assert find(str(path)).columns[0].name == "nodes"
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        find(str(tmp_path / "nothing.cypher"))
+
+
+def test_a_pack_cannot_have_the_name_of_a_shipped_one(tmp_path: Path) -> None:
+    own = write(tmp_path, "overlap/shared-links")
+    with pytest.raises(InputError, match="two packs are named 'overlap'") as refused:
+        library(tmp_path)
+    assert str(own) in refused.value.message
+    assert str(folder("queries") / "overlap" / "shared-links.cypher") in refused.value.message
+
+
+def test_not_even_where_its_queries_have_other_names(tmp_path: Path) -> None:
+    own = write(tmp_path, "overlap/something-else")
+    with pytest.raises(InputError, match="two packs are named 'overlap'") as refused:
+        library(tmp_path)
+    assert str(own) in refused.value.message
+
+
+def test_one_query_that_writes_is_told_with_file_and_line(tmp_path: Path) -> None:
+    path = write(tmp_path, "mine/nodes", SOUND.replace("MATCH (n:Node)", "MATCH (n:Node)\nDETACH DELETE n"))
+    with pytest.raises(InputError) as refused:
+        library(tmp_path)
+    assert refused.value.message == f"{path}:10: DETACH writes, and a query only reads"
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="query packs .* cannot be read: No such file"):
+        library(tmp_path / "nowhere")
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read: Not a directory"):
+        library(write(tmp_path, "mine/nodes"))
+
+
+def test_a_folder_that_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may read everything, so the refusal is the system's error, raised by hand."""
+
+    def denied(_: Path) -> list[Path]:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", denied)
+    with pytest.raises(InputError, match="cannot be read: Permission denied") as refused:
+        load(tmp_path)
+    assert "packs" in refused.value.hint
+
+
+def test_a_query_outside_of_a_pack_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, "nodes")
+    with pytest.raises(InputError, match=r"nodes\.cypher is in no pack"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["My Pack/nodes", "mine/Nodes", "mine/number_of_nodes", "mine/-x"])
+def test_names_are_small_letters_and_digits_joined_by_hyphens(tmp_path: Path, name: str) -> None:
+    write(tmp_path, name)
+    with pytest.raises(InputError, match="is no name of a pack or a query"):
+        load(tmp_path)
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, "mine/nodes").write_bytes(b"// title: \xff\n")
+    with pytest.raises(InputError, match="not UTF-8"):
+        load(tmp_path)
+
+
+def test_hidden_folders_are_no_packs(tmp_path: Path) -> None:
+    shutil.copytree(folder("queries") / "paths", tmp_path / ".git")
+    assert load(tmp_path) == {}
+
+
+def test_the_catalogue_has_every_query_with_all_that_its_header_says() -> None:
+    page = catalogue.page()
+    for query in library().values():
+        section = page.split(f"### {query.name}\n")[1].split("\n### ")[0]
+        for text in (query.header.title, query.header.question, query.header.reference):
+            assert text in section
+        for item in (*query.parameters, *query.columns):
+            assert f"`{item.name}`" in section
+            assert item.meaning in section
+
+
+def test_the_form_that_the_catalogue_shows_is_one_that_loads(tmp_path: Path) -> None:
+    form = catalogue.page().split("```cypher\n")[1].split("```")[0]
+    body = "MATCH (a)-[e:TREE_EDGE {forest: $forest}]->() WITH a, count(e) AS load WHERE load >= $least"
+    form = form.replace("MATCH ...", body).replace("RETURN ... AS sender, ... AS load", "RETURN a.label AS sender, load")
+    assert find(str(write(tmp_path, "mine/form", form))).header.cost
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "command"),
+    [
+        ("topology", "S6", "starcast ingest S6"),
+        ("forest", "S6:multiple:123456", "starcast ingest S6 --trees multiple --root 123456"),
+        ("forest", "S6", "starcast tree list"),
+        ("forest", "S6:multipl:123456", "starcast tree list"),
+        (
+            "schedule",
+            "S5:broadcast:multiple:all:segments=4:12345",
+            "starcast ingest S5 --trees multiple --schedules multiple --root 12345",
+        ),
+        ("schedule", "S5:broadcast", "starcast schedule list"),
+    ],
+)
+def test_what_is_not_stored_comes_with_the_command_that_stores_it(kind: str, name: str, command: str) -> None:
+    assert ingest_command(kind, name) == command
