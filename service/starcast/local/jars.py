@@ -25,6 +25,8 @@ LOCK = Path(__file__).with_name("jars.lock")
 
 _THREADS = 16
 _ATTEMPTS = 3
+#: Seconds before the second attempt; twice that before the third.
+_PAUSE = 1.0
 #: In words what requests and jgo say at length.
 _REASONS = {
     "ConnectionError": "the repository cannot be reached",
@@ -157,7 +159,7 @@ class _Fetch:
             try:
                 return self._fetch_once(jar, path)
             except (OSError, RuntimeError, ValueError) as error:
-                if attempt == _ATTEMPTS or self._stopped.wait(attempt) or files.says_full(error):
+                if attempt == _ATTEMPTS or self._stopped.wait(attempt * _PAUSE) or files.says_full(error):
                     raise
         return None
 
@@ -167,6 +169,7 @@ class _Fetch:
         artifact.cached_path.unlink(missing_ok=True)
         fetched: Path = artifact.resolve()
         if _sum(fetched) != jar.sha256:
+            self._advance(-fetched.stat().st_size)
             raise ValueError("its SHA-256 is not that of the lock file")
         fetched.replace(path)
 

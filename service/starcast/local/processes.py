@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -111,10 +112,20 @@ def ask(processes: Sequence[psutil.Process], polite: signal.Signals) -> None:
 
 def wait(processes: Sequence[psutil.Process], patience: float) -> list[psutil.Process]:
     """Wait for processes to end, and kill those that have not after ``patience`` seconds; returns these."""
-    _, stubborn = psutil.wait_procs(processes, timeout=patience)
+    stubborn = _outlast(processes, patience)
     ask(stubborn, signal.SIGKILL)
-    psutil.wait_procs(stubborn, timeout=3)
+    _outlast(stubborn, 3)
     return stubborn
+
+
+def _outlast(processes: Sequence[psutil.Process], patience: float) -> list[psutil.Process]:
+    # Not psutil's wait: where init is slow to reap, or never does, it takes the dead for living.
+    deadline = time.monotonic() + patience
+    while living := [process for process in processes if process.is_running() and bears(process, lambda _: True)]:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.02)
+    return living
 
 
 def free_port(wish: int | None = None) -> int:
