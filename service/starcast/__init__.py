@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from starcast.errors import StarcastError
 
 if TYPE_CHECKING:
-    from starcast.collectives import Schedule, algorithms, schedule
+    from starcast.collectives.catalogue import algorithms, schedule
+    from starcast.collectives.schedule import Schedule
     from starcast.simulator import Simulation, simulate
     from starcast.topologies import Topology, topology
-    from starcast.trees import Forest, constructions, forest
+    from starcast.trees.catalogue import constructions, forest
+    from starcast.trees.forest import Forest
 
 __all__ = [
     "Forest",

@@ -5,16 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import generate
 import pytest
-from typer.testing import CliRunner
 
 from starcast import errors
-from starcast.cli.app import app
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
-import generate
-
-RUNNER = CliRunner()
 
 
 def starcast(*words: str) -> subprocess.CompletedProcess[str]:

@@ -41,15 +41,7 @@ def _sub_slot(forest: Forest) -> NDArray[np.int32]:
     """The place, from 1, of the port that each node is reached over, int32 ``[trees, nodes]``."""
     place = np.zeros(256, dtype=np.int32)
     place[list(forest.topology.ports)] = np.arange(1, forest.topology.degree + 1)
-    return np.asarray(place[_backwards(forest)[forest.parent_port]])
-
-
-def _backwards(forest: Forest) -> NDArray[np.uint8]:
-    """The reverse of each port as a table, uint8 ``[256]``."""
-    back = np.zeros(256, dtype=np.uint8)
-    for port in forest.topology.ports:
-        back[port] = forest.topology.reverse_port(port)
-    return back
+    return np.asarray(place[forest.topology.reverse_ports()[forest.parent_port]])
 
 
 def _in_turn(forest: Forest) -> NDArray[np.int32]:
@@ -79,15 +71,10 @@ def _rows(
     (share,) = arguments.values()
     tree, child = np.nonzero(forest.parent_port)
     unit = np.arange(share, dtype=np.int32)[:, None]
-    columns = {
-        "step": (first[tree, child] + gap * unit).reshape(-1),
-        "sender": np.tile(forest.parents()[tree, child], share),
-        "port": np.tile(_backwards(forest)[forest.parent_port[tree, child]], share),
-        "receiver": np.tile(child.astype(np.int32), share),
-        "tree": np.tile(tree.astype(np.uint8), share),
-        "payload": (tree.astype(np.int32) * share + unit).reshape(-1),
-    }
-    order = np.lexsort((columns["tree"], columns["port"], columns["sender"], columns["step"]))
+    step = (first[tree, child] + gap * unit).reshape(-1)
+    sender = np.tile(forest.parents()[tree, child], share)
+    port = np.tile(forest.topology.reverse_ports()[forest.parent_port[tree, child]], share)
+    order = np.lexsort((np.tile(tree, share), port, sender, step))
     return Schedule(
         topology=forest.topology,
         collective="broadcast",
@@ -98,7 +85,12 @@ def _rows(
         units=forest.trees * share,
         packets=forest.congestion > 1,
         forest=forest,
-        **{name: column[order] for name, column in columns.items()},
+        step=step[order],
+        sender=sender[order],
+        port=port[order],
+        receiver=np.tile(child.astype(np.int32), share)[order],
+        tree=np.tile(tree.astype(np.uint8), share)[order],
+        payload=(tree.astype(np.int32) * share + unit).reshape(-1)[order],
     )
 
 

@@ -115,7 +115,7 @@ def share_of(rule: Algorithm, arguments: dict[str, int]) -> int:
         raise InputError(
             f"{rule.collective} by {rule.name} has no argument '{unknown}'", hint=f"its argument is '{rule.argument}'"
         )
-    share = arguments.get(rule.argument, 1)
+    share: object = arguments.get(rule.argument, 1)
     if isinstance(share, bool) or not isinstance(share, int) or share < 1:
         raise InputError(
             f"{rule.argument} is {share!r}, not a whole number of at least 1", hint=f"give {rule.argument} 1 or more"

@@ -44,6 +44,13 @@ class Topology(ABC):
             InputError: there is no such port.
         """
 
+    def reverse_ports(self) -> NDArray[np.uint8]:
+        """`reverse_port` as a table, uint8 ``[256]``; 0 for what is no port."""
+        table = np.zeros(256, dtype=np.uint8)
+        for port in self.ports:
+            table[port] = self.reverse_port(port)
+        return table
+
     @abstractmethod
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
         """The node across that port, int32: for every node ``[nodes]``, or for the ranks asked for.

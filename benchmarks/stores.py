@@ -1,0 +1,117 @@
+"""What goes into the stores and how fast, on an embedded stack of its own: nodes and links over Bolt, rows by COPY."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from sqlalchemy import Column, Engine, Integer, MetaData, SmallInteger, Table, insert
+from sqlalchemy.orm import Session
+
+from benchmarks.measure import Figure, seconds
+from starcast import forest, topology
+from starcast.connections import graph_address, store_url
+from starcast.graph import rows
+from starcast.graph.connection import Graph
+from starcast.graph.owners import topology_owner
+from starcast.graph.schema import LINK
+from starcast.graph.writer import Bolt
+from starcast.local import stack
+from starcast.progress import Silent
+from starcast.runs.copying import copy_columns
+from starcast.runs.database import connect
+from starcast.settings import Settings
+from starcast.topologies import Topology
+
+COUNT = 1_000_000
+
+
+class _Nobody:
+    def advance(self, amount: int = 1) -> None:
+        pass
+
+
+_NOBODY = _Nobody()
+
+
+def figures() -> Iterator[Figure]:
+    """Bolt on S7 and S8, warm, against MERGE of single relationships; COPY against INSERT of lists."""
+    with tempfile.TemporaryDirectory(prefix="starcast-bench-") as folder:
+        settings = Settings.load(home=Path(folder) / "home")
+        stack.up(settings, Silent())
+        try:
+            with Graph.open(graph_address(settings)) as graph:
+                yield from _bolt(graph, settings.batch)
+            engine = connect(store_url(settings))
+            yield from _copy(engine)
+            engine.dispose()
+        finally:
+            stack.down(settings.home, Silent())
+
+
+def _bolt(graph: Graph, batch: int) -> Iterator[Figure]:
+    way = Bolt(graph, batch)
+    way.prepare()
+    s6 = topology("S6")
+    _load(way, s6)  # a cold server is several times slower for its first seconds
+    way.relationships(rows.tree_rows(forest(s6, "multiple")), _NOBODY)
+    merging = _merge_rate(graph, s6, 700)
+    for spec in ("S7", "S8"):
+        where = topology(spec)
+        links = _load(way, where)
+        yield Figure(f"Bolt, {spec} links", links, "relationships/s", "> 40 000", "MERGE one by one", merging)
+    trees = rows.tree_rows(forest("S7", "multiple"))
+    rate = _rate(way, trees)
+    yield Figure("Bolt, S7 tree edges", rate, "relationships/s", "> 40 000", "MERGE one by one", merging)
+
+
+def _load(way: Bolt, where: Topology) -> float:
+    """Write a topology; links a second."""
+    way.begin(topology_owner(where))
+    way.nodes(where, _NOBODY)
+    return _rate(way, rows.link_rows(where))
+
+
+def _rate(way: Bolt, links: rows.Rows) -> float:
+    begin = perf_counter()
+    way.relationships(links, _NOBODY)
+    return len(links) / (perf_counter() - begin)
+
+
+def _merge_rate(graph: Graph, where: Topology, count: int) -> float:
+    """What the naive way reaches: a statement a relationship, in one transaction."""
+    ends = zip(range(count), where.neighbours(2)[:count].tolist(), strict=True)
+    statement = (
+        f"MATCH (a:Node {{topology: $t, rank: $a}}) MATCH (b:Node {{topology: $t, rank: $b}}) MERGE (a)-[:{LINK.name}]->(b)"
+    )
+    with graph.driver.session(database=graph.database) as session, session.begin_transaction() as transaction:
+        begin = perf_counter()
+        for a, b in ends:
+            transaction.run(statement, {"t": where.spec, "a": a, "b": b})
+        transaction.rollback()
+        return count / (perf_counter() - begin)
+
+
+def _copy(engine: Engine) -> Iterator[Figure]:
+    table = Table("bench", MetaData(), Column("a", Integer), Column("b", Integer), Column("c", SmallInteger))
+    values = np.arange(COUNT, dtype=np.int32)
+    columns = {"a": values, "b": values[::-1].copy(), "c": values % 1000}
+    table.create(engine)
+
+    def copying() -> None:
+        with Session(engine) as session:
+            copy_columns(session, table, columns)
+            session.rollback()
+
+    def inserting() -> None:
+        some = [{"a": index, "b": index, "c": 1} for index in range(COUNT // 50)]
+        with Session(engine) as session:
+            session.execute(insert(table), some)
+            session.rollback()
+
+    rate = COUNT / seconds(copying)
+    yield Figure(
+        "COPY of narrow rows", rate, "rows/s", "> 1 000 000", "INSERT of lists", COUNT / 50 / seconds(inserting, repeats=2)
+    )
+    table.drop(engine)
