@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from starcast.cli import compare, config, context, db, experiment, query, run, stack
+from starcast.cli import compare, config, context, db, experiment, ingest, query, run, schedule, stack, topology, tree
 from starcast.errors import StarcastError
 
 INTERRUPTED = 130
@@ -23,6 +23,10 @@ app.command("down")(stack.down)
 app.command("status")(stack.status)
 app.command("doctor")(stack.doctor)
 app.command("config")(config.show)
+app.command("ingest")(ingest.ingest)
+app.add_typer(topology.app, name="topology")
+app.add_typer(tree.app, name="tree")
+app.add_typer(schedule.app, name="schedule")
 app.add_typer(query.app, name="query")
 app.add_typer(run.app, name="run")
 app.add_typer(experiment.app, name="experiment")

@@ -1,0 +1,70 @@
+"""``starcast ingest``: topology, trees and schedules into both stores."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from starcast.cli import context
+from starcast.cli.output import Format, FormatOption, emit, reporter, say
+
+if TYPE_CHECKING:
+    from starcast.ingest import Plan
+
+TREES_HELP = "Constructions, separated by commas, or 'all'."
+SCHEDULES_HELP = "Algorithms such as 'multiple' or 'broadcast:all', separated by commas, or 'all'; with the trees they use."
+
+
+def ingest(
+    ctx: typer.Context,
+    topology: Annotated[str, typer.Argument(help="Such as S5.")],
+    trees: Annotated[str, typer.Option(help=TREES_HELP)] = "",
+    schedules: Annotated[str, typer.Option(help=SCHEDULES_HELP)] = "",
+    root: Annotated[str | None, typer.Option(help="Label of the root of trees and schedules; else the identity.")] = None,
+    ports: Annotated[str, typer.Option(help="Port model of the schedules: all, one or both.")] = "all",
+    segments: Annotated[int, typer.Option(help="Pieces of the message for each tree, where an algorithm cuts it.")] = 1,
+    messages: Annotated[int, typer.Option(help="Messages in the stream, where an algorithm sends one.")] = 1,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for another ingest or drop instead of refusing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what it takes; no server is needed.")] = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Build a topology with its trees and schedules, prove them, store them in Neo4j and PostgreSQL, and compare.
+
+    What is stored already is left alone, so a second time it creates nothing. It can be broken off or killed at any time: the
+    next ingest or drop cleans up, and what is not complete is never used.
+
+    \b
+    starcast ingest S5 --trees all --schedules all
+    starcast ingest S6 --schedules multiple --ports both --segments 4 --root 654321
+    """
+    from starcast.ingest import ingest, open_stores, plan
+
+    what = plan(topology, trees, schedules, 0 if root is None else root, ports, segments, messages)
+    if dry_run:
+        emit(_estimates(what), ["kind", "name", "nodes", "relationships", "megabytes", "seconds over Bolt"], output)
+        say(what.way)
+        return
+    with open_stores(context.settings(ctx)) as stores:
+        summary = ingest(stores, what, wait, reporter())
+    rows = [
+        {"kind": one.kind, "name": one.key, "nodes": one.nodes, "relationships": one.relationships, "seconds": one.seconds}
+        for one in summary.created
+    ]
+    emit(rows, ["kind", "name", "nodes", "relationships", "seconds"], output)
+    say(str(summary))
+
+
+def _estimates(what: "Plan") -> list[dict[str, object]]:
+    from starcast.ingest.plan import Estimate
+
+    sizes = [(thing.kind, thing.key, Estimate(thing.nodes, thing.relationships)) for thing in what.things]
+    return [
+        {
+            "kind": kind,
+            "name": name,
+            "nodes": size.nodes,
+            "relationships": size.relationships,
+            "megabytes": size.bytes / 1e6,
+            "seconds over Bolt": size.seconds,
+        }
+        for kind, name, size in [*sizes, ("all", "", what.estimate)]
+    ]

@@ -1,0 +1,182 @@
+"""What an ingest is to store, how much that is, and which way in it takes; nothing bulky is built and no server is asked."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from starcast.collectives import algorithms
+from starcast.collectives.catalogue import Algorithm, find, share_of
+from starcast.collectives.schedule import PORT_MODELS
+from starcast.errors import InputError, LimitError
+from starcast.ingest.things import ForestThing, ScheduleThing, Thing, TopologyThing
+from starcast.topologies import Topology, topology
+from starcast.trees import Forest, constructions, forest
+
+#: What a plain Bolt load reaches (docs/decisions/0002-keys-and-labels.md), and what a row takes in Neo4j's files and log.
+NODES_A_SECOND = 30_000
+RELATIONSHIPS_A_SECOND = 40_000
+BYTES_A_NODE = 350
+BYTES_A_RELATIONSHIP = 200
+
+#: Most nodes and relationships over Bolt: ten million are about four minutes of writing, which a user sits through, and S9
+#: with all its trees fits; S10 alone has twenty. Its rows are sorted in memory too, at about 100 bytes each.
+MOST_OVER_BOLT = 10_000_000
+
+ALL = "all"
+BOTH = "both"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a thing or a whole plan takes.
+
+    Attributes:
+        nodes: nodes it adds to the graph.
+        relationships: relationships it adds.
+        bytes: on the disk of the graph store.
+        seconds: of writing over Bolt, on a warm server.
+    """
+
+    nodes: int
+    relationships: int
+
+    @property
+    def bytes(self) -> int:
+        """On the disk of the graph store."""
+        return self.nodes * BYTES_A_NODE + self.relationships * BYTES_A_RELATIONSHIP
+
+    @property
+    def seconds(self) -> float:
+        """Of writing over Bolt."""
+        return self.nodes / NODES_A_SECOND + self.relationships / RELATIONSHIPS_A_SECOND
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Things in the order in which they depend on each other: the topology, its forests, their schedules."""
+
+    things: tuple[Thing, ...]
+
+    @property
+    def estimate(self) -> Estimate:
+        """What all of it takes, if nothing is there yet."""
+        return Estimate(sum(thing.nodes for thing in self.things), sum(thing.relationships for thing in self.things))
+
+    @property
+    def way(self) -> str:
+        """The way in, and why."""
+        size = self.estimate.nodes + self.estimate.relationships
+        return f"over Bolt: {size:,} rows are within the {MOST_OVER_BOLT:,} that go in while one waits"
+
+
+def plan(
+    spec: str,
+    trees: str | Iterable[str] = (),
+    schedules: str | Iterable[str] = (),
+    root: int | str = 0,
+    ports: str = ALL,
+    segments: int = 1,
+    messages: int = 1,
+) -> Plan:
+    """What to store of a topology.
+
+    Args:
+        spec: the topology, such as S5.
+        trees: constructions, or ``all``.
+        schedules: algorithms such as ``multiple``, ``broadcast:multiple`` or ``broadcast:all``, or ``all``. The trees that
+            they send along are stored with them.
+        root: label or rank of the root of trees and schedules.
+        ports: the port model of the schedules: ``all``, ``one``, or ``both``.
+        segments: pieces of the message for each tree, for algorithms that cut it.
+        messages: messages in the stream, for algorithms that send one.
+
+    Raises:
+        InputError: a name, the root or a number is wrong.
+        LimitError: it is too much for Bolt; nothing has been built.
+    """
+    where = topology(spec)
+    rules = _algorithms(schedules)
+    models = _port_models(ports)
+    shares = _shares(segments, messages)
+    start = where.node(root)
+    fitting(spec, [TopologyThing(where)])
+    grown = _forests(where, [*_constructions(where, trees), *(rule.construction for rule in rules)], start)
+    things: list[Thing] = [TopologyThing(where), *(ForestThing(one) for one in grown.values())]
+    for rule in rules:
+        share = share_of(rule, {rule.argument: shares[rule.argument]})
+        things += [ScheduleThing(rule, grown[rule.construction], model, share) for model in models if model in rule.ports]
+    return fitting(spec, things)
+
+
+def fitting(spec: str, things: Sequence[Thing]) -> Plan:
+    """The plan of these things.
+
+    Raises:
+        LimitError: they are too much for Bolt.
+    """
+    made = Plan(tuple(things))
+    estimate = made.estimate
+    size = estimate.nodes + estimate.relationships
+    if size > MOST_OVER_BOLT:
+        raise LimitError(
+            f"{spec} with what is asked for is {estimate.nodes:,} nodes and {estimate.relationships:,} relationships, "
+            f"{estimate.bytes / 1e9:.1f} GB and {duration(estimate.seconds)} over Bolt; the limit is {MOST_OVER_BOLT:,} rows",
+            hint="take a smaller topology, fewer trees or schedules, or fewer segments; '--dry-run' shows what each takes",
+        )
+    return made
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words: 12 s, 4 min, 3 h."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+
+
+def _constructions(where: Topology, trees: str | Iterable[str]) -> list[str]:
+    names = _names(trees)
+    return list(constructions(where)) if ALL in names else names
+
+
+def _forests(where: Topology, names: Iterable[str], root: int) -> dict[str, Forest]:
+    # Only the ports' array is made here, a byte a node and tree; a name given twice counts once.
+    return {name: forest(where, name, root) for name in dict.fromkeys(names)}
+
+
+def _algorithms(schedules: str | Iterable[str]) -> list[Algorithm]:
+    chosen: dict[tuple[str, str], Algorithm] = {}
+    for name in _names(schedules):
+        for rule in _named(name):
+            chosen[rule.collective, rule.name] = rule
+    return list(chosen.values())
+
+
+def _named(name: str) -> tuple[Algorithm, ...]:
+    if name == ALL:
+        return algorithms()
+    collective, _, algorithm = name.rpartition(":")
+    if algorithm == ALL:
+        # Of an unknown collective there are none, and `find` says which are known.
+        return algorithms(collective) or (find(collective, algorithm),)
+    # `multiple` without a collective is broadcast, which every topology has.
+    return (find(collective or "broadcast", algorithm),)
+
+
+def _names(given: str | Iterable[str]) -> list[str]:
+    words = given.split(",") if isinstance(given, str) else [word for item in given for word in item.split(",")]
+    return [word.strip() for word in words if word.strip()]
+
+
+def _port_models(ports: str) -> tuple[str, ...]:
+    if ports == BOTH:
+        return tuple(PORT_MODELS)
+    if ports not in PORT_MODELS:
+        raise InputError(f"'{ports}' is no port model", hint=f"write {', '.join(PORT_MODELS)} or {BOTH}")
+    return (ports,)
+
+
+def _shares(segments: int, messages: int) -> dict[str, int]:
+    shares = {"segments": segments, "messages": messages}
+    for name, share in shares.items():
+        if share < 1:
+            raise InputError(f"{name} is {share!r}, not a whole number of at least 1", hint=f"give {name} 1 or more")
+    return shares

@@ -1,0 +1,178 @@
+"""What can be ingested: a topology, a forest, a schedule. Each knows its size before it is built, and is proved when it is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from sqlalchemy.orm import Session
+
+from starcast.collectives import Schedule, schedule
+from starcast.collectives.catalogue import Algorithm, share_of
+from starcast.errors import RejectedError, StarcastError
+from starcast.graph import owners
+from starcast.graph.rows import Content, Rows, link_rows, rows_content, send_rows, topology_content, tree_rows
+from starcast.runs import repository
+from starcast.simulator import Simulation, simulate
+from starcast.topologies import Topology
+from starcast.trees import Forest
+
+
+@dataclass(frozen=True)
+class Built:
+    """A thing that was built and proved: its node, its relationships, and how the relational store keeps it."""
+
+    owner: owners.Owner
+    rows: Rows
+    content: Content
+    save: Callable[[Session], None]
+
+
+class Thing(Protocol):
+    """A thing to ingest. ``nodes`` and ``relationships`` count what it adds to the graph."""
+
+    @property
+    def kind(self) -> str:
+        """``topology``, ``forest`` or ``schedule``."""
+
+    @property
+    def key(self) -> str:
+        """Its name in both stores."""
+
+    @property
+    def topology(self) -> Topology:
+        """Where it lies."""
+
+    @property
+    def nodes(self) -> int:
+        """Nodes it adds."""
+
+    @property
+    def relationships(self) -> int:
+        """Relationships it adds."""
+
+    def build(self) -> Built:
+        """Build and prove it.
+
+        Raises:
+            RejectedError: its checker does not accept it.
+        """
+
+
+@dataclass(frozen=True)
+class TopologyThing:
+    """Nodes and links."""
+
+    topology: Topology
+    kind = "topology"
+
+    @property
+    def key(self) -> str:
+        """The topology's name."""
+        return self.topology.spec
+
+    @property
+    def nodes(self) -> int:
+        """All nodes."""
+        return self.topology.nodes
+
+    @property
+    def relationships(self) -> int:
+        """Each undirected link once."""
+        return self.topology.links
+
+    def build(self) -> Built:
+        """See `Thing.build`: every link leads back."""
+        links = link_rows(self.topology)
+        content = topology_content(self.topology, links)
+        return Built(owners.topology_owner(self.topology), links, content, lambda s: repository.save_topology(s, self.topology))
+
+
+@dataclass(frozen=True)
+class ForestThing:
+    """The edges of a forest's trees."""
+
+    forest: Forest
+    kind = "forest"
+    nodes = 0
+
+    @property
+    def key(self) -> str:
+        """The forest's id."""
+        return self.forest.id
+
+    @property
+    def topology(self) -> Topology:
+        """Where it grows."""
+        return self.forest.topology
+
+    @property
+    def relationships(self) -> int:
+        """Each node of each tree but the roots hangs from one edge."""
+        return int(self.forest.sizes.sum()) - self.forest.trees
+
+    def build(self) -> Built:
+        """See `Thing.build`: `Forest.verify`."""
+        self.forest.verify()
+        edges = tree_rows(self.forest)
+        content = rows_content(edges)
+        return Built(owners.forest_owner(self.forest), edges, content, lambda s: repository.save_forest(s, self.forest))
+
+
+@dataclass(frozen=True)
+class ScheduleThing:
+    """The rows of a schedule along a forest."""
+
+    rule: Algorithm
+    along: Forest
+    ports: str
+    share: int
+    kind = "schedule"
+    nodes = 0
+
+    @property
+    def key(self) -> str:
+        """The schedule's id, known before it is built."""
+        how = f"{self.rule.collective}:{self.rule.name}:{self.ports}:{self.rule.argument}={self.share}"
+        return f"{self.topology.spec}:{how}:{self.topology.label(self.along.root)}"
+
+    @property
+    def topology(self) -> Topology:
+        """Where it runs."""
+        return self.along.topology
+
+    @property
+    def relationships(self) -> int:
+        """A pipelined broadcast sends each of a tree's units over each of its edges once."""
+        return ForestThing(self.along).relationships * self.share
+
+    def build(self) -> Built:
+        """See `Thing.build`: the simulation is complete and without a violation."""
+        arguments = {self.rule.argument: share_of(self.rule, {self.rule.argument: self.share})}
+        made = schedule(self.topology, self.rule.collective, self.rule.name, self.ports, self.along.root, **arguments)
+        simulation = proved(made)
+        sends = send_rows(made)
+        if (made.id, len(sends)) != (self.key, self.relationships):
+            raise StarcastError(
+                f"the schedule {self.key} of {self.relationships} rows was planned, and {made.id} of {len(sends)} was built",
+                hint="this is a defect of starcast: please report it",
+            )
+        content = rows_content(sends)
+        return Built(owners.schedule_owner(made), sends, content, lambda s: repository.save_schedule(s, made, simulation))
+
+
+def proved(made: Schedule) -> Simulation:
+    """The simulation of a schedule that keeps its promise.
+
+    Raises:
+        RejectedError: it breaks a rule of its port model, or leaves somebody without a unit.
+    """
+    result = simulate(made)
+    if result.violation is not None:
+        raise RejectedError(f"{made.id} breaks a rule: {result.violation}", hint="only proved schedules are stored")
+    if not result.complete:
+        label, unit = result.undelivered[0]
+        raise RejectedError(
+            f"{made.id} leaves {result.missing} units undelivered: {label} never gets unit {unit}",
+            hint="only proved schedules are stored",
+        )
+    return result
