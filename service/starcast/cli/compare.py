@@ -32,10 +32,11 @@ def compare(
     with store(ctx) as engine, session(engine) as opened:
         comparison = compare([load_side(opened, name) for name in names], baseline)
         _explain(comparison, everything=everything)
-        rows = [figures.plain_row(row) for row in comparison.rows(everything=everything)]
+        shown = comparison.lettered() if output is Format.TABLE else comparison
+        rows = [figures.plain_row(row) for row in shown.rows(everything=everything)]
         for row in rows:
             row |= {name: round(row[name], 3) for name in row if name.startswith("gap ") and row[name] is not None}
-        emit(rows, comparison.columns(everything=everything), output)
+        emit(rows, shown.columns(everything=everything), output, title=_legend(comparison, shown))
         _reproduce(comparison)
 
 
@@ -50,6 +51,11 @@ def _explain(comparison: "Comparison", *, everything: bool) -> None:
         say(f"{hidden} of {len(comparison.matches)} rows are the same on all sides; --all shows them")
     if len(comparison.sources()) > 1:
         say(f"the runs come from different code: {'; '.join(comparison.sources())}")
+
+
+def _legend(comparison: "Comparison", shown: "Comparison") -> str:
+    pairs = zip(shown.sides, comparison.sides, strict=True)
+    return ", ".join(f"{letter.name} = {side.name}" for letter, side in pairs)
 
 
 def _reproduce(comparison: "Comparison") -> None:

@@ -1,7 +1,7 @@
 """Comparing stored runs: judge each match, lay out what differs. Pure: loading and printing are elsewhere."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -33,6 +33,11 @@ class Comparison:
         rest = [name for name in PARAMETERS if name not in self.columns(everything=everything)]
         cells = {name: {match.cell(name) for match in self.different or self.matches} for name in rest}
         return {name: " | ".join(map(words, values.pop())) for name, values in cells.items() if len(values) == 1}
+
+    def lettered(self) -> "Comparison":
+        """The same with the sides called A, B, ...: for a table that has to be narrow; reasons keep the names."""
+        letters = (chr(ord("A") + place) for place in range(len(self.sides)))
+        return replace(self, sides=tuple(replace(side, name=letter) for side, letter in zip(self.sides, letters, strict=True)))
 
     def sources(self) -> list[str]:
         """The versions and revisions of starcast that made the runs; more than one is worth a word."""

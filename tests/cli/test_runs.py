@@ -1,0 +1,255 @@
+"""`db`, `run`, `experiment` and `compare` as a user calls them: output, streams and exit codes."""
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from sqlalchemy import URL, Engine, text
+
+from starcast.cli.app import main
+
+GRID = ("--topology", "S4", "--segments", "1", "--segments", "4", "-m", "1024", "-m", "64")
+POINT = ("S4", "broadcast", "multiple", "-m", "1024")
+
+
+class Result(NamedTuple):
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+Starcast = Callable[..., Result]
+
+
+@pytest.fixture
+def starcast(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Starcast:
+    """The command line in this process, its exit code and both its streams."""
+
+    def call(*words: str) -> Result:
+        monkeypatch.setattr(sys, "argv", ["starcast", *words])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main()
+        out, err = capsys.readouterr()
+        return Result(int(end.value.code or 0), out, err)
+
+    return call
+
+
+@pytest.fixture
+def bare_database(fresh_database: URL, monkeypatch: pytest.MonkeyPatch) -> URL:
+    """An empty database that the settings name."""
+    at = fresh_database
+    bare = URL.create("postgresql", at.username, host=at.host, port=at.port, database=at.database)
+    monkeypatch.setenv("STARCAST_POSTGRES_URI", str(bare))
+    monkeypatch.setenv("STARCAST_POSTGRES_PASSWORD", str(fresh_database.password))
+    return fresh_database
+
+
+@pytest.fixture
+def database(bare_database: URL, engine: Engine) -> URL:  # noqa: ARG001 - the engine has migrated it
+    """A migrated database that the settings name."""
+    return bare_database
+
+
+@pytest.fixture
+def two(database: URL, starcast: Starcast) -> URL:
+    """Two experiments, `ours` and `theirs`."""
+    for name, algorithm in (("ours", "multiple"), ("theirs", "recursive-substar")):
+        assert starcast("experiment", "run", name, "--algorithm", algorithm, *GRID).code == 0
+    return database
+
+
+def error_of(result: Result) -> str:
+    """The one sentence of a refusal, after checking that nothing else was said."""
+    lines = [line for line in result.err.splitlines() if line]
+    assert result.out == ""
+    assert lines[-2].startswith("error: ")
+    assert lines[-1].startswith("hint: ")
+    return lines[-2].removeprefix("error: ")
+
+
+@pytest.mark.usefixtures("bare_database")
+def test_db_upgrade_makes_the_schema_once_and_check_accepts_it(starcast: Starcast) -> None:
+    assert json.loads(starcast("db", "current", "-f", "json").out) == [{"revision": None, "newest": "0001"}]
+    refused = starcast("db", "check")
+    assert refused.code == 6
+    assert "no schema" in error_of(refused)
+    assert "from nothing to 0001" in starcast("db", "upgrade").err
+    assert "up to date" in starcast("db", "upgrade").err
+    assert starcast("db", "check").code == 0
+    assert json.loads(starcast("db", "current", "-f", "json").out)[0]["revision"] == "0001"
+
+
+@pytest.mark.usefixtures("database")
+def test_db_check_rejects_tables_that_were_changed_by_hand(starcast: Starcast, engine: Engine) -> None:
+    with engine.begin() as connection:
+        connection.execute(text("alter table cost add column colour text"))
+    result = starcast("db", "check")
+    assert result.code == 6
+    assert "colour" in error_of(result)
+
+
+@pytest.mark.usefixtures("bare_database")
+def test_without_a_schema_commands_say_how_to_get_one(starcast: Starcast) -> None:
+    result = starcast("run", "list")
+    assert result.code == 6
+    assert "starcast db upgrade" in result.err
+
+
+@pytest.mark.usefixtures("database")
+def test_run_once_prints_three_costs_and_stores_them(starcast: Starcast) -> None:
+    result = starcast("run", "once", *POINT, "--segments", "4", "-f", "json")
+    assert result.code == 0
+    assert [row["cost"] for row in json.loads(result.out)] == ["simulated", "closed form", "lower bound"]
+    assert "stored as run 1 in 'adhoc'" in result.err
+    (stored,) = json.loads(starcast("run", "list", "-f", "json").out)
+    assert (stored["run"], stored["experiment"], stored["p"], stored["status"]) == (1, "adhoc", 4, "complete")
+    assert stored["time"] == json.loads(result.out)[0]["time"]
+
+
+def test_run_once_without_storing_needs_no_server(starcast: Starcast, tmp_path: Path) -> None:
+    result = starcast("--home", str(tmp_path), "run", "once", *POINT, "--no-store", "-f", "json")
+    assert result.code == 0
+    # Lemma 1: D_4 = 4 start-ups, or a third of 1024 bytes.
+    assert json.loads(result.out)[2]["time"] == 400
+
+
+@pytest.mark.usefixtures("database")
+def test_run_show_tells_everything_and_its_command_gives_the_same_figures(starcast: Starcast) -> None:
+    printed = json.loads(starcast("run", "once", *POINT, "--ports", "one", "--segments", "3", "-f", "json").out)
+    facts = {row["what"]: row["value"] for row in json.loads(starcast("run", "show", "1", "-f", "json").out)}
+    assert facts["simulated time"] == printed[0]["time"]
+    assert {"version", "revision", "dirty", "host", "postgres", "seconds to simulate"} < set(facts)
+    words = facts["reproduce"].split()[1:]
+    assert json.loads(starcast(*words, "--no-store", "-f", "json").out) == printed
+    steps = json.loads(starcast("run", "show", "1", "--steps", "-f", "json").out)
+    assert [row["step"] for row in steps] == list(range(1, facts["steps"] + 1))
+
+
+@pytest.mark.usefixtures("database")
+def test_an_experiment_runs_once_and_is_listed_shown_and_dropped(starcast: Starcast) -> None:
+    words = ("experiment", "run", "ours", "--algorithm", "multiple", *GRID)
+    assert "4 runs executed and stored, 0 were there" in starcast(*words).err
+    assert "0 runs executed and stored, 4 were there" in starcast(*words).err
+    (listed,) = json.loads(starcast("experiment", "list", "-f", "json").out)
+    assert (listed["experiment"], listed["runs"], listed["failed"], listed["segments"]) == ("ours", 4, 0, "1 4")
+    shown = starcast("experiment", "show", "ours", "-f", "csv")
+    assert [row["m"] for row in csv.DictReader(io.StringIO(shown.out))] == ["64", "1024", "64", "1024"]
+    assert "starcast experiment run ours --collective broadcast" in shown.err
+    assert starcast("experiment", "drop", "ours").code == 0
+    assert json.loads(starcast("run", "list", "-f", "json").out) == []
+    assert starcast("experiment", "drop", "ours").code == 3
+
+
+@pytest.mark.usefixtures("database")
+def test_a_grid_comes_from_a_file_and_flags_replace_its_axes(starcast: Starcast, tmp_path: Path) -> None:
+    file = tmp_path / "grid.toml"
+    file.write_text('topology = "S4"\nalgorithm = ["multiple", "greedy"]\nm = [64, "23/3"]\nT_s = 7\n')
+    assert "4 runs executed" in starcast("experiment", "run", "both", "--grid", str(file)).err
+    assert "2 runs executed" in starcast("experiment", "run", "one", "--grid", str(file), "-m", "9").err
+    rows = json.loads(starcast("run", "list", "--experiment", "one", "-f", "json").out)
+    assert [(row["algorithm"], row["m"], row["T_s"]) for row in rows] == [("greedy", 9, 7), ("multiple", 9, 7)]
+
+
+@pytest.mark.usefixtures("two")
+def test_compare_lays_two_experiments_side_by_side(starcast: Starcast) -> None:
+    result = starcast("compare", "ours", "theirs", "-f", "json")
+    rows = json.loads(result.out)
+    assert [(row["m"], row["p"]) for row in rows] == [(64, 1), (64, 4), (1024, 1), (1024, 4)]
+    for row in rows:
+        assert row["change"] == pytest.approx(row["time theirs"] - row["time ours"])
+        assert row["verdict"] == ("better" if row["change"] < 0 else "worse")
+        assert min(row["gap ours"], row["gap theirs"]) >= 1
+    assert "topology S4, collective broadcast" in result.err
+    assert "algorithm multiple | recursive-substar" in result.err
+
+
+@pytest.mark.usefixtures("two")
+def test_the_commands_that_compare_prints_reproduce_the_experiments(starcast: Starcast) -> None:
+    lines = starcast("compare", "ours", "theirs").err.partition("reproduce with:")[2].split("\n")
+    commands = [line.split()[1:] for line in lines if line.strip()]
+    assert len(commands) == 2
+    for words in commands:
+        assert "0 runs executed and stored, 4 were there" in starcast(*words).err
+
+
+@pytest.mark.usefixtures("two")
+@pytest.mark.parametrize("output", ["table", "json", "csv", "markdown"])
+def test_compare_writes_every_format_to_stdout(starcast: Starcast, output: str) -> None:
+    result = starcast("compare", "ours", "theirs", "-f", output, "--all")
+    assert result.code == 0
+    for word in ("verdict", "start_ups", "recursive-substar", "worse"):
+        assert word in result.out
+    assert ("A = ours, B = theirs" in result.out) == (output == "table")
+
+
+@pytest.mark.usefixtures("two")
+def test_compare_of_an_experiment_with_itself_says_that_nothing_differs(starcast: Starcast) -> None:
+    result = starcast("compare", "ours", "ours", "-f", "json")
+    assert (result.code, json.loads(result.out)) == (0, [])
+    assert "4 of 4 rows are the same" in result.err
+
+
+@pytest.mark.usefixtures("two")
+def test_compare_takes_runs_by_number_and_a_baseline(starcast: Starcast) -> None:
+    (row,) = json.loads(starcast("compare", "1", "5", "--baseline", "5", "-f", "json").out)
+    assert row["algorithm"] == "recursive-substar | multiple"
+    assert row["change"] == row["time run 1"] - row["time run 5"]
+
+
+@pytest.mark.usefixtures("two")
+def test_compare_flags_what_is_no_comparison(starcast: Starcast) -> None:
+    assert starcast("run", "once", *POINT, "--ports", "one").code == 0
+    (row,) = json.loads(starcast("compare", "2", "adhoc", "-f", "json").out)
+    assert row["verdict"] == "not comparable"
+    assert row["note"] == "different ports (all, one)"
+
+
+@pytest.mark.usefixtures("two")
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (("run", "once", *POINT, "--segments", "0"), 2, "a message cannot be cut into 0 segments"),
+        (("run", "once", "S4", "broadcast", "mulitple", "-m", "1"), 2, "'mulitple' is no broadcast algorithm"),
+        (("run", "once", "S4", "gossip", "multiple", "-m", "1"), 2, "'gossip' is no collective"),
+        (("run", "once", "S13", "broadcast", "multiple", "-m", "1"), 2, "the star graph S13 is out of range"),
+        (("run", "once", *POINT[:3], "-m", "-1"), 2, "a message of -1 bytes cannot be"),
+        (("run", "once", *POINT[:3], "-m", "much"), 2, "m is 'much', which is no number"),
+        (("run", "once", *POINT, "--t-s", "0", "--t-c", "0"), 2, "T_s = 0 and T_c = 0 are no machine"),
+        (("run", "once", *POINT, "--ports", "two"), 2, "broadcast by multiple has no port model 'two'"),
+        (("run", "once", *POINT, "--experiment", "ours"), 2, "the experiment 'ours' has a grid and takes no single runs"),
+        (("run", "once", *POINT, "--experiment", "17"), 2, "'17' cannot name an experiment"),
+        (("run", "once", *POINT, "--segments", "1000000000"), 7, "multiple on S4 with p = 1000000000 needs about"),
+        (("run", "show", "99"), 3, "no run 99 is stored"),
+        (("run", "list", "--experiment", "none"), 3, "no experiment 'none' is stored"),
+        (("experiment", "run", "ours", "--algorithm", "greedy", *GRID), 2, "the experiment 'ours' has another grid"),
+        (("experiment", "run", "new", "--topology", "S4", "--algorithm", "greedy"), 2, "the grid has no m"),
+        (("experiment", "run", "new", "--grid", "/nowhere.toml"), 2, "the grid /nowhere.toml cannot be read"),
+        (("experiment", "show", "none"), 3, "no experiment 'none' is stored"),
+        (("compare", "ours", "none"), 3, "no experiment 'none' is stored"),
+        (("compare", "ours", "99"), 3, "no run 99 is stored"),
+        (("compare", "ours"), 2, "'ours' alone leaves nothing to compare"),
+        (("compare", "ours", "theirs", "--baseline", "none"), 3, "the baseline 'none' is not compared"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_its_exit_code(
+    starcast: Starcast, words: tuple[str, ...], code: int, sentence: str
+) -> None:
+    result = starcast(*words)
+    assert result.code == code
+    assert error_of(result).startswith(sentence)
+    assert len(json.loads(starcast("run", "list", "-f", "json").out)) == 8
+
+
+def test_a_server_that_is_down_is_unavailable(starcast: Starcast) -> None:
+    result = starcast("--postgres-uri", "postgresql://me@127.0.0.1:1/none", "run", "list")
+    assert result.code == 4
+    assert error_of(result).startswith("PostgreSQL at 127.0.0.1:1 cannot be reached")
