@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import factorial, gcd, isqrt, sqrt
 
 from starcast.collectives import catalogue
+from starcast.collectives.schedule import PORT_MODELS
 from starcast.errors import InputError
 from starcast.simulator import Simulation
 from starcast.topologies import Topology
@@ -76,8 +77,8 @@ def closed_form(
     """The papers' time of an algorithm for a message of m bytes.
 
     Greedy (p segments): (D_n + p - 1)(T_s + m/p T_c): one tree, pipelined; the form of Table 1, row [7].
-    Multiple (p segments a tree): (h + p - 1)(T_s + 2m/(p(n-1)) T_c), equation (3); for n = 2 there is one tree and no
-    link is shared, so that a slot carries m/p bytes. One-port, both: n-1 times that (Theorem 2).
+    Multiple (p segments a tree): (h + p - 1)(T_s + 2m/(p(n-1)) T_c), equation (3); for n = 2, where there is one tree and no
+    link is shared, it is twice too much for the bytes. One-port, both: n-1 times that (Theorem 2).
     Recursive-substar (M packets): (2n - 4 + M)(T_s + m/M T_c), Table 1, row [16]; one-port n(n-1)/2 + (M-1)(n-1) slots.
 
     Raises:
@@ -86,6 +87,7 @@ def closed_form(
     if m < 0:
         raise InputError(f"a message of {m} bytes cannot be", hint="give m of 0 or more")
     rule = catalogue.find(collective, algorithm)
+    catalogue.check_ports(rule, ports)
     share = catalogue.share_of(rule, arguments)
     form = _FORMS[collective, algorithm]
     steps = form.steps(topology.n, share, ports == "one")
@@ -126,7 +128,7 @@ def _substar_steps(n: int, share: int, one_port: bool) -> int:
 _FORMS = {
     ("broadcast", "greedy"): _Form(_greedy_steps, lambda _n: 1, lambda _n: 1, "Tseng & Sheu 1997, section 4 and Table 1 [7]"),
     ("broadcast", "multiple"): _Form(
-        _multiple_steps, lambda n: n - 1, lambda n: min(n - 1, 2), "Tseng & Sheu 1997, equation (3), Theorems 1 and 2"
+        _multiple_steps, lambda n: n - 1, lambda _n: 2, "Tseng & Sheu 1997, equation (3), Theorems 1 and 2"
     ),
     ("broadcast", "recursive-substar"): _Form(
         _substar_steps, lambda _n: 1, lambda _n: 1, "Sheu, Liaw & Chen 1993, section 3; Tseng & Sheu 1997, Table 1 [16]"
@@ -140,8 +142,10 @@ def lower_bound(topology: Topology, collective: str, ports: str, m: Fraction, ma
     All-port: max{D_n T_s, m/(n-1) T_c}. One-port: max{D_n T_s, ceil(log2 n!) T_s, m T_c}.
 
     Raises:
-        InputError: there is no bound for that collective.
+        InputError: there is no bound for that collective, or no such port model.
     """
+    if ports not in PORT_MODELS:
+        raise InputError(f"'{ports}' is no port model", hint="write all or one")
     if collective != "broadcast":
         raise InputError(f"no lower bound is known for '{collective}'", hint="there is one for broadcast")
     start_ups = topology.diameter

@@ -97,11 +97,20 @@ def schedule(
     """
     there = where if isinstance(where, Topology) else topology(where)
     rule = find(collective, algorithm)
-    if ports not in rule.ports:
-        models = " or ".join(f"{name} ({PORT_MODELS[name]})" for name in rule.ports)
-        raise InputError(f"{collective} by {algorithm} has no port model '{ports}'", hint=f"write {models}")
+    check_ports(rule, ports)
     share = share_of(rule, arguments)
     return rule.build(forest(there, rule.construction, root), rule.name, ports, rule.argument, share)
+
+
+def check_ports(rule: Algorithm, ports: str) -> None:
+    """Accept a port model that the algorithm has.
+
+    Raises:
+        InputError: it has not.
+    """
+    if ports not in rule.ports:
+        models = " or ".join(f"{name} ({PORT_MODELS[name]})" for name in rule.ports)
+        raise InputError(f"{rule.collective} by {rule.name} has no port model '{ports}'", hint=f"write {models}")
 
 
 def share_of(rule: Algorithm, arguments: dict[str, int]) -> int:
