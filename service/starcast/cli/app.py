@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from starcast.cli import compare, config, context, db, experiment, ingest, query, run, schedule, stack, topology, tree
+from starcast.cli import compare, config, context, db, demo, experiment, ingest, query, run, schedule, stack, topology, tree
 from starcast.errors import StarcastError
 
 INTERRUPTED = 130
@@ -18,6 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command("demo")(demo.demo)
 app.command("up")(stack.up)
 app.command("down")(stack.down)
 app.command("status")(stack.status)
