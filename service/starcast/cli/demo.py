@@ -1,6 +1,7 @@
 """``starcast demo``: the main job, as the commands that a user would type."""
 
 import shlex
+import sys
 from typing import NamedTuple
 
 import typer
@@ -16,18 +17,17 @@ class Step(NamedTuple):
     words: str
 
 
-FOREST = "S5:multiple:12345"
+FOREST = "forest=S5:multiple:12345"
+ENDS = "source=12345 target=53241"
 GRID = "--topology S5 --segments 1 --segments 4 --segments 16 -m 1024 -m 65536 --t-s 100 --t-c 1"
 STEPS = (
     Step("Start Neo4j and PostgreSQL, without Docker or Java.", "up"),
     Step("Create the tables, or bring them up to date.", "db upgrade"),
     Step("Build S5 with its trees and broadcasts, prove them, and write both stores.", "ingest S5 --trees all --schedules all"),
-    Step(
-        "Which directed links do the n-1 trees of 'multiple' share?", f"query run overlap/shared-links forest={FOREST} --limit 8"
-    ),
-    Step("How many trees use each directed link?", f"query run overlap/load-histogram forest={FOREST}"),
-    Step("How does a message travel from 12345 to 53241 in tree 2 ...", f"query run paths/tree-path forest={FOREST} tree=2 source=12345 target=53241"),
-    Step("... and by a shortest path?", "query run paths/shortest-path topology=S5 source=12345 target=53241"),
+    Step("Which directed links do the n-1 trees of 'multiple' share?", f"query run overlap/shared-links {FOREST} --limit 8"),
+    Step("How many trees use each directed link?", f"query run overlap/load-histogram {FOREST}"),
+    Step("How does a message travel from 12345 to 53241 in tree 2 ...", f"query run paths/tree-path {FOREST} tree=2 {ENDS}"),
+    Step("... and by a shortest path?", f"query run paths/shortest-path topology=S5 {ENDS}"),
     Step("Store an experiment: broadcast by the n-1 trees.", f"experiment run demo-multiple --algorithm multiple {GRID}"),
     Step("And one by recursive substars.", f"experiment run demo-substar --algorithm recursive-substar {GRID}"),
     Step("Compare them.", "compare demo-substar demo-multiple"),
@@ -47,6 +47,7 @@ def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
     for number, (why, words) in enumerate(STEPS, 1):
         say(f"\n[{number}/{len(STEPS)}] {why}\n$ starcast {words}")
         command.main([*flags, *shlex.split(words)], prog_name="starcast", standalone_mode=False)
+        sys.stdout.flush()  # the answer stands below its question, also in a file
     say("\nThe stack goes on running. Go on with:")
     for why, *lines in NEXT:
         say(f"  # {why}")
