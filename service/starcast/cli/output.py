@@ -105,7 +105,7 @@ def console(stream: Any) -> "Console":
     """A console that wraps nothing where nobody watches."""
     from rich.console import Console
 
-    return Console(file=stream, highlight=False, width=None if stream.isatty() else 200)
+    return Console(file=stream, highlight=False, width=None if stream.isatty() else 1_000)
 
 
 def say(line: str) -> None:
