@@ -1,17 +1,333 @@
-"""The embedded stack, with real servers."""
+"""The embedded stack, with real servers: what `up` leaves, what it mends, how it ends.
 
+The tests share one stack of their own, which they may break: each but the last leaves it running. A few look at the test run's.
+"""
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
 import psycopg
-from neo4j import GraphDatabase
+import pytest
+from neo4j import Driver, GraphDatabase
 from sqlalchemy import URL
 
 from starcast.connections import GraphAddress
+from starcast.errors import UnavailableError
+from starcast.local import processes, stack
+from starcast.local.home import Home
+from starcast.local.neo4j import Neo4j
+from starcast.local.postgres import Postgres
+from starcast.progress import Silent
+from starcast.settings import Settings
+
+STARCAST = [sys.executable, "-m", "starcast.cli.app"]
+
+
+class Listening(Silent):
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        """Keep it."""
+        self.said.append(text)
+
+
+def starcast(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line on a home."""
+    return subprocess.run([*STARCAST, *words, "--home", home], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """A stack that tests may break, started by a command that has ended since."""
+    home = tmp_path_factory.mktemp("broken") / "home"
+    started = starcast(home, "up")
+    assert started.returncode == 0, started.stderr
+    yield Settings.load(home=home)
+    stack.down(home, Silent())
+
+
+def driver(running: stack.Endpoints) -> Driver:
+    return GraphDatabase.driver(running.neo4j_uri, auth=("neo4j", running.neo4j_password))
+
+
+def connect(url: URL) -> psycopg.Connection:
+    plain = url.set(drivername="postgresql").render_as_string(hide_password=False)
+    return psycopg.connect(plain, autocommit=True)
+
+
+def answer(running: stack.Endpoints) -> bool:
+    """Both servers do what they are asked."""
+    with driver(running) as graph, connect(running.postgres_url) as store:
+        one = graph.execute_query("RETURN 1 AS one").records[0]["one"]
+        return (one, store.execute("SELECT 1").fetchone()) == (1, (1,))
+
+
+def kill(settings: Settings, *names: str) -> None:
+    """End servers as a power cut would, and wait until nothing is left of them."""
+    home = Home(settings.home)
+    family = [process for kind in (Neo4j, Postgres) if kind.name in names for process in kind(home).leftovers()]
+    for name in names:
+        os.kill(home.published()[name].pid, signal.SIGKILL)
+    assert processes.wait(family, 30) == []
 
 
 def test_both_servers_answer(clean_graph: GraphAddress, fresh_database: URL) -> None:
-    """A new database is empty, and so is a cleaned graph."""
-    with GraphDatabase.driver(clean_graph.uri, auth=(clean_graph.user, clean_graph.password)) as driver:
-        assert driver.execute_query("MATCH (n) RETURN count(n) AS n").records[0]["n"] == 0
-    plain = fresh_database.set(drivername="postgresql").render_as_string(hide_password=False)
-    with psycopg.connect(plain) as connection:
-        row = connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
+    """The fixtures of the test run: a new database is empty, and so is a cleaned graph."""
+    with GraphDatabase.driver(clean_graph.uri, auth=(clean_graph.user, clean_graph.password)) as graph:
+        assert graph.execute_query("MATCH (n) RETURN count(n) AS n").records[0]["n"] == 0
+    with connect(fresh_database) as store:
+        row = store.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
     assert row == (0,)
+
+
+def test_homes_side_by_side(own: Settings, stack_settings: Settings) -> None:
+    """Two stacks run at once, on their own ports and with their own passwords."""
+    mine, other = stack.endpoints(own.home), stack.endpoints(stack_settings.home)
+    assert mine.neo4j_uri != other.neo4j_uri
+    assert mine.neo4j_password != other.neo4j_password
+    assert mine.postgres_url.port != other.postgres_url.port
+    assert answer(mine)
+    assert answer(other)
+
+
+def test_up_twice_does_nothing(own: Settings) -> None:
+    """It says so, and the servers are the same ones."""
+    before = Home(own.home).published()
+    reporter = Listening()
+    assert stack.up(own, reporter) == stack.endpoints(own.home)
+    assert reporter.said == [f"the embedded stack in {own.home} runs already"]
+    assert Home(own.home).published() == before
+
+
+def test_secrets_stay_in_their_files(own: Settings) -> None:
+    """The password files are closed, and no command line, environment, log or published text holds a password."""
+    home = Home(own.home)
+    secrets = {home.password("neo4j"), home.password("postgres")}
+    assert all(len(secret) >= 32 for secret in secrets)
+    for name in ("neo4j", "postgres"):
+        assert stat.S_IMODE(home.password_file(name).stat().st_mode) == 0o600
+    assert stat.S_IMODE(own.home.stat().st_mode) == 0o700
+    shown = [str(stack.endpoints(own.home))]
+    for server in home.published().values():
+        process = psutil.Process(server.pid)
+        shown += [*process.cmdline(), *process.environ(), *process.environ().values()]
+    logs = [path for folder in (home.logs, home.neo4j / "logs", home.neo4j / "conf") for path in folder.iterdir()]
+    shown += [path.read_text(encoding="utf-8") for path in [*logs, own.home / "stack.json"]]
+    assert logs
+    assert not [text for text in shown for secret in secrets if secret in text]
+
+
+def test_servers_listen_on_loopback_only(own: Settings) -> None:
+    """One port each, on 127.0.0.1."""
+    for server in Home(own.home).published().values():
+        connections = psutil.Process(server.pid).net_connections("inet")
+        listening = {each.laddr for each in connections if each.status == psutil.CONN_LISTEN}
+        assert {(where.ip.removeprefix("::ffff:"), where.port) for where in listening} == {("127.0.0.1", server.port)}
+
+
+def test_closed_folders_stay_closed(own: Settings) -> None:
+    """For root, PostgreSQL runs as another user below folders that this user may not enter, and their modes stay."""
+    process = psutil.Process(Home(own.home).published()["postgres"].pid)
+    assert process.uids().effective != 0
+    assert stat.S_IMODE(own.home.stat().st_mode) & 0o077 == 0
+    assert stat.S_IMODE((own.home / "postgres").stat().st_mode) & 0o077 == 0
+    assert stat.S_IMODE((own.home / "postgres" / "data").stat().st_mode) == 0o700
+
+
+def test_neo4j_is_set_up_as_meant(own: Settings) -> None:
+    """Memory as the settings say, no usage report, no look around the network, no HTTP, one version everywhere."""
+    wanted = {
+        "server.memory.heap.max_size": "512.00MiB",
+        "server.memory.pagecache.size": "256.00MiB",
+        "dbms.usage_report.enabled": "false",
+        "server.fleet_discovery.enabled": "false",
+        "server.http.enabled": "false",
+        "server.https.enabled": "false",
+    }
+    with driver(stack.endpoints(own.home)) as graph:
+        rows = graph.execute_query("SHOW SETTINGS YIELD name, value WHERE name IN $names", names=list(wanted)).records
+    assert {row["name"]: row["value"] for row in rows} == wanted
+
+
+def test_postgres_is_set_up_as_meant(own: Settings) -> None:
+    """Passwords are asked for and kept as SCRAM, text is UTF-8, pages carry checksums, and our name owns the database."""
+    with connect(stack.endpoints(own.home).postgres_url) as store:
+        rules = store.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules").fetchall()
+        shown = [store.execute(f"SHOW {name}".encode()).fetchone() for name in ("server_encoding", "data_checksums")]
+        who = store.execute("SELECT current_user, current_database()").fetchone()
+    assert rules == [("scram-sha-256",)]
+    assert shown == [("UTF8",), ("on",)]
+    assert who == ("starcast", "starcast")
+
+
+def test_a_wrong_password_is_refused(own: Settings) -> None:
+    """Loopback alone opens nothing."""
+    running = stack.endpoints(own.home)
+    with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+        connect(running.postgres_url.set(password="guessed"))
+
+
+@pytest.fixture
+def stranger() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that has nothing to do with us."""
+    with subprocess.Popen(["sleep", "600"]) as process:
+        yield process
+        process.kill()
+
+
+def test_a_power_cut_and_a_reboot(own: Settings, stranger: subprocess.Popen[bytes]) -> None:
+    """After kill -9 of both servers two ups at once end in one running stack with all that was committed.
+
+    Meanwhile the numbers of the dead servers belong to a stranger, who is left alone, and so does Neo4j's port.
+    """
+    before = stack.endpoints(own.home)
+    with driver(before) as graph, connect(before.postgres_url) as store:
+        graph.execute_query("CREATE (:Kept {n: 7})")
+        store.execute("CREATE TABLE kept AS SELECT 7 AS n")
+    home = Home(own.home)
+    published = home.published()
+    kill(own, "neo4j", "postgres")
+    spoilt = {name: vars(server) | {"pid": stranger.pid} for name, server in published.items()}
+    (own.home / "stack.json").write_text(json.dumps(spoilt), encoding="utf-8")
+    lock_file = Postgres(home).data / "postmaster.pid"
+    lock_file.write_text(lock_file.read_text(encoding="utf-8").replace(str(published["postgres"].pid), str(stranger.pid), 1))
+    with pytest.raises(UnavailableError, match="does not run"):
+        stack.endpoints(own.home)
+    with socket.create_server(("127.0.0.1", published["neo4j"].port)):
+        ups = [subprocess.Popen([*STARCAST, "up", "--home", own.home], stderr=subprocess.PIPE, text=True) for _ in range(2)]
+        said = [up.communicate()[1] for up in ups]
+    assert [up.returncode for up in ups] == [0, 0], said
+    assert sum("runs already" in words and "waiting for it" in words for words in said) == 1
+    after = stack.endpoints(own.home)
+    assert after.neo4j_uri != before.neo4j_uri
+    assert after.postgres_url == before.postgres_url
+    assert stranger.poll() is None
+    with driver(after) as graph, connect(after.postgres_url) as store:
+        assert graph.execute_query("MATCH (k:Kept) RETURN k.n AS n").records[0]["n"] == 7
+        assert store.execute("SELECT n FROM kept").fetchall() == [(7,)]
+
+
+def test_a_port_taken_in_between(own: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody takes the port after it was chosen: the server gets another one, and that is published."""
+    kill(own, "postgres")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        choices = iter([port])
+        choose = processes.free_port
+        monkeypatch.setattr(processes, "free_port", lambda wish=None: next(choices, None) or choose(wish))
+        running = stack.up(own, Silent())
+    assert running.postgres_url.port != port
+    assert answer(stack.endpoints(own.home))
+
+
+def test_a_server_that_dies_at_its_start(own: Settings) -> None:
+    """The error names the log and its telling line; the other server goes on; mended, the next up works."""
+    kill(own, "postgres")
+    spoilt = Postgres(Home(own.home)).data / "postgresql.auto.conf"
+    kept = spoilt.read_text(encoding="utf-8")
+    spoilt.write_text("shared_buffers = 'plenty'\n", encoding="utf-8")
+    failed = starcast(own.home, "up")
+    assert failed.returncode == UnavailableError.exit_code
+    assert "error: PostgreSQL ended while it started: " in failed.stderr
+    assert 'postgresql.auto.conf" contains errors' in failed.stderr
+    assert f"hint: the whole story is in {own.home / 'logs' / 'postgres.log'}" in failed.stderr
+    assert "Traceback" not in failed.stderr
+    shown = starcast(own.home, "status", "--format", "json")
+    assert [row["state"] for row in json.loads(shown.stdout)] == ["running", "stopped"]
+    assert shown.returncode == UnavailableError.exit_code
+    spoilt.write_text(kept, encoding="utf-8")
+    assert answer(stack.up(own, Silent()))
+
+
+def test_a_password_file_that_does_not_fit(own: Settings) -> None:
+    """It is named, the server is not left running half accepted, and restored it works again."""
+    kill(own, "postgres")
+    file = Home(own.home).password_file("postgres")
+    kept = file.read_text(encoding="utf-8")
+    file.write_text("another\n", encoding="utf-8")
+    with pytest.raises(UnavailableError, match=f"refuses the password in {file}"):
+        stack.up(own, Silent())
+    assert Postgres(Home(own.home)).leftovers() == []
+    file.write_text(kept, encoding="utf-8")
+    assert answer(stack.up(own, Silent()))
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_up_that_is_broken_off(own: Settings, tmp_path: Path, how: signal.Signals) -> None:
+    """Ctrl-C in the middle leaves no server; kill -9 leaves one that nobody is told of, and that the next command ends."""
+    home = tmp_path / "home"
+    with subprocess.Popen([*STARCAST, "up", "--home", home], stderr=subprocess.PIPE, text=True) as up:
+        assert up.stderr is not None
+        while "PostgreSQL is ready" not in (line := up.stderr.readline()):
+            assert line, "it ended too soon"
+        up.send_signal(how)
+        said = up.stderr.read()
+    assert up.returncode == (130 if how is signal.SIGINT else -how), said
+    assert "Traceback" not in said
+    with pytest.raises(UnavailableError, match="does not run"):
+        stack.endpoints(home)
+    servers = [Neo4j(Home(home)), Postgres(Home(home))]
+    assert any(server.leftovers() for server in servers) == (how is signal.SIGKILL)
+    stack.down(home, Silent())
+    assert not any(server.leftovers() for server in servers)
+    assert answer(stack.endpoints(own.home))
+
+
+def test_status_of_a_running_stack(own: Settings) -> None:
+    """Both servers, with what can be known about them, in the format asked for, and exit code 0."""
+    shown = starcast(own.home, "status", "--format", "json")
+    assert shown.returncode == 0
+    neo4j, postgres = json.loads(shown.stdout)
+    published = Home(own.home).published()
+    for row, name in ((neo4j, "neo4j"), (postgres, "postgres")):
+        assert (row["state"], row["pid"], row["port"]) == ("running", published[name].pid, published[name].port)
+        assert row["uptime_s"] >= 0
+    assert 100 < neo4j["memory_mb"] < 2000
+    assert 5 < postgres["memory_mb"] < 500
+
+
+def test_a_home_without_a_stack(tmp_path: Path) -> None:
+    """Nothing runs there, every command says so in its way, and none of them makes the folder."""
+    home = tmp_path / "nothing"
+    shown = starcast(home, "status", "--format", "json")
+    assert [row["state"] for row in json.loads(shown.stdout)] == ["stopped", "stopped"]
+    assert shown.returncode == UnavailableError.exit_code
+    ended = starcast(home, "down")
+    assert (ended.returncode, ended.stderr.strip()) == (0, f"no embedded stack runs in {home}")
+    with pytest.raises(UnavailableError, match="does not run") as caught:
+        stack.endpoints(home)
+    assert caught.value.hint == "run 'starcast up'"
+    assert not home.exists()
+
+
+def test_a_home_that_is_a_file(tmp_path: Path) -> None:
+    """A sentence, not a traceback."""
+    home = tmp_path / "file"
+    home.write_text("not a folder", encoding="utf-8")
+    failed = starcast(home, "up")
+    assert failed.returncode == UnavailableError.exit_code
+    assert failed.stderr.startswith(f"error: {home} cannot be used: ")
+
+
+def test_down_twice(own: Settings) -> None:
+    """Both servers end by themselves; a second down finds nothing to do; what was published is no longer true."""
+    reporter = Listening()
+    living = [psutil.Process(server.pid) for server in Home(own.home).published().values()]
+    stack.down(own.home, reporter)
+    assert reporter.said == ["stopped Neo4j", "stopped PostgreSQL"]
+    assert not any(processes.lives(process.pid) for process in living)
+    again = starcast(own.home, "down")
+    assert (again.returncode, again.stderr.strip()) == (0, f"no embedded stack runs in {own.home}")
+    log = (own.home / "logs" / "postgres.log").read_text(encoding="utf-8")
+    assert "database system is shut down" in log

@@ -121,11 +121,18 @@ def wait(processes: Sequence[psutil.Process], patience: float) -> list[psutil.Pr
 def _outlast(processes: Sequence[psutil.Process], patience: float) -> list[psutil.Process]:
     # Not psutil's wait: where init is slow to reap, or never does, it takes the dead for living.
     deadline = time.monotonic() + patience
-    while living := [process for process in processes if process.is_running() and bears(process, lambda _: True)]:
+    while living := [process for process in processes if not _has_ended(process)]:
         if time.monotonic() > deadline:
             break
         time.sleep(0.02)
     return living
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    """Whether nothing of a process is left; of a killed one, threads may still hold its files for a moment."""
+    with suppress(psutil.Error):
+        return not process.is_running() or (process.status() == psutil.STATUS_ZOMBIE and process.num_threads() <= 1)
+    return True
 
 
 def free_port(wish: int | None = None) -> int:
