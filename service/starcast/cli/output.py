@@ -105,7 +105,7 @@ def console(stream: Any) -> "Console":
     """A console that wraps nothing where nobody watches."""
     from rich.console import Console
 
-    return Console(file=stream, highlight=False, width=None if stream.isatty() else 1_000)
+    return Console(file=stream, highlight=False, emoji=False, width=None if stream.isatty() else 1_000)
 
 
 def say(line: str) -> None:
@@ -132,7 +132,7 @@ class _Terminal:
         )
 
         amount = (DownloadColumn(), TransferSpeedColumn()) if unit == "bytes" else (MofNCompleteColumn(), _Rate(unit))
-        columns = (TextColumn("{task.description}"), BarColumn(), *amount, TimeRemainingColumn())
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), *amount, TimeRemainingColumn())
         with Progress(*columns, console=console(sys.stderr)) as bar:
             identity = bar.add_task(line, total=total)
             yield _Bar(bar, identity)
