@@ -5,13 +5,18 @@ import io
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from sqlalchemy import URL, Engine, text
 
 from starcast.cli.app import main
+from starcast.collectives import Schedule, schedule
+from starcast.runs import execution, experiment
+from starcast.runs.grid import Point
 
 GRID = ("--topology", "S4", "--segments", "1", "--segments", "4", "-m", "1024", "-m", "64")
 POINT = ("S4", "broadcast", "multiple", "-m", "1024")
@@ -211,6 +216,42 @@ def test_compare_flags_what_is_no_comparison(starcast: Starcast) -> None:
     (row,) = json.loads(starcast("compare", "2", "adhoc", "-f", "json").out)
     assert row["verdict"] == "not comparable"
     assert row["note"] == "different ports (all, one)"
+
+
+@pytest.mark.usefixtures("database")
+def test_a_failed_run_is_rejected_and_kept_with_its_reason(starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> None:
+    def early(*words: Any, **arguments: Any) -> Schedule:
+        made = schedule(*words, **arguments)
+        return replace(made, step=np.ones_like(made.step))
+
+    monkeypatch.setattr(execution, "schedule", early)
+    once = starcast("run", "once", *POINT, "--segments", "2")
+    assert once.code == 6
+    assert error_of(once).startswith("the run failed: step 1: ")
+    grid = starcast("experiment", "run", "early", "--algorithm", "multiple", *GRID)
+    assert grid.code == 6
+    assert error_of(grid) == "4 of the runs failed and will not be compared"
+    stored = json.loads(starcast("run", "list", "-f", "json").out)
+    assert [(row["status"], row["time"]) for row in stored] == [("failed", None)] * 5
+    (row,) = json.loads(starcast("compare", "1", "2", "-f", "json").out)
+    assert row["verdict"] == "not comparable"
+
+
+@pytest.mark.usefixtures("database")
+def test_ctrl_c_ends_with_130_and_leaves_whole_runs(starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = execution.execute
+
+    def impatient(point: Point) -> execution.Execution:
+        if point.p > 1:
+            raise KeyboardInterrupt
+        return real(point)
+
+    words = ("experiment", "run", "ours", "--algorithm", "multiple", *GRID)
+    with monkeypatch.context() as patched:
+        patched.setattr(experiment, "execute", impatient)
+        assert starcast(*words).code == 130
+    assert len(json.loads(starcast("run", "list", "-f", "json").out)) == 2
+    assert "2 runs executed and stored, 2 were there" in starcast(*words).err
 
 
 @pytest.mark.usefixtures("two")

@@ -75,6 +75,13 @@ def test_a_database_without_schema_is_refused_with_the_command_that_makes_one(ba
     assert "starcast db upgrade" in refused.value.hint
 
 
+def test_an_older_schema_is_refused_with_the_command_that_updates_it(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "head", lambda: "0002")
+    with pytest.raises(RejectedError, match="is 0001, this starcast needs 0002") as refused:
+        database.check(engine)
+    assert "starcast db upgrade" in refused.value.hint
+
+
 @pytest.mark.parametrize("call", ["check", "upgrade", "downgrade"])
 def test_a_newer_schema_is_refused_and_left_as_it_is(engine: Engine, call: str) -> None:
     with engine.begin() as connection:
