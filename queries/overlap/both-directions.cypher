@@ -12,15 +12,14 @@
 // reference: conventions: opposite directions are not an overlap
 
 MATCH (f:Forest {id: $forest})
-MATCH (lower:Node {topology: f.topology})-[e:TREE_EDGE {forest: f.id}]->(higher:Node)
-WHERE lower.rank < higher.rank
-WITH f, lower, higher, e
+// The index is on topology and rank; it is used only where both are asked for.
+MATCH (sender:Node {topology: f.topology} WHERE sender.rank >= 0)-[e:TREE_EDGE {forest: f.id}]->(receiver:Node)
+WITH sender.rank < receiver.rank AS up, sender, receiver, e
 ORDER BY e.tree
-WITH f, lower, higher, e.port AS port, collect(e.tree) AS upward
-WITH lower, port, higher, upward, COLLECT {
-  MATCH (higher)-[back:TREE_EDGE {forest: f.id}]->(lower)
-  RETURN back.tree ORDER BY back.tree
-} AS downward
-WHERE size(downward) >= 1
-RETURN lower.label AS lower, port, higher.label AS higher, upward, downward
+WITH CASE WHEN up THEN sender ELSE receiver END AS lower, CASE WHEN up THEN receiver ELSE sender END AS higher,
+  collect(CASE WHEN up THEN e.port END) AS ports,
+  collect(CASE WHEN up THEN e.tree END) AS upward,
+  collect(CASE WHEN NOT up THEN e.tree END) AS downward
+WHERE size(upward) >= 1 AND size(downward) >= 1
+RETURN lower.label AS lower, head(ports) AS port, higher.label AS higher, upward, downward
 ORDER BY lower, port

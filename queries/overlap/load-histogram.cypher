@@ -10,7 +10,8 @@
 
 MATCH (f:Forest {id: $forest})-[:ON]->(t:Topology)
 CALL (f) {
-  MATCH (sender:Node {topology: f.topology})-[e:TREE_EDGE {forest: f.id}]->(receiver:Node)
+  // The index is on topology and rank; it is used only where both are asked for.
+  MATCH (sender:Node {topology: f.topology} WHERE sender.rank >= 0)-[e:TREE_EDGE {forest: f.id}]->(receiver:Node)
   WITH sender, receiver, count(e) AS load
   WITH load, count(*) AS links
   RETURN collect({load: load, links: links}) AS used

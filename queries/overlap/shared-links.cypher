@@ -13,7 +13,8 @@
 // reference: Tseng & Sheu 1997, Lemma 6 (no link of the n-1 trees carries more than two)
 
 MATCH (f:Forest {id: $forest})
-MATCH (sender:Node {topology: f.topology})-[e:TREE_EDGE {forest: f.id}]->(receiver:Node)
+// The index is on topology and rank; it is used only where both are asked for.
+MATCH (sender:Node {topology: f.topology} WHERE sender.rank >= 0)-[e:TREE_EDGE {forest: f.id}]->(receiver:Node)
 WITH sender, receiver, e
 ORDER BY e.tree
 WITH sender, receiver, e.port AS port, collect(e.tree) AS trees

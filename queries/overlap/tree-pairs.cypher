@@ -11,7 +11,8 @@
 
 MATCH (f:Forest {id: $forest})
 CALL (f) {
-  MATCH (sender:Node {topology: f.topology})-[e:TREE_EDGE {forest: f.id}]->(receiver:Node)
+  // The index is on topology and rank; it is used only where both are asked for.
+  MATCH (sender:Node {topology: f.topology} WHERE sender.rank >= 0)-[e:TREE_EDGE {forest: f.id}]->(receiver:Node)
   WITH sender, receiver, collect(e.tree) AS trees
   WHERE size(trees) >= 2
   RETURN collect(trees) AS shared

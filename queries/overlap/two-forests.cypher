@@ -13,14 +13,14 @@
 // reference: conventions: load of a directed link
 
 MATCH (f:Forest {id: $forest})
-MATCH (sender:Node {topology: f.topology})-[e:TREE_EDGE {forest: f.id}]->(receiver:Node)
+// The index is on topology and rank; it is used only where both are asked for.
+MATCH (sender:Node {topology: f.topology} WHERE sender.rank >= 0)-[e:TREE_EDGE]->(receiver:Node)
+WHERE e.forest IN [$forest, $other]
 WITH sender, receiver, e
 ORDER BY e.tree
-WITH sender, receiver, e.port AS port, collect(e.tree) AS trees
-WITH sender, port, receiver, trees, COLLECT {
-  MATCH (sender)-[o:TREE_EDGE {forest: $other}]->(receiver)
-  RETURN o.tree ORDER BY o.tree
-} AS others
-WHERE size(others) >= 1
+WITH sender, receiver, e.port AS port,
+  collect(CASE WHEN e.forest = $forest THEN e.tree END) AS trees,
+  collect(CASE WHEN e.forest = $other THEN e.tree END) AS others
+WHERE size(trees) >= 1 AND size(others) >= 1
 RETURN sender.label AS sender, port, receiver.label AS receiver, trees, others
 ORDER BY sender, port

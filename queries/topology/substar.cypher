@@ -9,7 +9,8 @@
 // revision: 1
 // reference: Akers & Krishnamurthy 1989; Sheu, Liaw & Chen 1993, section 2
 
-MATCH (node:Node {topology: $topology})
+// The index is on topology and rank; it is used only where both are asked for.
+MATCH (node:Node {topology: $topology} WHERE node.rank >= 0)
 WHERE all(i IN range(0, size($members) - 1) WHERE substring($members, i, 1) IN ['*', substring(node.label, i, 1)])
 RETURN node.rank AS rank, node.label AS label
 ORDER BY rank

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from starcast.errors import InputError, NotFoundError
-from starcast.queries import catalogue, find, library
+from starcast.queries import Query, catalogue, find, library
 from starcast.queries.pack import load
 from starcast.queries.state import ingest_command
 from starcast.resources import folder
@@ -39,11 +39,8 @@ def test_shipped_packs_hold_at_least_ten_queries_about_overlap_paths_and_topolog
 
 
 @pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
-def test_a_shipped_query_begins_with_its_header_and_ends_with_its_statement(query: object) -> None:
+def test_a_shipped_query_begins_with_its_header_and_ends_with_its_statement(query: Query) -> None:
     """So that the file as it is pastes into Neo4j Browser."""
-    from starcast.queries import Query
-
-    assert isinstance(query, Query)
     assert query.text.startswith("// title: ")
     assert query.cypher == query.text.rstrip()
     assert query.header.question.rstrip(")").endswith(("?", "."))
@@ -112,7 +109,7 @@ def test_one_query_that_writes_is_told_with_file_and_line(tmp_path: Path) -> Non
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="query packs .* cannot be read: No such file"):
+    with pytest.raises(InputError, match=r"query packs .* cannot be read: No such file"):
         library(tmp_path / "nowhere")
 
 
@@ -163,9 +160,10 @@ def test_the_catalogue_has_every_query_with_all_that_its_header_says() -> None:
         section = page.split(f"### {query.name}\n")[1].split("\n### ")[0]
         for text in (query.header.title, query.header.question, query.header.reference):
             assert text in section
-        for item in (*query.parameters, *query.columns):
-            assert f"`{item.name}`" in section
-            assert item.meaning in section
+        items = [(item.name, item.meaning) for item in query.parameters]
+        for name, meaning in [*items, *query.columns]:
+            assert f"`{name}`" in section
+            assert meaning in section
 
 
 def test_the_form_that_the_catalogue_shows_is_one_that_loads(tmp_path: Path) -> None:

@@ -1,0 +1,62 @@
+"""What the tests of the packs ask about: topologies, forests and broadcasts, written by the store's own way in."""
+
+from functools import cache
+
+from starcast.collectives import Schedule, schedule
+from starcast.graph.connection import Graph
+from starcast.graph.owners import Owner, forest_owner, schedule_owner, topology_owner
+from starcast.graph.rows import Rows, link_rows, send_rows, tree_rows
+from starcast.graph.writer import Bolt
+from starcast.progress import Silent
+from starcast.topologies import Topology, topology
+from starcast.trees import Forest, forest
+
+SPECS = ("S2", "S3", "S4", "S5", "S6")
+
+
+@cache
+def forests(spec: str) -> tuple[Forest, ...]:
+    """All constructions; one root is the identity, the other neither that nor a cyclic shift of it."""
+    last = topology(spec).nodes - 1
+    wanted = (("greedy", 0), ("multiple", 0), ("multiple", last), ("recursive-substar", last))
+    return tuple(forest(spec, construction, root) for construction, root in wanted)
+
+
+@cache
+def schedules(spec: str) -> tuple[Schedule, ...]:
+    """Broadcasts along those forests, under both port models."""
+    last = topology(spec).nodes - 1
+    return (
+        schedule(spec, "broadcast", "greedy", ports="all", segments=2),
+        schedule(spec, "broadcast", "multiple", ports="all", segments=2, root=last),
+        schedule(spec, "broadcast", "multiple", ports="one"),
+        schedule(spec, "broadcast", "recursive-substar", ports="all", messages=3, root=last),
+    )
+
+
+def load(graph: Graph) -> None:
+    """Write it all into a store that holds nothing of it."""
+    way = Bolt(graph, 20_000)
+    way.prepare()
+    for spec in SPECS:
+        _load_topology(way, topology(spec))
+        for grown in forests(spec):
+            _load(way, forest_owner(grown), tree_rows(grown))
+        for planned in schedules(spec):
+            _load(way, schedule_owner(planned), send_rows(planned))
+
+
+def _load_topology(way: Bolt, place: Topology) -> None:
+    owner = topology_owner(place)
+    way.begin(owner)
+    with Silent().task("", place.nodes) as task:
+        way.nodes(place, task)
+        way.relationships(link_rows(place), task)
+    way.finish(owner)
+
+
+def _load(way: Bolt, owner: Owner, rows: Rows) -> None:
+    way.begin(owner)
+    with Silent().task("", len(rows)) as task:
+        way.relationships(rows, task)
+    way.finish(owner)
