@@ -298,7 +298,8 @@ def test_a_unit_that_there_is_not_is_a_violation(unit: int) -> None:
 def test_steps_count_from_1(step: int) -> None:
     run = simulate(changed(broadcast(5, "greedy", "all", 1), 0, step=step))
     assert run.violation is not None
-    assert f"step {step}" in run.violation
+    assert f"step {step}:" in run.violation
+    assert "count from 1" in run.violation
 
 
 def test_a_schedule_of_no_rows_delivers_nothing() -> None:
