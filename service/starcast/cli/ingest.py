@@ -49,7 +49,8 @@ def ingest(
         {"kind": one.kind, "name": one.key, "nodes": one.nodes, "relationships": one.relationships, "seconds": one.seconds}
         for one in summary.created
     ]
-    emit(rows, ["kind", "name", "nodes", "relationships", "seconds"], output)
+    if rows or output is not Format.TABLE:
+        emit(rows, ["kind", "name", "nodes", "relationships", "seconds"], output)
     say(str(summary))
 
 

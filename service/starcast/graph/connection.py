@@ -20,6 +20,7 @@ from neo4j.exceptions import (
     Neo4jError,
     ServiceUnavailable,
     SessionExpired,
+    TransientError,
 )
 
 from starcast.connections import GraphAddress
@@ -170,11 +171,16 @@ class Graph:
     def _session(self) -> Session:
         return self.driver.session(database=self.database)
 
-    @staticmethod
-    def _work(cypher: str, parameters: Parameters | None, timeout: float | None, most: int | None) -> Work:
+    def _work(self, cypher: str, parameters: Parameters | None, timeout: float | None, most: int | None) -> Work:
         @unit_of_work(timeout=timeout)
         def work(transaction: ManagedTransaction) -> Answer:
-            return _answer(transaction.run(cypher, dict(parameters or {})), most)
+            try:
+                return _answer(transaction.run(cypher, dict(parameters or {})), most)
+            except TransientError as error:
+                if "Memory" in (error.code or ""):
+                    # Transient to the driver, but the same statement needs the same memory again.
+                    raise self._of_server(error, timeout) from error
+                raise
 
         return cast("Work", work)  # the decorator keeps the type to itself
 

@@ -1,0 +1,35 @@
+"""Both stores for tests: a database with our schema, and a graph without a node that is nobody's yet."""
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Engine
+
+from starcast.connections import GraphAddress
+from starcast.graph.connection import Graph
+from starcast.graph.writer import Bolt
+from starcast.ingest import Stores
+
+#: Small, so that even S4 takes several batches.
+BATCH = 10
+
+
+@pytest.fixture
+def graph(clean_graph: GraphAddress) -> Iterator[Graph]:
+    """An open graph store without a node."""
+    with Graph.open(clean_graph) as opened:
+        yield opened
+
+
+@pytest.fixture
+def bolt(graph: Graph) -> Bolt:
+    """The Bolt way in, with constraints and indexes made."""
+    way = Bolt(graph, BATCH)
+    way.prepare()
+    return way
+
+
+@pytest.fixture
+def stores(engine: Engine, graph: Graph) -> Stores:
+    """Both stores, empty."""
+    return Stores(engine, graph, BATCH)

@@ -1,0 +1,126 @@
+"""The connection: what the server says reaches the caller, and its errors become ours."""
+
+import dataclasses
+import socket
+import time
+
+import pytest
+
+from starcast.connections import GraphAddress
+from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
+from starcast.graph.connection import Graph
+from starcast.graph.writer import Bolt
+
+
+def test_the_server_tells_its_version(graph: Graph) -> None:
+    """It is the one of the lock file, and asked for once."""
+    from starcast.local.jars import NEO4J_VERSION
+
+    assert graph.version == NEO4J_VERSION
+
+
+def test_rows_come_back_as_written(graph: Graph) -> None:
+    """Write, then read, with parameters."""
+    graph.write("UNWIND $names AS name CREATE (:Thing {name: name})", {"names": ["a", "b"]})
+    assert graph.read("MATCH (t:Thing) RETURN t.name AS name ORDER BY name") == [{"name": "a"}, {"name": "b"}]
+
+
+def test_an_answer_has_at_most_the_rows_asked_for(graph: Graph) -> None:
+    """And says whether there were more."""
+    answer = graph.ask("UNWIND range(1, 5) AS i RETURN i, i * i AS square", most=3)
+    assert (answer.columns, len(answer.rows), answer.more) == (("i", "square"), 3, True)
+    exact = graph.ask("UNWIND range(1, 5) AS i RETURN i", most=5)
+    assert (len(exact.rows), exact.more) == (5, False)
+
+
+def test_what_the_server_remarks_is_kept(graph: Graph, capfd: pytest.CaptureFixture[str]) -> None:
+    """A cartesian product is told in the answer, and not printed behind the program's back."""
+    answer = graph.ask("EXPLAIN MATCH (a:Node), (b:Node) RETURN a.rank, b.rank")
+    assert [notice.severity for notice in answer.notices] == ["INFORMATION"]
+    assert "cartesian product" in answer.notices[0].text
+    assert graph.notices == answer.notices
+    assert answer.plan is not None
+    graph.read("MATCH (n:NoSuchLabel) RETURN n")
+    assert "NoSuchLabel" in graph.notices[0].text
+    assert "".join(capfd.readouterr()) == ""
+
+
+def test_a_plain_answer_has_no_plan_and_no_remarks(graph: Graph) -> None:
+    """Nothing is made up."""
+    answer = graph.ask("RETURN 1 AS one")
+    assert (answer.plan, answer.notices) == (None, ())
+
+
+def test_reading_cannot_write(graph: Graph) -> None:
+    """The server itself refuses, since every read is a READ transaction."""
+    with pytest.raises(InputError, match="may only read"):
+        graph.read("CREATE (:Thing)")
+    assert graph.read("MATCH (n) RETURN count(n) AS n") == [{"n": 0}]
+
+
+@pytest.mark.parametrize("cypher", ["MATCH x", "RETURN $missing", "RETURN 1 / 0", "RETURN nothing"])
+def test_a_wrong_statement_is_bad_input(graph: Graph, cypher: str) -> None:
+    """One sentence with what the server says."""
+    with pytest.raises(InputError, match="Neo4j refuses the statement") as caught:
+        graph.read(cypher)
+    assert "\n" not in caught.value.message
+
+
+def test_a_runaway_statement_is_stopped(graph: Graph) -> None:
+    """The time-out is named, and what to narrow."""
+    with pytest.raises(LimitError, match="longer than 1 s") as caught:
+        graph.read("UNWIND range(1, 100000000) AS i UNWIND range(1, 100000) AS j RETURN count(i + j)", timeout=1)
+    assert "narrow" in caught.value.hint
+    assert graph.read("RETURN 1 AS one") == [{"one": 1}]
+
+
+def test_a_duplicate_key_is_rejected(graph: Graph, bolt: Bolt) -> None:
+    """The constraint speaks, nothing is written."""
+    bolt.prepare()
+    with pytest.raises(RejectedError, match="already exists"):
+        graph.write("UNWIND [1, 1] AS key CREATE (:Node {key: key})")
+    assert graph.read("MATCH (n) RETURN count(n) AS n") == [{"n": 0}]
+
+
+def refused(address: GraphAddress, **changes: str) -> StarcastError:
+    """The error that opening a changed address ends in."""
+    with pytest.raises(StarcastError) as caught:
+        Graph.open(dataclasses.replace(address, **changes))
+    assert "\n" not in caught.value.message
+    assert caught.value.hint
+    return caught.value
+
+
+def test_a_wrong_password_is_named_and_not_shown(graph_address: GraphAddress) -> None:
+    """Neither the right password nor the wrong one is in the error."""
+    error = refused(graph_address, password="not-the-password")
+    assert isinstance(error, UnavailableError)
+    assert "refuses the login of 'neo4j'" in error.message
+    assert "not-the-password" not in str(error)
+    assert graph_address.password not in repr(graph_address)
+
+
+def test_a_missing_database_is_named(graph_address: GraphAddress) -> None:
+    """Community has one; another name is not there."""
+    error = refused(graph_address, database="elsewhere")
+    assert isinstance(error, UnavailableError)
+    assert "no database 'elsewhere'" in error.message
+
+
+def test_a_server_that_is_down_is_reported_at_once(graph_address: GraphAddress) -> None:
+    """Without the driver's minutes of trying again."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        uri = f"bolt://127.0.0.1:{free.getsockname()[1]}"
+    began = time.monotonic()
+    error = refused(graph_address, uri=uri)
+    assert isinstance(error, UnavailableError)
+    assert uri in error.message
+    # Not a matter of speed: trying again would take the driver's whole retry time.
+    assert time.monotonic() - began < Graph.__init__.__globals__["RETRY_SECONDS"]
+
+
+@pytest.mark.parametrize("uri", ["", "neo4j", "http://127.0.0.1:7474", "bolt:", "postgresql://127.0.0.1"])
+def test_a_uri_that_is_none_is_bad_input(graph_address: GraphAddress, uri: str) -> None:
+    """Before anything is connected."""
+    assert isinstance(refused(graph_address, uri=uri), InputError)

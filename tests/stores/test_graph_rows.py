@@ -1,0 +1,147 @@
+"""Rows and their checksums: equal to a plain computation, and sensitive to everything that can go wrong."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from starcast.collectives import schedule
+from starcast.errors import RejectedError
+from starcast.graph import rows
+from starcast.graph.rows import FACTOR, MODULUS, Rows
+from starcast.graph.schema import LINK, TREE_EDGE
+from starcast.topologies import topology
+from starcast.topologies.star import Star
+from starcast.trees import forest
+
+
+def mixed(values: list[int]) -> int:
+    """The checksum of one row in Python's own integers."""
+    h = 1
+    for value in [*values, 0, 0]:
+        h = (h * h + FACTOR * (value % MODULUS) + 1) % MODULUS
+    return h
+
+
+@pytest.mark.parametrize("spec", ["S2", "S3", "S4", "S5"])
+def test_links_are_those_of_the_definition(spec: str) -> None:
+    """Exchange the first symbol with another: each unordered pair once, from the lower rank, with its port."""
+    where = topology(spec)
+    labels = where.labels().tolist()
+    expected = set()
+    for rank, label in enumerate(labels):
+        for port in where.ports:
+            other = labels.index(label[port - 1] + label[1 : port - 1] + label[0] + label[port:])
+            expected.add((min(rank, other), max(rank, other), port))
+    found = rows.link_rows(where)
+    listed = list(zip(found.start.tolist(), found.end.tolist(), found.columns["port"].tolist(), strict=True))
+    assert len(listed) == where.links
+    assert set(listed) == expected
+    assert listed == sorted(listed)
+
+
+@pytest.mark.parametrize("construction", ["greedy", "multiple", "recursive-substar"])
+def test_tree_edges_lead_from_parents_to_children(construction: str) -> None:
+    """Node by node from the forest's array: parent, child, tree, level, and the parent's port."""
+    grown = forest("S4", construction, "3142")
+    where, parents, levels = grown.topology, grown.parents(), grown.levels()
+    expected = sorted(
+        (int(parents[tree, node]), node, tree, int(levels[tree, node]), where.reverse_port(int(grown.parent_port[tree, node])))
+        for tree in range(grown.trees)
+        for node in range(where.nodes)
+        if node != grown.root
+    )
+    found = rows.tree_rows(grown)
+    assert (
+        sorted(zip(found.start.tolist(), found.end.tolist(), *(c.tolist() for c in found.columns.values()), strict=True))
+        == expected
+    )
+    for parent, child, _, _, port in expected:
+        assert where.neighbours(port, [parent])[0] == child
+
+
+def test_the_checksum_is_the_sum_of_each_row_s_own() -> None:
+    """Array form against one row at a time, with Python's integers."""
+    found = rows.send_rows(schedule("S4", "broadcast", "multiple", segments=3))
+    listed = zip(found.start.tolist(), found.end.tolist(), *(c.tolist() for c in found.columns.values()), strict=True)
+    assert found.checksum() == sum(mixed(list(row)) for row in listed)
+
+
+def test_the_checksum_of_nodes_reads_labels_digit_by_digit() -> None:
+    """Base 37 with 0..9a..z as 1..36."""
+    where = topology("S4")
+    expected = 0
+    for rank, label in enumerate(where.labels().tolist()):
+        code = 0
+        for symbol in label:
+            code = (code * 37 + rows.ALPHABET.index(symbol) + 1) % MODULUS
+        expected += mixed([rank, rank, code])
+    assert rows.node_checksum(where) == expected
+
+
+def changed(change: Callable[[dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]], None]) -> tuple[int, int]:
+    """The checksum of a forest's rows before and after a change of the columns."""
+    before = rows.tree_rows(forest("S4", "multiple"))
+    columns = {"start": before.start.copy(), "end": before.end.copy()} | {n: c.copy() for n, c in before.columns.items()}
+    change(columns)
+    start, end = columns.pop("start"), columns.pop("end")
+    return before.checksum(), Rows(TREE_EDGE, before.owner, before.topology, start, end, columns).checksum()
+
+
+@pytest.mark.parametrize("name", ["start", "end", "tree", "level", "port"])
+def test_two_rows_that_exchange_one_value_are_noticed(name: str) -> None:
+    """A sum of linear terms would not: that is why the rows' values are mixed by squares."""
+
+    def exchange(columns: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> None:
+        column = columns[name]
+        # Of two rows that are equal but for this column, an exchange would change nothing.
+        anchor = columns["start" if name == "end" else "end"]
+        other = int(np.flatnonzero((column != column[0]) & (anchor != anchor[0]))[0])
+        column[[0, other]] = column[[other, 0]]
+
+    before, after = changed(exchange)
+    assert before != after
+
+
+@pytest.mark.parametrize("name", ["start", "end", "tree", "level", "port"])
+def test_one_changed_value_is_noticed(name: str) -> None:
+    """In any column of any row."""
+
+    def edit(columns: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> None:
+        columns[name][7] += 1
+
+    before, after = changed(edit)
+    assert before != after
+
+
+def test_the_order_of_rows_does_not_matter() -> None:
+    """So pages add up, and the server may read in any order."""
+
+    def shuffle(columns: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> None:
+        order = np.random.default_rng(1).permutation(len(columns["start"]))
+        for name in columns:
+            columns[name] = columns[name][order]
+
+    before, after = changed(shuffle)
+    assert before == after
+
+
+def test_columns_that_do_not_fit_the_type_are_refused() -> None:
+    """Names and lengths are checked when the rows are made."""
+    where, few = topology("S3"), np.zeros(2, dtype=np.int64)
+    with pytest.raises(ValueError, match="has the columns"):
+        Rows(LINK, "S3", where, few, few, {"level": few})
+    with pytest.raises(ValueError, match="differ in length"):
+        Rows(LINK, "S3", where, few, few, {"port": few[:1]})
+
+
+def test_a_topology_whose_ports_do_not_lead_back_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is stored that its checker does not accept, topologies included."""
+
+    def twisted(self: Star, port: int, ranks: object = None) -> object:
+        del ranks
+        return np.roll(np.arange(self.nodes, dtype=np.int32), port)
+
+    monkeypatch.setattr(Star, "neighbours", twisted)
+    with pytest.raises(RejectedError, match="does not lead back"):
+        rows.link_rows(Star(4))

@@ -1,0 +1,69 @@
+"""The schema refuses declarations that cannot be, and the server ends up with exactly what is declared."""
+
+import itertools
+
+import pytest
+
+from starcast.graph import schema
+from starcast.graph.connection import Graph
+from starcast.graph.schema import Label, Property, Relationship, Type
+from starcast.graph.writer import Bolt, create_relationships
+from starcast.topologies import topology
+
+A, B = Property("a", Type.INTEGER, "first"), Property("b", Type.STRING, "second")
+
+
+@pytest.mark.parametrize(
+    ("declare", "words"),
+    [
+        (lambda: Property("a b", Type.INTEGER, "m"), "no property name"),
+        (lambda: Property("a}) DETACH DELETE n //", Type.INTEGER, "m"), "no property name"),
+        (lambda: Property("a", Type.INTEGER, ""), "no meaning"),
+        (lambda: Label("Two words", "m", (A,), (("a",),)), "is no name"),
+        (lambda: Label("L", "m", (A, A), (("a",),)), "twice"),
+        (lambda: Label("L", "m", (A, B), ()), "no key"),
+        (lambda: Label("L", "m", (A,), (("b",),)), "key of L"),
+        (lambda: Label("L", "m", (A,), ((),)), "key of L"),
+        (lambda: Label("L", "m", (A,), (("a",),), (("b",),)), "index of L"),
+        (lambda: Relationship("R", "m", (A,), "X", "Y", owner="b"), "owner of R"),
+    ],
+)
+def test_a_declaration_that_cannot_be_is_refused(declare: object, words: str) -> None:
+    """It would become wrong Cypher text, so it fails when the module is loaded."""
+    assert callable(declare)
+    with pytest.raises(ValueError, match=words):
+        declare()
+
+
+def test_relationships_join_declared_labels() -> None:
+    """Both ends of every type are labels of the schema."""
+    names = {label.name for label in schema.LABELS}
+    assert all({kind.start, kind.end} <= names for kind in schema.RELATIONSHIPS)
+
+
+def test_the_writer_names_every_declared_property_once() -> None:
+    """The statement follows from the declaration: the owner as a parameter, the columns by their place."""
+    text = create_relationships(schema.TREE_EDGE)
+    assert "CREATE (a)-[:TREE_EDGE {forest: $owner, tree: r[1], level: r[2], port: r[3]}]->(b)" in text
+    assert "MERGE" not in text
+
+
+def test_the_server_has_the_declared_constraints_and_indexes(graph: Graph, bolt: Bolt) -> None:
+    """Keys are unique, looked-up tuples are indexed, and making them again changes nothing."""
+    bolt.prepare()
+    constraints = graph.read("SHOW CONSTRAINTS YIELD labelsOrTypes, properties, type RETURN *")
+    found = {(row["labelsOrTypes"][0], tuple(row["properties"])) for row in constraints if "UNIQUE" in row["type"]}
+    assert found == {(label.name, names) for label in schema.LABELS for names in label.unique}
+    others = graph.read("SHOW INDEXES YIELD labelsOrTypes, properties, owningConstraint, type, state RETURN *")
+    plain = [row for row in others if row["owningConstraint"] is None and row["type"] == "RANGE"]
+    indexed = {(row["labelsOrTypes"][0], tuple(row["properties"])) for row in plain}
+    assert indexed == {(label.name, names) for label in schema.LABELS for names in label.indexes}
+    assert {row["state"] for row in others} == {"ONLINE"}
+
+
+def test_keys_of_different_topologies_never_meet() -> None:
+    """Each topology has a range of keys of its own, and all are exact in a double."""
+    stars = [topology(f"S{n}") for n in range(2, 13)]
+    spans = sorted((schema.first_key(one), schema.first_key(one) + one.nodes) for one in stars)
+    assert all(high <= low for (_, high), (low, _) in itertools.pairwise(spans))
+    assert spans[-1][1] < 2**53

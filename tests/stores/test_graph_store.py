@@ -1,0 +1,249 @@
+"""What is written is what is read: S4 and S5 through Bolt and back, and every edit by hand is noticed."""
+
+import numpy as np
+import pytest
+
+from checks import check_nodes, check_relationships, counts, same_rows
+from starcast.collectives import schedule
+from starcast.errors import NotFoundError, RejectedError
+from starcast.graph import owners, reader, rows
+from starcast.graph.connection import Graph
+from starcast.graph.eraser import erase
+from starcast.graph.schema import FOREST, TOPOLOGY, first_key
+from starcast.graph.writer import Bolt
+from starcast.progress import Silent
+from starcast.simulator import simulate
+from starcast.topologies import Topology, topology
+from starcast.trees import Forest, forest
+
+
+class Counting:
+    """A task that adds up."""
+
+    def __init__(self) -> None:
+        self.done = 0
+
+    def advance(self, amount: int = 1) -> None:
+        """Add."""
+        self.done += amount
+
+
+def write_topology(bolt: Bolt, where: Topology) -> None:
+    """Nodes, links, and the topology's own node."""
+    bolt.begin(owners.topology_owner(where))
+    with Silent().task("", 0) as task:
+        bolt.nodes(where, task)
+        bolt.relationships(rows.link_rows(where), task)
+    bolt.finish(owners.topology_owner(where))
+
+
+def write_forest(bolt: Bolt, grown: Forest) -> None:
+    """Tree edges, and the forest's own node."""
+    bolt.begin(owners.forest_owner(grown))
+    with Silent().task("", 0) as task:
+        bolt.relationships(rows.tree_rows(grown), task)
+    bolt.finish(owners.forest_owner(grown))
+
+
+@pytest.fixture
+def s4(bolt: Bolt) -> Topology:
+    """S4 in the graph."""
+    where = topology("S4")
+    write_topology(bolt, where)
+    return where
+
+
+@pytest.fixture
+def trees(bolt: Bolt, s4: Topology) -> Forest:
+    """The multiple trees of S4 from 3142 in the graph."""
+    grown = forest(s4, "multiple", "3142")
+    write_forest(bolt, grown)
+    return grown
+
+
+def test_nodes_have_key_topology_rank_and_label(graph: Graph, s4: Topology) -> None:
+    """All 24 of them."""
+    expected = {(first_key(s4) + rank, "S4", rank, label) for rank, label in enumerate(s4.labels().tolist())}
+    assert check_nodes(graph, "Node", ("key", "topology", "rank", "label")) == expected
+    assert reader.read_labels(graph, s4) == s4.labels().tolist()
+
+
+def test_links_stand_once_and_point_upwards(graph: Graph, s4: Topology) -> None:
+    """36 links, as the definition has them."""
+    expected = sorted(
+        (rank, int(other), "S4", port) for port in s4.ports for rank, other in enumerate(s4.neighbours(port)) if rank < other
+    )
+    assert check_relationships(graph, "LINK", "rank", ("topology", "port")) == expected
+
+
+def test_the_topology_s_own_node_says_what_it_is(graph: Graph, s4: Topology) -> None:
+    """Every declared property, and complete."""
+    assert check_nodes(graph, "Topology", TOPOLOGY.names) == {("S4", "star", 4, None, 24, 36, 3, 4, "complete")}
+    assert reader.differences(graph, owners.topology_owner(s4)) == []
+
+
+def test_a_forest_comes_back_as_the_array_it_was(graph: Graph, trees: Forest) -> None:
+    """And verifies, and has the same name."""
+    found = reader.read_forest(graph, trees.id)
+    assert np.array_equal(found.parent_port, trees.parent_port)
+    assert (found.id, found.root, found.spanning) == (trees.id, trees.root, True)
+    found.verify()
+    expected = {(trees.id, "S4", "multiple", trees.root, 3, trees.height, 2, "complete")}
+    assert check_nodes(graph, "Forest", FOREST.names) == expected
+    assert graph.read("MATCH (f:Forest)-[:ON]->(t:Topology) RETURN f.id AS f, t.name AS t") == [{"f": trees.id, "t": "S4"}]
+
+
+@pytest.mark.parametrize("ports", ["all", "one"])
+def test_a_schedule_comes_back_and_still_works(graph: Graph, bolt: Bolt, trees: Forest, ports: str) -> None:
+    """Rows and parameters suffice to simulate it again."""
+    made = schedule("S4", "broadcast", "multiple", ports, root="3142", segments=3)
+    bolt.begin(owners.schedule_owner(made))
+    with Silent().task("", 0) as task:
+        bolt.relationships(rows.send_rows(made), task)
+    found = reader.read_schedule(graph, made.id)
+    assert (found.id, found.units, found.packets) == (made.id, made.units, made.packets)
+    assert simulate(found).complete
+    assert simulate(found).violation is None
+    assert same_rows(rows.send_rows(found), rows.send_rows(made))
+    assert graph.read("MATCH (s:Schedule)-[:USES]->(f) RETURN f.id AS f") == [{"f": trees.id}]
+    assert reader.content(graph, "schedule", made.id, trees.topology) == rows.rows_content(rows.send_rows(made))
+
+
+@pytest.mark.parametrize("batch", [1, 7, 24, 1000])
+def test_the_size_of_a_batch_changes_nothing(graph: Graph, bolt: Bolt, batch: int) -> None:
+    """Groups of start nodes are cut wherever a batch ends; every row is told to the task."""
+    bolt.prepare()
+    where, way, task = topology("S3"), Bolt(graph, batch), Counting()
+    way.begin(owners.topology_owner(where))
+    way.nodes(where, task)
+    way.relationships(rows.link_rows(where), task)
+    assert task.done == where.nodes + where.links
+    assert reader.content(graph, "topology", "S3", where) == rows.topology_content(where, rows.link_rows(where))
+
+
+def test_pages_add_up(graph: Graph, bolt: Bolt, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts, checksums and arrays are the same whatever the page."""
+    where = topology("S5")
+    grown = forest(where, "greedy")
+    write_topology(bolt, where)
+    write_forest(bolt, grown)
+    monkeypatch.setattr(reader, "pages", lambda where, size=7: _small_pages(where, size))
+    assert reader.content(graph, "topology", "S5", where) == rows.topology_content(where, rows.link_rows(where))
+    assert reader.content(graph, "forest", grown.id, where) == rows.rows_content(rows.tree_rows(grown))
+    assert np.array_equal(reader.read_forest(graph, grown.id).parent_port, grown.parent_port)
+
+
+def _small_pages(where: Topology, size: int) -> list[dict[str, int]]:
+    first = first_key(where)
+    return [{"low": first + r, "high": first + min(r + size, where.nodes)} for r in range(0, where.nodes, size)]
+
+
+EDITS = {
+    "a relationship is gone": "MATCH ()-[r:TREE_EDGE {tree: 1, level: 2}]->() WITH r LIMIT 1 DELETE r",
+    "a relationship is doubled": (
+        "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, r, b LIMIT 1 CREATE (a)-[s:TREE_EDGE]->(b) SET s = properties(r)"
+    ),
+    "a port is edited": "MATCH ()-[r:TREE_EDGE {port: 2}]->() WITH r LIMIT 1 SET r.port = 3",
+    "a level is edited": "MATCH ()-[r:TREE_EDGE {level: 1}]->() WITH r LIMIT 1 SET r.level = 2",
+    "a tree is edited": "MATCH ()-[r:TREE_EDGE {tree: 0}]->() WITH r LIMIT 1 SET r.tree = 1",
+    "a property is gone": "MATCH ()-[r:TREE_EDGE {tree: 0}]->() WITH r LIMIT 1 REMOVE r.port",
+    "a relationship is moved": (
+        "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, r, b ORDER BY a.rank, b.rank LIMIT 1 MATCH (c:Node {rank: (b.rank + 1) % 24}) "
+        "CREATE (a)-[s:TREE_EDGE]->(c) SET s = properties(r) DELETE r"
+    ),
+    "a relationship is turned round": (
+        "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, r, b LIMIT 1 CREATE (b)-[s:TREE_EDGE]->(a) SET s = properties(r) DELETE r"
+    ),
+    "two relationships exchange their ends": (
+        "MATCH (a)-[r:TREE_EDGE {tree: 0, level: 2}]->(b) WITH a, r, b LIMIT 1 "
+        "MATCH (c)-[s:TREE_EDGE {tree: 0, level: 3}]->(d) WITH a, r, b, c, s, d LIMIT 1 "
+        "CREATE (a)-[x:TREE_EDGE]->(d) SET x = properties(r) CREATE (c)-[y:TREE_EDGE]->(b) SET y = properties(s) DELETE r, s"
+    ),
+    "a relationship has another owner": "MATCH ()-[r:TREE_EDGE]->() WITH r LIMIT 1 SET r.forest = 'S4:greedy:1234'",
+}
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=str)
+def test_an_edit_of_tree_edges_is_noticed(graph: Graph, trees: Forest, edit: str) -> None:
+    """The server's count and checksum differ from the array's after any change by hand."""
+    meant = rows.rows_content(rows.tree_rows(trees))
+    assert reader.content(graph, "forest", trees.id, trees.topology) == meant
+    assert graph.write(f"{EDITS[edit]} RETURN count(*) AS edits") == [{"edits": 1}]
+    assert reader.content(graph, "forest", trees.id, trees.topology) != meant
+
+
+NODE_EDITS = {
+    "a label is edited": "MATCH (n:Node {rank: 3}) SET n.label = '1423'",
+    "a rank is edited": "MATCH (n:Node {rank: 3}) SET n.rank = 99",
+    "two labels are exchanged": (
+        "MATCH (a:Node {rank: 3}), (b:Node {rank: 4}) WITH a, b, a.label AS x, b.label AS y SET a.label = y, b.label = x"
+    ),
+    "a node is gone": "MATCH (n:Node {rank: 3}) DETACH DELETE n",
+    "a node has another topology": "MATCH (n:Node {rank: 3}) SET n.topology = 'S5'",
+    "a link has another port": "MATCH ()-[r:LINK]->() WITH r LIMIT 1 SET r.port = r.port % 3 + 2",
+}
+
+
+@pytest.mark.parametrize("edit", NODE_EDITS, ids=str)
+def test_an_edit_of_nodes_and_links_is_noticed(graph: Graph, s4: Topology, edit: str) -> None:
+    """Labels enter the checksum digit by digit."""
+    meant = rows.topology_content(s4, rows.link_rows(s4))
+    assert reader.content(graph, "topology", "S4", s4) == meant
+    assert graph.write(f"{NODE_EDITS[edit]} RETURN count(*) AS edits") == [{"edits": 1}]
+    assert reader.content(graph, "topology", "S4", s4) != meant
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        ("SET f.height = 99", ["the property height"]),
+        ("REMOVE f.root", ["the property root"]),
+        ("SET f.colour = 'red'", ["the property colour"]),
+        ("WITH f MATCH (f)-[r:ON]->() DELETE r", ["what it hangs from"]),
+        ("DETACH DELETE f", ["there are 0 nodes of that name"]),
+    ],
+)
+def test_an_edit_of_a_thing_s_own_node_is_named(graph: Graph, trees: Forest, edit: str, words: list[str]) -> None:
+    """Properties are compared one by one."""
+    graph.write(f"MATCH (f:Forest) {edit}")
+    assert reader.differences(graph, owners.forest_owner(trees)) == words
+
+
+def test_a_relationship_without_an_end_is_refused(graph: Graph, bolt: Bolt, s4: Topology) -> None:
+    """MATCH would drop such rows in silence; the counts of a batch do not."""
+    graph.write("MATCH (n:Node {rank: 5}) DETACH DELETE n")
+    with pytest.raises(RejectedError, match="found no node at one end"):
+        write_forest(bolt, forest(s4, "greedy"))
+
+
+def test_a_forest_cannot_hang_from_a_topology_that_is_not_there(bolt: Bolt) -> None:
+    """Its node would stand alone."""
+    with pytest.raises(RejectedError, match="S4 is not in the graph"):
+        bolt.begin(owners.forest_owner(forest("S4", "greedy")))
+
+
+@pytest.mark.parametrize("batch", [1, 5, 1000])
+def test_erasing_takes_exactly_one_thing(graph: Graph, bolt: Bolt, trees: Forest, batch: int) -> None:
+    """The other forest, the topology and another topology stay as they were."""
+    where = trees.topology
+    other, task = forest(where, "greedy"), Counting()
+    write_forest(bolt, other)
+    write_topology(bolt, topology("S3"))
+    before = counts(graph)
+    erase(graph, "forest", trees.id, where, batch, task)
+    assert task.done == 3 * 23
+    assert counts(graph) == (before[0] - 1, before[1] - 3 * 23 - 1)
+    assert reader.content(graph, "forest", other.id, where) == rows.rows_content(rows.tree_rows(other))
+    erase(graph, "forest", other.id, where, batch, task)
+    erase(graph, "topology", "S4", where, batch, task)
+    assert check_nodes(graph, "Node", ("topology",)) == {("S3",)}
+    assert check_nodes(graph, "Topology", ("name",)) == {("S3",)}
+    erase(graph, "topology", "S4", where, batch, task)
+
+
+def test_what_is_not_in_the_graph_is_not_found(graph: Graph) -> None:
+    """Reading it is an error of its own."""
+    with pytest.raises(NotFoundError, match="S4:greedy:1234"):
+        reader.read_forest(graph, "S4:greedy:1234")
+    with pytest.raises(NotFoundError, match="no schedule"):
+        reader.read_schedule(graph, "S4:broadcast:greedy:all:segments=1:1234")
