@@ -14,9 +14,7 @@ def _exact(name: str, *, nullable: bool = False) -> sa.Column[str]:
 
 def _double(exact: str) -> sa.Column[float]:
     numerator, denominator = (f"split_part(\"{exact}\", '/'::text, {part})" for part in (1, 2))
-    value = (
-        f"({numerator})::double precision / (COALESCE(NULLIF({denominator}, ''::text), '1'::text))::double precision"
-    )
+    value = f"({numerator})::double precision / (COALESCE(NULLIF({denominator}, ''::text), '1'::text))::double precision"
     return sa.Column(f"{exact}_value", sa.Double(), sa.Computed(value, persisted=True), nullable=True)
 
 
@@ -64,9 +62,7 @@ def upgrade() -> None:
         sa.Column("started_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
         sa.CheckConstraint("kind in ('topology', 'forest', 'schedule')", name=op.f("ck_materialization_kind")),
-        sa.CheckConstraint(
-            "state in ('planned', 'loading', 'complete', 'failed')", name=op.f("ck_materialization_state")
-        ),
+        sa.CheckConstraint("state in ('planned', 'loading', 'complete', 'failed')", name=op.f("ck_materialization_state")),
         sa.CheckConstraint("way in ('bolt', 'import')", name=op.f("ck_materialization_way")),
         sa.PrimaryKeyConstraint("kind", "key", name=op.f("pk_materialization")),
     )
