@@ -1,0 +1,57 @@
+"""Rotations of S_n and their orbits, the necklaces (Fragopoulou & Akl 1993, section 2).
+
+r(1) = 1, r(i) = i+1 for 2 <= i < n, r(n) = 2. The rotation R relabels symbols and positions by r: R(x) has the symbol
+r(x_j) in position r(j). It keeps distances to the identity and takes a link of dimension d to one of dimension r(d).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast import permutations
+from starcast.permutations import Perms, Ranks
+
+
+def rotate(perms: Perms) -> Perms:
+    """R of each row, uint8 ``[count, n]``."""
+    n = perms.shape[1]
+    symbols = np.array([1, *range(3, n + 1), 2], dtype=np.uint8)
+    places = [0, *range(2, n), 1]  # R(x) in place r(j) has r(x_j)
+    out = np.empty_like(perms)
+    out[:, places] = symbols[perms - 1]
+    return out
+
+
+def rotated_dimension(dimension: int, turns: int, n: int) -> int:
+    """The dimension that links of a dimension have after some rotations."""
+    return (dimension - 2 + turns) % (n - 1) + 2
+
+
+def rotation(n: int) -> Ranks:
+    """The rank of R(x) for every node x of S_n, int32 ``[n!]``."""
+    return permutations.rank(rotate(permutations.arrangements(n, n)))
+
+
+class Necklaces(NamedTuple):
+    """Every node's necklace: the lowest rank in it, how many nodes it has, and how many rotations lead from there here."""
+
+    leader: Ranks
+    period: NDArray[np.uint8]
+    turns: NDArray[np.uint8]
+
+
+def necklaces(n: int) -> Necklaces:
+    """The necklaces of S_n as arrays over its nodes, each ``[n!]``."""
+    turn = rotation(n)
+    nodes = len(turn)
+    here = np.arange(nodes, dtype=np.int32)
+    leader, back = here.copy(), np.zeros(nodes, dtype=np.uint8)
+    period = np.full(nodes, n - 1, dtype=np.uint8)
+    at = here
+    for count in range(1, n - 1):
+        at = turn[at]
+        period = np.where((at == here) & (period == n - 1), np.uint8(count), period)
+        back = np.where(at < leader, np.uint8(count), back)  # rotations that lead from here to the leader
+        leader = np.minimum(leader, at)
+    return Necklaces(leader, period, (period - back) % period)
