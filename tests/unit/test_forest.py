@@ -73,6 +73,13 @@ def test_sizes_count_the_nodes_of_each_tree(n: int, construction: str) -> None:
 
 
 @every_case
+def test_subtree_sizes_count_every_node_and_those_below_it(n: int, construction: str) -> None:
+    both = pair(n, construction, oracles.cyclic_roots(n)[-1])
+    expected = [table(both, oracles.sizes(tree, both.root)) for tree in both.trees]
+    assert both.forest.subtree_sizes().tolist() == expected
+
+
+@every_case
 def test_load_counts_the_trees_on_every_directed_link(n: int, construction: str) -> None:
     for root in roots(n):
         both = pair(n, construction, root)
@@ -394,6 +401,8 @@ def test_nodes_outside_a_partial_tree_have_no_parent_and_no_level() -> None:
     assert own.height == 2
     assert own.load().sum() == len(half)
     assert list(own.sizes) == [len(half) + 1]
+    below = oracles.sizes(half, oracles.identity(4))
+    assert own.subtree_sizes()[0].tolist() == [below.get(x, 0) for x in oracles.nodes(4)]
     assert list(own.leaves) == [len(oracles.leaves(half, oracles.identity(4)))]
     assert own.level_profile().tolist() == [oracles.profile(half, oracles.identity(4))]
 
