@@ -457,3 +457,23 @@ def test_a_measure_of_what_is_no_forest_is_an_error_and_not_a_number() -> None:
     array[0, 17] = 9
     with refused("tree 0", exit_code=6):
         Forest(topology("S5"), array, 0).parents()
+
+
+def test_a_read_only_view_of_an_array_that_somebody_can_write_is_copied() -> None:
+    array = s5("greedy")
+    view = array.view()
+    view.flags.writeable = False
+    own = Forest(topology("S5"), view, 0)
+    array[0, 7] = 0
+    own.verify()
+
+
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_shortest_paths_and_edge_disjointness_against_levels_and_loads(n: int, construction: str) -> None:
+    f = forest(f"S{n}", construction)
+    distances = f.topology.distances()
+    assert f.is_shortest_path() == all((row == distances).all() for row in f.levels())
+    assert f.is_edge_disjoint() == (f.load().max() <= 1)
+    assert forest(f"S{n}", "greedy").is_shortest_path()
+    assert n == 2 or not forest(f"S{n}", "multiple").is_shortest_path()
