@@ -10,6 +10,10 @@
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (node:Node {topology: $topology, label: $node})
-MATCH path = SHORTEST 1 (node)-[:LINK]-*(other:Node)
-RETURN length(path) AS distance, count(other) AS nodes
+// In a subquery, so that one search from the node finds all others; else the planner may search for each of them.
+CALL (node) {
+  MATCH path = SHORTEST 1 (node)-[:LINK]-*(other:Node)
+  RETURN other, length(path) AS distance
+}
+RETURN distance, count(other) AS nodes
 ORDER BY distance

@@ -11,7 +11,12 @@
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (node:Node {topology: $topology, label: $node})
-MATCH path = SHORTEST 1 (node)-[:LINK]-*(other:Node)
-WHERE length(path) = $distance
+// In a subquery, so that one search from the node finds all others; else the planner may search for each of them.
+CALL (node) {
+  MATCH path = SHORTEST 1 (node)-[:LINK]-*(other:Node)
+  RETURN other, length(path) AS distance
+}
+WITH other, distance
+WHERE distance = $distance
 RETURN other.rank AS rank, other.label AS label
 ORDER BY rank

@@ -68,7 +68,7 @@ def unit_bytes(topology: Topology, collective: str, algorithm: str, m: Fraction,
     (Tseng & Sheu 1997, Table 1, row [16]).
     """
     rule = catalogue.find(collective, algorithm)
-    return m / (catalogue.share_of(rule, arguments) * _FORMS[collective, algorithm].trees(topology.n))
+    return Fraction(m) / (catalogue.share_of(rule, arguments) * _FORMS[collective, algorithm].trees(topology.n))
 
 
 def closed_form(
@@ -92,7 +92,7 @@ def closed_form(
     form = _FORMS[collective, algorithm]
     steps = form.steps(topology.n, share, ports == "one")
     units = share * form.trees(topology.n)
-    packet = m / units * form.packet(topology.n)
+    packet = Fraction(m) / units * form.packet(topology.n)
     return Cost(
         steps=steps,
         start_ups=Fraction(steps),
@@ -149,23 +149,23 @@ def lower_bound(topology: Topology, collective: str, ports: str, m: Fraction, ma
     if collective != "broadcast":
         raise InputError(f"no lower bound is known for '{collective}'", hint="there is one for broadcast")
     start_ups = topology.diameter
-    share = m / topology.degree
+    share = Fraction(m) / topology.degree
     if ports == "one":
         start_ups = max(start_ups, (factorial(topology.n) - 1).bit_length())  # ceil(log2 n!), without rounding
-        share = m
+        share = Fraction(m)
     return Cost(
         steps=start_ups,
         start_ups=Fraction(start_ups),
         bytes=share,
         transmissions=None,
-        time=max(start_ups * machine.T_s, share * machine.T_c),
+        time=max(Fraction(start_ups * machine.T_s), share * machine.T_c),
         source="Tseng & Sheu 1997, Lemma 1",
     )
 
 
 def simulated(simulation: Simulation, unit: Fraction, machine: Machine) -> Cost:
     """What an execution took: each step lasts as long as its largest packet, of units of ``unit`` bytes."""
-    carried = int(simulation.packet_sizes.sum()) * unit
+    carried = int(simulation.packet_sizes.sum()) * Fraction(unit)
     return Cost(
         steps=simulation.steps,
         start_ups=Fraction(simulation.steps),

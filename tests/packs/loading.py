@@ -1,5 +1,7 @@
 """What the tests of the packs ask about: topologies, forests and broadcasts, written by the store's own way in."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 
 from starcast.collectives import Schedule, schedule
@@ -34,11 +36,26 @@ def schedules(spec: str) -> tuple[Schedule, ...]:
     )
 
 
-def load(graph: Graph) -> None:
-    """Write it all into a store that holds nothing of it."""
+@contextmanager
+def loaded(graph: Graph, specs: Sequence[str] = SPECS) -> Iterator[None]:
+    """The store holds these topologies with their forests and broadcasts, and nothing else; nothing at all afterwards."""
+    _empty(graph)
+    try:
+        _fill(graph, specs)
+        yield
+    finally:
+        _empty(graph)
+
+
+def _empty(graph: Graph) -> None:
+    with graph.driver.session(database=graph.database) as session:
+        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 ROWS").consume()
+
+
+def _fill(graph: Graph, specs: Sequence[str]) -> None:
     way = Bolt(graph, 20_000)
     way.prepare()
-    for spec in SPECS:
+    for spec in specs:
         _load_topology(way, topology(spec))
         for grown in forests(spec):
             _load(way, forest_owner(grown), tree_rows(grown))

@@ -2,33 +2,24 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from packs.loading import SPECS, forests, load
+from packs.loading import SPECS, forests, loaded
 from packs.oracles import ORACLES, Case
 from starcast.connections import GraphAddress
 from starcast.errors import InputError, LimitError, NotFoundError
 from starcast.graph.connection import Graph
 from starcast.queries import Query, find, library, run
-from starcast.queries.plan import problems
 
-CLEAN = "MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 ROWS"
 FOREST = forests("S4")[1]
 
 
 @pytest.fixture(scope="module")
 def graph(graph_address: GraphAddress) -> Iterator[Graph]:
     """The store with S2..S6, their forests and broadcasts, and nothing else; empty afterwards."""
-    with Graph.open(graph_address) as opened:
-        with opened.driver.session(database=opened.database) as session:
-            session.run(CLEAN).consume()
-        load(opened)
+    with Graph.open(graph_address) as opened, loaded(opened):
         yield opened
-        with opened.driver.session(database=opened.database) as session:
-            session.run(CLEAN).consume()
 
 
 def questions() -> list[object]:
@@ -69,30 +60,6 @@ def test_the_cases_are_not_all_empty(name: str) -> None:
     assert any(ORACLES[name].rows(**case) for case in ORACLES[name].cases)
 
 
-@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
-def test_the_planner_has_no_remark_and_multiplies_nothing(graph: Graph, query: Query) -> None:
-    assert problems(graph, query) == []
-
-
-@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
-def test_nodes_are_found_by_an_index(graph: Graph, query: Query) -> None:
-    """No plan reads all nodes or all links of the store, which holds other topologies and forests too."""
-    sample = {parameter.name: parameter.type.sample() for parameter in query.parameters}
-    plan = graph.ask(f"EXPLAIN {query.cypher}", sample).plan
-    assert plan is not None
-    read = {(step["operatorType"], step["args"].get("Details", "")) for step in steps(plan)}
-    assert any("IndexSeek" in name for name, _ in read)
-    assert not {(name, of) for name, of in read if name.startswith(("NodeByLabelScan", "NodeIndexScan")) and ":Node" in of}
-    assert not {name for name, _ in read if "RelationshipTypeScan" in name}
-
-
-def steps(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every operator of a plan."""
-    yield plan
-    for child in plan.get("children", ()):
-        yield from steps(child)
-
-
 def test_the_load_of_a_forest_is_that_of_its_array(graph: Graph) -> None:
     """The brute force and the array agree, so all three do."""
     rows = run(graph, find("load-histogram"), {"forest": FOREST.id}).rows
@@ -128,7 +95,7 @@ def test_values_are_taken_as_text_too(graph: Graph) -> None:
             "deliveries",
             {"schedule": "S4:broadcast:greedy:all:segments=7:1234", "node": "1234"},
             "schedule 'S4:broadcast:greedy:all:segments=7:1234'",
-            "starcast ingest S4 --trees greedy --schedules greedy --root 1234",
+            "starcast ingest S4 --schedules greedy --ports all --segments 7 --root 1234",
         ),
     ],
 )
@@ -189,33 +156,3 @@ def _runaway() -> Query:
     query = find("shared-links")
     many = "".join(f"\nMATCH (n{i}:Node)" for i in range(5)) + "\nWITH f, sum(n0.rank + n4.rank) AS much"
     return replace(query, text=query.text.replace("MATCH (f:Forest {id: $forest})", f"MATCH (f:Forest {{id: $forest}}){many}"))
-
-
-def judged(graph: Graph, body: str, columns: str = "a") -> list[str]:
-    """What the planner finds in a query with this Cypher."""
-    declared = "".join(f"\n//   {name}: something" for name in columns.split())
-    header = f"// title: T\n// question: Q?\n// parameters: none\n// columns:{declared}\n// revision: 1\n// reference: R\n"
-    return problems(graph, Query(Path("/packs/mine/question.cypher"), header + body))
-
-
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        ("MATCH (m:Node), (n:Node) RETURN m.rank + n.rank AS a", "CartesianProduct"),
-        ("MATCH (m:Node) MATCH (n:Node) RETURN m.rank + n.rank AS a", "CartesianProduct"),
-        ("MATCH (n) RETURN n.rank AS a", "AllNodesScan"),
-        ("MATCH (n:Nod) RETURN n.rank AS a", "`Nod`"),
-        ("MATCH (n:Node)-[:LNK]->() RETURN n.rank AS a", "`LNK`"),
-        ("MATCH (n:Node) RETURN n.rnk AS a", "`rnk`"),
-        ("MATCH (n:Node) RETURN id(n) AS a", "deprecated"),
-        ("MATCH (n:Node) WHERE RETURN n.rank AS a", "Neo4j refuses the statement"),
-        ("MATCH (n:Node) RETURN m.rank AS a", "Neo4j refuses the statement"),
-    ],
-)
-def test_the_check_on_the_server_finds(graph: Graph, body: str, words: str) -> None:
-    assert any(words in problem for problem in judged(graph, body))
-
-
-def test_names_of_the_schema_are_no_fault_where_nothing_of_that_kind_is_stored(graph: Graph) -> None:
-    """An empty store has not seen the type SEND; a fresh `query check` must not blame the queries."""
-    assert judged(graph, "MATCH (n:Store) RETURN n.id AS a") == []

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -73,6 +74,7 @@ def tree_of(row: Iterable[int], n: int) -> oracles.Tree:
 BROADCASTS = {"greedy": "segments", "multiple": "segments", "recursive-substar": "messages"}
 
 
+@cache
 def broadcast(n: int, algorithm: str, ports: str, share: int, root: oracles.Node | None = None) -> Schedule:
     """The array form's schedule of a broadcast on S_n."""
     where = oracles.label(root or oracles.identity(n))

@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from itertools import permutations
+from itertools import groupby, permutations
 from math import factorial, gcd, prod
+from operator import attrgetter
 from typing import NamedTuple
 
 Node = tuple[int, ...]
@@ -425,8 +426,8 @@ def execute(
     holds[root] = set(range(units)) if root in alive else set()
     broken: list[Broken] = []
     moved: list[Plain] = []
-    for step in sorted({row.step for row in rows}):
-        now = [row for row in rows if row.step == step]
+    for _, together in groupby(sorted(rows, key=attrgetter("step")), key=attrgetter("step")):
+        now = list(together)
         if dead_nodes or dead_links:
             links_up = [row for row in now if frozenset((row.sender, row.receiver)) not in dead_links]
             now = [row for row in links_up if {row.sender, row.receiver} <= alive and row.payload in holds[row.sender]]

@@ -281,3 +281,12 @@ def test_long_messages_are_cut_into_many_segments_and_short_ones_into_one() -> N
 def test_without_a_start_up_time_there_is_no_best_number() -> None:
     with refused("T_s"):
         best(5, "multiple", "all", oracles.Prices(Fraction(1), Fraction(0), Fraction(1)))
+
+
+def test_whole_numbers_stay_exact() -> None:
+    """Pitfall 6: an integer for m or a time must not turn a figure into a float."""
+    machine = costs.Machine(T_s=1, T_c=1)  # type: ignore[arg-type]
+    cost = costs.closed_form(topology("S4"), "broadcast", "multiple", "all", 7, machine)  # type: ignore[arg-type]
+    assert isinstance(cost.bytes, Fraction)
+    assert isinstance(cost.time, Fraction)
+    assert isinstance(costs.lower_bound(topology("S4"), "broadcast", "all", 7, machine).bytes, Fraction)  # type: ignore[arg-type]

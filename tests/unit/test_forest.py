@@ -73,6 +73,13 @@ def test_sizes_count_the_nodes_of_each_tree(n: int, construction: str) -> None:
 
 
 @every_case
+def test_subtree_sizes_count_every_node_and_those_below_it(n: int, construction: str) -> None:
+    both = pair(n, construction, oracles.cyclic_roots(n)[-1])
+    expected = [table(both, oracles.sizes(tree, both.root)) for tree in both.trees]
+    assert both.forest.subtree_sizes().tolist() == expected
+
+
+@every_case
 def test_load_counts_the_trees_on_every_directed_link(n: int, construction: str) -> None:
     for root in roots(n):
         both = pair(n, construction, root)
@@ -394,6 +401,8 @@ def test_nodes_outside_a_partial_tree_have_no_parent_and_no_level() -> None:
     assert own.height == 2
     assert own.load().sum() == len(half)
     assert list(own.sizes) == [len(half) + 1]
+    below = oracles.sizes(half, oracles.identity(4))
+    assert own.subtree_sizes()[0].tolist() == [below.get(x, 0) for x in oracles.nodes(4)]
     assert list(own.leaves) == [len(oracles.leaves(half, oracles.identity(4)))]
     assert own.level_profile().tolist() == [oracles.profile(half, oracles.identity(4))]
 
@@ -448,3 +457,23 @@ def test_a_measure_of_what_is_no_forest_is_an_error_and_not_a_number() -> None:
     array[0, 17] = 9
     with refused("tree 0", exit_code=6):
         Forest(topology("S5"), array, 0).parents()
+
+
+def test_a_read_only_view_of_an_array_that_somebody_can_write_is_copied() -> None:
+    array = s5("greedy")
+    view = array.view()
+    view.flags.writeable = False
+    own = Forest(topology("S5"), view, 0)
+    array[0, 7] = 0
+    own.verify()
+
+
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_shortest_paths_and_edge_disjointness_against_levels_and_loads(n: int, construction: str) -> None:
+    f = forest(f"S{n}", construction)
+    distances = f.topology.distances()
+    assert f.is_shortest_path() == all((row == distances).all() for row in f.levels())
+    assert f.is_edge_disjoint() == (f.load().max() <= 1)
+    assert forest(f"S{n}", "greedy").is_shortest_path()
+    assert n == 2 or not forest(f"S{n}", "multiple").is_shortest_path()

@@ -183,7 +183,7 @@ def test_the_form_that_the_catalogue_shows_is_one_that_loads(tmp_path: Path) -> 
         (
             "schedule",
             "S5:broadcast:multiple:all:segments=4:12345",
-            "starcast ingest S5 --trees multiple --schedules multiple --root 12345",
+            "starcast ingest S5 --schedules multiple --ports all --segments 4 --root 12345",
         ),
         ("schedule", "S5:broadcast", "starcast schedule list"),
     ],

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import algorithms, schedule
-from starcast.errors import StarcastError
+from starcast.errors import LimitError, StarcastError
 from unit import oracles
 from unit.meeting import BROADCASTS, broadcast, numbered_rows, page_rows, pair, plain_rows, refused, roots
 
@@ -204,3 +204,10 @@ def test_the_catalogue_has_a_row_for_every_broadcast() -> None:
         assert rows[name].paper
         made = broadcast(3, name, "one", 2)
         assert made.algorithm == name
+
+
+@pytest.mark.parametrize("segments", [10**7, 10**12])
+def test_more_units_than_memory_holds_are_refused_before_anything_is_built(segments: int) -> None:
+    with pytest.raises(LimitError, match="rows") as refusal:
+        schedule("S4", "broadcast", "greedy", segments=segments)
+    assert refusal.value.hint

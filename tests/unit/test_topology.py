@@ -284,7 +284,6 @@ def test_relabelling_positions_would_not_be_a_translation() -> None:
 
 def test_s12_costs_nothing_until_an_array_is_asked_for() -> None:
     """479 001 600 nodes: names, labels, ranks and some neighbours take no array over all nodes."""
-    topology.cache_clear()
     tracemalloc.start()
     try:
         t = topology("S12")

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from shutil import which
 from typing import NamedTuple
 
 import typer
@@ -52,7 +53,12 @@ def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
     for why, *lines in NEXT:
         say(f"  # {why}")
         for line in lines:
-            say(f"  starcast {' '.join([*(shlex.quote(flag) for flag in flags), line])}")
+            say(f"  {shlex.join([_own_name(), *flags])} {line}")
+
+
+def _own_name() -> str:
+    """What the user has to type: a virtual environment's command is not on the path everywhere."""
+    return "starcast" if which("starcast") else sys.argv[0]
 
 
 def _global_flags(ctx: typer.Context) -> list[str]:

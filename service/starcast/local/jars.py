@@ -146,13 +146,14 @@ class _Fetch:
         pool = ThreadPoolExecutor(_THREADS)
         try:
             futures = {pool.submit(self._fetch, jar, path): jar for jar, path in wanted.items()}
-            done, waiting = wait(futures, return_when=FIRST_EXCEPTION)
+            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
         finally:
             self._stopped.set()
             pool.shutdown(cancel_futures=True)
         for future in done:
             if (error := future.exception()) is not None:
-                raise _failure(error, futures[future], len(waiting) + 1)
+                missing = sum(not path.exists() for path in wanted.values())
+                raise _failure(error, futures[future], missing)
 
     def _fetch(self, jar: Jar, path: Path) -> None:
         for attempt in range(1, _ATTEMPTS + 1):
@@ -196,7 +197,7 @@ def _failure(error: BaseException, jar: Jar, missing: int) -> BaseException:
         return error
     reason = str(error) if isinstance(error, ValueError) else _REASONS.get(type(error).__name__, str(error))
     return UnavailableError(
-        f"Neo4j {NEO4J_VERSION} could not be fetched: {jar.name} ({reason}) and {missing - 1} more files are missing",
+        f"{missing} files of Neo4j {NEO4J_VERSION} could not be fetched, {jar.name} for one: {reason}",
         hint="check the network, or name a mirror in STARCAST_MAVEN_REPOSITORY; 'starcast up' goes on where it broke off",
     )
 

@@ -184,11 +184,13 @@ def _copy(site: Path) -> Path:
     if not copy.exists():
         _COPIES.mkdir(mode=0o755, parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(dir=_COPIES, prefix="new-"))
-        for part in (_BINARIES, _LIBRARIES):
-            shutil.copytree(site / part, fresh / part, ignore=shutil.ignore_patterns("include", "*.a"))
-        for path in (fresh, *fresh.rglob("*")):
-            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & stat.S_IXUSR else 0o644)
-        with suppress(OSError):  # somebody else was first
-            fresh.rename(copy)
-        shutil.rmtree(fresh, ignore_errors=True)
+        try:
+            for part in (_BINARIES, _LIBRARIES):
+                shutil.copytree(site / part, fresh / part, ignore=shutil.ignore_patterns("include", "*.a"))
+            for path in (fresh, *fresh.rglob("*")):
+                path.chmod(0o755 if path.is_dir() or path.stat().st_mode & stat.S_IXUSR else 0o644)
+            with suppress(OSError):  # somebody else was first
+                fresh.rename(copy)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
     return copy

@@ -29,6 +29,8 @@ _PATIENCE = 180.0
 #: Seconds that the servers get to stop by themselves; killing takes the rest of the fifteen that `down` may take.
 _GRACE = 11.0
 _PORTS_TRIED = 3
+#: Megabytes below which a server that has run before is not started again.
+_SOME_SPACE = 50
 
 
 @dataclass(frozen=True)
@@ -125,9 +127,8 @@ def up(settings: Settings, reporter: Reporter) -> Endpoints:
             if not asleep:
                 reporter.say(f"the embedded stack in {home.root} runs already")
                 return _endpoints(home, running)
-            for server in asleep:
-                fresh = not home.published()
-                files.need_space(home.root, server.space if fresh else 50, server.title)
+            space = sum(_SOME_SPACE if home.published() else server.space for server in asleep)
+            files.need_space(home.root, space, "the embedded stack")
             JarSet.of(settings.cache).fetch(settings.maven_repository, reporter)
             running |= _Start(home, settings, reporter).run(asleep)
             return _endpoints(home, running)

@@ -72,5 +72,6 @@ def ingest_command(kind: str, name: str) -> str:
     if kind == "forest":
         return f"{words} --trees {parts[1]} --root {parts[2]}"
     if kind == "schedule":
-        return f"{words} --trees {parts[2]} --schedules {parts[2]} --root {parts[5]}"
+        arguments = " ".join(f"--{word.replace('=', ' ')}" for word in parts[4].split(",") if word)
+        return f"{words} --schedules {parts[2]} --ports {parts[3]} {arguments} --root {parts[5]}"
     return words

@@ -1,7 +1,6 @@
 """Topologies by name: ``topology("S5")``."""
 
 import re
-from functools import lru_cache
 
 from starcast.errors import InputError
 from starcast.topologies import star
@@ -12,7 +11,6 @@ __all__ = ["Topology", "topology"]
 _STAR = re.compile(r"S(0|[1-9][0-9]{0,3})")
 
 
-@lru_cache(maxsize=16)
 def topology(spec: str) -> Topology:
     """The topology of that name: ``S5`` is the star graph S_5.
 

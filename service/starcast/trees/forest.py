@@ -26,7 +26,7 @@ class Forest:
     Args:
         topology: where the trees grow; a `Topology` or its name.
         parent_port: uint8 ``[trees, nodes]``: each node's port towards its parent, 0 at the root and where a node is not
-            in that tree. Kept read-only; a writable array is copied.
+            in that tree. Kept read-only; an array that somebody could still write is copied.
         root: label or rank of the common root.
         construction: the rule that made the trees.
         arguments: the rule's arguments beyond the root.
@@ -162,6 +162,15 @@ class Forest:
                 counts[load] = counts.get(load, 0) + links
         return {load: links for load, links in sorted(counts.items()) if links}
 
+    def is_shortest_path(self) -> bool:
+        """Whether every tree leads to each of its nodes by a shortest path."""
+        levels = self.levels()
+        return bool(((levels == self.topology.distances(self.root)) | (levels < 0)).all())
+
+    def is_edge_disjoint(self) -> bool:
+        """Whether no directed link is used by two trees."""
+        return self.congestion <= 1
+
     def verify(self) -> None:
         """Prove that every tree is one: rooted at the root, without cycles, spanning unless declared partial.
 
@@ -279,7 +288,7 @@ def _frozen(array: ArrayLike, where: Topology) -> NDArray[np.uint8]:
                 f"a forest is an array of ports, not of {given.dtype} outside 0..255", hint="give uint8, or integers 0..255"
             )
         given = given.astype(np.uint8)
-    elif given.flags.writeable:
+    elif given.flags.writeable or (isinstance(given.base, np.ndarray) and given.base.flags.writeable):
         given = given.copy()
     given.flags.writeable = False
     return given

@@ -1,0 +1,305 @@
+"""``starcast query`` as a user types it: what goes to stdout, what to stderr, and the exit codes."""
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from packs.loading import loaded
+from starcast.cli.app import main
+from starcast.cli.query import hops
+from starcast.connections import GraphAddress
+from starcast.graph.connection import Graph
+from starcast.queries import find, library
+from starcast.settings import Settings
+
+OWN = """\
+// title: Nodes of a topology
+// question: How many nodes of a topology are stored?
+// parameters:
+//   topology (topology): name of the topology
+// columns:
+//   nodes: how many
+// revision: 1
+// reference: ours
+
+MATCH (n:Node {topology: $topology} WHERE n.rank >= 0)
+RETURN count(n) AS nodes;
+"""
+PATH = ("query", "run", "paths/shortest-path", "topology=S4", "source=1234", "target=2143")
+
+
+class Result(NamedTuple):
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+Starcast = Callable[..., Result]
+
+
+@pytest.fixture
+def starcast(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Starcast:
+    """Run the command with these words; its servers are down unless a home is given."""
+
+    def run(*words: object, home: Path = tmp_path / "empty") -> Result:
+        monkeypatch.setattr(sys, "argv", ["starcast", "--home", str(home), *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        out, err = capsys.readouterr()
+        return Result(int(end.value.code or 0), out, err)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def home(stack_settings: Settings, graph_address: GraphAddress) -> Iterator[Path]:
+    """The home of a running stack whose graph holds S3 and S4."""
+    with Graph.open(graph_address) as graph, loaded(graph, ["S3", "S4"]):
+        yield stack_settings.home
+
+
+@pytest.fixture
+def packs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The setting ``packs``: a folder with one pack of one's own."""
+    folder = tmp_path / "packs"
+    write(folder / "mine" / "nodes.cypher")
+    monkeypatch.setenv("STARCAST_PACKS", str(folder))
+    return folder
+
+
+def write(path: Path, text: str = OWN) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+# Without a server.
+
+
+def test_list_has_every_query_with_its_question_and_parameters(starcast: Starcast) -> None:
+    result = starcast("query", "list", "-f", "json")
+    rows = {row["query"]: row for row in json.loads(result.out)}
+    assert set(rows) == set(library())
+    assert rows["overlap/shared-links"]["parameters"] == "forest (forest); least (int >= 1, default 2)"
+    assert rows["overlap/shared-links"]["question"] == find("shared-links").header.question
+    assert result.err == ""
+
+
+@pytest.mark.usefixtures("packs")
+def test_own_packs_are_listed_shown_and_checked_like_the_shipped_ones(starcast: Starcast) -> None:
+    assert "mine/nodes" in starcast("query", "list", "-f", "csv").out
+    assert starcast("query", "show", "mine/nodes").out == OWN
+    assert "mine/nodes" in starcast("query", "check", "mine").out
+
+
+@pytest.mark.parametrize("name", library())
+def test_show_prints_the_file_as_it_is(starcast: Starcast, name: str) -> None:
+    assert starcast("query", "show", name).out == library()[name].path.read_text(encoding="utf-8")
+
+
+def test_check_without_a_server_checks_the_files_and_says_that_nothing_was_planned(starcast: Starcast) -> None:
+    result = starcast("query", "check", "-f", "json")
+    assert result.code == 0
+    assert [row["query"] for row in json.loads(result.out)] == list(library())
+    assert f"{len(library())} files are sound; EXPLAIN was not done" in result.err
+
+
+@pytest.mark.parametrize("target", ["overlap/shared-links", "shared-links"])
+def test_check_takes_one_query(starcast: Starcast, target: str) -> None:
+    assert [row["query"] for row in json.loads(starcast("query", "check", target, "-f", "json").out)] == [
+        "overlap/shared-links"
+    ]
+
+
+def test_check_takes_a_pack_a_file_or_a_folder_of_packs(starcast: Starcast, tmp_path: Path) -> None:
+    path = write(tmp_path / "folder" / "other" / "nodes.cypher")
+    for target, names in {"topology": {q for q in library() if q.startswith("topology/")}, path: {"other/nodes"}}.items():
+        rows = json.loads(starcast("query", "check", target, "-f", "json").out)
+        assert {row["query"] for row in rows} == names
+    assert "other/nodes" in starcast("query", "check", path.parents[1]).out
+
+
+def test_a_query_needs_a_server(starcast: Starcast) -> None:
+    result = starcast(*PATH)
+    assert result.code == 4
+    assert result.out == ""
+    assert "does not run" in result.err
+    assert "starcast up" in result.err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("tree-path", "forest=S4:multiple:1234"), 2, "the parameter 'tree' is missing"),
+        (("load-histogram", "forrest=S4:multiple:1234"), 2, "the query has no parameter 'forrest'"),
+        (("shared-links", "forest=S4:multiple:1234", "least=two"), 2, "the parameter 'least' is an integer that is 1 or more"),
+        (("shared-links", "forest=S4:multiple:1234", "least=0"), 2, "the parameter 'least' is an integer that is 1 or more"),
+        (("neighbours", "topology=S4", "node=1244"), 2, "1244"),
+        (("neighbours", "topology=T4", "node=1234"), 2, "'T4' names no topology"),
+        (("neighbours", "S4"), 2, "'S4' is no parameter"),
+        (("neighbours", "topology=S4", "topology=S5"), 2, "the parameter 'topology' is given twice"),
+        (("neighbour", "topology=S4"), 3, "there is no query 'neighbour'"),
+        (("nowhere.cypher",), 2, "nowhere.cypher cannot be read"),
+        (("neighbours", "topology=S4", "node=1234", "--limit", "0"), 2, "the setting 'row_limit' is wrong"),
+        (("neighbours", "topology=S4", "node=1234", "--timeout", "0"), 2, "the setting 'timeout' is wrong"),
+    ],
+)
+def test_bad_words_are_refused_before_any_server_is_asked(
+    starcast: Starcast, words: tuple[str, ...], code: int, message: str
+) -> None:
+    result = starcast("query", "run", *words)
+    assert result.code == code
+    assert result.out == ""
+    error, hint = result.err.splitlines()
+    assert error.startswith("error: ")
+    assert message in error
+    assert hint.startswith("hint: ")
+
+
+def test_a_file_that_writes_is_refused_with_its_line(starcast: Starcast, tmp_path: Path) -> None:
+    path = write(tmp_path / "bad.cypher", OWN.replace("RETURN", "SET n.rank = 0\nRETURN"))
+    for words in (("run", path, "topology=S4"), ("check", path), ("show", path)):
+        result = starcast("query", *words)
+        assert result.code == 2
+        assert f"{path}:11: SET writes" in result.err
+
+
+def test_a_pack_that_writes_is_refused_wherever_packs_are_read(starcast: Starcast, packs: Path) -> None:
+    path = write(packs / "mine" / "evil.cypher", OWN.replace("RETURN", "DETACH DELETE n RETURN"))
+    for words in (("list",), ("check",), ("run", "shared-links", "forest=S4:multiple:1234")):
+        result = starcast("query", *words)
+        assert result.code == 2
+        assert f"{path}:11: DETACH writes" in result.err
+
+
+def test_two_packs_with_one_name_are_refused_with_both_files(starcast: Starcast, packs: Path) -> None:
+    own = write(packs / "paths" / "shortest-path.cypher")
+    result = starcast("query", "list")
+    assert result.code == 2
+    assert str(own) in result.err
+    assert str(find("paths/shortest-path").path) in result.err
+
+
+def test_a_folder_of_packs_that_is_not_there_is_refused(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("STARCAST_PACKS", str(tmp_path / "nowhere"))
+    result = starcast("query", "list")
+    assert result.code == 2
+    assert f"{tmp_path / 'nowhere'} cannot be read: No such file or directory" in result.err
+
+
+@pytest.mark.parametrize(
+    ("nodes", "ports", "path"),
+    [
+        (["123"], [], "123"),
+        (["123", "213"], [2], "123 -2-> 213"),
+        (["123", "213", "312"], [2, 3], "123 -2-> 213 -3-> 312"),
+        ([], [], ""),
+    ],
+)
+def test_a_path_is_its_hops_with_their_ports(nodes: list[str], ports: list[int], path: str) -> None:
+    assert hops(nodes, ports) == path
+
+
+# With a server.
+
+
+def test_a_path_is_printed_hop_by_hop_in_tables(starcast: Starcast, home: Path) -> None:
+    result = starcast(*PATH, home=home)
+    assert result.code == 0
+    assert result.err == ""
+    assert result.out.split()[:2] == ["length", "path"]
+    line = next(line for line in result.out.splitlines() if "->" in line)
+    assert line.split()[1] == "1234"
+    assert line.split()[-1] == "2143"
+    assert line.count("->") == int(line.split()[0])
+    assert "| length | path |" in starcast(*PATH, "-f", "markdown", home=home).out
+
+
+def test_a_path_is_two_lists_in_json_and_csv(starcast: Starcast, home: Path) -> None:
+    (row,) = json.loads(starcast(*PATH, "--format", "json", home=home).out)
+    assert len(row["nodes"]) == len(row["ports"]) + 1 == row["length"] + 1
+    (line,) = csv.DictReader(io.StringIO(starcast(*PATH, "--format", "csv", home=home).out))
+    assert line["nodes"].split() == row["nodes"]
+    assert line["ports"] == " ".join(map(str, row["ports"]))
+
+
+def test_show_cypher_goes_to_stderr_and_pastes_into_the_browser(starcast: Starcast, home: Path) -> None:
+    result = starcast(*PATH, "-f", "json", "--show-cypher", home=home)
+    assert json.loads(result.out)
+    lines = result.err.splitlines()
+    assert lines[:3] == [':param topology => "S4"', ':param source => "1234"', ':param target => "2143"']
+    assert "\n".join(lines[3:]) == find("paths/shortest-path").text.rstrip()
+
+
+def test_the_shown_parameters_are_cypher_that_gives_the_same_rows(
+    starcast: Starcast, home: Path, graph_address: GraphAddress
+) -> None:
+    words = ("query", "run", "shared-links", "forest=S4:multiple:1234", "--show-cypher", "-f", "json")
+    result = starcast(*words, home=home)
+    given = [line.removeprefix(":param ").split(" => ") for line in result.err.splitlines() if line.startswith(":param")]
+    assert dict(given) == {"forest": '"S4:multiple:1234"', "least": "2"}
+    with Graph.open(graph_address) as graph:
+        values = {name: graph.read(f"RETURN {literal} AS value")[0]["value"] for name, literal in given}
+        assert graph.read(find("shared-links").cypher, values) == json.loads(result.out)
+
+
+def test_rows_beyond_the_limit_are_told_on_stderr(starcast: Starcast, home: Path) -> None:
+    result = starcast("query", "run", "substar", "topology=S4", "members=****", "--limit", 5, "-f", "csv", home=home)
+    assert result.code == 0
+    assert len(result.out.splitlines()) == 6
+    assert result.err == "only the first 5 rows; there are more: raise --limit\n"
+
+
+def test_a_file_is_asked_like_a_query_of_a_pack(starcast: Starcast, home: Path, tmp_path: Path) -> None:
+    path = write(tmp_path / "Some Folder" / "My question.cypher")
+    assert json.loads(starcast("query", "run", path, "topology=S4", "-f", "json", home=home).out) == [{"nodes": 24}]
+
+
+@pytest.mark.usefixtures("packs")
+def test_own_packs_are_asked_by_name(starcast: Starcast, home: Path) -> None:
+    assert json.loads(starcast("query", "run", "nodes", "topology=S3", "-f", "json", home=home).out) == [{"nodes": 6}]
+
+
+def test_what_is_not_stored_is_not_found(starcast: Starcast, home: Path) -> None:
+    result = starcast("query", "run", "load-histogram", "forest=S4:multiple:2134", home=home)
+    assert result.code == 3
+    assert "the forest 'S4:multiple:2134' is not in the graph" in result.err
+    assert "run 'starcast ingest S4 --trees multiple --root 2134'" in result.err
+
+
+def test_a_query_that_takes_too_long_names_the_time_out(starcast: Starcast, home: Path, tmp_path: Path) -> None:
+    many = ", ".join(f"(n{number}:Node)" for number in range(6))
+    body = OWN.replace("MATCH (n:Node", f"MATCH {many} WITH sum(n5.rank) AS much\nMATCH (n:Node")
+    path = write(tmp_path / "slow.cypher", body)
+    result = starcast("query", "run", path, "topology=S4", "--timeout", "0.3", home=home)
+    assert result.code == 7
+    assert result.out == ""
+    assert "took longer than 0.3 s" in result.err
+    assert "name a smaller one in topology" in result.err
+
+
+def test_check_lets_the_server_plan_every_query(starcast: Starcast, home: Path) -> None:
+    result = starcast("query", "check", "-f", "json", home=home)
+    assert result.code == 0
+    assert {row["problems"] for row in json.loads(result.out)} == {""}
+    assert f"{len(library())} queries are sound, and Neo4j " in result.err
+
+
+def test_check_finds_what_only_the_server_knows(starcast: Starcast, home: Path, tmp_path: Path) -> None:
+    path = write(tmp_path / "bad" / "product.cypher", OWN.replace("MATCH (n:Node", "MATCH (m:Nod), (n:Node"))
+    result = starcast("query", "check", path, "-f", "json", home=home)
+    assert result.code == 6
+    (row,) = json.loads(result.out)
+    assert "CartesianProduct" in row["problems"]
+    assert "`Nod`" in row["problems"]
+    assert "finds fault with bad/product" in result.err

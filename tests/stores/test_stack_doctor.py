@@ -1,0 +1,184 @@
+"""The doctor, on servers that are well and on servers that are not."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+from neo4j import GraphDatabase
+from sqlalchemy import URL
+
+from starcast.connections import GraphAddress
+from starcast.local import doctor, processes
+from starcast.local.doctor import Finding, Verdict
+from starcast.local.home import Home
+from starcast.progress import Silent
+from starcast.runs import database
+from starcast.settings import Settings
+
+
+def by_check(findings: list[Finding]) -> dict[str, Finding]:
+    return {finding.check: finding for finding in findings}
+
+
+@pytest.fixture
+def foreign(stack_settings: Settings, fresh_database: URL, clean_graph: GraphAddress, tmp_path: Path) -> Settings:
+    """Settings that name servers of one's own: an empty database and an empty graph."""
+    home = Home(stack_settings.home)
+    return Settings.load(
+        home=tmp_path / "unused",
+        neo4j_uri=clean_graph.uri,
+        neo4j_password_file=home.password_file("neo4j"),
+        postgres_uri=f"postgresql://starcast@127.0.0.1:{fresh_database.port}/{fresh_database.database}",
+        postgres_password_file=home.password_file("postgres"),
+    )
+
+
+@pytest.fixture
+def migrated(foreign: Settings, fresh_database: URL) -> Settings:
+    """The same, with our tables."""
+    engine = database.connect(fresh_database)
+    database.upgrade(engine, Silent())
+    engine.dispose()
+    return foreign
+
+
+@pytest.fixture
+def strange_graph(clean_graph: GraphAddress) -> Iterator[str]:
+    """A graph that another database has filled; returns that one's id."""
+    with GraphDatabase.driver(clean_graph.uri, auth=(clean_graph.user, clean_graph.password)) as driver:
+        driver.execute_query("CREATE (:Store {id: 'another'})", database_=clean_graph.database)
+        yield "another"
+        driver.execute_query("MATCH (s:Store {id: 'another'}) DELETE s", database_=clean_graph.database)
+
+
+def test_healthy_servers_of_one_s_own(migrated: Settings) -> None:
+    """All is well, and nothing of the embedded stack is asked for."""
+    findings = by_check(doctor.examine(migrated))
+    assert doctor.exit_code(list(findings.values())) == 0, findings
+    assert findings["Neo4j"].found.startswith("2026.08.1 at bolt://127.0.0.1:")
+    assert findings["PostgreSQL"].found.startswith("18.")
+    assert findings["schema"].found == f"{database.head()}, the newest"
+    assert not {"embedded Neo4j", "embedded PostgreSQL", "package jgo", "Neo4j's jars"} & set(findings)
+    assert not migrated.home.exists()
+
+
+def test_the_embedded_servers(stack_settings: Settings) -> None:
+    """Their processes and ports are found, and the packages and disks that only they need."""
+    findings = by_check(doctor.examine(stack_settings))
+    published = Home(stack_settings.home).published()
+    for title, name in (("Neo4j", "neo4j"), ("PostgreSQL", "postgres")):
+        found = findings[f"embedded {title}"]
+        assert found.verdict is Verdict.OK
+        assert found.found.startswith(f"process {published[name].pid}, port {published[name].port}, up ")
+    assert findings["package jgo"].verdict is findings["Neo4j's jars"].verdict is Verdict.OK
+    assert findings[f"disk of {stack_settings.home}"].found.endswith(" MB free")
+    assert findings["memory"].found.endswith(" MB available")
+
+
+def test_a_database_without_a_schema(foreign: Settings) -> None:
+    """Wrong, with the command that mends it; the servers themselves are well."""
+    findings = doctor.examine(foreign)
+    schema = by_check(findings)["schema"]
+    assert (schema.verdict, schema.advice) == (Verdict.WRONG, "run 'starcast db upgrade'")
+    assert by_check(findings)["PostgreSQL"].verdict is Verdict.OK
+    assert doctor.exit_code(findings) == 6
+
+
+def test_a_graph_of_another_database(migrated: Settings, strange_graph: str) -> None:
+    """Two stores that do not belong together are noticed."""
+    findings = doctor.examine(migrated)
+    assert by_check(findings)["stores"].verdict is Verdict.WRONG
+    assert strange_graph in by_check(findings)["stores"].found
+    assert doctor.exit_code(findings) == 6
+
+
+def test_a_server_that_is_down(migrated: Settings) -> None:
+    """It is named, the other one is examined all the same, and the exit code says that a server is down."""
+    nobody = migrated.model_copy(update={"neo4j_uri": f"bolt://127.0.0.1:{processes.free_port()}"})
+    findings = doctor.examine(nobody)
+    assert by_check(findings)["Neo4j"].verdict is Verdict.DOWN
+    assert by_check(findings)["schema"].verdict is Verdict.OK
+    assert doctor.exit_code(findings) == 4
+
+
+def test_a_wrong_password(migrated: Settings, tmp_path: Path) -> None:
+    """A server that refuses us is as good as down."""
+    (tmp_path / "password").write_text("guessed", encoding="utf-8")
+    findings = doctor.examine(migrated.model_copy(update={"postgres_password_file": tmp_path / "password"}))
+    assert by_check(findings)["PostgreSQL"].verdict is Verdict.DOWN
+    assert "refuses the login of 'starcast'" in by_check(findings)["PostgreSQL"].found
+
+
+def test_the_command_where_nothing_runs(tmp_path: Path) -> None:
+    """Rows in the format asked for, exit code 4, and no folder made."""
+    command = [sys.executable, "-m", "starcast.cli.app", "doctor", "--format", "json", "--home", str(tmp_path / "home")]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert shown.returncode == 4, shown.stderr
+    rows = {row["check"]: row for row in json.loads(shown.stdout)}
+    assert rows["Neo4j"]["verdict"] == rows["PostgreSQL"]["verdict"] == "down"
+    assert rows["Neo4j"]["advice"] == "run 'starcast up'"
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ("2026.08.1", Verdict.OK),
+        ("5.26.0", Verdict.OK),
+        ("5.27-aura", Verdict.OK),
+        ("5.25.1", Verdict.WRONG),
+        ("4.4.40", Verdict.WRONG),
+        ("unknown", Verdict.WRONG),
+    ],
+)
+def test_old_servers_are_told_apart(said: str, verdict: Verdict) -> None:
+    """5.26 is the oldest Neo4j that speaks our Cypher; versions are numbers, not text."""
+    finding = doctor._server("Neo4j", said, doctor.OLDEST_NEO4J, "bolt://somewhere")
+    assert finding.verdict is verdict
+    assert finding.found == f"{said} at bolt://somewhere"
+    assert finding.advice == ("" if verdict is Verdict.OK else "starcast needs Neo4j 5.26 or newer")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code"),
+    [([], 0), (["ok", "warning"], 0), (["ok", "wrong"], 6), (["wrong", "down"], 4), (["down", "ok"], 4)],
+)
+def test_exit_codes(verdicts: list[str], code: int) -> None:
+    """A server that is down comes first, a warning is no failure."""
+    assert doctor.exit_code([Finding("it", Verdict(verdict), "") for verdict in verdicts]) == code
+
+
+@pytest.mark.parametrize(("free", "verdict"), [(5_000, Verdict.OK), (1_000, Verdict.WARNING), (100, Verdict.WRONG)])
+def test_disks(free: int, verdict: Verdict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Little space is a warning, none is wrong."""
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free * 10**6))
+    [finding] = doctor._disks(tmp_path / "not there yet")
+    assert (finding.verdict, finding.found) == (verdict, f"{free} MB free")
+    assert bool(finding.advice) == (verdict is not Verdict.OK)
+
+
+def test_little_memory_is_a_warning(stack_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the settings that would help."""
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=10**8, total=10**9))
+    finding = by_check(list(doctor._machine(stack_settings)))["memory"]
+    assert (finding.verdict, finding.found) == (Verdict.WARNING, "100 of 1000 MB available")
+    assert "STARCAST_NEO4J_HEAP" in finding.advice
+
+
+def test_a_missing_package(stack_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is wrong, and the advice names the extra."""
+
+    def version(name: str) -> str:
+        if name == "jgo":
+            raise PackageNotFoundError(name)
+        return "1.0"
+
+    monkeypatch.setattr(doctor, "version", version)
+    finding = by_check(list(doctor._packages(stack_settings)))["package jgo"]
+    assert finding == Finding("package jgo", Verdict.WRONG, "not installed", "install 'starcast[embedded]'")
