@@ -20,7 +20,7 @@ from starcast.runs.execution import execute, priced
 from starcast.runs.grid import Point
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from starcast.trees import constructions, forest
+from starcast.trees import forest, plain_constructions
 
 POINT = Point("S4", "broadcast", "multiple", "all", 2, Fraction(10, 3), Fraction(7), Fraction(1, 2))
 
@@ -41,7 +41,7 @@ def test_a_topology_reads_back_equal_and_is_saved_twice_without_harm(engine: Eng
         assert getattr(stored, name) == getattr(where, name)
 
 
-@pytest.mark.parametrize("construction", constructions("S4"))
+@pytest.mark.parametrize("construction", plain_constructions("S4"))
 @pytest.mark.parametrize("root", [0, 17])
 def test_a_forest_reads_back_equal_and_is_still_a_forest(engine: Engine, construction: str, root: int) -> None:
     grown = forest("S4", construction, root)

@@ -9,7 +9,7 @@ from starcast.collectives.schedule import PORT_MODELS
 from starcast.errors import InputError, LimitError
 from starcast.ingest.things import ForestThing, ScheduleThing, Thing, TopologyThing
 from starcast.topologies import Topology, topology
-from starcast.trees import Forest, constructions, forest
+from starcast.trees import Forest, forest, plain_constructions
 
 #: What a plain Bolt load reaches (docs/decisions/0002-keys-and-labels.md), and what a row takes in Neo4j's files and log.
 NODES_A_SECOND = 30_000
@@ -134,7 +134,7 @@ def duration(seconds: float) -> str:
 
 def _constructions(where: Topology, trees: str | Iterable[str]) -> list[str]:
     names = _names(trees)
-    return list(constructions(where)) if ALL in names else names
+    return list(plain_constructions(where)) if ALL in names else names
 
 
 def _forests(where: Topology, names: Iterable[str], root: int) -> dict[str, Forest]:

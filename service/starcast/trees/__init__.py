@@ -1,6 +1,6 @@
 """Spanning trees: the forest array and the constructions that fill it."""
 
-from starcast.trees.catalogue import constructions, forest
+from starcast.trees.catalogue import constructions, forest, plain_constructions
 from starcast.trees.forest import Forest
 
-__all__ = ["Forest", "constructions", "forest"]
+__all__ = ["Forest", "constructions", "forest", "plain_constructions"]

@@ -1,11 +1,15 @@
 """The constructions by name, each with its paper and number."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Literal
+
+import numpy as np
 
 from starcast.errors import InputError
 from starcast.topologies import Topology, topology
+from starcast.trees.change import dimension_change, label_change
 from starcast.trees.forest import Forest
 from starcast.trees.greedy import greedy
 from starcast.trees.multiple import multiple
@@ -13,15 +17,35 @@ from starcast.trees.recursive_substar import recursive_substar
 
 
 @dataclass(frozen=True)
+class Argument:
+    """What a construction has to be given beside the root.
+
+    An "integer" reaches the rule as it is; a "construction" is a name, and the rule gets that construction's forest at
+    the identity.
+    """
+
+    name: str
+    kind: Literal["integer", "construction"]
+    what: str
+
+
+@dataclass(frozen=True)
 class Construction:
-    """A rule that yields trees: its name, where it grows, what it is and which paper has it."""
+    """A rule that yields trees: its name, where it grows, what it is and which paper has it.
+
+    ``build(topology, root, **arguments)`` gets every declared argument; ``smallest`` is the least n for which it is defined.
+    """
 
     name: str
     families: tuple[str, ...]
     what: str
     paper: str
-    build: Callable[[Topology, int], Forest]
+    build: Callable[..., Forest]
+    arguments: tuple[Argument, ...] = ()
+    smallest: int = 1
 
+
+_TREE = Argument("tree", "construction", "the trees to change: a construction without arguments of its own, as 'greedy'")
 
 CONSTRUCTIONS: dict[str, Construction] = {
     construction.name: construction
@@ -37,6 +61,22 @@ CONSTRUCTIONS: dict[str, Construction] = {
             "Sheu, Liaw & Chen 1993, section 2",
             recursive_substar,
         ),
+        Construction(
+            "label-change",
+            ("star",),
+            "LC(r, T): the trees T translated by their root",
+            "Tseng & Sheu 1997, Def. 3",
+            label_change,
+            (_TREE,),
+        ),
+        Construction(
+            "dimension-change",
+            ("star",),
+            "DC(i, T): every dimension of T moved i places on, the root kept",
+            "Tseng & Sheu 1997, Def. 4",
+            dimension_change,
+            (_TREE, Argument("i", "integer", "how many places, 0 to n-2")),
+        ),
     )
 }
 
@@ -45,8 +85,13 @@ def constructions(where: Topology | str | None = None) -> tuple[str, ...]:
     """The names of all constructions, or of those that grow on a topology."""
     if where is None:
         return tuple(CONSTRUCTIONS)
-    family = _known(where).family
-    return tuple(name for name, construction in CONSTRUCTIONS.items() if family in construction.families)
+    there = _known(where)
+    return tuple(name for name, rule in CONSTRUCTIONS.items() if there.family in rule.families and there.n >= rule.smallest)
+
+
+def plain_constructions(where: Topology | str | None = None) -> tuple[str, ...]:
+    """Those of `constructions` that need nothing but a root."""
+    return tuple(name for name in constructions(where) if not CONSTRUCTIONS[name].arguments)
 
 
 def forest(where: Topology | str, construction: str, root: int | str = 0, **arguments: int | str) -> Forest:
@@ -56,21 +101,19 @@ def forest(where: Topology | str, construction: str, root: int | str = 0, **argu
         where: a `Topology` or its name.
         construction: one of `constructions()`.
         root: label or rank of the root; the identity unless given.
-        **arguments: the construction's own; those known so far take none.
+        **arguments: the construction's own, every one that it declares: ``tree`` of `label-change`, ``tree`` and ``i`` of
+            `dimension-change`.
 
     Raises:
-        InputError: the topology, the construction or the root does not exist, or they do not go together.
+        InputError: the topology, the construction or the root does not exist, they do not go together, or an argument is
+            missing, unknown or impossible.
     """
     there = _known(where)
     rule = find(construction)
-    if there.family not in rule.families:
-        raise InputError(
-            f"the construction '{rule.name}' is not defined on {there.spec}",
-            hint=f"on {there.spec} there are {', '.join(constructions(there))}",
-        )
-    if arguments:
-        raise InputError(f"the construction '{rule.name}' has no argument '{next(iter(arguments))}'", hint="leave it out")
-    return rule.build(there, there.node(root))
+    _check_place(rule, there)
+    _check_names(rule, arguments)
+    at = there.node(root)
+    return rule.build(there, at, **{one.name: _value(rule, one, arguments[one.name], there) for one in rule.arguments})
 
 
 def find(name: str) -> Construction:
@@ -84,6 +127,43 @@ def find(name: str) -> Construction:
     near = get_close_matches(str(name), CONSTRUCTIONS, n=1)
     meant = f"did you mean '{near[0]}'? " if near else ""
     raise InputError(f"'{name}' is no construction", hint=f"{meant}there are {', '.join(CONSTRUCTIONS)}")
+
+
+def _check_place(rule: Construction, there: Topology) -> None:
+    if there.family not in rule.families:
+        raise InputError(
+            f"the construction '{rule.name}' is not defined on {there.spec}",
+            hint=f"on {there.spec} there are {', '.join(constructions(there))}",
+        )
+    if there.n < rule.smallest:
+        raise InputError(
+            f"the construction '{rule.name}' is not defined on {there.spec}",
+            hint=f"it begins with n = {rule.smallest}; on {there.spec} there are {', '.join(constructions(there))}",
+        )
+
+
+def _check_names(rule: Construction, given: Mapping[str, object]) -> None:
+    declared = {argument.name: argument.what for argument in rule.arguments}
+    unknown = next((name for name in given if name not in declared), None)
+    if unknown is not None:
+        hint = f"its arguments are {', '.join(declared)}" if declared else "leave it out"
+        raise InputError(f"the construction '{rule.name}' has no argument '{unknown}'", hint=hint)
+    missing = next((name for name in declared if name not in given), None)
+    if missing is not None:
+        raise InputError(f"the construction '{rule.name}' needs the argument '{missing}'", hint=f"give {declared[missing]}")
+
+
+def _value(rule: Construction, argument: Argument, given: object, there: Topology) -> int | Forest:
+    said = f"the argument '{argument.name}' of '{rule.name}' is {given!r}"
+    if argument.kind == "integer":
+        if isinstance(given, bool) or not isinstance(given, int | np.integer):
+            raise InputError(f"{said}, not a whole number", hint=f"give {argument.what}")
+        return int(given)
+    if not isinstance(given, str):
+        raise InputError(f"{said}, not the name of a construction", hint=f"give {argument.what}")
+    if find(given).arguments:
+        raise InputError(f"{said}, which has arguments itself", hint=f"take one of {', '.join(plain_constructions(there))}")
+    return forest(there, given)
 
 
 def _known(where: Topology | str) -> Topology:
