@@ -4,7 +4,7 @@ Everything else about a forest (parents, levels, loads) is computed from that ar
 judges it without knowing who made it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -207,51 +207,47 @@ class Forest:
         return np.asarray(users[self.topology.neighbours(port)])
 
     def _check_entries(self) -> None:
-        allowed = np.zeros(256, dtype=bool)
-        allowed[[0, *self.topology.ports]] = True
+        ports = {0, *self.topology.ports}
+        gaps = [port for port in range(max(ports)) if port not in ports]
         for tree, row in enumerate(self.parent_port):
             if row[self.root]:
                 raise self._rejected(tree, self.root, "is the root and has a parent")
-            foreign = np.flatnonzero(~allowed[row])
-            if len(foreign):
-                node = int(foreign[0])
+            if row.max() > max(ports) or any((row == gap).any() for gap in gaps):
+                node = int(np.flatnonzero(~np.isin(row, list(ports)))[0])
                 raise self._rejected(tree, node, f"has port {row[node]} towards its parent, which {self.topology.spec} lacks")
             if self.spanning and np.count_nonzero(row) != self.topology.nodes - 1:
                 outside = np.flatnonzero(row == 0)
                 raise self._rejected(tree, int(outside[outside != self.root][0]), "is not reached")
 
-    def _astray(self) -> list[NDArray[np.intp]]:
+    def _astray(self) -> list[NDArray[np.int64]]:
         """For each tree, the nodes whose parent is not one step closer to the tree's `toward`."""
         hubs = [self.root] * self.trees if self.toward is None else list(self.toward)
         distances = {hub: self.topology.distances(hub) for hub in set(hubs)}
-        astray: list[list[NDArray[np.intp]]] = [[] for _ in hubs]
-        for port in self.topology.ports:
-            across = self.topology.neighbours(port)
-            for tree, chosen in self._users(port):
-                distance = distances[hubs[tree]]
-                astray[tree].append(chosen[distance[across[chosen]] + 1 != distance[chosen]])
-        return [np.concatenate(parts) if parts else np.empty(0, dtype=np.intp) for parts in astray]
+        across = {port: self.topology.across(port) for port in self.topology.ports}
+        astray: list[list[NDArray[np.int64]]] = [[] for _ in hubs]
+        for chunk in self.topology.chunks():
+            parents = _Parents(across, chunk)
+            for row, hub, found in zip(self.parent_port, hubs, astray, strict=True):
+                distance = distances[hub]
+                closer = distance[chunk] - np.uint8(1)  # wraps around at the hub, which has nobody closer
+                wrong = np.flatnonzero(np.take(distance, parents.of(row[chunk]), mode="clip") != closer)
+                if len(wrong):
+                    found.append(wrong + chunk.start)
+        nodes = [np.concatenate([np.empty(0, dtype=np.int64), *found]) for found in astray]
+        return [found[row[found] != 0] for row, found in zip(self.parent_port, nodes, strict=True)]
 
-    def _reach_root(self, tree: int, astray: NDArray[np.intp]) -> bool:
+    def _reach_root(self, tree: int, astray: NDArray[np.int64]) -> bool:
         """Whether these nodes come to the root; all others come to one of them or to the root, by distances."""
         if not self.spanning:  # a chain may end outside the tree, which distances do not see
             return False
         row = self.parent_port[tree]
-        at = astray.astype(np.int64)
+        at = astray
         for _ in range((len(astray) + 1) * (self.topology.diameter + 1)):
             at = at[at != self.root]
             if not len(at):
                 return True
-            at = self._parents_of(row, at)
+            at = self.topology.step(row[at], at).astype(np.int64)
         return False
-
-    def _parents_of(self, row: NDArray[np.uint8], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-        parents = np.empty(len(nodes), dtype=np.int64)
-        ports = row[nodes]
-        for port in np.unique(ports):
-            chosen = ports == port
-            parents[chosen] = self.topology.neighbours(int(port), nodes[chosen])
-        return parents
 
     def _follow_all(self, tree: int) -> None:
         parents = Forest(self.topology, self.parent_port[tree : tree + 1], self.root, spanning=False).parents()[0]
@@ -273,6 +269,30 @@ class Forest:
             f"{self.construction} on {self.topology.spec} is no forest: tree {tree}, node {label} {reason}",
             hint="mend the array: each entry is the port from the node towards its parent, 0 at the root",
         )
+
+
+class _Parents:
+    """The parents of a chunk of nodes in any tree; the way across a port is looked up once for all trees."""
+
+    def __init__(self, across: Mapping[int, Callable[[slice], Ranks]], chunk: slice) -> None:
+        self._across, self._chunk = across, chunk
+        self._tables: dict[int, Ranks] = {}
+
+    def of(self, ports: NDArray[np.uint8]) -> Ranks:
+        """The node across the port given for each node of the chunk; itself where there is none."""
+        first = int(ports[0])
+        if first and not np.count_nonzero(ports != first):  # constructions run in long stretches of one port
+            return self._table(first)
+        parents = np.arange(self._chunk.start, self._chunk.stop, dtype=np.int32)
+        for port in np.flatnonzero(np.bincount(ports, minlength=1)).tolist():
+            if port:
+                np.copyto(parents, self._table(port), where=ports == port)
+        return parents
+
+    def _table(self, port: int) -> Ranks:
+        if port not in self._tables:
+            self._tables[port] = self._across[port](self._chunk)
+        return self._tables[port]
 
 
 def _frozen(array: ArrayLike, where: Topology) -> NDArray[np.uint8]:

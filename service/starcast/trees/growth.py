@@ -15,34 +15,30 @@ def greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) -> Non
     (n-1)! nodes that share the first symbol; else the first place from 2 on where the node differs from the root, constant
     on the nodes that leave the root's prefix there with the same symbol.
     """
-    n = topology.n
-    home = permutations.inverse(root)
-    block = topology.nodes // n
-    out.reshape(n, block)[:] = home[:, None]
-    start = int(root[0] - 1) * block
-    for depth in range(1, n):  # start: the first node that agrees with the root on its first `depth` symbols
-        free = np.setdiff1d(np.arange(1, n + 1), root[:depth])
-        block, width = block // len(free), block
-        out[start : start + width] = depth + 1
-        start += int(np.searchsorted(free, root[depth])) * block
+    n, block, start = topology.n, topology.nodes, 0
+    home = permutations.inverse(root).tolist()
+    for depth in range(n):  # start: the first node that agrees with the root on its first `depth` symbols
+        free = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
+        block //= len(free)
+        for place, symbol in enumerate(free):
+            port = home[symbol - 1] if depth == 0 else depth + 1
+            out[start + place * block : start + (place + 1) * block].fill(port)
+        start += free.index(int(root[depth])) * block
     out[start] = 0
 
 
-def path_to_root(topology: Topology, row: NDArray[np.uint8], start: int) -> tuple[list[int], list[int]]:
-    """The nodes from ``start`` to the root of a tree, and the ports crossed on the way."""
-    nodes, ports = [start], []
-    while row[nodes[-1]]:
-        ports.append(int(row[nodes[-1]]))
-        nodes.append(int(topology.neighbours(ports[-1], [nodes[-1]])[0]))
-    return nodes, ports
-
-
-def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
-    """Turn the links of the path from ``root`` to the tree's old root around, in place: the tree is rooted at ``root``."""
-    nodes, ports = path_to_root(topology, row, root)
-    row[root] = 0
-    for node, port in zip(nodes[1:], ports, strict=True):
-        row[node] = topology.reverse_port(port)
+def greedy_path(start: Perms, root: Perms) -> tuple[Perms, list[int]]:
+    """The nodes from ``start`` to the root of L(root), uint8 ``[length + 1, n]``, and the ports crossed on the way."""
+    here, goal = start.tolist(), root.tolist()
+    nodes, ports = [list(here)], []
+    while here != goal:
+        place = goal.index(here[0])  # where the first symbol belongs, from 0
+        if place == 0:
+            place = next(k for k in range(1, len(goal)) if here[k] != goal[k])
+        here[0], here[place] = here[place], here[0]
+        nodes.append(list(here))
+        ports.append(place + 1)
+    return np.array(nodes, dtype=np.uint8), ports
 
 
 def translated(topology: Topology, rows: NDArray[np.uint8], root: int) -> NDArray[np.uint8]:

@@ -1,11 +1,13 @@
 """The n-1 trees L-hat(rho^i(r)), i = 1..n-1, of congestion 2 (Tseng & Sheu 1997, Def. 2, Lemma 6)."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from starcast import permutations
+from starcast.permutations import Perms
 from starcast.topologies import Topology
 from starcast.trees.forest import Forest
-from starcast.trees.growth import greedy_ports, reroot
+from starcast.trees.growth import greedy_path, greedy_ports
 
 
 def multiple(topology: Topology, root: int) -> Forest:
@@ -16,6 +18,14 @@ def multiple(topology: Topology, root: int) -> Forest:
     rows = np.empty((topology.n - 1, topology.nodes), dtype=np.uint8)
     for row, perm in zip(rows, shifted, strict=True):
         greedy_ports(topology, perm, row)
-        reroot(topology, row, root)
+        _reroot(row, here, perm)
     rows.flags.writeable = False
     return Forest(topology, rows, root, "multiple", toward=tuple(toward.tolist()))
+
+
+def _reroot(row: NDArray[np.uint8], root: Perms, old: Perms) -> None:
+    """Turn the links of the path from the root to the tree's old root around, in place; they keep their dimensions."""
+    path, ports = greedy_path(root, old)
+    ranks = permutations.rank(path)
+    row[ranks[0]] = 0
+    row[ranks[1:]] = ports
