@@ -28,7 +28,7 @@ from starcast.errors import InputError, LimitError, RejectedError, StarcastError
 
 CONNECT_SECONDS = 5.0
 #: How long transient errors are tried again. A server that dies is reported after this, so it is short.
-RETRY_SECONDS = 8.0
+RETRY_SECONDS = 5.0
 
 _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+")
 

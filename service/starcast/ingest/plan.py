@@ -133,8 +133,7 @@ def duration(seconds: float) -> str:
 
 
 def _constructions(where: Topology, trees: str | Iterable[str]) -> list[str]:
-    names = _names(trees)
-    return list(constructions(where)) if ALL in names else names
+    return [one for name in _names(trees) for one in (constructions(where) if name == ALL else (name,))]
 
 
 def _forests(where: Topology, names: Iterable[str], root: int) -> dict[str, Forest]:
