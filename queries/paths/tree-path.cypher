@@ -14,15 +14,24 @@
 // reference: Tseng & Sheu 1997, Def. 1 and 2
 
 MATCH (f:Forest {id: $forest})
-MATCH (source:Node {topology: f.topology, label: $source})
-MATCH up = (source)(()<-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree = $tree]-())*(root)
-WHERE NOT EXISTS { (root)<-[:TREE_EDGE {forest: $forest, tree: $tree}]-() }
-MATCH (target:Node {topology: f.topology, label: $target})
-MATCH down = (target)(()<-[d:TREE_EDGE WHERE d.forest = $forest AND d.tree = $tree]-())*(root)
+// Each end climbs in a subquery of its own; else the planner may search the whole tree from the root for the second.
+CALL (f) {
+  MATCH (source:Node {topology: f.topology, label: $source})
+  MATCH up = (source)(()<-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree = $tree]-())*(top)
+  WHERE NOT EXISTS { (top)<-[:TREE_EDGE {forest: $forest, tree: $tree}]-() }
+  RETURN up
+}
+CALL (f) {
+  MATCH (target:Node {topology: f.topology, label: $target})
+  MATCH down = (target)(()<-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree = $tree]-())*(top)
+  WHERE NOT EXISTS { (top)<-[:TREE_EDGE {forest: $forest, tree: $tree}]-() }
+  RETURN down
+}
 // The two ways to the root are one from where they meet on; that part is not travelled.
 WITH up, down,
   size([v IN nodes(up) WHERE NOT v IN nodes(down)]) AS climbed,
   size([v IN nodes(down) WHERE NOT v IN nodes(up)]) AS descended
+WHERE last(nodes(up)) = last(nodes(down))
 RETURN climbed + descended AS length, climbed,
   [v IN nodes(up)[..climbed + 1] + reverse(nodes(down)[..descended]) | v.label] AS nodes,
   [e IN relationships(up)[..climbed] + reverse(relationships(down)[..descended]) | e.port] AS ports

@@ -11,12 +11,9 @@
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (node:Node {topology: $topology, label: $node})
-// In a subquery, so that one search from the node finds all others; else the planner may search for each of them.
-CALL (node) {
-  MATCH path = SHORTEST 1 (node)-[:LINK]-*(other:Node)
-  RETURN other, length(path) AS distance
-}
-WITH other, distance
+// Asked for the least length only, the planner searches in breadth and visits every link once.
+MATCH (node)-[links:LINK*0..]-(other:Node)
+WITH other, min(size(links)) AS distance
 WHERE distance = $distance
 RETURN other.rank AS rank, other.label AS label
 ORDER BY rank

@@ -49,7 +49,7 @@ def loaded(graph: Graph, specs: Sequence[str] = SPECS) -> Iterator[None]:
 
 def _empty(graph: Graph) -> None:
     with graph.driver.session(database=graph.database) as session:
-        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 ROWS").consume()
+        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 500 ROWS").consume()
 
 
 def _fill(graph: Graph, specs: Sequence[str]) -> None:

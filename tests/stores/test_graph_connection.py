@@ -58,7 +58,7 @@ def test_reading_cannot_write(graph: Graph) -> None:
     assert graph.read("MATCH (n) RETURN count(n) AS n") == [{"n": 0}]
 
 
-@pytest.mark.parametrize("cypher", ["MATCH x", "RETURN $missing", "RETURN 1 / 0", "RETURN nothing"])
+@pytest.mark.parametrize("cypher", ["MATCH x", "RETURN $missing", "RETURN 1 / 0", "RETURN nothing", "CALL no.such()"])
 def test_a_wrong_statement_is_bad_input(graph: Graph, cypher: str) -> None:
     """One sentence with what the server says."""
     with pytest.raises(InputError, match="Neo4j refuses the statement") as caught:

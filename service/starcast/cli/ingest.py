@@ -57,7 +57,7 @@ def ingest(
 def _estimates(what: "Plan") -> list[dict[str, object]]:
     from starcast.ingest.plan import Estimate
 
-    sizes = [(thing.kind, thing.key, Estimate(thing.nodes, thing.relationships)) for thing in what.things]
+    sizes = [(thing.kind, thing.key, Estimate.of([thing])) for thing in what.things]
     return [
         {
             "kind": kind,

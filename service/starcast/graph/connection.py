@@ -28,7 +28,7 @@ from starcast.errors import InputError, LimitError, RejectedError, StarcastError
 
 CONNECT_SECONDS = 5.0
 #: How long transient errors are tried again. A server that dies is reported after this, so it is short.
-RETRY_SECONDS = 8.0
+RETRY_SECONDS = 5.0
 
 _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+")
 
@@ -240,7 +240,7 @@ class Graph:
             return InputError(f"the statement writes, and may only read: {text}", hint="leave the writing clauses out")
         if "ConstraintValidation" in code:
             return RejectedError(f"Neo4j refuses a row: {text}", hint="something of that name is already there")
-        if ".Statement." in code:
+        if code.startswith("Neo.ClientError."):
             return InputError(f"Neo4j refuses the statement: {text}", hint="mend the statement or its parameters")
         return UnavailableError(f"Neo4j at {self.uri} failed: {text} ({code})", hint="see its log; 'starcast doctor'")
 

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from starcast.errors import RejectedError, StarcastError
+from starcast.errors import RejectedError, StarcastError, UnavailableError
 from starcast.graph import reader
 from starcast.graph.rows import Content
 from starcast.graph.writer import WayIn
 from starcast.ingest.recovery import Reference, discard
-from starcast.ingest.states import State, move
+from starcast.ingest.states import State, move, note
 from starcast.ingest.stores import Stores
 from starcast.ingest.things import Built, Thing
 from starcast.progress import Reporter, Task
@@ -58,10 +58,14 @@ def load(stores: Stores, way: WayIn, thing: Thing, reporter: Reporter, on_stage:
         # Taking much out again would keep the user waiting: the next ingest or drop does it.
         _mark_failed(stores, thing, "interrupted")
         raise
+    except UnavailableError:
+        # Nothing can be taken out now. The state says what the next ingest or drop has to clean up.
+        raise
     except Exception as error:
         words = error.message if isinstance(error, StarcastError) else f"{type(error).__name__}: {error}"
         _give_up(stores, thing, words, reporter)
         raise
+    on_stage("complete", thing)
     return Loaded(thing.kind, thing.key, thing.nodes, thing.relationships, time.monotonic() - began)
 
 
@@ -91,7 +95,6 @@ def _load(stores: Stores, way: WayIn, thing: Thing, reporter: Reporter, on_stage
     on_stage("finished", thing)
     with database.session(stores.engine) as session:
         move(session, thing.kind, thing.key, State.COMPLETE, **_found(found))
-    on_stage("complete", thing)
 
 
 def _compared(stores: Stores, thing: Thing, built: Built) -> Content:
@@ -100,7 +103,7 @@ def _compared(stores: Stores, thing: Thing, built: Built) -> Content:
     if found == built.content and not wrong:
         return found
     with database.session(stores.engine) as session:
-        move(session, thing.kind, thing.key, State.LOADING, **_found(found))
+        note(session, thing.kind, thing.key, **_found(found))
     meant = built.content
     raise RejectedError(
         f"the graph does not hold {thing.key} as it was built: {found.nodes} of {meant.nodes} nodes, {found.relationships} of "
@@ -119,7 +122,7 @@ def _found(content: Content) -> dict[str, object]:
 
 
 def _give_up(stores: Stores, thing: Thing, error: str, reporter: Reporter) -> None:
-    # Where a server is gone this cannot be done; then the state still says what is to be cleaned up.
+    # Where this fails as well, the first error is the one to tell.
     with suppress(StarcastError):
         discard(stores, Reference(thing.kind, thing.key), error, reporter)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from starcast.collectives import algorithms
 from starcast.collectives.catalogue import Algorithm, find, share_of
@@ -11,11 +12,14 @@ from starcast.ingest.things import ForestThing, ScheduleThing, Thing, TopologyTh
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest, plain_constructions
 
-#: What a plain Bolt load reaches (docs/decisions/0002-keys-and-labels.md), and what a row takes in Neo4j's files and log.
+#: What a plain Bolt load reaches on a warm server (docs/decisions/0002-keys-and-labels.md).
 NODES_A_SECOND = 30_000
 RELATIONSHIPS_A_SECOND = 40_000
-BYTES_A_NODE = 350
-BYTES_A_RELATIONSHIP = 200
+
+#: What a row takes in Neo4j's store files, measured on S7 and S8. Most of a node are its three indexes; a schedule's id is too
+#: long to lie within the relationship's own record.
+BYTES_A_NODE = 250
+BYTES_A_RELATIONSHIP = {"topology": 120, "forest": 120, "schedule": 250}
 
 #: Most nodes and relationships over Bolt: ten million are about four minutes of writing, which a user sits through, and S9
 #: with all its trees fits; S10 alone has twenty. Its rows are sorted in memory too, at about 100 bytes each.
@@ -27,26 +31,27 @@ BOTH = "both"
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a thing or a whole plan takes.
-
-    Attributes:
-        nodes: nodes it adds to the graph.
-        relationships: relationships it adds.
-        bytes: on the disk of the graph store.
-        seconds: of writing over Bolt, on a warm server.
-    """
+    """What things take: rows they add to the graph, and bytes on the disk of the graph store."""
 
     nodes: int
     relationships: int
+    bytes: int
+
+    @classmethod
+    def of(cls, things: Iterable[Thing]) -> Self:
+        """What these things take together."""
+        listed = list(things)
+        size = sum(one.nodes * BYTES_A_NODE + one.relationships * BYTES_A_RELATIONSHIP[one.kind] for one in listed)
+        return cls(sum(one.nodes for one in listed), sum(one.relationships for one in listed), size)
 
     @property
-    def bytes(self) -> int:
-        """On the disk of the graph store."""
-        return self.nodes * BYTES_A_NODE + self.relationships * BYTES_A_RELATIONSHIP
+    def rows(self) -> int:
+        """Nodes and relationships."""
+        return self.nodes + self.relationships
 
     @property
     def seconds(self) -> float:
-        """Of writing over Bolt."""
+        """Of writing over Bolt, on a warm server."""
         return self.nodes / NODES_A_SECOND + self.relationships / RELATIONSHIPS_A_SECOND
 
 
@@ -59,13 +64,12 @@ class Plan:
     @property
     def estimate(self) -> Estimate:
         """What all of it takes, if nothing is there yet."""
-        return Estimate(sum(thing.nodes for thing in self.things), sum(thing.relationships for thing in self.things))
+        return Estimate.of(self.things)
 
     @property
     def way(self) -> str:
         """The way in, and why."""
-        size = self.estimate.nodes + self.estimate.relationships
-        return f"over Bolt: {size:,} rows are within the {MOST_OVER_BOLT:,} that go in while one waits"
+        return f"over Bolt: {self.estimate.rows:,} rows are within the {MOST_OVER_BOLT:,} that go in while one waits"
 
 
 def plan(
@@ -115,8 +119,7 @@ def fitting(spec: str, things: Sequence[Thing]) -> Plan:
     """
     made = Plan(tuple(things))
     estimate = made.estimate
-    size = estimate.nodes + estimate.relationships
-    if size > MOST_OVER_BOLT:
+    if estimate.rows > MOST_OVER_BOLT:
         raise LimitError(
             f"{spec} with what is asked for is {estimate.nodes:,} nodes and {estimate.relationships:,} relationships, "
             f"{estimate.bytes / 1e9:.1f} GB and {duration(estimate.seconds)} over Bolt; the limit is {MOST_OVER_BOLT:,} rows",
@@ -133,8 +136,7 @@ def duration(seconds: float) -> str:
 
 
 def _constructions(where: Topology, trees: str | Iterable[str]) -> list[str]:
-    names = _names(trees)
-    return list(plain_constructions(where)) if ALL in names else names
+    return [one for name in _names(trees) for one in (plain_constructions(where) if name == ALL else (name,))]
 
 
 def _forests(where: Topology, names: Iterable[str], root: int) -> dict[str, Forest]:

@@ -50,7 +50,6 @@ def move(session: Session, kind: str, key: str, to: State, **values: Any) -> Non
     row = session.get(models.Materialization, (kind, key))
     if row is None:
         row = models.Materialization(kind=kind, key=key)
-        session.add(row)
     if to is State.PLANNED:
         values = {"error": None, "started_at": _now(), "finished_at": None, "expected_checksum": "", **_UNKNOWN, **values}
     if to in {State.COMPLETE, State.FAILED}:
@@ -58,6 +57,15 @@ def move(session: Session, kind: str, key: str, to: State, **values: Any) -> Non
     for name, value in values.items():
         setattr(row, name, value)
     row.state = to.value
+    session.add(row)
+    session.flush()
+
+
+def note(session: Session, kind: str, key: str, **values: Any) -> None:
+    """Set columns of a thing's row; its state stays."""
+    row = session.get_one(models.Materialization, (kind, key))
+    for name, value in values.items():
+        setattr(row, name, value)
     session.flush()
 
 

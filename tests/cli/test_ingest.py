@@ -1,0 +1,265 @@
+"""`ingest`, `topology`, `tree` and `schedule` as a user calls them: output, streams, exit codes, nothing half written."""
+
+import csv
+import io
+import json
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from sqlalchemy import URL
+
+from checks import assert_stored, counts, states, stored_counts
+from starcast.cli.app import main
+from starcast.connections import GraphAddress
+from starcast.ingest import Stores, plan
+from starcast.ingest.stores import exclusively
+from starcast.progress import Silent
+
+
+class Result(NamedTuple):
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+Starcast = Callable[..., Result]
+
+
+@pytest.fixture
+def starcast(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    graph_address: GraphAddress,
+    fresh_database: URL,
+    tmp_path: Path,
+) -> Starcast:
+    """The command line in this process on the test's servers; passwords are in files, as they should be."""
+    secrets = {"NEO4J": graph_address.password, "POSTGRES": fresh_database.password or ""}
+    for name, secret in secrets.items():
+        (tmp_path / name).write_text(str(secret), encoding="utf-8")
+        monkeypatch.setenv(f"STARCAST_{name}_PASSWORD_FILE", str(tmp_path / name))
+    place = f"{fresh_database.host}:{fresh_database.port}/{fresh_database.database}"
+    monkeypatch.setenv("STARCAST_NEO4J_URI", graph_address.uri)
+    monkeypatch.setenv("STARCAST_POSTGRES_URI", f"postgresql://{fresh_database.username}@{place}")
+
+    def call(*words: str) -> Result:
+        monkeypatch.setattr(sys, "argv", ["starcast", *words])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main()
+        out, err = capsys.readouterr()
+        assert all(secret not in out + err for secret in secrets.values() if secret)
+        return Result(int(end.value.code or 0), out, err)
+
+    return call
+
+
+def refused(result: Result, code: int) -> list[str]:
+    """The one sentence and the hint of a refusal, which are all that a command says."""
+    assert result.code == code, result.err
+    assert result.out == ""
+    lines = [line for line in result.err.strip().splitlines() if not line.startswith("over Bolt")]
+    assert [line.partition(":")[0] for line in lines] == ["error", "hint"]
+    return lines
+
+
+def untouched(stores: Stores) -> bool:
+    """Whether nothing is in either store."""
+    return counts(stores.graph) == (0, 0) and set(stored_counts(stores).values()) == {0}
+
+
+def test_the_main_job(starcast: Starcast, stores: Stores) -> None:
+    """Everything on S5 in one short command; a second time it creates nothing and says so."""
+    first = starcast("ingest", "S5", "--trees", "all", "--schedules", "all", "--format", "json")
+    assert first.code == 0
+    what = plan("S5", "all", "all")
+    assert [row["name"] for row in json.loads(first.out)] == [thing.key for thing in what.things]
+    assert "over Bolt: 1,788 rows" in first.err
+    assert "created 7" in first.err
+    assert "rows/s" in first.err
+    assert_stored(stores, what)
+    second = starcast("ingest", "S5", "--trees", "all", "--schedules", "all")
+    assert second == Result(0, "", "nothing to create: 7 of 7 are already there\n")
+
+
+def test_options_reach_the_plan(starcast: Starcast, stores: Stores) -> None:
+    """Root, port models, segments and messages."""
+    words = ("--schedules", "multiple,recursive-substar", "--ports", "both", "--segments", "2", "--messages", "3")
+    assert starcast("ingest", "S4", "--root", "4321", "--trees", "greedy", *words).code == 0
+    options = {"root": "4321", "ports": "both", "segments": 2, "messages": 3}
+    assert_stored(stores, plan("S4", "greedy", "multiple,recursive-substar", **options))  # type: ignore[arg-type]
+
+
+def test_a_dry_run_needs_no_server(starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It prints each thing with its estimate, and a sum."""
+    monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://127.0.0.1:1")
+    monkeypatch.setenv("STARCAST_POSTGRES_URI", "postgresql://nobody@127.0.0.1:1/nothing")
+    result = starcast("ingest", "S8", "--trees", "multiple", "--dry-run", "--format", "csv")
+    assert result.code == 0
+    rows = list(csv.DictReader(io.StringIO(result.out)))
+    assert [(row["name"], row["nodes"], row["relationships"]) for row in rows] == [
+        ("S8", "40320", "141120"),
+        ("S8:multiple:12345678", "0", str(7 * 40319)),
+        ("", "40320", str(141120 + 7 * 40319)),
+    ]
+    assert float(rows[-1]["megabytes"]) > 1
+    assert untouched(stores)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("S0",), "S0"),
+        (("S13",), "S13"),
+        (("S5,9",), "S5,9"),
+        (("T4",), "T4"),
+        (("S5", "--trees", "no-such-tree"), "no-such-tree"),
+        (("S5", "--schedules", "no-such-algorithm"), "no-such-algorithm"),
+        (("S5", "--trees", "all", "--root", "1234"), "1234"),
+        (("S5", "--trees", "all", "--root", "11345"), "11345"),
+        (("S5", "--schedules", "all", "--segments", "0"), "segments is 0"),
+        (("S5", "--schedules", "all", "--messages", "0"), "messages is 0"),
+        (("S5", "--ports", "many"), "many"),
+    ],
+    ids=" ".join,
+)
+def test_bad_input(starcast: Starcast, stores: Stores, words: tuple[str, ...], named: str) -> None:
+    """Exit code 2, what is wrong is named, nothing is written."""
+    assert named in refused(starcast("ingest", *words), 2)[0]
+    assert untouched(stores)
+
+
+def test_too_large_is_a_limit(starcast: Starcast, stores: Stores) -> None:
+    """Exit code 7 with rows, bytes and time."""
+    error, hint = refused(starcast("ingest", "S10"), 7)
+    assert "3,628,800 nodes and 16,329,600 relationships" in error
+    assert "GB" in error
+    assert "min over Bolt" in error
+    assert "--dry-run" in hint
+    assert untouched(stores)
+
+
+def test_a_server_that_is_down(starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Either of them: exit code 4, and the other store is untouched."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with monkeypatch.context() as other:
+        other.setenv("STARCAST_NEO4J_URI", f"bolt://127.0.0.1:{port}")
+        assert f"Neo4j at bolt://127.0.0.1:{port}" in refused(starcast("ingest", "S3"), 4)[0]
+    with monkeypatch.context() as other:
+        other.setenv("STARCAST_POSTGRES_URI", f"postgresql://starcast@127.0.0.1:{port}/starcast")
+        assert f"PostgreSQL at 127.0.0.1:{port}" in refused(starcast("ingest", "S3"), 4)[0]
+    assert untouched(stores)
+
+
+def test_a_wrong_password(starcast: Starcast, stores: Stores, tmp_path: Path) -> None:
+    """Exit code 4; the fixture sees that no password is printed."""
+    (tmp_path / "NEO4J").write_text("not-the-password", encoding="utf-8")
+    error, hint = refused(starcast("ingest", "S3"), 4)
+    assert "refuses the login" in error
+    assert "not-the-password" not in error
+    assert "STARCAST_NEO4J_PASSWORD_FILE" in hint
+    assert untouched(stores)
+
+
+def test_a_foreign_graph(starcast: Starcast, stores: Stores) -> None:
+    """Exit code 4; its labels are named and it stays as it is."""
+    stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
+    assert ":Person" in refused(starcast("ingest", "S3"), 4)[0]
+    assert counts(stores.graph) == (2, 1)
+
+
+def test_a_database_without_our_schema(starcast: Starcast, clean_graph: GraphAddress) -> None:
+    """Exit code 6, and what to run."""
+    del clean_graph
+    assert "starcast db upgrade" in refused(starcast("ingest", "S3"), 6)[1]
+
+
+def test_another_ingest_at_the_same_time(starcast: Starcast, stores: Stores) -> None:
+    """Exit code 5 for ingest and for drop."""
+    with exclusively(stores.engine, wait=False, reporter=Silent()):
+        assert "--wait" in refused(starcast("ingest", "S3"), 5)[1]
+        refused(starcast("topology", "drop", "S3"), 5)
+    assert starcast("ingest", "S3", "--wait").code == 0
+
+
+def test_ctrl_c_in_the_middle(starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit code 130, one word, no traceback; what was complete stays."""
+    from starcast.ingest.things import ForestThing
+
+    def interrupted(_: ForestThing) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as other:
+        other.setattr(ForestThing, "build", interrupted)
+        result = starcast("ingest", "S4", "--trees", "greedy")
+    assert result.code == 130
+    assert result.err.splitlines()[-1] == "interrupted"
+    assert "Traceback" not in result.err
+    assert states(stores) == {"S4": "complete", "S4:greedy:1234": "failed"}
+    assert starcast("ingest", "S4", "--trees", "greedy").code == 0
+    assert_stored(stores, plan("S4", "greedy"))
+
+
+def test_listing(starcast: Starcast, stores: Stores) -> None:
+    """Every noun lists what is stored; trees and schedules by topology."""
+    del stores
+    assert json.loads(starcast("topology", "list", "-f", "json").out) == []
+    starcast("ingest", "S4", "--schedules", "greedy")
+    starcast("ingest", "S3", "--trees", "greedy")
+    topologies = json.loads(starcast("topology", "list", "-f", "json").out)
+    assert [(row["name"], row["nodes"], row["links"], row["state"]) for row in topologies] == [
+        ("S3", 6, 6, "complete"),
+        ("S4", 24, 36, "complete"),
+    ]
+    trees = list(csv.DictReader(io.StringIO(starcast("tree", "list", "--topology", "S3", "-f", "csv").out)))
+    assert [(row["name"], row["root_label"]) for row in trees] == [("S3:greedy:123", "123")]
+    schedules = starcast("schedule", "list", "-f", "markdown").out.splitlines()
+    assert len(schedules) == 3
+    assert "S4:broadcast:greedy:all:segments=1:1234" in schedules[2]
+
+
+def test_showing(starcast: Starcast, stores: Stores) -> None:
+    """A thing's figures; --verify compares with the graph and finds an edit by hand."""
+    starcast("ingest", "S4", "--trees", "multiple")
+    shown = {
+        row["property"]: row["value"] for row in json.loads(starcast("tree", "show", "S4:multiple:1234", "-f", "json").out)
+    }
+    assert (shown["trees"], shown["height"], shown["congestion"]) == (3, 8, 2)
+    assert sum(int(part.split()[0]) for part in shown["links by load"].split(", ")) == 72
+    assert starcast("tree", "show", "S4:multiple:1234", "--verify").code == 0
+    stores.graph.write("MATCH ()-[r:TREE_EDGE]->() WITH r LIMIT 1 DELETE r")
+    assert "drop" in refused(starcast("tree", "show", "S4:multiple:1234", "--verify"), 6)[1]
+    assert starcast("topology", "show", "S4", "--verify").code == 0
+
+
+@pytest.mark.parametrize("noun", ["topology", "tree", "schedule"])
+@pytest.mark.parametrize("verb", ["show", "drop"])
+def test_what_is_not_stored(starcast: Starcast, stores: Stores, noun: str, verb: str) -> None:
+    """Exit code 3; the nearest name where one is near."""
+    del stores
+    starcast("ingest", "S4", "--schedules", "greedy")
+    near = {"topology": "S4", "tree": "S4:greedy:1234", "schedule": "S4:broadcast:greedy:all:segments=1:1234"}[noun]
+    error, hint = refused(starcast(noun, verb, f"{near}5"), 3)
+    assert f"no {noun} '{near}5' is stored" in error
+    assert near in hint
+
+
+def test_dropping(starcast: Starcast, stores: Stores) -> None:
+    """What depends on it is named; --cascade takes it along."""
+    starcast("ingest", "S4", "--schedules", "greedy")
+    error, hint = refused(starcast("topology", "drop", "S4"), 6)
+    assert "S4:broadcast:greedy:all:segments=1:1234, S4:greedy:1234 depend on S4" in error
+    assert "--cascade" in hint
+    assert_stored(stores, plan("S4", schedules="greedy"))
+    assert starcast("schedule", "drop", "S4:broadcast:greedy:all:segments=1:1234").code == 0
+    assert starcast("topology", "drop", "S4", "--cascade").code == 0
+    assert counts(stores.graph) == (1, 0)
+    assert set(stored_counts(stores).values()) == {0}

@@ -1,0 +1,159 @@
+"""kill -9 for real, at every stage: what is left is never called complete, and the next ingest makes everything whole."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import URL
+
+from checks import assert_stored, counts, nothing_unproved_is_complete, states
+from starcast.connections import GraphAddress
+from starcast.errors import UnavailableError
+from starcast.graph.connection import Graph
+from starcast.ingest import Plan, Stores, ingest, plan
+from starcast.ingest.load import STAGES
+from starcast.ingest.things import Thing
+
+S4 = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234")
+SCRIPT = Path(__file__).with_name("break_off.py")
+
+
+@pytest.fixture
+def what() -> Plan:
+    """What `break_off.py` ingests."""
+    return plan("S4", schedules="multiple", segments=2)
+
+
+class Killable:
+    """Starts `break_off.py` on the test's stores."""
+
+    def __init__(self, address: GraphAddress, url: URL, folder: Path) -> None:
+        secret = folder / "neo4j"
+        secret.write_text(address.password, encoding="utf-8")
+        self._environment = {
+            **os.environ,
+            "STARCAST_NEO4J_URI": address.uri,
+            "STARCAST_NEO4J_PASSWORD_FILE": str(secret),
+            "STARCAST_POSTGRES_URI": f"postgresql://{url.username}@{url.host}:{url.port}/{url.database}",
+            "STARCAST_BATCH": "10",
+        }
+        if url.password is not None:
+            other = folder / "postgres"
+            other.write_text(str(url.password), encoding="utf-8")
+            self._environment["STARCAST_POSTGRES_PASSWORD_FILE"] = str(other)
+
+    def dies(self, *words: str) -> None:
+        """Run it, and see that it was killed and did not fail."""
+        done = subprocess.run(
+            [sys.executable, str(SCRIPT), *words], env=self._environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+@pytest.fixture
+def killable(stores: Stores, graph_address: GraphAddress, fresh_database: URL, tmp_path: Path) -> Killable:
+    """A process to kill; the stores are the test's."""
+    del stores
+    return Killable(graph_address, fresh_database, tmp_path)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("kind", ["topology", "forest", "schedule"])
+def test_a_killed_ingest_is_made_whole_by_the_next(
+    stores: Stores, what: Plan, killable: Killable, kind: str, stage: str
+) -> None:
+    """What was complete is kept, the rest is cleaned up and done again, a third ingest creates nothing."""
+    killable.dies("ingest", kind, stage)
+    place = ("topology", "forest", "schedule").index(kind)
+    done = place + (stage == "complete")
+    left = states(stores)
+    assert [key for key in S4 if left.get(key) == "complete"] == list(S4[:done])
+    if stage != "complete":
+        assert left[S4[place]] == ("planned" if stage in {"planned", "built"} else "loading")
+    if stage != "finished":  # the graph has just called it complete, and it is; PostgreSQL has not yet
+        nothing_unproved_is_complete(stores)
+    summary = ingest(stores, what)
+    assert summary.present == list(S4[:done])
+    assert S4[place] in (summary.present if stage == "complete" else summary.recovered)
+    assert_stored(stores, what)
+    assert ingest(stores, what).created == []
+
+
+@pytest.mark.parametrize("advances", [1, 6, 12, 20, 26])
+def test_a_killed_drop_is_finished_by_the_next_ingest(stores: Stores, what: Plan, killable: Killable, advances: int) -> None:
+    """Half-dropped things are not complete; what was asked for is whole afterwards."""
+    ingest(stores, what)
+    before = counts(stores.graph)
+    killable.dies("drop", str(advances))
+    nothing_unproved_is_complete(stores)
+    assert "loading" in states(stores).values()
+    assert counts(stores.graph)[1] < before[1]
+    ingest(stores, what)
+    assert_stored(stores, what)
+
+
+class Wire:
+    """A TCP relay to the graph store that can be cut."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._target = (host, port)
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self._open: list[socket.socket] = []
+        self.port = self._server.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = self._server.accept()
+                far = socket.create_connection(self._target)
+                self._open += [near, far]
+                for source, sink in ((near, far), (far, near)):
+                    threading.Thread(target=self._relay, args=(source, sink), daemon=True).start()
+
+    @staticmethod
+    def _relay(source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+
+    def cut(self) -> None:
+        """Nothing goes through any more, and nobody listens."""
+        for one in (self._server, *self._open):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+
+@pytest.mark.parametrize("stage", ["begun", "batch", "written"])
+def test_a_graph_server_that_goes_away_is_one_sentence(
+    stores: Stores, what: Plan, graph_address: GraphAddress, stage: str
+) -> None:
+    """What was complete stays, the thing at work is not complete, and with the server back everything is made whole."""
+    host, _, port = graph_address.uri.partition("://")[2].partition(":")
+    wire = Wire(host, int(port))
+
+    def cut(at: str, thing: Thing) -> None:
+        if (at, thing.kind) == (stage, "forest"):
+            wire.cut()
+
+    try:
+        with (
+            Graph.open(replace(graph_address, uri=f"bolt://127.0.0.1:{wire.port}")) as fragile,
+            pytest.raises(UnavailableError, match="cannot be reached or went away") as caught,
+        ):
+            ingest(replace(stores, graph=fragile), what, on_stage=cut)
+    finally:
+        wire.cut()
+    assert "\n" not in caught.value.message
+    assert states(stores) == {"S4": "complete", "S4:multiple:1234": "loading"}
+    nothing_unproved_is_complete(stores)
+    ingest(stores, what)
+    assert_stored(stores, what)

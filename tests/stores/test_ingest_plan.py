@@ -1,0 +1,151 @@
+"""What an ingest would store, how much that is, and what is refused before anything is built."""
+
+import pytest
+
+from starcast.collectives import schedule
+from starcast.errors import InputError, LimitError, StarcastError
+from starcast.ingest.plan import MOST_OVER_BOLT, duration, plan
+from starcast.topologies.star import Star
+
+
+def names(*words: object, **options: object) -> list[str]:
+    """The names of what a plan stores."""
+    return [thing.key for thing in plan(*words, **options).things]  # type: ignore[arg-type]
+
+
+def test_a_topology_alone() -> None:
+    """Without trees and schedules."""
+    assert names("S4") == ["S4"]
+
+
+def test_all_trees_and_all_schedules() -> None:
+    """What the demo stores: three constructions and their broadcasts, each after what it depends on."""
+    assert names("S5", "all", "all") == [
+        "S5",
+        "S5:greedy:12345",
+        "S5:multiple:12345",
+        "S5:recursive-substar:12345",
+        "S5:broadcast:greedy:all:segments=1:12345",
+        "S5:broadcast:multiple:all:segments=1:12345",
+        "S5:broadcast:recursive-substar:all:messages=1:12345",
+    ]
+
+
+@pytest.mark.parametrize(
+    "words", ["multiple", "broadcast:multiple", ["multiple", "broadcast:multiple"], " multiple , multiple"]
+)
+def test_a_schedule_brings_its_trees_and_counts_once(words: str | list[str]) -> None:
+    """However it is written, and however often."""
+    assert names("S4", schedules=words) == ["S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=1:1234"]
+
+
+def test_all_algorithms_of_a_collective() -> None:
+    """`broadcast:all` is what `all` is, as long as there is no other collective."""
+    assert names("S4", schedules="broadcast:all") == names("S4", schedules="all")
+
+
+def test_root_ports_and_numbers_are_in_the_names() -> None:
+    """Both port models; segments where the message is cut, messages where a stream is sent."""
+    found = names("S4", "greedy", "greedy,recursive-substar", root="4321", ports="both", segments=3, messages=2)
+    assert found == [
+        "S4",
+        "S4:greedy:4321",
+        "S4:recursive-substar:4321",
+        "S4:broadcast:greedy:all:segments=3:4321",
+        "S4:broadcast:greedy:one:segments=3:4321",
+        "S4:broadcast:recursive-substar:all:messages=2:4321",
+        "S4:broadcast:recursive-substar:one:messages=2:4321",
+    ]
+
+
+@pytest.mark.parametrize("share", [1, 3])
+def test_sizes_are_known_before_anything_is_built(share: int) -> None:
+    """And they are those of what is built then."""
+    what = plan("S5", "all", "all", root=7, ports="both", segments=share, messages=share)
+    for thing in what.things:
+        built = thing.build()
+        assert (built.content.nodes, built.content.relationships) == (thing.nodes, thing.relationships)
+        assert built.owner.key == thing.key
+    nodes, relationships = 120, 240 + 6 * 119 + 2 * 6 * 119 * share
+    assert (what.estimate.nodes, what.estimate.relationships) == (nodes, relationships)
+    assert len(schedule("S5", "broadcast", "multiple", segments=share)) == 4 * 119 * share
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (("S0",), {}),
+        (("S13",), {}),
+        (("S5,9",), {}),
+        (("T4",), {}),
+        (("S5", "no-such-tree"), {}),
+        (("S5", "all,no-such-tree"), {}),
+        (("S5",), {"schedules": "no-such-algorithm"}),
+        (("S5",), {"schedules": "no-such-collective:all"}),
+        (("S5",), {"schedules": "no-such-collective:multiple"}),
+        (("S5", "all"), {"root": "1234"}),
+        (("S5", "all"), {"root": "11345"}),
+        (("S5",), {"root": "12346"}),
+        (("S5",), {"root": 120}),
+        (("S5",), {"segments": 0}),
+        (("S5", "all", "all"), {"segments": -1}),
+        (("S5",), {"messages": 0}),
+        (("S5",), {"ports": "two"}),
+    ],
+    ids=str,
+)
+def test_bad_input_is_refused(words: tuple[str, ...], options: dict[str, object]) -> None:
+    """One sentence and what to do, whether or not what is wrong would have been used."""
+    with pytest.raises(InputError) as caught:
+        names(*words, **options)
+    assert "\n" not in caught.value.message
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("spec", ["S10", "S11", "S12"])
+def test_a_topology_that_is_too_large_is_refused_with_figures(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before any array is asked for."""
+
+    def nothing(*_: object) -> None:
+        raise AssertionError("an array was built")
+
+    for name in ("neighbours", "labels", "distances", "translation"):
+        monkeypatch.setattr(Star, name, nothing)
+    with pytest.raises(LimitError) as caught:
+        plan(spec, "all", "all")
+    message = caught.value.message
+    assert f"{Star(int(spec[1:])).links:,} relationships" in message
+    assert "GB" in message
+    assert "over Bolt" in message
+    assert f"{MOST_OVER_BOLT:,}" in message
+    assert "smaller topology" in caught.value.hint
+
+
+def test_too_many_segments_are_refused() -> None:
+    """A small topology can be too much as well."""
+    assert plan("S6", "all", "all").things
+    with pytest.raises(LimitError, match="over Bolt"):
+        plan("S6", schedules="multiple", segments=10_000)
+
+
+def test_the_largest_that_fits_is_s9_with_its_trees() -> None:
+    """The threshold's reason."""
+    estimate = plan("S9", "all").estimate
+    assert estimate.nodes + estimate.relationships < MOST_OVER_BOLT
+
+
+def test_the_way_in_is_told_with_its_reason() -> None:
+    """Its own size against the limit."""
+    assert plan("S4", "all").way.startswith("over Bolt: 175 rows")
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.4, "0 s"), (119, "119 s"), (600, "10 min"), (90_000, "25 h")])
+def test_durations_are_told_in_a_fitting_unit(seconds: float, words: str) -> None:
+    """Seconds, minutes or hours."""
+    assert duration(seconds) == words
+
+
+def test_every_refusal_is_ours() -> None:
+    """A root that is no string and no number, too."""
+    with pytest.raises(StarcastError):
+        plan("S5", "all", root=True)
