@@ -4,10 +4,10 @@ A permutation of 1..n is a row of ``uint8``; many of them are an array ``[count,
 start at 0, so the identity has rank 0. Labels are written with one character a symbol, ``1``..``9`` then ``a``..``z``.
 """
 
+import math
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
-from math import factorial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,15 +24,20 @@ Ranks = NDArray[np.int32]
 
 def unrank(n: int, ranks: ArrayLike) -> Perms:
     """The permutations of 1..n with these ranks, uint8 ``[count, n]``."""
+    return arrangement_unrank(n, n, ranks)
+
+
+def arrangement_unrank(n: int, length: int, ranks: ArrayLike) -> Perms:
+    """The arrangements of ``length`` symbols of 1..n with these ranks, uint8 ``[count, length]``."""
     rest = np.array(ranks, dtype=np.int64, ndmin=1)
-    perms = np.empty((len(rest), n), dtype=np.uint8)
-    for place in range(n):
-        perms[:, place], rest = np.divmod(rest, factorial(n - 1 - place))
+    rows = np.empty((len(rest), length), dtype=np.uint8)
+    for place in range(length):
+        rows[:, place], rest = np.divmod(rest, math.perm(n - 1 - place, length - 1 - place))
     # Lehmer digits into symbols: a later digit moves up past every earlier symbol that is not greater.
-    for place in range(n - 2, -1, -1):
-        perms[:, place + 1 :] += perms[:, place + 1 :] >= perms[:, place, None]
-    perms += 1
-    return perms
+    for place in range(length - 2, -1, -1):
+        rows[:, place + 1 :] += rows[:, place + 1 :] >= rows[:, place, None]
+    rows += 1
+    return rows
 
 
 def rank(perms: Perms) -> Ranks:

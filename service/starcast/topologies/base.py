@@ -1,6 +1,8 @@
 """What every topology answers, whatever its family."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -8,12 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from starcast.errors import InputError
 from starcast.permutations import Ranks
+from starcast.topologies import memory
+
+_CHUNK = 2**15
 
 
 class Topology(ABC):
     """A vertex-symmetric graph with numbered ports; nodes are ranks 0..nodes-1, the identity is 0.
 
-    Nothing is allocated before an array is asked for. Arrays over all nodes are indexed by rank.
+    Nothing is allocated before an array is asked for, and arrays over all nodes, indexed by rank, are refused with a
+    `LimitError` where they are larger than the memory of the machine.
     """
 
     #: "star", "nk-star" or "hypercube".
@@ -35,6 +41,16 @@ class Topology(ABC):
     def links(self) -> int:
         """Undirected links; each is two directed ones."""
         return self.nodes * self.degree // 2
+
+    @property
+    def mean_distance(self) -> Fraction:
+        """The mean of a node's distances to the nodes - 1 others, exact."""
+        total = sum(distance * count for distance, count in enumerate(self.distance_profile()))
+        return Fraction(total, self.nodes - 1)
+
+    @abstractmethod
+    def distance_profile(self) -> tuple[int, ...]:
+        """How many nodes are 0, 1, .., diameter links away from a node, whichever; counted, so no array is made."""
 
     @abstractmethod
     def reverse_port(self, port: int) -> int:
@@ -59,13 +75,48 @@ class Topology(ABC):
             InputError: there is no such port.
         """
 
+    def chunks(self) -> list[slice]:
+        """All nodes as slices of ranks, small enough for temporaries to stay in the cache."""
+        return [slice(start, min(start + _CHUNK, self.nodes)) for start in range(0, self.nodes, _CHUNK)]
+
+    def across(self, port: int) -> Callable[[slice], Ranks]:
+        """A function from one of `chunks` to the nodes across that port; what all chunks share is prepared once.
+
+        Raises:
+            InputError: there is no such port.
+        """
+        self._port(port)
+        return lambda chunk: self.neighbours(port, np.arange(chunk.start, chunk.stop))
+
+    def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
+        """Where each of some nodes gets to over a port of its own, int32 ``[count]``."""
+        out = np.empty(len(ranks), dtype=np.int32)
+        for port in np.unique(ports).tolist():
+            chosen = ports == port
+            out[chosen] = self.neighbours(port, ranks[chosen])
+        return out
+
     @abstractmethod
     def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
         """The distance from every node to the root, in links, uint8 ``[nodes]``."""
 
     @abstractmethod
     def translation(self, root: int | str) -> Ranks:
-        """The automorphism that takes the identity to the root and keeps ports, int32 ``[nodes]``: image of each node."""
+        """The automorphism that takes the identity to the root, int32 ``[nodes]``: the image of each node.
+
+        It keeps the port of every link, but for the residual links of S_{n,k}: see `carried_ports`.
+        """
+
+    def carried_ports(self, root: int | str, ports: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Where the translation to the root takes links, uint8 ``[nodes]``.
+
+        Args:
+            root: as in `translation`.
+            ports: uint8 ``[nodes]``: for each node one of its ports, 0 for none; the answer has at the same place the port
+                of the link's image at the node's image.
+        """
+        self.node(root)
+        return ports
 
     @abstractmethod
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
@@ -109,6 +160,9 @@ class Topology(ABC):
         if len(outside):
             self.node(int(outside[0]))  # says what is wrong
         return given
+
+    def _demand_memory(self, bytes_a_node: int, what: str) -> None:
+        memory.require(self.nodes * bytes_a_node, f"{what} of all {self.nodes:,} nodes of {self.spec}")
 
     def _port(self, port: int) -> int:
         if port not in self.ports:

@@ -169,7 +169,7 @@ class Distances(_PerNode):
         width = n - blocks.m
         home = permutations.inverse(root).astype(np.int16) - 1  # home[symbol - 1]: its place in the root, from 0
         prefix, rest = home[blocks.prefix - 1], home[blocks.rest - 1]
-        base, way = _through_prefix(prefix, rest, width)
+        base, way = through_prefix(prefix, rest, width)
         self._base = (base + n - 2 * (blocks.prefix[:, 0] != root[0])).astype(np.uint8)
         self._pattern = permutations.rank((way + 1).astype(np.uint8))
         self._cycles = permutations.cycle_count_table(blocks.m)
@@ -202,7 +202,7 @@ def _fixed_point_gain(m: int, places: tuple[int, ...]) -> NDArray[np.uint8]:
     return gain
 
 
-def _through_prefix(
+def through_prefix(
     prefix: NDArray[np.int16], rest: NDArray[np.int16], width: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
     """Cycles closed in the prefix minus twice its fixed points, and where the walk from each rest symbol leaves it."""

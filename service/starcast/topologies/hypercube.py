@@ -1,0 +1,81 @@
+"""The hypercube Q_d: nodes are the bit strings of length d, port i flips bit i, counted from the left."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from starcast.errors import InputError
+from starcast.permutations import Ranks
+from starcast.topologies.base import Topology
+from starcast.topologies.profiles import hypercube_profile
+
+SMALLEST, LARGEST = 1, 28  # 2^28 nodes are fewer than the 12! of the largest star, 2^29 more
+
+
+class Hypercube(Topology):
+    """Q_d for 1 <= d <= 28: 2^d nodes, degree and diameter d. A node's rank is the number that its label writes."""
+
+    family = "hypercube"
+
+    def __init__(self, d: int) -> None:
+        self.spec = f"Q{d}"
+        self.n = d
+        self.k = None
+        self.nodes = 2**d
+        self.diameter = d
+        self.ports = tuple(range(1, d + 1))
+
+    def distance_profile(self) -> tuple[int, ...]:
+        """See `Topology.distance_profile`."""
+        return hypercube_profile(self.n)
+
+    def reverse_port(self, port: int) -> int:
+        """The same port: flipping twice returns."""
+        return self._port(port)
+
+    def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
+        """See `Topology.neighbours`."""
+        bit = 1 << (self.n - self._port(port))
+        if ranks is None:
+            self._demand_memory(4, "neighbours")
+            return self._xor(bit)
+        return (self._nodes(ranks) ^ bit).astype(np.int32)
+
+    def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
+        """See `Topology.distances`; the bits in which a node differs from the root."""
+        here = self.node(root)
+        self._demand_memory(1, "distances")
+        out = np.full(self.nodes, here.bit_count(), dtype=np.uint8)
+        for bit in range(self.n):  # the nodes from 2^bit on repeat those before, but for this bit
+            half = 1 << bit
+            out[half : 2 * half] = out[:half] - 1 if here & half else out[:half] + 1
+        return out
+
+    def translation(self, root: int | str) -> Ranks:
+        """See `Topology.translation`: x -> x xor q for the root q."""
+        here = self.node(root)
+        self._demand_memory(4, "images")
+        return self._xor(here)
+
+    def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
+        """See `Topology.labels`."""
+        if ranks is None:
+            self._demand_memory(8 * self.n, "labels")
+        chosen = np.arange(self.nodes, dtype=np.int32) if ranks is None else self._nodes(ranks)
+        codes = np.empty((len(chosen), self.n), dtype=np.uint32)
+        for place in range(self.n):
+            codes[:, place] = (chosen >> (self.n - 1 - place)) & 1
+        codes += ord("0")
+        return codes.view(f"<U{self.n}")[:, 0]
+
+    def rank(self, label: str) -> int:
+        """See `Topology.rank`."""
+        if len(label) != self.n or set(label) - set("01"):
+            raise InputError(
+                f"the label '{label}' is no node of {self.spec}", hint=f"write {self.n} bits, such as {'0' * self.n}"
+            )
+        return int(label, 2)
+
+    def _xor(self, value: int) -> Ranks:
+        out = np.arange(self.nodes, dtype=np.int32)
+        out ^= np.int32(value)
+        return out

@@ -1,0 +1,138 @@
+"""The (n,k)-star S_{n,k}: nodes are the arrangements of k symbols of 1..n (definitions/nk-star.md; Li, Chen, Xiang & Yao).
+
+Ports 2..k exchange positions 1 and i, as in S_n. Ports k+s, s = 1..n-k, are the residual links: the symbols that may stand
+first, p_1 and the missing ones, form a clique K_{n-k+1}, and the port leads s places on in their sorted order, cyclically.
+So every port is a permutation of the nodes, and the way back over port k+s is port k + (n-k+1-s).
+"""
+
+from collections.abc import Callable
+from math import perm
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from starcast import permutations
+from starcast.permutations import Perms, Ranks
+from starcast.topologies import nk_blocks
+from starcast.topologies.base import Topology
+from starcast.topologies.profiles import nk_star_profile
+
+SMALLEST, LARGEST = 2, len(permutations.SYMBOLS)
+MOST_NODES = perm(12, 12)  # those of the largest star: ranks are int32
+
+_ROWS = 2**15  # labels at a time: they and their cliques stay in the cache
+
+
+def largest_k(n: int) -> int:
+    """The greatest k for which S_{n,k} has at most `MOST_NODES` nodes."""
+    return max(k for k in range(1, n) if perm(n, k) <= MOST_NODES)
+
+
+class NkStar(Topology):
+    """S_{n,k} for 2 <= n <= 35 and 1 <= k <= n-1, with n!/(n-k)! nodes, at most 12!, and degree n-1."""
+
+    family = "nk-star"
+
+    def __init__(self, n: int, k: int) -> None:
+        self.spec = f"S{n},{k}"
+        self.n = n
+        self.k: int = k
+        self.nodes = perm(n, k)
+        self.diameter = 2 * k - 1 if k <= n // 2 else k + (n - 1) // 2
+        self.ports = tuple(range(2, n + 1))
+
+    def distance_profile(self) -> tuple[int, ...]:
+        """See `Topology.distance_profile`."""
+        return nk_star_profile(self.n, self.k)
+
+    def reverse_port(self, port: int) -> int:
+        """See `Topology.reverse_port`: an exchange undoes itself; s places on is undone by n-k+1-s more."""
+        return self._port(port) if port <= self.k else self.n + 1 - (self._port(port) - self.k)
+
+    def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
+        """See `Topology.neighbours`."""
+        self._port(port)
+        if ranks is None:
+            self._demand_memory(4, "neighbours")
+            return nk_blocks.Neighbours(self.n, self.k, port).all()
+        rows = self.rows(self._nodes(ranks))
+        if port <= self.k:
+            rows[:, [0, port - 1]] = rows[:, [port - 1, 0]]
+        else:
+            rows[:, 0] = _along_clique(self.n, rows, port - self.k)
+        return permutations.arrangement_rank(rows, self.n)
+
+    def across(self, port: int) -> Callable[[slice], Ranks]:
+        """See `Topology.across`."""
+        return nk_blocks.Neighbours(self.n, self.k, self._port(port)).part
+
+    def chunks(self) -> list[slice]:
+        """See `Topology.chunks`: whole blocks."""
+        return nk_blocks.chunks(self.n, self.k)
+
+    def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
+        """See `Topology.distances`; formulas (1) and (2) of Li, Chen, Xiang & Yao."""
+        there = self.extension(root)
+        self._demand_memory(1, "distances")
+        return nk_blocks.Distances(self.n, self.k, there).all()
+
+    def translation(self, root: int | str) -> Ranks:
+        """See `Topology.translation`: p -> (q[p_1], .., q[p_k]) for the root's extension q."""
+        there = self.extension(root)
+        self._demand_memory(4, "images")
+        return nk_blocks.Images(self.n, self.k, there).all()
+
+    def carried_ports(self, root: int | str, ports: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """See `Topology.carried_ports`: exchanges stay; where a symbol stands in the sorted clique does not."""
+        q = self.extension(root)
+        carried = ports.copy()
+        residual = np.flatnonzero(ports > self.k)
+        for start in range(0, len(residual), _ROWS):
+            some = residual[start : start + _ROWS]
+            rows = self.rows(some)
+            newcomer = _along_clique(self.n, rows, ports[some].astype(np.intp) - self.k)
+            carried[some] = self.residual_port(permutations.compose(q, rows), permutations.compose(q, newcomer))
+        return carried
+
+    def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
+        """See `Topology.labels`."""
+        if ranks is None:
+            self._demand_memory(5 * self.k, "labels")
+            return permutations.labels(permutations.arrangements(self.n, self.k))
+        return permutations.labels(self.rows(self._nodes(ranks)))
+
+    def rank(self, label: str) -> int:
+        """See `Topology.rank`."""
+        return int(permutations.arrangement_rank(permutations.parse(label, self.n, self.k)[None, :], self.n)[0])
+
+    def rows(self, ranks: ArrayLike) -> Perms:
+        """The nodes of these ranks as rows of their symbols, uint8 ``[count, k]``."""
+        return permutations.arrangement_unrank(self.n, self.k, ranks)
+
+    def extension(self, root: int | str) -> Perms:
+        """The root's symbols followed by the missing ones ascending, uint8 ``[n]``.
+
+        Raises:
+            InputError: there is no such node.
+        """
+        label = self.rows(self.node(root))[0]
+        missing = np.setdiff1d(np.arange(1, self.n + 1, dtype=np.uint8), label)
+        return np.concatenate([label, missing])
+
+    def residual_port(self, rows: Perms, newcomer: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The port over which each of the given nodes gets that symbol for its first one, uint8 ``[count]``."""
+        inner = rows[:, 1:]
+        # A symbol's place in the clique is its place among all symbols less the clique's outsiders before it.
+        steps = newcomer.astype(np.intp) - (inner < newcomer[:, None]).sum(axis=1)
+        steps -= rows[:, 0].astype(np.intp) - (inner < rows[:, :1]).sum(axis=1)
+        return (self.k + steps % (self.n - self.k + 1)).astype(np.uint8)
+
+
+def _along_clique(n: int, rows: Perms, steps: int | NDArray[np.intp]) -> NDArray[np.uint8]:
+    """The symbol so many steps on from the first one in the sorted clique, uint8 ``[count]``."""
+    member = np.ones((len(rows), n + 1), dtype=bool)
+    member[:, 0] = False
+    np.put_along_axis(member, rows[:, 1:], values=False, axis=1)
+    clique = np.nonzero(member)[1].reshape(len(rows), -1)
+    at = (clique < rows[:, :1]).sum(axis=1)
+    return clique[np.arange(len(rows)), (at + steps) % clique.shape[1]].astype(np.uint8)
