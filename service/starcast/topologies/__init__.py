@@ -54,7 +54,5 @@ def _nk_star(n: int, k: int) -> nk_star.NkStar:
 
 def _hypercube(d: int) -> hypercube.Hypercube:
     if not hypercube.SMALLEST <= d <= hypercube.LARGEST:
-        raise InputError(
-            f"the hypercube Q{d} is out of range", hint=f"d goes from {hypercube.SMALLEST} to {hypercube.LARGEST}"
-        )
+        raise InputError(f"the hypercube Q{d} is out of range", hint=f"d goes from {hypercube.SMALLEST} to {hypercube.LARGEST}")
     return hypercube.Hypercube(d)

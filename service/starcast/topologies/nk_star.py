@@ -125,7 +125,7 @@ class NkStar(Topology):
         # A symbol's place in the clique is its place among all symbols less the clique's outsiders before it.
         steps = newcomer.astype(np.intp) - (inner < newcomer[:, None]).sum(axis=1)
         steps -= rows[:, 0].astype(np.intp) - (inner < rows[:, :1]).sum(axis=1)
-        return (self.k + steps % (self.n - self.k + 1)).astype(np.uint8)
+        return np.asarray(self.k + steps % (self.n - self.k + 1), dtype=np.uint8)
 
 
 def _along_clique(n: int, rows: Perms, steps: int | NDArray[np.intp]) -> NDArray[np.uint8]:
@@ -135,4 +135,4 @@ def _along_clique(n: int, rows: Perms, steps: int | NDArray[np.intp]) -> NDArray
     np.put_along_axis(member, rows[:, 1:], values=False, axis=1)
     clique = np.nonzero(member)[1].reshape(len(rows), -1)
     at = (clique < rows[:, :1]).sum(axis=1)
-    return clique[np.arange(len(rows)), (at + steps) % clique.shape[1]].astype(np.uint8)
+    return np.asarray(clique[np.arange(len(rows)), (at + steps) % clique.shape[1]], dtype=np.uint8)

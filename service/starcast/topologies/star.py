@@ -43,6 +43,7 @@ class Star(Topology):
         """See `Topology.neighbours`."""
         place = self._port(port) - 1
         if ranks is None:
+            self._demand_memory(4, "neighbours")
             return blocks.Neighbours(self.n, place).all()
         perms = permutations.unrank(self.n, self._nodes(ranks))
         perms[:, [0, place]] = perms[:, [place, 0]]
@@ -65,11 +66,15 @@ class Star(Topology):
 
     def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
         """See `Topology.distances`; misplaced symbols + cycles of two or more - 2 if the first symbol is misplaced."""
-        return blocks.Distances(self.n, permutations.unrank(self.n, self.node(root))[0]).all()
+        there = permutations.unrank(self.n, self.node(root))[0]
+        self._demand_memory(1, "distances")
+        return blocks.Distances(self.n, there).all()
 
     def translation(self, root: int | str) -> Ranks:
         """See `Topology.translation`: x -> (q[x_1], .., q[x_n]) for the root q."""
-        return blocks.Images(self.n, permutations.unrank(self.n, self.node(root))[0]).all()
+        there = permutations.unrank(self.n, self.node(root))[0]
+        self._demand_memory(4, "images")
+        return blocks.Images(self.n, there).all()
 
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
         """See `Topology.labels`."""
