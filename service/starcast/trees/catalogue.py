@@ -10,10 +10,12 @@ import numpy as np
 from starcast.errors import InputError
 from starcast.topologies import Topology, topology
 from starcast.trees.change import dimension_change, label_change
+from starcast.trees.edge_disjoint import edge_disjoint
 from starcast.trees.forest import Forest
 from starcast.trees.greedy import greedy
 from starcast.trees.multiple import multiple
 from starcast.trees.recursive_substar import recursive_substar
+from starcast.trees.shortest_path import shortest_path, shortest_path_graph
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,27 @@ CONSTRUCTIONS: dict[str, Construction] = {
             "Tseng & Sheu 1997, Def. 4",
             dimension_change,
             (_TREE, Argument("i", "integer", "how many places, 0 to n-2")),
+        ),
+        Construction(
+            "shortest-path",
+            ("star",),
+            "the shortest-path tree SPT of the root and S^2, .., S^n",
+            "Fragopoulou & Akl 1996, Def. 6",
+            shortest_path,
+        ),
+        Construction(
+            "shortest-path-graph",
+            ("star",),
+            "SPG: the n-1 subtrees of SPT, each with all of S^1",
+            "Fragopoulou & Akl 1996, Def. 7",
+            shortest_path_graph,
+        ),
+        Construction(
+            "edge-disjoint",
+            ("star",),
+            "EDT: n-1 directed edge-disjoint spanning trees",
+            "Fragopoulou & Akl 1996, Def. 8",
+            edge_disjoint,
         ),
     )
 }

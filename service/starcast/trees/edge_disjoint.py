@@ -1,4 +1,4 @@
-"""The n-1 directed edge-disjoint spanning trees EDT (Fragopoulou & Akl, edge-disjoint trees, Def. 8).
+"""The n-1 directed edge-disjoint spanning trees EDT (Fragopoulou & Akl 1996, Def. 8).
 
 The trees are numbered l = 2..n by the root's neighbour from which they hang. A node x of S^k, k >= 2 (symbol 1 in position
 k), has in each its parent across another link; q is the first symbol of its parent in SPT. It hangs from the neighbour whose

@@ -1,4 +1,4 @@
-"""The shortest-path tree SPT and the shortest-path graph SPG (Fragopoulou & Akl, edge-disjoint trees, Def. 6 and 7).
+"""The shortest-path tree SPT and the shortest-path graph SPG (Fragopoulou & Akl 1996, Def. 6 and 7).
 
 S^k, k = 1..n, are the nodes x = x_1..x_n with symbol 1 in position k. A node of S^k, k >= 2, hangs within S^k, across the
 dimension p(x):
