@@ -16,6 +16,7 @@ ALLOWED = {
     "permutations": set[str](),
     "topologies": {"permutations"},
     "trees": {"permutations", "topologies"},
+    "checkers": {"permutations", "topologies"},
     "collectives": {"permutations", "topologies", "trees"},
     "simulator": {"permutations", "topologies", "trees", "collectives"},
     "costs": {"permutations", "topologies", "trees", "collectives", "simulator"},
@@ -23,7 +24,7 @@ ALLOWED = {
     "runs": {"permutations", "topologies", "trees", "collectives", "simulator", "costs", "resources"},
     "local": {"settings", "connections", "graph", "runs"},
 }
-MATHEMATICS = ("permutations", "topologies", "trees", "collectives", "simulator", "costs")
+MATHEMATICS = ("permutations", "topologies", "trees", "checkers", "collectives", "simulator", "costs")
 NO_MATHEMATICS = {
     "neo4j",
     "sqlalchemy",
