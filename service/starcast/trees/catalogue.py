@@ -8,12 +8,15 @@ from typing import Literal
 import numpy as np
 
 from starcast.errors import InputError
-from starcast.topologies import Topology, topology
+from starcast.topologies import Topology, memory, topology
+from starcast.trees.binomial import binomial, edge_disjoint_binomial
 from starcast.trees.change import dimension_change, label_change
 from starcast.trees.edge_disjoint import edge_disjoint
 from starcast.trees.forest import Forest
 from starcast.trees.greedy import greedy
 from starcast.trees.multiple import multiple
+from starcast.trees.nk_greedy import nk_greedy
+from starcast.trees.nk_multiple import nk_multiple
 from starcast.trees.recursive_substar import recursive_substar
 from starcast.trees.shortest_path import shortest_path, shortest_path_graph
 
@@ -35,7 +38,8 @@ class Argument:
 class Construction:
     """A rule that yields trees: its name, where it grows, what it is and which paper has it.
 
-    ``build(topology, root, **arguments)`` gets every declared argument; ``smallest`` is the least n for which it is defined.
+    ``build(topology, root, **arguments)`` gets every declared argument; ``smallest`` is the least n for which it is defined;
+    ``many`` tells that it yields a tree for each port, not a single one.
     """
 
     name: str
@@ -45,6 +49,7 @@ class Construction:
     build: Callable[..., Forest]
     arguments: tuple[Argument, ...] = ()
     smallest: int = 1
+    many: bool = False
 
 
 _TREE = Argument("tree", "construction", "the trees to change: a construction without arguments of its own, as 'greedy'")
@@ -54,7 +59,12 @@ CONSTRUCTIONS: dict[str, Construction] = {
     for construction in (
         Construction("greedy", ("star",), "the shortest-path tree L(r)", "Tseng & Sheu 1997, Def. 1", greedy),
         Construction(
-            "multiple", ("star",), "the n-1 trees L-hat(rho^i(r)), congestion 2", "Tseng & Sheu 1997, Def. 2", multiple
+            "multiple",
+            ("star",),
+            "the n-1 trees L-hat(rho^i(r)), congestion 2",
+            "Tseng & Sheu 1997, Def. 2",
+            multiple,
+            many=True,
         ),
         Construction(
             "recursive-substar",
@@ -92,6 +102,7 @@ CONSTRUCTIONS: dict[str, Construction] = {
             "SPG: the n-1 subtrees of SPT, each with all of S^1",
             "Fragopoulou & Akl 1996, Def. 7",
             shortest_path_graph,
+            many=True,
         ),
         Construction(
             "edge-disjoint",
@@ -99,6 +110,37 @@ CONSTRUCTIONS: dict[str, Construction] = {
             "EDT: n-1 directed edge-disjoint spanning trees",
             "Fragopoulou & Akl 1996, Def. 8",
             edge_disjoint,
+            many=True,
+        ),
+        Construction(
+            "nk-greedy",
+            ("nk-star",),
+            "the shortest-path tree SP(r)",
+            "Li, Chen, Xiang & Yao, Def. 3",
+            nk_greedy,
+        ),
+        Construction(
+            "nk-multiple",
+            ("nk-star",),
+            "the n-1 trees MT(R_i)",
+            "Li, Chen, Xiang & Yao, Def. 4 and 5",
+            nk_multiple,
+            many=True,
+        ),
+        Construction(
+            "binomial",
+            ("hypercube",),
+            "the spanning binomial tree",
+            "Johnsson & Ho 1989",
+            binomial,
+        ),
+        Construction(
+            "edge-disjoint-binomial",
+            ("hypercube",),
+            "d directed edge-disjoint spanning binomial trees",
+            "Johnsson & Ho 1989",
+            edge_disjoint_binomial,
+            many=True,
         ),
     )
 }
@@ -130,12 +172,15 @@ def forest(where: Topology | str, construction: str, root: int | str = 0, **argu
     Raises:
         InputError: the topology, the construction or the root does not exist, they do not go together, or an argument is
             missing, unknown or impossible.
+        LimitError: the trees are larger than the memory of this machine.
     """
     there = _known(where)
     rule = find(construction)
     _check_place(rule, there)
     _check_names(rule, arguments)
     at = there.node(root)
+    trees = there.degree if rule.many else 1
+    memory.require(memory.estimate(there, trees), f"trees of '{rule.name}' on the {there.nodes:,} nodes of {there.spec}")
     return rule.build(there, at, **{one.name: _value(rule, one, arguments[one.name], there) for one in rule.arguments})
 
 

@@ -42,9 +42,11 @@ def greedy_path(start: Perms, root: Perms) -> tuple[Perms, list[int]]:
 
 
 def translated(topology: Topology, rows: NDArray[np.uint8], root: int) -> NDArray[np.uint8]:
-    """The forest at the identity moved to ``root`` by relabelling symbols, which keeps every port."""
+    """The forest at the identity moved to ``root`` by the topology's translation."""
     if root == 0:
         return rows
+    image = topology.translation(root)
     moved = np.empty_like(rows)
-    moved[:, topology.translation(root)] = rows
+    for there, row in zip(moved, rows, strict=True):
+        there[image] = topology.carried_ports(root, row)
     return moved
