@@ -9,8 +9,9 @@ import numpy as np
 
 from starcast.errors import InputError
 from starcast.topologies import Topology, memory, topology
+from starcast.trees.balanced import balanced, near_balanced, perfectly_balanced
 from starcast.trees.binomial import binomial, edge_disjoint_binomial
-from starcast.trees.change import dimension_change, label_change
+from starcast.trees.change import dimension_change, label_change, no_dimension_change
 from starcast.trees.edge_disjoint import edge_disjoint
 from starcast.trees.forest import Forest
 from starcast.trees.greedy import greedy
@@ -39,7 +40,8 @@ class Construction:
     """A rule that yields trees: its name, where it grows, what it is and which paper has it.
 
     ``build(topology, root, **arguments)`` gets every declared argument; ``smallest`` is the least n for which it is defined;
-    ``many`` tells that it yields a tree for each port, not a single one.
+    ``many`` tells that it yields a tree for each port, not a single one; ``refusal`` gives the reason why it is not defined on
+    a topology of its families, where there is one.
     """
 
     name: str
@@ -50,9 +52,19 @@ class Construction:
     arguments: tuple[Argument, ...] = ()
     smallest: int = 1
     many: bool = False
+    refusal: Callable[[Topology], str | None] = lambda _: None
+
+    def why_not(self, there: Topology) -> str | None:
+        """Why it does not grow on a topology, None where it does."""
+        if there.family not in self.families:
+            return f"it grows on {' and '.join(_FAMILIES[family] for family in self.families)}"
+        if there.n < self.smallest:
+            return f"it begins with n = {self.smallest}"
+        return self.refusal(there)
 
 
-_TREE = Argument("tree", "construction", "the trees to change: a construction without arguments of its own, as 'greedy'")
+_FAMILIES = {"star": "star graphs", "nk-star": "(n,k)-stars", "hypercube": "hypercubes"}
+_TREE = Argument("tree", "construction", "the trees to change: a construction without arguments of its own, such as 'multiple'")
 
 CONSTRUCTIONS: dict[str, Construction] = {
     construction.name: construction
@@ -75,7 +87,7 @@ CONSTRUCTIONS: dict[str, Construction] = {
         ),
         Construction(
             "label-change",
-            ("star",),
+            ("star", "nk-star"),
             "LC(r, T): the trees T translated by their root",
             "Tseng & Sheu 1997, Def. 3",
             label_change,
@@ -83,11 +95,35 @@ CONSTRUCTIONS: dict[str, Construction] = {
         ),
         Construction(
             "dimension-change",
-            ("star",),
+            ("star", "nk-star"),
             "DC(i, T): every dimension of T moved i places on, the root kept",
             "Tseng & Sheu 1997, Def. 4",
             dimension_change,
             (_TREE, Argument("i", "integer", "how many places, 0 to n-2")),
+            refusal=no_dimension_change,
+        ),
+        Construction(
+            "balanced",
+            ("star",),
+            "the shortest-path tree with subtrees as equal as can be",
+            "Fragopoulou & Akl 1993, section 5.1",
+            balanced,
+        ),
+        Construction(
+            "near-balanced",
+            ("star",),
+            "the shortest-path tree with a subtree for each displacement",
+            "Fragopoulou & Akl 1993, Def. 13",
+            near_balanced,
+        ),
+        Construction(
+            "perfectly-balanced",
+            ("star",),
+            "n-1 equal partial trees, with repeated nodes",
+            "Fragopoulou & Akl 1993, Def. 15",
+            perfectly_balanced,
+            smallest=3,
+            many=True,
         ),
         Construction(
             "shortest-path",
@@ -151,7 +187,7 @@ def constructions(where: Topology | str | None = None) -> tuple[str, ...]:
     if where is None:
         return tuple(CONSTRUCTIONS)
     there = _known(where)
-    return tuple(name for name, rule in CONSTRUCTIONS.items() if there.family in rule.families and there.n >= rule.smallest)
+    return tuple(name for name, rule in CONSTRUCTIONS.items() if rule.why_not(there) is None)
 
 
 def plain_constructions(where: Topology | str | None = None) -> tuple[str, ...]:
@@ -198,15 +234,11 @@ def find(name: str) -> Construction:
 
 
 def _check_place(rule: Construction, there: Topology) -> None:
-    if there.family not in rule.families:
+    reason = rule.why_not(there)
+    if reason is not None:
         raise InputError(
-            f"the construction '{rule.name}' is not defined on {there.spec}",
+            f"the construction '{rule.name}' is not defined on {there.spec}: {reason}",
             hint=f"on {there.spec} there are {', '.join(constructions(there))}",
-        )
-    if there.n < rule.smallest:
-        raise InputError(
-            f"the construction '{rule.name}' is not defined on {there.spec}",
-            hint=f"it begins with n = {rule.smallest}; on {there.spec} there are {', '.join(constructions(there))}",
         )
 
 
