@@ -4,7 +4,7 @@ r(1) = 1, r(i) = i+1 for 2 <= i < n, r(n) = 2. The rotation R relabels symbols a
 r(x_j) in position r(j). It keeps distances to the identity and takes a link of dimension d to one of dimension r(d).
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,19 +12,20 @@ from numpy.typing import NDArray
 from starcast import permutations
 from starcast.permutations import Perms, Ranks
 
+_Dimensions = TypeVar("_Dimensions", int, NDArray[np.uint8])
 
-def rotate(perms: Perms) -> Perms:
-    """R of each row, uint8 ``[count, n]``."""
+
+def rotate(perms: Perms, turns: int = 1) -> Perms:
+    """R of each row, or R applied some times, uint8 ``[count, n]``."""
     n = perms.shape[1]
-    symbols = np.array([1, *range(3, n + 1), 2], dtype=np.uint8)
-    places = [0, *range(2, n), 1]  # R(x) in place r(j) has r(x_j)
+    symbols = np.array([1, *(rotated_dimension(symbol, turns, n) for symbol in range(2, n + 1))], dtype=np.uint8)
     out = np.empty_like(perms)
-    out[:, places] = symbols[perms - 1]
+    out[:, symbols - 1] = symbols[perms - 1]  # R(x) in place r(j) has r(x_j)
     return out
 
 
-def rotated_dimension(dimension: int, turns: int, n: int) -> int:
-    """The dimension that links of a dimension have after some rotations."""
+def rotated_dimension(dimension: _Dimensions, turns: int, n: int) -> _Dimensions:
+    """The dimension, or array of them, that links of a dimension have after some rotations."""
     return (dimension - 2 + turns) % (n - 1) + 2
 
 

@@ -1,20 +1,24 @@
 """Trees made from trees: label change LC(r, T) and dimension change DC(i, T) (Tseng & Sheu 1997, Def. 3 and 4).
 
 LC acts on symbols: every node y becomes r∘y and every link keeps its dimension, so a tree rooted at the identity comes to r.
+On S_{n,k} r stands for its extension by the missing symbols ascending; the residual ports are read anew at the images.
+
 DC acts on dimensions and keeps the root: the path d1, d2, .. from the root becomes the path d1', d2', .. from the root with
 d' = ((d-2+i) mod (n-1)) + 2. At the identity that is the image under the rotation R^i; at another root r it is r∘R^i(T)
-for T moved to the identity.
+for T moved to the identity. On S_{n,k} it would take links that exchange symbols to residual ones, which no automorphism
+does for 2 <= k <= n-2. S_{n,n-1} is S_n. On S_{n,1}, the complete graph, R^i turns the symbols 2..n.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from starcast import permutations
 from starcast.errors import InputError
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
-from starcast.topologies.necklaces import rotated_dimension, rotation
+from starcast.topologies.necklaces import rotate, rotated_dimension
 from starcast.trees.forest import Forest
 from starcast.trees.growth import translated
 
@@ -23,14 +27,9 @@ def label_change(topology: Topology, root: int, tree: Forest) -> Forest:
     """LC(root, T) for every tree T of a forest at the identity."""
     rows = translated(topology, tree.parent_port, root)
     rows.flags.writeable = False
-    return replace(
-        tree,
-        parent_port=rows,
-        root=root,
-        construction="label-change",
-        arguments={"tree": tree.construction},
-        toward=_images(tree.toward, topology.translation(root)),
-    )
+    toward = None if tree.toward is None else tuple(topology.translation(root)[list(tree.toward)].tolist())
+    arguments = {"tree": tree.construction}
+    return replace(tree, parent_port=rows, root=root, construction="label-change", arguments=arguments, toward=toward)
 
 
 def dimension_change(topology: Topology, root: int, tree: Forest, i: int) -> Forest:
@@ -42,25 +41,39 @@ def dimension_change(topology: Topology, root: int, tree: Forest, i: int) -> For
     n = topology.n
     if not 0 <= i <= n - 2:
         raise InputError(f"the dimensions of {topology.spec} cannot move {i} places on", hint=f"i goes from 0 to {n - 2}")
-    turned = _turned_nodes(n, i)
-    dimensions = np.zeros(n + 1, dtype=np.uint8)  # 0 stays 0: the root, and who is not in the tree
-    dimensions[2:] = [rotated_dimension(dimension, i, n) for dimension in range(2, n + 1)]
     rows = np.empty_like(tree.parent_port)
-    rows[:, turned] = dimensions[tree.parent_port]
+    for chunk in topology.chunks():
+        nodes = np.arange(chunk.start, chunk.stop)
+        rows[:, _turned(topology, nodes, i)] = _turned_ports(topology, nodes, tree.parent_port[:, chunk], i)
     rows.flags.writeable = False
-    at_identity = replace(tree, parent_port=rows, toward=_images(tree.toward, turned))
-    there = label_change(topology, root, at_identity)
+    toward = None if tree.toward is None else tuple(_turned(topology, np.array(tree.toward), i).tolist())
+    there = label_change(topology, root, replace(tree, parent_port=rows, toward=toward))
     return replace(there, construction="dimension-change", arguments={"tree": tree.construction, "i": i})
 
 
-def _turned_nodes(n: int, i: int) -> Ranks:
-    """R^i of every node, int32 ``[n!]``."""
-    once = rotation(n)
-    image = np.arange(len(once), dtype=np.int32)
-    for _ in range(i):
-        image = once[image]
-    return image
+def no_dimension_change(topology: Topology) -> str | None:
+    """Why dimensions cannot change on a topology, None where they can."""
+    if topology.k is None or topology.k in (1, topology.n - 1):
+        return None
+    return "no automorphism takes a link that exchanges symbols to one that replaces the first"
 
 
-def _images(nodes: Sequence[int] | None, image: Ranks) -> tuple[int, ...] | None:
-    return None if nodes is None else tuple(image[list(nodes)].tolist())
+def _turned(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ranks:
+    """R^i of nodes, int32 ``[count]``; what S_{n,n-1} calls them is what S_n does."""
+    if topology.k == 1:
+        return np.asarray(_turned_symbols(topology.n, i)[nodes + 1], dtype=np.int32) - 1
+    return permutations.rank(rotate(permutations.unrank(topology.n, nodes), i))
+
+
+def _turned_ports(topology: Topology, nodes: NDArray[np.integer], rows: NDArray[np.uint8], i: int) -> NDArray[np.uint8]:
+    """The ports at the images of nodes, uint8 ``[trees, count]``; 0 stays 0: the root, and who is not in the tree."""
+    if topology.k != 1:
+        return np.concatenate([[0, 0], _turned_symbols(topology.n, i)[2:]]).astype(np.uint8)[rows]
+    parents = (nodes + rows.astype(np.int64) - 1) % topology.n  # port 1+s leads s symbols on
+    steps = (_turned(topology, parents, i) - _turned(topology, nodes, i)) % topology.n
+    return np.where(rows > 0, 1 + steps, 0).astype(np.uint8)
+
+
+def _turned_symbols(n: int, i: int) -> NDArray[np.uint8]:
+    """r^i of every symbol, and of every dimension, by its number, uint8 ``[n + 1]``; entry 0 means nothing."""
+    return np.array([0, 1, *(rotated_dimension(symbol, i, n) for symbol in range(2, n + 1))], dtype=np.uint8)
