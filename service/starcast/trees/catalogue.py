@@ -15,7 +15,9 @@ from starcast.trees.change import dimension_change, label_change, no_dimension_c
 from starcast.trees.edge_disjoint import edge_disjoint
 from starcast.trees.forest import Forest
 from starcast.trees.greedy import greedy
+from starcast.trees.hamiltonian import hamiltonian_cycle, rotated_hamiltonian
 from starcast.trees.multiple import multiple
+from starcast.trees.necklace import necklace
 from starcast.trees.nk_greedy import nk_greedy
 from starcast.trees.nk_multiple import nk_multiple
 from starcast.trees.recursive_substar import recursive_substar
@@ -84,6 +86,27 @@ CONSTRUCTIONS: dict[str, Construction] = {
             "the broadcast tree of 2n-3 steps",
             "Sheu, Liaw & Chen 1993, section 2",
             recursive_substar,
+        ),
+        Construction(
+            "rotated-hamiltonian",
+            ("star",),
+            "the n-1 rotated Hamiltonian paths of S_{n-1}, and a leaf for each node that starts like the root",
+            "Fragopoulou & Akl 1993, section 3.1",
+            rotated_hamiltonian,
+        ),
+        Construction(
+            "necklace",
+            ("star",),
+            "MBST: the shortest-path tree that numbers the nodes necklace by necklace",
+            "Fragopoulou & Akl 1993, section 3.2",
+            necklace,
+        ),
+        Construction(
+            "hamiltonian-cycle",
+            ("star",),
+            "a Hamiltonian path whose last node is next to the root",
+            "Fragopoulou & Akl 1993, section 4",
+            hamiltonian_cycle,
         ),
         Construction(
             "label-change",
