@@ -8,7 +8,7 @@ D_n = floor(3(n-1)/2).
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import factorial, gcd, isqrt, sqrt
+from math import gcd, isqrt, sqrt
 
 from starcast.collectives import catalogue
 from starcast.collectives.schedule import PORT_MODELS
@@ -66,8 +66,12 @@ def unit_bytes(topology: Topology, collective: str, algorithm: str, m: Fraction,
 
     ``segments=p`` cuts it into p units for each tree. ``messages=M`` makes it a stream of M packets of m/M bytes
     (Tseng & Sheu 1997, Table 1, row [16]).
+
+    Raises:
+        InputError: a name or an argument is wrong, or the algorithm is not defined on the topology.
     """
     rule = catalogue.find(collective, algorithm)
+    catalogue.check_topology(rule, topology)
     return Fraction(m) / (catalogue.share_of(rule, arguments) * _FORMS[collective, algorithm].trees(topology.n))
 
 
@@ -82,11 +86,12 @@ def closed_form(
     Recursive-substar (M packets): (2n - 4 + M)(T_s + m/M T_c), Table 1, row [16]; one-port n(n-1)/2 + (M-1)(n-1) slots.
 
     Raises:
-        InputError: a name or an argument is wrong, or m is negative.
+        InputError: a name or an argument is wrong, m is negative, or the algorithm is not defined on the topology.
     """
     if m < 0:
         raise InputError(f"a message of {m} bytes cannot be", hint="give m of 0 or more")
     rule = catalogue.find(collective, algorithm)
+    catalogue.check_topology(rule, topology)
     catalogue.check_ports(rule, ports)
     share = catalogue.share_of(rule, arguments)
     form = _FORMS[collective, algorithm]
@@ -136,10 +141,15 @@ _FORMS = {
 }
 
 
-def lower_bound(topology: Topology, collective: str, ports: str, m: Fraction, machine: Machine) -> Cost:
-    """What no broadcast of m bytes on S_n can beat (Tseng & Sheu 1997, Lemma 1).
+#: Who states the lower bound, by family.
+_BOUNDS = {"star": "Tseng & Sheu 1997, Lemma 1", "nk-star": "Li, Chen, Xiang & Yao, Lemma 1"}
 
-    All-port: max{D_n T_s, m/(n-1) T_c}. One-port: max{D_n T_s, ceil(log2 n!) T_s, m T_c}.
+
+def lower_bound(topology: Topology, collective: str, ports: str, m: Fraction, machine: Machine) -> Cost:
+    """What no broadcast of m bytes can beat (Tseng & Sheu 1997, Lemma 1; Li, Chen, Xiang & Yao, Lemma 1).
+
+    All-port: max{D T_s, m/degree T_c}. One-port: max{D T_s, ceil(log2 N) T_s, m T_c}. D is the diameter and N the number of
+    nodes; the argument is the same on every topology.
 
     Raises:
         InputError: there is no bound for that collective, or no such port model.
@@ -151,7 +161,7 @@ def lower_bound(topology: Topology, collective: str, ports: str, m: Fraction, ma
     start_ups = topology.diameter
     share = Fraction(m) / topology.degree
     if ports == "one":
-        start_ups = max(start_ups, (factorial(topology.n) - 1).bit_length())  # ceil(log2 n!), without rounding
+        start_ups = max(start_ups, (topology.nodes - 1).bit_length())  # ceil(log2 N), without rounding
         share = Fraction(m)
     return Cost(
         steps=start_ups,
@@ -159,7 +169,7 @@ def lower_bound(topology: Topology, collective: str, ports: str, m: Fraction, ma
         bytes=share,
         transmissions=None,
         time=max(Fraction(start_ups * machine.T_s), share * machine.T_c),
-        source="Tseng & Sheu 1997, Lemma 1",
+        source=_BOUNDS.get(topology.family, "the argument of Tseng & Sheu 1997, Lemma 1"),
     )
 
 

@@ -6,7 +6,7 @@ from starcast.collectives import broadcast
 from starcast.collectives.schedule import PORT_MODELS, Schedule
 from starcast.errors import InputError
 from starcast.topologies import Topology, topology
-from starcast.trees import forest
+from starcast.trees import constructions, forest
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,22 @@ def find(collective: str, name: str) -> Algorithm:
     Raises:
         InputError: there is no such collective, or no such algorithm for it.
     """
-    known = sorted({row.collective for row in ALGORITHMS.values()})
-    if collective not in known:
-        raise InputError(f"'{collective}' is no collective", hint=f"there is {', '.join(known)}")
+    check_collective(collective)
     if (collective, name) not in ALGORITHMS:
         names = ", ".join(row.name for row in algorithms(collective))
         raise InputError(f"'{name}' is no {collective} algorithm", hint=f"there are {names}")
     return ALGORITHMS[collective, name]
+
+
+def check_collective(name: str) -> None:
+    """Accept a collective for which there are algorithms.
+
+    Raises:
+        InputError: there are none.
+    """
+    known = sorted({row.collective for row in ALGORITHMS.values()})
+    if name not in known:
+        raise InputError(f"'{name}' is no collective", hint=f"there is {', '.join(known)}")
 
 
 def schedule(
@@ -93,13 +102,34 @@ def schedule(
         **arguments: the algorithm's own, a whole number of at least 1; 1 unless given: ``segments`` per tree, or ``messages``.
 
     Raises:
-        InputError: a name, the root or an argument is wrong.
+        InputError: a name, the root or an argument is wrong, or the algorithm is not defined on the topology.
     """
     there = where if isinstance(where, Topology) else topology(where)
     rule = find(collective, algorithm)
+    check_topology(rule, there)
     check_ports(rule, ports)
     share = share_of(rule, arguments)
     return rule.build(forest(there, rule.construction, root), rule.name, ports, rule.argument, share)
+
+
+def algorithms_on(where: Topology, collective: str | None = None) -> tuple[Algorithm, ...]:
+    """Those of `algorithms` whose trees grow on a topology."""
+    grown = constructions(where)
+    return tuple(row for row in algorithms(collective) if row.construction in grown)
+
+
+def check_topology(rule: Algorithm, where: Topology) -> None:
+    """Accept a topology on which the algorithm is defined.
+
+    Raises:
+        InputError: it is not.
+    """
+    here = algorithms_on(where, rule.collective)
+    if rule not in here:
+        names = ", ".join(row.name for row in here) or f"no algorithms for {rule.collective}"
+        raise InputError(
+            f"{rule.collective} by {rule.name} is not defined on {where.spec}", hint=f"on {where.spec} there are {names}"
+        )
 
 
 def check_ports(rule: Algorithm, ports: str) -> None:

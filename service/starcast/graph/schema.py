@@ -263,7 +263,8 @@ def statements() -> list[str]:
 def first_key(topology: Topology) -> int:
     """The key of the topology's node 0; the node of rank r has the key ``first_key + r``.
 
-    Family, n and k in ten bits and five each: no counter that two stores could count differently.
+    Family, n and k in ten bits and five each: no counter that two stores could count differently. S_{32,k} to S_{35,k}, the
+    only ones beyond five bits, run into keys with k > 0 of the next family, which has none.
     """
     family = ("star", "nk-star", "hypercube").index(topology.family)
     return ((family << 10) + (topology.n << 5) + (topology.k or 0)) << RANK_BITS

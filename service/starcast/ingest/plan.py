@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from starcast.collectives import algorithms
-from starcast.collectives.catalogue import Algorithm, find, share_of
+from starcast.collectives.catalogue import Algorithm, algorithms_on, check_collective, check_topology, find, share_of
 from starcast.collectives.schedule import PORT_MODELS
 from starcast.errors import InputError, LimitError
 from starcast.ingest.things import ForestThing, ScheduleThing, Thing, TopologyThing
@@ -98,7 +97,7 @@ def plan(
         LimitError: it is too much for Bolt; nothing has been built.
     """
     where = topology(spec)
-    rules = _algorithms(schedules)
+    rules = _algorithms(where, schedules)
     models = _port_models(ports)
     shares = _shares(segments, messages)
     start = where.node(root)
@@ -144,23 +143,25 @@ def _forests(where: Topology, names: Iterable[str], root: int) -> dict[str, Fore
     return {name: forest(where, name, root) for name in dict.fromkeys(names)}
 
 
-def _algorithms(schedules: str | Iterable[str]) -> list[Algorithm]:
+def _algorithms(where: Topology, schedules: str | Iterable[str]) -> list[Algorithm]:
     chosen: dict[tuple[str, str], Algorithm] = {}
     for name in _names(schedules):
-        for rule in _named(name):
+        for rule in _named(where, name):
             chosen[rule.collective, rule.name] = rule
     return list(chosen.values())
 
 
-def _named(name: str) -> tuple[Algorithm, ...]:
+def _named(where: Topology, name: str) -> tuple[Algorithm, ...]:
     if name == ALL:
-        return algorithms()
+        return algorithms_on(where)
     collective, _, algorithm = name.rpartition(":")
     if algorithm == ALL:
-        # Of an unknown collective there are none, and `find` says which are known.
-        return algorithms(collective) or (find(collective, algorithm),)
+        check_collective(collective)
+        return algorithms_on(where, collective)
     # `multiple` without a collective is broadcast, which every topology has.
-    return (find(collective or "broadcast", algorithm),)
+    rule = find(collective or "broadcast", algorithm)
+    check_topology(rule, where)
+    return (rule,)
 
 
 def _names(given: str | Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, Self
 
-from starcast.collectives.catalogue import Algorithm, find
+from starcast.collectives.catalogue import Algorithm, check_topology, find
 from starcast.errors import InputError
 from starcast.runs import models
 from starcast.topologies import topology
@@ -38,8 +38,8 @@ class Point:
     T_c: Fraction
 
     def __post_init__(self) -> None:
-        topology(self.topology)
         rule = self.rule
+        check_topology(rule, topology(self.topology))
         if self.ports not in rule.ports:
             raise InputError(
                 f"{self.collective} by {self.algorithm} has no port model '{self.ports}'",
