@@ -15,6 +15,24 @@ from starcast.topologies import memory
 _CHUNK = 2**15
 
 
+#: See `Topology.sight`.
+Sight = Callable[[NDArray[np.uint8], slice], NDArray[np.uint8]]
+
+
+class Lookup:
+    """A `Sight` by ranks; those of the last chunk are kept, since several arrays are looked up in it."""
+
+    def __init__(self, across: Callable[[slice], Ranks]) -> None:
+        self._across = across
+        self._chunk, self._ranks = slice(0, 0), np.empty(0, dtype=np.int32)
+
+    def __call__(self, values: NDArray[np.uint8], chunk: slice) -> NDArray[np.uint8]:
+        """What stands across from each node of the chunk."""
+        if chunk != self._chunk:
+            self._chunk, self._ranks = chunk, self._across(chunk)
+        return np.take(values, self._ranks, mode="clip")
+
+
 class Topology(ABC):
     """A vertex-symmetric graph with numbered ports; nodes are ranks 0..nodes-1, the identity is 0.
 
@@ -87,6 +105,14 @@ class Topology(ABC):
         """
         self._port(port)
         return lambda chunk: self.neighbours(port, np.arange(chunk.start, chunk.stop))
+
+    def sight(self, port: int) -> Sight:
+        """A function of an array over all nodes and one of `chunks`: what the array has at the nodes across that port.
+
+        Raises:
+            InputError: there is no such port.
+        """
+        return Lookup(self.across(port))
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
         """Where each of some nodes gets to over a port of its own, int32 ``[count]``."""

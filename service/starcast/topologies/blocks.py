@@ -85,8 +85,8 @@ class Neighbours(_PerNode):
     def __init__(self, n: int, place: int) -> None:
         super().__init__(n)
         blocks = self._blocks
-        self._within_prefix = place < n - blocks.m
-        if self._within_prefix:
+        self.within_prefix = place < n - blocks.m
+        if self.within_prefix:
             swapped = blocks.prefix.copy()
             swapped[:, [0, place]] = swapped[:, [place, 0]]
             self._first = permutations.arrangement_rank(swapped, n) * np.int32(blocks.size)
@@ -99,11 +99,17 @@ class Neighbours(_PerNode):
         self._orders = _replacement_ranks(blocks.m)[:, s].astype(np.int32)
 
     def _fill(self, chunk: slice, out: Ranks) -> None:
-        if self._within_prefix:
+        if self.within_prefix:
             np.add(self._first[chunk, None], self._orders, out=out)
             return
         np.take(self._first[chunk], self._chosen, axis=1, out=out, mode="clip")
         out += np.take(self._orders, self._smaller[chunk], axis=0)
+
+    def seen(self, values: NDArray[np.uint8], ranks: slice) -> NDArray[np.uint8]:
+        """What an array over all nodes has across from the nodes of one of `chunks`, for a port within the prefix."""
+        size = self._blocks.size
+        across = self._first[ranks.start // size : ranks.stop // size] // size
+        return np.take(values.reshape(-1, size), across, axis=0, mode="clip").reshape(-1)
 
 
 @lru_cache(maxsize=2)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from starcast import permutations
 from starcast.permutations import Ranks
 from starcast.topologies import blocks
-from starcast.topologies.base import Topology
+from starcast.topologies.base import Lookup, Sight, Topology
 from starcast.topologies.profiles import star_profile
 
 SMALLEST, LARGEST = 2, 12
@@ -52,6 +52,11 @@ class Star(Topology):
     def across(self, port: int) -> Callable[[slice], Ranks]:
         """See `Topology.across`."""
         return blocks.Neighbours(self.n, self._port(port) - 1).part
+
+    def sight(self, port: int) -> Sight:
+        """See `Topology.sight`; across a port within the prefix lie whole blocks, in the same order."""
+        neighbours = blocks.Neighbours(self.n, self._port(port) - 1)
+        return neighbours.seen if neighbours.within_prefix else Lookup(neighbours.part)
 
     def chunks(self) -> list[slice]:
         """See `Topology.chunks`: whole blocks."""

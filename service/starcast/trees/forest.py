@@ -4,10 +4,12 @@ Everything else about a forest (parents, levels, loads) is computed from that ar
 judges it without knowing who made it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from starcast.errors import InputError, RejectedError
 from starcast.permutations import Ranks
 from starcast.topologies import Topology, topology
+from starcast.topologies.base import Sight
+from starcast.trees import files, naming
 
 _NO_ARGUMENTS: Mapping[str, str | int] = MappingProxyType({})
 
@@ -54,9 +58,24 @@ class Forest:
     @property
     def id(self) -> str:
         """The name under which the forest is stored: ``S5:multiple:12345``."""
-        arguments = ",".join(f"{name}={value}" for name, value in sorted(self.arguments.items()))
-        construction = f"{self.construction}({arguments})" if arguments else self.construction
-        return f"{self.topology.spec}:{construction}:{self.topology.label(self.root)}"
+        return f"{self.topology.spec}:{naming.written(self.construction, self.arguments)}:{self.topology.label(self.root)}"
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """The forest in a file that `save` wrote. `verify` judges it, like any other.
+
+        Raises:
+            InputError: the file cannot be read, is no forest file, is of another version, or is damaged.
+        """
+        return cls(**files.read(path))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the forest to a file (npz): its array, its name and its arguments, whole or not at all.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        files.write(self, path)
 
     @property
     def trees(self) -> int:
@@ -223,14 +242,13 @@ class Forest:
         """For each tree, the nodes whose parent is not one step closer to the tree's `toward`."""
         hubs = [self.root] * self.trees if self.toward is None else list(self.toward)
         distances = {hub: self.topology.distances(hub) for hub in set(hubs)}
-        across = {port: self.topology.across(port) for port in self.topology.ports}
+        sights = {port: self.topology.sight(port) for port in self.topology.ports}
         astray: list[list[NDArray[np.int64]]] = [[] for _ in hubs]
         for chunk in self.topology.chunks():
-            parents = _Parents(across, chunk)
             for row, hub, found in zip(self.parent_port, hubs, astray, strict=True):
                 distance = distances[hub]
                 closer = distance[chunk] - np.uint8(1)  # wraps around at the hub, which has nobody closer
-                wrong = np.flatnonzero(np.take(distance, parents.of(row[chunk]), mode="clip") != closer)
+                wrong = np.flatnonzero(_at_parents(distance, row[chunk], chunk, sights) != closer)
                 if len(wrong):
                     found.append(wrong + chunk.start)
         nodes = [np.concatenate([np.empty(0, dtype=np.int64), *found]) for found in astray]
@@ -271,28 +289,18 @@ class Forest:
         )
 
 
-class _Parents:
-    """The parents of a chunk of nodes in any tree; the way across a port is looked up once for all trees."""
-
-    def __init__(self, across: Mapping[int, Callable[[slice], Ranks]], chunk: slice) -> None:
-        self._across, self._chunk = across, chunk
-        self._tables: dict[int, Ranks] = {}
-
-    def of(self, ports: NDArray[np.uint8]) -> Ranks:
-        """The node across the port given for each node of the chunk; itself where there is none."""
-        first = int(ports[0])
-        if first and not np.count_nonzero(ports != first):  # constructions run in long stretches of one port
-            return self._table(first)
-        parents = np.arange(self._chunk.start, self._chunk.stop, dtype=np.int32)
-        for port in np.flatnonzero(np.bincount(ports, minlength=1)).tolist():
-            if port:
-                np.copyto(parents, self._table(port), where=ports == port)
-        return parents
-
-    def _table(self, port: int) -> Ranks:
-        if port not in self._tables:
-            self._tables[port] = self._across[port](self._chunk)
-        return self._tables[port]
+def _at_parents(
+    values: NDArray[np.uint8], ports: NDArray[np.uint8], chunk: slice, sights: Mapping[int, Sight]
+) -> NDArray[np.uint8]:
+    """What an array has at the parents of a chunk of nodes; at the node itself where it has none."""
+    first = int(ports[0])
+    if first and not np.count_nonzero(ports != first):  # constructions run in long stretches of one port
+        return sights[first](values, chunk)
+    seen = values[chunk].copy()
+    for port in np.flatnonzero(np.bincount(ports, minlength=1)).tolist():
+        if port:
+            np.copyto(seen, sights[port](values, chunk), where=ports == port)
+    return seen
 
 
 def _frozen(array: ArrayLike, where: Topology) -> NDArray[np.uint8]:
