@@ -1,0 +1,313 @@
+"""Label change and dimension change, Tseng & Sheu definitions 3 and 4: path by path, and the wrong readings told apart."""
+
+from collections import Counter
+from functools import cache
+from math import factorial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcast.topologies import topology
+from starcast.trees import Forest, constructions, forest, plain_constructions
+from starcast.trees.change import dimension_change
+from unit import oracles
+from unit import oracles_change as page
+from unit.meeting import refused, roots, tree_of
+
+SIZES = range(2, 7)
+TREES = ("greedy", "multiple", "recursive-substar", "shortest-path", "edge-disjoint")
+PLACES = [(n, i) for n in SIZES for i in range(n - 1)]
+
+every_tree = pytest.mark.parametrize("tree", TREES)
+
+
+@cache
+def at_identity(n: int, tree: str) -> Forest:
+    """The forest that is changed."""
+    return forest(f"S{n}", tree)
+
+
+def trees_of(made: Forest) -> list[oracles.Tree]:
+    """The array form as trees."""
+    return [tree_of(row.tolist(), made.topology.n) for row in made.parent_port]
+
+
+def label_changed(n: int, tree: str, root: oracles.Node) -> Forest:
+    """LC(root, T) by the array form."""
+    return forest(f"S{n}", "label-change", root=oracles.label(root), tree=tree)
+
+
+def dimension_changed(n: int, tree: str, i: int, root: oracles.Node | None = None) -> Forest:
+    """DC(i, T) by the array form, T at the root."""
+    return forest(f"S{n}", "dimension-change", root=oracles.label(root or oracles.identity(n)), tree=tree, i=i)
+
+
+# The page
+
+
+@every_tree
+@pytest.mark.parametrize("n", SIZES)
+def test_label_change_takes_every_node_y_to_x_after_y(n: int, tree: str) -> None:
+    for x in roots(n):
+        made = label_changed(n, tree, x)
+        assert trees_of(made) == [oracles.label_change(x, one) for one in trees_of(at_identity(n, tree))]
+        assert made.root == oracles.ranks(n)[x]
+        made.verify()
+
+
+@every_tree
+@pytest.mark.parametrize(("n", "i"), PLACES)
+def test_dimension_change_moves_the_dimensions_of_every_path_from_the_identity(n: int, i: int, tree: str) -> None:
+    made = dimension_changed(n, tree, i)
+    assert trees_of(made) == [page.dimension_change(i, one, oracles.identity(n)) for one in trees_of(at_identity(n, tree))]
+    made.verify()
+
+
+@every_tree
+@pytest.mark.parametrize(("n", "i"), [(n, i) for n, i in PLACES if n <= 5])
+def test_dimension_change_keeps_any_root(n: int, i: int, tree: str) -> None:
+    """DC(i, T) for T at r: the paths from r, not the rotation of T."""
+    for root in roots(n):
+        made = dimension_changed(n, tree, i, root)
+        there = [oracles.label_change(root, one) for one in trees_of(at_identity(n, tree))]
+        assert trees_of(made) == [page.dimension_change(i, one, root) for one in there]
+        assert made.root == oracles.ranks(n)[root]
+        made.verify()
+
+
+def test_the_page_s_example_of_a_label_change() -> None:
+    """LC with x = 4132 sends 2134 to 1432: symbols change, dimensions stay."""
+    x, y = oracles.node_of("4132"), oracles.node_of("2134")
+    before, after = at_identity(4, "greedy"), label_changed(4, "greedy", x)
+    ranks = oracles.ranks(4)
+    assert after.parent_port[0, ranks[oracles.node_of("1432")]] == before.parent_port[0, ranks[y]] != 0
+
+
+def test_a_dimension_change_of_s4_by_one_place() -> None:
+    """Dimensions 1, 2, 3 become 2, 3, 1, counted from 0."""
+    counted = Counter(at_identity(4, "greedy").parent_port[0].tolist())
+    turned = Counter(dimension_changed(4, "greedy", 1).parent_port[0].tolist())
+    assert (turned[3], turned[4], turned[2]) == (counted[2], counted[3], counted[4])
+    assert len({counted[dimension] for dimension in (2, 3, 4)}) == 3
+
+
+@every_tree
+@pytest.mark.parametrize("n", SIZES)
+def test_no_places_change_nothing(n: int, tree: str) -> None:
+    assert np.array_equal(dimension_changed(n, tree, 0).parent_port, at_identity(n, tree).parent_port)
+
+
+@every_tree
+@given(st.data())
+def test_changes_add_up(tree: str, data: st.DataObject) -> None:
+    """Modulo n-1."""
+    n = data.draw(st.integers(2, 6))
+    i, j = (data.draw(st.integers(0, n - 2)) for _ in range(2))
+    twice = dimension_change(topology(f"S{n}"), 0, dimension_changed(n, tree, i), j)
+    assert np.array_equal(twice.parent_port, dimension_changed(n, tree, (i + j) % (n - 1)).parent_port)
+
+
+@every_tree
+@given(st.data())
+def test_the_trees_lc_of_dc_are_dc_at_another_root(tree: str, data: st.DataObject) -> None:
+    """LC(x, DC(i, T)), the trees of Algorithm 2, are what `dimension-change` yields at the root x."""
+    n = data.draw(st.integers(3, 6))
+    x = tuple(data.draw(st.permutations(range(1, n + 1))))
+    i = data.draw(st.integers(0, n - 2))
+    both = [oracles.label_change(x, one) for one in trees_of(dimension_changed(n, tree, i))]
+    assert trees_of(dimension_changed(n, tree, i, x)) == both
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_dc_of_the_greedy_tree_is_no_substitute_for_multiple(n: int) -> None:
+    """Pitfall 4: all trees DC(i, L(I)) together have congestion n-1; n = 4: 18 links with load 3."""
+    load = np.stack([dimension_changed(n, "greedy", i).load() for i in range(n - 1)]).sum(axis=0)
+    assert load.max() == n - 1
+    assert n != 4 or np.count_nonzero(load == 3) == 18
+
+
+@every_tree
+@pytest.mark.parametrize("spec", ["S8", "S9"])
+def test_larger_changes_verify(spec: str, tree: str) -> None:
+    far = topology(spec).nodes - 2
+    made = forest(spec, "dimension-change", root=far, tree=tree, i=3)
+    made.verify()
+    assert made.heights.tolist() == forest(spec, tree).heights.tolist()
+    forest(spec, "label-change", root=far, tree=tree).verify()
+
+
+@pytest.mark.parametrize("construction", ["label-change", "dimension-change"])
+def test_partial_trees_stay_partial(construction: str) -> None:
+    arguments = {"tree": "shortest-path", "i": 1} if construction == "dimension-change" else {"tree": "shortest-path"}
+    before, after = forest("S5", "shortest-path"), forest("S5", construction, root=7, **arguments)
+    assert not before.spanning
+    assert not after.spanning
+    assert after.sizes.tolist() == before.sizes.tolist()
+
+
+# Wrong readings
+
+
+@pytest.mark.parametrize("n", range(3, 6))
+def test_labels_change_symbols_not_positions(n: int) -> None:
+    """Pitfall 2: y -> y∘x is an automorphism only for the (n-1)! nodes x that begin with 1."""
+    links = {frozenset((node, oracles.swap(node, d))) for node in oracles.nodes(n) for d in range(2, n + 1)}
+    every = oracles.greedy(oracles.identity(n))
+    kept = [x for x in oracles.nodes(n) if {frozenset(link) for link in page.positions_changed(x, every).items()} <= links]
+    assert all(x[0] == 1 for x in kept)
+    assert len(kept) == factorial(n - 1)
+
+
+@pytest.mark.parametrize("n", range(4, 7))
+def test_dimensions_move_up_not_down(n: int) -> None:
+    tree = trees_of(at_identity(n, "greedy"))[0]
+    down = page.dimension_change(1, tree, oracles.identity(n), page.moved_back)
+    assert oracles.is_spanning(down, oracles.identity(n))
+    assert trees_of(dimension_changed(n, "greedy", 1)) != [down]
+    assert trees_of(dimension_changed(n, "greedy", n - 2)) == [down]
+
+
+@pytest.mark.parametrize("n", range(3, 6))
+def test_moving_the_ports_where_they_stand_is_no_dimension_change(n: int) -> None:
+    """The dimensions of a node's path move, so the node moves: in place, nodes are lost."""
+    root = oracles.identity(n)
+    in_place = {x: oracles.swap(x, page.moved(port, 1, n)) for x, port in ports_at(n) if port}
+    assert not oracles.is_spanning(in_place, root)
+
+
+def ports_at(n: int) -> list[tuple[oracles.Node, int]]:
+    """Each node with its port in the greedy tree."""
+    return list(zip(oracles.nodes(n), at_identity(n, "greedy").parent_port[0].tolist(), strict=True))
+
+
+@pytest.mark.parametrize("n", range(3, 6))
+def test_at_another_root_the_rotation_alone_loses_the_root(n: int) -> None:
+    """R^i(T) for T at r is rooted at R^i(r); r∘R^i(r^-1∘T) keeps r."""
+    root = oracles.nodes(n)[-1]
+    there = topology(f"S{n}")
+    greedy = forest(there, "greedy", root=oracles.label(root))
+    turned = dimension_change(there, 0, greedy, 1).parent_port[0]
+    assert turned[greedy.root] != 0
+    assert dimension_changed(n, "greedy", 1, root).parent_port[0, greedy.root] == 0
+
+
+# On (n,k)-stars
+
+
+@pytest.mark.parametrize(("n", "k"), [(n, k) for n in range(2, 6) for k in range(1, n)])
+@pytest.mark.parametrize("tree", ["nk-greedy", "nk-multiple"])
+def test_label_change_on_nk_stars_relabels_by_the_extension(n: int, k: int, tree: str) -> None:
+    there = topology(f"S{n},{k}")
+    before = [links_of(forest(there, tree), row) for row in range(forest(there, tree).trees)]
+    for root in {0, there.nodes - 1, there.nodes // 3}:
+        made = forest(there, "label-change", root=root, tree=tree)
+        q = page.extended(oracles.node_of(there.label(root)), n)
+        expected = [{oracles.compose(q, a): oracles.compose(q, b) for a, b in one.items()} for one in before]
+        assert [links_of(made, row) for row in range(made.trees)] == expected
+        made.verify()
+
+
+def links_of(made: Forest, tree: int) -> oracles.Tree:
+    """One tree as child to parent, read from the parents' ranks."""
+    every = [oracles.node_of(label) for label in made.topology.labels().tolist()]
+    return {every[v]: every[p] for v, p in enumerate(made.parents()[tree].tolist()) if p >= 0}
+
+
+@pytest.mark.parametrize(("n", "i"), [(n, i) for n, i in PLACES if n <= 5])
+def test_on_the_star_graph_as_an_nk_star_dimensions_change_as_on_s_n(n: int, i: int) -> None:
+    """With k = n-1 nk-greedy is the greedy tree, and its dimension changes are those."""
+    changed = forest(f"S{n},{n - 1}", "dimension-change", root=1, tree="nk-greedy", i=i)
+    assert np.array_equal(changed.parent_port, forest(f"S{n}", "dimension-change", root=1, tree="greedy", i=i).parent_port)
+    changed.verify()
+
+
+@pytest.mark.parametrize(("n", "i"), [(n, i) for n, i in PLACES if n <= 6])
+@pytest.mark.parametrize("tree", ["nk-greedy", "nk-multiple"])
+def test_on_the_complete_graph_the_symbols_but_the_first_turn(n: int, i: int, tree: str) -> None:
+    """With k = 1 the symbol s >= 2 becomes ((s-2+i) mod (n-1)) + 2."""
+    there = forest(f"S{n},1", tree)
+    made = forest(f"S{n},1", "dimension-change", tree=tree, i=i)
+
+    def turned(node: oracles.Node) -> oracles.Node:
+        return node if node == (1,) else (page.moved(node[0], i, n),)
+
+    for row in range(there.trees):
+        assert links_of(made, row) == {turned(a): turned(b) for a, b in links_of(there, row).items()}
+    made.verify()
+
+
+@pytest.mark.parametrize(("n", "k"), [(4, 2), (5, 2), (5, 3), (6, 2), (6, 3), (6, 4)])
+def test_elsewhere_on_nk_stars_dimensions_cannot_change(n: int, k: int) -> None:
+    """Moving the dimensions of labels of n symbols reaches not all nodes, for every i; so it is refused, with the reason."""
+    tree = links_of(forest(f"S{n},{k}", "nk-greedy"), 0)
+    assert len(page.literally_changed(0, tree, n, k)) == topology(f"S{n},{k}").nodes
+    for i in range(1, n - 1):
+        assert len(page.literally_changed(i, tree, n, k)) < topology(f"S{n},{k}").nodes
+    with refused(f"S{n},{k}", "dimension-change", "no automorphism"):
+        forest(f"S{n},{k}", "dimension-change", tree="nk-greedy", i=1)
+    assert "dimension-change" not in constructions(f"S{n},{k}")
+    assert "label-change" in constructions(f"S{n},{k}")
+
+
+# Arguments
+
+
+def test_the_arguments_are_part_of_the_name() -> None:
+    assert forest("S4", "label-change", tree="greedy", root="4132").id == "S4:label-change(tree=greedy):4132"
+    changed = forest("S4", "dimension-change", tree="greedy", i=2)
+    assert changed.id == "S4:dimension-change(i=2,tree=greedy):1234"
+    assert dict(changed.arguments) == {"tree": "greedy", "i": 2}
+    assert changed.construction == "dimension-change"
+    assert forest("S4", "dimension-change", tree="greedy", i=np.int64(2)).id == changed.id  # type: ignore[arg-type]
+
+
+def test_what_needs_arguments_is_no_plain_construction() -> None:
+    assert set(constructions("S5")) - set(plain_constructions("S5")) == {"label-change", "dimension-change"}
+    assert set(constructions()) >= set(constructions("S5"))
+
+
+@pytest.mark.parametrize("i", [-1, 4, 5, 100])
+def test_i_goes_from_0_to_n_minus_2(i: int) -> None:
+    """The definition takes it modulo n-1; here a tree has one name."""
+    with refused("S5", str(i)):
+        forest("S5", "dimension-change", tree="greedy", i=i)
+
+
+@pytest.mark.parametrize("i", ["1", 1.0, True, None])
+def test_i_is_a_whole_number(i: object) -> None:
+    with refused("'i'", repr(i), "whole number"):
+        forest("S5", "dimension-change", tree="greedy", i=i)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("tree", ["label-change", "dimension-change"])
+def test_what_is_changed_needs_no_arguments_itself(tree: str) -> None:
+    with refused("'tree'", tree):
+        forest("S5", "label-change", tree=tree)
+
+
+@pytest.mark.parametrize("tree", ["gready", "", "nk-greedy", 1])
+def test_what_is_changed_grows_there(tree: str | int) -> None:
+    with refused(str(tree)):
+        forest("S5", "label-change", tree=tree)
+
+
+@pytest.mark.parametrize(
+    ("construction", "given", "missing"),
+    [
+        ("label-change", {}, "tree"),
+        ("dimension-change", {}, "tree"),
+        ("dimension-change", {"tree": "greedy"}, "i"),
+        ("dimension-change", {"i": 1}, "tree"),
+    ],
+)
+def test_every_argument_must_be_given(construction: str, given: dict[str, int | str], missing: str) -> None:
+    with refused(construction, f"'{missing}'"):
+        forest("S5", construction, **given)
+
+
+@pytest.mark.parametrize(("construction", "given"), [("label-change", {"tree": "greedy"}), ("greedy", {}), ("multiple", {})])
+def test_no_argument_is_taken_that_is_not_declared(construction: str, given: dict[str, str]) -> None:
+    with refused(construction, "'places'"):
+        forest("S5", construction, places=1, **given)
