@@ -1,0 +1,243 @@
+"""Forests in files: what was saved is what is read, and whatever else a file may be is refused in one sentence."""
+
+import io
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcast.errors import InputError
+from starcast.topologies import topology
+from starcast.trees import Forest, constructions, forest, plain_constructions
+from starcast.trees.catalogue import CONSTRUCTIONS
+
+SPECS = ("S2", "S4", "S5", "S4,2", "S5,1", "Q3")
+PLAIN = [(spec, name) for spec in SPECS for name in plain_constructions(spec)]
+
+
+def same(one: Forest, other: Forest) -> bool:
+    """Whether two forests agree in all that a forest is."""
+    parts = ("topology", "root", "construction", "spanning", "id", "trees")
+    return (
+        all(getattr(one, name) == getattr(other, name) for name in parts)
+        and dict(one.arguments) == dict(other.arguments)
+        and (one.toward is None) == (other.toward is None)
+        and list(one.toward or ()) == list(other.toward or ())
+        and np.array_equal(one.parent_port, other.parent_port)
+    )
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """A file with the multiple trees of S5."""
+    path = tmp_path / "forest.npz"
+    forest("S5", "multiple", "54321").save(path)
+    return path
+
+
+def refusal(path: Path) -> InputError:
+    """What reading the file says."""
+    with pytest.raises(InputError) as caught:
+        Forest.open(path)
+    assert "\n" not in caught.value.message
+    assert path.name in caught.value.message
+    assert caught.value.hint
+    return caught.value
+
+
+def rewritten(path: Path, **parts: Any) -> Path:
+    """The same file with other parts; None leaves one out."""
+    with np.load(path, allow_pickle=False) as found:
+        there = {name: found[name] for name in found} | parts
+    np.savez(path, **{name: part for name, part in there.items() if part is not None})
+    return path
+
+
+# What was saved is what is read
+
+
+@pytest.mark.parametrize(("spec", "construction"), PLAIN)
+def test_every_construction_comes_back_as_it_was(tmp_path: Path, spec: str, construction: str) -> None:
+    grown = forest(spec, construction, topology(spec).nodes // 2)
+    grown.save(tmp_path / "f.npz")
+    found = Forest.open(tmp_path / "f.npz")
+    assert same(found, grown)
+    assert found.parent_port.dtype == np.uint8
+    assert not found.parent_port.flags.writeable
+    found.verify()
+
+
+@pytest.mark.parametrize("arguments", [{"tree": "multiple"}, {"tree": "shortest-path", "i": 2}])
+def test_arguments_come_back_with_their_types(tmp_path: Path, arguments: dict[str, str | int]) -> None:
+    name = "dimension-change" if "i" in arguments else "label-change"
+    assert {one.name for one in CONSTRUCTIONS[name].arguments} == set(arguments)
+    grown = forest("S4", name, "4132", **arguments)
+    grown.save(tmp_path / "f.npz")
+    assert same(Forest.open(tmp_path / "f.npz"), grown)
+
+
+def test_an_array_of_one_s_own_is_kept_even_if_it_is_no_forest(tmp_path: Path) -> None:
+    """Reading does not judge; `verify` does."""
+    array = np.full((1, 24), 2, dtype=np.uint8)
+    array[0, 0] = 0
+    Forest(topology("S4"), array).save(tmp_path / "f.npz")
+    found = Forest.open(tmp_path / "f.npz")
+    assert np.array_equal(found.parent_port, array)
+    with pytest.raises(Exception, match="cycle"):
+        found.verify()
+
+
+def test_a_path_may_be_a_string_and_is_taken_as_it_is(tmp_path: Path) -> None:
+    forest("S3", "greedy").save(str(tmp_path / "trees"))
+    assert os.listdir(tmp_path) == ["trees"]  # noqa: PTH208 - a string, as the path above
+    assert Forest.open(str(tmp_path / "trees")).id == "S3:greedy:123"
+
+
+def test_an_old_file_is_replaced(saved: Path) -> None:
+    forest("S3", "greedy").save(saved)
+    assert Forest.open(saved).id == "S3:greedy:123"
+
+
+def test_nothing_is_pickled(saved: Path) -> None:
+    with zipfile.ZipFile(saved) as archive:
+        for name in archive.namelist():
+            np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
+
+
+# Writing is whole or nothing
+
+
+def test_a_write_that_breaks_off_leaves_the_old_file_and_nothing_beside_it(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = saved.read_bytes()
+
+    def broken(file: Any, **_: object) -> None:
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez_compressed", broken)
+    with pytest.raises(KeyboardInterrupt):
+        forest("S3", "greedy").save(saved)
+    assert saved.read_bytes() == before
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+
+
+@pytest.mark.parametrize("place", ["no-such-folder/f.npz", "", "a-file/f.npz"])
+def test_where_nothing_can_be_written_is_bad_input(tmp_path: Path, place: str) -> None:
+    (tmp_path / "a-file").write_text("here")
+    with pytest.raises(InputError) as caught:
+        forest("S3", "greedy").save(tmp_path / place)
+    assert caught.value.hint
+    assert [path.name for path in tmp_path.iterdir()] == ["a-file"]
+
+
+# What a file may be instead
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    assert "No such file" in refusal(tmp_path / "nowhere.npz").message
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    assert "cannot be read" in refusal(tmp_path).message
+
+
+@pytest.mark.parametrize("content", [b"", b"parent_port", b"PK\x03\x04 not really", b"\x93NUMPY\x01\x00"])
+def test_a_file_of_somebody_else(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "f.npz"
+    path.write_bytes(content)
+    assert "is no forest of starcast" in refusal(path).message
+
+
+def test_an_archive_of_somebody_else(tmp_path: Path) -> None:
+    path = tmp_path / "f.npz"
+    np.savez(path, parent_port=np.zeros((1, 24), dtype=np.uint8))
+    assert "is no forest of starcast" in refusal(path).message
+    np.savez(path, format=np.array("another format"))
+    assert "is no forest of starcast" in refusal(path).message
+
+
+def test_an_array_of_objects_is_never_unpickled(tmp_path: Path, saved: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return os.mkdir, (str(tmp_path / "sprung"),)
+
+    for part in ("format", "parent_port", "arguments"):
+        forest("S5", "multiple").save(saved)
+        rewritten(saved, **{part: np.array([Trap()], dtype=object)})
+        assert "forest" in refusal(saved).message
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize("version", [0, 2, 77])
+def test_another_version_is_named(saved: Path, version: int) -> None:
+    error = refusal(rewritten(saved, version=np.array(version)))
+    assert f"version {version}" in error.message
+    assert "reads version 1" in error.message
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"version": np.array("one")},
+        {"version": np.array([1, 1])},
+        {"topology": np.array("S13")},
+        {"topology": np.array("T4")},
+        {"topology": None},
+        {"root": np.array(120)},
+        {"root": np.array(-1)},
+        {"root": None},
+        {"construction": None},
+        {"arguments": np.array("{")},
+        {"arguments": np.array("[]")},
+        {"arguments": np.array('{"tree": []}')},
+        {"spanning": np.array([True, False])},
+        {"toward": np.array([0])},
+        {"toward": np.array([0, 1, 2, 120])},
+        {"parent_port": None},
+        {"parent_port": np.zeros((4, 120), dtype=np.int64)},
+    ],
+    ids=lambda parts: " ".join(f"{name}={part}" for name, part in parts.items()).replace("\n", " ")[:40],
+)
+def test_a_part_that_cannot_be_is_damage(saved: Path, parts: dict[str, Any]) -> None:
+    assert "is a damaged forest file" in refusal(rewritten(saved, **parts)).message
+
+
+@pytest.mark.parametrize("shape", [(4, 24), (120,), (0, 120)])
+def test_an_array_of_another_shape_is_refused(saved: Path, shape: tuple[int, ...]) -> None:
+    rewritten(saved, parent_port=np.zeros(shape, dtype=np.uint8), toward=np.array([], dtype=np.int64))
+    with pytest.raises(InputError, match="a forest on S5 is an array"):
+        Forest.open(saved)
+
+
+@given(st.data())
+def test_a_file_with_one_bit_changed_or_its_end_cut_off_never_reads_as_another_forest(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """It is refused, or (where the bit says nothing) the same forest."""
+    path = tmp_path_factory.mktemp("damage") / "forest.npz"
+    meant = forest("S4", "multiple", "4321")
+    meant.save(path)
+    content = bytearray(path.read_bytes())
+    place = data.draw(st.integers(0, len(content) - 1))
+    if data.draw(st.booleans()):
+        content = content[:place]
+    else:
+        content[place] ^= 1 << data.draw(st.integers(0, 7))
+    path.write_bytes(content)
+    try:
+        found = Forest.open(path)
+    except InputError:
+        return
+    assert same(found, meant)
+
+
+def test_all_constructions_of_the_catalogue_are_among_those_tested() -> None:
+    tested = {name for _, name in PLAIN}
+    assert {name for name in constructions() if not CONSTRUCTIONS[name].arguments} == tested
