@@ -1,12 +1,12 @@
-"""``make bench``: every figure, as it comes. Words after ``python -m benchmarks`` choose among arrays, startup, stores."""
+"""``make bench``: every figure, as it comes. Words after ``python -m benchmarks`` choose among arrays, startup, trees, stores."""
 
 import sys
 
-from benchmarks import arrays, startup, stores
+from benchmarks import arrays, startup, stores, trees
 from benchmarks.measure import COLUMNS, Figure
 from starcast.cli.output import emit, say
 
-MODULES = {"arrays": arrays, "startup": startup, "stores": stores}
+MODULES = {"arrays": arrays, "startup": startup, "trees": trees, "stores": stores}
 
 
 def main() -> None:
