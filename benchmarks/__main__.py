@@ -1,4 +1,4 @@
-"""``make bench``: every figure, as it comes. Words after ``python -m benchmarks`` choose among arrays, startup, trees, stores."""
+"""``make bench``: every figure, as it comes. Words after ``python -m benchmarks`` choose among its modules."""
 
 import sys
 

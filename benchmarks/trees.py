@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from time import perf_counter
 
 import igraph
-import networkx
+import networkx as nx
 import numpy as np
 import rustworkx
 
@@ -15,6 +15,7 @@ from benchmarks.measure import Figure, seconds
 from starcast import forest, topology
 from starcast.cli.output import emit
 from starcast.trees import plain_constructions
+from starcast.trees.multiple import multiple_tree
 
 GIB = 2**30
 
@@ -57,7 +58,7 @@ def _against_peers() -> Iterator[Figure]:
         graph.extend_from_edge_list([tuple(link) for link in links])
 
     peers: dict[str, Callable[[], object]] = {
-        "NetworkX": lambda: networkx.Graph(links),
+        "NetworkX": lambda: nx.Graph(links),
         "rustworkx": rust,
         "igraph": lambda: igraph.Graph(n=s9.nodes, edges=links),
         "SageMath": _sage,
@@ -67,7 +68,7 @@ def _against_peers() -> Iterator[Figure]:
 
 
 def _sage() -> None:
-    from sage.graphs.graph_generators import graphs
+    from sage.graphs.graph_generators import graphs  # noqa: PLC0415 - takes seconds, and nothing else needs it
 
     graphs.NStarGraph(9)
 
@@ -92,8 +93,6 @@ def _one_tree_at_a_time() -> Iterator[Figure]:
 
 def one_by_one(spec: str) -> None:
     """Build and verify the trees of `multiple` one after the other; prints seconds, peak in GiB, and seconds of copying."""
-    from starcast.trees.multiple import multiple_tree
-
     where = topology(spec)
     begin = perf_counter()
     for i in range(1, where.n):
