@@ -1,0 +1,399 @@
+"""The scattering trees, Fragopoulou & Akl 1993, section 5: node by node, Theorems 9 and 10, and the wrong readings."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from math import factorial
+
+import numpy as np
+import pytest
+
+from starcast.topologies import topology
+from starcast.trees import Forest, constructions, forest
+from starcast.trees.balanced import running_numbers
+from unit import oracles
+from unit import oracles_balanced as page
+from unit.meeting import ports_of, refused, roots, tree_of
+from unit.oracles_edge_disjoint import position, rotate
+
+SIZES = range(2, 8)
+PAGES: dict[str, Callable[[oracles.Node], Sequence[oracles.Tree]]] = {
+    "balanced": lambda root: [page.balanced(root)],
+    "near-balanced": lambda root: [page.near_balanced(root)],
+    "perfectly-balanced": page.perfectly_balanced,
+}
+CASES = [(n, name) for n in SIZES for name in PAGES if n > 2 or name != "perfectly-balanced"]
+
+every_case = pytest.mark.parametrize(("n", "construction"), CASES)
+
+
+def built(n: int, construction: str, root: oracles.Node | None = None) -> Forest:
+    """The array form."""
+    return forest(f"S{n}", construction, root=oracles.label(root or oracles.identity(n)))
+
+
+def trees_of(made: Forest) -> list[oracles.Tree]:
+    """The array form as trees."""
+    return [tree_of(row.tolist(), made.topology.n) for row in made.parent_port]
+
+
+def children_of(tree: oracles.Tree) -> dict[oracles.Node, set[oracles.Node]]:
+    """Who hangs from whom."""
+    children: dict[oracles.Node, set[oracles.Node]] = {}
+    for child, parent in tree.items():
+        children.setdefault(parent, set()).add(child)
+    return children
+
+
+def outside(n: int) -> list[oracles.Node]:
+    """The nodes that do not start with 1."""
+    return [x for x in oracles.nodes(n) if x[0] != 1]
+
+
+def starting(n: int) -> list[oracles.Node]:
+    """Those that do, but the identity."""
+    return [x for x in oracles.nodes(n)[1:] if x[0] == 1]
+
+
+# All three
+
+
+@every_case
+def test_the_array_is_the_page_s_for_every_root(n: int, construction: str) -> None:
+    """By translation: the displacement of y from the root q is q^-1.y."""
+    for root in roots(n) if n < 7 else oracles.cyclic_roots(n)[:2]:
+        made = built(n, construction, root)
+        assert np.array_equal(made.parent_port, np.stack([ports_of(tree, root) for tree in PAGES[construction](root)]))
+        made.verify()
+
+
+@every_case
+def test_paths_are_shortest(n: int, construction: str) -> None:
+    """Theorems 9.4 and 10.5: every parent is one link closer, by breadth-first search."""
+    root = oracles.nodes(n)[-1]
+    made, distances = built(n, construction, root), oracles.distances(root)
+    for tree in trees_of(made):
+        assert all(distances[parent] == distances[child] - 1 for child, parent in tree.items())
+        assert all(parent in tree or parent == root for parent in tree.values())
+    assert made.is_shortest_path()
+    assert made.height == oracles.diameter(n)
+
+
+@every_case
+def test_nodes_that_start_with_1_are_leaves(n: int, construction: str) -> None:
+    """Theorems 9.3 and 10.4."""
+    for tree in trees_of(built(n, construction)):
+        assert {parent for parent in tree.values() if parent[0] == 1} == {oracles.identity(n)}
+
+
+@every_case
+def test_symbol_1_in_position_k_is_below_link_k(n: int, construction: str) -> None:
+    """Theorems 9.1 and 10.1."""
+    root, partial = oracles.identity(n), construction == "perfectly-balanced"
+    for number, tree in enumerate(trees_of(built(n, construction)), start=2):
+        for x in tree:
+            if x[0] != 1:
+                assert page.branch_dimension(x, tree, root) == position(x, 1)
+            if partial:
+                assert page.branch_dimension(x, tree, root) == number
+
+
+def test_the_last_two_cycles_merge() -> None:
+    """214365 is (6 5)(4 3)(2 1), its parent 312465 across dimension 3 is (6 5)(4 3 2 1)."""
+    x = oracles.node_of("214365")
+    assert page.canonical(x) == [(6, 5), (4, 3), (2, 1)]
+    (tree,) = trees_of(built(6, "near-balanced"))
+    assert tree[x] == oracles.swap(x, 3)
+    assert page.canonical(tree[x]) == [(6, 5), (4, 3, 2, 1)]
+
+
+@pytest.mark.parametrize("n", range(4, 8))
+def test_parents_have_the_two_last_texts_concatenated(n: int) -> None:
+    (tree,) = trees_of(built(n, "balanced"))
+    for x in outside(n):
+        *others, second, last = [(), *page.canonical(x)]
+        if second:
+            assert page.canonical(tree[x]) == [*others[1:], second + last]
+
+
+# Balanced
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_the_subtrees_of_balanced_differ_by_one_at_most(n: int) -> None:
+    """The first ones are the greater: (n-1)! nodes and the numbers m with v(m) = l."""
+    root = oracles.nodes(n)[-1]
+    sizes = page.branches(trees_of(built(n, "balanced", root))[0], root)
+    assert max(sizes) == -((1 - factorial(n)) // (n - 1))
+    assert max(sizes) - min(sizes) <= 1
+    assert sizes == sorted(sizes, reverse=True)
+    assert sum(sizes) == factorial(n) - 1
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_the_running_numbers_are_the_page_s(n: int) -> None:
+    """1, 2, .. without the root, which has none; copies of a message go on where the last one ended."""
+    share = factorial(n - 1) - 1
+    for copy in range(n):
+        numbers = running_numbers(topology(f"S{n}"), copy)
+        assert len(numbers) == factorial(n - 1)
+        assert numbers[0] == 0
+        assert numbers[1:].tolist() == [page.running_numbers(n, 1 + copy * share)[x] for x in starting(n)]
+        assert sorted(numbers[1:].tolist()) == list(range(1 + copy * share, 1 + (copy + 1) * share))
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_several_copies_are_as_balanced_as_one(n: int) -> None:
+    """ceil(M(n!-1)/(n-1)) for every M: each link across v(m) shortens the distance, and no v is used twice more."""
+    used = dict.fromkeys(range(2, n + 1), 0)
+    for copy in range(2 * n):
+        for x, m in zip(starting(n), running_numbers(topology(f"S{n}"), copy)[1:].tolist(), strict=True):
+            assert x[page.v(m, n) - 1] != page.v(m, n)
+            used[page.v(m, n)] += 1
+        copies = copy + 1
+        assert max(used.values()) + copies * factorial(n - 1) == -((copies * (1 - factorial(n))) // (n - 1))
+
+
+def test_repeating_the_first_copy_is_worse() -> None:
+    """Pitfall 16: M ceil(..) is more than ceil(M ..) from M = n-1 on."""
+    greatest = page.branches(page.balanced(oracles.identity(4)), oracles.identity(4))[0]
+    assert (3 * greatest, -((3 * (1 - 24)) // 3)) == (24, 23)
+
+
+@pytest.mark.parametrize("n", range(4, 8))
+def test_numbers_ascend_with_the_distance_a_necklace_at_a_time(n: int) -> None:
+    """Nearest first, then by the lowest node; within a necklace by rotation."""
+    numbers = running_numbers(topology(f"S{n}"))
+    order = sorted(starting(n), key=lambda x: numbers[oracles.ranks(n)[x]])
+    keys = [(page.distance(x), min(page.necklace(x))) for x in order]
+    assert keys == sorted(keys)
+    for before, after in pairwise(order):
+        assert after == rotate(before) or min(page.necklace(after)) != min(page.necklace(before))
+
+
+@pytest.mark.parametrize("n", range(4, 7))
+def test_the_lowest_node_cannot_always_be_first(n: int) -> None:
+    """It may have v in its place, where the link leads away: then the necklace begins elsewhere."""
+    first: dict[oracles.Node, tuple[int, oracles.Node]] = {}
+    for x, m in page.running_numbers(n).items():
+        low = min(page.necklace(x))
+        first[low] = min(first.get(low, (m, x)), (m, x))
+    moved = [low for low, (m, x) in first.items() if x != low]
+    assert moved
+    assert all(low[page.v(first[low][0], n) - 1] == page.v(first[low][0], n) for low in moved)
+
+
+# Near-balanced
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_the_children_are_the_page_s(n: int) -> None:
+    """Def. 13, repaired: the rules for parents and for children are inverse to one another."""
+    (tree,) = trees_of(built(n, "near-balanced"))
+    children = children_of(tree)
+    for x in oracles.nodes(n):
+        assert children.get(x, set()) == page.children(x)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_displacement_d_is_below_link_d_plus_2(n: int) -> None:
+    """Theorem 9.2. Hence the first subtree has a node of every necklace, and link d+2 those of a period above d."""
+    root = oracles.identity(n)
+    (tree,) = trees_of(built(n, "near-balanced"))
+    assert all(page.branch_dimension(x, tree, root) == page.displacement(x) + 2 for x in tree)
+    sizes = page.branches(tree, root)
+    assert sizes == [sum(len(ring) > d for ring in page.necklaces(n)) for d in range(n - 1)]
+    assert sizes[0] == page.necklaces_counted(n) <= 2 * factorial(n - 1) - 1
+
+
+@pytest.mark.parametrize(("n", "sizes"), [(3, [3, 2]), (4, [9, 7, 7]), (5, [33, 30, 28, 28]), (6, [147, 143, 143, 143, 143])])
+def test_the_known_sizes(n: int, sizes: list[int]) -> None:
+    """Known numbers: the sizes of the root's subtrees, which no root changes."""
+    for root in roots(n):
+        assert page.branches(trees_of(built(n, "near-balanced", root))[0], root) == sizes
+
+
+@pytest.mark.parametrize("n", range(3, 8))
+def test_parents_rotate_until_a_short_necklace_is_round(n: int) -> None:
+    """R(parent(x)) = parent(R(x)), what Rules 9 and 10 rest on; only from the last node of a short necklace it fails."""
+    (tree,) = trees_of(built(n, "near-balanced"))
+    for x, parent in tree.items():
+        around = page.displacement(x) == page.period(x) - 1 and page.period(x) < n - 1
+        assert (rotate(parent) == tree[rotate(x)]) != around
+
+
+# Perfectly balanced
+
+
+@pytest.mark.parametrize("n", range(3, 8))
+def test_the_children_of_copies_are_the_page_s(n: int) -> None:
+    """Def. 15: case 1 holds modulo the period."""
+    together: dict[oracles.Node, set[oracles.Node]] = {}
+    for tree in trees_of(built(n, "perfectly-balanced")):
+        for parent, children in children_of(tree).items():
+            together[parent] = together.get(parent, set()) | children
+    for x in oracles.nodes(n):
+        assert together.get(x, set()) == page.children(x, repeated=True)
+
+
+@pytest.mark.parametrize("n", range(3, 8))
+def test_every_tree_has_a_copy_of_every_necklace(n: int) -> None:
+    """Theorem 10.2, 10.3 and 10.6, pitfall 12: h copies each; a node is in (n-1)/p trees, every p-th from d on."""
+    made = built(n, "perfectly-balanced")
+    assert made.sizes.tolist() == [1 + page.necklaces_counted(n)] * (n - 1)
+    for x, inside in zip(oracles.nodes(n), made.members().T, strict=True):
+        if x == oracles.identity(n):
+            assert inside.all()
+        else:
+            assert np.flatnonzero(inside).tolist() == list(range(page.displacement(x), n - 1, page.period(x)))
+    for tree in trees_of(made):
+        assert Counter(min(page.necklace(x)) for x in tree) == Counter(ring[0] for ring in page.necklaces(n))
+
+
+@pytest.mark.parametrize("n", range(3, 8))
+def test_the_messages_divide_equally(n: int) -> None:
+    """Pitfall 12: of M = n-1 messages for each node a copy carries p(x), so a subtree carries n!-1, as M(n!-1)/(n-1) says."""
+    for tree in trees_of(built(n, "perfectly-balanced")):
+        assert sum(page.period(x) for x in tree) == factorial(n) - 1
+
+
+@pytest.mark.parametrize("n", range(3, 8))
+def test_each_tree_is_the_rotation_of_the_one_before(n: int) -> None:
+    """Theorem 10.7."""
+    trees = trees_of(built(n, "perfectly-balanced"))
+    for number, tree in enumerate(trees):
+        assert {rotate(x): rotate(parent) for x, parent in tree.items()} == trees[(number + 1) % (n - 1)]
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_the_root_is_in_every_tree_with_one_child(n: int) -> None:
+    """Pitfall 10: the identity starts with 1 and has period 1, yet is nobody's copy."""
+    for root in roots(n):
+        made = built(n, "perfectly-balanced", root)
+        assert made.members()[:, made.root].all()
+        assert (made.parent_port[:, made.root] == 0).all()
+        assert (made.levels()[:, made.root] == 0).all()
+        assert (made.parents() == made.root).sum(axis=1).tolist() == [1] * (n - 1)
+        assert made.parent_port[range(n - 1), made.topology.neighbours(2, [made.root])[0]].tolist() == [2] + [0] * (n - 2)
+        assert made.congestion == 1
+
+
+def test_s2_has_no_perfectly_balanced_trees() -> None:
+    assert "perfectly-balanced" not in constructions("S2")
+    assert "perfectly-balanced" in constructions("S3")
+    with refused("perfectly-balanced", "S2"):
+        forest("S2", "perfectly-balanced")
+
+
+@pytest.mark.parametrize("construction", PAGES)
+@pytest.mark.parametrize("spec", ["S4,2", "Q3"])
+def test_they_grow_on_star_graphs_only(spec: str, construction: str) -> None:
+    with refused(construction, spec):
+        forest(spec, construction)
+
+
+def test_the_sizes_of_s8() -> None:
+    """h(8) by Burnside's lemma."""
+    n = 8
+    h = page.necklaces_counted(n)
+    assert built(n, "perfectly-balanced").sizes.tolist() == [1 + h] * (n - 1)
+    for construction, greatest in (("near-balanced", h), ("balanced", -((1 - factorial(n)) // (n - 1)))):
+        made = built(n, construction)
+        below = made.subtree_sizes()[0]
+        assert max(int(below[made.topology.neighbours(port, [0])[0]]) for port in made.topology.ports) == greatest
+        assert made.is_shortest_path()
+
+
+# Wrong readings
+
+
+def differing(n: int, wrong: Callable[[oracles.Node], int]) -> int:
+    """How many nodes that do not start with 1 get another dimension; all are still on shortest paths."""
+    distances, changed = oracles.distances(oracles.identity(n)), 0
+    (tree,) = trees_of(built(n, "near-balanced"))
+    for x in outside(n):
+        parent = oracles.swap(x, wrong(x))
+        assert distances[parent] == distances[x] - 1
+        changed += parent != tree[x]
+    return changed
+
+
+def of_cycle(x: oracles.Node, number: int, k: int | None = None) -> int:
+    """The dimension if it is the last symbol of another cycle, or by another ordering."""
+    return x[0] if len(page.cycles(x)) == 1 else page.canonical(x, k)[number][-1]
+
+
+@pytest.mark.parametrize("n", range(4, 8))
+def test_the_second_cycle_from_the_left_is_no_dimension(n: int) -> None:
+    """Pitfall 8: what the paper prints. Of two cycles that is the cycle of 1, which ends with 1."""
+    two = [x for x in outside(n) if len(page.cycles(x)) == 2]
+    assert two
+    assert {page.canonical(x)[1][-1] for x in two} == {1}
+
+
+@pytest.mark.parametrize(("n", "different"), [(4, 0), (5, 0), (6, 15), (7, 300)])
+def test_the_leftmost_cycle_is_told_apart(n: int, different: int) -> None:
+    """Pitfall 8: the paths are as short, and so are those of the next two readings."""
+    assert differing(n, lambda x: of_cycle(x, 0) if len(page.cycles(x)) > 1 else x[0]) == different
+
+
+@pytest.mark.parametrize(("n", "different"), [(4, 0), (5, 4), (6, 60), (7, 702)])
+def test_the_ordering_is_not_that_of_the_first_symbol(n: int, different: int) -> None:
+    """Pitfall 8: <_k depends on where symbol 1 stands, not on x_1."""
+    assert differing(n, lambda x: of_cycle(x, -2, x[0])) == different
+
+
+@pytest.mark.parametrize(("n", "different"), [(4, 1), (5, 12), (6, 117), (7, 1120)])
+def test_the_ordering_is_not_the_plain_one(n: int, different: int) -> None:
+    """With 1, 2, .., n parents no longer rotate."""
+    assert differing(n, lambda x: of_cycle(x, -2, 2)) == different
+    wrong = {x: oracles.swap(x, of_cycle(x, -2, 2)) for x in outside(n)}
+    assert any(rotate(parent) != wrong[rotate(x)] for x, parent in wrong.items())
+
+
+@pytest.mark.parametrize(("n", "occurs"), [(3, False), (4, False), (5, True), (6, True)])
+def test_fixed_symbols_make_children_of_one_cycle_only(n: int, occurs: bool) -> None:
+    """Pitfall 9: as the paper prints it, nodes with several cycles would take children that hang elsewhere."""
+    (tree,) = trees_of(built(n, "near-balanced"))
+    several = [x for x in outside(n) if len(page.cycles(x)) > 1]
+    printed = [(x, oracles.swap(x, j)) for x in several for j in range(2, n + 1) if x[j - 1] == j]
+    assert bool(printed) == occurs
+    assert all(tree[child] != x for x, child in printed)
+
+
+@pytest.mark.parametrize(("n", "extra"), [(4, False), (5, False), (6, True)])
+def test_left_minima_are_those_of_the_whole_string(n: int, extra: bool) -> None:
+    """Pitfall 9: minimal within the 1-cycle alone is not enough once there is another cycle."""
+
+    def within(x: oracles.Node) -> set[int]:
+        text = page.canonical(x)[-1]
+        minimal = page.left_minima(text, position(x, 1), n)
+        return {s for s, least in zip(text, minimal, strict=True) if least} - {text[0], text[-2], 1}
+
+    assert any(within(x) > page.splitting(x) for x in outside(n)) == extra
+    assert all(within(x) >= page.splitting(x) for x in outside(n))
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_both_neighbours_of_1_are_excluded(n: int) -> None:
+    """Pitfall 9: across the first symbol of the 1-cycle leads the way up, across the one before 1 a node that starts with 1."""
+    (tree,) = trees_of(built(n, "near-balanced"))
+    for x in outside(n):
+        last = page.canonical(x)[-1]
+        assert oracles.swap(x, last[-2])[0] == 1
+        if len(page.cycles(x)) == 1:
+            assert oracles.swap(x, last[0]) == tree[x]
+
+
+@pytest.mark.parametrize("n", range(4, 7))
+def test_the_displacement_from_a_root_relabels_symbols(n: int) -> None:
+    """Pitfall 1: it is q^-1.y; y.q^-1 gives other trees, and paths that are not shortest."""
+    root = oracles.nodes(n)[factorial(n) // 3]
+    distances, back = oracles.distances(root), oracles.inverse(root)
+    (tree,) = trees_of(built(n, "near-balanced", root))
+    longer = 0
+    for y in tree:
+        x = oracles.compose(y, back)
+        if x[0] != 1:
+            longer += distances[oracles.swap(y, page.parent_dimension(x))] >= distances[y]
+    assert longer

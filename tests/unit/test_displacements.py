@@ -1,0 +1,146 @@
+"""Necklaces, generators and displacements (Fragopoulou & Akl 1993, section 2 and Def. 7 to 9), and the wrong readings."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from starcast.topologies.displacements import displacements
+from starcast.topologies.necklaces import necklaces
+from unit import oracles
+from unit import oracles_balanced as page
+from unit.oracles_edge_disjoint import rotate
+
+SIZES = range(2, 8)
+
+#: How a node and its cycle of 2 compare with those of its rivals.
+Contest = Callable[[oracles.Node, page.Cycle], tuple[object, ...]]
+
+
+def starting(n: int) -> list[tuple[oracles.Node, ...]]:
+    """The necklaces of nodes that start with 1, without the root's."""
+    return [ring for ring in page.necklaces(n) if ring[0][0] == 1]
+
+
+def generators(n: int, better: Contest, *, fixed: bool = False) -> list[oracles.Node]:
+    """The winners of every 1-starting necklace by another reading; ``fixed`` lets nodes with 2 in its place compete."""
+    rivals = [{y: page.cycle_of(y, 2) for y in ring if fixed or y[1] != 2} for ring in starting(n)]
+    return [min(contest, key=lambda y: better(y, contest[y])) for contest in rivals]
+
+
+def expected(n: int) -> list[oracles.Node]:
+    """The generators of the page, in the same order."""
+    return [page.generator(ring[0]) for ring in starting(n)]
+
+
+# The page
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_every_displacement_is_the_page_s(n: int) -> None:
+    found = displacements(n)
+    assert found.dtype == np.uint8
+    assert found[0] == 0
+    assert found[1:].tolist() == [page.displacement(x) for x in oracles.nodes(n)[1:]]
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_necklaces_at_hand_are_used(n: int) -> None:
+    assert np.array_equal(displacements(n, necklaces(n)), displacements(n))
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_leaders_periods_and_turns_are_the_page_s(n: int) -> None:
+    """A necklace is told by its lowest node; the identity is alone in its own."""
+    ranks = oracles.ranks(n)
+    leader, period, turns = (column.tolist() for column in necklaces(n))
+    assert (leader[0], period[0], turns[0]) == (0, 1, 0)
+    for ring in page.necklaces(n):
+        for turned, x in enumerate(ring):
+            assert (leader[ranks[x]], period[ranks[x]], turns[ranks[x]]) == (ranks[ring[0]], len(ring), turned)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_periods_divide_and_only_nodes_that_start_with_1_have_short_ones(n: int) -> None:
+    """Theorems 5 and 6."""
+    for ring in page.necklaces(n):
+        assert (n - 1) % len(ring) == 0
+        assert ring[0][0] == 1 or len(ring) == n - 1
+
+
+@pytest.mark.parametrize("n", range(2, 9))
+def test_burnside_counts_the_necklaces(n: int) -> None:
+    """h(n), without the root's."""
+    assert len(np.unique(necklaces(n).leader)) - 1 == page.necklaces_counted(n)
+
+
+@pytest.mark.parametrize("n", range(3, 8))
+def test_a_necklace_of_period_1_exists(n: int) -> None:
+    """The node (2 3 .. n); with it M has to be a multiple of n-1."""
+    assert page.period((1, *range(3, n + 1), 2)) == 1
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_a_rotation_adds_one_until_the_period_is_round(n: int) -> None:
+    found = dict(zip(oracles.nodes(n), displacements(n).tolist(), strict=True))
+    for x in oracles.nodes(n)[1:]:
+        assert found[rotate(x)] == (found[x] + 1) % page.period(x)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_rotations_keep_the_distance(n: int) -> None:
+    """Theorem 7, and A0's formula."""
+    distances = oracles.distances(oracles.identity(n))
+    for x in oracles.nodes(n):
+        assert page.distance(x) == distances[x] == distances[rotate(x)]
+
+
+def test_the_cycles_on_the_page() -> None:
+    """341526 is (1 3)(2 4 5)."""
+    assert page.cycles(oracles.node_of("341526")) == [(1, 3), (2, 4, 5)]
+
+
+# Wrong readings
+
+
+@pytest.mark.parametrize(("n", "tied"), [(3, 0), (4, 0), (5, 0), (6, 2), (7, 5)])
+def test_ties_begin_with_6(n: int, tied: int) -> None:
+    """Pitfall 11: several nodes of a necklace have the smallest cycle of 2; the lowest of them is the generator."""
+    contests = [page.contest(ring[0]) for ring in starting(n)]
+    assert sum(list(one.values()).count(min(one.values())) > 1 for one in contests) == tied
+    highest = generators(n, lambda y, cycle: (cycle, tuple(-symbol for symbol in y)))
+    assert sum(map(oracles.Node.__ne__, highest, expected(n))) == tied
+
+
+@pytest.mark.parametrize(("n", "different"), [(5, 0), (6, 1), (7, 14)])
+def test_a_proper_prefix_is_smaller(n: int, different: int) -> None:
+    """Pitfall 11: (2 3) before (2 3 4); with the end of the cycle greater than every symbol other nodes win."""
+    longer = generators(n, lambda y, cycle: ((*cycle, n + 1), y))
+    assert sum(map(oracles.Node.__ne__, longer, expected(n))) == different
+
+
+@pytest.mark.parametrize(("n", "different"), [(5, 0), (6, 1), (7, 11)])
+def test_a_shorter_cycle_is_not_always_smaller(n: int, different: int) -> None:
+    shorter = generators(n, lambda y, cycle: (len(cycle), cycle, y))
+    assert sum(map(oracles.Node.__ne__, shorter, expected(n))) == different
+
+
+@pytest.mark.parametrize(("n", "different"), [(3, 0), (4, 1), (5, 4), (6, 15)])
+def test_nodes_with_2_in_its_place_do_not_compete(n: int, different: int) -> None:
+    fixed = generators(n, lambda y, cycle: (cycle, y), fixed=True)
+    assert sum(map(oracles.Node.__ne__, fixed, expected(n))) == different
+
+
+@pytest.mark.parametrize(("n", "different"), [(4, 0), (5, 1), (6, 10)])
+def test_cycles_run_from_s_to_x_s(n: int, different: int) -> None:
+    """Pitfall 1: against that direction other nodes are generators."""
+    against = generators(n, lambda y, cycle: ((2, *reversed(cycle[1:])), y))
+    assert sum(map(oracles.Node.__ne__, against, expected(n))) == different
+
+
+@pytest.mark.parametrize("n", range(4, 7))
+def test_displacements_are_not_counted_back_to_the_generator(n: int) -> None:
+    found = displacements(n)
+    back = [page.necklace(x).index(page.generator(x)) for x in oracles.nodes(n)[1:]]
+    assert found[1:].tolist() != back
+    assert ((found[1:] + np.array(back)) % necklaces(n).period[1:] == 0).all()
