@@ -1,0 +1,226 @@
+"""Topologies and forests in networkx, igraph and scipy: the libraries themselves agree with the arrays."""
+
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from starcast import convert
+from starcast.convert import to_igraph, to_networkx, to_scipy
+from starcast.errors import InputError, RejectedError, UnavailableError
+from starcast.topologies import topology
+from starcast.trees import Forest, forest, plain_constructions
+
+SPECS = ("S2", "S3", "S4", "S5", "S4,1", "S4,2", "S5,3", "Q1", "Q4")
+PLAIN = [(spec, name) for spec in ("S4", "S5", "S4,2", "Q3") for name in plain_constructions(spec)]
+
+every_topology = pytest.mark.parametrize("spec", SPECS)
+every_forest = pytest.mark.parametrize(("spec", "construction"), PLAIN)
+
+
+def grown(spec: str, construction: str) -> Forest:
+    """The forest at a root that is not the identity."""
+    return forest(spec, construction, topology(spec).nodes - 2)
+
+
+def edges(made: Forest) -> list[tuple[int, int, int, int, int]]:
+    """Parent, child, tree, level and the parent's port of every edge, node by node."""
+    where = made.topology
+    levels = made.levels()
+    found = []
+    for tree, row in enumerate(made.parent_port.tolist()):
+        for child, port in enumerate(row):
+            if port:
+                parent = int(where.neighbours(port, [child])[0])
+                found.append((parent, child, tree, int(levels[tree, child]), where.reverse_port(port)))
+    return sorted(found)
+
+
+# networkx
+
+
+@every_topology
+def test_networkx_finds_the_topology_s_distances_degree_and_diameter(spec: str) -> None:
+    where = topology(spec)
+    graph = to_networkx(where)
+    assert type(graph) is nx.Graph
+    assert (graph.number_of_nodes(), graph.number_of_edges()) == (where.nodes, where.links)
+    assert {degree for _, degree in graph.degree} == {where.degree}
+    distances = nx.single_source_shortest_path_length(graph, 0)
+    assert [distances[rank] for rank in range(where.nodes)] == where.distances().tolist()
+    assert max(distances.values()) == where.diameter
+    assert [graph.nodes[rank]["label"] for rank in range(where.nodes)] == where.labels().tolist()
+    assert graph.graph == {"topology": spec}
+
+
+@every_topology
+def test_a_link_has_the_port_of_its_lower_node(spec: str) -> None:
+    where = topology(spec)
+    for start, end, port in to_networkx(where).edges(data="port"):
+        assert where.neighbours(port, [min(start, end)]).tolist() == [max(start, end)]
+
+
+@every_forest
+def test_networkx_has_every_edge_of_every_tree_with_its_attributes(spec: str, construction: str) -> None:
+    made = grown(spec, construction)
+    graph = to_networkx(made)
+    assert isinstance(graph, nx.DiGraph)
+    found = [(*ends, data["tree"], data["level"], data["port"]) for *ends, data in graph.edges(data=True)]
+    assert sorted(found) == edges(made)
+    assert all(key == data["tree"] for _, _, key, data in graph.edges(keys=True, data=True))
+    assert set(graph.nodes) == set(np.flatnonzero(made.members().any(axis=0)).tolist())
+    assert graph.graph == {"forest": made.id, "topology": spec, "root": made.root}
+
+
+@every_forest
+def test_one_tree_is_an_arborescence_from_the_root(spec: str, construction: str) -> None:
+    made = grown(spec, construction)
+    for tree in range(made.trees):
+        graph = to_networkx(made, tree)
+        assert type(graph) is nx.DiGraph
+        assert nx.is_arborescence(graph)
+        assert graph.in_degree(made.root) == 0
+        assert set(graph.nodes) == set(np.flatnonzero(made.members()[tree]).tolist())
+        levels = nx.single_source_shortest_path_length(graph, made.root)
+        assert {node: int(made.levels()[tree, node]) for node in graph.nodes} == levels
+        assert set(nx.get_edge_attributes(graph, "tree").values()) == {tree}
+
+
+def test_what_networkx_returns_is_plain_python() -> None:
+    graph = to_networkx(forest("S4", "multiple"))
+    assert {type(value) for *_, data in graph.edges(data=True) for value in data.values()} == {int}
+    assert {type(node) for node in graph.nodes} == {int}
+    assert {type(label) for _, label in graph.nodes(data="label")} == {str}
+
+
+# igraph
+
+
+@every_topology
+def test_igraph_finds_the_topology_s_distances_and_diameter(spec: str) -> None:
+    where = topology(spec)
+    graph = to_igraph(where)
+    assert (graph.vcount(), graph.ecount(), graph.is_directed()) == (where.nodes, where.links, False)
+    assert graph.is_simple()
+    assert graph.distances(0)[0] == where.distances().tolist()
+    assert graph.diameter() == where.diameter
+    assert graph.vs["label"] == where.labels().tolist()
+    assert graph["topology"] == spec
+
+
+@every_forest
+def test_igraph_has_every_edge_of_every_tree_with_its_attributes(spec: str, construction: str) -> None:
+    made = grown(spec, construction)
+    graph = to_igraph(made)
+    assert graph.is_directed()
+    assert graph.vcount() == made.topology.nodes
+    assert sorted((*edge.tuple, edge["tree"], edge["level"], edge["port"]) for edge in graph.es) == edges(made)
+    for tree in range(made.trees):
+        one = to_igraph(made, tree)
+        assert sorted(one.subcomponent(made.root, mode="out")) == np.flatnonzero(made.members()[tree]).tolist()
+        assert one.ecount() == made.sizes[tree] - 1
+        assert max(one.distances(made.root)[0], key=lambda d: d if d < np.inf else -1) == made.heights[tree]
+
+
+# scipy
+
+
+@every_topology
+def test_scipy_s_adjacency_matrix(spec: str) -> None:
+    where = topology(spec)
+    matrix = to_scipy(where)
+    assert isinstance(matrix, sparse.csr_array)
+    assert matrix.shape == (where.nodes, where.nodes)
+    assert (matrix != matrix.T).nnz == 0
+    assert set(matrix.data.tolist()) == {1}
+    assert set(matrix.sum(axis=1).tolist()) == {where.degree}
+    assert csgraph.shortest_path(matrix, indices=[0], unweighted=True)[0].tolist() == where.distances().tolist()
+
+
+@every_forest
+def test_scipy_s_load_matrix_is_the_load(spec: str, construction: str) -> None:
+    made = grown(spec, construction)
+    matrix = to_scipy(made)
+    assert matrix.dtype == np.int16
+    expected = np.zeros(matrix.shape, dtype=int)
+    for column, port in enumerate(made.topology.ports):
+        expected[np.arange(made.topology.nodes), made.topology.neighbours(port)] = made.load()[:, column]
+    assert np.array_equal(matrix.toarray(), expected)
+    assert matrix.max() == made.congestion
+    assert sum(to_scipy(made, tree) for tree in range(made.trees)).toarray().tolist() == expected.tolist()
+
+
+# Bad input, and what is not installed
+
+EXTRAS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+CONVERSIONS = [to_networkx, to_igraph, to_scipy]
+Conversion = Callable[..., Any]
+
+
+@pytest.mark.parametrize("conversion", CONVERSIONS)
+@pytest.mark.parametrize("tree", [-1, 3])
+def test_a_tree_that_there_is_not(conversion: Conversion, tree: int) -> None:
+    with pytest.raises(InputError, match=f"has no tree {tree}") as caught:
+        conversion(forest("S4", "multiple"), tree)
+    assert "0 to 2" in caught.value.hint
+    with pytest.raises(InputError, match="S4 is a topology"):
+        conversion(topology("S4"), tree)
+
+
+@pytest.mark.parametrize("conversion", CONVERSIONS)
+def test_an_array_that_is_no_forest_is_rejected(conversion: Conversion) -> None:
+    array = forest("S4", "greedy").parent_port.copy()
+    array[0, 5] = 0
+    array[0, 7] = 9
+    with pytest.raises(RejectedError):
+        conversion(Forest(topology("S4"), array))
+
+
+@pytest.mark.parametrize(
+    ("conversion", "package"), [(to_networkx, "networkx"), (to_igraph, "igraph"), (to_scipy, "scipy")], ids=str
+)
+def test_a_package_that_is_missing_is_one_sentence_that_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, conversion: Conversion, package: str
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [_Without(package), *sys.meta_path])
+    with pytest.raises(UnavailableError) as caught:
+        conversion(forest("S3", "greedy"))
+    assert caught.value.message == f"{package} is not installed"
+    assert caught.value.hint == f"install it: pip install 'starcast[{package}]'"
+    assert package in EXTRAS
+
+
+def test_a_package_that_misses_one_of_its_own_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(module: str) -> None:
+        raise ModuleNotFoundError(f"{module} lacks decorator", name="decorator")
+
+    monkeypatch.setattr(convert, "import_module", broken)
+    with pytest.raises(ModuleNotFoundError, match="decorator"):
+        to_scipy(topology("S2"))
+
+
+class _Without:
+    """An import system that lacks a package."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """Say that it is not there."""
+        if name.partition(".")[0] == self._package:
+            raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+
+
+def test_none_of_them_is_imported_before_it_is_asked_for() -> None:
+    script = "import sys, starcast.convert; print(*{'networkx', 'igraph', 'scipy'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip() == ""
