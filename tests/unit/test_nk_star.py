@@ -1,0 +1,316 @@
+"""(n,k)-stars as arrays against definitions/nk-star.md node by node."""
+
+import tracemalloc
+from itertools import combinations
+from math import perm
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcast.errors import StarcastError
+from starcast.topologies import topology
+from unit import oracles, oracles_nk
+from unit.meeting import refused
+
+SIZES = [(n, k) for n in range(2, 8) for k in range(1, n)]
+every_size = pytest.mark.parametrize(("n", "k"), SIZES)
+
+
+def some_roots(n: int, k: int) -> list[oracles.Node]:
+    """The identity, the shifts R_i(Id), the last node and one from the middle."""
+    every = oracles_nk.nodes(n, k)
+    shifts = [oracles_nk.root_of(i, n, k) for i in range(1, n)]
+    return list(dict.fromkeys([every[0], *shifts, every[-1], every[len(every) // 3]]))
+
+
+@st.composite
+def size_and_ranks(draw: st.DrawFn, largest: int = 35) -> tuple[int, int, int, int]:
+    """An (n,k)-star and two of its nodes."""
+    n = draw(st.integers(2, largest))
+    k = draw(st.integers(1, max(k for k in range(1, n) if perm(n, k) <= perm(12, 12))))
+    one, other = (draw(st.integers(0, perm(n, k) - 1)) for _ in range(2))
+    return n, k, one, other
+
+
+def node_of_label(text: str) -> oracles.Node:
+    """A label as a node."""
+    return oracles.node_of(text)
+
+
+# Names and sizes
+
+
+@every_size
+def test_sizes_are_the_page_s(n: int, k: int) -> None:
+    t = topology(f"S{n},{k}")
+    assert (t.spec, t.family, t.n, t.k) == (f"S{n},{k}", "nk-star", n, k)
+    assert t.nodes == len(oracles_nk.nodes(n, k))
+    assert (t.degree, t.ports) == (n - 1, tuple(range(2, n + 1)))
+    assert t.links == sum(len(oracles_nk.neighbours(v, n)) for v in oracles_nk.nodes(n, k)) // 2
+    assert t.diameter == oracles_nk.diameter(n, k)
+
+
+@pytest.mark.parametrize(
+    "spec", ["S5,0", "S5,5", "S5,9", "S1,0", "S1,1", "S0,0", "S36,1", "S99,1", "S9999,9999", "S4,3,2", "S4,03", "S4, 3", "S4;3"]
+)
+def test_a_size_that_there_is_not_is_refused(spec: str) -> None:
+    with refused(spec):
+        topology(spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"), [("S5,5", "1 to 4"), ("S36,2", "2 to 35"), ("S13,10", "1 to 9"), ("S35,6", "1 to 5")]
+)
+def test_the_refusal_of_a_size_says_the_range(spec: str, words: str) -> None:
+    with pytest.raises(StarcastError) as refusal:
+        topology(spec)
+    assert words in refusal.value.hint
+
+
+def test_the_largest_has_no_more_nodes_than_the_largest_star() -> None:
+    """12!, so that ranks stay int32; S12,11 is S12."""
+    assert topology("S12,11").nodes == topology("S12").nodes
+    assert topology("S13,9").nodes < topology("S12").nodes < perm(13, 10)
+
+
+def test_nothing_is_allocated_for_a_name() -> None:
+    tracemalloc.start()
+    try:
+        t = topology("S13,9")
+        assert t.rank(t.label(t.nodes - 1)) == t.nodes - 1
+        assert sum(t.distance_profile()) == t.nodes
+        assert t.neighbours(13, [5]).tolist() == [t.rank(oracles.label(oracles_nk.across(node_of_label(t.label(5)), 13, 13)))]
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1_000_000
+
+
+# Labels and ranks
+
+
+@every_size
+def test_labels_stand_in_rank_order(n: int, k: int) -> None:
+    t = topology(f"S{n},{k}")
+    labels = [oracles.label(v) for v in oracles_nk.nodes(n, k)]
+    assert t.labels().tolist() == labels == sorted(labels)
+    assert [t.rank(label) for label in labels] == list(range(t.nodes))
+    assert t.label(t.nodes - 1) == labels[-1]
+
+
+@given(size_and_ranks())
+def test_rank_and_label_undo_each_other(drawn: tuple[int, int, int, int]) -> None:
+    n, k, one, other = drawn
+    t = topology(f"S{n},{k}")
+    assert [t.rank(label) for label in t.labels([one, other]).tolist()] == [one, other]
+    assert (t.label(one) < t.label(other)) == (one < other)
+
+
+@pytest.mark.parametrize("label", ["", "12", "1234", "112", "127", "12a", "102"])
+def test_a_label_that_is_no_node_is_refused(label: str) -> None:
+    with refused(label):
+        topology("S6,3").rank(label)
+
+
+@pytest.mark.parametrize("rank", [-1, 120])
+def test_a_rank_that_is_no_node_is_refused(rank: int) -> None:
+    with refused(str(rank)):
+        topology("S6,3").neighbours(2, [0, rank])
+    with refused(str(rank)):
+        topology("S6,3").translation(rank)
+
+
+# Links
+
+
+@every_size
+def test_neighbours_are_the_page_s_port_by_port(n: int, k: int) -> None:
+    t, ranks = topology(f"S{n},{k}"), oracles_nk.ranks(n, k)
+    for port in t.ports:
+        expected = [ranks[oracles_nk.across(v, port, n)] for v in oracles_nk.nodes(n, k)]
+        assert t.neighbours(port).tolist() == expected
+        assert t.neighbours(port, np.arange(t.nodes)).tolist() == expected
+        assert np.concatenate([t.across(port)(chunk) for chunk in t.chunks()]).tolist() == expected
+
+
+@every_size
+def test_the_ports_lead_to_all_neighbours_and_each_is_a_permutation(n: int, k: int) -> None:
+    """One send and one receipt a node: in one-port rounds nobody collides."""
+    t, nodes = topology(f"S{n},{k}"), oracles_nk.nodes(n, k)
+    across = [t.neighbours(port) for port in t.ports]
+    for table in across:
+        assert np.array_equal(np.sort(table), np.arange(t.nodes))
+        assert table.dtype == np.int32
+    for v, row in zip(nodes, np.stack(across, axis=1).tolist(), strict=True):
+        assert {nodes[rank] for rank in row} == set(oracles_nk.neighbours(v, n))
+
+
+@every_size
+def test_crossing_a_port_and_its_reverse_returns(n: int, k: int) -> None:
+    """Exchanges undo themselves; residual port k+s is undone by k+(n-k+1-s)."""
+    t = topology(f"S{n},{k}")
+    assert [t.reverse_port(port) for port in range(2, k + 1)] == list(range(2, k + 1))
+    assert [t.reverse_port(k + s) for s in range(1, n - k + 1)] == [k + (n - k + 1 - s) for s in range(1, n - k + 1)]
+    for port in t.ports:
+        assert np.array_equal(t.neighbours(t.reverse_port(port))[t.neighbours(port)], np.arange(t.nodes))
+
+
+@pytest.mark.parametrize("spec", ["S9,5", "S9,8", "S10,4", "S20,3", "S35,3", "S35,1"])
+def test_all_neighbours_and_some_neighbours_agree_on_large_ones(spec: str) -> None:
+    t = topology(spec)
+    some = np.random.default_rng(5).integers(0, t.nodes, 500)
+    for port in t.ports:
+        assert np.array_equal(t.neighbours(port)[some], t.neighbours(port, some))
+
+
+@pytest.mark.parametrize("port", [-1, 0, 1, 7, 255])
+def test_a_port_that_is_none_is_refused(port: int) -> None:
+    t = topology("S6,3")
+    for ask in (t.neighbours, t.reverse_port, t.across):
+        with refused(str(port)):
+            ask(port)
+
+
+@pytest.mark.parametrize("n", range(2, 8))
+def test_k_equal_to_one_is_the_complete_graph(n: int) -> None:
+    t = topology(f"S{n},1")
+    assert (t.nodes, t.links, t.diameter) == (n, n * (n - 1) // 2, 1)
+    assert t.distances(n - 1).tolist() == [1] * (n - 1) + [0]
+    assert sorted(tuple(sorted((a, int(b)))) for port in t.ports for a, b in enumerate(t.neighbours(port))) == sorted(
+        [*combinations(range(n), 2)] * 2
+    )
+
+
+@pytest.mark.parametrize("n", range(2, 8))
+def test_k_one_less_than_n_is_the_star_graph(n: int) -> None:
+    """Append the missing symbol: the same ranks, the same neighbours over the same ports, the same distances."""
+    star, same = topology(f"S{n}"), topology(f"S{n},{n - 1}")
+    assert [star.label(rank)[:-1] for rank in range(star.nodes)] == same.labels().tolist()
+    assert star.ports == same.ports
+    for port in star.ports:
+        assert np.array_equal(star.neighbours(port), same.neighbours(port))
+    assert np.array_equal(star.distances(star.nodes // 2), same.distances(star.nodes // 2))
+    assert np.array_equal(star.translation(star.nodes // 3), same.translation(star.nodes // 3))
+    assert star.distance_profile() == same.distance_profile()
+
+
+# Pitfalls
+
+
+@pytest.mark.parametrize(("n", "k"), [(4, 2), (5, 2), (5, 3), (6, 3), (7, 2)])
+def test_a_symbol_by_its_place_among_the_missing_would_collide(n: int, k: int) -> None:
+    """Pitfall 9: as rounds of one-port sending, up to n-k nodes would hit one receiver."""
+    hits = [0] * perm(n, k)
+    for v in oracles_nk.nodes(n, k):
+        hits[oracles_nk.ranks(n, k)[oracles_nk.residual(v, oracles_nk.missing(v, n)[0])]] += 1
+    assert max(hits) == n - k
+
+
+@pytest.mark.parametrize(("n", "k"), [(n, k) for n, k in SIZES if 2 <= k <= n - 2])
+def test_residual_links_lie_in_triangles_and_exchanges_do_not(n: int, k: int) -> None:
+    """Pitfall 10: so no automorphism makes one of the other."""
+    t = topology(f"S{n},{k}")
+    here = [{int(t.neighbours(port, [0])[0]) for port in t.ports}]
+    for port in t.ports:
+        there = t.neighbours(port, [0])
+        beyond = {int(t.neighbours(other, there)[0]) for other in t.ports}
+        assert bool(here[0] & beyond) == (port > k)
+
+
+# Distances
+
+
+@every_size
+def test_distances_are_those_of_breadth_first_search(n: int, k: int) -> None:
+    t = topology(f"S{n},{k}")
+    for root in some_roots(n, k):
+        found = oracles_nk.distances(root, n)
+        expected = [found[v] for v in oracles_nk.nodes(n, k)]
+        assert t.distances(oracles.label(root)).tolist() == expected
+        assert max(expected) == t.diameter
+
+
+@every_size
+def test_formulas_1_and_2_are_the_distance(n: int, k: int) -> None:
+    home = oracles.identity(n)[:k]
+    assert oracles_nk.distances(home, n) == {v: oracles_nk.distance(v) for v in oracles_nk.nodes(n, k)}
+
+
+@every_size
+def test_charging_for_no_chain_or_for_the_missing_symbol_is_told_apart(n: int, k: int) -> None:
+    """Pitfall 4: formula (2) costs nothing without chains, and m does not count the missing symbol."""
+    distances = topology(f"S{n},{k}").distances()
+    without = [v for v in oracles_nk.nodes(n, k) if not oracles_nk.externals(v)]
+    assert all(distances[oracles_nk.ranks(n, k)[v]] == oracles_nk.distance(v) != oracles_nk.distance(v) + 1 for v in without)
+    longer = [oracles_nk.distance(v) + len(oracles_nk.externals(v)) for v in oracles_nk.nodes(n, k)]
+    assert distances.tolist() != longer
+
+
+@given(size_and_ranks(), st.data())
+def test_the_distance_to_the_identity_and_to_any_root_is_the_page_s(
+    drawn: tuple[int, int, int, int], data: st.DataObject
+) -> None:
+    """On stars too large for breadth-first search, where a full array is still small."""
+    n, k, one, _ = drawn
+    k = min(k, 4) if n > 9 else min(k, 6)
+    k = 2 if n > 20 else k
+    t = topology(f"S{n},{k}")
+    v, root = one % t.nodes, data.draw(st.integers(0, t.nodes - 1))
+    back = oracles_nk.inverse(oracles_nk.extension(node_of_label(t.label(root)), n))
+    expected = oracles_nk.distance(oracles_nk.relabel(back, node_of_label(t.label(v))))
+    assert int(t.distances(root)[v]) == expected
+
+
+@every_size
+def test_the_profile_and_the_mean_count_the_distances(n: int, k: int) -> None:
+    t = topology(f"S{n},{k}")
+    found = np.bincount(t.distances(t.nodes - 1))
+    assert t.distance_profile() == tuple(found.tolist())
+    assert t.mean_distance * (t.nodes - 1) == int(t.distances(0).sum())
+
+
+# Translations
+
+
+@every_size
+def test_translation_relabels_by_the_extension_with_missing_symbols_ascending(n: int, k: int) -> None:
+    t, ranks = topology(f"S{n},{k}"), oracles_nk.ranks(n, k)
+    for root in some_roots(n, k):
+        q = oracles_nk.extension(root, n)
+        expected = [ranks[oracles_nk.relabel(q, v)] for v in oracles_nk.nodes(n, k)]
+        assert t.translation(oracles.label(root)).tolist() == expected
+
+
+@every_size
+def test_translation_is_an_automorphism_and_carries_ports(n: int, k: int) -> None:
+    """Exchanges keep their port; residual links change it, and `carried_ports` says into which."""
+    t = topology(f"S{n},{k}")
+    for root in some_roots(n, k):
+        rank = t.rank(oracles.label(root))
+        image = t.translation(rank)
+        assert image[0] == rank
+        assert np.array_equal(np.sort(image), np.arange(t.nodes))
+        for port in t.ports:
+            carried = t.carried_ports(rank, np.full(t.nodes, port, dtype=np.uint8))
+            assert np.array_equal(t.step(carried, image), image[t.neighbours(port)])
+            assert port > k or (carried == port).all()
+    assert not t.carried_ports(t.nodes - 1, np.zeros(t.nodes, dtype=np.uint8)).any()
+
+
+@pytest.mark.parametrize(("n", "k"), [(4, 2), (5, 3), (6, 2), (6, 4)])
+def test_residual_ports_do_change_under_translation(n: int, k: int) -> None:
+    """Or `carried_ports` would not be needed; with n-k+1 = 2 symbols in the clique there is one port and it stays."""
+    t = topology(f"S{n},{k}")
+    residual = np.full(t.nodes, n, dtype=np.uint8)
+    assert any((t.carried_ports(root, residual) != residual).any() for root in range(t.nodes))
+
+
+def test_composition_on_the_right_is_no_translation() -> None:
+    """Pitfall 5: q.v = (q[v_1], ..), not v composed with q."""
+    t = topology("S5,3")
+    root = "245"
+    q = oracles_nk.extension(oracles.node_of(root), 5)
+    wrong = [tuple(oracles_nk.extension(v, 5)[q[j] - 1] for j in range(3)) for v in oracles_nk.nodes(5, 3)]
+    assert t.translation(root).tolist() != [oracles_nk.ranks(5, 3)[v] for v in wrong]

@@ -1,0 +1,290 @@
+"""SP and MT on (n,k)-stars: the arrays against definitions/nk-star.md, its numbers, and its wrong readings told apart."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from starcast.topologies import topology
+from starcast.trees import Forest, forest
+from starcast.trees.growth import translated
+from unit import oracles, oracles_nk
+from unit.meeting import refused
+
+SIZES = [(n, k) for n in range(2, 8) for k in range(1, n)]
+every_size = pytest.mark.parametrize(("n", "k"), SIZES)
+
+
+def home(n: int, k: int) -> oracles.Node:
+    """The identity 12..k."""
+    return oracles.identity(n)[:k]
+
+
+def some_roots(n: int, k: int) -> list[oracles.Node]:
+    """The identity, one shift of it, the last node and one from the middle."""
+    every = oracles_nk.nodes(n, k)
+    return list(dict.fromkeys([every[0], oracles_nk.root_of(1, n, k), every[-1], every[len(every) // 3]]))
+
+
+def ports_of(tree: oracles.Tree, n: int, k: int) -> NDArray[np.uint8]:
+    """A tree as the row of each node's port towards its parent."""
+    ports = [oracles_nk.port_between(v, tree[v], n) if v in tree else 0 for v in oracles_nk.nodes(n, k)]
+    return np.array(ports, dtype=np.uint8)
+
+
+def too_deep(tree: oracles.Tree, n: int, k: int) -> tuple[int, int]:
+    """How much higher than the diameter a tree is, and how many nodes stand below their distance."""
+    found, levels = oracles_nk.distances(home(n, k), n), oracles.depths(tree, home(n, k))
+    return max(levels.values()) - oracles_nk.diameter(n, k), sum(levels[v] > found[v] for v in levels)
+
+
+# SP
+
+
+@every_size
+def test_sp_is_the_page_s_rule_node_by_node(n: int, k: int) -> None:
+    for root in some_roots(n, k):
+        built = forest(f"S{n},{k}", "nk-greedy", root=oracles.label(root))
+        assert built.id == f"S{n},{k}:nk-greedy:{oracles.label(root)}"
+        assert np.array_equal(built.parent_port, ports_of(oracles_nk.greedy(root, n), n, k)[None, :])
+        built.verify()
+
+
+@every_size
+def test_sp_is_a_shortest_path_tree_of_the_diameter_s_height(n: int, k: int) -> None:
+    for root in some_roots(n, k):
+        built = forest(f"S{n},{k}", "nk-greedy", root=oracles.label(root))
+        assert built.is_shortest_path()
+        assert built.height == oracles_nk.diameter(n, k)
+        assert tuple(built.level_profile()[0].tolist()) == built.topology.distance_profile()
+
+
+@every_size
+def test_sp_is_a_tree_for_every_root(n: int, k: int) -> None:
+    """The rule with positions of the root is the relabelled tree of the identity."""
+    t = topology(f"S{n},{k}")
+    at_identity = forest(t, "nk-greedy").parent_port
+    for root in range(0, t.nodes, max(1, t.nodes // 50)):
+        there = forest(t, "nk-greedy", root=root)
+        there.verify()
+        assert np.array_equal(there.parent_port, translated(t, at_identity, root))
+
+
+@pytest.mark.parametrize("n", range(2, 8))
+def test_sp_and_mt_of_k_one_less_than_n_are_the_trees_of_the_star(n: int) -> None:
+    """Append the missing symbol: Tseng and Sheu's L and L-hat, entry by entry."""
+    for root in (0, topology(f"S{n}").nodes - 1):
+        greedy, multiple = (forest(f"S{n}", name, root=root).parent_port for name in ("greedy", "multiple"))
+        assert np.array_equal(forest(f"S{n},{n - 1}", "nk-greedy", root=root).parent_port, greedy)
+        assert np.array_equal(forest(f"S{n},{n - 1}", "nk-multiple", root=root).parent_port, multiple)
+
+
+@pytest.mark.parametrize("n", range(2, 8))
+def test_sp_of_the_complete_graph_is_the_star_of_its_root(n: int) -> None:
+    for root in range(n):
+        assert (forest(f"S{n},1", "nk-greedy", root=root).parents()[0] == root).sum() == n - 1
+
+
+def test_all_leaves_of_sp_of_s4_2_stand_on_one_level() -> None:
+    """The paper's balance factor of 0."""
+    built = forest("S4,2", "nk-greedy")
+    inner = set(built.parents()[0].tolist())
+    assert {int(built.levels()[0, v]) for v in range(12) if v not in inner} == {3}
+
+
+@pytest.mark.parametrize(("n", "k"), [(4, 2), (5, 2), (5, 3), (6, 3), (6, 4)])
+def test_sp_does_not_depend_on_the_order_of_the_missing_symbols(n: int, k: int) -> None:
+    """SP(Id) is the same after any relabelling of k+1..n, so SP(r) is well defined."""
+    tree = oracles_nk.greedy(home(n, k), n)
+    for order in permutations(range(k + 1, n + 1)):
+        q = (*home(n, k), *order)
+        assert {oracles_nk.relabel(q, v): oracles_nk.relabel(q, u) for v, u in tree.items()} == tree
+
+
+# SP: the page's table of wrong readings
+
+
+@every_size
+def test_the_own_desired_symbol_always_is_told_apart_by_the_height(n: int, k: int) -> None:
+    higher = {(4, 2): 1, (5, 2): 1, (5, 3): 1, (6, 2): 1, (6, 4): 1, (7, 2): 1, (7, 5): 1, (6, 3): 2, (7, 3): 2, (7, 4): 2}
+    wrong = oracles_nk.greedy(home(n, k), n, oracles_nk.own_always)
+    assert too_deep(wrong, n, k)[0] == higher.get((n, k), 0)
+    differs(wrong, n, k, (n, k) in higher)
+
+
+@pytest.mark.parametrize("reading", [oracles_nk.least_of_all, oracles_nk.by_size])
+@every_size
+def test_the_least_of_all_and_matching_by_size_are_told_apart_by_the_height(
+    n: int, k: int, reading: oracles_nk.Reading
+) -> None:
+    higher = {(4, 2): 1, (5, 2): 1, (5, 3): 1, (6, 2): 1, (6, 4): 1, (7, 2): 1, (7, 5): 1, (6, 3): 2, (7, 3): 2, (7, 4): 2}
+    wrong = oracles_nk.greedy(home(n, k), n, reading)
+    assert too_deep(wrong, n, k)[0] == higher.get((n, k), 0)
+    differs(wrong, n, k, (n, k) in higher)
+
+
+@every_size
+def test_matching_in_label_order_is_told_apart_by_the_depths_where_the_height_hides_it(n: int, k: int) -> None:
+    """Pitfall 1: but for (6,4) the height stays the diameter, and only single nodes are too deep."""
+    excess = {(5, 3): (0, 2), (6, 3): (0, 6), (7, 3): (0, 12), (7, 4): (0, 90), (6, 4): (1, 26), (7, 5): (0, 274)}
+    wrong = oracles_nk.greedy(home(n, k), n, oracles_nk.by_label_order)
+    assert too_deep(wrong, n, k) == excess.get((n, k), (0, 0))
+    differs(wrong, n, k, (n, k) in excess)
+
+
+def differs(wrong: oracles.Tree, n: int, k: int, expected: bool) -> None:
+    """The array form is not that tree, where the reading matters."""
+    assert np.array_equal(forest(f"S{n},{k}", "nk-greedy").parent_port[0], ports_of(wrong, n, k)) != expected
+
+
+@pytest.mark.parametrize(("n", "k"), [(5, 2), (5, 3), (6, 3), (7, 3)])
+def test_the_least_symbol_value_at_other_roots_is_told_apart(n: int, k: int) -> None:
+    """Pitfall 6: also shortest-path trees, but others as soon as there can be two others, so from (6,3) on."""
+    told = 0
+    for root in oracles_nk.nodes(n, k)[:: 1 if n < 7 else 7]:
+        wrong = oracles_nk.greedy_by_values(root, n)
+        assert max(oracles.depths(wrong, root).values()) == oracles_nk.diameter(n, k)
+        right = forest(f"S{n},{k}", "nk-greedy", root=oracles.label(root)).parent_port[0]
+        told += not np.array_equal(right, ports_of(wrong, n, k))
+    assert (told > 0) == (n - k >= 3 and k >= 3)
+
+
+# MT
+
+
+@every_size
+def test_mt_is_the_page_s_trees_in_order(n: int, k: int) -> None:
+    for root in some_roots(n, k)[:: 1 if n < 7 else 3]:
+        built = forest(f"S{n},{k}", "nk-multiple", root=oracles.label(root))
+        expected = np.stack([ports_of(tree, n, k) for tree in oracles_nk.multiple(root, n)])
+        assert built.id == f"S{n},{k}:nk-multiple:{oracles.label(root)}"
+        assert np.array_equal(built.parent_port, expected)
+        built.verify()
+
+
+@every_size
+def test_heights_and_profiles_of_mt(n: int, k: int) -> None:
+    """At most D + l_i, which is not reached at n = 2k-1, i = n-1 (pitfall 11)."""
+    built = forest(f"S{n},{k}", "nk-multiple")
+    trees = oracles_nk.multiple_at_identity(n, k)
+    levels = [oracles.depths(tree, home(n, k)) for tree in trees]
+    assert built.levels().tolist() == [[one[v] for v in oracles_nk.nodes(n, k)] for one in levels]
+    assert built.heights.tolist() == [max(one.values()) for one in levels]
+    bounds = [oracles_nk.diameter(n, k) + oracles_nk.path_length(n, k, i) for i in range(1, n)]
+    short = [i for i, (height, bound) in enumerate(zip(built.heights, bounds, strict=True), start=1) if height < bound]
+    assert (built.heights <= bounds).all()
+    assert short == ([n - 1] if n == 2 * k - 1 else [] if (n, k) != (2, 1) else [1])
+
+
+@pytest.mark.parametrize(("n", "k"), [(n, k) for n in range(2, 10) for k in range(1, n) if n < 8 or k <= 5])
+def test_the_paths_have_the_lengths_of_the_page(n: int, k: int) -> None:
+    """l_i = k-1 + min(i, n-i, k, n-k) + max(0, gcd(i,n) - (n-k)), read off the array."""
+    built = forest(f"S{n},{k}", "nk-multiple")
+    ends = [built.topology.rank(oracles.label(oracles_nk.root_of(i, n, k))) for i in range(1, n)]
+    levels = [int(row[end]) for row, end in zip(built.levels(), ends, strict=True)]
+    assert levels == [oracles_nk.path_length(n, k, i) for i in range(1, n)]
+
+
+@every_size
+def test_only_the_path_is_turned_around(n: int, k: int) -> None:
+    """Every other node keeps the parent that it has in SP(R_i(Id))."""
+    built = forest(f"S{n},{k}", "nk-multiple")
+    for i, row in enumerate(built.parent_port, start=1):
+        straight = forest(f"S{n},{k}", "nk-greedy", root=oracles.label(oracles_nk.root_of(i, n, k))).parent_port[0]
+        assert np.count_nonzero(row != straight) <= oracles_nk.path_length(n, k, i) + 1
+
+
+CONGESTION = {(2, 1): 1, (5, 3): 3, (6, 3): 3, (7, 3): 3, (7, 4): 3, (7, 5): 3}
+
+
+@every_size
+def test_congestion_counts_each_direction_for_itself(n: int, k: int) -> None:
+    """Pitfall 7: both directions together reach 5 at (7,4)."""
+    built = forest(f"S{n},{k}", "nk-multiple")
+    trees = oracles_nk.multiple_at_identity(n, k)
+    assert built.congestion == max(oracles.load(trees).values()) == CONGESTION.get((n, k), 1 if k == 1 else 2)
+    if (n, k) == (7, 4):
+        assert max(oracles_nk.undirected_load(trees).values()) == 5
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "histogram"),
+    [
+        (3, 2, {0: 3, 1: 8, 2: 1}),
+        (4, 2, {0: 9, 1: 21, 2: 6}),
+        (5, 3, {0: 56, 1: 133, 2: 50, 3: 1}),
+        (6, 3, {0: 147, 1: 312, 2: 140, 3: 1}),
+        (7, 4, {0: 1186, 1: 2732, 2: 1064, 3: 58}),
+    ],
+)
+def test_the_load_histogram_of_mt(n: int, k: int, histogram: dict[int, int]) -> None:
+    """Known numbers, counted once by the oracle and kept: both sides would have to change together."""
+    assert dict(forest(f"S{n},{k}", "nk-multiple").load_histogram()) == histogram
+
+
+@given(st.sampled_from([(4, 2), (5, 2), (5, 3), (6, 3), (6, 5), (5, 1)]), st.data())
+def test_mt_at_any_root_is_the_translated_mt(size: tuple[int, int], data: st.DataObject) -> None:
+    n, k = size
+    t = topology(f"S{n},{k}")
+    root = data.draw(st.integers(0, t.nodes - 1))
+    there, at_identity = forest(t, "nk-multiple", root=root), forest(t, "nk-multiple")
+    there.verify()
+    assert np.array_equal(there.parent_port, translated(t, at_identity.parent_port, root))
+    assert there.load_histogram() == at_identity.load_histogram()
+    image = t.translation(root)
+    assert np.array_equal(there.parents()[:, image], np.where(at_identity.parents() < 0, -1, image[at_identity.parents()]))
+
+
+@pytest.mark.parametrize(("n", "k"), [(6, 3), (7, 3), (7, 4)])
+def test_symbol_values_for_root_positions_would_congest_mt(n: int, k: int) -> None:
+    """Pitfall 6: a load of 4 instead of 3."""
+    wrong = oracles_nk.multiple_at_identity(n, k, oracles_nk.greedy_by_values)
+    assert max(oracles.load(wrong).values()) == 4
+    assert forest(f"S{n},{k}", "nk-multiple").congestion == 3
+
+
+@pytest.mark.parametrize(("n", "k"), [(4, 2), (5, 2), (5, 3), (6, 2)])
+def test_mt_depends_on_the_order_of_the_missing_symbols(n: int, k: int) -> None:
+    """Pitfall 8: so the page fixes it, ascending."""
+    trees = oracles_nk.multiple_at_identity(n, k)
+    q = (*home(n, k), *range(n, k, -1))
+    moved = [{oracles_nk.relabel(q, v): oracles_nk.relabel(q, u) for v, u in tree.items()} for tree in trees]
+    assert moved != trees
+    assert oracles_nk.multiple(home(n, k), n) == trees
+
+
+@pytest.mark.parametrize(("n", "k"), [(4, 2), (5, 3), (6, 3)])
+def test_shifting_k_symbols_instead_of_n_is_told_apart(n: int, k: int) -> None:
+    """Pitfall 5: R_i shifts the label of n symbols, then it is cut to k."""
+    roots = [oracles.shift(home(n, k), i) for i in range(1, n)]
+    assert roots != [oracles_nk.root_of(i, n, k) for i in range(1, n)]
+    assert home(n, k) in roots  # no tree could be turned around there
+
+
+# Sizes and places
+
+
+@pytest.mark.parametrize("construction", ["nk-greedy", "nk-multiple"])
+@pytest.mark.parametrize("spec", ["S4", "Q3"])
+def test_they_grow_on_nk_stars_only(construction: str, spec: str) -> None:
+    with refused(construction, spec):
+        forest(spec, construction)
+
+
+@pytest.mark.parametrize("construction", ["greedy", "multiple", "recursive-substar", "binomial"])
+def test_others_do_not_grow_on_nk_stars(construction: str) -> None:
+    with refused(construction, "S5,3"):
+        forest("S5,3", construction)
+
+
+@pytest.mark.parametrize("spec", ["S9,5", "S20,3", "S35,2"])
+def test_large_ones_are_proved(spec: str) -> None:
+    t = topology(spec)
+    for construction in ("nk-greedy", "nk-multiple"):
+        built: Forest = forest(t, construction, root=t.nodes // 2)
+        built.verify()
+        assert built.height <= 2 * t.diameter
+    assert forest(t, "nk-greedy", root=t.nodes // 2).is_shortest_path()
