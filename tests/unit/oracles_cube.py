@@ -1,0 +1,75 @@
+"""The hypercube and Johnsson & Ho's binomial trees node by node: labels as text, slow, without sight of the array form.
+
+A node is its bit string, bit 1 the leftmost. Nothing here imports starcast.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import product
+
+Tree = dict[str, str]
+
+
+def nodes(d: int) -> list[str]:
+    """All bit strings in order."""
+    return ["".join(bits) for bits in product("01", repeat=d)]
+
+
+def flip(x: str, i: int) -> str:
+    """The neighbour across port i: bit i turned."""
+    return x[: i - 1] + "10"[int(x[i - 1])] + x[i:]
+
+
+def xor(x: str, r: str) -> str:
+    """The relative label."""
+    return "".join("01"[a != b] for a, b in zip(x, r, strict=True))
+
+
+def binomial(r: str, order: Sequence[int]) -> Tree:
+    """The spanning binomial tree by its children: a node turns any bit that comes, in the order, before all its ones.
+
+    The order of the bits is that of Johnsson & Ho's leading zeroes: from left to right for the tree itself.
+    """
+    tree: Tree = {}
+
+    def grow(x: str) -> None:
+        for place, i in enumerate(order):
+            if xor(x, r)[i - 1] == "1":
+                return
+            child = flip(x, i)
+            assert all(xor(x, r)[j - 1] == "0" for j in order[:place])
+            tree[child] = x
+            grow(child)
+
+    grow(r)
+    return tree
+
+
+def edge_disjoint_binomial(r: str) -> list[Tree]:
+    """Tree i: the binomial tree of r's neighbour across port i, its bits ordered i, i+1, .. cyclically, with r's link turned."""
+    d, trees = len(r), []
+    for i in range(1, d + 1):
+        order = [(i - 1 + steps) % d + 1 for steps in range(d)]
+        tree = binomial(flip(r, i), order)
+        assert r not in tree.values()  # a leaf, so only its own link is turned
+        assert tree.pop(r) == flip(r, i)
+        trees.append({**tree, flip(r, i): r})
+    return trees
+
+
+def depths(tree: Tree, r: str) -> dict[str, int]:
+    """Every node's level, by walking up."""
+    found = {r: 0}
+    for start in tree:
+        trail, node = [], start
+        while node not in found:
+            trail.append(node)
+            node = tree[node]
+            assert len(trail) <= len(tree)
+        found |= {member: above for above, member in enumerate(reversed(trail), start=found[node] + 1)}
+    return found
+
+
+def load(trees: Sequence[Tree]) -> Counter[tuple[str, str]]:
+    """How many trees use each directed link, parent to child."""
+    return Counter((parent, child) for tree in trees for child, parent in tree.items())

@@ -1,0 +1,129 @@
+"""Hypercubes as arrays against bit strings."""
+
+import tracemalloc
+from fractions import Fraction
+from math import comb, factorial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcast.errors import StarcastError
+from starcast.topologies import topology
+from unit import oracles_cube
+from unit.meeting import refused
+
+SIZES = range(1, 9)
+
+
+@pytest.mark.parametrize("d", range(1, 29))
+def test_sizes(d: int) -> None:
+    t = topology(f"Q{d}")
+    assert (t.spec, t.family, t.n, t.k) == (f"Q{d}", "hypercube", d, None)
+    assert (t.nodes, t.degree, t.links, t.diameter) == (2**d, d, d * 2 ** (d - 1), d)
+    assert t.ports == tuple(range(1, d + 1))
+
+
+@pytest.mark.parametrize("spec", ["Q0", "Q29", "Q9999", "Q99999", "Q", "Q-1", "Q04", "q4", "Q4,2", "Q4.0", "Q4 "])
+def test_a_size_that_there_is_not_is_refused(spec: str) -> None:
+    with refused(spec):
+        topology(spec)
+
+
+def test_the_refusal_says_the_range_and_the_range_ends_below_the_largest_star() -> None:
+    with pytest.raises(StarcastError) as refusal:
+        topology("Q29")
+    assert "1 to 28" in refusal.value.hint
+    assert 2**28 < factorial(12) < 2**29
+
+
+@pytest.mark.parametrize("d", SIZES)
+def test_labels_are_the_bit_strings_in_order(d: int) -> None:
+    t = topology(f"Q{d}")
+    assert t.labels().tolist() == oracles_cube.nodes(d)
+    assert [t.rank(label) for label in oracles_cube.nodes(d)] == list(range(t.nodes))
+    assert t.labels([t.nodes - 1, 0]).tolist() == ["1" * d, "0" * d]
+
+
+@pytest.mark.parametrize("label", ["", "000", "00000", "0002", "00a0", "0b01", " 001", "+001", "0_01", "٠٠٠٠"])  # noqa: RUF001
+def test_a_label_that_is_no_node_is_refused(label: str) -> None:
+    with refused(label):
+        topology("Q4").rank(label)
+
+
+@pytest.mark.parametrize("rank", [-1, 16])
+def test_a_rank_that_is_no_node_is_refused(rank: int) -> None:
+    t = topology("Q4")
+    for ask in (t.label, t.distances, t.translation):
+        with refused(str(rank)):
+            ask(rank)
+    with refused(str(rank)):
+        t.neighbours(1, [0, rank])
+
+
+@pytest.mark.parametrize("d", SIZES)
+def test_ports_flip_bits_counted_from_the_left(d: int) -> None:
+    t = topology(f"Q{d}")
+    for port in t.ports:
+        expected = [int(oracles_cube.flip(x, port), 2) for x in oracles_cube.nodes(d)]
+        assert t.neighbours(port).tolist() == t.neighbours(port, np.arange(t.nodes)).tolist() == expected
+        assert t.neighbours(port).dtype == t.neighbours(port, [0]).dtype == np.int32
+        assert t.reverse_port(port) == port
+        assert np.array_equal(t.neighbours(port)[t.neighbours(port)], np.arange(t.nodes))
+
+
+@pytest.mark.parametrize("port", [-1, 0, 5])
+def test_a_port_that_is_none_is_refused(port: int) -> None:
+    for ask in (topology("Q4").neighbours, topology("Q4").reverse_port):
+        with refused(str(port)):
+            ask(port)
+
+
+@pytest.mark.parametrize("d", SIZES)
+def test_distances_count_the_differing_bits(d: int) -> None:
+    t = topology(f"Q{d}")
+    for root in range(0, t.nodes, max(1, t.nodes // 20)):
+        expected = [oracles_cube.xor(x, t.label(root)).count("1") for x in oracles_cube.nodes(d)]
+        assert t.distances(root).tolist() == expected
+        assert t.distances(root).dtype == np.uint8
+
+
+@pytest.mark.parametrize("d", SIZES)
+def test_the_profile_is_binomial_and_the_mean_its_closed_form(d: int) -> None:
+    t = topology(f"Q{d}")
+    assert t.distance_profile() == tuple(comb(d, j) for j in range(d + 1)) == tuple(np.bincount(t.distances(1)).tolist())
+    assert t.mean_distance == Fraction(d * 2 ** (d - 1), 2**d - 1)
+
+
+@given(st.integers(1, 12), st.data())
+def test_translation_is_xor_and_keeps_every_port(d: int, data: st.DataObject) -> None:
+    t = topology(f"Q{d}")
+    root = data.draw(st.integers(0, t.nodes - 1))
+    image = t.translation(root)
+    assert image.tolist() == [rank ^ root for rank in range(t.nodes)]
+    port = data.draw(st.sampled_from(t.ports))
+    assert np.array_equal(image[t.neighbours(port)], t.neighbours(port)[image])
+    ports = np.full(t.nodes, port, dtype=np.uint8)
+    assert np.array_equal(t.carried_ports(root, ports), ports)
+
+
+def test_large_ones_cost_nothing_until_an_array_is_asked_for() -> None:
+    tracemalloc.start()
+    try:
+        t = topology("Q28")
+        assert t.neighbours(1, [0]).tolist() == [2**27]
+        assert t.rank(t.label(123_456_789)) == 123_456_789
+        assert sum(t.distance_profile()) == t.nodes
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1_000_000
+
+
+def test_a_large_one_agrees_with_single_nodes() -> None:
+    t = topology("Q20")
+    some = np.random.default_rng(20).integers(0, t.nodes, 1000)
+    for port in t.ports:
+        assert np.array_equal(t.neighbours(port)[some], t.neighbours(port, some))
+    assert t.distances(some[0].item())[some].tolist() == [int(one ^ some[0]).bit_count() for one in some]

@@ -1,0 +1,110 @@
+"""What is known of sizes before anything is built: distance profiles, mean distances, memory."""
+
+from fractions import Fraction
+from math import factorial
+
+import numpy as np
+import pytest
+
+from starcast.errors import LimitError
+from starcast.topologies import memory, topology
+from starcast.trees import forest
+from unit.meeting import refused
+
+# Distance profiles
+
+
+@pytest.mark.parametrize("n", range(2, 10))
+def test_the_profile_of_a_star_counts_its_distances(n: int) -> None:
+    t = topology(f"S{n}")
+    assert t.distance_profile() == tuple(np.bincount(t.distances(t.nodes // 3)).tolist())
+
+
+@pytest.mark.parametrize("n", range(2, 13))
+def test_the_mean_distance_of_a_star_is_akers_and_krishnamurthy_s(n: int) -> None:
+    """n - 4 + 2/n + H_n over all n! nodes; here over the n!-1 others."""
+    t = topology(f"S{n}")
+    harmonic = sum((Fraction(1, j) for j in range(1, n + 1)), Fraction(0))
+    assert t.mean_distance * (t.nodes - 1) == t.nodes * (n - 4 + Fraction(2, n) + harmonic)
+    assert len(t.distance_profile()) == t.diameter + 1
+    assert sum(t.distance_profile()) == factorial(n)
+
+
+@pytest.mark.parametrize("spec", ["S12,11", "S13,9", "S20,6", "S35,5", "S35,1", "S12,6", "Q28"])
+def test_profiles_of_the_largest_add_up(spec: str) -> None:
+    """Every node once, none beyond the diameter, degree nodes beside."""
+    t = topology(spec)
+    profile = t.distance_profile()
+    assert sum(profile) == t.nodes
+    assert len(profile) == t.diameter + 1
+    assert profile[:2] == (1, t.degree)
+    assert 1 <= t.mean_distance <= t.diameter
+
+
+# Memory
+
+
+def machine_of(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """A machine with so many bytes of memory."""
+    monkeypatch.setattr(memory, "physical", lambda: size)
+
+
+def test_this_machine_has_memory() -> None:
+    assert memory.physical() > 2**20
+
+
+def test_the_estimate_counts_a_byte_a_node_and_tree_and_a_working_array() -> None:
+    t = topology("S6")
+    assert memory.estimate(t, 5) - memory.estimate(t, 4) == t.nodes
+    assert memory.estimate(t, 0) == 5 * t.nodes
+
+
+def test_what_fits_is_accepted_and_one_byte_more_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine_of(monkeypatch, 1000)
+    memory.require(1000, "arrays")
+    with pytest.raises(LimitError) as refusal:
+        memory.require(1001, "arrays")
+    assert refusal.value.message.startswith("arrays take about")
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize("spec", ["S6", "S6,3", "Q7"])
+def test_arrays_over_all_nodes_are_refused_and_single_nodes_are_not(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    t = topology(spec)
+    machine_of(monkeypatch, t.nodes - 1)
+    for ask in (lambda: t.neighbours(2), t.distances, lambda: t.translation(1), t.labels):
+        with refused(spec, exit_code=7):
+            ask()
+    assert t.neighbours(2, [0, 1]).shape == (2,)
+    assert t.labels([0]).tolist() == [t.label(0)]
+    assert len(t.distance_profile()) == t.diameter + 1
+
+
+@pytest.mark.parametrize("spec", ["S6", "S6,3", "Q7"])
+def test_distances_need_less_than_neighbours(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    t = topology(spec)
+    machine_of(monkeypatch, t.nodes)
+    assert len(t.distances()) == t.nodes
+    with refused(exit_code=7):
+        t.neighbours(2)
+
+
+@pytest.mark.parametrize(
+    ("spec", "single", "many"),
+    [("S6", "greedy", "multiple"), ("S6,3", "nk-greedy", "nk-multiple"), ("Q7", "binomial", "edge-disjoint-binomial")],
+)
+def test_forests_are_refused_before_they_are_built(spec: str, single: str, many: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One tree still fits where a tree a port does not."""
+    t = topology(spec)
+    machine_of(monkeypatch, memory.estimate(t, 1))
+    assert forest(t, single).trees == 1
+    with refused(many, spec, exit_code=7):
+        forest(t, many)
+
+
+def test_a_wrong_root_is_said_before_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine_of(monkeypatch, 1)
+    with refused("99"):
+        topology("S4").distances(99)
+    with refused("99"):
+        forest("S4", "multiple", root=99)
