@@ -211,19 +211,20 @@ def _fixed_point_gain(m: int, places: tuple[int, ...]) -> NDArray[np.uint8]:
 def through_prefix(
     prefix: NDArray[np.int16], rest: NDArray[np.int16], width: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
-    """Cycles closed in the prefix minus twice its fixed points, and where the walk from each rest symbol leaves it."""
-    way = rest
-    for _ in range(width):
-        inside = way < width
-        way = np.where(inside, np.take_along_axis(prefix, np.where(inside, way, 0), axis=1), way)
-    base = np.zeros(len(prefix), dtype=np.int64)
-    for start in range(width):
-        at = prefix[:, start]
-        base -= 2 * (at == start)
-        smallest = np.full(len(prefix), start)
-        for _ in range(width):
-            smallest = np.minimum(smallest, at)
-            moving = (at < width) & (at != start)
-            at = np.where(moving, np.take_along_axis(prefix, np.where(moving, at, 0)[:, None], axis=1)[:, 0], at)
-        base += (at == start) & (smallest == start)
-    return base, way - np.int16(width)
+    """Cycles closed in the prefix minus twice its fixed points, and where the walk from each rest symbol leaves it.
+
+    By pointer doubling in every block at once: places from ``width`` on lead to themselves.
+    """
+    places = int(max(prefix.max(), rest.max(), width)) + 1
+    leads = np.empty((len(prefix), places), dtype=np.int8)
+    leads[:, :width], leads[:, width:] = prefix, np.arange(width, places)
+    block = places * np.arange(len(prefix), dtype=np.int64)[:, None]
+    smallest = np.broadcast_to(np.arange(places, dtype=np.int8), leads.shape).copy()
+    for _ in range(width.bit_length()):
+        ahead = leads + block
+        np.minimum(smallest, smallest.take(ahead), out=smallest)
+        leads = leads.take(ahead)
+    here = np.arange(width)
+    closed = (leads[:, :width] < width) & (smallest[:, :width] == here)
+    base = closed.sum(axis=1) - 2 * (prefix == here).sum(axis=1)
+    return base, (leads.take(rest + block) - width).astype(np.int16)
