@@ -17,6 +17,8 @@ ALLOWED = {
     "topologies": {"permutations"},
     "trees": {"permutations", "topologies"},
     "checkers": {"permutations", "topologies"},
+    "convert": {"permutations", "topologies", "trees"},
+    "drawing": {"permutations", "topologies", "trees"},
     "collectives": {"permutations", "topologies", "trees"},
     "simulator": {"permutations", "topologies", "trees", "collectives"},
     "costs": {"permutations", "topologies", "trees", "collectives", "simulator"},
@@ -24,7 +26,7 @@ ALLOWED = {
     "runs": {"permutations", "topologies", "trees", "collectives", "simulator", "costs", "resources"},
     "local": {"settings", "connections", "graph", "runs"},
 }
-MATHEMATICS = ("permutations", "topologies", "trees", "checkers", "collectives", "simulator", "costs")
+MATHEMATICS = ("permutations", "topologies", "trees", "checkers", "convert", "drawing", "collectives", "simulator", "costs")
 NO_MATHEMATICS = {
     "neo4j",
     "sqlalchemy",

@@ -1,0 +1,244 @@
+"""Drawings, read back from the SVG: every node and edge is there, nothing overlaps, and what is too large is refused."""
+
+from collections import defaultdict
+from itertools import combinations, pairwise
+from typing import NamedTuple
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from starcast.drawing import COLOURS, READABLE, draw, style
+from starcast.errors import InputError, LimitError, RejectedError
+from starcast.topologies import topology
+from starcast.trees import Forest, forest, plain_constructions
+
+SVG = "{http://www.w3.org/2000/svg}"
+DRAWN = [
+    (spec, name, tree)
+    for spec in ("S2", "S3", "S4", "S5", "S4,2", "S5,3", "Q3")
+    for name in plain_constructions(spec)
+    for tree in {0, forest(spec, name).trees - 1}
+]
+
+every_drawing = pytest.mark.parametrize(("spec", "construction", "tree"), DRAWN)
+
+
+class Box(NamedTuple):
+    """A node's box and the label in it."""
+
+    label: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class Line(NamedTuple):
+    """An edge: its words, its ends, its colour and dashes."""
+
+    words: str
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    colour: str
+    dashes: str
+
+
+class Drawing:
+    """What a reader of the SVG sees."""
+
+    def __init__(self, text: str) -> None:
+        self.root = ET.fromstring(text)  # noqa: S314 - our own document
+        self.texts = self.root.findall(f"{SVG}text")
+        rects = self.root.findall(f"{SVG}rect")[1:]
+        labels = {(one.get("x"), float(one.get("y", 0))): one.text or "" for one in self.texts}
+        self.boxes = []
+        for rect in rects:
+            x, y, width, height = (float(rect.get(name, 0)) for name in ("x", "y", "width", "height"))
+            found = [
+                label
+                for (at, line), label in labels.items()
+                if abs(float(at or 0) - x - width / 2) < 0.2 and y < line < y + height
+            ]
+            assert len(found) == 1
+            self.boxes.append(Box(found[0], x, y, width, height))
+        self.lines = []
+        for one in self.root.findall(f"{SVG}line"):
+            title = one.find(f"{SVG}title")
+            if title is not None:
+                x1, y1, x2, y2 = (float(one.get(name, 0)) for name in ("x1", "y1", "x2", "y2"))
+                colours = one.get("stroke", ""), one.get("stroke-dasharray", "")
+                self.lines.append(Line(title.text or "", x1, y1, x2, y2, *colours))
+
+    @property
+    def by_label(self) -> dict[str, Box]:
+        """The boxes by label."""
+        return {box.label: box for box in self.boxes}
+
+
+def drawing(spec: str, construction: str, tree: int, root: int = 1) -> tuple[Forest, Drawing]:
+    """A tree at a root that is not the identity, and its drawing."""
+    made = forest(spec, construction, root)
+    return made, Drawing(draw(made, tree))
+
+
+@every_drawing
+def test_every_node_of_the_tree_has_one_box_with_its_label(spec: str, construction: str, tree: int) -> None:
+    made, found = drawing(spec, construction, tree)
+    members = made.topology.labels(np.flatnonzero(made.members()[tree])).tolist()
+    assert sorted(box.label for box in found.boxes) == members
+
+
+@every_drawing
+def test_every_edge_goes_down_from_parent_to_child_in_the_colour_of_its_port(spec: str, construction: str, tree: int) -> None:
+    made, found = drawing(spec, construction, tree)
+    where, boxes = made.topology, found.by_label
+    expected = set()
+    for child, back in enumerate(made.parent_port[tree].tolist()):
+        if back:
+            port = where.reverse_port(back)
+            parent = where.label(int(where.neighbours(back, [child])[0]))
+            expected.add((f"{parent} -{port}-> {where.label(child)}", *style(where, port)))
+            line = next(one for one in found.lines if one.words.endswith(f"> {where.label(child)}"))
+            above, below = boxes[parent], boxes[where.label(child)]
+            ends = (above.x + above.width / 2, above.y + above.height, below.x + below.width / 2, below.y)
+            assert line[1:5] == pytest.approx(ends, abs=0.2)
+    assert {(line.words, line.colour, line.dashes) for line in found.lines} == expected
+
+
+@every_drawing
+def test_levels_are_rows(spec: str, construction: str, tree: int) -> None:
+    made, found = drawing(spec, construction, tree)
+    rows = defaultdict(set)
+    for box in found.boxes:
+        rows[int(made.levels()[tree, made.topology.rank(box.label)])].add(box.y)
+    assert all(len(heights) == 1 for heights in rows.values())
+    tops = [min(rows[level]) for level in sorted(rows)]
+    assert all(lower - upper > 2 * found.boxes[0].height for upper, lower in pairwise(tops))
+
+
+@every_drawing
+def test_no_box_touches_another_and_all_is_on_the_canvas(spec: str, construction: str, tree: int) -> None:
+    _, found = drawing(spec, construction, tree)
+    rows = defaultdict(list)
+    for box in found.boxes:
+        rows[box.y].append(box)
+    for row in rows.values():
+        for left, right in pairwise(sorted(row, key=lambda box: box.x)):
+            assert right.x - left.x - left.width > 5
+    width, height = float(found.root.get("width", 0)), float(found.root.get("height", 0))
+    assert found.root.get("viewBox") == f"0 0 {found.root.get('width')} {found.root.get('height')}"
+    for box in found.boxes:
+        assert 0 < box.x < box.x + box.width < width
+        assert 0 < box.y < box.y + box.height < height
+    for text in found.texts:  # a character is at most two thirds of its height wide
+        reach = 0.62 * float(text.get("font-size", 0)) * len(text.text or "")
+        reach = {"middle": reach / 2, "end": 0.0}.get(text.get("text-anchor", ""), reach)
+        assert float(text.get("x", 0)) + reach < width
+
+
+@every_drawing
+def test_edges_do_not_cross(spec: str, construction: str, tree: int) -> None:
+    """Two edges between the same rows keep their order."""
+    _, found = drawing(spec, construction, tree)
+    rows = defaultdict(list)
+    for line in found.lines:
+        rows[line.y1].append(line)
+    for row in rows.values():
+        for one, other in combinations(row, 2):
+            assert (one.x1 - other.x1) * (one.x2 - other.x2) >= -1e-6
+
+
+def test_a_parent_stands_over_its_children_and_they_stand_by_dimension() -> None:
+    _, found = drawing("S5", "greedy", 0, 0)
+    boxes = found.by_label
+    row = [boxes[label].x for label in ("21345", "32145", "42315", "52341")]
+    assert row == sorted(row)
+    assert boxes["12345"].x == pytest.approx((row[0] + row[-1]) / 2, abs=0.2)
+
+
+def test_a_label_fits_into_its_box() -> None:
+    for spec, construction in (("S5", "greedy"), ("Q7", "binomial"), ("S9,2", "nk-greedy"), ("S2", "greedy")):
+        made, found = drawing(spec, construction, 0)
+        assert all(box.width > 0.602 * 12 * len(box.label) for box in found.boxes)
+        assert made.topology.n
+
+
+def test_the_legend_has_every_dimension_that_occurs_and_no_other() -> None:
+    _, found = drawing("S5", "multiple", 0)
+    words = [text.text for text in found.texts[:7]]
+    assert words == ["S5:multiple:12354, tree 0", "120 nodes, height 10, 43 leaves", "dimension", "2", "3", "4", "5"]
+    samples = [one.get("stroke") for one in found.root.findall(f"{SVG}line")[:4]]
+    assert samples == list(COLOURS[:4])
+    _, path = drawing("S3", "greedy", 0)
+    assert [text.text for text in path.texts[2:5]] == ["dimension", "2", "3"]
+
+
+def test_ports_that_are_no_dimensions_are_called_ports() -> None:
+    _, found = drawing("S5,2", "nk-greedy", 0)
+    assert found.texts[2].text == "port"
+
+
+def test_colours_are_told_apart_with_any_colour_vision() -> None:
+    """Seen in shades of grey, or by protanopes and deuteranopes (Machado et al. 2009), none of the first four is another."""
+    shown = {"grey": np.full((3, 3), [0.2126, 0.7152, 0.0722])}
+    shown["protanopia"] = np.array([[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]])
+    shown["deuteranopia"] = np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]])
+    shown["tritanopia"] = np.array([[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]])
+    linear = [[(int(colour[at : at + 2], 16) / 255) ** 2.2 for at in (1, 3, 5)] for colour in COLOURS]
+    for name, seen in shown.items():
+        some = 3 if name == "grey" else len(COLOURS)
+        for one, other in combinations(linear[:some], 2):
+            difference = np.abs((np.clip(seen @ one, 0, 1)) ** (1 / 2.2) - np.clip(seen @ other, 0, 1) ** (1 / 2.2))
+            assert difference.max() > 0.05, name
+
+
+def test_beyond_seven_dimensions_colours_come_again_dashed() -> None:
+    where = topology("S12")
+    styles = [style(where, port) for port in where.ports]
+    assert len(set(styles)) == 11
+    assert [dashes == "" for _, dashes in styles] == [True] * 7 + [False] * 4
+
+
+def test_the_document_says_what_it_is() -> None:
+    text = draw(forest("S3", "greedy"))
+    assert text.startswith("<svg ")
+    assert text.endswith("</svg>\n")
+    root = Drawing(text).root
+    assert (root.get("role"), root[0].tag, root[0].text) == ("img", f"{SVG}title", "S3:greedy:123, tree 0")
+
+
+def test_arguments_are_written_as_they_are() -> None:
+    made = forest("S4", "dimension-change", tree="multiple", i=1)
+    found = Drawing(draw(made, 2))
+    assert found.texts[0].text == "S4:dimension-change(i=1,tree=multiple):1234, tree 2"
+
+
+@pytest.mark.parametrize(("spec", "construction"), [("S6", "greedy"), ("S6", "shortest-path"), ("Q8", "binomial")])
+def test_what_nobody_could_read_is_refused_and_forced(spec: str, construction: str) -> None:
+    made = forest(spec, construction)
+    with pytest.raises(LimitError) as caught:
+        draw(made)
+    assert f"{made.sizes[0]} nodes" in caught.value.message
+    assert str(READABLE) in caught.value.message
+    assert "--force" in caught.value.hint
+    assert len(Drawing(draw(made, force=True)).lines) == made.sizes[0] - 1
+
+
+def test_all_of_s5_can_be_drawn_unforced() -> None:
+    assert topology("S5").nodes <= READABLE < topology("S6").nodes
+
+
+@pytest.mark.parametrize("tree", [-1, 3])
+def test_a_tree_that_there_is_not(tree: int) -> None:
+    with pytest.raises(InputError, match=f"has no tree {tree}"):
+        draw(forest("S4", "multiple"), tree)
+
+
+def test_an_array_that_is_no_forest_is_rejected() -> None:
+    array = np.full((1, 24), 2, dtype=np.uint8)
+    array[0, 0] = 0
+    with pytest.raises(RejectedError):
+        draw(Forest(topology("S4"), array))
