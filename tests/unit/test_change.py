@@ -193,7 +193,7 @@ def test_at_another_root_the_rotation_alone_loses_the_root(n: int) -> None:
     assert dimension_changed(n, "greedy", 1, root).parent_port[0, greedy.root] == 0
 
 
-# On (n,k)-stars
+# Where the topology is an (n,k)-star
 
 
 @pytest.mark.parametrize(("n", "k"), [(n, k) for n in range(2, 6) for k in range(1, n)])
