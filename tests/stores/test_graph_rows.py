@@ -40,10 +40,29 @@ def test_links_are_those_of_the_definition(spec: str) -> None:
     assert listed == sorted(listed)
 
 
-@pytest.mark.parametrize("construction", ["greedy", "multiple", "recursive-substar"])
-def test_tree_edges_lead_from_parents_to_children(construction: str) -> None:
+@pytest.mark.parametrize("spec", ["S2,1", "S4,1", "S4,2", "S5,2", "S5,3", "S4,3", "Q1", "Q4"])
+def test_links_of_other_families_stand_once_with_the_port_of_the_lower_rank(spec: str) -> None:
+    """Residual links too, whose two ends have different ports."""
+    where = topology(spec)
+    across = {port: where.neighbours(port).tolist() for port in where.ports}
+    expected = [(a, b, port) for a in range(where.nodes) for port in where.ports if (b := across[port][a]) > a]
+    found = rows.link_rows(where)
+    listed = list(zip(found.start.tolist(), found.end.tolist(), found.columns["port"].tolist(), strict=True))
+    assert len(listed) == len({(a, b) for a, b, _ in listed}) == where.links
+    assert listed == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("spec", "construction", "root"),
+    [
+        *[("S4", name, "3142") for name in ("greedy", "multiple", "recursive-substar")],
+        *[("S5,3", name, "425") for name in ("nk-greedy", "nk-multiple")],
+        *[("Q4", name, "0110") for name in ("binomial", "edge-disjoint-binomial")],
+    ],
+)
+def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, root: str) -> None:
     """Node by node from the forest's array: parent, child, tree, level, and the parent's port."""
-    grown = forest("S4", construction, "3142")
+    grown = forest(spec, construction, root)
     where, parents, levels = grown.topology, grown.parents(), grown.levels()
     expected = sorted(
         (int(parents[tree, node]), node, tree, int(levels[tree, node]), where.reverse_port(int(grown.parent_port[tree, node])))

@@ -9,6 +9,7 @@ from starcast.graph.connection import Graph
 from starcast.graph.schema import Label, Property, Relationship, Type
 from starcast.graph.writer import Bolt, create_relationships
 from starcast.topologies import topology
+from starcast.topologies.nk_star import largest_k
 
 A, B = Property("a", Type.INTEGER, "first"), Property("b", Type.STRING, "second")
 
@@ -64,6 +65,8 @@ def test_the_server_has_the_declared_constraints_and_indexes(graph: Graph, bolt:
 def test_keys_of_different_topologies_never_meet() -> None:
     """Each topology has a range of keys of its own, and all are exact in a double."""
     stars = [topology(f"S{n}") for n in range(2, 13)]
-    spans = sorted((schema.first_key(one), schema.first_key(one) + one.nodes) for one in stars)
+    nk_stars = [topology(f"S{n},{k}") for n in range(2, 36) for k in range(1, largest_k(n) + 1)]
+    hypercubes = [topology(f"Q{d}") for d in range(1, 29)]
+    spans = sorted((schema.first_key(one), schema.first_key(one) + one.nodes) for one in (*stars, *nk_stars, *hypercubes))
     assert all(high <= low for (_, high), (low, _) in itertools.pairwise(spans))
     assert spans[-1][1] < 2**53

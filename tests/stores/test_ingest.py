@@ -48,6 +48,17 @@ def test_any_root(stores: Stores, root: str) -> None:
     assert check_nodes(stores.graph, "Forest", ("root",)) == {(topology("S4").rank(root),)}
 
 
+@pytest.mark.parametrize(
+    ("spec", "root", "construction"), [("S4,2", "31", "nk-multiple"), ("S4,1", "3", "nk-greedy"), ("Q3", "101", "binomial")]
+)
+def test_other_families(stores: Stores, spec: str, root: str, construction: str) -> None:
+    """Nodes, links of every port and trees of (n,k)-stars and hypercubes."""
+    everything = plan(spec, "all", "all", root=root)
+    assert f"{spec}:{construction}:{root}" in [thing.key for thing in everything.things]
+    ingest(stores, everything)
+    assert_stored(stores, everything)
+
+
 def test_a_second_time_creates_nothing(stores: Stores, what: Plan) -> None:
     """Not a node, not a relationship, not a row."""
     ingest(stores, what)

@@ -6,6 +6,7 @@ from starcast.collectives import schedule
 from starcast.errors import InputError, LimitError, StarcastError
 from starcast.ingest.plan import MOST_OVER_BOLT, duration, plan
 from starcast.topologies.star import Star
+from starcast.trees import plain_constructions
 
 
 def names(*words: object, **options: object) -> list[str]:
@@ -19,16 +20,32 @@ def test_a_topology_alone() -> None:
 
 
 def test_all_trees_and_all_schedules() -> None:
-    """What the demo stores: three constructions and their broadcasts, each after what it depends on."""
+    """All constructions that need nothing but a root, and all broadcasts, each after what it depends on."""
     assert names("S5", "all", "all") == [
         "S5",
-        "S5:greedy:12345",
-        "S5:multiple:12345",
-        "S5:recursive-substar:12345",
+        *[f"S5:{construction}:12345" for construction in plain_constructions("S5")],
         "S5:broadcast:greedy:all:segments=1:12345",
         "S5:broadcast:multiple:all:segments=1:12345",
         "S5:broadcast:recursive-substar:all:messages=1:12345",
     ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "root", "trees"),
+    [("S5,2", "12", ["nk-greedy", "nk-multiple"]), ("Q4", "0000", ["binomial", "edge-disjoint-binomial"])],
+)
+def test_all_of_another_family_is_what_is_defined_there(spec: str, root: str, trees: list[str]) -> None:
+    """Neither the trees nor the schedules of stars."""
+    assert {f"{spec}:{name}:{root}" for name in trees} <= set(names(spec, "all", "all"))
+    stars = ("greedy", "multiple", "recursive-substar")
+    assert not {f"{spec}:{name}:{root}" for name in stars} & set(names(spec, "all", "all"))
+
+
+@pytest.mark.parametrize("words", ["multiple", "broadcast:greedy", "recursive-substar"])
+def test_a_schedule_that_is_not_defined_there_is_refused(words: str) -> None:
+    """The algorithm and the topology are named."""
+    with pytest.raises(InputError, match=rf"{words.rpartition(':')[2]} is not defined on Q4"):
+        plan("Q4", schedules=words)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +78,7 @@ def test_root_ports_and_numbers_are_in_the_names() -> None:
 @pytest.mark.parametrize("share", [1, 3])
 def test_sizes_are_known_before_anything_is_built(share: int) -> None:
     """And they are those of what is built then."""
-    what = plan("S5", "all", "all", root=7, ports="both", segments=share, messages=share)
+    what = plan("S5", "multiple", "all", root=7, ports="both", segments=share, messages=share)
     for thing in what.things:
         built = thing.build()
         assert (built.content.nodes, built.content.relationships) == (thing.nodes, thing.relationships)
@@ -128,15 +145,15 @@ def test_too_many_segments_are_refused() -> None:
         plan("S6", schedules="multiple", segments=10_000)
 
 
-def test_the_largest_that_fits_is_s9_with_its_trees() -> None:
+def test_the_largest_that_fits_is_s9_with_tseng_and_sheu_s_trees() -> None:
     """The threshold's reason."""
-    estimate = plan("S9", "all").estimate
+    estimate = plan("S9", "greedy,multiple").estimate
     assert estimate.nodes + estimate.relationships < MOST_OVER_BOLT
 
 
 def test_the_way_in_is_told_with_its_reason() -> None:
     """Its own size against the limit."""
-    assert plan("S4", "all").way.startswith("over Bolt: 175 rows")
+    assert plan("S4", "greedy,multiple,recursive-substar").way.startswith("over Bolt: 175 rows")
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.4, "0 s"), (119, "119 s"), (600, "10 min"), (90_000, "25 h")])

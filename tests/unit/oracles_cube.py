@@ -46,7 +46,7 @@ def binomial(r: str, order: Sequence[int]) -> Tree:
 
 
 def edge_disjoint_binomial(r: str) -> list[Tree]:
-    """Tree i: the binomial tree of r's neighbour across port i, its bits ordered i, i+1, .. cyclically, with r's link turned."""
+    """Tree i: the binomial tree of r's neighbour across port i, its bits in the order i, i+1, .., with r's link turned."""
     d, trees = len(r), []
     for i in range(1, d + 1):
         order = [(i - 1 + steps) % d + 1 for steps in range(d)]

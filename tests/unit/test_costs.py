@@ -160,6 +160,27 @@ def test_the_logarithm_of_the_nodes_is_whole(n: int) -> None:
     assert 2 ** (oracles.ceil_log2(factorial(n)) - 1) < factorial(n) <= 2 ** oracles.ceil_log2(factorial(n))
 
 
+@pytest.mark.parametrize("spec", ["S2,1", "S5,2", "S6,3", "Q1", "Q6"])
+def test_the_bound_on_other_topologies_takes_their_diameter_degree_and_nodes(spec: str) -> None:
+    """The argument is Lemma 1's: somebody is a diameter away, the root has so many links, holders at most double."""
+    t, T_s, T_c, m = topology(spec), Fraction(7), Fraction(1, 3), Fraction(1000)  # noqa: N806
+    all_port, one_port = (costs.lower_bound(t, "broadcast", ports, m, costs.Machine(T_s, T_c)).time for ports in ("all", "one"))
+    assert all_port == max(t.diameter * T_s, m / t.degree * T_c)
+    assert one_port == max(t.diameter * T_s, oracles.ceil_log2(t.nodes) * T_s, m * T_c)
+
+
+@pytest.mark.parametrize("spec", ["S5,2", "Q4"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_closed_forms_of_stars_are_not_applied_elsewhere(algorithm: str, spec: str) -> None:
+    t, one = topology(spec), costs.Machine(T_s=Fraction(1), T_c=Fraction(1))
+    with refused(algorithm, spec):
+        costs.closed_form(t, "broadcast", algorithm, "all", Fraction(1), one)
+    with refused(algorithm, spec):
+        costs.unit_bytes(t, "broadcast", algorithm, Fraction(1))
+    with refused(algorithm, spec):
+        costs.best_share(t, "broadcast", algorithm, "all", Fraction(1), one)
+
+
 def test_a_collective_without_a_bound_is_refused() -> None:
     one = costs.Machine(T_s=Fraction(1), T_c=Fraction(1))
     with refused("reduce"):

@@ -191,6 +191,13 @@ def test_a_root_that_is_no_node_is_refused(root: str | int) -> None:
         schedule("S4", "broadcast", "greedy", root=root)
 
 
+@pytest.mark.parametrize("spec", ["Q4", "S5,2"])
+@pytest.mark.parametrize("algorithm", sorted(BROADCASTS))
+def test_an_algorithm_is_refused_where_it_is_not_defined(algorithm: str, spec: str) -> None:
+    with refused(algorithm, spec):
+        schedule(spec, "broadcast", algorithm)
+
+
 def test_a_topology_that_is_none_is_refused() -> None:
     with refused("S13"):
         schedule("S13", "broadcast", "greedy")

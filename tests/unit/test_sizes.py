@@ -22,7 +22,7 @@ def test_the_profile_of_a_star_counts_its_distances(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(2, 13))
 def test_the_mean_distance_of_a_star_is_akers_and_krishnamurthy_s(n: int) -> None:
-    """n - 4 + 2/n + H_n over all n! nodes; here over the n!-1 others."""
+    """It is n - 4 + 2/n + H_n over all n! nodes; here over the n!-1 others."""
     t = topology(f"S{n}")
     harmonic = sum((Fraction(1, j) for j in range(1, n + 1)), Fraction(0))
     assert t.mean_distance * (t.nodes - 1) == t.nodes * (n - 4 + Fraction(2, n) + harmonic)

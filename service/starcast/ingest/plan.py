@@ -21,7 +21,7 @@ BYTES_A_NODE = 250
 BYTES_A_RELATIONSHIP = {"topology": 120, "forest": 120, "schedule": 250}
 
 #: Most nodes and relationships over Bolt: ten million are about four minutes of writing, which a user sits through, and S9
-#: with all its trees fits; S10 alone has twenty. Its rows are sorted in memory too, at about 100 bytes each.
+#: with the multiple trees fits; S10 alone has twenty. Its rows are sorted in memory too, at about 100 bytes each.
 MOST_OVER_BOLT = 10_000_000
 
 ALL = "all"
