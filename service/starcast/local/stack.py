@@ -14,7 +14,7 @@ import psutil
 from sqlalchemy import URL
 
 from starcast.errors import UnavailableError
-from starcast.local import files, processes
+from starcast.local import files, packages, processes
 from starcast.local.home import Home, Running
 from starcast.local.jars import JarSet
 from starcast.local.neo4j import Neo4j
@@ -118,6 +118,7 @@ def up(settings: Settings, reporter: Reporter) -> Endpoints:
         UnavailableError: something could not be fetched, or a server does not start.
         LimitError: the disk is full.
     """
+    packages.require()
     home = Home(settings.home.resolve())
     with files.writing(settings.home):
         home.create()
