@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Self
 
@@ -147,8 +148,10 @@ class Forest:
         """How many nodes hang below and at each node, itself included, int32 ``[trees, nodes]``; 0 outside the tree."""
         sizes = self.members().astype(np.int32)
         for row, parents, levels in zip(sizes, self.parents(), self.levels(), strict=True):
-            for level in range(int(levels.max()), 0, -1):
-                nodes = np.flatnonzero(levels == level)
+            order = np.argsort(levels, kind="stable")
+            starts = np.searchsorted(levels, np.arange(1, levels.max() + 2), sorter=order)
+            for first, last in reversed(list(pairwise(starts.tolist()))):  # level by level, the deepest first
+                nodes = order[first:last]
                 np.add.at(row, parents[nodes], row[nodes])
         return sizes
 
