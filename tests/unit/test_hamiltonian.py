@@ -1,0 +1,311 @@
+"""Hamiltonian paths and cycles of S_n, and the trees of Fragopoulou & Akl's sections 3.1 and 4 made of them."""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from math import factorial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcast.trees import Forest, forest
+from starcast.trees.hamiltonian import phase_1_word, phase_2_ports
+from starcast.trees.words import cycle_word, path_word, walk
+from unit import oracles
+from unit import oracles_multinode as page
+from unit.meeting import ports_of, refused, roots, tree_of
+from unit.oracles_balanced import necklace
+
+SIZES = range(2, 8)
+
+
+@cache
+def built(n: int, construction: str, root: oracles.Node | None = None) -> Forest:
+    """The array form."""
+    return forest(f"S{n}", construction, root=oracles.label(root or oracles.identity(n)))
+
+
+def as_array(word: list[int]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    """A list of types as a word."""
+    return np.array(word, dtype=np.uint8)
+
+
+# The words of A1
+
+
+@pytest.mark.parametrize("m", range(1, 9))
+def test_the_path_is_ehrlich_s(m: int) -> None:
+    """Algorithm E run counter by counter."""
+    assert path_word(m).tolist() == page.ehrlich(m)
+
+
+@pytest.mark.parametrize("m", range(1, 10))
+def test_the_path_visits_every_node_once(m: int) -> None:
+    assert np.array_equal(np.sort(walk(m, path_word(m))), np.arange(factorial(m)))
+
+
+@pytest.mark.parametrize(("n", "closes"), [(3, True), (4, True), (5, False), (6, True), (7, False), (8, False)])
+def test_the_path_is_no_cycle_in_general(n: int, closes: bool) -> None:
+    """Pitfall 4: it ends next to its start for n = 3, 4, 6 only."""
+    end = oracles.nodes(n)[walk(n, path_word(n))[-1]]
+    assert (end in [oracles.swap(oracles.identity(n), d) for d in range(2, n + 1)]) == closes
+
+
+@pytest.mark.parametrize("n", range(2, 9))
+def test_the_cycle_is_the_page_s(n: int) -> None:
+    assert cycle_word(n).tolist() == page.cycle_types(n)
+
+
+@pytest.mark.parametrize("n", range(2, 10))
+def test_the_cycle_visits_every_node_once_and_closes(n: int) -> None:
+    """Checked: n = 4..8."""
+    visited = walk(n, cycle_word(n))
+    assert visited[0] == visited[-1] == 0
+    assert np.array_equal(np.sort(visited[:-1]), np.arange(factorial(n)))
+
+
+def test_s4_is_laceable() -> None:
+    """All 12 odd targets work, and no even one; of the 3 odd targets of S_3 one does not, so that it is no base (pitfall 4)."""
+    for m, reached in ((3, 2), (4, 12)):
+        start = oracles.identity(m)
+        targets = [goal for goal in oracles.nodes(m) if goal != start and page.depth_first(start, goal, start)]
+        assert len(targets) == reached
+        assert all(page.odd(goal) for goal in targets)
+
+
+def all_paths(way: list[oracles.Node]) -> Iterator[list[oracles.Node]]:
+    """The Hamiltonian paths that begin in this way, types ascending."""
+    if len(way) == factorial(len(way[0])):
+        yield way
+    for i in range(2, len(way[0]) + 1):
+        there = oracles.swap(way[-1], i)
+        if there not in way:
+            yield from all_paths([*way, there])
+
+
+def test_the_paths_of_the_base_are_the_first_of_all() -> None:
+    """Of all Hamiltonian paths of S_4 from 1234 the one whose word comes first, for each last node."""
+    start = oracles.identity(4)
+    first: dict[oracles.Node, list[oracles.Node]] = {}
+    for way in all_paths([start]):
+        first.setdefault(way[-1], way)
+    assert len(first) == 12
+    for goal, way in first.items():
+        assert page.visited(start, page.depth_first(start, goal, start) or []) == way
+
+
+@given(st.integers(2, 6).flatmap(lambda n: st.tuples(st.just(n), st.lists(st.integers(2, n), max_size=60))))
+def test_a_walk_crosses_one_link_after_the_other(sample: tuple[int, list[int]]) -> None:
+    n, word = sample
+    visited = page.visited(oracles.identity(n), word)
+    assert [oracles.nodes(n)[rank] for rank in walk(n, as_array(word)).tolist()] == visited
+
+
+# A2: the tree of rotated Hamiltonian paths
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_the_tree_of_rotated_paths_is_the_page_s(n: int) -> None:
+    tree = page.rotated_tree(n)
+    for root in roots(n)[: 2 if n == 7 else None]:
+        made = built(n, "rotated-hamiltonian", root)
+        assert np.array_equal(made.parent_port, ports_of(page.translated(tree, root), root)[None, :])
+        made.verify()
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_subtree_j_is_a_hamiltonian_path_of_the_nodes_with_1_in_position_j(n: int) -> None:
+    """Theorem 4: it starts at j23..(j-1)1(j+1)..n; the (n-1)! nodes of it stand one below the other."""
+    tree = tree_of(built(n, "rotated-hamiltonian").parent_port[0], n)
+    levels = built(n, "rotated-hamiltonian").levels()[0]
+    for j in range(2, n + 1):
+        inside = [x for x in oracles.nodes(n) if x[j - 1] == 1]
+        path = sorted(inside, key=lambda x: levels[oracles.ranks(n)[x]])
+        assert path[0] == oracles.swap(oracles.identity(n), j)
+        assert len(path) == factorial(n - 1)
+        assert [tree[x] for x in path] == [oracles.identity(n), *path[:-1]]
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_subtree_j_is_the_rotation_of_the_one_before(n: int) -> None:
+    """Theorem 4: R moves positions and symbols together (pitfall 2); the types are t_j(i) = (i+j-4) mod (n-1) + 2."""
+    tree = tree_of(built(n, "rotated-hamiltonian").parent_port[0], n)
+    second = {x: parent for x, parent in tree.items() if x[1] == 1}
+    for j in range(2, n + 1):
+        for x, parent in second.items():
+            turned, above = ((*necklace(y), *necklace(y))[(j - 2) % len(necklace(y))] for y in (x, parent))
+            assert tree[turned] == above
+            assert oracles.dimension_between(turned, above) == (oracles.dimension_between(x, parent) + j - 4) % (n - 1) + 2
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_rule_1_for_every_root(n: int) -> None:
+    """Any x with the root's first symbol hangs from g_i(x) where x_i is the root's last symbol (pitfall 3)."""
+    for root in roots(n)[: 2 if n == 7 else None]:
+        tree = tree_of(built(n, "rotated-hamiltonian", root).parent_port[0], n)
+        for x in oracles.nodes(n):
+            if x[0] == root[0] and x != root:
+                assert tree[x] == oracles.swap(x, x.index(root[-1]) + 1)
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_the_position_of_symbol_n_in_the_node_itself_is_another_tree(n: int) -> None:
+    """Pitfall 3: it is the position of n in q^-1.x. In x it is 1 for some roots, where there is no link."""
+    root = oracles.shift(oracles.identity(n), 1)  # n12..: no other node with its first symbol has n behind it
+    assert all(x.index(n) == 0 for x in oracles.nodes(n) if x[0] == root[0])
+    other = (1, *oracles.identity(n)[:0:-1])  # 1n..2
+    tree = tree_of(built(n, "rotated-hamiltonian", other).parent_port[0], n)
+    leaves = [x for x in oracles.nodes(n) if x[0] == 1 and x != other]
+    assert any(tree[x] != oracles.swap(x, x.index(n) + 1) for x in leaves)
+
+
+@pytest.mark.parametrize("n", range(3, 9))
+def test_leaves_are_spread_over_the_types(n: int) -> None:
+    """(n-2)! of each type i < n, (n-2)!-1 of type n: the root itself is excluded."""
+    counted = Counter(built(n, "rotated-hamiltonian").parent_port[0, 1 : factorial(n - 1)].tolist())
+    expected = {i: factorial(n - 2) - (i == n) for i in range(2, n + 1)}
+    assert counted == {i: count for i, count in expected.items() if count}
+
+
+@pytest.mark.parametrize("n", range(2, 8))
+def test_the_ports_of_phase_2_for_any_symbol(n: int) -> None:
+    first = oracles.nodes(n)[: factorial(n - 1)]
+    for symbol in range(2, n + 1):
+        assert phase_2_ports(n, symbol).tolist() == [x.index(symbol) + 1 for x in first]
+
+
+def test_s2_has_no_phase_2() -> None:
+    """Pitfall 18: one link in one step."""
+    assert built(2, "rotated-hamiltonian").parent_port.tolist() == [[0, 2]]
+    assert phase_1_word(2).tolist() == [2]
+
+
+@pytest.mark.parametrize("n", range(2, 9))
+def test_the_word_of_phase_1(n: int) -> None:
+    """It is 2 and Ehrlich's types of S_{n-1}, each one more, so that 1 stays in position 2."""
+    word = phase_1_word(n)
+    assert word.tolist() == page.w(n)
+    assert len(word) == factorial(n - 1)
+    assert 2 not in word[1:]
+
+
+# A2: the schedule for all sources
+
+
+def schedule(n: int) -> list[page.Send]:
+    """The root schedule: phase 1, then phase 2."""
+    return [*page.phase_1(n), *page.phase_2(n, factorial(n - 1))]
+
+
+@pytest.mark.parametrize("n", range(3, 8))
+def test_the_schedule_sends_down_the_tree_and_takes_the_fewest_steps(n: int) -> None:
+    """In n (n-2)! = ceil((n!-1)/(n-1)) steps, n-1 nodes in each but the last; every type once a step at most."""
+    sends = schedule(n)
+    informed = {oracles.identity(n): 0}
+    for send in sends:
+        assert informed[send.tail] < send.step
+        assert send.head not in informed
+        informed[send.head] = send.step
+    tree = tree_of(built(n, "rotated-hamiltonian").parent_port[0], n)
+    assert tree == {send.head: send.tail for send in sends}
+    assert max(informed.values()) == n * factorial(n - 2) == -(-(factorial(n) - 1) // (n - 1))
+    assert max(Counter((send.step, send.type) for send in sends).values()) == 1
+    counts = Counter(send.step for send in sends)
+    assert [counts[step] for step in sorted(counts)] == [n - 1] * (len(counts) - 1) + [n - 2]
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_no_two_sources_meet(n: int) -> None:
+    """A0: types that differ within a step keep the translations of all sources apart; two that agree do not."""
+    sends = schedule(n)
+    used = Counter((send.step, oracles.compose(q, send.tail), send.type) for q in oracles.nodes(n) for send in sends)
+    assert max(used.values()) == 1
+    one, other = (next(send for send in sends if send.step == step) for step in (1, 2))
+    clash = Counter((oracles.compose(q, send.tail), 2) for q in oracles.nodes(n) for send in (one, other))
+    assert max(clash.values()) == 2
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_phase_1_needs_local_knowledge_only(n: int) -> None:
+    """Every node sends on what came over t_j(w_{t-1}) across t_j(w_t); it then lacks what starts with its first symbol."""
+    word = page.w(n)
+    arrived = {x: dict.fromkeys(range(2, n + 1), x) for x in oracles.nodes(n)}
+    held = {x: {x} for x in oracles.nodes(n)}
+    for t, i in enumerate(word):
+        came = {j: page.rdim(word[t - 1] if t else i, j - 2, n) for j in range(2, n + 1)}
+        goes = {j: page.rdim(i, j - 2, n) for j in range(2, n + 1)}
+        arrived = {x: {goes[j]: arrived[oracles.swap(x, goes[j])][came[j]] for j in goes} for x in oracles.nodes(n)}
+        for x, messages in arrived.items():
+            held[x].update(messages.values())
+    for x, known in held.items():
+        assert set(oracles.nodes(n)) - known == {q for q in oracles.nodes(n) if q[0] == x[0]} - {x}
+
+
+@pytest.mark.parametrize("n", range(3, 8))
+def test_several_messages_share_one_phase_2(n: int) -> None:
+    """M messages in ceil(M(n!-1)/(n-1)) steps: copy c has symbol 2 + (c mod (n-1)) in place of n. Repetition takes more."""
+    loads = [np.bincount(phase_2_ports(n, symbol)[1:], minlength=n + 1) for symbol in range(2, n + 1)]
+    for copies in range(1, 2 * n):
+        joint = sum(loads[c % (n - 1)] for c in range(copies))
+        steps = copies * factorial(n - 1) + int(np.max(joint))
+        assert steps == -(-copies * (factorial(n) - 1) // (n - 1))
+        repeated = copies * -(-(factorial(n) - 1) // (n - 1))
+        assert (repeated > steps) == (copies >= n - 1)  # pitfall 16
+
+
+# A4: the Hamiltonian cycle
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_the_path_of_the_cycle_is_the_page_s(n: int) -> None:
+    for root in roots(n)[: 2 if n == 7 else None]:
+        made = built(n, "hamiltonian-cycle", root)
+        assert np.array_equal(made.parent_port, ports_of(page.translated(page.cycle_tree(n), root), root)[None, :])
+
+
+@pytest.mark.parametrize("n", range(2, 9))
+def test_it_is_one_path_whose_end_is_next_to_the_root(n: int) -> None:
+    """n!-1 steps: every level has one node, and the closing link leads back to the root."""
+    for root in roots(n)[: 2 if n > 6 else None]:
+        made = built(n, "hamiltonian-cycle", root)
+        made.verify()
+        assert made.height == factorial(n) - 1
+        assert made.leaves.tolist() == [1]
+        last = int(np.argmax(made.levels()[0]))
+        closing = int(cycle_word(n)[-1])
+        assert made.topology.neighbours(closing)[last] == made.root
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_all_sources_cross_one_type_a_step(n: int) -> None:
+    """Translation keeps types, so in step t everybody sends across the t-th of the word: one send, one receipt each."""
+    word = cycle_word(n)
+    for root in oracles.nodes(n):
+        made = built(n, "hamiltonian-cycle", root)
+        levels = made.levels()[0]
+        below = levels > 0
+        assert np.array_equal(made.parent_port[0][below], word[levels[below] - 1])
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_the_cycle_itself_goes_on_otherwise_from_another_root(n: int) -> None:
+    """Section 4 has one cycle for all sources. The forest at q is a translation, as every forest is, and another cycle."""
+    start = oracles.identity(n)
+    cycle = page.visited(start, page.cycle_types(n))[:-1]
+    links = set(zip(cycle, [*cycle[1:], start], strict=True))
+    agreeing = [
+        q
+        for q in oracles.nodes(n)
+        if all((parent, x) in links for x, parent in tree_of(built(n, "hamiltonian-cycle", q).parent_port[0], n).items())
+    ]
+    assert start in agreeing
+    assert len(agreeing) < factorial(n)
+
+
+@pytest.mark.parametrize("construction", ["rotated-hamiltonian", "hamiltonian-cycle", "necklace"])
+@pytest.mark.parametrize("spec", ["S5,3", "Q3"])
+def test_they_grow_on_star_graphs_only(spec: str, construction: str) -> None:
+    with refused(construction, spec):
+        forest(spec, construction)

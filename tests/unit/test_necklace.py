@@ -1,0 +1,274 @@
+"""The MBST of Fragopoulou & Akl's section 3.2: node by node, Theorem 8, and the wrong readings told apart."""
+
+from collections import Counter
+from functools import cache
+from math import factorial
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from starcast.topologies import topology
+from starcast.trees import Forest, forest
+from starcast.trees.necklace import dimensions, generators, numbering
+from unit import oracles
+from unit import oracles_multinode as page
+from unit.meeting import ports_of, roots
+from unit.oracles_balanced import cycles, distance, necklace, necklaces
+
+SIZES = range(2, 8)
+
+
+@cache
+def built(n: int, root: oracles.Node | None = None) -> Forest:
+    """The array form."""
+    return forest(f"S{n}", "necklace", root=oracles.label(root or oracles.identity(n)))
+
+
+@cache
+def numbers(n: int) -> NDArray[np.int32]:
+    """The numbers m of the array form."""
+    return numbering(topology(f"S{n}"))
+
+
+def steps(n: int) -> NDArray[np.int32]:
+    """When each node is reached."""
+    return np.asarray(-(-numbers(n) // (n - 1)), dtype=np.int32)
+
+
+def parents(n: int) -> NDArray[np.int32]:
+    """The parents in the array form, the root's own for the root."""
+    found = built(n).parents()[0]
+    return np.where(found < 0, np.int32(0), found)
+
+
+# A0: what the construction rests on
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_the_moves_that_shorten_the_distance(n: int) -> None:
+    """Rules 2 to 4 name them all: types in cycles without 1, and x_1 if it is not 1."""
+    for x in oracles.nodes(n):
+        moves = {i for i in range(2, n + 1) if distance(oracles.swap(x, i)) < distance(x)}
+        assert moves == page.shortening(x)
+
+
+# Node by node
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_the_numbers_are_the_page_s(n: int) -> None:
+    assert {x: int(m) for x, m in zip(oracles.nodes(n), numbers(n), strict=True)} == page.mbst(n).numbers
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_the_tree_is_the_page_s_for_every_root(n: int) -> None:
+    for root in roots(n)[: 2 if n == 7 else None]:
+        made = built(n, root)
+        assert np.array_equal(made.parent_port, ports_of(page.translated(page.mbst(n).tree, root), root)[None, :])
+        made.verify()
+
+
+@pytest.mark.parametrize("n", range(2, 10))
+def test_every_number_is_given_once_and_the_root_has_0(n: int) -> None:
+    """Pitfall 5: the root has m = 0 and no v."""
+    assert np.array_equal(np.sort(numbers(n)), np.arange(factorial(n)))
+    assert numbers(n)[0] == 0
+    assert dimensions(n, np.arange(n + 1)).tolist() == [0, *range(2, n + 1), 2]
+    assert np.array_equal(built(n).parent_port[0], dimensions(n, numbers(n)))
+
+
+# The necklaces and their order
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_numbers_follow_distances_and_kinds_of_necklaces(n: int) -> None:
+    """D_1, D_2, ..; in each N_k1, the necklaces that do not start with 1, those that do; a necklace by rotation."""
+    order = page.mbst(n).order
+    defined = {necklace(found.node) for k in range(1, oracles.diameter(n) + 1) if (found := page.generator(n, k))}
+    leading = {frozenset(found) for found in defined}
+    ranked = [(distance(found[0]), 0 if frozenset(found) in leading else 1 + (found[0][0] == 1), min(found)) for found in order]
+    assert ranked == sorted(ranked)
+    by_number = [oracles.nodes(n)[rank] for rank in np.argsort(numbers(n)).tolist()]
+    assert by_number == [oracles.identity(n), *(x for found in order for x in found)]
+    assert all(necklace(found[0]) == found for found in order)
+
+
+@pytest.mark.parametrize("n", range(2, 10))
+def test_the_generators(n: int) -> None:
+    """G_k is at distance k, in a necklace of n-1 nodes; there is none for n odd and k = D (pitfall 6)."""
+    found = generators(topology(f"S{n}"))
+    assert list(found) == list(range(1, oracles.diameter(n) + (n + 1) % 2))
+    for k, (node, dimension) in found.items():
+        x = tuple(node.tolist())
+        assert (x, dimension) == page.generator(n, k)
+        assert distance(x) == k
+        assert len(necklace(x)) == n - 1
+        assert distance(oracles.swap(x, dimension)) == k - 1
+
+
+def test_the_generators_of_s6_in_cycle_notation() -> None:
+    """One cycle for k = 1..5; for k = 6, 7 one and two pairs, and the type is the smallest symbol of the last pair."""
+    written: dict[int, tuple[list[tuple[int, ...]], int]] = {
+        1: ([(2, 1)], 2),
+        2: ([(3, 2, 1)], 3),
+        3: ([(4, 3, 2, 1)], 4),
+        4: ([(5, 4, 3, 2, 1)], 5),
+        5: ([(6, 5, 4, 3, 2, 1)], 6),
+        6: ([(6, 5), (4, 3, 2, 1)], 5),
+        7: ([(6, 5), (4, 3), (2, 1)], 3),
+    }
+    found = generators(topology("S6"))
+    assert {k: (tuple(node.tolist()), dimension) for k, (node, dimension) in found.items()} == {
+        k: (page.from_cycles(6, notation), dimension) for k, (notation, dimension) in written.items()
+    }
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_n_k1_hangs_from_the_one_before(n: int) -> None:
+    """The type of G_k leads to G_(k-1), so v leads each node of N_k1 into N_(k-1)1: in the same place of it."""
+    found = generators(topology(f"S{n}"))
+    ranks, above = oracles.ranks(n), parents(n)
+    for k in range(2, len(found) + 1):
+        x, y = (tuple(found[at].node.tolist()) for at in (k, k - 1))
+        assert oracles.swap(x, found[k].dimension) == y
+        assert [above[ranks[turned]] for turned in necklace(x)] == [ranks[turned] for turned in necklace(y)]
+
+
+@pytest.mark.parametrize("n", [3, 5, 7])
+def test_the_farthest_nodes_start_with_1_if_n_is_odd(n: int) -> None:
+    """Pitfall 6: only pairs would be left for G_D, and their necklace is short."""
+    farthest = [x for x in oracles.nodes(n) if distance(x) == oracles.diameter(n)]
+    assert all(x[0] == 1 for x in farthest)
+    pairs = page.from_cycles(n, [(a, a - 1) for a in range(n, 1, -2)])
+    assert pairs in farthest
+    assert len(necklace(pairs)) == min(2, n - 2) < n - 1
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_first_nodes_exist_for_every_necklace_and_type(n: int) -> None:
+    """No matching is needed: each type 2..n shortens the way of some node of each necklace, short ones too."""
+    for found in necklaces(n):
+        assert set().union(*map(page.shortening, found)) == set(range(2, n + 1))
+
+
+# Theorem 8
+
+
+@pytest.mark.parametrize("n", range(2, 10))
+def test_each_step_reaches_n_minus_1_nodes_over_all_types(n: int) -> None:
+    """Theorem 8.1: ceil((n!-1)/(n-1)) steps; the last one has n-2 nodes, for n!-1 is one less than a multiple of n-1."""
+    ports = built(n).parent_port[0, 1:]
+    cells = Counter(zip(steps(n)[1:].tolist(), ports.tolist(), strict=True))
+    assert set(cells.values()) == {1}
+    counts = np.bincount(steps(n)[1:])[1:].tolist()
+    assert len(counts) == -(-(factorial(n) - 1) // (n - 1))
+    assert counts[:-1] == [n - 1] * (len(counts) - 1)
+    assert counts[-1] == (1 if n == 2 else n - 2)
+
+
+@pytest.mark.parametrize("n", range(2, 10))
+def test_all_paths_are_shortest(n: int) -> None:
+    """Theorem 8.2."""
+    distances = topology(f"S{n}").distances().astype(int)
+    assert (distances[parents(n)][1:] == distances[1:] - 1).all()
+
+
+@pytest.mark.parametrize("n", range(2, 10))
+def test_parents_are_reached_in_an_earlier_step(n: int) -> None:
+    """Theorem 8.3 as it is needed."""
+    assert (steps(n)[parents(n)][1:] < steps(n)[1:]).all()
+
+
+@pytest.mark.parametrize("n", range(3, 9))
+def test_theorem_8_3_does_not_hold_to_the_letter(n: int) -> None:
+    """Pitfall 5: m(x) - m(x') >= n-1 fails for neighbours of the root and for others, and yet the trees are right."""
+    near = np.flatnonzero(numbers(n)[1:] - numbers(n)[parents(n)][1:] < n - 1) + 1
+    distances = topology(f"S{n}").distances()[near]
+    assert len(near) == max(3, n - 1)
+    assert (distances == 1).sum() == max(1, n - 2)
+    assert (distances > 1).any()
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_no_two_sources_meet(n: int) -> None:
+    """Translated to every source, no directed link is used twice in a step."""
+    used: Counter[tuple[int, int, int]] = Counter()
+    for root in oracles.nodes(n):
+        made = built(n, root)
+        when = np.empty_like(steps(n))
+        when[made.topology.translation(made.root)] = steps(n)
+        below = np.flatnonzero(made.parent_port[0])
+        senders = made.parents()[0][below]
+        used.update(zip(when[below].tolist(), senders.tolist(), made.parent_port[0, below].tolist(), strict=True))
+    assert set(used.values()) == {1}
+
+
+# Wrong readings
+
+
+def as_the_page_has_it(n: int) -> dict[int, page.Generator]:
+    """The generators that are defined."""
+    return {k: found for k in range(1, oracles.diameter(n) + 1) if (found := page.generator(n, k))}
+
+
+def not_shorter(found: page.Numbered) -> int:
+    """How many nodes v does not lead closer to the root."""
+    return sum(distance(parent) >= distance(x) for x, parent in found.tree.items())
+
+
+def strays(found: page.Numbered, generator: dict[int, page.Generator]) -> list[int]:
+    """The k >= 2 for which N_k1 does not hang from N_(k-1)1."""
+    rings = {k: necklace(chosen.node) for k, chosen in generator.items()}
+    return [k for k in rings if k > 1 and {found.tree[x] for x in rings[k]} != set(rings[k - 1])]
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_the_right_reading(n: int) -> None:
+    chosen = as_the_page_has_it(n)
+    assert not_shorter(page.numbered(n, chosen)) == 0
+    assert strays(page.numbered(n, chosen), chosen) == []
+    assert page.numbered(n, chosen) == page.mbst(n)
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_cycles_written_the_other_way_round_lead_away(n: int) -> None:
+    """Pitfall 1: s is followed by x_s. Read as s stands in position of the next, G_k is the inverse."""
+    chosen = {k: page.Generator(oracles.inverse(x), i) for k, (x, i) in as_the_page_has_it(n).items()}
+    assert not_shorter(page.numbered(n, chosen)) > 0
+
+
+@pytest.mark.parametrize("n", [4, 6])
+def test_the_largest_symbol_of_the_last_pair_leads_elsewhere(n: int) -> None:
+    """Pitfall 7: the ways are as short, but the farthest N_k1 does not hang from the one before."""
+    chosen = {k: page.Generator(x, i + 1 if k >= n else i) for k, (x, i) in as_the_page_has_it(n).items()}
+    assert not_shorter(page.numbered(n, chosen)) == 0
+    assert strays(page.numbered(n, chosen), chosen) != []
+    assert page.numbered(n, chosen).tree != page.mbst(n).tree
+
+
+@pytest.mark.parametrize(("n", "first"), [(3, [1]), (4, [1]), (5, [1, 5]), (6, [1]), (7, [1, 4, 7])])
+def test_the_generator_is_seldom_the_first_node(n: int, first: list[int]) -> None:
+    """Pitfall 7: the k for which it is."""
+    ranks = oracles.ranks(n)
+    starts = {min(necklace(x), key=lambda y: numbers(n)[ranks[y]]): k for k, (x, _) in as_the_page_has_it(n).items()}
+    assert [starts[x] for _, (x, _) in as_the_page_has_it(n).items() if x in starts] == first
+
+
+@pytest.mark.parametrize("n", [4, 5, 6])
+def test_without_generators_the_tree_is_another(n: int) -> None:
+    """N_k1 among the others, begun at its smallest node: the ways are as short."""
+    found = page.numbered(n, {})
+    assert not_shorter(found) == 0
+    assert found.tree != page.mbst(n).tree
+
+
+@pytest.mark.parametrize("n", [4, 5, 6])
+def test_the_two_cycles_at_the_right_merge(n: int) -> None:
+    """N_k1, k >= n: v of a node is in another cycle than 1 and its parent has one cycle fewer, of as many symbols."""
+    for k, (x, _) in as_the_page_has_it(n).items():
+        if k >= n:
+            for turned in necklace(x):
+                above = page.mbst(n).tree[turned]
+                assert len(cycles(above)) == len(cycles(turned)) - 1
+                assert sum(map(len, cycles(above))) == sum(map(len, cycles(turned)))
