@@ -1,15 +1,15 @@
-"""``starcast topology``: topologies that are stored."""
+"""``starcast topology``: any topology, computed; and those that are stored."""
 
 from typing import Annotated
 
 import typer
 
 from starcast.cli import stored
-from starcast.cli.output import Format, FormatOption
+from starcast.cli.output import Format, FormatOption, emit
 
-app = typer.Typer(no_args_is_help=True, help="Topologies that are stored: list, show, drop.")
+app = typer.Typer(no_args_is_help=True, help="Topologies: show any; list, show and drop those that are stored.")
 
-NameArgument = Annotated[str, typer.Argument(help="Such as S5.")]
+NameArgument = Annotated[str, typer.Argument(help="Such as S5, S6,3 or Q4.")]
 
 
 @app.command("list")
@@ -23,10 +23,39 @@ def list_stored(
 
 @app.command("show")
 def show(
-    ctx: typer.Context, name: NameArgument, verify: stored.VerifyOption = False, output: FormatOption = Format.TABLE
+    ctx: typer.Context,
+    name: NameArgument,
+    as_stored: Annotated[bool, typer.Option("--stored", help="How it was stored instead.")] = False,
+    verify: stored.VerifyOption = False,
+    output: FormatOption = Format.TABLE,
 ) -> None:
-    """Print a topology's counts and how it was stored."""
-    stored.show_thing(ctx, "topology", name, verify, output)
+    """Print a topology's counts and distances, for which no server is needed; or, with --stored, how it was stored.
+
+    --verify looks at what is stored, too. The distance profile counts the nodes 0, 1, .. links away from any node.
+
+    \b
+    starcast topology show S6
+    starcast topology show S5 --stored --verify
+    """
+    if as_stored or verify:
+        stored.show_thing(ctx, "topology", name, verify, output)
+        return
+    from starcast.topologies import topology
+
+    where = topology(name)
+    facts = {
+        "name": where.spec,
+        "family": where.family,
+        "nodes": where.nodes,
+        "links": where.links,
+        "degree": where.degree,
+        "ports": list(where.ports),
+        "diameter": where.diameter,
+        "mean distance": float(where.mean_distance),
+        "mean distance, exact": str(where.mean_distance),
+        "distance profile": list(where.distance_profile()),
+    }
+    emit([{"property": name, "value": value} for name, value in facts.items()], ["property", "value"], output)
 
 
 @app.command("drop")
