@@ -116,7 +116,7 @@ def fresh_database(store_url: URL) -> Iterator[URL]:
 def clean_graph(graph_address: GraphAddress) -> GraphAddress:
     """The graph store, without a node; its constraints and indexes stay."""
     with _driver(graph_address) as driver, driver.session(database=graph_address.database) as session:
-        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 ROWS").consume()
+        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 500 ROWS").consume()
     return graph_address
 
 

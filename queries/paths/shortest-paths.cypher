@@ -8,15 +8,26 @@
 //   length: links on the path, which is the distance of the two nodes
 //   nodes: labels of the nodes on the path, the two ends included
 //   ports: port that each hop leaves by
-// revision: 1
+// revision: 2
 // reference: Akers & Krishnamurthy 1989
 
-MATCH (source:Node {topology: $topology, label: $source})
+MATCH (t:Topology {name: $topology})
+CALL (t) {
+  MATCH (source:Node {topology: t.name, label: $source})
+  RETURN source
+}
 // In a subquery of its own, or the planner multiplies the two ends.
 CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target
 }
 MATCH path = ALL SHORTEST (source)-[:LINK]-*(target)
-RETURN length(path) AS length, [v IN nodes(path) | v.label] AS nodes, [l IN relationships(path) | l.port] AS ports
+// A link bears the port of its lower end. The other end's is the same but for residual ports of (n,k)-stars.
+// properties(t).k, not t.k: where no (n,k)-star is stored, Neo4j does not know that property and would say so.
+WITH t, nodes(path) AS nodes, relationships(path) AS links
+RETURN size(links) AS length, [v IN nodes | v.label] AS nodes,
+  [i IN range(0, size(links) - 1) | CASE
+    WHEN nodes[i].rank > nodes[i + 1].rank AND links[i].port > properties(t).k THEN t.n + properties(t).k + 1 - links[i].port
+    ELSE links[i].port
+  END] AS ports
 ORDER BY ports

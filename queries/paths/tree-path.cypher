@@ -10,10 +10,10 @@
 //   climbed: how many of them, the first ones, go from child to parent; the others go from parent to child
 //   nodes: labels of the nodes on the path, the two ends included
 //   ports: port that each hop leaves by
-// revision: 1
+// revision: 2
 // reference: Tseng & Sheu 1997, Def. 1 and 2
 
-MATCH (f:Forest {id: $forest})
+MATCH (f:Forest {id: $forest})-[:ON]->(t:Topology)
 // Each end climbs in a subquery of its own; else the planner may search the whole tree from the root for the second.
 CALL (f) {
   MATCH (source:Node {topology: f.topology, label: $source})
@@ -28,10 +28,13 @@ CALL (f) {
   RETURN down
 }
 // The two ways to the root are one from where they meet on; that part is not travelled.
-WITH up, down,
+WITH t, up, down,
   size([v IN nodes(up) WHERE NOT v IN nodes(down)]) AS climbed,
   size([v IN nodes(down) WHERE NOT v IN nodes(up)]) AS descended
 WHERE last(nodes(up)) = last(nodes(down))
 RETURN climbed + descended AS length, climbed,
   [v IN nodes(up)[..climbed + 1] + reverse(nodes(down)[..descended]) | v.label] AS nodes,
-  [e IN relationships(up)[..climbed] + reverse(relationships(down)[..descended]) | e.port] AS ports
+  // A tree's link bears the parent's port. The child's is the same but for residual ports of (n,k)-stars.
+  // properties(t).k, not t.k: where no (n,k)-star is stored, Neo4j does not know that property and would say so.
+  [e IN relationships(up)[..climbed] | CASE WHEN e.port > properties(t).k THEN t.n + properties(t).k + 1 - e.port ELSE e.port END] +
+  [e IN reverse(relationships(down)[..descended]) | e.port] AS ports

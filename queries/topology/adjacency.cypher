@@ -8,10 +8,14 @@
 //   adjacent: whether a link joins them
 //   port: port of the first node that leads to the second; nothing when they are not adjacent
 //   distance: links on a shortest path between them
-// revision: 1
+// revision: 2
 // reference: Akers & Krishnamurthy 1989
 
-MATCH (first:Node {topology: $topology, label: $first})
+MATCH (t:Topology {name: $topology})
+CALL (t) {
+  MATCH (first:Node {topology: t.name, label: $first})
+  RETURN first
+}
 // In a subquery of its own, or the planner multiplies the two ends.
 CALL (first) {
   MATCH (second:Node {topology: first.topology, label: $second})
@@ -19,4 +23,8 @@ CALL (first) {
 }
 MATCH path = SHORTEST 1 (first)-[:LINK]-*(second)
 OPTIONAL MATCH (first)-[l:LINK]-(second)
-RETURN l IS NOT NULL AS adjacent, l.port AS port, length(path) AS distance
+// A link bears the port of its lower end. The other end's is the same but for residual ports of (n,k)-stars.
+// properties(t).k, not t.k: where no (n,k)-star is stored, Neo4j does not know that property and would say so.
+RETURN l IS NOT NULL AS adjacent,
+  CASE WHEN first.rank > second.rank AND l.port > properties(t).k THEN t.n + properties(t).k + 1 - l.port ELSE l.port END AS port,
+  length(path) AS distance

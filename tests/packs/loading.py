@@ -11,14 +11,16 @@ from starcast.graph.rows import Rows, link_rows, send_rows, tree_rows
 from starcast.graph.writer import Bolt
 from starcast.progress import Silent
 from starcast.topologies import Topology, topology
-from starcast.trees import Forest, forest
+from starcast.trees import Forest, forest, plain_constructions
 
 SPECS = ("S2", "S3", "S4", "S5", "S6")
 
 
 @cache
 def forests(spec: str) -> tuple[Forest, ...]:
-    """All constructions; one root is the identity, the other neither that nor a cyclic shift of it."""
+    """On stars, one root is the identity, the other neither that nor a cyclic shift of it; elsewhere every construction."""
+    if topology(spec).family != "star":
+        return tuple(forest(spec, construction) for construction in plain_constructions(spec))
     last = topology(spec).nodes - 1
     wanted = (("greedy", 0), ("multiple", 0), ("multiple", last), ("recursive-substar", last))
     return tuple(forest(spec, construction, root) for construction, root in wanted)
@@ -26,7 +28,9 @@ def forests(spec: str) -> tuple[Forest, ...]:
 
 @cache
 def schedules(spec: str) -> tuple[Schedule, ...]:
-    """Broadcasts along those forests, under both port models."""
+    """Broadcasts along those forests, under both port models; other families have none yet."""
+    if topology(spec).family != "star":
+        return ()
     last = topology(spec).nodes - 1
     return (
         schedule(spec, "broadcast", "greedy", ports="all", segments=2),

@@ -168,3 +168,9 @@ def test_columns_are_found_whatever_the_expression(body: str) -> None:
 
 def test_a_column_may_be_called_like_a_clause() -> None:
     query("MATCH (n:Node) RETURN n.rank AS limit, 1 AS offset", columns="limit: l\noffset: o")
+
+
+def test_a_case_behind_the_bar_of_a_list_is_an_expression_and_behind_that_of_labels_a_name() -> None:
+    query("RETURN [x IN [1, 2] | CASE WHEN x > 1 THEN 1 ELSE 2 END] AS a")
+    query("MATCH (n:Node) RETURN [x IN n.list | CASE WHEN x > 1 THEN 1 ELSE 2 END] AS a")
+    query("MATCH (n:Node|Case) RETURN n.rank AS a")

@@ -66,7 +66,15 @@ def _is_name(tokens: Sequence[Token], place: int) -> bool:
     key = before.is_symbol("{", ",") and after is not None and after.is_symbol(":")
     # What follows "1." is no property: the number ends there.
     of_number = place > 1 and tokens[place - 2].kind is Kind.NUMBER
-    return key or before.is_symbol(":", "&", "|", "!") or (before.is_symbol(".") and not of_number)
+    return key or _is_label(tokens, place) or (before.is_symbol(".") and not of_number)
+
+
+def _is_label(tokens: Sequence[Token], place: int) -> bool:
+    """Whether the word is a label or a type; behind a ``|`` only if one stands before it, for lists have that sign too."""
+    before = tokens[place - 1] if place else None
+    if before is None:
+        return False
+    return before.is_symbol(":", "&", "!") or (before.is_symbol("|") and place > 1 and _is_label(tokens, place - 2))
 
 
 def _in_batches(before: Sequence[Token]) -> bool:
