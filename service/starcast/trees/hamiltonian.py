@@ -34,7 +34,11 @@ def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
 
 
 def hamiltonian_cycle(topology: Topology, root: int) -> Forest:
-    """One path through all nodes; the last is next to the root, across the last dimension of `cycle_word`."""
+    """One path through all nodes; the last is next to the root, across the last dimension of `cycle_word`.
+
+    Other roots have the translated path, so that all cross the same dimension in a step. Section 4 has one cycle for all roots:
+    that is `walk` along `cycle_word`, begun elsewhere.
+    """
     row = np.zeros(topology.nodes, dtype=np.uint8)
     word = cycle_word(topology.n)[:-1]
     row[walk(topology.n, word)[1:]] = word
