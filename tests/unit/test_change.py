@@ -147,6 +147,24 @@ def test_partial_trees_stay_partial(construction: str) -> None:
     assert after.sizes.tolist() == before.sizes.tolist()
 
 
+@pytest.mark.parametrize("construction", ["label-change", "dimension-change"])
+@pytest.mark.parametrize("tree", ["greedy", "multiple"])
+def test_what_the_trees_lead_toward_changes_with_them(construction: str, tree: str) -> None:
+    """Else `verify` would follow every node."""
+    arguments: dict[str, str | int] = {"tree": tree, "i": 2} if construction == "dimension-change" else {"tree": tree}
+    assert closer(forest("S5", construction, root=77, **arguments)) == closer(at_identity(5, tree))
+
+
+def closer(made: Forest) -> list[int]:
+    """How many nodes of each tree have a parent that is closer to what the tree leads toward."""
+    assert made.toward is not None
+    found = []
+    for hub, parents in zip(made.toward, made.parents(), strict=True):
+        distances = made.topology.distances(hub).astype(int)
+        found.append(int((distances[parents] < distances)[parents >= 0].sum()))
+    return found
+
+
 # Wrong readings
 
 
