@@ -88,7 +88,7 @@ def test_a_forest_comes_back_as_the_array_it_was(graph: Graph, trees: Forest) ->
     assert np.array_equal(found.parent_port, trees.parent_port)
     assert (found.id, found.root, found.spanning) == (trees.id, trees.root, True)
     found.verify()
-    expected = {(trees.id, "S4", "multiple", trees.root, 3, trees.height, 2, "complete")}
+    expected = {(trees.id, "S4", "multiple", "", trees.root, 3, trees.height, 2, "complete")}
     assert check_nodes(graph, "Forest", FOREST.names) == expected
     assert graph.read("MATCH (f:Forest)-[:ON]->(t:Topology) RETURN f.id AS f, t.name AS t") == [{"f": trees.id, "t": "S4"}]
 

@@ -10,7 +10,10 @@ from starcast.cli.output import Format, FormatOption, emit, reporter, say
 if TYPE_CHECKING:
     from starcast.ingest import Plan
 
-TREES_HELP = "Constructions, separated by commas, or 'all'."
+TREES_HELP = (
+    "Constructions, separated by commas, such as 'multiple,dimension-change(i=2,tree=greedy)', "
+    "or 'all' of those that need no arguments."
+)
 SCHEDULES_HELP = "Algorithms such as 'multiple' or 'broadcast:all', separated by commas, or 'all'; with the trees they use."
 
 

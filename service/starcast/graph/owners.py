@@ -7,6 +7,7 @@ from starcast.collectives import Schedule
 from starcast.graph.schema import FOREST, LINK, ON, SCHEDULE, SEND, TOPOLOGY, TREE_EDGE, USES, Label, Relationship
 from starcast.topologies import Topology
 from starcast.trees import Forest
+from starcast.trees.naming import written_arguments
 
 #: Kinds of things, by the names of the relational store, in the order in which they are built.
 LABEL_OF: dict[str, Label] = {"topology": TOPOLOGY, "forest": FOREST, "schedule": SCHEDULE}
@@ -48,6 +49,7 @@ def forest_owner(forest: Forest) -> Owner:
         "id": forest.id,
         "topology": forest.topology.spec,
         "construction": forest.construction,
+        "arguments": written_arguments(forest.arguments),
         "root": forest.root,
         "trees": forest.trees,
         "height": forest.height,
@@ -64,7 +66,7 @@ def schedule_owner(schedule: Schedule) -> Owner:
         "collective": schedule.collective,
         "algorithm": schedule.algorithm,
         "ports": schedule.ports,
-        "arguments": ",".join(f"{name}={value}" for name, value in sorted(schedule.arguments.items())),
+        "arguments": written_arguments(schedule.arguments),
         "root": schedule.root,
         "units": schedule.units,
         "packets": schedule.packets,

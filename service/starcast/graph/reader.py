@@ -16,6 +16,7 @@ from starcast.graph.rows import ALPHABET, FACTOR, MODULUS, Content, Rows, checks
 from starcast.graph.schema import FOREST, LINK, NODE, SCHEDULE, SEND, TREE_EDGE, Label, Relationship, first_key
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest
+from starcast.trees.naming import parsed_arguments
 
 #: Nodes a page.
 PAGE = 8_192
@@ -123,13 +124,12 @@ def read_forest(graph: Graph, key: str) -> Forest:
     node = _node(graph, FOREST, key)
     where = topology(node["topology"])
     rows = read_rows(graph, TREE_EDGE, key, where)
-    back = np.zeros(256, dtype=np.uint8)
-    for port in where.ports:
-        back[port] = where.reverse_port(port)
+    back = where.reverse_ports()
     ports = np.zeros((node["trees"], where.nodes), dtype=np.uint8)
     ports[rows.columns["tree"], rows.end] = back[rows.columns["port"]]
     spanning = len(rows) == node["trees"] * (where.nodes - 1)
-    return Forest(where, ports, node["root"], construction=node["construction"], spanning=spanning)
+    arguments = parsed_arguments(node.get("arguments", ""))  # older stores have none
+    return Forest(where, ports, node["root"], construction=node["construction"], arguments=arguments, spanning=spanning)
 
 
 def read_schedule(graph: Graph, key: str) -> Schedule:

@@ -17,6 +17,7 @@ from starcast.errors import RejectedError
 from starcast.graph.schema import LINK, SEND, TREE_EDGE, Relationship, first_key
 from starcast.topologies import Topology
 from starcast.trees import Forest
+from starcast.trees.edges import edges_of
 
 MODULUS = 2**31 - 1
 FACTOR = 1_103_515_245
@@ -111,13 +112,8 @@ def link_rows(topology: Topology) -> Rows:
 
 def tree_rows(forest: Forest) -> Rows:
     """Every tree's links, parent to child, with the parent's port."""
-    tree, child = np.nonzero(forest.parent_port)
-    back = np.zeros(256, dtype=np.int64)
-    for number in forest.topology.ports:
-        back[number] = forest.topology.reverse_port(number)
-    parent, level = forest.parents()[tree, child], forest.levels()[tree, child]
-    port = back[forest.parent_port[tree, child]]
-    return _rows(TREE_EDGE, forest.id, forest.topology, parent, child, tree, level, port)
+    edges = edges_of(forest)
+    return _rows(TREE_EDGE, forest.id, forest.topology, edges.parent, edges.child, edges.tree, edges.level, edges.port)
 
 
 def send_rows(schedule: Schedule) -> Rows:

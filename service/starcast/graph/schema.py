@@ -181,9 +181,10 @@ FOREST = Label(
     "Forest",
     "the trees of one construction for one root",
     (
-        _text("id", "topology:construction:label of the root"),
+        _text("id", "topology:construction(arguments):label of the root"),
         _text("topology", "name of its topology"),
         _text("construction", "the rule that made it"),
+        _text("arguments", "the rule's arguments, such as i=2,tree=greedy; empty where it has none"),
         _number("root", "rank of the common root"),
         _number("trees", "how many trees"),
         _number("height", "greatest level"),

@@ -10,6 +10,7 @@ from starcast.errors import InputError, LimitError
 from starcast.ingest.things import ForestThing, ScheduleThing, Thing, TopologyThing
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest, plain_constructions
+from starcast.trees.naming import listed, parsed, written
 
 #: What a plain Bolt load reaches on a warm server (docs/decisions/0002-keys-and-labels.md).
 NODES_A_SECOND = 30_000
@@ -84,7 +85,8 @@ def plan(
 
     Args:
         spec: the topology, such as S5.
-        trees: constructions, or ``all``.
+        trees: constructions, such as ``greedy`` or ``dimension-change(i=2,tree=multiple)``, or ``all`` of those that need no
+            arguments.
         schedules: algorithms such as ``multiple``, ``broadcast:multiple`` or ``broadcast:all``, or ``all``. The trees that
             they send along are stored with them.
         root: label or rank of the root of trees and schedules.
@@ -135,12 +137,14 @@ def duration(seconds: float) -> str:
 
 
 def _constructions(where: Topology, trees: str | Iterable[str]) -> list[str]:
-    return [one for name in _names(trees) for one in (plain_constructions(where) if name == ALL else (name,))]
+    words = listed(trees) if isinstance(trees, str) else [word for item in trees for word in listed(item)]
+    return [one for word in words for one in (plain_constructions(where) if word == ALL else (word,))]
 
 
-def _forests(where: Topology, names: Iterable[str], root: int) -> dict[str, Forest]:
-    # Only the ports' array is made here, a byte a node and tree; a name given twice counts once.
-    return {name: forest(where, name, root) for name in dict.fromkeys(names)}
+def _forests(where: Topology, words: Iterable[str], root: int) -> dict[str, Forest]:
+    # Only the ports' array is made here, a byte a node and tree; a construction given twice counts once, however written.
+    chosen = {written(*one): one for one in map(parsed, words)}
+    return {word: forest(where, name, root, **arguments) for word, (name, arguments) in chosen.items()}
 
 
 def _algorithms(where: Topology, schedules: str | Iterable[str]) -> list[Algorithm]:

@@ -1,0 +1,153 @@
+"""Every construction of the catalogue goes into both stores and comes back as the arrays that it was."""
+
+import numpy as np
+import pytest
+from sqlalchemy import select
+
+from checks import assert_stored, check_nodes
+from starcast.errors import InputError
+from starcast.graph import reader
+from starcast.ingest import Stores, ingest, plan
+from starcast.ingest.stored import check, description, listing
+from starcast.ingest.things import ForestThing
+from starcast.runs import models, repository
+from starcast.runs.database import session
+from starcast.topologies import topology
+from starcast.trees import Forest, constructions, forest, plain_constructions
+from starcast.trees.catalogue import CONSTRUCTIONS
+from starcast.trees.naming import parsed, written
+
+SPECS = ("S4", "S5", "S4,2", "Q3")
+
+
+def words(spec: str) -> list[str]:
+    """Every construction of a topology as it is written, with arguments for those that need them."""
+    trees = next((name for name in ("multiple", "nk-multiple", "edge-disjoint-binomial") if name in constructions(spec)), "")
+    arguments: dict[str, str | int] = {"tree": trees, "i": 1}
+    return [
+        written(name, {argument.name: arguments[argument.name] for argument in CONSTRUCTIONS[name].arguments})
+        for name in constructions(spec)
+    ]
+
+
+CASES = [(spec, word) for spec in SPECS for word in words(spec)]
+
+
+def same(one: Forest, other: Forest) -> bool:
+    """Whether two forests agree in all that the stores keep."""
+    parts = ("topology", "root", "construction", "spanning", "id")
+    return (
+        all(getattr(one, name) == getattr(other, name) for name in parts)
+        and dict(one.arguments) == dict(other.arguments)
+        and np.array_equal(one.parent_port, other.parent_port)
+    )
+
+
+def from_postgresql(stores: Stores, key: str) -> Forest:
+    """The forest as the relational store has it."""
+    with session(stores.engine) as opened:
+        return repository.load_forest(opened, key)
+
+
+@pytest.mark.parametrize(("spec", "word"), CASES)
+def test_a_construction_is_stored_and_reads_back_equal(stores: Stores, spec: str, word: str) -> None:
+    """From PostgreSQL and from Neo4j, at a root that is not the identity; and it still is what its checker accepts."""
+    where = topology(spec)
+    root = where.nodes // 2 + 1
+    what = plan(spec, word, root=root)
+    ingest(stores, what)
+    assert_stored(stores, what)
+    name, arguments = parsed(word)
+    meant = forest(where, name, root, **arguments)
+    for found in (from_postgresql(stores, meant.id), reader.read_forest(stores.graph, meant.id)):
+        assert same(found, meant)
+        found.verify()
+        assert found.load_histogram() == meant.load_histogram()
+    check(stores, "forest", meant.id)
+
+
+def test_whether_a_forest_spans_comes_back_with_it(stores: Stores) -> None:
+    """Partial trees beside spanning ones."""
+    ingest(stores, plan("S4", "all"))
+    partial = {name for name in plain_constructions("S4") if not forest("S4", name).spanning}
+    assert {"shortest-path", "perfectly-balanced"} <= partial
+    for name in plain_constructions("S4"):
+        key = f"S4:{name}:1234"
+        found = (from_postgresql(stores, key).spanning, reader.read_forest(stores.graph, key).spanning)
+        assert found == ((name not in partial),) * 2
+
+
+def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
+    """A tree's height, leaves and size in PostgreSQL; a relationship an edge in Neo4j."""
+    ingest(stores, plan("S4", "perfectly-balanced"))
+    made = forest("S4", "perfectly-balanced")
+    with session(stores.engine) as opened:
+        rows = list(opened.scalars(select(models.Tree).order_by(models.Tree.number)))
+        assert [(row.height, row.leaves, row.size) for row in rows] == list(
+            zip(made.heights.tolist(), made.leaves.tolist(), made.sizes.tolist(), strict=True)
+        )
+        assert [np.count_nonzero(np.frombuffer(row.parent_port, dtype=np.uint8)) for row in rows] == [
+            size - 1 for size in made.sizes.tolist()
+        ]
+        shown = {row["property"]: row["value"] for row in description(opened, "forest", made.id)}
+        assert shown["sizes"] == made.sizes.tolist()
+    edges = stores.graph.read("MATCH ()-[r:TREE_EDGE]->() RETURN r.tree AS tree, count(*) AS edges ORDER BY tree")
+    assert [row["edges"] for row in edges] == [size - 1 for size in made.sizes.tolist()]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_all_means_all_that_need_no_arguments(stores: Stores, spec: str) -> None:
+    """Everything at once, as `starcast ingest SPEC --trees all --schedules all`."""
+    what = plan(spec, "all", "all")
+    forests = [thing.forest.construction for thing in what.things if isinstance(thing, ForestThing)]
+    assert forests == list(plain_constructions(spec))
+    ingest(stores, what)
+    assert_stored(stores, what)
+
+
+def test_constructions_with_arguments_are_written_as_their_names_are() -> None:
+    """In a list by commas, in any order of arguments, each once."""
+    text = "greedy, dimension-change(tree=multiple,i=2),dimension-change(i=2,tree=multiple),label-change(tree=greedy)"
+    keys = [thing.key for thing in plan("S4", text).things]
+    assert keys == [
+        "S4", "S4:greedy:1234", "S4:dimension-change(i=2,tree=multiple):1234", "S4:label-change(tree=greedy):1234",
+    ]  # fmt: skip
+    assert [thing.key for thing in plan("S4", ["greedy", *text.split(", ")]).things] == keys
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dimension-change",
+        "dimension-change(i=2)",
+        "dimension-change(i=2,tree=multiple",
+        "dimension-change(i=two,tree=multiple)",
+        "dimension-change(i=3,tree=multiple)",
+        "label-change(tree=dimension-change)",
+        "greedy(i=2)",
+        "greedy()x",
+    ],
+)
+def test_arguments_that_cannot_be_are_refused_before_anything_is_built(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        plan("S4", f"greedy,{text}")
+    assert caught.value.hint
+
+
+def test_two_forests_of_one_construction_stand_beside_each_other(stores: Stores) -> None:
+    """Their arguments are in their names, and in the graph a property of their own."""
+    ingest(stores, plan("S4", "dimension-change(i=1,tree=greedy),dimension-change(i=2,tree=greedy),greedy"))
+    assert check_nodes(stores.graph, "Forest", ("construction", "arguments")) == {
+        ("greedy", ""), ("dimension-change", "i=1,tree=greedy"), ("dimension-change", "i=2,tree=greedy"),
+    }  # fmt: skip
+    with session(stores.engine) as opened:
+        assert [row["name"] for row in listing(opened, "forest", "S4")] == [
+            "S4:dimension-change(i=1,tree=greedy):1234", "S4:dimension-change(i=2,tree=greedy):1234", "S4:greedy:1234",
+        ]  # fmt: skip
+
+
+def test_a_forest_from_a_graph_that_knew_no_arguments_is_read(stores: Stores) -> None:
+    """Stores that were filled before the property was there."""
+    ingest(stores, plan("S4", "greedy"))
+    stores.graph.write("MATCH (f:Forest) REMOVE f.arguments")
+    assert same(reader.read_forest(stores.graph, "S4:greedy:1234"), forest("S4", "greedy"))
