@@ -230,6 +230,8 @@ def _groups(values: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 def _faults(topology: Topology, faults: Iterable[Fault]) -> tuple[NDArray[np.int64], set[tuple[int, int]]]:
     """Dead nodes, and dead links in both directions."""
+    if isinstance(faults, str) or not isinstance(faults, Iterable):
+        raise InputError(f"the faults are {faults!r}, not a list", hint="give a list of nodes and pairs: faults=['21345']")
     nodes, links = set[int](), set[tuple[int, int]]()
     for fault in faults:
         if not isinstance(fault, tuple):

@@ -477,3 +477,10 @@ def test_shortest_paths_and_edge_disjointness_against_levels_and_loads(n: int, c
     assert f.is_edge_disjoint() == (f.load().max() <= 1)
     assert forest(f"S{n}", "greedy").is_shortest_path()
     assert n == 2 or not forest(f"S{n}", "multiple").is_shortest_path()
+
+
+def test_figures_are_read_only() -> None:
+    f = forest("S4", "multiple")
+    for figures in (f.heights, f.sizes, f.leaves, f.levels(), f.parent_port):
+        with pytest.raises(ValueError, match="read-only"):
+            figures[0] = 0

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.collectives import algorithms, schedule
+from starcast.collectives import algorithms, catalogue, schedule
 from starcast.errors import LimitError, StarcastError
 from unit import oracles
 from unit.meeting import BROADCASTS, broadcast, numbered_rows, page_rows, pair, plain_rows, refused, roots
@@ -218,3 +218,32 @@ def test_more_units_than_memory_holds_are_refused_before_anything_is_built(segme
     with pytest.raises(LimitError, match="rows") as refusal:
         schedule("S4", "broadcast", "greedy", segments=segments)
     assert refusal.value.hint
+
+
+def test_columns_are_read_only_and_a_replaced_schedule_shares_nothing_that_can_be_written() -> None:
+    s = schedule("S4", "broadcast", "multiple", segments=2)
+    step = s.step.copy()
+    other = replace(s, step=step)
+    step[0] = 77
+    assert other.step[0] == s.step[0]
+    for name in ("step", "sender", "port", "receiver", "tree", "payload"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(other, name)[0] = 1
+
+
+def test_what_cannot_be_a_schedule_is_refused() -> None:
+    s = schedule("S4", "broadcast", "greedy")
+    for change in ({"step": s.step + 0.9}, {"root": 99}, {"collective": "gather"}, {"ports": "two"}, {"step": s.step[1:]}):
+        with pytest.raises(StarcastError) as refusal:
+            replace(s, **change)
+        assert refusal.value.hint
+
+
+def test_a_share_may_be_a_numpy_integer() -> None:
+    assert schedule("S4", "broadcast", "greedy", segments=np.int64(3))  # type: ignore[arg-type].arguments == {"segments": 3}
+
+
+def test_a_schedule_beyond_memory_is_refused_before_its_trees_are_grown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "forest", lambda *_: pytest.fail("trees were grown"))
+    with pytest.raises(LimitError, match="399,167,990 rows"):
+        schedule("S11", "broadcast", "multiple")

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule
+from starcast.collectives import Schedule, schedule
+from starcast.errors import StarcastError
 from starcast.simulator import Fault, simulate
 from starcast.topologies import topology
 from unit import oracles
@@ -468,3 +469,10 @@ def test_a_fault_is_checked_before_the_schedule_is_judged() -> None:
 def test_more_units_than_memory_are_refused_with_a_way_out() -> None:
     with refused("units", exit_code=7):
         simulate(replace(broadcast(4, "greedy", "all", 1), units=10**12))
+
+
+@pytest.mark.parametrize("faults", ["21345", None, 5])
+def test_faults_that_are_no_list_are_refused(faults: object) -> None:
+    with pytest.raises(StarcastError, match="not a list") as refusal:
+        simulate(schedule("S5", "broadcast", "greedy"), faults=faults)  # type: ignore[arg-type]
+    assert refusal.value.hint

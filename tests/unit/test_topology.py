@@ -295,3 +295,10 @@ def test_s12_costs_nothing_until_an_array_is_asked_for() -> None:
     finally:
         tracemalloc.stop()
     assert peak < 1_000_000
+
+
+@pytest.mark.parametrize("spec", ["S4", "S4,2", "Q3"])
+@pytest.mark.parametrize("label", [5, None, 1.5])
+def test_what_is_no_string_is_no_label(spec: str, label: object) -> None:
+    with refused("label"):
+        topology(spec).rank(label)  # type: ignore[arg-type]

@@ -8,13 +8,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.arrays import sealed
 from starcast.collectives.schedule import Schedule
-from starcast.errors import LimitError
 from starcast.trees import Forest
-
-#: A row takes 18 bytes in its columns and 60 more while they are sorted: what a machine of 16 GB can do.
-MOST_ROWS = 100_000_000
-BYTES_A_ROW = 80
 
 
 def pipelined(forest: Forest, algorithm: str, ports: str, argument: str, share: int) -> Schedule:
@@ -74,7 +70,6 @@ def _rows(
 ) -> Schedule:
     """Every tree link once a unit: unit j arrives ``gap * j`` steps after unit 0, which arrives in step ``first``."""
     (share,) = arguments.values()
-    _fitting(forest, share)
     tree, child = np.nonzero(forest.parent_port)
     unit = np.arange(share, dtype=np.int32)[:, None]
     step = (first[tree, child] + gap * unit).reshape(-1)
@@ -91,24 +86,13 @@ def _rows(
         units=forest.trees * share,
         packets=forest.congestion > 1,
         forest=forest,
-        step=step[order],
-        sender=sender[order],
-        port=port[order],
-        receiver=np.tile(child.astype(np.int32), share)[order],
-        tree=np.tile(tree.astype(np.uint8), share)[order],
-        payload=(tree.astype(np.int32) * share + unit).reshape(-1)[order],
+        step=sealed(step[order]),
+        sender=sealed(sender[order]),
+        port=sealed(port[order]),
+        receiver=sealed(np.tile(child.astype(np.int32), share)[order]),
+        tree=sealed(np.tile(tree.astype(np.uint8), share)[order]),
+        payload=sealed((tree.astype(np.int32) * share + unit).reshape(-1)[order]),
     )
-
-
-def _fitting(forest: Forest, share: int) -> None:
-    """Refuse what memory cannot hold, before anything is built."""
-    rows = share * int((forest.sizes - 1).sum())
-    if rows > MOST_ROWS:
-        raise LimitError(
-            f"a broadcast of {share:,} units a tree on {forest.topology.spec} has {rows:,} rows, about "
-            f"{rows * BYTES_A_ROW / 1e9:,.0f} GB; at most {MOST_ROWS:,} are built",
-            hint="take fewer segments or messages, or a smaller topology",
-        )
 
 
 Builder = Callable[[Forest, str, str, str, int], Schedule]

@@ -2,11 +2,18 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from starcast.collectives import broadcast
 from starcast.collectives.schedule import PORT_MODELS, Schedule
-from starcast.errors import InputError
+from starcast.errors import InputError, LimitError
 from starcast.topologies import Topology, topology
 from starcast.trees import constructions, forest
+from starcast.trees.catalogue import CONSTRUCTIONS
+
+#: A row takes 18 bytes in its columns and 60 more while they are sorted: what a machine of 16 GB can do.
+MOST_ROWS = 100_000_000
+BYTES_A_ROW = 80
 
 
 @dataclass(frozen=True)
@@ -103,13 +110,27 @@ def schedule(
 
     Raises:
         InputError: a name, the root or an argument is wrong, or the algorithm is not defined on the topology.
+        LimitError: it has more rows than memory holds.
     """
     there = where if isinstance(where, Topology) else topology(where)
     rule = find(collective, algorithm)
     check_topology(rule, there)
     check_ports(rule, ports)
     share = share_of(rule, arguments)
+    _check_size(rule, there, share)
     return rule.build(forest(there, rule.construction, root), rule.name, ports, rule.argument, share)
+
+
+def _check_size(rule: Algorithm, where: Topology, share: int) -> None:
+    """Refuse what memory cannot hold, before anything is built."""
+    trees = where.degree if CONSTRUCTIONS[rule.construction].many else 1
+    rows = share * trees * (where.nodes - 1)
+    if rows > MOST_ROWS:
+        raise LimitError(
+            f"{rule.collective} by {rule.name} on {where.spec} with {rule.argument} {share:,} has {rows:,} rows, about "
+            f"{rows * BYTES_A_ROW / 1e9:,.0f} GB; at most {MOST_ROWS:,} are built",
+            hint="take fewer segments or messages, or a smaller topology",
+        )
 
 
 def algorithms_on(where: Topology, collective: str | None = None) -> tuple[Algorithm, ...]:
@@ -155,8 +176,8 @@ def share_of(rule: Algorithm, arguments: dict[str, int]) -> int:
             f"{rule.collective} by {rule.name} has no argument '{unknown}'", hint=f"its argument is '{rule.argument}'"
         )
     share: object = arguments.get(rule.argument, 1)
-    if isinstance(share, bool) or not isinstance(share, int) or share < 1:
+    if isinstance(share, bool) or not isinstance(share, int | np.integer) or share < 1:
         raise InputError(
             f"{rule.argument} is {share!r}, not a whole number of at least 1", hint=f"give {rule.argument} 1 or more"
         )
-    return share
+    return int(share)

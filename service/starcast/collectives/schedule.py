@@ -7,10 +7,12 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.arrays import read_only
 from starcast.errors import InputError
 from starcast.topologies import Topology
 from starcast.trees import Forest
 
+COLLECTIVES = ("broadcast",)
 COLUMNS = ("step", "sender", "port", "receiver", "tree", "payload")
 PORT_MODELS = {"all": "all-port", "one": "one-port"}
 
@@ -20,7 +22,7 @@ class Schedule:
     """A collective on a topology, ready to be judged by `starcast.simulate`.
 
     A row is one unit that crosses one directed link in one step. ``dataclasses.replace`` makes another schedule, which the
-    simulator judges afresh: nothing here is believed.
+    simulator judges afresh: nothing here is believed. The columns are read-only; those that somebody could write are copied.
 
     Args:
         topology: where it runs.
@@ -64,6 +66,14 @@ class Schedule:
             raise InputError(
                 f"the columns of a schedule differ in length: {lengths}", hint="give each row a value in every column"
             )
+        for name in COLUMNS:
+            column = np.asarray(getattr(self, name))
+            if column.dtype.kind not in "iu":
+                raise InputError(f"the column '{name}' of a schedule is of {column.dtype}", hint="give whole numbers")
+            object.__setattr__(self, name, read_only(column))
+        object.__setattr__(self, "root", self.topology.node(self.root))
+        if self.collective not in COLLECTIVES:
+            raise InputError(f"'{self.collective}' is no collective", hint=f"there is {', '.join(COLLECTIVES)}")
         if self.ports not in PORT_MODELS:
             raise InputError(f"'{self.ports}' is no port model", hint="write all or one")
         if self.symmetric and self.collective == "broadcast":

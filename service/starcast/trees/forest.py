@@ -15,6 +15,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from starcast.arrays import read_only, sealed
 from starcast.errors import InputError, RejectedError
 from starcast.permutations import Ranks
 from starcast.topologies import Topology, topology
@@ -116,13 +117,12 @@ class Forest:
                 self._reject_lost(tree, parents, top, lost)
             levels[tree, (self.parent_port[tree] == 0)] = -1
             levels[tree, self.root] = 0
-        levels.flags.writeable = False
-        return levels
+        return sealed(levels)
 
     @cached_property
     def heights(self) -> NDArray[np.int64]:
         """The greatest level of each tree, int64 ``[trees]``."""
-        return np.asarray(self.levels().max(axis=1), dtype=np.int64)
+        return sealed(self.levels().max(axis=1).astype(np.int64))
 
     @property
     def height(self) -> int:
@@ -132,7 +132,7 @@ class Forest:
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """How many nodes each tree has, the root included, int64 ``[trees]``."""
-        return np.asarray(np.count_nonzero(self.parent_port, axis=1) + 1, dtype=np.int64)
+        return sealed(np.asarray(np.count_nonzero(self.parent_port, axis=1) + 1, dtype=np.int64))
 
     @cached_property
     def leaves(self) -> NDArray[np.int64]:
@@ -142,7 +142,7 @@ class Forest:
             inner = np.zeros(self.topology.nodes, dtype=bool)
             inner[parents[parents >= 0]] = True
             leaves[tree] = self.sizes[tree] - np.count_nonzero(inner)
-        return leaves
+        return sealed(leaves)
 
     def subtree_sizes(self) -> Ranks:
         """How many nodes hang below and at each node, itself included, int32 ``[trees, nodes]``; 0 outside the tree."""
@@ -318,11 +318,8 @@ def _frozen(array: ArrayLike, where: Topology) -> NDArray[np.uint8]:
             raise InputError(
                 f"a forest is an array of ports, not of {given.dtype} outside 0..255", hint="give uint8, or integers 0..255"
             )
-        given = given.astype(np.uint8)
-    elif given.flags.writeable or (isinstance(given.base, np.ndarray) and given.base.flags.writeable):
-        given = given.copy()
-    given.flags.writeable = False
-    return given
+        given = sealed(given.astype(np.uint8))
+    return read_only(given)
 
 
 def _climb(parents: Ranks) -> tuple[Ranks, Ranks]:
