@@ -339,7 +339,7 @@ def test_what_was_dropped_can_come_back(stores: Stores, what: Plan) -> None:
 
 def test_dropping_leaves_the_neighbours_alone(stores: Stores) -> None:
     """Other forests of the topology, other schedules of the forest."""
-    ingest(stores, plan("S4", "all", "all", ports="both"))
+    ingest(stores, plan("S4", schedules="all", ports="both"))
     drop(stores, "schedule", "S4:broadcast:greedy:one:segments=1:1234")
     drop(stores, "forest", "S4:multiple:1234", cascade=True)
     left = plan("S4", "greedy,recursive-substar", "recursive-substar", ports="both")
