@@ -16,7 +16,7 @@ from starcast.runs.grid import Grid, Point, check_name, number
 POINT = Point("S5", "broadcast", "multiple", "all", 4, Fraction(1024), Fraction(100), Fraction(1))
 GRID = Grid(topology=("S5",), algorithm=("multiple",), m=(Fraction(1),))
 
-positive = st.fractions(min_value=0, max_value=10**9)
+positive = st.fractions(min_value=0, max_value=10**9, max_denominator=10**20)
 grids = st.builds(
     Grid,
     topology=st.lists(st.sampled_from(["S3", "S10", "S5"]), min_size=1).map(tuple),
@@ -64,6 +64,10 @@ def test_topologies_ascend_by_size_not_by_letters() -> None:
         ({"T_s": Fraction(-1)}, "no machine"),
         ({"T_c": Fraction(-1, 2)}, "no machine"),
         ({"T_s": Fraction(0), "T_c": Fraction(0)}, "no machine"),
+        ({"p": 10**400}, "p is beyond"),
+        ({"m": Fraction(10**30 + 1)}, "m is beyond"),
+        ({"T_s": Fraction(10**31)}, "T_s is beyond"),
+        ({"T_c": Fraction(1, 10**31)}, "T_c is beyond"),
     ],
 )
 def test_a_point_that_cannot_be_is_refused_with_a_hint(change: dict[str, object], words: str) -> None:
@@ -101,6 +105,22 @@ def test_one_value_may_stand_without_a_list() -> None:
 @pytest.mark.parametrize(("words", "value"), [("1024", 1024), ("2.5", Fraction(5, 2)), ("23/3", Fraction(23, 3)), (2.5, 2.5)])
 def test_numbers_are_exact(words: str | float, value: Fraction | float) -> None:
     assert number(words, "m") == value
+
+
+@pytest.mark.parametrize(
+    "words", ["1e5000", "1e20000000", "1e-20000000", "1" * 5000, f"1/{'1' * 5000}", "1_000", "inf", "\u0661"]
+)
+def test_a_number_is_bounded_before_its_digits_are_written_out(words: str) -> None:
+    """An exponent of eight digits would take all memory; the sentence stays short too."""
+    with pytest.raises(InputError, match=r"m is '.{1,43}', which is no number") as refused:
+        number(words, "m")
+    assert "10^30" in refused.value.hint
+
+
+@pytest.mark.parametrize("value", [Fraction(10**30), Fraction(1, 10**30), Fraction(10**30 - 1, 10**30)])
+def test_the_largest_and_the_finest_numbers_read_back(value: Fraction) -> None:
+    """What a point takes can be written into the command that repeats it."""
+    assert Point("S5", "broadcast", "multiple", "all", 1, value, value, value).m == number(str(value), "m") == value
 
 
 def test_segments_go_by_the_name_that_the_algorithm_has_for_them() -> None:

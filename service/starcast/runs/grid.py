@@ -16,6 +16,13 @@ from starcast.topologies import topology
 #: The axes of a grid, slowest first: what shares a schedule lies together.
 AXES = ("topology", "algorithm", "ports", "segments", "m", "T_s", "T_c")
 
+#: Bounds m, T_s, T_c and p, numerators and denominators alike: every figure made of them still is a double in PostgreSQL.
+LARGEST = 10**30
+
+# Checked before `Fraction` reads it, which would write out every digit that an exponent stands for.
+_NUMBER = re.compile(r"[+-]?(\d{1,31}/\d{1,31}|(\d{1,31}\.?\d{0,30}|\.\d{1,30})([eE][+-]?\d{1,2})?)", re.ASCII)
+_BOUNDS = "numerator and denominator are at most 10^30"
+_SHOWN = 40
 _NAME = re.compile(r"(?!\d+$)[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -45,6 +52,10 @@ class Point:
                 f"{self.collective} by {self.algorithm} has no port model '{self.ports}'",
                 hint=f"write {' or '.join(rule.ports)}",
             )
+        for axis in ("p", "m", "T_s", "T_c"):
+            value = Fraction(getattr(self, axis))
+            if max(abs(value.numerator), value.denominator) > LARGEST:
+                raise InputError(f"{axis} is beyond what is computed here", hint=_BOUNDS)
         if self.p < 1:
             raise InputError(f"a message cannot be cut into {self.p} segments", hint="give --segments 1 or more")
         if self.m < 0:
@@ -148,12 +159,16 @@ def number(words: str | float | Fraction, axis: str) -> Fraction:
     """A rational number out of what a user wrote: ``1024``, ``2.5``, ``23/3``.
 
     Raises:
-        InputError: it is none.
+        InputError: it is none, or has too many digits.
     """
+    text = str(words).strip()
+    if not _NUMBER.fullmatch(text):
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        raise InputError(f"{axis} is '{shown}', which is no number here", hint=f"write 1024, 2.5 or 23/3; {_BOUNDS}")
     try:
-        return Fraction(str(words))
-    except (ValueError, ZeroDivisionError):
-        raise InputError(f"{axis} is '{words}', which is no number", hint="write 1024, 2.5 or 23/3") from None
+        return Fraction(text)
+    except ZeroDivisionError:
+        raise InputError(f"{axis} is '{text}', which is no number", hint="write 1024, 2.5 or 23/3") from None
 
 
 def check_name(name: str) -> str:
