@@ -240,7 +240,8 @@ def test_what_cannot_be_a_schedule_is_refused() -> None:
 
 
 def test_a_share_may_be_a_numpy_integer() -> None:
-    assert schedule("S4", "broadcast", "greedy", segments=np.int64(3))  # type: ignore[arg-type].arguments == {"segments": 3}
+    share: Any = np.int64(3)
+    assert schedule("S4", "broadcast", "greedy", segments=share).arguments == {"segments": 3}
 
 
 def test_a_schedule_beyond_memory_is_refused_before_its_trees_are_grown(monkeypatch: pytest.MonkeyPatch) -> None:
