@@ -1,7 +1,7 @@
 """What collectives cost by the papers' closed forms, what no schedule can beat, and what a simulation really took.
 
 Times are exact rationals: a packet of b bytes takes T_s + b T_c, so every cost is ``start_ups * T_s + bytes * T_c``. The
-notation is that of definitions/tseng-sheu.md, A6: m bytes a message, p segments a tree, M unit messages, h the height, and
+notation is that of docs/definitions/tseng-sheu.md, A6: m bytes a message, p segments a tree, M unit messages, h the height, and
 D_n = floor(3(n-1)/2).
 """
 

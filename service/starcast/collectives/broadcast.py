@@ -31,7 +31,7 @@ def substar_stream(forest: Forest, algorithm: str, ports: str, argument: str, sh
 
     All-port: one message a step, 2n-4+M steps. One-port: a node serves its children one a step, those over ports above the
     port of arrival first (Rule 2), then the others, ascending; the next message follows n-1 steps later, so that it takes
-    n(n-1)/2 + (M-1)(n-1) steps (definitions/tseng-sheu.md, B2).
+    n(n-1)/2 + (M-1)(n-1) steps (docs/definitions/tseng-sheu.md, B2).
     """
     if ports == "all":
         return pipelined(forest, algorithm, ports, argument, share)

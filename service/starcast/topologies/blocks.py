@@ -1,4 +1,4 @@
-"""Arrays over all nodes of S_n, a block at a time (definitions/encodings.md; `docs/decisions/0005-blocks.md`).
+"""Arrays over all nodes of S_n, a block at a time (docs/definitions/encodings.md; `docs/decisions/0005-blocks.md`).
 
 A *block* is the run of ranks that share a prefix, the first n-m symbols; within it the last m symbols run through all their
 orders in rank order. What happens to the prefix is computed once a block; what happens to the suffix is looked up in tables

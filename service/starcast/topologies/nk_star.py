@@ -1,4 +1,4 @@
-"""The (n,k)-star S_{n,k}: nodes are the arrangements of k symbols of 1..n (definitions/nk-star.md; Li, Chen, Xiang & Yao).
+"""The (n,k)-star S_{n,k}: nodes are the arrangements of k symbols of 1..n (docs/definitions/nk-star.md; Li, Chen, Xiang & Yao).
 
 Ports 2..k exchange positions 1 and i, as in S_n. Ports k+s, s = 1..n-k, are the residual links: the symbols that may stand
 first, p_1 and the missing ones, form a clique K_{n-k+1}, and the port leads s places on in their sorted order, cyclically.

@@ -2,7 +2,7 @@
 
 A polynomial is a list of coefficients: the entry at d counts arrangements that are d links away. A cycle that misses the
 first position costs its length + 1; all external chains together cost their positions + their number + 1; and where the
-first position is in either, two links less (definitions/nk-star.md, formulas (1) and (2)).
+first position is in either, two links less (docs/definitions/nk-star.md, formulas (1) and (2)).
 """
 
 from collections.abc import Iterable

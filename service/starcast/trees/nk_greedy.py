@@ -1,4 +1,4 @@
-"""The shortest-path tree SP(r) of S_{n,k} (Li, Chen, Xiang & Yao, Def. 3, as definitions/nk-star.md repairs it).
+"""The shortest-path tree SP(r) of S_{n,k} (Li, Chen, Xiang & Yao, Def. 3, as docs/definitions/nk-star.md repairs it).
 
 Positions of the root stand for its symbols: v_1 = i means that v begins with the symbol of the root's position i. A symbol
 that the root lacks is *external*, and the chain of an external symbol e in v is: e stands in position j_1, the root's symbol

@@ -1,6 +1,6 @@
 """Hamiltonian paths and cycles of S_n as words: the dimensions crossed, one after the other.
 
-Fragopoulou & Akl (1993, sections 3.1 and 4) leave them free; definitions/fragopoulou-akl.md, A1, chooses. The path is
+Fragopoulou & Akl (1993, sections 3.1 and 4) leave them free; docs/definitions/fragopoulou-akl.md, A1, chooses. The path is
 Ehrlich's (Knuth 7.2.1.2, Algorithm E). For n = 5, 7 and 8 it does not end next to its start, so that the cycle is another one:
 it goes through the n substars that fix one position, and through each in the same way, down to paths in S_4 found by search.
 """
