@@ -181,6 +181,26 @@ def test_what_does_not_fit_into_memory_is_refused_with_an_estimate(engine: Engin
     assert [run.p for run in runs(engine, "huge")] == [1, 1]
 
 
+def test_a_first_run_that_cannot_be_leaves_no_experiment_behind(engine: Engine) -> None:
+    """Neither of a grid nor of single runs, so that a correct grid may have the name."""
+    huge = replace(GRID, topology=("S4",), algorithm=("multiple",), segments=(10**9,))
+    with pytest.raises(LimitError):
+        run_experiment(engine, "bad", huge, Silent())
+    with pytest.raises(LimitError):
+        run_once(engine, huge.points()[0], "single")
+    with session(engine) as opened:
+        assert repository.list_experiments(opened) == []
+    assert run_experiment(engine, "bad", GRID, Silent()).created == 32
+
+
+def test_an_experiment_without_runs_of_an_older_starcast_is_replaced(engine: Engine) -> None:
+    with session(engine) as opened:
+        repository.save_experiment(opened, "bad", replace(GRID, segments=(7,)).as_json())
+    assert run_experiment(engine, "bad", GRID, Silent()).created == 32
+    with session(engine) as opened:
+        assert repository.load_experiment(opened, "bad").grid == GRID.as_json()
+
+
 def test_an_experiment_that_another_process_runs_is_busy(engine: Engine) -> None:
     with holding(engine, "experiment all", BusyError("held by the test")):
         for call in (

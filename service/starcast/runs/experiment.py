@@ -1,12 +1,14 @@
 """Experiments: named sets of runs that are executed once and kept.
 
-A run is stored with its costs and profile in one transaction, so that an interrupted experiment holds whole runs only;
-running it again executes what is missing.
+A run is stored with its costs and profile in one transaction, the first one with its experiment, so that an interrupted
+experiment holds whole runs only and one without a run is not stored; running it again executes what is missing.
 """
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from sqlalchemy import Engine, select, text
 from sqlalchemy.orm import Session
@@ -51,10 +53,9 @@ def run_experiment(engine: Engine, name: str, grid: Grid, reporter: Reporter, *,
         with session(engine) as opened:
             if replace:
                 repository.drop_experiment(opened, name)
-            experiment = _opened(opened, name, grid)
-            stored = {Point.of(run) for run in repository.load_runs(opened, experiment)}
+            stored = _stored(opened, name, grid)
         missing = [point for point in grid.points() if point not in stored]
-        failed = _run_all(engine, experiment, missing, reporter, name)
+        failed = _run_all(engine, name, grid, missing, reporter)
     return Outcome(name, len(grid.points()) - len(missing), len(missing), failed)
 
 
@@ -68,9 +69,10 @@ def run_once(engine: Engine, point: Point, name: str = ADHOC) -> models.Run:
     """
     with _alone(engine, check_name(name)):
         with session(engine) as opened:
-            experiment = _collection(opened, name)
+            _check_collection(opened, name)
         execution = execute(point)
         with session(engine) as opened:
+            experiment = _opened(opened, name, {})
             for earlier in repository.load_runs(opened, experiment):
                 if Point.of(earlier) == point:
                     opened.delete(earlier)
@@ -96,29 +98,38 @@ def _alone(engine: Engine, name: str) -> AbstractContextManager[None]:
     return holding(engine, f"experiment {name}", busy)
 
 
-def _opened(opened: Session, name: str, grid: Grid) -> int:
-    stored = repository.find_experiment(opened, name)
-    if stored is None:
-        return repository.save_experiment(opened, name, grid.as_json()).id
-    if stored.grid != grid.as_json():
-        kind = "has another grid" if stored.grid else "collects single runs"
-        raise InputError(
-            f"the experiment '{name}' {kind}",
-            hint="give another name, or --replace to drop its runs and start anew",
-        )
-    return stored.id
+def _stored(opened: Session, name: str, grid: Grid) -> set[Point]:
+    """The points that the experiment holds already."""
+    experiment = repository.find_experiment(opened, name)
+    if experiment is None:
+        return set()
+    runs = repository.load_runs(opened, experiment.id)
+    if not runs:
+        # An older starcast left these behind when the first run failed.
+        repository.drop_experiment(opened, name)
+        return set()
+    if experiment.grid == grid.as_json():
+        return {Point.of(run) for run in runs}
+    kind = "has another grid" if experiment.grid else "collects single runs"
+    raise InputError(
+        f"the experiment '{name}' {kind}",
+        hint="give another name, or --replace to drop its runs and start anew",
+    )
 
 
-def _collection(opened: Session, name: str) -> int:
-    stored = repository.find_experiment(opened, name)
-    if stored is None:
-        return repository.save_experiment(opened, name, {}).id
-    if stored.grid:
+def _check_collection(opened: Session, name: str) -> None:
+    experiment = repository.find_experiment(opened, name)
+    if experiment is not None and experiment.grid:
         raise InputError(f"the experiment '{name}' has a grid and takes no single runs", hint="give another name")
-    return stored.id
 
 
-def _run_all(engine: Engine, experiment: int, points: list[Point], reporter: Reporter, name: str) -> int:
+def _opened(opened: Session, name: str, grid: Mapping[str, Any]) -> int:
+    """The experiment's number; it is made here, within the transaction of its first run."""
+    experiment = repository.find_experiment(opened, name) or repository.save_experiment(opened, name, grid)
+    return experiment.id
+
+
+def _run_all(engine: Engine, name: str, grid: Grid, points: list[Point], reporter: Reporter) -> int:
     failed = 0
     if not points:
         return failed
@@ -128,7 +139,7 @@ def _run_all(engine: Engine, experiment: int, points: list[Point], reporter: Rep
             for point in sharing:
                 execution = execution or execute(point)
                 with session(engine) as opened:
-                    _save(opened, experiment, point, execution)
+                    _save(opened, _opened(opened, name, grid.as_json()), point, execution)
                 failed += execution.error is not None
                 task.advance()
     return failed
