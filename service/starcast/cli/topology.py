@@ -25,13 +25,13 @@ def list_stored(
 def show(
     ctx: typer.Context,
     name: NameArgument,
-    as_stored: Annotated[bool, typer.Option("--stored", help="How it was stored instead.")] = False,
+    as_stored: Annotated[bool, typer.Option("--stored", help="How it was stored instead, as with --verify.")] = False,
     verify: stored.VerifyOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print a topology's counts and distances, for which no server is needed; or, with --stored, how it was stored.
 
-    --verify looks at what is stored, too. The distance profile counts the nodes 0, 1, .. links away from any node.
+    The distance profile counts the nodes 0, 1, .. links away from any node.
 
     \b
     starcast topology show S6
