@@ -19,7 +19,7 @@ import pytest
 from neo4j import Driver, GraphDatabase
 from sqlalchemy import URL
 
-from starcast.connections import GraphAddress
+from starcast.connections import GraphAddress, graph_address, store_url
 from starcast.errors import UnavailableError
 from starcast.local import processes, stack
 from starcast.local.home import Home
@@ -45,6 +45,11 @@ class Listening(Silent):
 def starcast(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run the command line on a home."""
     return subprocess.run([*STARCAST, *words, "--home", home], capture_output=True, text=True, check=False)
+
+
+def run(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command that takes the home as a global flag only."""
+    return subprocess.run([*STARCAST, "--home", home, *words], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -216,6 +221,26 @@ def test_a_power_cut_and_a_reboot(own: Settings, stranger: subprocess.Popen[byte
     with driver(after) as graph, connect(after.postgres_url) as store:
         assert graph.execute_query("MATCH (k:Kept) RETURN k.n AS n").records[0]["n"] == 7
         assert store.execute("SELECT n FROM kept").fetchall() == [(7,)]
+        store.execute("DROP TABLE kept")
+
+
+def test_one_server_without_the_other(own: Settings) -> None:
+    """Without Neo4j, PostgreSQL answers whoever needs only that; the doctor tells the two apart; and the reverse."""
+    assert starcast(own.home, "up").returncode == 0
+    assert run(own.home, "db", "upgrade").returncode == 0
+    kill(own, "neo4j")
+    assert run(own.home, "topology", "list").returncode == run(own.home, "experiment", "list").returncode == 0
+    with pytest.raises(UnavailableError, match=r"the embedded Neo4j in .* does not run"):
+        graph_address(own)
+    shown = starcast(own.home, "doctor", "--format", "json")
+    verdicts = {row["check"]: row["verdict"] for row in json.loads(shown.stdout)}
+    assert (verdicts["Neo4j"], verdicts["PostgreSQL"], shown.returncode) == ("down", "ok", UnavailableError.exit_code)
+    stack.up(own, Silent())
+    kill(own, "postgres")
+    assert graph_address(own).uri == stack.graph_endpoint(own.home)[0]
+    with pytest.raises(UnavailableError, match=r"the embedded PostgreSQL in .* does not run"):
+        store_url(own)
+    assert answer(stack.up(own, Silent()))
 
 
 def test_a_port_taken_in_between(own: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

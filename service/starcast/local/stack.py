@@ -78,26 +78,40 @@ def _running(home: Home) -> dict[str, Running]:
 
 
 def endpoints(home: Path) -> Endpoints:
-    """Where the servers of this home are.
+    """Where both servers of this home are.
 
     Raises:
-        UnavailableError: they do not run.
+        UnavailableError: one of them does not run.
     """
-    place = Home(home.resolve())
-    neo4j, postgres = _servers(place)
-    running = _running(place)
-    if not running:
-        raise UnavailableError(f"the embedded stack in {home} does not run", hint="run 'starcast up'")
-    for server in (neo4j, postgres):
-        if server.name not in running:
-            raise UnavailableError(f"the embedded {server.title} in {home} does not run", hint="run 'starcast up'")
-    return _endpoints(place, running)
+    return Endpoints(*graph_endpoint(home), store_endpoint(home))
 
 
-def _endpoints(home: Home, running: dict[str, Running]) -> Endpoints:
-    neo4j, postgres = _servers(home)
-    uri = f"bolt://{LOOPBACK}:{running[neo4j.name].port}"
-    return Endpoints(uri, neo4j.password, postgres.url(running[postgres.name].port))
+def graph_endpoint(home: Path) -> tuple[str, str]:
+    """The Bolt URI of this home's Neo4j and its password, whatever PostgreSQL does.
+
+    Raises:
+        UnavailableError: it does not run.
+    """
+    server = Neo4j(Home(home.resolve()))
+    return f"bolt://{LOOPBACK}:{_port(server, home)}", server.password
+
+
+def store_endpoint(home: Path) -> URL:
+    """The URL of this home's PostgreSQL database, whatever Neo4j does.
+
+    Raises:
+        UnavailableError: it does not run.
+    """
+    server = Postgres(Home(home.resolve()))
+    return server.url(_port(server, home))
+
+
+def _port(server: Server, home: Path) -> int:
+    running = _running(Home(home.resolve()))
+    if server.name not in running:
+        what = f"the embedded {server.title}" if running else "the embedded stack"
+        raise UnavailableError(f"{what} in {home} does not run", hint="run 'starcast up'")
+    return running[server.name].port
 
 
 def addresses(home: Path, running: Endpoints) -> list[dict[str, str]]:
@@ -127,12 +141,12 @@ def up(settings: Settings, reporter: Reporter) -> Endpoints:
             asleep = [server for server in _servers(home) if server.name not in running]
             if not asleep:
                 reporter.say(f"the embedded stack in {home.root} runs already")
-                return _endpoints(home, running)
+                return endpoints(home.root)
             space = sum(_SOME_SPACE if home.published() else server.space for server in asleep)
             files.need_space(home.root, space, "the embedded stack")
             JarSet.of(settings.cache).fetch(settings.maven_repository, reporter)
-            running |= _Start(home, settings, reporter).run(asleep)
-            return _endpoints(home, running)
+            _Start(home, settings, reporter).run(asleep)
+            return endpoints(home.root)
 
 
 class _Start:
@@ -141,7 +155,7 @@ class _Start:
     def __init__(self, home: Home, settings: Settings, reporter: Reporter) -> None:
         self._home, self._settings, self._reporter = home, settings, reporter
 
-    def run(self, servers: Sequence[Server]) -> dict[str, Running]:
+    def run(self, servers: Sequence[Server]) -> None:
         try:
             _stop(servers)  # what a killed server or a killed 'starcast up' left behind holds the data's lock
             for server in servers:
@@ -153,7 +167,6 @@ class _Start:
         except BaseException:
             _stop(servers)
             raise
-        return started
 
     def _launch(self, server: Server) -> Running:
         """Start a server, on the port it had before if that is free."""
