@@ -25,11 +25,13 @@ COPY service service
 RUN pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /tmp/wheel .
 
 FROM ${PYTHON}
-RUN useradd --uid 10001 --user-group --create-home --shell /usr/sbin/nologin starcast
+RUN useradd --uid 10001 --user-group --create-home --shell /usr/sbin/nologin starcast \
+ && touch /etc/starcast.toml
 COPY --from=dependencies /opt/starcast /opt/starcast
 RUN --mount=type=bind,from=wheel,source=/tmp/wheel,target=/tmp/wheel \
     pip --python /opt/starcast/bin/python install --quiet --no-cache-dir --disable-pip-version-check \
         --root-user-action=ignore --no-deps --no-index /tmp/wheel/*.whl
+# Settings come from the environment, or from a file mounted over the empty one; never from the user's in /work.
 # pip has compiled the modules already; the user may write none. What is said reaches the log line by line.
 ENV PATH=/opt/starcast/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 STARCAST_CONFIG=/etc/starcast.toml
 USER starcast

@@ -25,12 +25,14 @@ from starcast.local.jars import NEO4J_VERSION
 from starcast.progress import Silent
 from starcast.settings import PREFIX, Settings
 
-_KEPT = ("STARCAST_CACHE", "STARCAST_MAVEN_REPOSITORY", "STARCAST_TEST_HOME")
+_KEPT = ("STARCAST_CACHE", "STARCAST_MAVEN_REPOSITORY")
 _ASKED = pytest.StashKey[str]()
+_HOME = pytest.StashKey[str | None]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Shut out the settings of whoever runs the tests: they would aim them at his own servers."""
+    config.stash[_HOME] = os.environ.get("STARCAST_TEST_HOME")
     for name in [name for name in os.environ if name.startswith(PREFIX) and name not in _KEPT]:
         del os.environ[name]
     os.environ["STARCAST_CONFIG"] = os.devnull
@@ -56,7 +58,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 @pytest.fixture(scope="session")
 def stack_settings(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Settings]:
     """The settings of a running embedded stack."""
-    kept = os.environ.get("STARCAST_TEST_HOME")
+    kept = request.config.stash[_HOME]
     settings = Settings.load(home=Path(kept) if kept else tmp_path_factory.mktemp("stack"))
     found = _runs(settings)
     try:

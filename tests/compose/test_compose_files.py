@@ -73,6 +73,13 @@ def test_every_setting_that_the_containers_get_exists() -> None:
     assert set(map(str.lower, names)) <= set(Settings.model_fields)
 
 
+def test_the_image_has_the_settings_file_that_it_names() -> None:
+    """Naming one that is not there is an error."""
+    named = re.findall(r"STARCAST_CONFIG=(\S+)", DOCKERFILE)
+    assert len(named) == 1
+    assert f"touch {named[0]}\n" in DOCKERFILE
+
+
 def test_ports_are_published_on_loopback_only() -> None:
     ports = re.findall(r"^      - (\S+:\d+)$", CODE, flags=re.MULTILINE)
     assert len(ports) == 3

@@ -1,11 +1,13 @@
 """Settings: which source wins, what is refused, and that no secret is shown."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from starcast.cli import context
 from starcast.cli.app import app
 from starcast.connections import graph_address, store_url
 from starcast.errors import InputError, UnavailableError
@@ -62,6 +64,42 @@ def test_a_password_in_a_uri_is_refused_without_repeating_it(monkeypatch: pytest
     assert "password" in refusal.value.message
 
 
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "postgresql://u@127.0.0.1:1/x?password=topsecret",
+        "postgresql://u@127.0.0.1:1/x?sslmode=require&PassWord=topsecret",
+        "postgresql://u@127.0.0.1:1/x?pass%77ord=topsecret",
+        "postgresql://u@127.0.0.1:1/x?sslpassword=topsecret",
+        "postgresql://u@127.0.0.1:1/x?passfile=/home/u/topsecret",
+        "postgresql://u@127.0.0.1:1/x#y?a=b#&password=topsecret",
+        "postgresql://u:tops/ecret-topsecret@127.0.0.1:1/x",
+        "postgresql://u:#topsecret@127.0.0.1:1/x",
+    ],
+)
+@pytest.mark.parametrize("way", ["flag", "environment", "file"])
+def test_every_secret_in_a_uri_is_refused_without_repeating_it(
+    nowhere: Path, uri: str, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags = ["--postgres-uri", uri] if way == "flag" else []
+    if way == "environment":
+        monkeypatch.setenv("STARCAST_POSTGRES_URI", uri)
+    if way == "file":
+        (nowhere / "starcast.toml").write_text(f"postgres_uri = '{uri}'\n")
+    result = CliRunner().invoke(app, [*flags, "config"])
+    assert isinstance(result.exception, InputError)
+    assert "password" in result.exception.message
+    assert "topsecret" not in result.output + str(result.exception)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    ["postgresql://u@h:5432/d?sslmode=require", "postgresql:///d?host=/run/postgresql&user=u", "postgresql://u@[::1]:5432/d"],
+)
+def test_a_uri_without_a_secret_is_taken(uri: str) -> None:
+    assert Settings.load(postgres_uri=uri).postgres_uri == uri
+
+
 def test_config_prints_every_setting_with_its_source_and_no_secret(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", "topsecret")
     for output in ("table", "json", "csv", "markdown"):
@@ -100,6 +138,104 @@ def test_an_embedded_stack_that_does_not_run_says_how_to_start_it(nowhere: Path)
     assert "starcast up" in refusal.value.hint
 
 
-def test_a_uri_that_is_none_is_refused() -> None:
-    with pytest.raises(InputError, match="no PostgreSQL URI"):
-        store_url(Settings.load(postgres_uri="nonsense"))
+@pytest.mark.parametrize("uri", ["nonsense", "mysql://u@localhost/d", "postgresql+asyncpg://u@h/d", "postgresql://u@h:five/d"])
+def test_a_uri_that_is_none_is_refused(uri: str) -> None:
+    with pytest.raises(InputError, match="no PostgreSQL URI") as refusal:
+        store_url(Settings.load(postgres_uri=uri))
+    assert "postgresql://" in refusal.value.hint
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgresql+psycopg", "postgres"])
+def test_every_spelling_of_postgresql_is_taken(scheme: str) -> None:
+    assert store_url(Settings.load(postgres_uri=f"{scheme}://u@localhost:65535/d")).drivername == "postgresql+psycopg"
+
+
+@pytest.mark.parametrize("port", [0, 65536, 99999])
+def test_a_port_out_of_range_is_said_to_be(port: int) -> None:
+    with pytest.raises(InputError, match=f"the port {port} of .* is out of range"):
+        store_url(Settings.load(postgres_uri=f"postgresql://u@127.0.0.1:{port}/x"))
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "sentence"),
+    [
+        ("NEO4J_HEAP", "lots", "the setting 'neo4j_heap' is wrong: write a size such as 512m or 1g"),
+        ("NEO4J_PAGECACHE", "1T", "the setting 'neo4j_pagecache' is wrong: write a size such as 512m or 1g"),
+        ("BATCH", "0", "the setting 'batch' is wrong: input should be greater than or equal to 1"),
+        ("TIMEOUT", "1e300", "the setting 'timeout' is wrong: input should be less than or equal to 86400"),
+        (
+            "NEO4J_URI",
+            "bolt://a:b@c",
+            "the setting 'neo4j_uri' is wrong: it holds a password, which belongs into the setting ..._password_file",
+        ),
+    ],
+)
+def test_a_wrong_setting_is_one_plain_sentence(
+    setting: str, value: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"STARCAST_{setting}", value)
+    with pytest.raises(InputError) as refusal:
+        Settings.load()
+    assert refusal.value.message == sentence
+
+
+@pytest.mark.parametrize(
+    ("words", "start"),
+    [
+        (["--limit", "0"], "--limit is wrong: input should be greater"),
+        (["--timeout", "0"], "--timeout is wrong: input should be greater"),
+        (["--timeout", "1e300"], "--timeout is wrong: input should be less"),
+        (["--timeout", "nan"], "--timeout is wrong: "),
+    ],
+)
+def test_a_wrong_flag_is_named_as_it_was_typed(words: list[str], start: str) -> None:
+    result = CliRunner().invoke(app, ["query", "run", "shortest-path", *words])
+    assert isinstance(result.exception, InputError)
+    assert result.exception.message.startswith(start)
+    assert "starcast config" in result.exception.hint
+
+
+def test_a_global_flag_is_named_too() -> None:
+    with pytest.raises(InputError, match=r"^--neo4j-uri is wrong: it holds a password"):
+        Settings.load(neo4j_uri="bolt://a:b@c")
+
+
+def test_an_unknown_key_of_the_file_is_told_with_the_one_that_may_be_meant(nowhere: Path) -> None:
+    (nowhere / "starcast.toml").write_text("bacth = 7\n")
+    with pytest.raises(InputError, match=r"'bacth' is wrong: there is no such setting; did you mean 'batch'\?"):
+        Settings.load()
+
+
+@pytest.mark.parametrize("name", ["missing.toml", "missing/deep.toml", "."])
+def test_a_named_file_that_is_none_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STARCAST_CONFIG", name)
+    with pytest.raises(InputError, match=r"STARCAST_CONFIG names .* no file") as refusal:
+        Settings.load()
+    assert "unset STARCAST_CONFIG" in refusal.value.hint
+
+
+@pytest.mark.parametrize("name", [os.devnull, ""])
+def test_the_null_device_and_nothing_are_settings_files_without_settings(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STARCAST_CONFIG", name)
+    assert set(Settings.load().sources.values()) == {"default"}
+
+
+def test_an_unknown_variable_is_told_once_on_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("STARCAST_NEO4J_URL", "STARCAST_SPEED", "STARCAST_DEBUG", "starcast_batch"):
+        monkeypatch.setenv(name, "7")
+    monkeypatch.setenv("STARCAST_EMPTY", "")
+    context.warn_of_strangers.cache_clear()
+    first, second = (CliRunner().invoke(app, ["config", "-f", "json"]) for _ in range(2))
+    context.warn_of_strangers.cache_clear()
+    assert first.stderr.splitlines() == [
+        "warning: STARCAST_NEO4J_URL is no setting and does nothing; did you mean STARCAST_NEO4J_URI?",
+        "warning: STARCAST_SPEED is no setting and does nothing",
+    ]
+    assert second.stderr == ""
+    assert {row["setting"]: row["value"] for row in json.loads(first.stdout)}["batch"] == 7
+
+
+def test_an_empty_variable_is_as_none_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As docker compose passes STARCAST_PACKS."""
+    monkeypatch.setenv("STARCAST_PACKS", "")
+    assert (Settings.load().packs, Settings.load().sources["packs"]) == (None, "default")

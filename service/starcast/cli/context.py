@@ -1,9 +1,13 @@
 """The settings that a command runs under: what its flags and the global ones say, over everything else."""
 
+import os
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from starcast.cli.output import say
 
 if TYPE_CHECKING:
     from starcast.settings import Settings
@@ -25,5 +29,15 @@ def settings(ctx: typer.Context, **flags: Any) -> "Settings":
     """
     from starcast.settings import Settings
 
+    warn_of_strangers()
     given = {name: value for name, value in flags.items() if value is not None}
     return Settings.load(**{**(ctx.find_root().obj or {}), **given})
+
+
+@cache
+def warn_of_strangers() -> None:
+    """Tell once which variables look like settings and are none. They are no error: docker compose has such, and others."""
+    from starcast.settings import strangers
+
+    for name, near in strangers(os.environ).items():
+        say(f"warning: {name} is no setting and does nothing" + (f"; did you mean {near}?" if near else ""))
