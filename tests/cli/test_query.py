@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from packs.loading import loaded
+from packs.loading import loaded, without_indexes
 from starcast.cli.app import main
 from starcast.cli.query import hops
 from starcast.connections import GraphAddress
@@ -211,6 +211,21 @@ def test_a_path_is_its_hops_with_their_ports(nodes: list[str], ports: list[int],
 
 
 # With a server.
+
+
+def test_check_before_the_first_ingest_says_that_the_indexes_are_missing(
+    starcast: Starcast, stack_settings: Settings, graph_address: GraphAddress, tmp_path: Path
+) -> None:
+    """No shipped query is to blame for a plan without them; what the server refuses it still refuses."""
+    path = write(tmp_path / "bad" / "unknown.cypher", OWN.replace("count(n)", "count(m)"))
+    with Graph.open(graph_address) as graph, without_indexes(graph):
+        shipped = starcast("query", "check", "-f", "json", home=stack_settings.home)
+        bad = starcast("query", "check", path, home=stack_settings.home)
+    assert shipped.code == 0
+    assert {row["problems"] for row in json.loads(shipped.out)} == {""}
+    assert "the schema's indexes are missing" in shipped.err
+    assert "starcast ingest" in shipped.err
+    assert bad.code == 6
 
 
 def test_a_path_is_printed_hop_by_hop_in_tables(starcast: Starcast, home: Path) -> None:

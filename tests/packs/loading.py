@@ -51,6 +51,19 @@ def loaded(graph: Graph, specs: Sequence[str] = SPECS) -> Iterator[None]:
         _empty(graph)
 
 
+@contextmanager
+def without_indexes(graph: Graph) -> Iterator[None]:
+    """The store is as before its first ingest: no node, and none of our constraints and indexes; they are back afterwards."""
+    _empty(graph)
+    try:
+        for kind in ("CONSTRAINT", "INDEX"):
+            for row in graph.read(f"SHOW {kind} YIELD name WHERE name STARTS WITH 'starcast_' RETURN name"):
+                graph.write(f"DROP {kind} {row['name']}")
+        yield
+    finally:
+        Bolt(graph, 20_000).prepare()
+
+
 def _empty(graph: Graph) -> None:
     with graph.driver.session(database=graph.database) as session:
         session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 500 ROWS").consume()

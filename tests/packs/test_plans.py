@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from packs.loading import loaded
+from packs.loading import loaded, without_indexes
 from starcast.connections import GraphAddress
 from starcast.graph.connection import Graph
+from starcast.graph.schema import NODE
+from starcast.graph.writer import Bolt
 from starcast.queries import Query, library
-from starcast.queries.plan import problems
+from starcast.queries.plan import indexed, problems
 
 HEADER = """\
 // title: Something
@@ -30,9 +32,16 @@ HEADER = """\
     ids=lambda specs: "+".join(specs) or "nothing",
 )
 def store(graph_address: GraphAddress, request: pytest.FixtureRequest) -> Iterator[Graph]:
-    """Stores of several sizes: the planner decides by what it counts."""
+    """Stores of several sizes, all with our indexes: the planner decides by what it counts."""
     with Graph.open(graph_address) as graph, loaded(graph, request.param):
         yield graph
+
+
+@pytest.fixture(scope="module")
+def unprepared(graph_address: GraphAddress) -> Iterator[Graph]:
+    """A store that nobody has ingested into: not even our indexes are there."""
+    with Graph.open(graph_address) as opened, without_indexes(opened):
+        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +69,33 @@ def test_nodes_are_found_by_an_index(store: Graph, query: Query) -> None:
     assert not {name for name, _ in read if "RelationshipTypeScan" in name}
 
 
+@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
+def test_a_shipped_query_is_sound_before_the_first_ingest(unprepared: Graph, query: Query) -> None:
+    """Where the planner has no index, what it reads all of says nothing about the query."""
+    assert not indexed(unprepared)
+    assert problems(unprepared, query, indexes=False) == []
+
+
+def test_what_is_wrong_with_a_query_itself_is_found_without_indexes(unprepared: Graph) -> None:
+    assert any("`Nod`" in problem for problem in judged(unprepared, "MATCH (n:Nod) RETURN n.rank AS a", indexes=False))
+    assert any("refuses" in problem for problem in judged(unprepared, "MATCH (n:Node) RETURN m.rank AS a", indexes=False))
+
+
+def test_without_indexes_some_shipped_query_would_be_judged_wrongly(unprepared: Graph) -> None:
+    """The reason why they are looked for."""
+    assert any(problems(unprepared, query) for query in library().values())
+
+
+def test_the_indexes_are_there_after_an_ingest(graph: Graph) -> None:
+    assert indexed(graph)
+    name = NODE.index_names()[-1]
+    graph.write(f"DROP INDEX {name}")
+    try:
+        assert not indexed(graph)
+    finally:
+        Bolt(graph, 20_000).prepare()
+
+
 def steps(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Every operator of a plan."""
     yield plan
@@ -67,12 +103,12 @@ def steps(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from steps(child)
 
 
-def judged(graph: Graph, body: str) -> list[str]:
+def judged(graph: Graph, body: str, indexes: bool = True) -> list[str]:
     """What the planner finds in a query with this Cypher, which returns one column ``a``."""
     header = (
         "// title: T\n// question: Q?\n// parameters: none\n// columns:\n//   a: something\n// revision: 1\n// reference: R\n"
     )
-    return problems(graph, Query(Path("/packs/mine/question.cypher"), header + body))
+    return problems(graph, Query(Path("/packs/mine/question.cypher"), header + body), indexes)
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,10 @@ class Label(_Thing):
         ]
         return keys + others
 
+    def index_names(self) -> list[str]:
+        """What the constraints' and the other indexes are called in the store."""
+        return [self._index(names) for names in (*self.unique, *self.indexes)]
+
     def _index(self, names: tuple[str, ...]) -> str:
         return "_".join(["starcast", self.name.lower(), *names])
 
