@@ -302,3 +302,13 @@ def test_s12_costs_nothing_until_an_array_is_asked_for() -> None:
 def test_what_is_no_string_is_no_label(spec: str, label: object) -> None:
     with refused("label"):
         topology(spec).rank(label)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("spec", ["S2", "S3", "S6", "S7", "S4,2", "S5,3", "Q4"])
+def test_the_table_has_a_row_of_neighbours_for_every_port(spec: str) -> None:
+    t = topology(spec)
+    table = t.table()
+    assert table.dtype == np.int32
+    assert table.shape == (t.degree, t.nodes)
+    for row, port in zip(table, t.ports, strict=True):
+        assert np.array_equal(row, t.neighbours(port))

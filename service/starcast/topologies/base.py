@@ -93,6 +93,17 @@ class Topology(ABC):
             InputError: there is no such port.
         """
 
+    def table(self) -> Ranks:
+        """All neighbours, int32 ``[ports, nodes]``: the rank across each port, ports in the topology's order."""
+        memory.require(4 * self.nodes * self.degree, f"neighbours over {self.degree} ports on {self.nodes:,} nodes")
+        out = np.empty((self.degree, self.nodes), dtype=np.int32)
+        for row, port in zip(out, self.ports, strict=True):
+            self._fill_neighbours(port, row)
+        return out
+
+    def _fill_neighbours(self, port: int, out: Ranks) -> None:
+        out[:] = self.neighbours(port)
+
     def chunks(self) -> list[slice]:
         """All nodes as slices of ranks, small enough for temporaries to stay in the cache."""
         return [slice(start, min(start + _CHUNK, self.nodes)) for start in range(0, self.nodes, _CHUNK)]

@@ -49,6 +49,9 @@ class Star(Topology):
         perms[:, [0, place]] = perms[:, [place, 0]]
         return permutations.rank(perms)
 
+    def _fill_neighbours(self, port: int, out: Ranks) -> None:
+        blocks.Neighbours(self.n, port - 1).fill(out)
+
     def across(self, port: int) -> Callable[[slice], Ranks]:
         """See `Topology.across`."""
         return blocks.Neighbours(self.n, self._port(port) - 1).part
