@@ -148,8 +148,8 @@ def test_a_query_needs_a_server(starcast: Starcast) -> None:
         (("neighbours", "topology=S4", "topology=S5"), 2, "the parameter 'topology' is given twice"),
         (("neighbour", "topology=S4"), 3, "there is no query 'neighbour'"),
         (("nowhere.cypher",), 2, "nowhere.cypher cannot be read"),
-        (("neighbours", "topology=S4", "node=1234", "--limit", "0"), 2, "the setting 'row_limit' is wrong"),
-        (("neighbours", "topology=S4", "node=1234", "--timeout", "0"), 2, "the setting 'timeout' is wrong"),
+        (("neighbours", "topology=S4", "node=1234", "--limit", "0"), 2, "--limit is wrong"),
+        (("neighbours", "topology=S4", "node=1234", "--timeout", "0"), 2, "--timeout is wrong"),
     ],
 )
 def test_bad_words_are_refused_before_any_server_is_asked(
@@ -172,29 +172,49 @@ def test_a_file_that_writes_is_refused_with_its_line(starcast: Starcast, tmp_pat
         assert f"{path}:11: SET writes" in result.err
 
 
-def test_a_pack_that_writes_is_refused_wherever_packs_are_read(starcast: Starcast, packs: Path) -> None:
+def test_a_query_that_is_refused_leaves_the_others_alone(starcast: Starcast, packs: Path) -> None:
+    """A warning where it was not asked for; itself, its pack and a check of everything fail."""
     path = write(packs / "mine" / "evil.cypher", OWN.replace("RETURN", "DETACH DELETE n RETURN"))
-    for words in (("list",), ("check",), ("run", "shared-links", "forest=S4:multiple:1234")):
-        result = starcast("query", *words)
-        assert result.code == 2
-        assert f"{path}:11: DETACH writes" in result.err
+    words = f"{path}:11: DETACH writes"
+    listed = starcast("query", "list", "-f", "json")
+    assert {row["query"] for row in json.loads(listed.out)} == {*library(), "mine/nodes"}
+    assert listed.err.startswith(f"warning: left out: {words}")
+    shown = starcast("query", "show", "shared-links")
+    assert (shown.code, shown.out) == (0, find("shared-links").text)
+    assert words in shown.err
+    assert starcast("query", "check", "overlap").code == 0
+    for asked in (("check",), ("check", "mine"), ("check", "evil"), ("show", "mine/evil"), ("run", "evil", "topology=S4")):
+        refused = starcast("query", *asked)
+        assert (refused.code, refused.out) == (2, "")
+        assert refused.err.startswith(f"error: {words}")
 
 
 def test_two_packs_with_one_name_are_refused_with_both_files(starcast: Starcast, packs: Path) -> None:
+    """By that name alone: the other packs are as they were."""
     own = write(packs / "paths" / "shortest-path.cypher")
-    result = starcast("query", "list")
-    assert result.code == 2
-    assert str(own) in result.err
-    assert str(find("paths/shortest-path").path) in result.err
+    for asked in (("show", "paths/shortest-path"), ("show", "tree-path"), ("check", "paths"), ("check",)):
+        result = starcast("query", *asked)
+        assert result.code == 2
+        assert str(own) in result.err
+        assert "give the folder" in result.err
+    assert str(find("paths/shortest-path").path) in starcast("query", "show", "shortest-path").err
+    listed = starcast("query", "list", "-f", "json")
+    rest = {name for name in library() if not name.startswith("paths/")}
+    assert (listed.code, {row["query"] for row in json.loads(listed.out)}) == (0, {*rest, "mine/nodes"})
+    assert "two packs are named 'paths'" in listed.err
 
 
-def test_a_folder_of_packs_that_is_not_there_is_refused(
+def test_a_folder_of_packs_that_is_not_there_is_a_warning_unless_it_is_checked(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("STARCAST_PACKS", str(tmp_path / "nowhere"))
-    result = starcast("query", "list")
-    assert result.code == 2
-    assert f"{tmp_path / 'nowhere'} cannot be read: No such file or directory" in result.err
+    words = f"{tmp_path / 'nowhere'} cannot be read: No such file or directory"
+    listed = starcast("query", "list", "-f", "json")
+    assert (listed.code, {row["query"] for row in json.loads(listed.out)}) == (0, set(library()))
+    assert words in listed.err
+    checked = starcast("query", "check")
+    assert checked.code == 2
+    assert words in checked.err
 
 
 @pytest.mark.parametrize(
@@ -226,6 +246,15 @@ def test_check_before_the_first_ingest_says_that_the_indexes_are_missing(
     assert "the schema's indexes are missing" in shipped.err
     assert "starcast ingest" in shipped.err
     assert bad.code == 6
+
+
+def test_a_query_runs_beside_one_that_is_refused(starcast: Starcast, packs: Path, home: Path) -> None:
+    """The answer is on stdout, the warning on stderr."""
+    write(packs / "mine" / "evil.cypher", "no query")
+    result = starcast("query", "run", "nodes", "topology=S4", "-f", "json", home=home)
+    assert (result.code, json.loads(result.out)) == (0, [{"nodes": 24}])
+    assert len(result.err.splitlines()) == 1
+    assert "evil.cypher" in result.err
 
 
 def test_a_path_is_printed_hop_by_hop_in_tables(starcast: Starcast, home: Path) -> None:

@@ -1,12 +1,13 @@
 """Packs as folders: which files are queries, what they are called, and what happens when two meet."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from starcast.errors import InputError, NotFoundError
-from starcast.queries import Query, catalogue, find, library
+from starcast.queries import Query, catalogue, find, gather, library
 from starcast.queries.pack import load
 from starcast.queries.state import ingest_command
 from starcast.resources import folder
@@ -128,6 +129,27 @@ def test_a_folder_that_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: p
     with pytest.raises(InputError, match="cannot be read: Permission denied") as refused:
         load(tmp_path)
     assert "packs" in refused.value.hint
+
+
+def test_a_pack_that_may_not_be_entered_leaves_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its queries are refused by their names, whichever they are."""
+    write(tmp_path, "mine/nodes")
+    write(tmp_path, "closed/nodes")
+    real = Path.iterdir
+
+    def denied(path: Path) -> Iterator[Path]:
+        if path.name == "closed":
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr(Path, "iterdir", denied)
+    known = gather(tmp_path)
+    assert set(known.queries) == {*library(), "mine/nodes"}
+    assert known.find("nodes").name == "mine/nodes"
+    with pytest.raises(InputError, match="cannot be read: Permission denied"):
+        known.find("closed/nodes")
+    with pytest.raises(NotFoundError):
+        known.find("open/nodes")
 
 
 def test_a_query_outside_of_a_pack_is_refused(tmp_path: Path) -> None:

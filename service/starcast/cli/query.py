@@ -13,7 +13,7 @@ from starcast.cli.output import Format, FormatOption, emit, say
 from starcast.errors import InputError, RejectedError, UnavailableError
 
 if TYPE_CHECKING:
-    from starcast.queries import Query
+    from starcast.queries import Library, Query
     from starcast.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Questions in Cypher: list and show them, ask them, check your own.")
@@ -24,26 +24,26 @@ NameArgument = Annotated[str, typer.Argument(help="A query (pack/name, or its na
 @app.command("list")
 def list_queries(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
     """List every query: what it answers and what it takes."""
-    from starcast.queries import library
+    from starcast.queries import gather
     from starcast.queries.catalogue import described
 
+    known = gather(context.settings(ctx).packs)
     rows = [
         {
             "query": query.name,
             "question": query.header.question,
             "parameters": "; ".join(f"{p.name} ({described(p)})" for p in query.parameters),
         }
-        for query in library(context.settings(ctx).packs).values()
+        for query in known.queries.values()
     ]
+    _warn(known)
     emit(rows, ["query", "question", "parameters"], output)
 
 
 @app.command("show")
 def show(ctx: typer.Context, name: NameArgument) -> None:
     """Print a query's file: the header and the Cypher, which pastes into Neo4j Browser."""
-    from starcast.queries import find
-
-    print(find(name, context.settings(ctx).packs).text.rstrip())
+    print(_found(name, context.settings(ctx).packs).text.rstrip())
 
 
 @app.command("run")
@@ -63,11 +63,11 @@ def run_query(
     """
     from starcast.connections import graph_address
     from starcast.graph.connection import Graph
-    from starcast.queries import find, run
+    from starcast.queries import run
     from starcast.queries.parameters import bind
 
     settings = context.settings(ctx, row_limit=limit, timeout=timeout)
-    query = find(name, settings.packs)
+    query = _found(name, settings.packs)
     bound = bind(query.parameters, _pairs(values or []))
     if show_cypher:
         _show_cypher(query, bound)
@@ -118,6 +118,29 @@ def check(
         )
 
 
+def _found(name: str, packs: Path | None) -> "Query":
+    """The query of that name or in that file; what is wrong with others is a warning.
+
+    Raises:
+        NotFoundError: there is none.
+        InputError: it is refused.
+    """
+    from starcast.queries import find, gather
+    from starcast.queries.pack import is_file
+
+    if is_file(name):
+        return find(name)
+    known = gather(packs)
+    query = known.find(name)
+    _warn(known)
+    return query
+
+
+def _warn(known: "Library") -> None:
+    for refused in known.faults.values():
+        say(f"warning: left out: {refused.message}; {refused.hint}")
+
+
 def _pairs(values: Sequence[str]) -> dict[str, str]:
     """The values by parameter.
 
@@ -156,13 +179,17 @@ def hops(nodes: Sequence[Any], ports: Sequence[Any]) -> str:
 
 
 def _targets(target: str | None, settings: "Settings") -> "list[Query]":
-    from starcast.queries import find, library
+    from starcast.queries import find, gather
     from starcast.queries.pack import load
 
     if target is not None and Path(target).is_dir():
         return list(load(Path(target).absolute()).values())
     if target is not None and target.endswith(".cypher"):
         return [find(target)]
-    known = library(settings.packs)
-    chosen = [query for query in known.values() if target in {None, query.pack}]
-    return chosen or [find(str(target), settings.packs)]
+    known = gather(settings.packs)
+    if target is None:
+        return list(known.strict().values())
+    for name, refused in known.faults.items():
+        if name.startswith(f"{target}/"):
+            raise refused
+    return [query for query in known.queries.values() if query.pack == target] or [find(target, settings.packs)]
