@@ -75,7 +75,6 @@ class Graph:
         driver: the official driver.
         database: the database's name, given with every call.
         version: the server's, such as ``2026.08.1``.
-        notices: the server's remarks about the last statement.
     """
 
     def __init__(self, driver: Driver, address: GraphAddress) -> None:
@@ -83,7 +82,6 @@ class Graph:
         self.database = address.database
         self.uri = address.uri
         self.user = address.user
-        self.notices: tuple[Notice, ...] = ()
         with self._translated(None):
             # Unlike a transaction this is not tried again and again: a server that is down is reported at once.
             driver.verify_connectivity()
@@ -153,9 +151,7 @@ class Graph:
             StarcastError: see `_translated`.
         """
         with self._translated(timeout), self._session() as session:
-            answer = session.execute_read(self._work(cypher, parameters, timeout, most))
-        self.notices = answer.notices
-        return answer
+            return session.execute_read(self._work(cypher, parameters, timeout, most))
 
     def write(self, cypher: str, parameters: Parameters | None = None, timeout: float | None = None) -> list[Row]:
         """Rows of a statement that writes; one transaction, tried again after a transient error.
@@ -164,9 +160,7 @@ class Graph:
             StarcastError: see `_translated`.
         """
         with self._translated(timeout), self._session() as session:
-            answer = session.execute_write(self._work(cypher, parameters, timeout, None))
-        self.notices = answer.notices
-        return answer.rows
+            return session.execute_write(self._work(cypher, parameters, timeout, None)).rows
 
     def _session(self) -> Session:
         return self.driver.session(database=self.database)
