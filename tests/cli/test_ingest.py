@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from sqlalchemy import URL
+from sqlalchemy import URL, Engine
 
 from checks import assert_stored, counts, states, stored_counts
 from starcast.cli.app import main
@@ -227,6 +227,14 @@ def test_listing(starcast: Starcast, stores: Stores) -> None:
     schedules = starcast("schedule", "list", "-f", "markdown").out.splitlines()
     assert len(schedules) == 3
     assert "S4:broadcast:greedy:all:segments=1:1234" in schedules[2]
+
+
+@pytest.mark.parametrize("noun", ["tree", "schedule"])
+def test_listing_on_a_topology_that_cannot_be(starcast: Starcast, engine: Engine, noun: str) -> None:
+    """Exit code 2, where one that can be and is not stored has an empty list."""
+    del engine
+    assert "T9" in refused(starcast(noun, "list", "--topology", "T9"), 2)[0]
+    assert json.loads(starcast(noun, "list", "--topology", "S9", "-f", "json").out) == []
 
 
 def test_showing(starcast: Starcast, stores: Stores) -> None:

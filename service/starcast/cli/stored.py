@@ -14,13 +14,19 @@ TopologyOption = Annotated[str | None, typer.Option("--topology", help="Only tho
 
 
 def list_things(ctx: typer.Context, kind: str, spec: str | None, output: Format) -> None:
-    """Print all things of a kind."""
+    """Print all things of a kind, or those on one topology.
+
+    Raises:
+        InputError: there can be no such topology.
+    """
     from starcast.cli.db import store
     from starcast.ingest.stored import columns, listing
     from starcast.runs.database import session
+    from starcast.topologies import topology
 
+    wanted = None if spec is None else topology(spec).spec
     with store(ctx) as engine, session(engine) as opened:
-        rows = listing(opened, kind, spec)
+        rows = listing(opened, kind, wanted)
     shown = [name for name in columns(kind) if name != "error" or any(row["error"] for row in rows)]
     emit(rows, shown, output)
 
