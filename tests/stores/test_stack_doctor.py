@@ -11,9 +11,12 @@ from types import SimpleNamespace
 import psutil
 import pytest
 from neo4j import GraphDatabase
-from sqlalchemy import URL
+from sqlalchemy import URL, text
 
 from starcast.connections import GraphAddress
+from starcast.graph import identity
+from starcast.graph.connection import Graph
+from starcast.graph.schema import VERSION
 from starcast.local import doctor, processes
 from starcast.local.doctor import Finding, Verdict
 from starcast.local.home import Home
@@ -52,7 +55,7 @@ def migrated(foreign: Settings, fresh_database: URL) -> Settings:
 def strange_graph(clean_graph: GraphAddress) -> Iterator[str]:
     """A graph that another database has filled; returns that one's id."""
     with GraphDatabase.driver(clean_graph.uri, auth=(clean_graph.user, clean_graph.password)) as driver:
-        driver.execute_query("CREATE (:Store {id: 'another'})", database_=clean_graph.database)
+        driver.execute_query("CREATE (:Store {id: 'another', schema: $v})", v=VERSION, database_=clean_graph.database)
         yield "another"
         driver.execute_query("MATCH (s:Store {id: 'another'}) DELETE s", database_=clean_graph.database)
 
@@ -64,6 +67,7 @@ def test_healthy_servers_of_one_s_own(migrated: Settings) -> None:
     assert findings["Neo4j"].found.startswith("2026.08.1 at bolt://127.0.0.1:")
     assert findings["PostgreSQL"].found.startswith("18.")
     assert findings["schema"].found == f"{database.head()}, the newest"
+    assert findings["graph"].found == "empty"
     assert not {"embedded Neo4j", "embedded PostgreSQL", "package jgo", "Neo4j's jars"} & set(findings)
     assert not migrated.home.exists()
 
@@ -96,6 +100,40 @@ def test_a_graph_of_another_database(migrated: Settings, strange_graph: str) -> 
     assert by_check(findings)["stores"].verdict is Verdict.WRONG
     assert strange_graph in by_check(findings)["stores"].found
     assert doctor.exit_code(findings) == 6
+
+
+@pytest.mark.parametrize(
+    ("nodes", "found", "advice"),
+    [
+        ("CREATE (:Person)-[:KNOWS]->(:Person)", "is not ours: it holds :Person", "a Neo4j database of its own"),
+        ("CREATE (:Store {id: 'it', schema: 99})", f"has schema 99, this starcast works with {VERSION}", "update starcast"),
+        ("CREATE (:Store {id: 'it', schema: 0})", "has schema 0", "ingest again"),
+    ],
+    ids=["somebody else's", "newer", "older"],
+)
+def test_a_graph_that_an_ingest_would_refuse(migrated: Settings, graph: Graph, nodes: str, found: str, advice: str) -> None:
+    """It is wrong, in the words of the ingest, while its server is well."""
+    graph.write(nodes)
+    findings = doctor.examine(migrated)
+    graph.write("MATCH (n) DETACH DELETE n")
+    finding = by_check(findings)["graph"]
+    assert finding.verdict is Verdict.WRONG
+    assert found in finding.found
+    assert advice in finding.advice
+    assert by_check(findings)["Neo4j"].verdict is Verdict.OK
+    assert doctor.exit_code(findings) == 6
+
+
+def test_a_graph_of_ours(migrated: Settings, fresh_database: URL, graph: Graph) -> None:
+    """It is said whose it is."""
+    engine = database.connect(fresh_database)
+    with engine.connect() as connection:
+        store = connection.execute(text("SELECT id FROM store")).scalar_one()
+    engine.dispose()
+    identity.claim(graph, store)
+    findings = doctor.examine(migrated)
+    assert by_check(findings)["graph"] == Finding("graph", Verdict.OK, f"schema {VERSION}, of the database {store}")
+    assert doctor.exit_code(findings) == 0
 
 
 def test_a_server_that_is_down(migrated: Settings) -> None:

@@ -9,11 +9,15 @@ from starcast.graph.schema import STORE, VERSION
 _ELSEWHERE = "name the right servers in STARCAST_NEO4J_URI and STARCAST_POSTGRES_URI"
 
 
+class NotOursError(UnavailableError):
+    """The graph store answers, and starcast may not use it: another's, another database's, or of another schema."""
+
+
 def claim(graph: Graph, store: UUID) -> bool:
     """See that the graph belongs to that PostgreSQL database; an empty one is made to. True where it was empty.
 
     Raises:
-        UnavailableError: it holds somebody else's nodes, belongs to another database, or another version wrote it.
+        NotOursError: it holds somebody else's nodes, belongs to another database, or another version wrote it.
     """
     if owner(graph) is not None:
         check(graph, store)
@@ -28,25 +32,37 @@ def check(graph: Graph, store: UUID) -> None:
     """See that the graph belongs to that PostgreSQL database, and change nothing.
 
     Raises:
-        UnavailableError: it does not.
+        UnavailableError: it does not, or is empty.
+    """
+    identity = usable(graph)
+    if identity is None:
+        raise UnavailableError(f"the graph store at {graph.uri} is empty", hint="run 'starcast ingest' first")
+    if identity != str(store):
+        raise NotOursError(
+            f"the graph store at {graph.uri} belongs to another PostgreSQL database ({identity}, not {store})",
+            hint=f"{_ELSEWHERE}; or empty the graph store and ingest again",
+        )
+
+
+def usable(graph: Graph) -> str | None:
+    """The id of the database that the graph belongs to, whichever that is; None where the graph is empty.
+
+    Raises:
+        NotOursError: it holds somebody else's nodes, or another version wrote it.
     """
     found = owner(graph)
     if found is None:
         _refuse_foreign(graph)
-        raise UnavailableError(f"the graph store at {graph.uri} is empty", hint="run 'starcast ingest' first")
+        return None
     identity, version = found
     if version != VERSION:
-        raise UnavailableError(
+        raise NotOursError(
             f"the graph store at {graph.uri} has schema {version}, this starcast works with {VERSION}",
             hint="update starcast"
             if version > VERSION
             else "empty the graph store and ingest again: everything in it can be rebuilt",
         )
-    if identity != str(store):
-        raise UnavailableError(
-            f"the graph store at {graph.uri} belongs to another PostgreSQL database ({identity}, not {store})",
-            hint=f"{_ELSEWHERE}; or empty the graph store and ingest again",
-        )
+    return identity
 
 
 def owner(graph: Graph) -> tuple[str, int] | None:
@@ -62,7 +78,7 @@ def _refuse_foreign(graph: Graph) -> None:
     unlabelled = graph.read("MATCH (n) RETURN true LIMIT 1")
     if rows or unlabelled:
         names = ", ".join(f":{row['name']}" for row in rows[:5]) or "nodes without a label"
-        raise UnavailableError(
+        raise NotOursError(
             f"the Neo4j database '{graph.database}' at {graph.uri} is not ours: it holds {names}, not our :{STORE.name}",
             hint="give starcast a Neo4j database of its own; this one stays as it is",
         )

@@ -15,7 +15,9 @@ from sqlalchemy import Engine, text
 
 from starcast.connections import graph_address, store_url
 from starcast.errors import RejectedError, StarcastError, UnavailableError
+from starcast.graph import identity
 from starcast.graph.connection import Graph
+from starcast.graph.schema import VERSION
 from starcast.local import files, stack
 from starcast.local.jars import NEO4J_VERSION, JarSet
 from starcast.runs import database
@@ -115,9 +117,18 @@ def _asked(name: str, ask: Callable[[], Asked]) -> Asked:
 def _neo4j(settings: Settings) -> Asked:
     address = graph_address(settings)
     with Graph.open(address) as graph:
-        rows = graph.read("MATCH (store:Store) RETURN store.id AS id LIMIT 1")
         server = _server("Neo4j", graph.version, OLDEST_NEO4J, address.uri)
-        return [server], rows[0]["id"] if rows else None
+        contents, store = _graph(graph)
+        return [server, contents], store
+
+
+def _graph(graph: Graph) -> tuple[Finding, str | None]:
+    """Whether an ingest would take the graph, and whose it is."""
+    try:
+        store = identity.usable(graph)
+    except identity.NotOursError as error:  # the server is up: what is wrong is what is in it
+        return Finding("graph", Verdict.WRONG, error.message, error.hint), None
+    return Finding("graph", Verdict.OK, "empty" if store is None else f"schema {VERSION}, of the database {store}"), store
 
 
 def _postgres(settings: Settings) -> Asked:
