@@ -108,6 +108,25 @@ def test_somebody_else_s_database_is_refused_and_untouched(bare: Engine, version
     assert tables(bare) == before
 
 
+@pytest.mark.parametrize("revision", ["abc", database.head()])
+def test_a_revision_without_our_tables_is_somebody_else_s(bare: Engine, revision: str) -> None:
+    with bare.begin() as connection:
+        connection.execute(text("create table alembic_version (version_num varchar(32) not null)"))
+        connection.execute(text("insert into alembic_version values (:revision)"), {"revision": revision})
+    for call in (lambda: database.check(bare), lambda: database.upgrade(bare, Silent()), lambda: database.downgrade(bare)):
+        with pytest.raises(RejectedError, match="of somebody else, 'alembic_version'") as refused:
+            call()
+        assert "empty database" in refused.value.hint
+    assert (tables(bare), database.current(bare)) == ({"alembic_version"}, revision)
+
+
+def test_our_tables_without_a_revision_are_not_taken_for_ours(engine: Engine) -> None:
+    with engine.begin() as connection:
+        connection.execute(text("drop table alembic_version"))
+    with pytest.raises(RejectedError, match="of somebody else"):
+        database.upgrade(engine, Silent())
+
+
 def test_two_upgrades_at_once_are_one_after_the_other(fresh_database: URL) -> None:
     engines = [database.connect(fresh_database) for _ in range(3)]
     did: list[bool] = []

@@ -207,13 +207,13 @@ def _lock(connection: Connection) -> None:
 def _known_revision(connection: Connection) -> str | None:
     revision = _revision(connection)
     tables = set(inspect(connection).get_table_names())
-    if revision is None:
-        foreign = tables - {_VERSION_TABLE}
-    else:
-        foreign = tables - {_VERSION_TABLE} if not {"store", "materialization"} <= tables else set[str]()
-    if foreign:
+    foreign = tables - {_VERSION_TABLE}
+    ours = revision is not None and {"store", "materialization"} <= tables
+    # A revision without our tables is somebody else's, also where there is nothing but the table that holds it.
+    if not ours and (foreign or revision is not None):
         raise RejectedError(
-            f"the database '{connection.engine.url.database}' holds tables of somebody else, '{min(foreign)}' for one",
+            f"the database '{connection.engine.url.database}' holds tables of somebody else,"
+            f" '{min(foreign, default=_VERSION_TABLE)}' for one",
             hint="create an empty database for starcast and name it in STARCAST_POSTGRES_URI",
         )
     if revision is not None and revision not in _revisions():
