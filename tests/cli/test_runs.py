@@ -128,6 +128,14 @@ def test_run_once_without_storing_needs_no_server(starcast: Starcast, tmp_path: 
 
 
 @pytest.mark.usefixtures("database")
+@pytest.mark.parametrize("number", [str(2**31), str(2**63), "99999999999999999999"])
+def test_a_number_that_no_run_can_have_is_not_found(starcast: Starcast, number: str) -> None:
+    for words in (("run", "show", number), ("compare", number, number)):
+        result = starcast(*words)
+        assert (result.code, error_of(result)) == (3, f"no run {number} is stored")
+
+
+@pytest.mark.usefixtures("database")
 def test_run_show_tells_everything_and_its_command_gives_the_same_figures(starcast: Starcast) -> None:
     printed = json.loads(starcast("run", "once", *POINT, "--ports", "one", "--segments", "3", "-f", "json").out)
     facts = {row["what"]: row["value"] for row in json.loads(starcast("run", "show", "1", "-f", "json").out)}

@@ -22,6 +22,8 @@ from starcast.trees import Forest
 if TYPE_CHECKING:
     from starcast.simulator import Simulation
 
+#: The largest number that PostgreSQL's bigint holds: no run has a larger one.
+_LARGEST = 2**63 - 1
 _TREE_COLUMNS = ("forest", "number", "height", "leaves", "size", "parent_port")
 
 
@@ -187,7 +189,7 @@ def load_run(session: Session, identity: int) -> models.Run:
     Raises:
         NotFoundError: there is none.
     """
-    run = session.get(models.Run, identity)
+    run = session.get(models.Run, identity) if abs(identity) <= _LARGEST else None
     if run is None:
         raise NotFoundError(f"no run {identity} is stored", hint="see 'starcast run list'")
     return run
