@@ -9,6 +9,7 @@ import generate
 import pytest
 
 from starcast import errors
+from starcast.cli import app
 
 
 def starcast(*words: str) -> subprocess.CompletedProcess[str]:
@@ -66,3 +67,68 @@ def test_an_error_is_a_sentence_and_a_hint_on_stderr_and_never_a_traceback(tmp_p
     assert result.stdout == ""
     lines = result.stderr.strip().splitlines()
     assert [line.partition(":")[0] for line in lines] == ["error", "hint"]
+
+
+@pytest.mark.parametrize("debug", ["", "1"])
+def test_an_unforeseen_exception_is_a_sentence_and_a_traceback_only_on_demand(
+    debug: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("first\nsecond")
+
+    monkeypatch.setattr("starcast.settings.Settings.load", fail)
+    monkeypatch.setattr(sys, "argv", ["starcast", "config"])
+    monkeypatch.setenv("STARCAST_DEBUG", debug)
+    with pytest.raises(SystemExit) as end:
+        app.main()
+    said = capsys.readouterr().err
+    assert end.value.code == 1
+    *before, error, hint = said.strip().splitlines()
+    assert error == "error: starcast itself failed: ZeroDivisionError: first"
+    assert hint.startswith("hint: please report it")
+    assert bool(before) == ("Traceback" in said) == bool(debug)
+
+
+@pytest.mark.parametrize("words", [("query", "list"), ("query", "list", "-f", "json"), ("--version",), ("--help",)])
+def test_output_that_cannot_be_written_is_a_sentence(words: tuple[str, ...]) -> None:
+    """Whether it goes out at once or from a buffer at the end."""
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "starcast.cli.app", *words]
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert result.returncode == 7
+    assert result.stderr.splitlines() == [
+        "error: the output cannot be written: No space left on device",
+        "hint: free some space, or write elsewhere",
+    ]
+
+
+def test_a_reader_who_has_had_enough_hears_no_complaint() -> None:
+    command = [sys.executable, "-m", "starcast.cli.app", "query", "list", "-f", "json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
+@pytest.mark.parametrize("setting", ["neo4j_uri", "postgres_uri"])
+@pytest.mark.parametrize("way", ["flag", "environment", "file"])
+def test_the_demo_refuses_servers_of_one_s_own_at_once(
+    setting: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    uri = {"neo4j_uri": "bolt://127.0.0.1:1", "postgres_uri": "postgresql://u@127.0.0.1:1/d"}[setting]
+    flags = [f"--{setting.replace('_', '-')}", uri] if way == "flag" else []
+    if way == "environment":
+        monkeypatch.setenv(f"STARCAST_{setting.upper()}", uri)
+    if way == "file":
+        (tmp_path / "settings.toml").write_text(f"{setting} = '{uri}'\n")
+        monkeypatch.setenv("STARCAST_CONFIG", str(tmp_path / "settings.toml"))
+    monkeypatch.setattr(sys, "argv", ["starcast", *flags, "demo", "--home", str(tmp_path / "home")])
+    with pytest.raises(SystemExit) as end:
+        app.main()
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert end.value.code == 2
+    assert len(lines) == 2
+    assert f"{setting} (from: {way})" in lines[0]
+    assert not (tmp_path / "home").exists()

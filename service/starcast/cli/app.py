@@ -1,14 +1,20 @@
 """The ``starcast`` command: its nouns, its global flags, and where errors become sentences and exit codes."""
 
+import errno
+import os
 import sys
+import traceback
+from contextlib import suppress
 from typing import Annotated
 
 import typer
 
 from starcast.cli import compare, config, context, db, demo, experiment, ingest, query, run, schedule, stack, topology, tree
-from starcast.errors import StarcastError
+from starcast.errors import LimitError, StarcastError
 
 INTERRUPTED = 130
+#: A disk, or a user's share of it, is full.
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 app = typer.Typer(
     name="starcast",
@@ -58,18 +64,61 @@ def root(
 
 
 def main() -> None:
-    """Run the command line; never a traceback for what the user can mend."""
+    """Run the command line; every error is a sentence, with a traceback only where ``STARCAST_DEBUG`` asks for it."""
     try:
-        app()
-    except StarcastError as error:
-        print(f"error: {error.message}", file=sys.stderr)
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        _run()
     except SystemExit as end:
         if end.code == INTERRUPTED:
             print("interrupted", file=sys.stderr)
         raise
+    except Exception as error:  # noqa: BLE001 - the last resort
+        sys.exit(_told(_in_words(error)))
+
+
+def _run() -> None:
+    """Run the command and write out what it printed: Python would do so too late for an error to be told."""
+    try:
+        app()
+    finally:
+        if sys.stdout is not None:
+            _flush()
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        with suppress(OSError):  # what cannot be written would be tried again, and complained about, when Python ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno == errno.EPIPE:  # the reader has had enough: as Click ends when it meets this earlier
+            sys.exit(1)
+        raise _unwritten(error) from None
+
+
+def _in_words(error: Exception) -> StarcastError:
+    if isinstance(error, StarcastError):
+        return error
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return _unwritten(error)
+    if os.environ.get("STARCAST_DEBUG"):
+        traceback.print_exception(error)
+    words = next(iter(str(error).strip().splitlines()), "without a word")
+    return StarcastError(
+        f"starcast itself failed: {type(error).__name__}: {words}",
+        hint="please report it, with what the same command prints under STARCAST_DEBUG=1",
+    )
+
+
+def _unwritten(error: OSError) -> LimitError:
+    what = error.filename or "the output"
+    return LimitError(f"{what} cannot be written: {error.strerror}", hint="free some space, or write elsewhere")
+
+
+def _told(error: StarcastError) -> int:
+    print(f"error: {error.message}", file=sys.stderr)
+    if error.hint:
+        print(f"hint: {error.hint}", file=sys.stderr)
+    return error.exit_code
 
 
 if __name__ == "__main__":

@@ -3,12 +3,16 @@
 import shlex
 import sys
 from shutil import which
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
 from starcast.cli import context
 from starcast.cli.output import say
+from starcast.errors import InputError
+
+if TYPE_CHECKING:
+    from starcast.settings import Settings
 
 
 class Step(NamedTuple):
@@ -47,6 +51,7 @@ NEXT = (
 
 def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
     """Run the main job on the embedded stack: build, prove, store, ask, compare. A second time it creates nothing."""
+    _require_embedded(context.settings(ctx, home=home))
     flags = ["--home", str(home)] if home else _global_flags(ctx)
     command = typer.main.get_command(_app())
     for number, (why, words) in enumerate(STEPS, 1):
@@ -58,6 +63,18 @@ def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
         say(f"  # {why}")
         for line in lines:
             say(f"  {shlex.join([_own_name(), *flags])} {line}")
+
+
+def _require_embedded(settings: "Settings") -> None:
+    """Refuse servers of one's own: the demo starts and fills the embedded ones.
+
+    Raises:
+        InputError: the settings name one.
+    """
+    named = [name for name in ("neo4j_uri", "postgres_uri") if getattr(settings, name) is not None]
+    if named:
+        places = " and ".join(f"{name} (from: {settings.sources[name]})" for name in named)
+        raise InputError(f"the demo runs on the embedded stack, and a server of your own is set: {places}", hint="unset it")
 
 
 def _own_name() -> str:
