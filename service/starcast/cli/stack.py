@@ -14,7 +14,8 @@ _STATUS = ["server", "state", "pid", "port", "uptime_s", "memory_mb"]
 def up(ctx: typer.Context, home: context.HomeOption = None, output: FormatOption = Format.TABLE) -> None:
     """Start Neo4j and PostgreSQL, fetching Neo4j the first time; does nothing where they run.
 
-    Prints where they are and which files hold their passwords.
+    Prints where they are and which files hold their passwords. As root it makes the system user 'starcast', which
+    PostgreSQL runs as, and may keep a copy of PostgreSQL in /var/cache/starcast.
     """
     from starcast.local import stack
 
