@@ -102,8 +102,9 @@ def test_output_that_cannot_be_written_is_a_sentence(words: tuple[str, ...]) -> 
     ]
 
 
-def test_a_reader_who_has_had_enough_hears_no_complaint() -> None:
-    command = [sys.executable, "-m", "starcast.cli.app", "query", "list", "-f", "json"]
+@pytest.mark.parametrize("words", [("query", "list", "-f", "json"), ("--version",)])
+def test_a_reader_who_has_had_enough_hears_no_complaint(words: tuple[str, ...]) -> None:
+    command = [sys.executable, "-m", "starcast.cli.app", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
