@@ -112,7 +112,26 @@ def test_a_dry_run_needs_no_server(starcast: Starcast, stores: Stores, monkeypat
         ("", "40320", str(141120 + 7 * 40319)),
     ]
     assert float(rows[-1]["megabytes"]) > 1
+    assert float(rows[-1]["seconds of writing"]) > 1
+    assert "of writing alone, on a warm server" in result.err
     assert untouched(stores)
+
+
+def test_a_dry_run_shows_what_is_too_much_as_well(starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit code 0: that it is too much is a remark, and nothing is built for it."""
+    from starcast.trees import Forest
+
+    def nothing(_: Forest) -> None:
+        raise AssertionError("trees were built")
+
+    monkeypatch.setattr(Forest, "__post_init__", nothing)
+    result = starcast("ingest", "S11", "--trees", "all", "--schedules", "all", "--dry-run", "--format", "json")
+    assert result.code == 0
+    rows = {row["name"]: row for row in json.loads(result.out)}
+    assert rows["S11"]["nodes"] == 39_916_800
+    assert rows["S11:multiple:123456789ab"]["relationships"] == 10 * 39_916_799
+    assert rows[""]["relationships"] == sum(row["relationships"] for name, row in rows.items() if name)
+    assert "too much to ingest: S11" in result.err
 
 
 @pytest.mark.parametrize(
@@ -143,7 +162,7 @@ def test_too_large_is_a_limit(starcast: Starcast, stores: Stores) -> None:
     error, hint = refused(starcast("ingest", "S10"), 7)
     assert "3,628,800 nodes and 16,329,600 relationships" in error
     assert "GB" in error
-    assert "min over Bolt" in error
+    assert "min of writing alone over Bolt, on a warm server" in error
     assert "--dry-run" in hint
     assert untouched(stores)
 

@@ -4,9 +4,10 @@ import pytest
 
 from starcast.collectives import schedule
 from starcast.errors import InputError, LimitError, StarcastError
-from starcast.ingest.plan import MOST_OVER_BOLT, duration, plan
+from starcast.ingest.plan import MOST_OVER_BOLT, Size, duration, plan, wish
 from starcast.topologies.star import Star
-from starcast.trees import plain_constructions
+from starcast.trees import Forest, constructions, forest, plain_constructions
+from starcast.trees.naming import parsed
 
 
 def names(*words: object, **options: object) -> list[str]:
@@ -88,6 +89,28 @@ def test_sizes_are_known_before_anything_is_built(share: int) -> None:
     assert len(schedule("S5", "broadcast", "multiple", segments=share)) == 4 * 119 * share
 
 
+@pytest.mark.parametrize("spec", ["S2", "S3", "S5", "S7", "S5,2", "S4,3", "S4,1", "Q4"])
+def test_sizes_are_those_of_the_trees_without_building_any(spec: str) -> None:
+    """Every construction, whole or partial, changed or not; names and order are the plan's too."""
+    changed = [name for name in ("label-change", "dimension-change") if name in constructions(spec)]
+    arguments = {"label-change": "tree={}", "dimension-change": "i=0,tree={}"}
+    words = [f"{name}({arguments[name].format(tree)})" for name in changed for tree in plain_constructions(spec)]
+    asked = (spec, ["all", *words], "all")
+    sizes = [Size(thing.kind, thing.key, thing.nodes, thing.relationships) for thing in plan(*asked).things]
+    assert wish(*asked).sizes() == sizes
+
+
+@pytest.mark.parametrize("words", ["greedi", "dimension-change(i=4,tree=greedy)", "dimension-change(tree=greedy)",
+                                   "dimension-change(i=1,tree=binomial)", "greedy(i=1)", "binomial"])  # fmt: skip
+def test_sizes_of_trees_that_cannot_be_are_refused_in_the_words_of_the_plan(words: str) -> None:
+    with pytest.raises(InputError) as of_sizes:
+        wish("S5", words).sizes()
+    name, arguments = parsed(words)
+    with pytest.raises(InputError) as of_trees:
+        forest("S5", name, **arguments)
+    assert str(of_sizes.value) == str(of_trees.value)
+
+
 @pytest.mark.parametrize(
     ("words", "options"),
     [
@@ -126,12 +149,15 @@ def test_a_topology_that_is_too_large_is_refused_with_figures(spec: str, monkeyp
     def nothing(*_: object) -> None:
         raise AssertionError("an array was built")
 
-    for name in ("neighbours", "labels", "distances", "translation"):
+    for name in ("neighbours", "distances", "translation"):
         monkeypatch.setattr(Star, name, nothing)
+    monkeypatch.setattr(Forest, "__post_init__", nothing)
     with pytest.raises(LimitError) as caught:
         plan(spec, "all", "all")
     message = caught.value.message
-    assert f"{Star(int(spec[1:])).links:,} relationships" in message
+    sizes = wish(spec, "all", "all").sizes()
+    assert sizes[0].relationships == Star(int(spec[1:])).links
+    assert f"{sum(one.relationships for one in sizes):,} relationships" in message
     assert "GB" in message
     assert "over Bolt" in message
     assert f"{MOST_OVER_BOLT:,}" in message

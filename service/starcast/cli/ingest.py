@@ -1,6 +1,6 @@
 """``starcast ingest``: topology, trees and schedules into both stores."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -8,7 +8,7 @@ from starcast.cli import context
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
 
 if TYPE_CHECKING:
-    from starcast.ingest import Plan
+    from starcast.ingest.plan import Estimate
 
 TREES_HELP = (
     "Constructions, separated by commas, such as 'multiple,dimension-change(i=2,tree=greedy)', "
@@ -41,11 +41,11 @@ def ingest(
     """
     from starcast.ingest import ingest, open_stores, plan
 
-    what = plan(topology, trees, schedules, 0 if root is None else root, ports, segments, messages)
+    asked = (topology, trees, schedules, 0 if root is None else root, ports, segments, messages)
     if dry_run:
-        emit(_estimates(what), ["kind", "name", "nodes", "relationships", "megabytes", "seconds over Bolt"], output)
-        say(what.way)
+        _estimate(asked, output)
         return
+    what = plan(*asked)
     with open_stores(context.settings(ctx)) as stores:
         summary = ingest(stores, what, wait, reporter())
     rows = [
@@ -57,18 +57,26 @@ def ingest(
     say(str(summary))
 
 
-def _estimates(what: "Plan") -> list[dict[str, object]]:
-    from starcast.ingest.plan import Estimate
+def _estimate(asked: tuple[Any, ...], output: Format) -> None:
+    """Print what each thing takes, and say whether all of it is within the limit; nothing is built."""
+    from starcast.ingest.plan import Estimate, over_limit, way_of, wish
 
-    sizes = [(thing.kind, thing.key, Estimate.of([thing])) for thing in what.things]
-    return [
-        {
-            "kind": kind,
-            "name": name,
-            "nodes": size.nodes,
-            "relationships": size.relationships,
-            "megabytes": size.bytes / 1e6,
-            "seconds over Bolt": size.seconds,
-        }
-        for kind, name, size in [*sizes, ("all", "", what.estimate)]
-    ]
+    wanted = wish(*asked)
+    sizes = wanted.sizes()
+    total = Estimate.of(sizes)
+    rows = [(one.kind, one.key, Estimate.of([one])) for one in sizes]
+    emit((_row(*row) for row in [*rows, ("all", "", total)]), list(_row("", "", total)), output)
+    excess = over_limit(wanted.where.spec, sizes)
+    say(way_of(total) if excess is None else f"too much to ingest: {excess.message}")
+    say("the seconds are of writing alone, on a warm server: building, proving and comparing come on top")
+
+
+def _row(kind: str, name: str, size: "Estimate") -> dict[str, object]:
+    return {
+        "kind": kind,
+        "name": name,
+        "nodes": size.nodes,
+        "relationships": size.relationships,
+        "megabytes": size.bytes / 1e6,
+        "seconds of writing": size.seconds,
+    }

@@ -1,16 +1,20 @@
-"""What an ingest is to store, how much that is, and which way in it takes; nothing bulky is built and no server is asked."""
+"""What an ingest is to store, how much that is, and which way in it takes; no server is asked.
 
-from collections.abc import Iterable, Sequence
+`Wish.sizes` builds nothing at all, so that what is too much can be told in figures too.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from starcast.collectives.catalogue import Algorithm, algorithms_on, check_collective, check_topology, find, share_of
 from starcast.collectives.schedule import PORT_MODELS
 from starcast.errors import InputError, LimitError
-from starcast.ingest.things import ForestThing, ScheduleThing, Thing, TopologyThing
+from starcast.ingest.things import ForestThing, ScheduleThing, Thing, TopologyThing, schedule_key
 from starcast.topologies import Topology, topology
-from starcast.trees import Forest, forest, plain_constructions
+from starcast.trees import forest, plain_constructions
 from starcast.trees.naming import listed, parsed, written
+from starcast.trees.sizes import edges
 
 #: What a plain Bolt load reaches on a warm server (docs/decisions/0002-keys-and-labels.md).
 NODES_A_SECOND = 30_000
@@ -38,7 +42,7 @@ class Estimate:
     bytes: int
 
     @classmethod
-    def of(cls, things: Iterable[Thing]) -> Self:
+    def of(cls, things: "Iterable[Thing | Size]") -> Self:
         """What these things take together."""
         listed = list(things)
         size = sum(one.nodes * BYTES_A_NODE + one.relationships * BYTES_A_RELATIONSHIP[one.kind] for one in listed)
@@ -56,6 +60,45 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class Size:
+    """A thing's name, and the nodes and relationships that it adds to the graph."""
+
+    kind: str
+    key: str
+    nodes: int
+    relationships: int
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What was asked for, checked: constructions by how they are written, algorithms, their port models and shares."""
+
+    where: Topology
+    root: int
+    trees: Mapping[str, tuple[str, Mapping[str, int | str]]]
+    rules: Sequence[Algorithm]
+    models: Sequence[str]
+    shares: Mapping[str, int]
+
+    def schedules(self) -> Iterator[tuple[Algorithm, tuple[str, int]]]:
+        """Each schedule's algorithm, and its port model and share."""
+        for rule in self.rules:
+            share = share_of(rule, {rule.argument: self.shares[rule.argument]})
+            yield from ((rule, (model, share)) for model in self.models if model in rule.ports)
+
+    def sizes(self) -> list[Size]:
+        """What each thing takes, in the order of `plan`."""
+        spec, label = self.where.spec, self.where.label(self.root)
+        grown = {word: edges(self.where, name, **arguments) for word, (name, arguments) in self.trees.items()}
+        found = [Size("topology", spec, self.where.nodes, self.where.links)]
+        found += [Size("forest", f"{spec}:{word}:{label}", 0, count) for word, count in grown.items()]
+        for rule, (model, share) in self.schedules():
+            key = schedule_key(self.where, rule, model, share, self.root)
+            found.append(Size("schedule", key, 0, grown[rule.construction] * share))
+        return found
+
+
+@dataclass(frozen=True)
 class Plan:
     """Things in the order in which they depend on each other: the topology, its forests, their schedules."""
 
@@ -69,7 +112,30 @@ class Plan:
     @property
     def way(self) -> str:
         """The way in, and why."""
-        return f"over Bolt: {self.estimate.rows:,} rows are within the {MOST_OVER_BOLT:,} that go in while one waits"
+        return way_of(self.estimate)
+
+
+def wish(
+    spec: str,
+    trees: str | Iterable[str] = (),
+    schedules: str | Iterable[str] = (),
+    root: int | str = 0,
+    ports: str = ALL,
+    segments: int = 1,
+    messages: int = 1,
+) -> Wish:
+    """What to store of a topology, however much it is; the arguments are those of `plan`.
+
+    Raises:
+        InputError: a name, the root or a number is wrong.
+    """
+    where = topology(spec)
+    rules = _algorithms(where, schedules)
+    models, shares = _port_models(ports), _shares(segments, messages)
+    words = [*_constructions(where, trees), *(rule.construction for rule in rules)]
+    # A construction given twice counts once, however written.
+    chosen = {written(*one): one for one in map(parsed, words)}
+    return Wish(where, where.node(root), chosen, rules, models, shares)
 
 
 def plan(
@@ -98,35 +164,33 @@ def plan(
         InputError: a name, the root or a number is wrong.
         LimitError: it is too much for Bolt; nothing has been built.
     """
-    where = topology(spec)
-    rules = _algorithms(where, schedules)
-    models = _port_models(ports)
-    shares = _shares(segments, messages)
-    start = where.node(root)
-    fitting(spec, [TopologyThing(where)])
-    grown = _forests(where, [*_constructions(where, trees), *(rule.construction for rule in rules)], start)
-    things: list[Thing] = [TopologyThing(where), *(ForestThing(one) for one in grown.values())]
-    for rule in rules:
-        share = share_of(rule, {rule.argument: shares[rule.argument]})
-        things += [ScheduleThing(rule, grown[rule.construction], model, share) for model in models if model in rule.ports]
-    return fitting(spec, things)
+    wanted = wish(spec, trees, schedules, root, ports, segments, messages)
+    excess = over_limit(spec, wanted.sizes())
+    if excess is not None:
+        raise excess
+    # Only the ports' array is made here, a byte a node and tree.
+    grown = {word: forest(wanted.where, name, wanted.root, **given) for word, (name, given) in wanted.trees.items()}
+    things: list[Thing] = [TopologyThing(wanted.where), *(ForestThing(one) for one in grown.values())]
+    things += [ScheduleThing(rule, grown[rule.construction], *how) for rule, how in wanted.schedules()]
+    return Plan(tuple(things))
 
 
-def fitting(spec: str, things: Sequence[Thing]) -> Plan:
-    """The plan of these things.
+def over_limit(spec: str, sizes: Sequence[Size]) -> LimitError | None:
+    """The error that this is too much for Bolt, None where it is not."""
+    estimate = Estimate.of(sizes)
+    if estimate.rows <= MOST_OVER_BOLT:
+        return None
+    return LimitError(
+        f"{spec} with what is asked for is {estimate.nodes:,} nodes and {estimate.relationships:,} relationships, "
+        f"{estimate.bytes / 1e9:.1f} GB and {duration(estimate.seconds)} of writing alone over Bolt, on a warm server; "
+        f"the limit is {MOST_OVER_BOLT:,} rows",
+        hint="take a smaller topology, fewer trees or schedules, or fewer segments; '--dry-run' shows what each takes",
+    )
 
-    Raises:
-        LimitError: they are too much for Bolt.
-    """
-    made = Plan(tuple(things))
-    estimate = made.estimate
-    if estimate.rows > MOST_OVER_BOLT:
-        raise LimitError(
-            f"{spec} with what is asked for is {estimate.nodes:,} nodes and {estimate.relationships:,} relationships, "
-            f"{estimate.bytes / 1e9:.1f} GB and {duration(estimate.seconds)} over Bolt; the limit is {MOST_OVER_BOLT:,} rows",
-            hint="take a smaller topology, fewer trees or schedules, or fewer segments; '--dry-run' shows what each takes",
-        )
-    return made
+
+def way_of(estimate: Estimate) -> str:
+    """The way in of so much, and why."""
+    return f"over Bolt: {estimate.rows:,} rows are within the {MOST_OVER_BOLT:,} that go in while one waits"
 
 
 def duration(seconds: float) -> str:
@@ -139,12 +203,6 @@ def duration(seconds: float) -> str:
 def _constructions(where: Topology, trees: str | Iterable[str]) -> list[str]:
     words = listed(trees) if isinstance(trees, str) else [word for item in trees for word in listed(item)]
     return [one for word in words for one in (plain_constructions(where) if word == ALL else (word,))]
-
-
-def _forests(where: Topology, words: Iterable[str], root: int) -> dict[str, Forest]:
-    # Only the ports' array is made here, a byte a node and tree; a construction given twice counts once, however written.
-    chosen = {written(*one): one for one in map(parsed, words)}
-    return {word: forest(where, name, root, **arguments) for word, (name, arguments) in chosen.items()}
 
 
 def _algorithms(where: Topology, schedules: str | Iterable[str]) -> list[Algorithm]:

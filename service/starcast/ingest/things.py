@@ -132,8 +132,7 @@ class ScheduleThing:
     @property
     def key(self) -> str:
         """The schedule's id, known before it is built."""
-        how = f"{self.rule.collective}:{self.rule.name}:{self.ports}:{self.rule.argument}={self.share}"
-        return f"{self.topology.spec}:{how}:{self.topology.label(self.along.root)}"
+        return schedule_key(self.topology, self.rule, self.ports, self.share, self.along.root)
 
     @property
     def topology(self) -> Topology:
@@ -158,6 +157,11 @@ class ScheduleThing:
             )
         content = rows_content(sends)
         return Built(owners.schedule_owner(made), sends, content, lambda s: repository.save_schedule(s, made, simulation))
+
+
+def schedule_key(where: Topology, rule: Algorithm, ports: str, share: int, root: int) -> str:
+    """The id of a schedule that need not be built: ``S5:broadcast:multiple:all:segments=4:12345``."""
+    return f"{where.spec}:{rule.collective}:{rule.name}:{ports}:{rule.argument}={share}:{where.label(root)}"
 
 
 def proved(made: Schedule) -> Simulation:

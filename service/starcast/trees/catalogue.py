@@ -234,13 +234,27 @@ def forest(where: Topology | str, construction: str, root: int | str = 0, **argu
         LimitError: the trees are larger than the memory of this machine.
     """
     there = _known(where)
-    rule = find(construction)
-    _check_place(rule, there)
-    _check_names(rule, arguments)
+    rule = checked(there, construction, arguments)
     at = there.node(root)
     trees = there.degree if rule.many else 1
     memory.require(memory.estimate(there, trees), f"trees of '{rule.name}' on the {there.nodes:,} nodes of {there.spec}")
-    return rule.build(there, at, **{one.name: _value(rule, one, arguments[one.name], there) for one in rule.arguments})
+    values = {one.name: arguments[one.name] for one in rule.arguments}
+    grown = {one.name: forest(there, str(values[one.name])) for one in rule.arguments if one.kind == "construction"}
+    return rule.build(there, at, **{**values, **grown})
+
+
+def checked(there: Topology, construction: str, arguments: Mapping[str, object]) -> Construction:
+    """The construction of that name, which grows there and takes these arguments.
+
+    Raises:
+        InputError: it does not, or there is none.
+    """
+    rule = find(construction)
+    _check_place(rule, there)
+    _check_names(rule, arguments)
+    for argument in rule.arguments:
+        _check_value(rule, argument, arguments[argument.name], there)
+    return rule
 
 
 def find(name: str) -> Construction:
@@ -276,17 +290,17 @@ def _check_names(rule: Construction, given: Mapping[str, object]) -> None:
         raise InputError(f"the construction '{rule.name}' needs the argument '{missing}'", hint=f"give {declared[missing]}")
 
 
-def _value(rule: Construction, argument: Argument, given: object, there: Topology) -> int | Forest:
+def _check_value(rule: Construction, argument: Argument, given: object, there: Topology) -> None:
     said = f"the argument '{argument.name}' of '{rule.name}' is {given!r}"
     if argument.kind == "integer":
         if isinstance(given, bool) or not isinstance(given, int | np.integer):
             raise InputError(f"{said}, not a whole number", hint=f"give {argument.what}")
-        return int(given)
+        return
     if not isinstance(given, str):
         raise InputError(f"{said}, not the name of a construction", hint=f"give {argument.what}")
     if find(given).arguments:
         raise InputError(f"{said}, which has arguments itself", hint=f"take one of {', '.join(plain_constructions(there))}")
-    return forest(there, given)
+    _check_place(find(given), there)
 
 
 def _known(where: Topology | str) -> Topology:

@@ -38,9 +38,7 @@ def dimension_change(topology: Topology, root: int, tree: Forest, i: int) -> For
     Raises:
         InputError: i is not between 0 and n-2. The definition takes it mod n-1; here no tree has two names.
     """
-    n = topology.n
-    if not 0 <= i <= n - 2:
-        raise InputError(f"the dimensions of {topology.spec} cannot move {i} places on", hint=f"i goes from 0 to {n - 2}")
+    check_turns(topology, i)
     rows = np.empty_like(tree.parent_port)
     for chunk in topology.chunks():
         nodes = np.arange(chunk.start, chunk.stop)
@@ -49,6 +47,17 @@ def dimension_change(topology: Topology, root: int, tree: Forest, i: int) -> For
     toward = None if tree.toward is None else tuple(_turned(topology, np.array(tree.toward), i).tolist())
     there = label_change(topology, root, replace(tree, parent_port=rows, toward=toward))
     return replace(there, construction="dimension-change", arguments={"tree": tree.construction, "i": i})
+
+
+def check_turns(topology: Topology, i: int) -> None:
+    """Accept how many places the dimensions of a topology move on.
+
+    Raises:
+        InputError: i is not between 0 and n-2.
+    """
+    last = topology.n - 2
+    if not 0 <= i <= last:
+        raise InputError(f"the dimensions of {topology.spec} cannot move {i} places on", hint=f"i goes from 0 to {last}")
 
 
 def no_dimension_change(topology: Topology) -> str | None:
