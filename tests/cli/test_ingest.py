@@ -4,16 +4,13 @@ import csv
 import io
 import json
 import socket
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from sqlalchemy import URL, Engine
 
 from checks import assert_stored, counts, states, stored_counts
-from starcast.cli.app import main
+from fix_cli import Result, Starcast
 from starcast.connections import GraphAddress
 from starcast.ingest import Stores, plan
 from starcast.ingest.stores import exclusively
@@ -21,26 +18,15 @@ from starcast.progress import Silent
 from starcast.trees import forest, plain_constructions
 
 
-class Result(NamedTuple):
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-Starcast = Callable[..., Result]
-
-
 @pytest.fixture
 def starcast(
+    starcast: Starcast,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
     graph_address: GraphAddress,
     fresh_database: URL,
     tmp_path: Path,
 ) -> Starcast:
-    """The command line in this process on the test's servers; passwords are in files, as they should be."""
+    """The command line on the test's servers; passwords are in files, as they should be."""
     secrets = {"NEO4J": graph_address.password, "POSTGRES": fresh_database.password or ""}
     for name, secret in secrets.items():
         (tmp_path / name).write_text(str(secret), encoding="utf-8")
@@ -50,13 +36,9 @@ def starcast(
     monkeypatch.setenv("STARCAST_POSTGRES_URI", f"postgresql://{fresh_database.username}@{place}")
 
     def call(*words: str) -> Result:
-        monkeypatch.setattr(sys, "argv", ["starcast", *words])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            main()
-        out, err = capsys.readouterr()
-        assert all(secret not in out + err for secret in secrets.values() if secret)
-        return Result(int(end.value.code or 0), out, err)
+        result = starcast(*words)
+        assert all(secret not in result.out + result.err for secret in secrets.values() if secret)
+        return result
 
     return call
 

@@ -3,15 +3,13 @@
 import csv
 import io
 import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
+from fix_cli import Result, Starcast
 from packs.loading import loaded, without_indexes
-from starcast.cli.app import main
 from starcast.cli.query import hops
 from starcast.connections import GraphAddress
 from starcast.graph.connection import Graph
@@ -34,27 +32,12 @@ RETURN count(n) AS nodes;
 PATH = ("query", "run", "paths/shortest-path", "topology=S4", "source=1234", "target=2143")
 
 
-class Result(NamedTuple):
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-Starcast = Callable[..., Result]
-
-
 @pytest.fixture
-def starcast(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Starcast:
-    """Run the command with these words; its servers are down unless a home is given."""
+def starcast(starcast: Starcast, tmp_path: Path) -> Starcast:
+    """The command's servers are down unless a home is given."""
 
     def run(*words: object, home: Path = tmp_path / "empty") -> Result:
-        monkeypatch.setattr(sys, "argv", ["starcast", "--home", str(home), *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        out, err = capsys.readouterr()
-        return Result(int(end.value.code or 0), out, err)
+        return starcast("--home", str(home), *map(str, words))
 
     return run
 

@@ -3,49 +3,21 @@
 import csv
 import io
 import json
-import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 from sqlalchemy import URL, Engine, text
 
-from starcast.cli.app import main
+from fix_cli import Result, Starcast
 from starcast.collectives import Schedule, schedule
 from starcast.runs import execution, experiment
 from starcast.runs.grid import Point
 
 GRID = ("--topology", "S4", "--segments", "1", "--segments", "4", "-m", "1024", "-m", "64")
 POINT = ("S4", "broadcast", "multiple", "-m", "1024")
-
-
-class Result(NamedTuple):
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-Starcast = Callable[..., Result]
-
-
-@pytest.fixture
-def starcast(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Starcast:
-    """The command line in this process, its exit code and both its streams."""
-
-    def call(*words: str) -> Result:
-        monkeypatch.setattr(sys, "argv", ["starcast", *words])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            main()
-        out, err = capsys.readouterr()
-        return Result(int(end.value.code or 0), out, err)
-
-    return call
 
 
 @pytest.fixture

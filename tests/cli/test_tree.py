@@ -5,47 +5,26 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 
-from starcast.cli.app import main
+from fix_cli import Result, Starcast
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest
 from starcast.trees.catalogue import CONSTRUCTIONS
 
 
-class Result(NamedTuple):
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-Starcast = Callable[..., Result]
-
-
-@pytest.fixture
-def starcast(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Starcast:
-    """The command line in this process, in a folder of its own, where no server can be reached."""
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A folder of its own, where no server can be reached."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://127.0.0.1:1")
     monkeypatch.setenv("STARCAST_POSTGRES_URI", "postgresql://nobody@127.0.0.1:1/nothing")
-
-    def call(*words: str) -> Result:
-        monkeypatch.setattr(sys, "argv", ["starcast", *words])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            main()
-        return Result(int(end.value.code or 0), *capsys.readouterr())
-
-    return call
 
 
 def refused(result: Result, code: int) -> tuple[str, str]:
