@@ -31,7 +31,8 @@ def show(
 ) -> None:
     """Print a topology's counts and distances, for which no server is needed; or, with --stored, how it was stored.
 
-    The distance profile counts the nodes 0, 1, .. links away from any node.
+    The distance profile counts the nodes 0, 1, .. links away from any node. A reverse port leads back over the link that the
+    port above it crosses: the same one but for the residual links of (n,k)-stars.
 
     \b
     starcast topology show S6
@@ -50,6 +51,7 @@ def show(
         "links": where.links,
         "degree": where.degree,
         "ports": list(where.ports),
+        "reverse ports": [where.reverse_port(port) for port in where.ports],
         "diameter": where.diameter,
         "mean distance": float(where.mean_distance),
         "mean distance, exact": str(where.mean_distance),
