@@ -224,3 +224,10 @@ class _Without:
 def test_none_of_them_is_imported_before_it_is_asked_for() -> None:
     script = "import sys, starcast.convert; print(*{'networkx', 'igraph', 'scipy'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip() == ""
+
+
+@pytest.mark.parametrize("tree", ["0", 1.5, True, 9, -1])
+def test_a_tree_is_named_by_its_number(tree: Any) -> None:
+    with pytest.raises(InputError, match="has no tree") as refusal:
+        to_networkx(forest("S4", "multiple"), tree)
+    assert refusal.value.hint

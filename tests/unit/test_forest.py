@@ -1,6 +1,8 @@
 """The forest array: its measures against slow recomputation, and `verify()` against every way to spoil it."""
 
 from math import factorial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -484,3 +486,63 @@ def test_figures_are_read_only() -> None:
     for figures in (f.heights, f.sizes, f.leaves, f.levels(), f.parent_port):
         with pytest.raises(ValueError, match="read-only"):
             figures[0] = 0
+
+
+def not_a_forest() -> list[Forest]:
+    """A port that does not exist, a root with a parent, a node taken out of a spanning tree."""
+    foreign, rooted, missing = (s5("greedy") for _ in range(3))
+    foreign[0, 5], rooted[0, 0], missing[0, 119] = 9, 2, 0
+    return [Forest(topology("S5"), array, 0) for array in (foreign, rooted, missing)]
+
+
+def asked(own: Forest, measure: str) -> Any:
+    """The measure, whether it is a property or a method."""
+    value = getattr(own, measure)
+    return value() if callable(value) else value
+
+
+@pytest.mark.parametrize("measure", ["sizes", "leaves", "heights", "congestion", "load", "load_histogram", "is_edge_disjoint"])
+def test_no_measure_answers_on_what_is_no_forest(measure: str) -> None:
+    for own in not_a_forest():
+        with pytest.raises(StarcastError) as refusal:
+            asked(own, measure)
+        assert refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("where", "array", "arguments"),
+    [
+        ("S3", [[0, 1], [2]], {}),
+        (5, np.zeros((1, 6), np.uint8), {}),
+        (None, np.zeros((1, 6), np.uint8), {}),
+        ("S3", np.zeros((1, 6)), {}),
+        ("S3", np.full((1, 6), 300), {}),
+        ("S3", np.zeros((2, 6), np.uint8), {"toward": (0,)}),
+        ("S3", np.zeros((1, 6), np.uint8), {"toward": (6,)}),
+    ],
+)
+def test_what_cannot_be_a_forest_is_refused_when_it_is_made(where: Any, array: Any, arguments: dict[str, Any]) -> None:
+    with pytest.raises(StarcastError) as refusal:
+        Forest(where, array, 0, **arguments)
+    assert refusal.value.hint
+
+
+def test_the_arguments_of_a_forest_cannot_be_changed() -> None:
+    f = forest("S4", "dimension-change", tree="greedy", i=1)
+    with pytest.raises(TypeError):
+        f.arguments["i"] = 2  # type: ignore[index]
+    assert f.id == "S4:dimension-change(i=1,tree=greedy):1234"
+
+
+def test_a_numpy_integer_is_an_argument_that_can_be_saved(tmp_path: Path) -> None:
+    for i in range(3):
+        turns: Any = np.int64(i)
+        f = forest("S4", "dimension-change", tree="multiple", i=turns)
+        f.save(tmp_path / "f.npz")
+        assert Forest.open(tmp_path / "f.npz").id == f.id
+
+
+@pytest.mark.parametrize("construction", [["greedy"], None, 5])
+def test_a_construction_is_named_by_a_string(construction: Any) -> None:
+    with pytest.raises(StarcastError, match="is no construction"):
+        forest("S4", construction)

@@ -149,3 +149,13 @@ def test_subtree_sizes_are_those_of_walking_up_from_every_node(spec: str, constr
                 expected[above] += 1
                 above = int(parents[above])
         assert made.subtree_sizes()[tree].tolist() == expected.tolist()
+
+
+def test_nothing_is_stated_of_a_forest_whose_name_does_not_fit_it() -> None:
+    """A file, or an array of one's own, may bear any name."""
+    for spec, real, claimed in (
+        ("S4", "greedy", "label-change"),
+        ("Q1", "binomial", "balanced"),
+        ("Q3", "binomial", "nk-greedy"),
+    ):
+        assert stated(Forest(topology(spec), forest(spec, real).parent_port, 0, claimed)) == ()

@@ -312,3 +312,10 @@ def test_the_table_has_a_row_of_neighbours_for_every_port(spec: str) -> None:
     assert table.shape == (t.degree, t.nodes)
     for row, port in zip(table, t.ports, strict=True):
         assert np.array_equal(row, t.neighbours(port))
+
+
+@pytest.mark.parametrize("ranks", [[1.5], ["a"], [None]])
+def test_ranks_that_are_no_integers_are_refused(ranks: list[object]) -> None:
+    with refused("whole numbers"):
+        topology("S4").neighbours(2, ranks)  # type: ignore[arg-type]
+    assert topology("S4").neighbours(2, []).shape == (0,)

@@ -192,7 +192,10 @@ class Topology(ABC):
         return int(node)
 
     def _nodes(self, ranks: ArrayLike) -> NDArray[np.int64]:
-        given = np.array(ranks, dtype=np.int64, ndmin=1)
+        given = np.array(ranks, ndmin=1)
+        if len(given) and given.dtype.kind not in "iu":
+            raise InputError(f"ranks are whole numbers, not {given.dtype}", hint="give a list of integers")
+        given = given.astype(np.int64)
         outside = given[(given < 0) | (given >= self.nodes)]
         if len(outside):
             self.node(int(outside[0]))  # says what is wrong
@@ -204,7 +207,7 @@ class Topology(ABC):
     def _port(self, port: int) -> int:
         if port not in self.ports:
             first, last = self.ports[0], self.ports[-1]
-            raise InputError(f"{self.spec} has no port {port}", hint=f"its ports are {first} to {last}")
+            raise InputError(f"{self.spec} has no port {port!r}", hint=f"its ports are {first} to {last}")
         return int(port)
 
     def __repr__(self) -> str:

@@ -263,7 +263,7 @@ def find(name: str) -> Construction:
     Raises:
         InputError: there is none.
     """
-    if name in CONSTRUCTIONS:
+    if str(name) in CONSTRUCTIONS:
         return CONSTRUCTIONS[name]
     near = get_close_matches(str(name), CONSTRUCTIONS, n=1)
     meant = f"did you mean '{near[0]}'? " if near else ""

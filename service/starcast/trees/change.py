@@ -46,7 +46,7 @@ def dimension_change(topology: Topology, root: int, tree: Forest, i: int) -> For
     rows.flags.writeable = False
     toward = None if tree.toward is None else tuple(_turned(topology, np.array(tree.toward), i).tolist())
     there = label_change(topology, root, replace(tree, parent_port=rows, toward=toward))
-    return replace(there, construction="dimension-change", arguments={"tree": tree.construction, "i": i})
+    return replace(there, construction="dimension-change", arguments={"tree": tree.construction, "i": int(i)})
 
 
 def check_turns(topology: Topology, i: int) -> None:

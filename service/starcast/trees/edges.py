@@ -45,7 +45,7 @@ def edges_of(forest: Forest, tree: int | None = None) -> Edges:
     return Edges(*(column.astype(np.int64) for column in columns))
 
 
-def _checked(forest: Forest, tree: int) -> int:
-    if not 0 <= tree < forest.trees:
-        raise InputError(f"{forest.id} has no tree {tree}", hint=f"its trees are 0 to {forest.trees - 1}")
-    return tree
+def _checked(forest: Forest, tree: object) -> int:
+    if isinstance(tree, bool) or not isinstance(tree, int | np.integer) or not 0 <= tree < forest.trees:
+        raise InputError(f"{forest.id} has no tree {tree!r}", hint=f"its trees are 0 to {forest.trees - 1}")
+    return int(tree)

@@ -52,10 +52,18 @@ class Forest:
     toward: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        where = topology(self.topology) if isinstance(self.topology, str) else self.topology
+        given: object = self.topology
+        where = given if isinstance(given, Topology) else topology(str(given))
         object.__setattr__(self, "topology", where)
         object.__setattr__(self, "root", where.node(self.root))
         object.__setattr__(self, "parent_port", _frozen(self.parent_port, where))
+        object.__setattr__(self, "arguments", MappingProxyType(dict(self.arguments)))
+        if self.toward is not None and len(self.toward) != self.trees:
+            raise InputError(
+                f"{len(self.toward)} nodes are given as 'toward' for {self.trees} trees",
+                hint="give one a tree, or leave it out",
+            )
+        object.__setattr__(self, "toward", None if self.toward is None else tuple(where.node(hub) for hub in self.toward))
 
     @property
     def id(self) -> str:
@@ -131,7 +139,12 @@ class Forest:
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """How many nodes each tree has, the root included, int64 ``[trees]``."""
+        """How many nodes each tree has, the root included, int64 ``[trees]``.
+
+        Raises:
+            RejectedError: an entry is no port, the root has a parent, or a node of a spanning tree is missing.
+        """
+        self._check_entries()
         return sealed(np.asarray(np.count_nonzero(self.parent_port, axis=1) + 1, dtype=np.int64))
 
     @cached_property
@@ -165,21 +178,32 @@ class Forest:
         """How many trees use each directed link parent -> child, int16 ``[nodes, ports]``, ports in the topology's order.
 
         Opposite directions of a link are two directed links (`docs/decisions/0003`).
+
+        Raises:
+            RejectedError: an entry is no port, the root has a parent, or a node of a spanning tree is missing.
         """
         load = np.empty((self.topology.nodes, self.topology.degree), dtype=np.int16)
-        for column, port in enumerate(self.topology.ports):
+        for column, port in enumerate(self._ports()):
             load[:, column] = self._load_of(port)
         return load
 
     @cached_property
     def congestion(self) -> int:
-        """The greatest load of a directed link."""
-        return max(int(self._load_of(port).max()) for port in self.topology.ports)
+        """The greatest load of a directed link.
+
+        Raises:
+            RejectedError: an entry is no port, the root has a parent, or a node of a spanning tree is missing.
+        """
+        return max(int(self._load_of(port).max()) for port in self._ports())
 
     def load_histogram(self) -> dict[int, int]:
-        """How many directed links have each load that occurs; unused links count under 0."""
+        """How many directed links have each load that occurs; unused links count under 0.
+
+        Raises:
+            RejectedError: an entry is no port, the root has a parent, or a node of a spanning tree is missing.
+        """
         counts: dict[int, int] = {}
-        for port in self.topology.ports:
+        for port in self._ports():
             for load, links in enumerate(np.bincount(self._load_of(port)).tolist()):
                 counts[load] = counts.get(load, 0) + links
         return {load: links for load, links in sorted(counts.items()) if links}
@@ -190,7 +214,11 @@ class Forest:
         return bool(((levels == self.topology.distances(self.root)) | (levels < 0)).all())
 
     def is_edge_disjoint(self) -> bool:
-        """Whether no directed link is used by two trees."""
+        """Whether no directed link is used by two trees.
+
+        Raises:
+            RejectedError: an entry is no port, the root has a parent, or a node of a spanning tree is missing.
+        """
         return self.congestion <= 1
 
     def verify(self) -> None:
@@ -307,16 +335,25 @@ def _at_parents(
 
 
 def _frozen(array: ArrayLike, where: Topology) -> NDArray[np.uint8]:
-    given = np.asarray(array)
+    try:
+        given = np.asarray(array)
+    except ValueError:  # rows of different lengths
+        raise InputError(
+            f"the rows of a forest on {where.spec} have {where.nodes} entries each",
+            hint="give one row a tree, one entry a node",
+        ) from None
     if given.ndim != 2 or given.shape[1] != where.nodes or not len(given):
         raise InputError(
             f"a forest on {where.spec} is an array [trees, {where.nodes}], not {list(given.shape)}",
             hint="give one row a tree, one entry a node",
         )
     if given.dtype != np.uint8:
-        if given.dtype.kind not in "iu" or given.min() < 0 or given.max() > 255:
+        if given.dtype.kind not in "iu":
+            raise InputError(f"a forest is an array of ports, not of {given.dtype}", hint="give uint8, or integers 0..255")
+        if given.min() < 0 or given.max() > 255:
             raise InputError(
-                f"a forest is an array of ports, not of {given.dtype} outside 0..255", hint="give uint8, or integers 0..255"
+                f"a forest is an array of ports, not of numbers from {given.min()} to {given.max()}",
+                hint="give uint8, or integers 0..255",
             )
         given = sealed(given.astype(np.uint8))
     return read_only(given)

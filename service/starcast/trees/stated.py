@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from math import factorial, gcd
 from typing import Any
 
+from starcast.errors import InputError
 from starcast.topologies import Topology
+from starcast.trees.catalogue import checked
 from starcast.trees.forest import Forest
 
 TS = "Tseng & Sheu 1997"
@@ -33,9 +35,11 @@ class Stated:
 
 def stated(forest: Forest) -> tuple[Stated, ...]:
     """What the papers state of a construction on its topology; label change and dimension change keep what is stated of T."""
-    if forest.construction in ("label-change", "dimension-change"):
-        return _STATED.get(str(forest.arguments["tree"]), _nothing)(forest.topology)
-    return _STATED.get(forest.construction, _nothing)(forest.topology)
+    try:  # a forest from a file, or of an array of one's own, may bear any name
+        checked(forest.topology, forest.construction, forest.arguments)
+    except InputError:
+        return ()
+    return _STATED.get(str(forest.arguments.get("tree", forest.construction)), _nothing)(forest.topology)
 
 
 def multiple_height(n: int, i: int) -> int:
