@@ -1,5 +1,7 @@
 """The repository: what is saved reads back equal, bulk rows by COPY, and what a dropped row takes with it."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +14,7 @@ from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
 
 from starcast.collectives import schedule
-from starcast.errors import NotFoundError
+from starcast.errors import NotFoundError, RejectedError
 from starcast.runs import models, repository
 from starcast.runs.copying import BLOCK, copy_columns
 from starcast.runs.database import session
@@ -68,6 +70,26 @@ def test_the_trees_of_a_stored_forest_have_the_figures_of_the_array(engine: Engi
     assert [row.leaves for row in rows] == grown.leaves.tolist()
     assert [row.size for row in rows] == grown.sizes.tolist() == [120] * 4
     assert [len(row.parent_port) for row in rows] == [120] * 4
+
+
+def test_what_its_checker_rejects_cannot_be_stored(engine: Engine) -> None:
+    grown = forest("S4", "multiple")
+    array = grown.parent_port.copy()
+    array[1, 0] = 2
+    planned = schedule("S4", "broadcast", "multiple")
+    late = replace(planned, step=np.maximum(planned.step - 1, 1))
+    with session(engine) as opened:
+        repository.save_topology(opened, grown.topology)
+        repository.save_forest(opened, grown)
+    saves: tuple[Callable[[Session], None], ...] = (
+        lambda opened: repository.save_forest(opened, replace(grown, parent_port=array, construction="greedy")),
+        lambda opened: repository.save_schedule(opened, late, simulate(late)),
+    )
+    for save in saves:
+        with pytest.raises(RejectedError), session(engine) as opened:
+            save(opened)
+    with session(engine) as opened:
+        assert (count(opened, models.Forest), count(opened, models.Schedule)) == (1, 0)
 
 
 def test_a_forest_saved_again_replaces_its_trees(engine: Engine) -> None:

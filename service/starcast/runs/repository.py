@@ -1,7 +1,7 @@
 """Saving and loading: from the mathematics' objects to rows and back.
 
-Every function works inside the session it is given and commits nothing; `starcast.runs.database.session` does. What is
-saved here was verified by the caller: the store holds nothing that its checker did not accept.
+Every function works inside the session it is given and commits nothing; `starcast.runs.database.session` does. The store holds
+nothing that its checker did not accept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from starcast.collectives import Schedule
-from starcast.errors import NotFoundError
+from starcast.errors import NotFoundError, RejectedError
 from starcast.runs import models
 from starcast.runs.copying import copy_columns, copy_rows
 from starcast.topologies import Topology, topology
@@ -45,7 +45,12 @@ def save_topology(session: Session, where: Topology) -> None:
 
 
 def save_forest(session: Session, forest: Forest) -> None:
-    """Store a forest and its trees, over what may be stored under its id; its topology is stored already."""
+    """Store a forest and its trees, over what may be stored under its id; its topology is stored already.
+
+    Raises:
+        RejectedError: its checker says that it is none; nothing is stored.
+    """
+    forest.verify()
     drop_forest_trees(session, forest.id)
     session.merge(
         models.Forest(
@@ -90,7 +95,16 @@ def load_forest(session: Session, identity: str) -> Forest:
 
 
 def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation") -> None:
-    """Store a schedule's parameters and what its simulation counted; topology and forest are stored already."""
+    """Store a schedule's parameters and what its simulation counted; topology and forest are stored already.
+
+    Raises:
+        RejectedError: the simulation found a violation, or somebody lacks something; nothing is stored.
+    """
+    if not simulation.complete:
+        raise RejectedError(
+            f"{schedule.id} does not keep its promise: {simulation.violation or f'{simulation.missing} units are missing'}",
+            hint="mend the schedule; only those that their simulation proves are stored",
+        )
     session.merge(
         models.Schedule(
             id=schedule.id,
