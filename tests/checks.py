@@ -118,7 +118,7 @@ def _forest_stored(stores: Stores, thing: ForestThing) -> None:
 def _schedule_stored(stores: Stores, thing: ScheduleThing) -> None:
     from starcast.collectives import schedule
 
-    argument = {thing.rule.argument: thing.share}
+    argument = {str(thing.rule.share): thing.share}
     fresh = schedule(thing.topology, thing.rule.collective, thing.rule.name, thing.ports, thing.along.root, **argument)
     found = reader.read_schedule(stores.graph, thing.key)
     for name in ("step", "sender", "port", "receiver", "tree", "payload"):

@@ -61,7 +61,7 @@ def multiple_height(n: int) -> int:
     return 1 if n == 2 else 3 * (n - 1) // 2 + n + greatest_proper_divisor(n) - 2
 
 
-def unit_bytes(topology: Topology, collective: str, algorithm: str, m: Fraction, **arguments: int) -> Fraction:
+def unit_bytes(topology: Topology, collective: str, algorithm: str, m: Fraction, **arguments: int | str) -> Fraction:
     """The bytes of one unit when a message of m bytes is cut for that algorithm.
 
     ``segments=p`` cuts it into p units for each tree. ``messages=M`` makes it a stream of M packets of m/M bytes
@@ -72,11 +72,13 @@ def unit_bytes(topology: Topology, collective: str, algorithm: str, m: Fraction,
     """
     rule = catalogue.find(collective, algorithm)
     catalogue.check_topology(rule, topology)
-    return Fraction(m) / (catalogue.share_of(rule, arguments) * _FORMS[collective, algorithm].trees(topology.n))
+    return Fraction(m) / (
+        int(rule.settled(topology, arguments)[str(rule.share)]) * _FORMS[collective, algorithm].trees(topology.n)
+    )
 
 
 def closed_form(
-    topology: Topology, collective: str, algorithm: str, ports: str, m: Fraction, machine: Machine, **arguments: int
+    topology: Topology, collective: str, algorithm: str, ports: str, m: Fraction, machine: Machine, **arguments: int | str
 ) -> Cost:
     """The papers' time of an algorithm for a message of m bytes.
 
@@ -92,8 +94,8 @@ def closed_form(
         raise InputError(f"a message of {m} bytes cannot be", hint="give m of 0 or more")
     rule = catalogue.find(collective, algorithm)
     catalogue.check_topology(rule, topology)
-    catalogue.check_ports(rule, ports)
-    share = catalogue.share_of(rule, arguments)
+    rule.model(ports)
+    share = int(rule.settled(topology, arguments)[str(rule.share)])
     form = _FORMS[collective, algorithm]
     steps = form.steps(topology.n, share, ports == "one")
     units = share * form.trees(topology.n)
@@ -203,7 +205,7 @@ def best_share(
     rule = catalogue.find(collective, algorithm)
 
     def price(share: int) -> Cost:
-        return closed_form(topology, collective, algorithm, ports, m, machine, **{rule.argument: share})
+        return closed_form(topology, collective, algorithm, ports, m, machine, **{str(rule.share): share})
 
     first, second = price(1), price(2)
     more = second.start_ups - first.start_ups

@@ -3,30 +3,34 @@
 The message is cut into units, and unit j of a tree's share follows unit j-1 down that tree (pipelining).
 """
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.arrays import sealed
+from starcast.collectives.algorithm import MESSAGES, SEGMENTS, Algorithm, Arguments
+from starcast.collectives.columns import Columns, arranged
 from starcast.collectives.schedule import Schedule
-from starcast.trees import Forest
+from starcast.topologies import Topology
+from starcast.trees import Forest, forest
+from starcast.trees.catalogue import CONSTRUCTIONS
 
 
-def pipelined(forest: Forest, algorithm: str, ports: str, argument: str, share: int) -> Schedule:
+def pipelined(along: Forest, ports: str, share: int, **parameters: Any) -> Schedule:
     """Algorithm 1 of Tseng & Sheu 1997 (section 4.1) on any forest: ``share`` units down each tree, all at once.
 
     In slot t the links of level l carry unit t-l+1 of their tree: h + share - 1 slots, h the height. One-port
     (section 4.2): a slot becomes degree sub-slots, one a port; each is a matching, so nobody sends or receives twice.
+    ``parameters`` are the others of the `Schedule`.
     """
-    first, gap = forest.levels(), 1
+    first, gap = along.levels(), 1
     if ports == "one":
-        gap = forest.topology.degree
-        first = (first - 1) * gap + _sub_slot(forest)
-    return _rows(forest, algorithm, ports, {argument: share}, first, gap)
+        gap = along.topology.degree
+        first = (first - 1) * gap + _sub_slot(along)
+    return _shared(along, ports, share, first, gap, **parameters)
 
 
-def substar_stream(forest: Forest, algorithm: str, ports: str, argument: str, share: int) -> Schedule:
+def substar_stream(along: Forest, ports: str, share: int, **parameters: Any) -> Schedule:
     """A stream of messages down the tree of Sheu, Liaw & Chen 1993, a message after the other.
 
     All-port: one message a step, 2n-4+M steps. One-port: a node serves its children one a step, those over ports above the
@@ -34,21 +38,21 @@ def substar_stream(forest: Forest, algorithm: str, ports: str, argument: str, sh
     n(n-1)/2 + (M-1)(n-1) steps (docs/definitions/tseng-sheu.md, B2).
     """
     if ports == "all":
-        return pipelined(forest, algorithm, ports, argument, share)
-    return _rows(forest, algorithm, ports, {argument: share}, _in_turn(forest), gap=forest.topology.degree)
+        return pipelined(along, ports, share, **parameters)
+    return _shared(along, ports, share, _in_turn(along), along.topology.degree, **parameters)
 
 
-def _sub_slot(forest: Forest) -> NDArray[np.int32]:
+def _sub_slot(along: Forest) -> NDArray[np.int32]:
     """The place, from 1, of the port that each node is reached over, int32 ``[trees, nodes]``."""
     place = np.zeros(256, dtype=np.int32)
-    place[list(forest.topology.ports)] = np.arange(1, forest.topology.degree + 1)
-    return np.asarray(place[forest.topology.reverse_ports()[forest.parent_port]])
+    place[list(along.topology.ports)] = np.arange(1, along.topology.degree + 1)
+    return np.asarray(place[along.topology.reverse_ports()[along.parent_port]])
 
 
-def _in_turn(forest: Forest) -> NDArray[np.int32]:
+def _in_turn(along: Forest) -> NDArray[np.int32]:
     """The step in which each node gets the first message, int32 ``[1, nodes]``, if children are served one a step."""
-    topology = forest.topology
-    arrival, parents = forest.parent_port[0].astype(np.int32), forest.parents()[0]
+    topology = along.topology
+    arrival, parents = along.parent_port[0].astype(np.int32), along.parents()[0]
     child = np.flatnonzero(arrival)
     parent = parents[child]
     # The turn of a port at a node: cyclically upwards from the port of arrival.
@@ -58,41 +62,74 @@ def _in_turn(forest: Forest) -> NDArray[np.int32]:
     begins = np.flatnonzero(np.r_[True, parent[1:] != parent[:-1]])
     place = np.arange(len(child)) - np.repeat(begins, np.diff(np.r_[begins, len(child)])) + 1
     step = np.zeros((1, topology.nodes), dtype=np.int32)
-    levels = forest.levels()[0][child]
-    for level in range(1, forest.height + 1):
+    levels = along.levels()[0][child]
+    for level in range(1, along.height + 1):
         chosen = levels == level
         step[0, child[chosen]] = step[0, parent[chosen]] + place[chosen]
     return step
 
 
-def _rows(
-    forest: Forest, algorithm: str, ports: str, arguments: dict[str, int], first: NDArray[np.int32], gap: int
-) -> Schedule:
+def _shared(along: Forest, ports: str, share: int, first: NDArray[np.int32], gap: int, **parameters: Any) -> Schedule:
     """Every tree link once a unit: unit j arrives ``gap * j`` steps after unit 0, which arrives in step ``first``."""
-    (share,) = arguments.values()
-    tree, child = np.nonzero(forest.parent_port)
+    tree, child = np.nonzero(along.parent_port)
     unit = np.arange(share, dtype=np.int32)[:, None]
-    step = (first[tree, child] + gap * unit).reshape(-1)
-    sender = np.tile(forest.parents()[tree, child], share)
-    port = np.tile(forest.topology.reverse_ports()[forest.parent_port[tree, child]], share)
-    order = np.lexsort((np.tile(tree, share), port, sender, step))
-    return Schedule(
-        topology=forest.topology,
+    rows = Columns(
+        step=(first[tree, child] + gap * unit).reshape(-1),
+        sender=np.tile(along.parents()[tree, child], share),
+        port=np.tile(along.topology.reverse_ports()[along.parent_port[tree, child]], share),
+        receiver=np.tile(child.astype(np.int32), share),
+        tree=np.tile(tree.astype(np.uint8), share),
+        payload=(tree.astype(np.int32) * share + unit).reshape(-1),
+    )
+    return arranged(
+        rows,
+        topology=along.topology,
         collective="broadcast",
-        algorithm=algorithm,
         ports=ports,
-        arguments=arguments,
-        root=forest.root,
-        units=forest.trees * share,
-        packets=forest.congestion > 1,
-        forest=forest,
-        step=sealed(step[order]),
-        sender=sealed(sender[order]),
-        port=sealed(port[order]),
-        receiver=sealed(np.tile(child.astype(np.int32), share)[order]),
-        tree=sealed(np.tile(tree.astype(np.uint8), share)[order]),
-        payload=sealed((tree.astype(np.int32) * share + unit).reshape(-1)[order]),
+        root=along.root,
+        units=along.trees * share,
+        packets=along.congestion > 1,
+        forest=along,
+        **parameters,
     )
 
 
-Builder = Callable[[Forest, str, str, str, int], Schedule]
+def _segmented(construction: str, families: tuple[str, ...], ports: tuple[str, ...], paper: str) -> Algorithm:
+    """The broadcast by segments, pipelined down each tree of a construction."""
+
+    def build(where: Topology, root: int, ports: str, segments: int) -> Schedule:
+        along = forest(where, construction, root)
+        return pipelined(along, ports, segments, algorithm=construction, arguments={"segments": segments})
+
+    return Algorithm(
+        "broadcast", construction, families, ports, (SEGMENTS,), paper, build, _rows(construction), lambda _: construction
+    )
+
+
+def _stream(where: Topology, root: int, ports: str, messages: int) -> Schedule:
+    along = forest(where, "recursive-substar", root)
+    return substar_stream(along, ports, messages, algorithm="recursive-substar", arguments={"messages": messages})
+
+
+def _rows(construction: str) -> Any:
+    many = CONSTRUCTIONS[construction].many
+
+    def rows(where: Topology, arguments: Arguments) -> int:
+        (share,) = arguments.values()
+        return int(share) * (where.degree if many else 1) * (where.nodes - 1)
+
+    return rows
+
+
+BOTH = ("all", "one")
+ALGORITHMS = (
+    _segmented("greedy", ("star",), BOTH, "Tseng & Sheu 1997, section 4"),
+    _segmented("multiple", ("star",), BOTH, "Tseng & Sheu 1997, Algorithm 1, Theorems 1 and 2"),
+    Algorithm(
+        "broadcast", "recursive-substar", ("star",), BOTH, (MESSAGES,), "Sheu, Liaw & Chen 1993, section 2",
+        _stream, _rows("recursive-substar"), lambda _: "recursive-substar",
+    ),
+    _segmented("nk-greedy", ("nk-star",), BOTH, "Li, Chen, Xiang & Yao, section 4"),
+    _segmented("nk-multiple", ("nk-star",), BOTH, "Li, Chen, Xiang & Yao, section 5"),
+    _segmented("binomial", ("hypercube",), BOTH, "Johnsson & Ho 1989"),
+)  # fmt: skip

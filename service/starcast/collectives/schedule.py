@@ -12,8 +12,13 @@ from starcast.errors import InputError
 from starcast.topologies import Topology
 from starcast.trees import Forest
 
-COLLECTIVES = ("broadcast",)
+COLLECTIVES = ("broadcast", "allgather", "scatter", "gather", "alltoall")
+#: Those of which every node is a source: the schedule of one source may stand for all.
+MANY_SOURCES = ("allgather", "alltoall")
 COLUMNS = ("step", "sender", "port", "receiver", "tree", "payload")
+#: A row takes 18 bytes in its columns and 60 more while they are sorted: what a machine of 16 GB can do.
+MOST_ROWS = 100_000_000
+BYTES_A_ROW = 80
 PORT_MODELS = {"all": "all-port", "one": "one-port"}
 
 
@@ -26,12 +31,13 @@ class Schedule:
 
     Args:
         topology: where it runs.
-        collective: what it promises: ``broadcast``.
+        collective: what it promises: one of `COLLECTIVES`.
         algorithm: the rule that made it.
         ports: ``all`` or ``one``: the port model that it keeps.
         arguments: the algorithm's arguments, such as ``segments``.
-        root: rank of the root.
-        units: how many units there are; payloads are 0..units-1.
+        root: rank of the root; of a symmetric schedule, the source that is written out; of an expanded one it means nothing.
+        units: how many units there are, of one source where it is symmetric; payloads are 0..units-1, numbered as
+            docs/definitions/conventions.md says under *payload*.
         packets: whether a directed link may carry several units in a step, as one packet (Tseng & Sheu), or one (Fragopoulou
             & Akl; Sheu, Liaw & Chen).
         step: int32, from 1.
@@ -40,7 +46,7 @@ class Schedule:
         tree: uint8, the row of the forest along which the unit travels.
         payload: int32, the number of the unit.
         forest: the trees along which it sends, or None.
-        symmetric: stands for all sources by translation; a broadcast has one source.
+        symmetric: the schedule of one source, standing for all by translation: of allgather and alltoall.
     """
 
     topology: Topology
@@ -56,7 +62,7 @@ class Schedule:
     tree: NDArray[np.uint8]
     payload: NDArray[np.int32]
     root: int = 0
-    arguments: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    arguments: Mapping[str, int | str] = field(default_factory=lambda: MappingProxyType({}))
     forest: Forest | None = None
     symmetric: bool = False
 
@@ -76,8 +82,11 @@ class Schedule:
             raise InputError(f"'{self.collective}' is no collective", hint=f"there is {', '.join(COLLECTIVES)}")
         if self.ports not in PORT_MODELS:
             raise InputError(f"'{self.ports}' is no port model", hint="write all or one")
-        if self.symmetric and self.collective == "broadcast":
-            raise InputError("a broadcast is not symmetric", hint="it has one source: leave symmetric out")
+        if self.symmetric and self.collective not in MANY_SOURCES:
+            raise InputError(
+                f"a {self.collective} is not symmetric",
+                hint=f"it has one root; {' and '.join(MANY_SOURCES)} have as many sources as nodes",
+            )
 
     @property
     def id(self) -> str:
@@ -92,8 +101,14 @@ class Schedule:
         return int(self.step.max(initial=0))
 
     def expand(self) -> "Schedule":
-        """The same for all sources, written out; a schedule with one source is its own."""
-        return self
+        """The same for all sources, written out; a schedule that is not symmetric is its own.
+
+        Raises:
+            LimitError: it has more rows than memory holds.
+        """
+        from starcast.collectives.moving import expanded  # noqa: PLC0415 - it makes schedules, so it imports this module
+
+        return expanded(self) if self.symmetric else self
 
     def __len__(self) -> int:
         return len(self.step)

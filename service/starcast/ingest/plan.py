@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from starcast.collectives.catalogue import Algorithm, algorithms_on, check_collective, check_topology, find, share_of
+from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.catalogue import algorithms_on, check_collective, check_topology, find
 from starcast.collectives.schedule import PORT_MODELS
 from starcast.errors import InputError, LimitError
 from starcast.ingest.things import ForestThing, ScheduleThing, Thing, TopologyThing, schedule_key
@@ -83,7 +84,7 @@ class Wish:
     def schedules(self) -> Iterator[tuple[Algorithm, tuple[str, int]]]:
         """Each schedule's algorithm, and its port model and share."""
         for rule in self.rules:
-            share = share_of(rule, {rule.argument: self.shares[rule.argument]})
+            share = int(rule.settled(self.where, {str(rule.share): self.shares[str(rule.share)]})[str(rule.share)])
             yield from ((rule, (model, share)) for model in self.models if model in rule.ports)
 
     def sizes(self) -> list[Size]:
@@ -94,7 +95,7 @@ class Wish:
         found += [Size("forest", f"{spec}:{word}:{label}", 0, count) for word, count in grown.items()]
         for rule, (model, share) in self.schedules():
             key = schedule_key(self.where, rule, model, share, self.root)
-            found.append(Size("schedule", key, 0, grown[rule.construction] * share))
+            found.append(Size("schedule", key, 0, grown[str(rule.along({}))] * share))
         return found
 
 
@@ -132,7 +133,7 @@ def wish(
     where = topology(spec)
     rules = _algorithms(where, schedules)
     models, shares = _port_models(ports), _shares(segments, messages)
-    words = [*_constructions(where, trees), *(rule.construction for rule in rules)]
+    words = [*_constructions(where, trees), *(str(rule.along({})) for rule in rules)]
     # A construction given twice counts once, however written.
     chosen = {written(*one): one for one in map(parsed, words)}
     return Wish(where, where.node(root), chosen, rules, models, shares)
@@ -171,7 +172,7 @@ def plan(
     # Only the ports' array is made here, a byte a node and tree.
     grown = {word: forest(wanted.where, name, wanted.root, **given) for word, (name, given) in wanted.trees.items()}
     things: list[Thing] = [TopologyThing(wanted.where), *(ForestThing(one) for one in grown.values())]
-    things += [ScheduleThing(rule, grown[rule.construction], *how) for rule, how in wanted.schedules()]
+    things += [ScheduleThing(rule, grown[str(rule.along({}))], *how) for rule, how in wanted.schedules()]
     return Plan(tuple(things))
 
 

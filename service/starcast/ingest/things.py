@@ -7,7 +7,7 @@ from typing import Protocol
 from sqlalchemy.orm import Session
 
 from starcast.collectives import Schedule, schedule
-from starcast.collectives.catalogue import Algorithm, share_of
+from starcast.collectives.algorithm import Algorithm
 from starcast.errors import RejectedError, StarcastError
 from starcast.graph import owners
 from starcast.graph.rows import Content, Rows, link_rows, rows_content, send_rows, topology_content, tree_rows
@@ -146,7 +146,7 @@ class ScheduleThing:
 
     def build(self) -> Built:
         """See `Thing.build`: the simulation is complete and without a violation."""
-        arguments = {self.rule.argument: share_of(self.rule, {self.rule.argument: self.share})}
+        arguments = {str(self.rule.share): self.share}
         made = schedule(self.topology, self.rule.collective, self.rule.name, self.ports, self.along.root, **arguments)
         simulation = proved(made)
         sends = send_rows(made)
@@ -161,7 +161,7 @@ class ScheduleThing:
 
 def schedule_key(where: Topology, rule: Algorithm, ports: str, share: int, root: int) -> str:
     """The id of a schedule that need not be built: ``S5:broadcast:multiple:all:segments=4:12345``."""
-    return f"{where.spec}:{rule.collective}:{rule.name}:{ports}:{rule.argument}={share}:{where.label(root)}"
+    return f"{where.spec}:{rule.collective}:{rule.name}:{ports}:{rule.share}={share}:{where.label(root)}"
 
 
 def proved(made: Schedule) -> Simulation:

@@ -8,7 +8,8 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, Self
 
-from starcast.collectives.catalogue import Algorithm, check_topology, find
+from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.catalogue import check_topology, find
 from starcast.errors import InputError
 from starcast.runs import models
 from starcast.topologies import topology
@@ -76,7 +77,7 @@ class Point:
     @property
     def arguments(self) -> dict[str, int]:
         """The pieces under the name that the algorithm has for them: ``segments`` or ``messages``."""
-        return {self.rule.argument: self.p}
+        return {str(self.rule.share): self.p}
 
     @property
     def messages(self) -> int:

@@ -50,6 +50,9 @@ class Topology(ABC):
     diameter: int
     ports: tuple[int, ...]
 
+    #: Whether `translation` takes a link to one of the same port; it does but for the residual links of S_{n,k}.
+    translation_keeps_ports: bool = True
+
     @property
     def degree(self) -> int:
         """Links at each node."""
@@ -141,7 +144,7 @@ class Topology(ABC):
     def translation(self, root: int | str) -> Ranks:
         """The automorphism that takes the identity to the root, int32 ``[nodes]``: the image of each node.
 
-        It keeps the port of every link, but for the residual links of S_{n,k}: see `carried_ports`.
+        It keeps the port of every link where `translation_keeps_ports` says so; else see `carried_ports`.
         """
 
     def carried_ports(self, root: int | str, ports: NDArray[np.uint8]) -> NDArray[np.uint8]:

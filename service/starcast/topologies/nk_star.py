@@ -40,6 +40,7 @@ class NkStar(Topology):
         self.nodes = perm(n, k)
         self.diameter = 2 * k - 1 if k <= n // 2 else k + (n - 1) // 2
         self.ports = tuple(range(2, n + 1))
+        self.translation_keeps_ports = n - k == 1
 
     def distance_profile(self) -> tuple[int, ...]:
         """See `Topology.distance_profile`."""

@@ -42,8 +42,8 @@ class Construction:
     """A rule that yields trees: its name, where it grows, what it is and which paper has it.
 
     ``build(topology, root, **arguments)`` gets every declared argument; ``smallest`` is the least n for which it is defined;
-    ``many`` tells that it yields a tree for each port, not a single one; ``refusal`` gives the reason why it is not defined on
-    a topology of its families, where there is one.
+    ``many`` tells that it yields a tree for each port, not a single one, ``partial`` that its trees do not span; ``refusal``
+    gives the reason why it is not defined on a topology of its families, where there is one.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Construction:
     arguments: tuple[Argument, ...] = ()
     smallest: int = 1
     many: bool = False
+    partial: bool = False
     refusal: Callable[[Topology], str | None] = lambda _: None
 
     def why_not(self, there: Topology) -> str | None:
@@ -147,6 +148,7 @@ CONSTRUCTIONS: dict[str, Construction] = {
             perfectly_balanced,
             smallest=3,
             many=True,
+            partial=True,
         ),
         Construction(
             "shortest-path",
@@ -154,6 +156,7 @@ CONSTRUCTIONS: dict[str, Construction] = {
             "the shortest-path tree SPT of the root and S^2, .., S^n",
             "Fragopoulou & Akl 1996, Def. 6",
             shortest_path,
+            partial=True,
         ),
         Construction(
             "shortest-path-graph",
@@ -162,6 +165,7 @@ CONSTRUCTIONS: dict[str, Construction] = {
             "Fragopoulou & Akl 1996, Def. 7",
             shortest_path_graph,
             many=True,
+            partial=True,
         ),
         Construction(
             "edge-disjoint",
@@ -216,6 +220,12 @@ def constructions(where: Topology | str | None = None) -> tuple[str, ...]:
 def plain_constructions(where: Topology | str | None = None) -> tuple[str, ...]:
     """Those of `constructions` that need nothing but a root."""
     return tuple(name for name in constructions(where) if not CONSTRUCTIONS[name].arguments)
+
+
+def single_trees(where: Topology | str | None = None) -> tuple[str, ...]:
+    """Those of `plain_constructions` that yield one spanning tree."""
+    rules = (CONSTRUCTIONS[name] for name in plain_constructions(where))
+    return tuple(rule.name for rule in rules if not (rule.many or rule.partial))
 
 
 def forest(where: Topology | str, construction: str, root: int | str = 0, **arguments: int | str) -> Forest:

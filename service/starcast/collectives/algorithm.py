@@ -1,0 +1,140 @@
+"""What an algorithm declares: what it promises, where it runs, what it has to be given, and how many rows it writes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from starcast.collectives.schedule import PORT_MODELS, Schedule
+from starcast.errors import InputError
+from starcast.topologies import Topology
+from starcast.trees.catalogue import constructions, single_trees
+
+#: The arguments of a schedule by name, each with a value: what `Algorithm.settled` returns.
+Arguments = Mapping[str, int | str]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What an algorithm can be given beside topology, ports and root.
+
+    A "count" is a whole number of at least 1, and at most ``most(topology)`` where that is said; a "construction" names a
+    single spanning tree. ``default(topology)`` stands where nothing is given.
+    """
+
+    name: str
+    what: str
+    default: Callable[[Topology], int | str] = lambda _: 1
+    most: Callable[[Topology], int] | None = None
+    kind: str = "count"
+
+
+SEGMENTS = Argument("segments", "pieces that a tree's share of the message is cut into")
+MESSAGES = Argument("messages", "unit messages, M")
+COPIES = Argument("copies", "edge-disjoint trees that carry each message", most=lambda where: where.degree)
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A rule that yields schedules.
+
+    Attributes:
+        collective, name: what it is called by.
+        families: the topologies that it is defined on.
+        ports: the port models that it has; the first one is taken where none is asked for.
+        arguments: what it can be given.
+        paper: paper and number.
+        build: ``build(topology, root, ports, **arguments)`` gets every argument.
+        rows: ``rows(topology, arguments)``: how many rows the schedule has, of one source where it is symmetric.
+        along: ``along(arguments)``: the construction whose forest its ``tree`` column numbers; None where it is none of the
+            catalogue's.
+        smallest: the least n that it is defined for.
+        refusal: ``refusal(topology, arguments)``: why it is not defined for these, None where it is.
+    """
+
+    collective: str
+    name: str
+    families: tuple[str, ...]
+    ports: tuple[str, ...]
+    arguments: tuple[Argument, ...]
+    paper: str
+    build: Callable[..., Schedule]
+    rows: Callable[[Topology, Arguments], int]
+    along: Callable[[Arguments], str | None]
+    smallest: int = 2
+    refusal: Callable[[Topology, Arguments], str | None] = lambda _topology, _arguments: None
+
+    @property
+    def share(self) -> str | None:
+        """The argument that cuts the message: ``segments`` or ``messages``, None where it has neither."""
+        return next((one.name for one in self.arguments if one.name in ("segments", "messages")), None)
+
+    def runs_on(self, where: Topology) -> bool:
+        """Whether it is defined on a topology."""
+        if where.family not in self.families or where.n < self.smallest:
+            return False
+        along = self.along(self._defaults(where))
+        return along is None or along in constructions(where)
+
+    def settled(self, where: Topology, given: Mapping[str, object]) -> dict[str, int | str]:
+        """Every argument with its value: the one given, else its default.
+
+        Raises:
+            InputError: an argument is unknown or impossible, or the algorithm is not defined for them.
+        """
+        known = [one.name for one in self.arguments]
+        unknown = next((name for name in given if name not in known), None)
+        if unknown is not None:
+            hint = f"its arguments are {', '.join(known)}" if known else "it has none"
+            raise InputError(f"{self} has no argument '{unknown}'", hint=hint)
+        values = {
+            one.name: _value(one, where, given[one.name]) if one.name in given else one.default(where) for one in self.arguments
+        }
+        reason = self.refusal(where, values)
+        if reason is not None:
+            raise InputError(f"{self} is not defined so on {where.spec}: {reason}", hint="see 'starcast schedule algorithms'")
+        return values
+
+    def model(self, ports: str | None) -> str:
+        """The port model asked for, the first of its own where none is.
+
+        Raises:
+            InputError: it has no such model.
+        """
+        if ports is None:
+            return self.ports[0]
+        if ports not in self.ports:
+            models = " or ".join(f"{name} ({PORT_MODELS[name]})" for name in self.ports)
+            raise InputError(f"{self} has no port model '{ports}'", hint=f"write {models}")
+        return ports
+
+    def _defaults(self, where: Topology) -> dict[str, int | str]:
+        return {one.name: one.default(where) for one in self.arguments}
+
+    def __str__(self) -> str:
+        return f"{self.collective} by {self.name}"
+
+
+def _value(argument: Argument, where: Topology, given: object) -> int | str:
+    if argument.kind == "construction":
+        return _single_tree(argument, where, given)
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
+        raise InputError(
+            f"{argument.name} is {given!r}, not a whole number of at least 1", hint=f"give {argument.name} 1 or more"
+        )
+    if argument.most is not None and given > argument.most(where):
+        raise InputError(
+            f"{argument.name} is {given}, more than {argument.most(where)} on {where.spec}",
+            hint=f"give {argument.name} from 1 to {argument.most(where)}",
+        )
+    return int(given)
+
+
+def _single_tree(argument: Argument, where: Topology, given: object) -> str:
+    names = single_trees(where)
+    if given not in names:
+        raise InputError(
+            f"{argument.name} is {given!r}, which is no single spanning tree on {where.spec}",
+            hint=f"take one of {', '.join(names)}",
+        )
+    return str(given)
