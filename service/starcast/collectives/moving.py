@@ -34,7 +34,7 @@ def moved(schedule: Schedule, root: int) -> Schedule:
     rows = _images(schedule, image)
     if schedule.collective in _ADDRESSED:
         rows = rows._replace(payload=_readdressed(schedule, image))
-    return arranged(rows, **_parameters(schedule) | {"root": root, "forest": _forest(schedule.forest, root)})
+    return arranged(rows, **parameters(schedule) | {"root": root, "forest": _forest(schedule.forest, root)})
 
 
 def expanded(schedule: Schedule) -> Schedule:
@@ -62,12 +62,11 @@ def expanded(schedule: Schedule) -> Schedule:
         if schedule.collective in _ADDRESSED:
             parts.payload[part] = _readdressed(schedule, image)
         parts.payload[part] += source * schedule.units
-    return arranged(
-        parts, **_parameters(schedule) | {"symmetric": False, "forest": None, "units": schedule.units * where.nodes}
-    )
+    return arranged(parts, **parameters(schedule) | {"symmetric": False, "forest": None, "units": schedule.units * where.nodes})
 
 
-def _parameters(schedule: Schedule) -> dict[str, Any]:
+def parameters(schedule: Schedule) -> dict[str, Any]:
+    """What a schedule has beside its columns, for `arranged`."""
     names = ("topology", "collective", "algorithm", "ports", "units", "packets", "root", "arguments", "forest", "symmetric")
     return {name: getattr(schedule, name) for name in names}
 
