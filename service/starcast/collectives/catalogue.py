@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-from starcast.collectives import broadcast
+from starcast.collectives import alltoall, broadcast, gather, scatter
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.schedule import BYTES_A_ROW, COLLECTIVES, MOST_ROWS, Schedule
 from starcast.errors import InputError, LimitError
 from starcast.topologies import Topology, topology
 
+_MODULES = (broadcast, scatter, gather, alltoall)
 ALGORITHMS: dict[tuple[str, str], Algorithm] = {
-    (algorithm.collective, algorithm.name): algorithm for module in (broadcast,) for algorithm in module.ALGORITHMS
+    (algorithm.collective, algorithm.name): algorithm for module in _MODULES for algorithm in module.ALGORITHMS
 }
 
 
