@@ -1,0 +1,154 @@
+"""Scatter, gather and alltoall along edge-disjoint trees: x copies of a message, each down the path of another tree.
+
+Fragopoulou & Akl 1996, sections 4.5 and 4.6. The paths of the trees to a node have no inner node in common, so that x copies
+survive x-1 faults.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.collectives.columns import arranged, routed
+from starcast.collectives.deal import dealt
+from starcast.collectives.moving import moved
+from starcast.collectives.schedule import Schedule
+from starcast.permutations import Ranks
+from starcast.topologies import Topology
+from starcast.topologies.necklaces import necklaces, rotation
+from starcast.trees import Forest, forest
+
+NAME = "edge-disjoint"
+
+
+class Copies(NamedTuple):
+    """Copies of the units of a scatter, each int64 ``[count]``: where to, which unit, through which tree."""
+
+    destination: NDArray[np.int64]
+    payload: NDArray[np.int64]
+    tree: NDArray[np.int64]
+
+
+def scatter(where: Topology, root: int, ports: str, messages: int, copies: int) -> Schedule:
+    """In each tree the units for the nodes on its furthest levels go first, one a step, and never wait (section 4.5).
+
+    The paper uses all n-1 trees; for x of them `copies_of` says which. A tree that has s units takes s steps, since its last
+    ones go to its first levels; so the steps are ceil(Mx (n! - 1) / (n-1)), which no schedule of x copies beats: for all n, x
+    and M (proved for n = 2..8 by counting the units of each level, see the tests).
+    """
+    along = forest(where, NAME)
+    levels = along.levels()
+    sent = copies_of(along, levels, messages, copies)
+    departure = _furthest_first(levels[sent.tree, sent.destination], sent)
+    rows = routed(along, sent.tree, sent.destination, departure, sent.payload)
+    made = arranged(
+        rows,
+        topology=where,
+        collective="scatter",
+        algorithm=NAME,
+        ports=ports,
+        units=where.nodes * messages,
+        packets=False,
+        arguments={"messages": messages, "copies": copies},
+        forest=along,
+    )
+    return moved(made, root)
+
+
+def copies_of(along: Forest, levels: Ranks, messages: int, copies: int) -> Copies:
+    """Which trees the copies for each destination take, so that the trees' loads differ by one at most.
+
+    Most nodes are on necklaces of n-1. Of such a one the node with the lowest rank takes the x trees in which it has the
+    lowest levels (of equal ones, the lower tree), and the others take the rotated trees, in which they have the same levels:
+    so a necklace gives each tree the same load, level by level. The few nodes on shorter necklaces (they begin with 1) are
+    dealt to the trees, all copies of a message after one another.
+    """
+    where, trees = along.topology, along.trees
+    loop = necklaces(where.n)
+    whole = loop.period == trees
+    leaders = np.flatnonzero(whole & (loop.turns == 0))
+    nearest = np.zeros((copies, where.nodes), dtype=np.int64)
+    nearest[:, leaders] = np.argsort(levels[:, leaders], axis=0, kind="stable")[:copies]
+    tree = np.empty((messages, copies, where.nodes), dtype=np.int64)
+    tree[:] = (nearest[:, loop.leader] + loop.turns) % trees
+    short = np.flatnonzero(~whole)
+    short = short[short > 0]  # the root gets nothing
+    dealt_out = dealt(len(short) * messages, copies, trees).tree
+    tree[:, :, short] = dealt_out.reshape(len(short), messages, copies).transpose(1, 2, 0)
+    message, _, node = np.indices(tree.shape, sparse=True)
+    payload = np.broadcast_to(node * messages + message, tree.shape)
+    destination = np.broadcast_to(node, tree.shape)
+    return Copies(*(column[:, :, 1:].reshape(-1) for column in (destination, payload, tree)))
+
+
+def alltoall(where: Topology, root: int, ports: str, messages: int, copies: int) -> Schedule:
+    """For one node i after another, the units for R^(k-2)(i) go through tree k, k = 2..n, all trees together (section 4.6).
+
+    The n-1 paths are rotations of one another, so that in every step the links have different dimensions (Lemma 7). Where
+    necklaces are short, R^(k-2)(i) repeats nodes; i runs through all n!-1 nodes, and so each node meets each tree once. Nodes
+    on low levels of tree 2 come first, then those of lower rank. c = ceil(Mx / (n-1)) units at most, a tree's share of
+    a destination's, cross a hop before they go on to the next: c times the sum of the levels of a tree are the steps.
+    """
+    along = forest(where, NAME)
+    deal = dealt(messages, copies, along.trees)
+    begin = _group_begins(along.levels()[0], deal.share, where.n)
+    node = np.arange(1, where.nodes)
+    shape = (len(deal.tree), len(node))
+    rows = routed(
+        along,
+        tree=np.broadcast_to(deal.tree[:, None], shape).reshape(-1),
+        destination=np.broadcast_to(node, shape).reshape(-1),
+        departure=(begin[deal.tree, 1:] + deal.place[:, None]).reshape(-1),
+        payload=(node * messages + deal.message[:, None]).reshape(-1),
+        gap=deal.share,
+    )
+    made = arranged(
+        rows,
+        topology=where,
+        collective="alltoall",
+        algorithm=NAME,
+        ports=ports,
+        units=where.nodes * messages,
+        packets=False,
+        arguments={"messages": messages, "copies": copies},
+        forest=along,
+        symmetric=True,
+    )
+    return moved(made, root)
+
+
+def scatter_transmissions(where: Topology, messages: int, copies: int) -> int:
+    """The rows of `scatter`: the levels at which its copies arrive."""
+    along = forest(where, NAME)
+    levels = along.levels()
+    sent = copies_of(along, levels, messages, copies)
+    return int(levels[sent.tree, sent.destination].sum(dtype=np.int64))
+
+
+def level_sum(where: Topology) -> int:
+    """The sum of all nodes' levels in a tree, which is the same for every tree."""
+    first = forest(where, NAME).parent_port[:1]
+    return int(Forest(where, first, construction=NAME).levels().sum(dtype=np.int64))
+
+
+def _furthest_first(level: Ranks, sent: Copies) -> NDArray[np.int64]:
+    """The step in which each copy leaves the root: in each tree by falling level, then by payload."""
+    order = np.lexsort((sent.payload, -level, sent.tree))
+    begins = np.searchsorted(sent.tree[order], np.arange(sent.tree.max() + 1))
+    departure = np.empty(len(order), dtype=np.int64)
+    departure[order] = np.arange(len(order)) - begins[sent.tree[order]] + 1
+    return departure
+
+
+def _group_begins(level: Ranks, share: int, n: int) -> NDArray[np.int64]:
+    """The first step of the group in which a destination is reached through a tree, int64 ``[trees, nodes]``."""
+    order = np.argsort(level, kind="stable")
+    length = share * level[order].astype(np.int64)
+    base = np.empty(len(level), dtype=np.int64)
+    base[order] = np.cumsum(length) - length + 1
+    begin = np.empty((n - 1, len(level)), dtype=np.int64)
+    turn, at = rotation(n), np.arange(len(level), dtype=np.int32)
+    for row in begin:
+        row[at] = base
+        at = turn[at]
+    return begin
