@@ -45,10 +45,11 @@ class Algorithm:
         arguments: what it can be given.
         paper: paper and number.
         build: ``build(topology, root, ports, **arguments)`` gets every argument.
-        rows: ``rows(topology, arguments)``: how many rows the schedule has, of one source where it is symmetric.
+        rows: ``rows(topology, arguments)``: how many rows the schedule has, of one source if there are many.
         along: ``along(arguments)``: the construction whose forest its ``tree`` column numbers; None where it is none of the
             catalogue's.
         smallest: the least n that it is defined for.
+        sources: ``sources(topology, ports)``: of how many sources the rows are written out; one stands for all, or is all.
         refusal: ``refusal(topology, arguments)``: why it is not defined for these, None where it is.
     """
 
@@ -63,11 +64,16 @@ class Algorithm:
     along: Callable[[Arguments], str | None]
     smallest: int = 2
     refusal: Callable[[Topology, Arguments], str | None] = lambda _topology, _arguments: None
+    sources: Callable[[Topology, str], int] = lambda _topology, _ports: 1
 
     @property
     def share(self) -> str | None:
         """The argument that cuts the message: ``segments`` or ``messages``, None where it has neither."""
         return next((one.name for one in self.arguments if one.name in ("segments", "messages")), None)
+
+    def count(self, where: Topology, ports: str, arguments: Arguments) -> int:
+        """How many rows its schedule has under a port model, counted without building it."""
+        return self.rows(where, arguments) * self.sources(where, ports)
 
     def runs_on(self, where: Topology) -> bool:
         """Whether it is defined on a topology."""

@@ -21,7 +21,7 @@ def pipelined(along: Forest, ports: str, share: int, **parameters: Any) -> Sched
 
     In slot t the links of level l carry unit t-l+1 of their tree: h + share - 1 slots, h the height. One-port
     (section 4.2): a slot becomes degree sub-slots, one a port; each is a matching, so nobody sends or receives twice.
-    ``parameters`` are the others of the `Schedule`.
+    ``parameters`` are the others of the `Schedule`, and those in which it is no broadcast.
     """
     first, gap = along.levels(), 1
     if ports == "one":
@@ -69,7 +69,16 @@ def _in_turn(along: Forest) -> NDArray[np.int32]:
     return step
 
 
-def _shared(along: Forest, ports: str, share: int, first: NDArray[np.int32], gap: int, **parameters: Any) -> Schedule:
+def _shared(
+    along: Forest,
+    ports: str,
+    share: int,
+    first: NDArray[np.int32],
+    gap: int,
+    collective: str = "broadcast",
+    packets: bool | None = None,
+    **parameters: Any,
+) -> Schedule:
     """Every tree link once a unit: unit j arrives ``gap * j`` steps after unit 0, which arrives in step ``first``."""
     tree, child = np.nonzero(along.parent_port)
     unit = np.arange(share, dtype=np.int32)[:, None]
@@ -84,11 +93,11 @@ def _shared(along: Forest, ports: str, share: int, first: NDArray[np.int32], gap
     return arranged(
         rows,
         topology=along.topology,
-        collective="broadcast",
+        collective=collective,
         ports=ports,
         root=along.root,
         units=along.trees * share,
-        packets=along.congestion > 1,
+        packets=along.congestion > 1 if packets is None else packets,
         forest=along,
         **parameters,
     )
