@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-from starcast.collectives import alltoall, broadcast, gather, scatter
+from starcast.collectives import allgather, alltoall, broadcast, exact, gather, scatter
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.schedule import BYTES_A_ROW, COLLECTIVES, MOST_ROWS, Schedule
 from starcast.errors import InputError, LimitError
 from starcast.topologies import Topology, topology
 
-_MODULES = (broadcast, scatter, gather, alltoall)
+_MODULES = (broadcast, allgather, scatter, gather, alltoall, exact)
 ALGORITHMS: dict[tuple[str, str], Algorithm] = {
     (algorithm.collective, algorithm.name): algorithm for module in _MODULES for algorithm in module.ALGORITHMS
 }
@@ -73,13 +73,13 @@ def schedule(
     check_topology(rule, there)
     model, values = rule.model(ports), rule.settled(there, arguments)
     at = there.node(root)
-    _check_size(rule, there, values)
+    _check_size(rule, there, model, values)
     return rule.build(there, at, model, **values)
 
 
-def _check_size(rule: Algorithm, where: Topology, values: Mapping[str, int | str]) -> None:
+def _check_size(rule: Algorithm, where: Topology, ports: str, values: Mapping[str, int | str]) -> None:
     """Refuse what memory cannot hold, before anything is built."""
-    rows = rule.rows(where, values)
+    rows = rule.count(where, ports, values)
     if rows > MOST_ROWS:
         given = " and ".join(f"{name} {value:,}" for name, value in values.items() if isinstance(value, int))
         raise LimitError(
