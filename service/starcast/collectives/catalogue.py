@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-from starcast.collectives import allgather, alltoall, broadcast, exact, gather, scatter
+from starcast.collectives import allgather, alltoall, broadcast, edge_disjoint, exact, gather, scatter
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.schedule import BYTES_A_ROW, COLLECTIVES, MOST_ROWS, Schedule
 from starcast.errors import InputError, LimitError
 from starcast.topologies import Topology, topology
 
-_MODULES = (broadcast, allgather, scatter, gather, alltoall, exact)
+_MODULES = (broadcast, allgather, scatter, gather, alltoall, exact, edge_disjoint)
 ALGORITHMS: dict[tuple[str, str], Algorithm] = {
     (algorithm.collective, algorithm.name): algorithm for module in _MODULES for algorithm in module.ALGORITHMS
 }
