@@ -1,0 +1,210 @@
+"""The opening of the exact alltoall: entries by flow, the list schedule, the idle cells; and the inequalities of the proof."""
+
+from collections import Counter
+from math import factorial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcast.collectives import exact_short
+from starcast.collectives.exact import _starts
+from starcast.collectives.exact_short import entries, listed, opening, short_words
+from unit import oracles
+from unit import oracles_exact as page
+from unit.meeting import refused
+from unit.oracles_balanced import cycles
+
+#: n and M: what a round may have, M <= n-1.
+ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
+
+
+# Words
+
+
+@pytest.mark.parametrize(("n", "messages"), [*ROUNDS, (2, 1), (8, 1), (8, 7)])
+def test_words_lead_to_the_nodes_of_short_necklaces_on_shortest_paths(n: int, messages: int) -> None:
+    words = short_words(n, messages)
+    assert [(oracles.nodes(n)[word.node], word.message) for word in words] == [
+        (x, message) for x in page.short_nodes(n) for message in range(messages)
+    ]
+    for word in words:
+        x = oracles.nodes(n)[word.node]
+        assert page.walked(oracles.identity(n), word.dimensions) == x
+        assert len(word.dimensions) == sum(len(cycle) + 1 for cycle in cycles(x))
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_the_words_are_no_longer_than_the_distance(n: int) -> None:
+    """By breadth-first search, that is without the formula."""
+    distances = oracles.distances(oracles.identity(n))
+    assert all(len(word.dimensions) == distances[oracles.nodes(n)[word.node]] for word in short_words(n, 2))
+
+
+@pytest.mark.parametrize(("n", "messages"), ROUNDS)
+def test_words_are_the_page_s_for_their_entries(n: int, messages: int) -> None:
+    """Read backwards, a word enters each cycle at some symbol and goes round it once: its reverse is the page's word."""
+    for word in short_words(n, messages):
+        x = oracles.nodes(n)[word.node]
+        crossed = Counter(word.dimensions)
+        entered = {cycle: next(s for s in cycle if crossed[s] == 2) for cycle in cycles(x)}
+        home = page.homeward(x, entered)
+        assert page.walked(x, home) == oracles.identity(n)
+        assert crossed == Counter(home)
+        at = 0
+        for cycle in sorted(cycles(x), key=min):  # cycle after cycle from the root on
+            part = word.dimensions[at : at + len(cycle) + 1]
+            assert list(part[::-1]) == [s for s in home if s in cycle]
+            at += len(part)
+
+
+# Loads
+
+
+@pytest.mark.parametrize(("n", "messages"), [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 2), (9, 8), (10, 1)])
+def test_no_dimension_is_crossed_more_than_its_share(n: int, messages: int) -> None:
+    """The flow exists: all loads are at most ceil(M L / (n-1)), and, as they add up to M L, that is as low as can be."""
+    words = short_words(n, messages)
+    crossed = Counter(dimension for word in words for dimension in word.dimensions)
+    hops = crossed.total()
+    assert max(crossed.values()) == page.ceil_div(hops, n - 1)
+    if n <= 8:
+        assert hops == messages * page.short_hops(n)
+
+
+def test_entering_cycles_at_their_smallest_symbol_breaks_the_bound() -> None:
+    """Pitfall 17: on S_4 dimension 2 carries 4 > ceil(8/3), and with its 18 hops to full necklaces no 21 steps suffice."""
+    naive = page.loads(4, min)
+    assert naive[2] == 4
+    assert page.ceil_div(page.short_hops(4), 3) == 3
+    hops_to_full, remainder = divmod(page.total_distance(4) - page.short_hops(4), 3)
+    assert remainder == 0
+    assert naive[2] + hops_to_full == 22 > page.fewest_steps(4, 1) == 21
+
+
+@pytest.mark.parametrize("n", range(5, 9))
+@pytest.mark.parametrize("rule", [min, max])
+def test_no_fixed_entry_balances_any_n(n: int, rule: type) -> None:
+    """Larger stars, smallest and largest symbol: the greatest load is above the share as well."""
+    assert max(page.loads(n, rule).values()) > page.ceil_div(page.short_hops(n), n - 1)
+
+
+@pytest.mark.parametrize("n", range(3, 9))
+def test_forced_loads_and_uniform_entries_are_equal_on_all_dimensions(n: int) -> None:
+    """Rotation invariance, the heart of the proof: displaced symbols, and entries spread evenly over their cycles."""
+    forced, spread = Counter[int](), Counter[int]()
+    scale = factorial(n)
+    for x in page.short_nodes(n):
+        for cycle in cycles(x):
+            forced.update(cycle)
+            spread.update(dict.fromkeys(cycle, scale // len(cycle)))
+    assert set(forced) == set(spread) == set(range(2, n + 1))
+    assert len(set(forced.values())) == len(set(spread.values())) == 1
+
+
+# The flow
+
+
+def test_a_full_symbol_is_vacated_for_a_cycle_that_has_no_other() -> None:
+    """The first cycle takes 2 and moves on to 3, which the second one leaves for 4."""
+    assert entries([(2, 3), (3, 4), (2, 3), (2,)], {2: 1, 3: 2, 4: 1}) == [3, 4, 3, 2]
+
+
+def test_entries_that_cannot_be_are_a_defect() -> None:
+    with refused("cannot be balanced", exit_code=1):
+        entries([(2, 3), (2, 3), (2, 3)], {2: 1, 3: 1, 4: 5})
+
+
+@given(st.lists(st.lists(st.integers(2, 6), min_size=1, max_size=4, unique=True).map(tuple), max_size=9), st.data())
+def test_entries_are_found_whenever_there_are_some(wanted: list[tuple[int, ...]], data: st.DataObject) -> None:
+    """Room that some choice needs is enough to find one."""
+    choice = [data.draw(st.sampled_from(cycle)) for cycle in wanted]
+    room = {symbol: choice.count(symbol) for symbol in range(2, 7)}
+    found = entries(wanted, room)
+    assert all(symbol in cycle for symbol, cycle in zip(found, wanted, strict=True))
+    assert all(found.count(symbol) <= room[symbol] for symbol in room)
+
+
+# The list schedule
+
+
+@given(st.lists(st.lists(st.integers(2, 6), min_size=1, max_size=6), max_size=8))
+def test_waiting_in_queues_is_the_page_s_list_schedule(words: list[list[int]]) -> None:
+    assert [list(steps) for steps in listed(words)] == page.list_schedule(words)
+
+
+@given(st.lists(st.lists(st.integers(2, 6), min_size=1, max_size=6), max_size=8))
+def test_a_list_schedule_wastes_no_step(words: list[list[int]]) -> None:
+    """One word a dimension and step, hops in order, and as long as something is left something moves."""
+    steps = listed(words)
+    cells = [cell for word, done in zip(words, steps, strict=True) for cell in zip(word, done, strict=True)]
+    assert len(set(cells)) == len(cells)
+    assert all(list(done) == sorted(set(done)) for done in steps)
+    used = {step for _, step in cells}
+    assert used == set(range(1, len(used) + 1))
+    assert len(used) <= len(cells)
+
+
+# Idle cells
+
+
+@pytest.mark.parametrize(("n", "messages"), [*ROUNDS, (2, 1), (8, 1), (8, 7), (9, 1)])
+def test_the_opening_leaves_an_idle_cell_per_dimension_for_every_step_too_many(n: int, messages: int) -> None:
+    begun = opening(n, messages)
+    busy = {
+        cell for word, done in zip(begun.words, begun.steps, strict=True) for cell in zip(word.dimensions, done, strict=True)
+    }
+    hops = sum(len(word.dimensions) for word in begun.words)
+    assert len(busy) == hops
+    assert begun.length == max((step for _, step in busy), default=0)
+    assert begun.idle.shape == (n - 1, begun.length - page.ceil_div(hops, n - 1))
+    for dimension, cells in enumerate(begun.idle.tolist(), start=2):
+        assert cells == sorted(set(cells))
+        assert all(1 <= step <= begun.length and (dimension, step) not in busy for step in cells)
+
+
+def test_idle_cells_that_are_missing_are_a_defect() -> None:
+    """Three words that all cross dimension 2 and none 3: 3 steps, though 2 would be an equal share."""
+    words = [exact_short.Word(node, 0, (2,)) for node in range(1, 4)]
+    with refused("fewer than 1 idle steps", exit_code=1):
+        exact_short._idle(3, words, [(1,), (2,), (3,)], 3)
+
+
+def test_too_few_full_necklaces_are_a_defect() -> None:
+    begun = exact_short.Opening((), (), 9, np.zeros((3, 4), dtype=np.int64))
+    length = np.array([1, 2])
+    with refused("2 groups of full necklaces and idle cells for 4", exit_code=1):
+        _starts(length, np.array([True, True]), begun)
+
+
+# Why there are always enough full necklaces
+
+
+@pytest.mark.parametrize(("n", "messages"), [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 8)])
+def test_there_are_groups_enough_for_the_idle_cells(n: int, messages: int) -> None:
+    full = page.full_necklaces(n) if n <= 8 else factorial(n - 1)  # at least: all that do not start with 1
+    assert opening(n, messages).idle.shape[1] <= messages * full
+
+
+@pytest.mark.parametrize("n", range(3, 9))
+def test_one_hop_a_step_would_leave_groups_enough(n: int) -> None:
+    """(n-2) L <= (n-1) F: for n <= 6 this is the proof, beyond it follows from the bounds below."""
+    assert (n - 2) * page.short_hops(n) <= (n - 1) * page.full_necklaces(n)
+
+
+@pytest.mark.parametrize("n", range(3, 9))
+def test_the_bounds_of_the_proof(n: int) -> None:
+    """Short necklaces start with 1 and are few, full ones are many, and a distance is at most 3(n-1)/2."""
+    short = page.short_nodes(n)
+    assert all(x[0] == 1 for x in short)
+    assert len(short) <= page.most_short_nodes(n)
+    assert 2 * page.short_hops(n) <= 3 * (n - 1) * len(short)
+    assert page.full_necklaces(n) >= factorial(n - 1)
+
+
+@pytest.mark.parametrize("n", range(7, 200))
+def test_the_bounds_suffice_from_7_on(n: int) -> None:
+    """3(n-2) Y <= 2 (n-1)! for the bound Y on |X|, and the shorter inequality that proves it for every n."""
+    assert 3 * (n - 2) * page.most_short_nodes(n) <= 2 * factorial(n - 1)
+    assert 3 * len(page.primes_of(n - 1)) <= 2 * (n - 4)
