@@ -1,0 +1,135 @@
+"""Lower bounds: what no schedule of a collective can beat under a port model, by counting.
+
+The papers' bounds are these arguments on their topologies: Tseng & Sheu 1997, Lemmas 1 and 2 (S_n); Li, Chen, Xiang & Yao,
+Lemmas 1 and 2 (S_{n,k}); Fragopoulou & Akl 1993, Tables 4 (S_n) and 5 (Q_d); Fragopoulou & Akl 1996, Tables 1 and 2 (S_n) and
+3 (Q_d), with x copies.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from starcast.collectives.catalogue import check_collective
+from starcast.collectives.schedule import PORT_MODELS
+from starcast.costs.counts import ceil_log2, ceiling, distance_sum
+from starcast.costs.machine import Cost, Machine, check_message
+from starcast.errors import InputError
+from starcast.topologies import Topology
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a collective makes somebody carry, at least, in messages of one (source, destination) pair, one copy.
+
+    Attributes:
+        through: messages that have to pass, one after the other, the busiest place if that had one link.
+        sent: transmissions of all nodes together.
+    """
+
+    through: int
+    sent: int
+
+
+def work(where: Topology, collective: str) -> Work:
+    """What must be carried, at least.
+
+    * broadcast: the root sends the message, and everybody else receives it.
+    * allgather: every node receives the messages of the N-1 others.
+    * scatter, gather: the root sends, or receives, N-1 messages, and they travel the distances of their nodes.
+    * alltoall: every node has N-1 messages, which travel t links, the sum of the distances. So on average a node sends t
+      messages on.
+    """
+    nodes, others = where.nodes, where.nodes - 1
+    if collective == "broadcast":
+        return Work(1, others)
+    if collective == "allgather":
+        return Work(others, nodes * others)
+    if collective == "alltoall":
+        return Work(distance_sum(where), nodes * distance_sum(where))
+    return Work(others, distance_sum(where))
+
+
+def lower_bound(
+    topology: Topology,
+    collective: str,
+    ports: str,
+    m: Fraction,
+    machine: Machine,
+    messages: int | None = None,
+    copies: int = 1,
+) -> Cost:
+    """What no schedule of a collective beats: max{start-ups T_s, bytes T_c}, and the least number of steps.
+
+    Start-ups: something has to travel the diameter D. One-port, what one node has (or, in a gather, lacks) reaches at most
+    twice as many nodes after a step as before it, so ceil(log2 N) as well; Li et al. print log2(N-1) for the allgather,
+    which is less where N-1 is a power of two.
+
+    Bytes: w of `work` times m, as long as one link at a time does it, one-port; all-port the root (broadcast, scatter, gather),
+    or any node (allgather), or on average a node (alltoall) shares them among its ``degree`` links. Hence
+
+    * broadcast: max{D T_s, m/degree T_c}; one-port max{D T_s, ceil(log2 N) T_s, m T_c};
+    * allgather, scatter, gather: with (N-1) m in place of m;
+    * alltoall: with t m, t the sum of all distances from a node.
+
+    With x copies, each through a spanning tree (or, of what is addressed, a path) of its own, there are x times the bytes.
+
+    Steps: with ``messages``, those of M unit messages, one a link and step: ceil(Mxw/degree), one-port Mxw; a broadcast needs
+    D - 1 more all-port, max{D, ceil(log2 N)} - 1 more one-port, for what leaves the root last. Without, the start-ups.
+
+    Args:
+        topology: where.
+        collective: which.
+        ports: ``all`` or ``one``.
+        m: bytes of a message, for one destination.
+        machine: T_s and T_c.
+        messages: M, the unit messages that m is cut into, where the steps of such are asked for.
+        copies: x.
+
+    Raises:
+        InputError: there is no such collective or port model, or m, messages or copies cannot be.
+    """
+    _check(topology, collective, ports, m, messages, copies)
+    needed = work(topology, collective)
+    links = topology.degree if ports == "all" else 1
+    start_ups = topology.diameter if ports == "all" else max(topology.diameter, ceil_log2(topology.nodes))
+    carried = Fraction(m) * copies * needed.through / links
+    steps, transmissions = start_ups, None
+    if messages is not None:
+        full = ceiling(messages * copies * needed.through, links)
+        steps = full + start_ups - 1 if collective == "broadcast" else max(full, start_ups)
+        transmissions = messages * copies * needed.sent
+    return Cost(
+        steps=steps,
+        start_ups=Fraction(start_ups),
+        bytes=carried,
+        transmissions=transmissions,
+        time=max(Fraction(start_ups * machine.T_s), Fraction(carried * machine.T_c)),
+        source=_source(topology, collective, messages, copies),
+    )
+
+
+def _check(where: Topology, collective: str, ports: str, m: Fraction, messages: int | None, copies: int) -> None:
+    check_collective(collective)
+    if ports not in PORT_MODELS:
+        raise InputError(f"'{ports}' is no port model", hint="write all or one")
+    check_message(m)
+    if messages is not None and messages < 1:
+        raise InputError(f"messages is {messages}, not a whole number of at least 1", hint="give messages 1 or more")
+    if not 1 <= copies <= where.degree:
+        raise InputError(f"copies is {copies} on {where.spec}", hint=f"give copies from 1 to {where.degree}")
+
+
+_FA, _EDT = "Fragopoulou & Akl 1993", "Fragopoulou & Akl 1996"
+#: Who states the bound on the time, by family, for broadcast and allgather.
+_LEMMAS = {"star": "Tseng & Sheu 1997", "nk-star": "Li, Chen, Xiang & Yao"}
+#: Who states the steps: for one copy of allgather, scatter, gather and alltoall, and for broadcast and for copies.
+_TABLES = {"star": (f"{_FA}, Table 4", f"{_EDT}, Table 2"), "hypercube": (f"{_FA}, Table 5", f"{_EDT}, Table 3")}
+
+
+def _source(where: Topology, collective: str, messages: int | None, copies: int) -> str:
+    lemma = {"broadcast": "Lemma 1", "allgather": "Lemma 2"}.get(collective)
+    one, many = _TABLES.get(where.family, (None, None))
+    table = many if collective == "broadcast" or copies > 1 else one
+    if lemma is None or where.family not in _LEMMAS:
+        return table or "starcast: the argument of Tseng & Sheu 1997, Lemmas 1 and 2"
+    source = f"{_LEMMAS[where.family]}, {lemma}"
+    return f"{source}; {table}" if table and (messages is not None or copies > 1) else source

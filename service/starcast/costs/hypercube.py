@@ -1,0 +1,38 @@
+"""Closed forms on Q_d: Johnsson & Ho's broadcasts, and the hypercube that the papers set beside the star graph."""
+
+from fractions import Fraction
+
+from starcast.costs.counts import ceil_log2, ceiling
+from starcast.costs.machine import Form, stepwise
+from starcast.costs.tseng_sheu import slots
+from starcast.topologies import Topology
+from starcast.topologies.hypercube import Hypercube
+
+PAPER = "Johnsson & Ho 1989"
+
+
+def binomial(where: Topology, ports: str, segments: int) -> Form:
+    """(d + p - 1)(T_s + m/p T_c): the spanning binomial tree, pipelined. Exact all-port.
+
+    One-port d times that, a sub-slot for each port (as in Theorem 2 of Tseng & Sheu): an upper bound, by less than d.
+    """
+    steps = (where.n + segments - 1) * slots(where, ports)
+    return stepwise(steps, Fraction(1, segments), segments * (where.nodes - 1), f"{PAPER}, spanning binomial tree")
+
+
+def edge_disjoint_binomial(where: Topology, _ports: str, messages: int, copies: int) -> Form:
+    """ceil(Mx/d) + d steps, Mx(2^d - 1) transmissions: d edge-disjoint trees of height d+1.
+
+    Exact, but for Q_1, whose one tree has height 1: there it is one step too many.
+    """
+    steps = ceiling(messages * copies, where.degree) + where.n
+    transmissions = messages * copies * (where.nodes - 1)
+    return stepwise(steps, Fraction(1, messages), transmissions, f"{PAPER}, edge-disjoint spanning binomial trees")
+
+
+def beside(where: Topology) -> Topology:
+    """The hypercube to compare with: Q_d itself, else the least one with as many nodes, 2^k >= N.
+
+    Beside S_12 it is larger than any that can be named, but not than one that is only counted.
+    """
+    return where if where.family == "hypercube" else Hypercube(ceil_log2(where.nodes))

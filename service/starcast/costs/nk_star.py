@@ -1,0 +1,80 @@
+"""The closed forms of Li, Chen, Xiang & Yao on S_{n,k}, Theorems 2 to 11, and the rows of their Tables 1 and 2.
+
+The theorems give times at the best real p; here is what is optimised, for any whole p. N = n!/(n-k)!, D the diameter.
+"""
+
+from fractions import Fraction
+from math import factorial
+
+from starcast.costs.machine import Form, stepwise
+from starcast.costs.tseng_sheu import slots
+from starcast.topologies import Topology
+
+PAPER = "Li, Chen, Xiang & Yao"
+
+
+def greedy(where: Topology, ports: str, segments: int) -> Form:
+    """(D + p - 1)(T_s + m/(p(n-1)) T_c): Theorem 2, one tree; one-port n-1 times that, Theorem 3.
+
+    The steps are exact all-port, and one-port too many by less than n-1. The bytes are n-1 times too few: one tree carries all
+    p segments, of m/p bytes each.
+    """
+    steps = (where.diameter + segments - 1) * slots(where, ports)
+    packet = Fraction(1, segments * where.degree)
+    return stepwise(steps, packet, segments * (where.nodes - 1), f"{PAPER}, Theorems 2 and 3")
+
+
+def multiple(where: Topology, ports: str, segments: int) -> Form:
+    """(2D + p - 1)(T_s + m/(p(n-1)) T_c): Theorem 8, the trees MT; one-port n-1 times that, Theorem 9.
+
+    The steps are an upper bound: 2D is one on the height (Theorem 7). The bytes are too few wherever trees share a link: the
+    paper takes a packet for one segment, and there are up to ceil(n/k) in it.
+    """
+    steps = (2 * where.diameter + segments - 1) * slots(where, ports)
+    units = segments * where.degree
+    return stepwise(steps, Fraction(1, units), units * (where.nodes - 1), f"{PAPER}, Theorems 8 and 9")
+
+
+def greedy_allgather(where: Topology, ports: str) -> Form:
+    """D T_s + (N-1)/(n-1) m T_c: Theorem 4, one tree; one-port n(n-1)D T_s + (N-1) m T_c, Theorem 5.
+
+    All-port the start-ups are exact and the bytes a lower bound, met for k = 1: elsewhere links of one level carry more or
+    less. One-port the start-ups are n times too many, and the bytes a lower bound.
+    """
+    steps = where.diameter * slots(where, ports) * (where.n if ports == "one" else 1)
+    sent = where.nodes * (where.nodes - 1)
+    return Form(steps, _allgather_share(where, ports), sent, f"{PAPER}, Theorems 4 and 5", steps)
+
+
+def multiple_allgather(where: Topology, ports: str) -> Form:
+    """(2D-1) T_s + (N-1)/(n-1) m T_c: Theorem 10, the trees MT; one-port (n-1)(2D-1) T_s + (N-1) m T_c, Theorem 11.
+
+    Wrong both ways: a tree is up to 2D high, so that the start-ups are one too few where it is, and the bytes are a
+    lower bound.
+    """
+    steps = (2 * where.diameter - 1) * slots(where, ports)
+    sent = where.nodes * where.degree * (where.nodes - 1)
+    return Form(steps, _allgather_share(where, ports), sent, f"{PAPER}, Theorems 10 and 11", steps)
+
+
+def chen(where: Topology, ports: str) -> Form:
+    """(2D-1) T_s + 4/(n-1) m T_c all-port: Y.S. Chen & Tai [4] (Table 1).
+
+    One-port (2nk - n - k^2) T_s + (2 + (n-k-2)(n-k+1)!/n!) m T_c.
+    """
+    n, k = where.n, int(where.k or 0)
+    source = f"{PAPER}, Table 1 [4]"
+    if ports == "all":
+        return Form(2 * where.diameter - 1, Fraction(4, where.degree), None, source, None)
+    share = 2 + Fraction((n - k - 2) * factorial(n - k + 1), factorial(n))
+    return Form(2 * n * k - n - k * k, share, None, source, None)
+
+
+def multiple_as_printed(where: Topology) -> Form:
+    """(2D-1) T_s + (N-1)/(n-1) m T_c: the trees MT in Table 1, all-port, where Theorem 8 has 1/(n-1): copied from Table 2."""
+    share = _allgather_share(where, "all")
+    return Form(2 * where.diameter - 1, share, None, f"{PAPER}, Table 1 as printed", None)
+
+
+def _allgather_share(where: Topology, ports: str) -> Fraction:
+    return Fraction((where.nodes - 1) * slots(where, ports), where.degree)
