@@ -1,0 +1,356 @@
+"""Scatter by Rules 5 and 8 (Fragopoulou & Akl 1993, sections 5 and 6): the page's rows, its figures, and its wrong readings."""
+
+from collections import Counter
+from itertools import pairwise
+from math import factorial
+
+import numpy as np
+import pytest
+
+from starcast.collectives import Schedule, algorithms, schedule
+from starcast.collectives.catalogue import find
+from starcast.collectives.scatter import balanced_copies, root_ports, scattered, spread
+from starcast.topologies import topology
+from starcast.trees import Forest, forest
+from starcast.trees.balanced import numbered_dimension, running_numbers
+from unit import oracles
+from unit import oracles_balanced as trees_page
+from unit import oracles_scatter as page
+from unit.meeting import plain_rows, ports_of, refused, roots
+
+SCATTERS = ("balanced", "near-balanced", "perfectly-balanced", "one-port")
+
+
+def shares(n: int, algorithm: str, most: int) -> list[int]:
+    """The M from 1 to some number that an algorithm takes."""
+    return [m for m in range(1, most + 1) if algorithm != "perfectly-balanced" or m % (n - 1) == 0]
+
+
+def cases(sizes: range, copies: int) -> list[tuple[int, str, int]]:
+    """Every size and algorithm with every M up to some times n-1."""
+    return [
+        (n, algorithm, m)
+        for n in sizes
+        for algorithm in SCATTERS
+        if n > 2 or algorithm != "perfectly-balanced"
+        for m in shares(n, algorithm, max(copies * (n - 1), 1))
+    ]
+
+
+def steps(n: int, algorithm: str, messages: int) -> int:
+    """Table 2, and A5: M h steps along the almost balanced tree."""
+    others = factorial(n) - 1
+    return {
+        "balanced": page.up(messages * others, n - 1),
+        "near-balanced": messages * trees_page.necklaces_counted(n),
+        "perfectly-balanced": messages * others // (n - 1),
+        "one-port": messages * others,
+    }[algorithm]
+
+
+def made(n: int, algorithm: str, messages: int, root: oracles.Node | None = None) -> Schedule:
+    """The array form."""
+    return schedule(f"S{n}", "scatter", algorithm, root=oracles.label(root or oracles.identity(n)), messages=messages)
+
+
+# The page's rows
+
+
+@pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 2))
+def test_the_rows_are_the_page_s_for_every_root(n: int, algorithm: str, messages: int) -> None:
+    """For M = 1..2(n-1); every copy of `balanced` has a tree of its own on the page, numbered modulo n-1."""
+    for root in roots(n):
+        rows = plain_rows(made(n, algorithm, messages, root))
+        expected = page.scatter(algorithm, root, messages)
+        assert sorted(rows) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("n", "algorithm", "messages"),
+    [
+        *((5, name, m) for name, m in [("balanced", 1), ("balanced", 9), ("near-balanced", 2), ("perfectly-balanced", 8)]),
+        *((5, name, m) for name, m in [("one-port", 2), ("perfectly-balanced", 4), ("balanced", 3)]),
+        *((6, name, m) for name, m in [("balanced", 1), ("perfectly-balanced", 5), ("one-port", 1)]),
+    ],
+)
+def test_the_rows_are_the_page_s_on_larger_stars(n: int, algorithm: str, messages: int) -> None:
+    root = oracles.nodes(n)[-1]
+    assert sorted(plain_rows(made(n, algorithm, messages, root))) == sorted(page.scatter(algorithm, root, messages))
+
+
+# What must hold, whoever made it
+
+
+@pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 2))
+def test_everybody_is_served_and_no_link_carries_two(n: int, algorithm: str, messages: int) -> None:
+    root = oracles.nodes(n)[factorial(n) // 3]
+    rows = plain_rows(made(n, algorithm, messages, root))
+    end = page.executed(rows, page.owned(root, messages), one_port=algorithm == "one-port")
+    assert end == page.deserved(root, messages)
+
+
+@pytest.mark.parametrize("algorithm", SCATTERS)
+@pytest.mark.parametrize("n", [5, 6])
+def test_everybody_is_served_on_larger_stars(n: int, algorithm: str) -> None:
+    """With M = n-1, so that all copies and trees are in use."""
+    root = oracles.shift(oracles.identity(n), 2)
+    rows = plain_rows(made(n, algorithm, n - 1, root))
+    end = page.executed(rows, page.owned(root, n - 1), one_port=algorithm == "one-port")
+    assert end == page.deserved(root, n - 1)
+
+
+@pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(3, 6), 1))
+def test_messages_never_wait_and_paths_are_shortest(n: int, algorithm: str, messages: int) -> None:
+    root = oracles.nodes(n)[-2]
+    flights = page.flights(plain_rows(made(n, algorithm, messages, root)))
+    assert len(flights) == messages * (factorial(n) - 1)
+    for payload, rows in flights.items():
+        destination = oracles.nodes(n)[payload // messages]
+        assert [row.step for row in rows] == [*range(rows[0].step, rows[0].step + len(rows))]
+        assert (rows[0].sender, rows[-1].receiver) == (root, destination)
+        assert len(rows) == oracles.distances(root)[destination]
+
+
+@pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(3, 6), 1))
+def test_the_root_sends_to_the_farthest_first_and_never_pauses(n: int, algorithm: str, messages: int) -> None:
+    """Rule 5 on every link; Rule 8 on one link after the other, T_2 completely before T_3."""
+    root = oracles.identity(n)
+    flights = page.flights(plain_rows(made(n, algorithm, messages)))
+    sent = sorted((rows[0].step, rows[0].port, len(rows)) for rows in flights.values())
+    assert all(row.sender == root for rows in flights.values() for row in rows[:1])
+    queues = {port: [(step, hops) for step, p, hops in sent if p == port] for port in range(2, n + 1)}
+    for queue in queues.values():
+        assert all(before[1] >= after[1] for before, after in pairwise(queue))
+    if algorithm == "one-port":
+        assert [step for step, _, _ in sent] == [*range(1, len(sent) + 1)]
+        assert [port for _, port, _ in sent] == sorted(port for _, port, _ in sent)
+    else:
+        assert all([step for step, _ in queue] == [*range(1, len(queue) + 1)] for queue in queues.values())
+
+
+# Figures of the page and of Table 2
+
+
+@pytest.mark.parametrize(("n", "algorithm", "messages"), [*cases(range(2, 7), 2), (7, "balanced", 1), (7, "balanced", 7)])
+def test_steps_and_transmissions(n: int, algorithm: str, messages: int) -> None:
+    s = made(n, algorithm, messages)
+    assert s.steps == steps(n, algorithm, messages)
+    assert len(s) == messages * page.distance_sum(n) == messages * page.distance_sum_printed(n)
+    assert find("scatter", algorithm).rows(topology(f"S{n}"), {"messages": messages}) == len(s)
+
+
+@pytest.mark.parametrize(("algorithm", "messages"), [("near-balanced", 2), ("perfectly-balanced", 6), ("one-port", 1)])
+def test_steps_and_transmissions_on_s7(algorithm: str, messages: int) -> None:
+    s = made(7, algorithm, messages)
+    assert s.steps == steps(7, algorithm, messages)
+    assert len(s) == messages * page.distance_sum_printed(7)
+
+
+@pytest.mark.parametrize("n", range(3, 8))
+def test_the_balanced_scatter_meets_the_bound_for_every_number_of_messages(n: int) -> None:
+    """The root has M(n!-1) units to send over n-1 links: nobody is faster, whatever M is."""
+    for messages in {1, 2, n - 2, n - 1, n, 2 * n - 3} - {0}:
+        assert made(n, "balanced", messages).steps == page.up(messages * (factorial(n) - 1), n - 1)
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_the_load_of_a_subtree(n: int) -> None:
+    """Pitfall 12: a subtree of Def. 15 has h copies, but M(n!-1)/(n-1) messages; a copy carries M p/(n-1), not M."""
+    messages = n - 1
+    s = made(n, "perfectly-balanced", messages)
+    first = s.sender == 0
+    assert np.bincount(s.port[first])[2:].tolist() == [messages * (factorial(n) - 1) // (n - 1)] * (n - 1)
+    along = s.forest
+    assert along is not None
+    assert [int(np.count_nonzero(row)) for row in along.parent_port] == [trees_page.necklaces_counted(n)] * (n - 1)
+    last = s.receiver == s.payload // messages
+    carried = Counter(zip(s.receiver[last].tolist(), s.tree[last].tolist(), strict=True))
+    for (x, _), load in carried.items():
+        assert load == trees_page.period(oracles.nodes(n)[x]) * messages // (n - 1)
+
+
+# Wrong readings
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_one_balanced_tree_for_all_copies_takes_longer(n: int) -> None:
+    """Pitfall 16: M ceil((n!-1)/(n-1)) along one tree, ceil(M(n!-1)/(n-1)) with numbers that run on; n = 5 with M = 4."""
+    messages = n - 1
+    along = forest(f"S{n}", "balanced")
+    repeated = scattered(along, "all", messages, algorithm="balanced")
+    assert repeated.steps == messages * page.up(factorial(n) - 1, n - 1)
+    assert made(n, "balanced", messages).steps == messages * (factorial(n) - 1) // (n - 1) < repeated.steps
+
+
+@pytest.mark.parametrize("n", range(3, 6))
+def test_nearest_first_would_take_longer(n: int) -> None:
+    """Pitfall 14: Rule 5 goes farthest first; the other way round the last message still has its whole path to go."""
+    sent = page.SCATTERED["balanced"](oracles.identity(n), 1)
+    slow = page.rule_5(sent, 1, farthest_first=False)
+    assert max(row.step for row in slow) > made(n, "balanced", 1).steps
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_fewer_messages_than_a_multiple_would_not_fill_the_perfect_trees(n: int) -> None:
+    """A necklace of period 1 exists, so that n-1 paths share the messages of its node: M must be a multiple of n-1."""
+    assert any(len(ring) == 1 for ring in trees_page.necklaces(n))
+    for messages in range(1, 2 * (n - 1)):
+        if messages % (n - 1):
+            with refused("perfectly-balanced", "multiple", str(messages)):
+                made(n, "perfectly-balanced", messages)
+            uneven = scattered(forest(f"S{n}", "perfectly-balanced"), "all", messages, algorithm="perfectly-balanced")
+            assert uneven.steps > messages * (factorial(n) - 1) / (n - 1)
+
+
+# The trees
+
+
+@pytest.mark.parametrize("n", range(3, 9))
+def test_the_trees_of_copies_come_again_after_n_minus_1(n: int) -> None:
+    """(n-1)! is 0 modulo n-1 from n = 3 on, so that a copy's first number moves v back by one, and n-1 copies by nothing."""
+    where = topology(f"S{n}")
+    hung = [numbered_dimension(running_numbers(where, copy), n)[1:].tolist() for copy in range(2 * (n - 1))]
+    assert hung[: n - 1] == hung[n - 1 :]
+    begin = [int(running_numbers(where, copy)[1:].min()) for copy in range(n)]
+    assert begin == [1 + copy * (factorial(n - 1) - 1) for copy in range(n)]
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_the_forest_is_the_stack_of_the_trees_used(n: int) -> None:
+    root = oracles.nodes(n)[-1]
+    for messages in (1, 2, n - 1, n + 3):
+        along = made(n, "balanced", messages, root).forest
+        assert along is not None
+        along.verify()
+        expected = [ports_of(page.balanced_copy(root, copy), root) for copy in range(min(messages, n - 1))]
+        assert np.array_equal(along.parent_port, np.stack(expected))
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_copies_of_a_message_meet_on_no_link(n: int) -> None:
+    """A directed link that several trees of the stack have is in all of them equally deep in the same subtree."""
+    along = balanced_copies(topology(f"S{n}"), n - 1)
+    above, levels = root_ports(along), along.levels()
+    seen: dict[tuple[int, int], tuple[int, int]] = {}
+    for tree, parents in enumerate(along.parents().tolist()):
+        for child, parent in enumerate(parents):
+            if parent >= 0:
+                place = (int(above[tree, child]), int(levels[tree, child]))
+                assert seen.setdefault((parent, child), place) == place
+
+
+@pytest.mark.parametrize("algorithm", SCATTERS)
+def test_the_forest_is_the_catalogue_s_where_the_algorithm_says_so(algorithm: str) -> None:
+    rule = find("scatter", algorithm)
+    for messages in (1, 4):
+        if algorithm == "perfectly-balanced" and messages == 1:
+            continue
+        s = made(5, algorithm, messages, (5, 4, 3, 2, 1))
+        name = rule.along({"messages": messages})
+        assert s.forest is not None
+        if name is not None:
+            assert s.forest.id == f"S5:{name}:54321"
+            assert np.array_equal(s.forest.parent_port, forest("S5", name, root="54321").parent_port)
+        else:
+            assert (algorithm, messages) == ("balanced", 4)
+        assert np.array_equal(s.forest.parents()[s.tree, s.receiver], s.sender)
+
+
+# Any tree
+
+
+@pytest.mark.parametrize("ports", ["all", "one"])
+@pytest.mark.parametrize(
+    ("spec", "construction"),
+    [
+        ("S4", "greedy"),
+        ("S4", "multiple"),
+        ("S5", "recursive-substar"),
+        ("S4", "hamiltonian-cycle"),
+        ("S5,3", "nk-greedy"),
+        ("Q4", "binomial"),
+    ],
+)
+def test_any_tree_scatters(spec: str, construction: str, ports: str) -> None:
+    """Along one tree Rule 5 takes the load of the fullest subtree, Rule 8 the sum of all, on any topology."""
+    where = topology(spec)
+    whole = forest(spec, construction)
+    along, messages = Forest(where, whole.parent_port[:1]), 2
+    s = scattered(along, ports, messages, algorithm=construction)
+    rows = [oracles.Plain(*row) for row in zip(*columns(s), strict=True)]
+
+    def across(node: oracles.Node, port: int) -> oracles.Node:
+        return (int(where.neighbours(port, [node[0]])[0]),)
+
+    begin: dict[oracles.Node, set[int]] = {(x,): set() for x in range(1, where.nodes)}
+    begin[0,] = set(range(messages, where.nodes * messages))
+    end = page.executed(rows, begin, one_port=ports == "one", across=across)
+    assert end == {(x,): {x * messages, x * messages + 1} if x else set() for x in range(where.nodes)}
+    loads = (messages * along.subtree_sizes()[0][along.parents()[0] == 0]).tolist()
+    assert s.steps == (max(loads) if ports == "all" else sum(loads))
+
+
+def columns(s: Schedule) -> list[list[object]]:
+    """The columns, with nodes as tuples of one rank."""
+    sender, receiver = ([(x,) for x in column.tolist()] for column in (s.sender, s.receiver))
+    return [s.step.tolist(), sender, s.port.tolist(), receiver, s.tree.tolist(), s.payload.tolist()]
+
+
+def test_a_forest_that_leaves_a_node_out_is_refused() -> None:
+    """`shortest-path` has no node that starts with 1."""
+    with refused("1243", "none of its trees"):
+        scattered(forest("S4", "shortest-path"), "all", 1, algorithm="shortest-path")
+
+
+@pytest.mark.parametrize("messages", [1, 3, 4, 7])
+def test_a_node_s_messages_are_spread_over_its_trees_in_turn(messages: int) -> None:
+    along = forest("S4", "perfectly-balanced")
+    units = spread(along, messages)
+    assert sorted(units.payload.tolist()) == [*range(messages, 24 * messages)]
+    for tree, destination, payload in zip(*(column.tolist() for column in units), strict=True):
+        own = [row for row in range(3) if along.parent_port[row, destination]]
+        x, number = divmod(payload, messages)
+        assert x == destination
+        assert tree == own[number % len(own)]
+
+
+# Parameters
+
+
+@pytest.mark.parametrize("algorithm", SCATTERS)
+def test_what_a_scatter_says_of_itself(algorithm: str) -> None:
+    s = made(5, algorithm, 8, (5, 4, 3, 2, 1))
+    ports = "one" if algorithm == "one-port" else "all"
+    assert (s.collective, s.algorithm, s.ports, s.root, s.packets, s.symmetric) == (
+        ("scatter", algorithm, ports, 119, False, False)
+    )
+    assert s.units == 120 * 8
+    assert s.id == f"S5:scatter:{algorithm}:{ports}:messages=8:54321"
+    assert s.expand() is s
+
+
+def test_defaults() -> None:
+    """One message, and n-1 where it has to be a multiple."""
+    for algorithm in SCATTERS:
+        expected = 4 if algorithm == "perfectly-balanced" else 1
+        assert dict(schedule("S5", "scatter", algorithm).arguments) == {"messages": expected}
+    assert {row.name for row in algorithms("scatter")} >= set(SCATTERS)
+
+
+def test_the_perfect_trees_begin_with_s3() -> None:
+    with refused("perfectly-balanced", "S2"):
+        schedule("S2", "scatter", "perfectly-balanced")
+
+
+@pytest.mark.parametrize("algorithm", SCATTERS)
+def test_bad_input_is_refused(algorithm: str) -> None:
+    wrong = "all" if algorithm == "one-port" else "one"
+    with refused("port model"):
+        schedule("S4", "scatter", algorithm, ports=wrong)
+    for messages in (0, -3, 1.5, True, "3"):
+        with refused("messages"):
+            schedule("S4", "scatter", algorithm, messages=messages)  # type: ignore[arg-type]
+    with refused("segments"):
+        schedule("S4", "scatter", algorithm, segments=2)
+    with refused("Q4"):
+        schedule("Q4", "scatter", algorithm)
