@@ -118,8 +118,7 @@ def _forest_stored(stores: Stores, thing: ForestThing) -> None:
 def _schedule_stored(stores: Stores, thing: ScheduleThing) -> None:
     from starcast.collectives import schedule
 
-    argument = {str(thing.rule.share): thing.share}
-    fresh = schedule(thing.topology, thing.rule.collective, thing.rule.name, thing.ports, thing.along.root, **argument)
+    fresh = schedule(thing.topology, thing.rule.collective, thing.rule.name, thing.ports, thing.root, **thing.arguments)
     found = reader.read_schedule(stores.graph, thing.key)
     for name in ("step", "sender", "port", "receiver", "tree", "payload"):
         ours, theirs = (np.lexsort((one.payload, one.tree, one.port, one.sender, one.step)) for one in (found, fresh))
@@ -127,7 +126,8 @@ def _schedule_stored(stores: Stores, thing: ScheduleThing) -> None:
     plain = {field.name for field in dataclasses.fields(fresh)} - {"topology", "forest", "arguments"}
     for name in plain - {"step", "sender", "port", "receiver", "tree", "payload"}:
         assert getattr(found, name) == getattr(fresh, name)
-    assert (found.id, dict(found.arguments)) == (thing.key, argument)
+    assert (found.id, dict(found.arguments)) == (thing.key, dict(thing.arguments))
     with session(stores.engine) as opened:
         row = opened.get_one(models.Schedule, thing.key)
-        assert (row.transmissions, row.steps, row.forest) == (len(fresh), fresh.steps, thing.along.id)
+        sources = thing.topology.nodes if fresh.symmetric else 1
+        assert (row.transmissions, row.steps, row.forest) == (len(fresh) * sources, fresh.steps, fresh.along)

@@ -1,5 +1,6 @@
 """``starcast ingest``: topology, trees and schedules into both stores."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,7 +15,10 @@ TREES_HELP = (
     "Constructions, separated by commas, such as 'multiple,dimension-change(i=2,tree=greedy)', "
     "or 'all' of those that need no arguments."
 )
-SCHEDULES_HELP = "Algorithms such as 'multiple' or 'broadcast:all', separated by commas, or 'all'; with the trees they use."
+SCHEDULES_HELP = (
+    "Algorithms such as 'multiple', 'allgather:necklace', 'alltoall:edge-disjoint(copies=2)' or 'broadcast:all', "
+    "separated by commas, or 'all'; with the trees they use."
+)
 
 
 def ingest(
@@ -23,9 +27,9 @@ def ingest(
     trees: Annotated[str, typer.Option(help=TREES_HELP)] = "",
     schedules: Annotated[str, typer.Option(help=SCHEDULES_HELP)] = "",
     root: Annotated[str | None, typer.Option(help="Label of the root of trees and schedules; else the identity.")] = None,
-    ports: Annotated[str, typer.Option(help="Port model of the schedules: all, one or both.")] = "all",
-    segments: Annotated[int, typer.Option(help="Pieces of the message for each tree, where an algorithm cuts it.")] = 1,
-    messages: Annotated[int, typer.Option(help="Messages in the stream, where an algorithm sends one.")] = 1,
+    ports: Annotated[str, typer.Option(help="Port model of the schedules: all, one, both, or own: each one's first.")] = "own",
+    segments: Annotated[int | None, typer.Option(help="Pieces of the message for each tree, where one cuts it.")] = None,
+    messages: Annotated[int | None, typer.Option(help="Unit messages, where an algorithm sends those.")] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for another ingest or drop instead of refusing.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what it takes; no server is needed.")] = False,
     output: FormatOption = Format.TABLE,
@@ -38,6 +42,7 @@ def ingest(
     \b
     starcast ingest S5 --trees all --schedules all
     starcast ingest S6 --schedules multiple --ports both --segments 4 --root 654321
+    starcast ingest S5 --schedules 'allgather:dimension-change(tree=necklace),alltoall:exact'
     """
     from starcast.ingest import ingest, open_stores, plan
 
@@ -46,6 +51,7 @@ def ingest(
         _estimate(asked, output)
         return
     what = plan(*asked)
+    _tell_left_out(what.left_out)
     with open_stores(context.settings(ctx)) as stores:
         summary = ingest(stores, what, wait, reporter())
     rows = [
@@ -62,6 +68,7 @@ def _estimate(asked: tuple[Any, ...], output: Format) -> None:
     from starcast.ingest.plan import Estimate, over_limit, way_of, wish
 
     wanted = wish(*asked)
+    _tell_left_out(wanted.schedules.left_out)
     sizes = wanted.sizes()
     total = Estimate.of(sizes)
     rows = [(one.kind, one.key, Estimate.of([one])) for one in sizes]
@@ -69,6 +76,11 @@ def _estimate(asked: tuple[Any, ...], output: Format) -> None:
     excess = over_limit(wanted.where.spec, sizes)
     say(way_of(total) if excess is None else f"too much to ingest: {excess.message}")
     say("the seconds are of writing alone, on a warm server: building, proving and comparing come on top")
+
+
+def _tell_left_out(reasons: Iterable[str]) -> None:
+    for reason in reasons:
+        say(f"left out of 'all': {reason}")
 
 
 def _row(kind: str, name: str, size: "Estimate") -> dict[str, object]:

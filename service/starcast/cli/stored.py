@@ -47,6 +47,20 @@ def show_thing(ctx: typer.Context, kind: str, key: str, verify: bool, output: Fo
     emit(rows, ["property", "value"], output)
 
 
+def show_steps(ctx: typer.Context, key: str, output: Format) -> None:
+    """Print the step profile of a stored schedule."""
+    from starcast.cli.db import store
+    from starcast.ingest.stored import find
+    from starcast.runs import repository
+    from starcast.runs.database import session
+
+    columns = ("step", "links_used", "packets", "largest_packet")
+    with store(ctx) as engine, session(engine) as opened:
+        find(opened, "schedule", key)
+        rows = [{name: getattr(row, name) for name in columns} for row in repository.load_schedule_profile(opened, key)]
+    emit(rows, columns, output)
+
+
 def drop_thing(ctx: typer.Context, kind: str, key: str, cascade: bool, wait: bool) -> None:
     """Take a thing out of both stores."""
     from starcast.ingest import drop, open_stores

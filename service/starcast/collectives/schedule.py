@@ -11,6 +11,8 @@ from starcast.arrays import read_only
 from starcast.errors import InputError
 from starcast.topologies import Topology
 from starcast.trees import Forest
+from starcast.trees.forest import UNNAMED
+from starcast.trees.naming import written_arguments
 
 COLLECTIVES = ("broadcast", "allgather", "scatter", "gather", "alltoall")
 #: Those of which every node is a source: the schedule of one source may stand for all.
@@ -91,9 +93,12 @@ class Schedule:
     @property
     def id(self) -> str:
         """The name under which the schedule is stored: ``S5:broadcast:multiple:all:segments=4:12345``."""
-        arguments = ",".join(f"{name}={value}" for name, value in sorted(self.arguments.items()))
-        how = f"{self.collective}:{self.algorithm}:{self.ports}:{arguments}"
-        return f"{self.topology.spec}:{how}:{self.topology.label(self.root)}"
+        return identity(self.topology, self.collective, self.algorithm, self.ports, self.arguments, self.root)
+
+    @property
+    def along(self) -> str | None:
+        """The id of the catalogue's forest that the column ``tree`` numbers; None without one, and for trees of its own."""
+        return None if self.forest is None or self.forest.construction == UNNAMED else self.forest.id
 
     @property
     def steps(self) -> int:
@@ -115,3 +120,10 @@ class Schedule:
 
     def __repr__(self) -> str:
         return f"<Schedule {self.id}: {len(self)} rows in {self.steps} steps>"
+
+
+def identity(
+    where: Topology, collective: str, algorithm: str, ports: str, arguments: Mapping[str, int | str], root: int
+) -> str:
+    """The name of a schedule, which need not be built: ``S5:broadcast:multiple:all:segments=4:12345``."""
+    return f"{where.spec}:{collective}:{algorithm}:{ports}:{written_arguments(arguments)}:{where.label(root)}"

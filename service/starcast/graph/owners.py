@@ -73,5 +73,5 @@ def schedule_owner(schedule: Schedule) -> Owner:
         "steps": schedule.steps,
         "symmetric": schedule.symmetric,
     }
-    parent = None if schedule.forest is None else (USES, FOREST, schedule.forest.id)
+    parent = None if schedule.along is None else (USES, FOREST, schedule.along)
     return Owner(SCHEDULE, properties, parent)

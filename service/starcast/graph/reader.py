@@ -143,7 +143,6 @@ def read_schedule(graph: Graph, key: str) -> Schedule:
     rows = read_rows(graph, SEND, key, where)
     columns = rows.columns
     order = np.lexsort((columns["tree"], columns["port"], rows.start, columns["step"]))
-    arguments = (pair.split("=") for pair in node["arguments"].split(",") if pair)
     return Schedule(
         topology=where,
         collective=node["collective"],
@@ -158,7 +157,7 @@ def read_schedule(graph: Graph, key: str) -> Schedule:
         tree=columns["tree"][order].astype(np.uint8),
         payload=columns["payload"][order].astype(np.int32),
         root=node["root"],
-        arguments={name: int(value) for name, value in arguments},
+        arguments=parsed_arguments(node["arguments"]),
         symmetric=node["symmetric"],
     )
 

@@ -3,15 +3,13 @@
 `Wish.sizes` builds nothing at all, so that what is too much can be told in figures too.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import algorithms_on, check_collective, check_topology, find
-from starcast.collectives.schedule import PORT_MODELS
-from starcast.errors import InputError, LimitError
-from starcast.ingest.things import ForestThing, ScheduleThing, Thing, TopologyThing, schedule_key
+from starcast.errors import LimitError
+from starcast.ingest.selection import ALL, OWN, Selection, select
+from starcast.ingest.things import ForestThing, ScheduleThing, Thing, TopologyThing
 from starcast.topologies import Topology, topology
 from starcast.trees import forest, plain_constructions
 from starcast.trees.naming import listed, parsed, written
@@ -29,9 +27,6 @@ BYTES_A_RELATIONSHIP = {"topology": 120, "forest": 120, "schedule": 250}
 #: Most nodes and relationships over Bolt: ten million are about four minutes of writing, which a user sits through, and S9
 #: with the multiple trees fits; S10 alone has twenty. Its rows are sorted in memory too, at about 100 bytes each.
 MOST_OVER_BOLT = 10_000_000
-
-ALL = "all"
-BOTH = "both"
 
 
 @dataclass(frozen=True)
@@ -72,20 +67,12 @@ class Size:
 
 @dataclass(frozen=True)
 class Wish:
-    """What was asked for, checked: constructions by how they are written, algorithms, their port models and shares."""
+    """What was asked for, checked: constructions by how they are written, and schedules."""
 
     where: Topology
     root: int
     trees: Mapping[str, tuple[str, Mapping[str, int | str]]]
-    rules: Sequence[Algorithm]
-    models: Sequence[str]
-    shares: Mapping[str, int]
-
-    def schedules(self) -> Iterator[tuple[Algorithm, tuple[str, int]]]:
-        """Each schedule's algorithm, and its port model and share."""
-        for rule in self.rules:
-            share = int(rule.settled(self.where, {str(rule.share): self.shares[str(rule.share)]})[str(rule.share)])
-            yield from ((rule, (model, share)) for model in self.models if model in rule.ports)
+    schedules: Selection
 
     def sizes(self) -> list[Size]:
         """What each thing takes, in the order of `plan`."""
@@ -93,17 +80,24 @@ class Wish:
         grown = {word: edges(self.where, name, **arguments) for word, (name, arguments) in self.trees.items()}
         found = [Size("topology", spec, self.where.nodes, self.where.links)]
         found += [Size("forest", f"{spec}:{word}:{label}", 0, count) for word, count in grown.items()]
-        for rule, (model, share) in self.schedules():
-            key = schedule_key(self.where, rule, model, share, self.root)
-            found.append(Size("schedule", key, 0, grown[str(rule.along({}))] * share))
-        return found
+        return found + [Size("schedule", one.key, 0, one.relationships) for one in self.sends()]
+
+    def sends(self) -> list[ScheduleThing]:
+        """The schedules as things."""
+        return [
+            ScheduleThing(one.rule, self.where, self.root, one.ports, one.arguments) for one in self.schedules.chosen.values()
+        ]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Things in the order in which they depend on each other: the topology, its forests, their schedules."""
+    """Things in the order in which they depend on each other: the topology, its forests, their schedules.
+
+    ``left_out`` are the reasons why schedules that ``all`` covers are not among them.
+    """
 
     things: tuple[Thing, ...]
+    left_out: tuple[str, ...] = ()
 
     @property
     def estimate(self) -> Estimate:
@@ -121,9 +115,9 @@ def wish(
     trees: str | Iterable[str] = (),
     schedules: str | Iterable[str] = (),
     root: int | str = 0,
-    ports: str = ALL,
-    segments: int = 1,
-    messages: int = 1,
+    ports: str = OWN,
+    segments: int | None = None,
+    messages: int | None = None,
 ) -> Wish:
     """What to store of a topology, however much it is; the arguments are those of `plan`.
 
@@ -131,12 +125,12 @@ def wish(
         InputError: a name, the root or a number is wrong.
     """
     where = topology(spec)
-    rules = _algorithms(where, schedules)
-    models, shares = _port_models(ports), _shares(segments, messages)
-    words = [*_constructions(where, trees), *(str(rule.along({})) for rule in rules)]
+    selection = select(where, schedules, ports, segments, messages)
+    along = (one.rule.along(one.arguments) for one in selection.chosen.values())
+    words = [*_constructions(where, trees), *(word for word in along if word is not None)]
     # A construction given twice counts once, however written.
     chosen = {written(*one): one for one in map(parsed, words)}
-    return Wish(where, where.node(root), chosen, rules, models, shares)
+    return Wish(where, where.node(root), chosen, selection)
 
 
 def plan(
@@ -144,9 +138,9 @@ def plan(
     trees: str | Iterable[str] = (),
     schedules: str | Iterable[str] = (),
     root: int | str = 0,
-    ports: str = ALL,
-    segments: int = 1,
-    messages: int = 1,
+    ports: str = OWN,
+    segments: int | None = None,
+    messages: int | None = None,
 ) -> Plan:
     """What to store of a topology.
 
@@ -154,12 +148,12 @@ def plan(
         spec: the topology, such as S5.
         trees: constructions, such as ``greedy`` or ``dimension-change(i=2,tree=multiple)``, or ``all`` of those that need no
             arguments.
-        schedules: algorithms such as ``multiple``, ``broadcast:multiple`` or ``broadcast:all``, or ``all``. The trees that
-            they send along are stored with them.
+        schedules: algorithms in the words of `starcast.ingest.selection`, such as ``multiple``, ``allgather:necklace`` or
+            ``all``. The trees that they send along are stored with them.
         root: label or rank of the root of trees and schedules.
-        ports: the port model of the schedules: ``all``, ``one``, or ``both``.
-        segments: pieces of the message for each tree, for algorithms that cut it.
-        messages: messages in the stream, for algorithms that send one.
+        ports: the port model of the schedules: ``all``, ``one``, ``both``, or ``own``: each algorithm's first.
+        segments: pieces of the message for each tree, for algorithms that cut it; each one's default unless given.
+        messages: unit messages, for algorithms that send those; likewise.
 
     Raises:
         InputError: a name, the root or a number is wrong.
@@ -172,8 +166,7 @@ def plan(
     # Only the ports' array is made here, a byte a node and tree.
     grown = {word: forest(wanted.where, name, wanted.root, **given) for word, (name, given) in wanted.trees.items()}
     things: list[Thing] = [TopologyThing(wanted.where), *(ForestThing(one) for one in grown.values())]
-    things += [ScheduleThing(rule, grown[str(rule.along({}))], *how) for rule, how in wanted.schedules()]
-    return Plan(tuple(things))
+    return Plan((*things, *wanted.sends()), tuple(wanted.schedules.left_out))
 
 
 def over_limit(spec: str, sizes: Sequence[Size]) -> LimitError | None:
@@ -185,7 +178,8 @@ def over_limit(spec: str, sizes: Sequence[Size]) -> LimitError | None:
         f"{spec} with what is asked for is {estimate.nodes:,} nodes and {estimate.relationships:,} relationships, "
         f"{estimate.bytes / 1e9:.1f} GB and {duration(estimate.seconds)} of writing alone over Bolt, on a warm server; "
         f"the limit is {MOST_OVER_BOLT:,} rows",
-        hint="take a smaller topology, fewer trees or schedules, or fewer segments; '--dry-run' shows what each takes",
+        hint="take a smaller topology, fewer trees or schedules, or fewer segments or messages; '--dry-run' shows what each "
+        "takes, and 'starcast run once' keeps a schedule's figures and steps without its rows",
     )
 
 
@@ -204,45 +198,3 @@ def duration(seconds: float) -> str:
 def _constructions(where: Topology, trees: str | Iterable[str]) -> list[str]:
     words = listed(trees) if isinstance(trees, str) else [word for item in trees for word in listed(item)]
     return [one for word in words for one in (plain_constructions(where) if word == ALL else (word,))]
-
-
-def _algorithms(where: Topology, schedules: str | Iterable[str]) -> list[Algorithm]:
-    chosen: dict[tuple[str, str], Algorithm] = {}
-    for name in _names(schedules):
-        for rule in _named(where, name):
-            chosen[rule.collective, rule.name] = rule
-    return list(chosen.values())
-
-
-def _named(where: Topology, name: str) -> tuple[Algorithm, ...]:
-    if name == ALL:
-        return algorithms_on(where)
-    collective, _, algorithm = name.rpartition(":")
-    if algorithm == ALL:
-        check_collective(collective)
-        return algorithms_on(where, collective)
-    # `multiple` without a collective is broadcast, which every topology has.
-    rule = find(collective or "broadcast", algorithm)
-    check_topology(rule, where)
-    return (rule,)
-
-
-def _names(given: str | Iterable[str]) -> list[str]:
-    words = given.split(",") if isinstance(given, str) else [word for item in given for word in item.split(",")]
-    return [word.strip() for word in words if word.strip()]
-
-
-def _port_models(ports: str) -> tuple[str, ...]:
-    if ports == BOTH:
-        return tuple(PORT_MODELS)
-    if ports not in PORT_MODELS:
-        raise InputError(f"'{ports}' is no port model", hint=f"write {', '.join(PORT_MODELS)} or {BOTH}")
-    return (ports,)
-
-
-def _shares(segments: int, messages: int) -> dict[str, int]:
-    shares = {"segments": segments, "messages": messages}
-    for name, share in shares.items():
-        if share < 1:
-            raise InputError(f"{name} is {share!r}, not a whole number of at least 1", hint=f"give {name} 1 or more")
-    return shares

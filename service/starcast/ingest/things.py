@@ -1,13 +1,15 @@
 """What can be ingested: a topology, a forest, a schedule. Each knows its size before it is built, and is proved when it is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from sqlalchemy.orm import Session
 
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.schedule import identity
 from starcast.errors import RejectedError, StarcastError
 from starcast.graph import owners
 from starcast.graph.rows import Content, Rows, link_rows, rows_content, send_rows, topology_content, tree_rows
@@ -120,34 +122,30 @@ class ForestThing:
 
 @dataclass(frozen=True)
 class ScheduleThing:
-    """The rows of a schedule along a forest."""
+    """The rows of a schedule; those of one source where it is symmetric."""
 
     rule: Algorithm
-    along: Forest
+    topology: Topology
+    root: int
     ports: str
-    share: int
+    arguments: Mapping[str, int | str]
     kind = "schedule"
     nodes = 0
 
     @property
     def key(self) -> str:
         """The schedule's id, known before it is built."""
-        return schedule_key(self.topology, self.rule, self.ports, self.share, self.along.root)
+        return identity(self.topology, self.rule.collective, self.rule.name, self.ports, self.arguments, self.root)
 
-    @property
-    def topology(self) -> Topology:
-        """Where it runs."""
-        return self.along.topology
-
-    @property
+    @cached_property
     def relationships(self) -> int:
-        """A pipelined broadcast sends each of a tree's units over each of its edges once."""
-        return ForestThing(self.along).relationships * self.share
+        """One a row, counted without building the schedule."""
+        return self.rule.count(self.topology, self.ports, self.arguments)
 
     def build(self) -> Built:
         """See `Thing.build`: the simulation is complete and without a violation."""
-        arguments = {str(self.rule.share): self.share}
-        made = schedule(self.topology, self.rule.collective, self.rule.name, self.ports, self.along.root, **arguments)
+        rule = self.rule
+        made = schedule(self.topology, rule.collective, rule.name, ports=self.ports, root=self.root, **self.arguments)
         simulation = proved(made)
         sends = send_rows(made)
         if (made.id, len(sends)) != (self.key, self.relationships):
@@ -157,11 +155,6 @@ class ScheduleThing:
             )
         content = rows_content(sends)
         return Built(owners.schedule_owner(made), sends, content, lambda s: repository.save_schedule(s, made, simulation))
-
-
-def schedule_key(where: Topology, rule: Algorithm, ports: str, share: int, root: int) -> str:
-    """The id of a schedule that need not be built: ``S5:broadcast:multiple:all:segments=4:12345``."""
-    return f"{where.spec}:{rule.collective}:{rule.name}:{ports}:{rule.share}={share}:{where.label(root)}"
 
 
 def proved(made: Schedule) -> Simulation:

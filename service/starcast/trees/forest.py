@@ -22,6 +22,9 @@ from starcast.topologies import Topology, topology
 from starcast.topologies.base import Sight
 from starcast.trees import files, naming
 
+#: The construction of a forest that no rule of the catalogue made.
+UNNAMED = "array"
+
 _NO_ARGUMENTS: Mapping[str, str | int] = MappingProxyType({})
 
 
@@ -46,7 +49,7 @@ class Forest:
     topology: Topology
     parent_port: NDArray[np.uint8]
     root: int = 0
-    construction: str = "array"
+    construction: str = UNNAMED
     arguments: Mapping[str, str | int] = field(default_factory=lambda: _NO_ARGUMENTS)
     spanning: bool = True
     toward: Sequence[int] | None = None

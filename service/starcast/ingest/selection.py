@@ -1,0 +1,144 @@
+"""Which schedules an ingest is to store, out of the words of a user.
+
+A word names an algorithm: ``multiple``, ``allgather:necklace``, ``alltoall:edge-disjoint(copies=2)``; ``allgather:all`` names
+all of a collective that are defined on the topology, ``all`` those of every collective. What is named has to be possible as it
+is asked for; of what ``all`` covers, the rest is left out, with the reason.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.catalogue import algorithms, algorithms_on, check_collective, check_topology, find
+from starcast.collectives.schedule import PORT_MODELS, identity
+from starcast.errors import InputError
+from starcast.topologies import Topology
+from starcast.trees.naming import listed, parsed
+
+ALL = "all"
+BOTH = "both"
+#: Where no port model is asked for: each algorithm's own first one.
+OWN = "own"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One schedule: its algorithm, port model and all its arguments."""
+
+    rule: Algorithm
+    ports: str
+    arguments: Mapping[str, int | str]
+
+    def key(self, where: Topology, root: int) -> str:
+        """The schedule's id."""
+        return identity(where, self.rule.collective, self.rule.name, self.ports, self.arguments, root)
+
+
+@dataclass
+class Selection:
+    """The schedules chosen, by id, and why others that ``all`` covers were left out."""
+
+    chosen: dict[str, Choice] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+
+
+def select(
+    where: Topology,
+    schedules: str | Iterable[str],
+    ports: str = OWN,
+    segments: int | None = None,
+    messages: int | None = None,
+) -> Selection:
+    """The schedules that these words mean.
+
+    Args:
+        where: the topology.
+        schedules: words as above, one by one or separated by commas.
+        ports: ``all``, ``one``, ``both``, or ``own``.
+        segments: for algorithms that cut the message, where the word does not say; their default unless given.
+        messages: likewise for algorithms of unit messages.
+
+    Raises:
+        InputError: a word, a port model or an argument is wrong, or a named algorithm does not have it.
+    """
+    models = _models(ports)
+    shares = {name: value for name, value in (("segments", segments), ("messages", messages)) if value is not None}
+    _check(shares)
+    found = Selection()
+    for word in _words(schedules):
+        name, given = parsed(word)
+        collective, _, algorithm = name.rpartition(":")
+        wildcard = algorithm == ALL
+        rules = _every(where, collective, given) if wildcard else (_named(where, collective, algorithm),)
+        for rule in rules:
+            _choose(found, rule, where, models, shares | given, wildcard=wildcard)
+    return found
+
+
+def _choose(
+    found: Selection,
+    rule: Algorithm,
+    where: Topology,
+    models: tuple[str | None, ...],
+    given: Mapping[str, int | str],
+    *,
+    wildcard: bool,
+) -> None:
+    # A share that goes to all is meant for those that have it; what stands in parentheses is meant for this one.
+    known = {one.name for one in rule.arguments}
+    asked = {name: value for name, value in given.items() if name in known or name not in ("segments", "messages")}
+    try:
+        arguments = rule.settled(where, asked)
+        choices = [Choice(rule, rule.model(model), arguments) for model in models if len(models) == 1 or model in rule.ports]
+    except InputError as error:
+        if not wildcard:
+            raise
+        found.left_out.append(error.message)
+        return
+    for choice in choices:
+        found.chosen[choice.key(where, 0)] = choice
+
+
+def _named(where: Topology, collective: str, name: str) -> Algorithm:
+    if not collective:
+        collective = _collective_of(name)
+    rule = find(collective, name)
+    check_topology(rule, where)
+    return rule
+
+
+def _collective_of(name: str) -> str:
+    """The collective that an algorithm's name alone means: broadcast where that has it, else the only one."""
+    having = [rule.collective for rule in algorithms() if rule.name == name]
+    if len(having) > 1 and "broadcast" not in having:
+        words = " or ".join(f"'{collective}:{name}'" for collective in having)
+        raise InputError(f"'{name}' is an algorithm of several collectives", hint=f"write {words}")
+    return having[0] if len(having) == 1 else "broadcast"
+
+
+def _every(where: Topology, collective: str, given: Mapping[str, object]) -> tuple[Algorithm, ...]:
+    if given:
+        raise InputError(f"'{ALL}' takes no arguments", hint="give --segments or --messages, or name an algorithm")
+    if collective:
+        check_collective(collective)
+    return algorithms_on(where, collective or None)
+
+
+def _words(given: str | Iterable[str]) -> list[str]:
+    return listed(given) if isinstance(given, str) else [word for item in given for word in listed(item)]
+
+
+def _models(ports: str) -> tuple[str | None, ...]:
+    if ports == OWN:
+        return (None,)
+    if ports == BOTH:
+        return tuple(PORT_MODELS)
+    if ports not in PORT_MODELS:
+        raise InputError(f"'{ports}' is no port model", hint=f"write {', '.join(PORT_MODELS)}, {BOTH} or {OWN}")
+    return (ports,)
+
+
+def _check(shares: Mapping[str, int]) -> None:
+    for name, share in shares.items():
+        if share < 1:
+            raise InputError(f"{name} is {share!r}, not a whole number of at least 1", hint=f"give {name} 1 or more")
