@@ -111,8 +111,9 @@ def _segmented(construction: str, families: tuple[str, ...], ports: tuple[str, .
         return pipelined(along, ports, segments, algorithm=construction, arguments={"segments": segments})
 
     return Algorithm(
-        "broadcast", construction, families, ports, (SEGMENTS,), paper, build, _rows(construction), lambda _: construction
-    )
+        "broadcast", construction, families, ports, (SEGMENTS,), paper, build, _rows(construction), lambda _: construction,
+        smallest=CONSTRUCTIONS[construction].smallest,
+    )  # fmt: skip
 
 
 def _stream(where: Topology, root: int, ports: str, messages: int) -> Schedule:

@@ -1,0 +1,225 @@
+"""Allgather by dimension change (Tseng & Sheu 1997, Algorithm 2 and section 5.2): tseng-sheu.md, A5, by name."""
+
+from collections import Counter
+from functools import cache
+from math import factorial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcast.collectives import catalogue
+from starcast.topologies import topology
+from starcast.trees import forest
+from starcast.trees.catalogue import single_trees
+from unit import oracles
+from unit import oracles_allgather as page
+from unit.allgathers import all_sources, allgather, everybody_gets_everything, hops_of
+from unit.meeting import refused, tree_of
+
+TREES = single_trees("S4")
+every_tree = pytest.mark.parametrize("tree", TREES)
+both_models = pytest.mark.parametrize("ports", ["all", "one"])
+
+
+@cache
+def page_tree(n: int, construction: str) -> oracles.Tree:
+    """T at the identity, node by node; that it is the construction's, the construction's own tests say."""
+    return tree_of(forest(f"S{n}", construction).parent_port[0], n)
+
+
+def level_sizes(n: int, tree: str) -> list[int]:
+    """N_t for t = 1..h."""
+    return oracles.profile(page_tree(n, tree), oracles.identity(n))[1:]
+
+
+# Rows
+
+
+@both_models
+@every_tree
+@pytest.mark.parametrize("n", range(2, 6))
+def test_the_rows_are_algorithm_2_s(n: int, tree: str, ports: str) -> None:
+    """A5: segment i of the identity over all level-t links of DC(i, T) in step t; one-port, by sub-steps."""
+    expected = page.algorithm_2(page_tree(n, tree), n)
+    if ports == "one":
+        expected = page.sub_steps(expected, n)
+    made = allgather(f"S{n}", "dimension-change", ports, tree=tree)
+    assert set(hops_of(made)) == expected
+    assert len(made) == len(expected) == (n - 1) * (factorial(n) - 1)
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_segments_take_the_trees_in_the_page_s_order(n: int) -> None:
+    """Dimensions that move the other way give the same trees in another order."""
+    from unit.oracles_change import dimension_change, moved_back
+
+    root = oracles.identity(n)
+    back = [dimension_change(i, page_tree(n, "greedy"), root, moved_back) for i in range(n - 1)]
+    wrong = {hop for i, tree in enumerate(back) for hop in page.downwards(tree, root, i)}
+    made = hops_of(allgather(f"S{n}", "dimension-change"))
+    assert set(made) != wrong
+    assert {hop[:4] for hop in made} == {hop[:4] for hop in wrong}
+
+
+# All sources together
+
+
+@both_models
+@every_tree
+@pytest.mark.parametrize("n", range(2, 5))
+def test_everybody_gets_everything_and_every_link_carries_n_t_segments(n: int, tree: str, ports: str) -> None:
+    """A5: everything on one directed link is one packet, of exactly N_t segments.
+
+    So it is on every directed link, and one-port on those of the sub-step's dimension.
+    """
+    made = allgather(f"S{n}", "dimension-change", ports, tree=tree)
+    done = everybody_gets_everything(made, all_sources(made))
+    sub_steps = n - 1 if ports == "one" else 1
+    sizes = level_sizes(n, tree)
+    assert sorted(done.loads) == list(range(1, sub_steps * len(sizes) + 1))
+    for step, load in done.loads.items():
+        assert set(load.values()) == {sizes[(step - 1) // sub_steps]}
+        assert len(load) == factorial(n) * (n - 1) // sub_steps
+        if ports == "one":
+            assert {port for _, port in load} == {(step - 1) % (n - 1) + 2}
+
+
+@pytest.mark.parametrize(("tree", "ports"), [("greedy", "all"), ("greedy", "one"), ("hamiltonian-cycle", "all")])
+def test_everybody_gets_everything_on_s5(tree: str, ports: str) -> None:
+    made = allgather("S5", "dimension-change", ports, tree=tree)
+    everybody_gets_everything(made, all_sources(made))
+
+
+@both_models
+@every_tree
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_the_expanded_schedule_is_the_page_s_for_all_sources(n: int, tree: str, ports: str) -> None:
+    made = allgather(f"S{n}", "dimension-change", ports, tree=tree)
+    wide = made.expand()
+    assert made.symmetric
+    assert not wide.symmetric
+    assert set(hops_of(wide)) == set(all_sources(made))
+    assert len(wide) == factorial(n) * len(made)
+
+
+def test_a_tree_that_is_rooted_elsewhere_does_not_do() -> None:
+    """Pitfall 3: LC(x, T) begins at x only if T is rooted at the identity; else sources send what they do not have."""
+    n, r = 4, (2, 1, 3, 4)
+    hops = {
+        page.Hop(level, parent, oracles.dimension_between(parent, child), child, 0, 0)
+        for child, parent in oracles.greedy(r).items()
+        if (level := oracles.depths(oracles.greedy(r), r)[child])
+    }
+    every = oracles.nodes(n)
+    done = page.execute(
+        page.for_all(hops, every, oracles.compose),  # type: ignore[arg-type]
+        {q: {(q, 0)} for q in every},
+        oracles.swap,  # type: ignore[arg-type]
+        one_port=False,
+        packets=True,
+    )
+    assert done.broken == "not held"
+
+
+# Figures
+
+
+@every_tree
+@pytest.mark.parametrize("n", range(2, 8))
+def test_steps_and_packets_are_theorem_3_s(n: int, tree: str) -> None:
+    """h_T steps of N_t segments, n!-1 in all; in each step every dimension has N_t links of the source's."""
+    made = allgather(f"S{n}", "dimension-change", tree=tree)
+    sizes = forest(f"S{n}", tree).level_profile()[0].tolist()[1:]
+    assert made.steps == len(sizes)
+    assert sum(sizes) == factorial(n) - 1
+    carried = Counter(zip(made.step.tolist(), made.port.tolist(), strict=True))
+    assert carried == {(t, d): sizes[t - 1] for t in range(1, len(sizes) + 1) for d in range(2, n + 1)}
+
+
+@every_tree
+@pytest.mark.parametrize("n", range(2, 8))
+def test_one_port_takes_a_sub_step_for_each_dimension(n: int, tree: str) -> None:
+    """Section 5.2: (n-1) h_T sub-steps, none of them empty, and the dimension says which."""
+    made = allgather(f"S{n}", "dimension-change", "one", tree=tree)
+    assert made.steps == (n - 1) * forest(f"S{n}", tree).height
+    assert np.array_equal(np.unique(made.step), np.arange(1, made.steps + 1))
+    assert ((made.step - 1) % (n - 1) + 2 == made.port).all()
+
+
+@pytest.mark.parametrize("n", range(3, 8))
+def test_the_greedy_tree_takes_the_diameter(n: int) -> None:
+    """Theorem 3: D_n start-ups."""
+    assert allgather(f"S{n}", "dimension-change").steps == oracles.diameter(n)
+
+
+# What the schedule says of itself
+
+
+@both_models
+@every_tree
+def test_what_it_says(tree: str, ports: str) -> None:
+    made = allgather("S5", "dimension-change", ports, root="54321", tree=tree)
+    rule = catalogue.find("allgather", "dimension-change")
+    assert (made.units, made.packets, made.symmetric, made.root) == (4, True, True, 119)
+    assert made.id == f"S5:allgather:dimension-change:{ports}:tree={tree}:54321"
+    assert len(made) == rule.rows(made.topology, {"tree": tree}) == rule.count(made.topology, ports, {"tree": tree})
+    assert rule.along({"tree": tree}) is None
+    assert np.array_equal(made.tree, made.payload)
+
+
+@every_tree
+def test_its_forest_is_the_stack_of_the_changed_trees(tree: str) -> None:
+    """Row i is the catalogue's DC(i, T), moved to the source; it stands under no construction's name."""
+    made = allgather("S5", "dimension-change", root="53142", tree=tree)
+    assert made.forest is not None
+    made.forest.verify()
+    assert (made.forest.trees, made.forest.root, made.forest.construction) == (4, made.root, "array")
+    for i, row in enumerate(made.forest.parent_port):
+        changed = forest("S5", "dimension-change", root="53142", tree=tree, i=i)
+        assert np.array_equal(row, changed.parent_port[0])
+    assert np.array_equal(made.forest.parents()[made.tree, made.receiver], made.sender)
+
+
+@given(st.sampled_from(TREES), st.sampled_from(["all", "one"]), st.permutations(range(1, 5)))
+def test_any_source_may_be_written_out(tree: str, ports: str, symbols: list[int]) -> None:
+    """Source q's hops are the identity's, relabelled by q; so all sources together are the same, whichever stands for them."""
+    q = tuple(symbols)
+    here = allgather("S4", "dimension-change", ports, tree=tree)
+    there = allgather("S4", "dimension-change", ports, oracles.label(q), tree=tree)
+    assert {(hop.sender, hop.receiver, hop[0], hop.port, hop.unit) for hop in hops_of(there)} == {
+        (oracles.compose(q, hop.sender), oracles.compose(q, hop.receiver), hop[0], hop.port, hop.unit)  # type: ignore[arg-type]
+        for hop in hops_of(here)
+    }
+    assert set(hops_of(there.expand())) == set(hops_of(here.expand()))
+
+
+def test_greedy_is_the_tree_if_none_is_named() -> None:
+    assert dict(allgather("S4", "dimension-change").arguments) == {"tree": "greedy"}
+
+
+@pytest.mark.parametrize("tree", ["multiple", "edge-disjoint", "perfectly-balanced", "nk-greedy", "nonsense", "label-change"])
+def test_what_is_no_single_spanning_tree_is_refused(tree: str) -> None:
+    with refused(tree, "no single spanning tree"):
+        allgather("S4", "dimension-change", tree=tree)
+
+
+@pytest.mark.parametrize("spec", ["S5,2", "Q3"])
+def test_it_is_defined_on_stars_only(spec: str) -> None:
+    with refused("not defined", spec):
+        allgather(spec, "dimension-change")
+
+
+def test_what_is_too_large_is_refused_before_it_is_built() -> None:
+    with refused("rows", exit_code=7):
+        allgather("S11", "dimension-change")
+
+
+@pytest.mark.parametrize("algorithm", ["dimension-change", "rotated-hamiltonian", "necklace", "hamiltonian-cycle"])
+def test_it_begins_with_s2(algorithm: str) -> None:
+    """Two nodes send each other their message: one step."""
+    made = allgather("S2", algorithm)
+    assert (made.steps, len(made)) == (1, 1)
+    everybody_gets_everything(made, all_sources(made))
+    assert catalogue.find("allgather", algorithm).runs_on(topology("S2"))

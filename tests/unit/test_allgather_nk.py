@@ -1,0 +1,210 @@
+"""Allgather on (n,k)-stars (Li, Chen, Xiang & Yao): nk-star.md, by name."""
+
+from collections import Counter
+from math import perm
+
+import numpy as np
+import pytest
+
+from starcast.collectives import Schedule, catalogue
+from starcast.topologies import topology
+from starcast.trees import forest
+from unit import oracles, oracles_nk
+from unit import oracles_allgather as page
+from unit.allgathers import allgather, everybody_gets_everything, hops_of, places, relabelled
+from unit.meeting import refused
+
+ALGORITHMS = ("nk-greedy", "nk-multiple")
+SIZES = [(n, k) for n in range(2, 6) for k in range(1, n)]
+SMALL = [(n, k) for n, k in SIZES if perm(n, k) <= 24]
+LARGE = [(6, 2), (6, 3), (7, 2), (5, 4)]
+
+every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
+both_models = pytest.mark.parametrize("ports", ["all", "one"])
+every_size = pytest.mark.parametrize(("n", "k"), SIZES)
+
+
+def trees(n: int, k: int, algorithm: str) -> list[oracles.Tree]:
+    """The trees at the identity."""
+    home = oracles.identity(n)[:k]
+    return [oracles_nk.greedy(home, n)] if algorithm == "nk-greedy" else oracles_nk.multiple(home, n)
+
+
+def height(n: int, k: int, algorithm: str) -> int:
+    """The greatest level of the page's trees."""
+    home = oracles.identity(n)[:k]
+    return max(max(oracles.depths(tree, home).values()) for tree in trees(n, k, algorithm))
+
+
+def with_sources(made: Schedule) -> set[page.Hop]:
+    """The hops of the source that is written out, units named by it."""
+    return {hop._replace(unit=(places(made)[made.root], hop.unit)) for hop in hops_of(made)}
+
+
+# Rows
+
+
+@every_algorithm
+@every_size
+def test_all_port_rows_are_the_page_s_for_any_source(n: int, k: int, algorithm: str) -> None:
+    """Source x sends over the level-t links of LC(x, T) in step t, T relabelled by x and then the missing symbols ascending."""
+    every = oracles_nk.nodes(n, k)
+    for x in {every[0], every[-1], every[len(every) // 3]}:
+        made = allgather(f"S{n},{k}", algorithm, "all", oracles.label(x))
+        assert made.symmetric
+        assert with_sources(made) == page.nk_source(trees(n, k, algorithm), x, n)
+
+
+@every_algorithm
+@pytest.mark.parametrize(("n", "k"), SMALL)
+def test_expanded_rows_are_those_of_all_sources(n: int, k: int, algorithm: str) -> None:
+    wide = allgather(f"S{n},{k}", algorithm, "all").expand()
+    expected = {hop for x in oracles_nk.nodes(n, k) for hop in page.nk_source(trees(n, k, algorithm), x, n)}
+    assert set(hops_of(wide)) == expected
+    assert len(wide) == len(expected)
+
+
+@every_algorithm
+@pytest.mark.parametrize(("n", "k"), SMALL)
+def test_one_port_rows_are_sub_steps_by_the_port_that_each_source_crosses(n: int, k: int, algorithm: str) -> None:
+    """nk-star.md, one-port dimensions: a level becomes n-1 sub-steps, 2..k the exchanges, k+s those s on in the clique."""
+    made = allgather(f"S{n},{k}", algorithm, "one")
+    expected = {hop for x in oracles_nk.nodes(n, k) for hop in page.sub_steps(page.nk_source(trees(n, k, algorithm), x, n), n)}
+    assert made.symmetric == (k == n - 1)
+    wide = made.expand()
+    assert set(hops_of(wide)) == expected
+    assert len(wide) == len(expected)
+
+
+def test_translation_would_bring_residual_links_into_other_sub_steps() -> None:
+    """Why one source cannot stand for all one-port: its relabelled hops keep the sub-step, and the port is another one."""
+    n, k = 4, 2
+    base = [hop for hop in hops_of(allgather("S4,2", "nk-greedy", "one")) if hop.unit == ((1, 2), 0)]
+    moved = page.for_all(base, oracles_nk.nodes(n, k), relabelled(n))
+    ports = [oracles_nk.port_between(hop.sender, hop.receiver, n) for hop in moved]  # type: ignore[arg-type]
+    in_turn = [(hop.step - 1) % (n - 1) + 2 for hop in moved]
+    assert ports != in_turn
+    assert all(port == turn for port, turn in zip(ports, in_turn, strict=True) if turn <= k)
+
+
+# All sources together
+
+
+@both_models
+@every_algorithm
+@every_size
+def test_everybody_gets_everything(n: int, k: int, algorithm: str, ports: str) -> None:
+    made = allgather(f"S{n},{k}", algorithm, ports)
+    done = everybody_gets_everything(made, hops_of(made.expand()))
+    if ports == "one":
+        for step, load in done.loads.items():
+            assert {port for _, port in load} == {(step - 1) % (n - 1) + 2}
+
+
+@both_models
+@every_algorithm
+@pytest.mark.parametrize(("n", "k"), LARGE)
+def test_steps(n: int, k: int, algorithm: str, ports: str) -> None:
+    """A step a level, and one-port n-1 sub-steps, of which those after the last port in use are not counted."""
+    made = allgather(f"S{n},{k}", algorithm, ports)
+    levels = height(n, k, algorithm)
+    if ports == "all":
+        assert made.steps == levels
+    else:
+        assert (n - 1) * (levels - 1) < made.steps <= (n - 1) * levels
+    if algorithm == "nk-greedy":
+        assert levels == oracles_nk.diameter(n, k)
+
+
+@pytest.mark.parametrize(("n", "k"), [*SIZES, (6, 3)])
+def test_the_links_of_a_port_carry_equal_packets_of_one_tree(n: int, k: int) -> None:
+    """SP keeps its links under relabelling k+1..n.
+
+    So each exchange link carries as many messages as the tree has such links on the level, and each residual one an n-k-th of
+    the residual links there.
+    """
+    home = oracles.identity(n)[:k]
+    (tree,) = trees(n, k, "nk-greedy")
+    kinds = Counter(
+        (level, min(oracles_nk.port_between(tree[x], x, n), k + 1)) for x, level in oracles.depths(tree, home).items() if level
+    )
+    carried: dict[tuple[int, int], Counter[tuple[page.Place, int]]] = {}
+    for hop in hops_of(allgather(f"S{n},{k}", "nk-greedy", "all").expand()):
+        carried.setdefault((hop.step, min(hop.port, k + 1)), Counter())[hop.sender, hop.port] += 1
+    assert carried.keys() == kinds.keys()
+    for (level, kind), load in carried.items():
+        links = kinds[level, kind]
+        assert set(load.values()) == {links // (n - k) if kind > k else links}
+        assert len(load) == perm(n, k) * (n - k if kind > k else 1)
+
+
+def test_the_links_of_a_port_carry_unequal_packets_of_many_trees() -> None:
+    """Pitfall 8: MT is not invariant, so that packets on residual links differ within a step."""
+    loads: dict[int, Counter[tuple[page.Place, int]]] = {}
+    for hop in hops_of(allgather("S4,2", "nk-multiple", "all").expand()):
+        if hop.port > 2:
+            loads.setdefault(hop.step, Counter())[hop.sender, hop.port] += 1
+    assert any(len(set(load.values())) > 1 for load in loads.values())
+
+
+@both_models
+@pytest.mark.parametrize("n", range(2, 6))
+def test_k_one_less_than_n_is_the_star(n: int, ports: str) -> None:
+    """SP(r) of S_{n,n-1} is L(r): the first segment's rows of the allgather by dimension change."""
+    star = allgather(f"S{n}", "dimension-change", ports)
+    made = allgather(f"S{n},{n - 1}", "nk-greedy", ports)
+    first = star.tree == 0
+    for name in ("step", "sender", "port", "receiver", "payload"):
+        assert np.array_equal(getattr(made, name), getattr(star, name)[first])
+
+
+# What the schedule says of itself
+
+
+@both_models
+@every_algorithm
+@pytest.mark.parametrize(("n", "k"), [*SIZES, *LARGE])
+def test_rows_are_counted_before_they_are_built(n: int, k: int, algorithm: str, ports: str) -> None:
+    where = topology(f"S{n},{k}")
+    rule = catalogue.find("allgather", algorithm)
+    made = allgather(f"S{n},{k}", algorithm, ports)
+    a_source = (n - 1 if algorithm == "nk-multiple" else 1) * (where.nodes - 1)
+    assert rule.rows(where, {}) == a_source
+    assert len(made) == rule.count(where, ports, {}) == a_source * (1 if made.symmetric else where.nodes)
+    assert made.packets
+    assert made.units == (n - 1 if algorithm == "nk-multiple" else 1) * (1 if made.symmetric else where.nodes)
+    assert rule.along({}) == algorithm
+
+
+@both_models
+@every_algorithm
+@pytest.mark.parametrize("root", [0, "325"])
+def test_what_it_says(root: int | str, algorithm: str, ports: str) -> None:
+    made = allgather("S5,3", algorithm, ports, root)
+    assert made.id == f"S5,3:allgather:{algorithm}:{ports}::{root or '123'}"
+    assert made.symmetric == (ports == "all")
+    if made.symmetric:
+        assert made.forest is not None
+        assert made.forest.id == forest("S5,3", algorithm, root=root).id
+        assert np.array_equal(made.forest.parents()[made.tree, made.receiver], made.sender)
+        assert np.array_equal(made.tree, made.payload)
+
+
+@every_algorithm
+def test_written_out_it_is_the_same_whichever_source_is_named(algorithm: str) -> None:
+    assert set(hops_of(allgather("S4,2", algorithm, "one", "31"))) == set(hops_of(allgather("S4,2", algorithm, "one")))
+
+
+@every_algorithm
+def test_it_has_no_arguments_and_runs_on_nk_stars_only(algorithm: str) -> None:
+    with refused("argument"):
+        allgather("S4,2", algorithm, messages=2)
+    with refused("not defined"):
+        allgather("S4", algorithm)
+
+
+def test_what_is_too_large_written_out_is_refused_before_it_is_built() -> None:
+    """One source of S_{10,4} stands for all 5040 all-port, and one-port it cannot."""
+    assert allgather("S10,4", "nk-greedy", "all").steps == oracles_nk.diameter(10, 4)
+    with refused(f"{5040 * 9 * 5039:,} rows", exit_code=7):
+        allgather("S10,4", "nk-multiple", "one")

@@ -1,0 +1,288 @@
+"""Allgather message by message (Fragopoulou & Akl 1993): fragopoulou-akl.md, A2 to A4, by name."""
+
+from math import factorial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcast.collectives import catalogue
+from starcast.topologies import topology
+from starcast.trees import forest
+from unit import oracles, oracles_multinode
+from unit import oracles_allgather as page
+from unit.allgathers import all_sources, allgather, everybody_gets_everything, hops_of
+from unit.meeting import refused
+from unit.oracles_balanced import v
+
+ALL_PORT = ("rotated-hamiltonian", "necklace")
+ALGORITHMS = (*ALL_PORT, "hamiltonian-cycle")
+PAGES = {"rotated-hamiltonian": page.rotated_hamiltonian, "necklace": page.mbst_copies, "hamiltonian-cycle": page.cycle}
+
+all_port = pytest.mark.parametrize("algorithm", ALL_PORT)
+every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
+
+
+def numbers_of_messages(n: int) -> list[int]:
+    """M around the multiples of n-1, where ceil(M(n!-1)/(n-1)) leaves M ceil((n!-1)/(n-1)) behind."""
+    return sorted({1, 2, 3, n - 1, n, 2 * (n - 1), 2 * n - 1} - {0})
+
+
+def least_steps(n: int, messages: int) -> int:
+    """ceil(M(n!-1)/(n-1))."""
+    return -(-messages * (factorial(n) - 1) // (n - 1))
+
+
+# Rows
+
+
+@every_algorithm
+@pytest.mark.parametrize("n", range(3, 6))
+def test_the_rows_are_the_page_s(n: int, algorithm: str) -> None:
+    for messages in numbers_of_messages(n):
+        made = allgather(f"S{n}", algorithm, messages=messages)
+        expected = PAGES[algorithm](n, messages)
+        assert set(hops_of(made)) == expected
+        assert len(made) == len(expected)
+
+
+@every_algorithm
+def test_the_rows_of_s6_are_the_page_s(algorithm: str) -> None:
+    made = allgather("S6", algorithm, messages=1)
+    assert set(hops_of(made)) == PAGES[algorithm](6, 1)
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_one_message_is_phase_1_and_the_concrete_phase_2(n: int) -> None:
+    """A2: subtrees grow by a node a step; then for each type the leaves with n there, lexicographically, one a step."""
+    sends = [*oracles_multinode.phase_1(n), *oracles_multinode.phase_2(n, factorial(n - 1))]
+    made = hops_of(allgather(f"S{n}", "rotated-hamiltonian"))
+    assert {hop[:4] for hop in made} == {(send.step, send.tail, send.type, send.head) for send in sends}
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_one_message_reaches_number_m_in_its_step_over_its_type(n: int) -> None:
+    """A3: node number m in step ceil(m/(n-1)) over type v(m)."""
+    numbers = oracles_multinode.mbst(n).numbers
+    for hop in hops_of(allgather(f"S{n}", "necklace")):
+        m = numbers[hop.receiver]  # type: ignore[index]
+        assert (hop.step, hop.port) == (oracles_multinode.step(m, n), v(m, n))
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_the_second_message_has_another_symbol_for_n(n: int) -> None:
+    """A2: copy c = 0, 1, .. uses symbol 2 + (c mod (n-1)) in place of n."""
+    made = hops_of(allgather(f"S{n}", "rotated-hamiltonian", messages=n))
+    for hop in made:
+        if hop.receiver[0] == 1:  # type: ignore[index]
+            assert hop.receiver[hop.port - 1] == 2 + hop.unit % (n - 1)  # type: ignore[index, operator]
+
+
+# Steps and conflicts
+
+
+@all_port
+@pytest.mark.parametrize("n", range(2, 8))
+def test_steps_are_the_least_possible_for_every_number_of_messages(n: int, algorithm: str) -> None:
+    """ceil(M(n!-1)/(n-1)), which plain repetition misses from M = n-1 on (pitfall 16)."""
+    for messages in numbers_of_messages(n):
+        made = allgather(f"S{n}", algorithm, messages=messages)
+        assert made.steps == least_steps(n, messages)
+        assert (made.steps < messages * least_steps(n, 1)) == (n > 2 and messages >= n - 1)
+
+
+@pytest.mark.parametrize("messages", [1, 2, 5])
+@pytest.mark.parametrize("n", range(2, 8))
+def test_one_port_messages_go_one_after_the_other(n: int, messages: int) -> None:
+    """A4: M(n!-1) steps, one link in each, so that the source's schedule fills them all."""
+    made = allgather(f"S{n}", "hamiltonian-cycle", messages=messages)
+    assert np.array_equal(made.step, np.arange(1, messages * (factorial(n) - 1) + 1))
+    assert np.array_equal(made.payload, np.repeat(np.arange(messages), factorial(n) - 1))
+
+
+@every_algorithm
+@pytest.mark.parametrize("n", range(2, 8))
+def test_the_types_of_a_step_are_different(n: int, algorithm: str) -> None:
+    """A0: then, and only then, all n! sources send without a conflict."""
+    for messages in numbers_of_messages(n):
+        made = allgather(f"S{n}", algorithm, messages=messages)
+        assert len({*zip(made.step.tolist(), made.port.tolist(), strict=True)}) == len(made)
+
+
+@all_port
+@pytest.mark.parametrize("n", range(3, 8))
+def test_all_links_are_busy_but_for_one_cell(n: int, algorithm: str) -> None:
+    """n-1 messages fill every cell of (n!-1) steps; each message fewer leaves one more empty, in the last step."""
+    full = allgather(f"S{n}", algorithm, messages=n - 1)
+    assert len(full) == full.steps * (n - 1)
+    single = allgather(f"S{n}", algorithm, messages=1)
+    assert len(single) == single.steps * (n - 1) - 1
+    assert n not in single.port[single.step == single.steps]
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_one_symbol_for_all_copies_would_take_longer(n: int) -> None:
+    """A2: with n for every copy the leaves of one type are (n-2)! a copy, and M(n!-1)/(n-1) is not reached from M = n-1 on."""
+    for messages in (1, n - 2, n - 1, n):
+        after = messages * factorial(n - 1)
+        same = max(hop.step for hop in page.joint_phase_2(n, [n] * messages, after))
+        assert (same == least_steps(n, messages)) == (messages < n - 1)
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_the_numbers_of_the_mbst_cannot_run_on_over_the_copies(n: int) -> None:
+    """A3's recipe, begun with any first type but 2, reaches a node in the step of its parent; so the copies are rotated."""
+    for first in range(1, n):
+        assert bool(page.too_early(n, first)) == (first > 1)
+
+
+# All sources together
+
+
+@every_algorithm
+@pytest.mark.parametrize("messages", [1, 2, 3, 4])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_everybody_gets_everything(n: int, messages: int, algorithm: str) -> None:
+    made = allgather(f"S{n}", algorithm, messages=messages)
+    done = everybody_gets_everything(made, all_sources(made))
+    assert max(done.loads) == made.steps
+    assert all(set(load.values()) == {1} for load in done.loads.values())
+    assert sum(map(len, done.loads.values())) == messages * factorial(n) * (factorial(n) - 1)
+
+
+@every_algorithm
+def test_everybody_gets_everything_on_s5(algorithm: str) -> None:
+    made = allgather("S5", algorithm, messages=1)
+    everybody_gets_everything(made, all_sources(made))
+
+
+@every_algorithm
+@pytest.mark.parametrize("messages", [1, 3])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_the_expanded_schedule_is_the_page_s_for_all_sources(n: int, messages: int, algorithm: str) -> None:
+    made = allgather(f"S{n}", algorithm, messages=messages)
+    wide = made.expand()
+    assert set(hops_of(wide)) == set(all_sources(made))
+    assert (wide.units, wide.symmetric, len(wide)) == (factorial(n) * messages, False, factorial(n) * len(made))
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_phase_1_is_the_local_rule_of_the_nodes(n: int) -> None:
+    """A2: step 1: own message on all types; step t > 1: on type rdim(w_t, j-2) what came in step t-1 on rdim(w_(t-1), j-2)."""
+    w, rdim = oracles_multinode.w(n), oracles_multinode.rdim
+    hops = [hop for hop in hops_of(allgather(f"S{n}", "rotated-hamiltonian").expand()) if hop.step <= factorial(n - 1)]
+    sent = {(hop.step, hop.sender, hop.port): hop.unit for hop in hops}
+    received = {(hop.step, hop.receiver, hop.port): hop.unit for hop in hops}
+    rule: dict[tuple[int, oracles.Node, int], object] = {}
+    for x in oracles.nodes(n):
+        for e in range(n - 1):
+            rule[1, x, rdim(w[0], e, n)] = (x, 0)
+            for t in range(2, len(w) + 1):
+                rule[t, x, rdim(w[t - 1], e, n)] = received[t - 1, x, rdim(w[t - 2], e, n)]
+    assert sent == rule
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_phase_2_is_rule_1(n: int) -> None:
+    """Node x gets from g_i(x) the messages of the sources q with q_1 = x_1 and q_n = x_i, q not x (pitfall 3); no others."""
+    hops = [hop for hop in hops_of(allgather(f"S{n}", "rotated-hamiltonian").expand()) if hop.step > factorial(n - 1)]
+    every = oracles.nodes(n)
+    assert sorted((hop.receiver, hop.port, hop.unit[0]) for hop in hops) == sorted(  # type: ignore[index]
+        (x, i, q) for x in every for i in range(2, n + 1) for q in every if q != x and (q[0], q[-1]) == (x[0], x[i - 1])
+    )
+
+
+@pytest.mark.parametrize("messages", [1, 2])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_one_port_all_nodes_use_one_dimension_and_forward_what_they_got(n: int, messages: int) -> None:
+    """A4: first the own message, later what came in the step before."""
+    hops = hops_of(allgather(f"S{n}", "hamiltonian-cycle", messages=messages).expand())
+    received = {(hop.step, hop.receiver): hop.unit for hop in hops}
+    length = factorial(n) - 1
+    for step in range(1, messages * length + 1):
+        now = [hop for hop in hops if hop.step == step]
+        assert len({hop.port for hop in now}) == 1
+        assert {hop.sender for hop in now} == {hop.receiver for hop in now} == set(oracles.nodes(n))
+        for hop in now:
+            message, place = divmod(step - 1, length)
+            assert hop.unit == (received[step - 1, hop.sender] if place else (hop.sender, message))
+
+
+# What the schedule says of itself
+
+
+@every_algorithm
+@pytest.mark.parametrize("messages", [1, 2, 4, 9])
+def test_what_it_says(messages: int, algorithm: str) -> None:
+    made = allgather("S5", algorithm, root="54321", messages=messages)
+    rule = catalogue.find("allgather", algorithm)
+    assert (made.units, made.packets, made.symmetric, made.root) == (messages, False, True, 119)
+    assert made.ports == ("one" if algorithm == "hamiltonian-cycle" else "all")
+    assert made.id == f"S5:allgather:{algorithm}:{made.ports}:messages={messages}:54321"
+    assert len(made) == rule.rows(made.topology, {"messages": messages}) == messages * 119
+    assert rule.count(made.topology, made.ports, {"messages": messages}) == len(made)
+
+
+@every_algorithm
+@pytest.mark.parametrize("root", [0, "42513"])
+@pytest.mark.parametrize("messages", [1, 2, 3, 9])
+def test_units_travel_along_the_forest(messages: int, root: int | str, algorithm: str) -> None:
+    """One message, and all of the cycle's, down the catalogue's tree; else a tree for each message, up to n-1, by no name."""
+    made = allgather("S5", algorithm, root=root, messages=messages)
+    along = catalogue.find("allgather", algorithm).along({"messages": messages})
+    assert made.forest is not None
+    made.forest.verify()
+    assert np.array_equal(made.forest.parents()[made.tree, made.receiver], made.sender)
+    if messages == 1 or algorithm == "hamiltonian-cycle":
+        assert along == algorithm
+        assert made.forest.id == forest("S5", algorithm, root=root).id
+        assert np.array_equal(made.forest.parent_port, forest("S5", algorithm, root=root).parent_port)
+        assert not made.tree.any()
+    else:
+        assert along is None
+        assert (made.forest.trees, made.forest.construction) == (min(messages, 4), "array")
+        assert np.array_equal(made.tree, made.payload % 4)
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_rotated_trees_of_the_mbst_are_shortest_path_trees(n: int) -> None:
+    """Rotation keeps distances: every message arrives over shortest paths."""
+    made = allgather(f"S{n}", "necklace", messages=n - 1)
+    assert made.forest is not None
+    assert made.forest.is_shortest_path()
+    assert made.forest.trees == n - 1
+
+
+@given(st.sampled_from(ALGORITHMS), st.integers(1, 5), st.permutations(range(1, 5)))
+def test_any_source_may_be_written_out(algorithm: str, messages: int, symbols: list[int]) -> None:
+    q = tuple(symbols)
+    here = allgather("S4", algorithm, messages=messages)
+    there = allgather("S4", algorithm, root=oracles.label(q), messages=messages)
+    assert set(hops_of(there)) == {
+        hop._replace(sender=oracles.compose(q, hop.sender), receiver=oracles.compose(q, hop.receiver))  # type: ignore[arg-type]
+        for hop in hops_of(here)
+    }
+    assert set(hops_of(there.expand())) == set(hops_of(here.expand()))
+
+
+@pytest.mark.parametrize("messages", [0, -1, 1.5, True, "2"])
+@every_algorithm
+def test_messages_are_counted_from_1(algorithm: str, messages: int) -> None:
+    with refused("messages"):
+        catalogue.schedule("S4", "allgather", algorithm, messages=messages)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "ports"), [("rotated-hamiltonian", "one"), ("necklace", "one"), ("hamiltonian-cycle", "all")]
+)
+def test_each_has_one_port_model(algorithm: str, ports: str) -> None:
+    with refused("port model"):
+        allgather("S4", algorithm, ports)
+
+
+@every_algorithm
+def test_too_many_messages_are_refused_before_anything_is_built(algorithm: str) -> None:
+    with refused("rows", exit_code=7):
+        allgather("S4", algorithm, messages=10**7)
+    assert not catalogue.find("allgather", algorithm).runs_on(topology("Q3"))

@@ -1,0 +1,169 @@
+"""Broadcasts on (n,k)-stars and hypercubes, pipelined down their trees: nk-star.md, and Johnsson & Ho's binomial tree."""
+
+from collections.abc import Sequence
+from functools import cache
+from math import perm
+from typing import Any
+
+import numpy as np
+import pytest
+
+from starcast.collectives import Schedule, catalogue, schedule
+from starcast.topologies import topology
+from starcast.trees import forest
+from unit import oracles, oracles_cube, oracles_nk
+from unit.allgathers import hops_of, places
+from unit.oracles_allgather import Hop, execute
+
+ALGORITHMS = ("nk-greedy", "nk-multiple")
+SIZES = [(n, k) for n in range(2, 6) for k in range(1, n)]
+LARGE = [(6, 2), (6, 3)]
+CUBES = range(1, 6)
+
+every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
+both_models = pytest.mark.parametrize("ports", ["all", "one"])
+shares = pytest.mark.parametrize("share", [1, 3])
+
+
+@cache
+def broadcast(spec: str, algorithm: str, ports: str, share: int, root: int | str = 0) -> Schedule:
+    """The array form's schedule."""
+    return schedule(spec, "broadcast", algorithm, ports=ports, root=root, segments=share)
+
+
+def port_between(a: Any, b: Any, n: int) -> int:
+    """On a hypercube the bit that turns, counted from the left."""
+    if isinstance(a, str):
+        (port,) = [i for i in range(1, n + 1) if oracles_cube.flip(a, i) == b]
+        return port
+    return oracles_nk.port_between(a, b, n)
+
+
+def pages_trees(spec: str, algorithm: str, root: Any) -> list[Any]:
+    """The trees of the page with this root."""
+    n = topology(spec).n
+    if algorithm == "binomial":
+        return [oracles_cube.binomial(root, range(1, n + 1))]
+    return [oracles_nk.greedy(root, n)] if algorithm == "nk-greedy" else oracles_nk.multiple(root, n)
+
+
+def pipelined(trees: Sequence[Any], root: Any, n: int, ports: Sequence[int], share: int, *, one: bool) -> set[Hop]:
+    """Level-l links of a tree carry its segment s (from 0) in slot s + l; one-port a slot is a sub-slot for each port."""
+    depths = oracles_cube.depths if isinstance(root, str) else oracles.depths
+    hops = set()
+    for i, tree in enumerate(trees):
+        level = depths(tree, root)
+        for child, parent in tree.items():
+            port = port_between(parent, child, n)
+            for s in range(share):
+                slot = s + level[child]
+                step = (slot - 1) * len(ports) + ports.index(port) + 1 if one else slot
+                hops.add(Hop(step, parent, port, child, i, i * share + s))
+    return hops
+
+
+def is_the_page_s(made: Schedule, share: int) -> None:
+    """The rows are the page's, and by the plain execution everybody gets everything."""
+    where, every = made.topology, places(made)
+    root = every[made.root]
+    trees = pages_trees(where.spec, made.algorithm, root)
+    expected = pipelined(trees, root, where.n, where.ports, share, one=made.ports == "one")
+    hops = hops_of(made)
+    assert set(hops) == expected
+    assert len(hops) == len(expected)
+    assert made.units == len(trees) * share
+    holds: dict[Any, set[Any]] = {x: set() for x in every} | {root: set(range(made.units))}
+    done = execute(
+        hops,
+        holds,
+        oracles_cube.flip if where.family == "hypercube" else lambda x, port: oracles_nk.across(x, port, where.n),  # type: ignore[arg-type]
+        one_port=made.ports == "one",
+        packets=made.packets,
+    )
+    assert done.broken is None
+    assert all(held == set(range(made.units)) for held in done.holds.values())
+    assert made.packets or max(max(load.values()) for load in done.loads.values()) == 1
+
+
+def some_roots(spec: str) -> list[int]:
+    """All roots of what is small, else the identity, the last and one between."""
+    count = topology(spec).nodes
+    return list(range(count)) if count <= 12 else [0, count // 3, count - 1]
+
+
+@shares
+@both_models
+@every_algorithm
+@pytest.mark.parametrize(("n", "k"), SIZES)
+def test_rows_on_nk_stars_are_the_page_s(n: int, k: int, algorithm: str, ports: str, share: int) -> None:
+    for root in some_roots(f"S{n},{k}"):
+        is_the_page_s(broadcast(f"S{n},{k}", algorithm, ports, share, root), share)
+
+
+@both_models
+@every_algorithm
+@pytest.mark.parametrize(("n", "k"), LARGE)
+def test_rows_on_larger_nk_stars_are_the_page_s(n: int, k: int, algorithm: str, ports: str) -> None:
+    is_the_page_s(broadcast(f"S{n},{k}", algorithm, ports, 2, perm(n, k) // 2), 2)
+
+
+@shares
+@both_models
+@pytest.mark.parametrize("d", CUBES)
+def test_rows_on_hypercubes_are_the_page_s(d: int, ports: str, share: int) -> None:
+    for root in some_roots(f"Q{d}"):
+        is_the_page_s(broadcast(f"Q{d}", "binomial", ports, share, root), share)
+
+
+@pytest.mark.parametrize("spec", [*(f"S{n},{k}" for n, k in [*SIZES, *LARGE]), *(f"Q{d}" for d in CUBES)])
+def test_steps(spec: str) -> None:
+    """All-port h + p - 1 slots; one-port (n-1)(h+p-1), or d(d+p-1), sub-slots, of which the last may be empty."""
+    where = topology(spec)
+    for algorithm in [row.name for row in catalogue.algorithms_on(where, "broadcast") if row.share == "segments"]:
+        for share in (1, 2, 5):
+            slots = forest(where, algorithm).height + share - 1
+            assert broadcast(spec, algorithm, "all", share).steps == slots
+            one = broadcast(spec, algorithm, "one", share)
+            assert where.degree * (slots - 1) < one.steps <= where.degree * slots
+
+
+@both_models
+@every_algorithm
+@pytest.mark.parametrize(("n", "k"), SIZES)
+def test_a_sub_slot_is_a_matching(n: int, k: int, algorithm: str, ports: str) -> None:
+    """A slot serves every link at most once a tree; a sub-slot one port, which nobody sends or receives over twice."""
+    made = broadcast(f"S{n},{k}", algorithm, ports, 3)
+    if ports == "all":
+        return
+    assert ((made.step - 1) % (n - 1) + 2 == made.port).all()
+    links = np.unique(np.stack([made.step, made.sender, made.receiver]), axis=1)
+    assert np.unique(links[:2], axis=1).shape == np.unique(links[::2], axis=1).shape == (2, links.shape[1])
+
+
+def test_sorting_the_missing_symbols_gives_no_matching() -> None:
+    """Pitfall 9: sub-slots by "the s-th smallest missing symbol" let several nodes send to one receiver; ports do not."""
+    n, k = 5, 2
+    every = oracles_nk.nodes(n, k)
+    for s in range(1, n - k + 1):
+        by_rank = {oracles_nk.residual(x, oracles_nk.missing(x, n)[s - 1]) for x in every}
+        assert len(by_rank) < len(every)
+        assert len({oracles_nk.across(x, k + s, n) for x in every}) == len(every)
+
+
+@pytest.mark.parametrize(("n", "k"), [*SIZES, *LARGE])
+def test_packets(n: int, k: int) -> None:
+    """One tree has a unit a link; many share links where they are congested, and only there is a packet promised."""
+    assert not broadcast(f"S{n},{k}", "nk-greedy", "all", 2).packets
+    many = broadcast(f"S{n},{k}", "nk-multiple", "all", 2)
+    assert many.packets == (forest(f"S{n},{k}", "nk-multiple").congestion > 1)
+
+
+@pytest.mark.parametrize("spec", ["S2,1", "S4,2", "S5,3", "Q1", "Q4"])
+def test_rows_are_counted_before_they_are_built(spec: str) -> None:
+    where = topology(spec)
+    for rule in catalogue.algorithms_on(where, "broadcast"):
+        if rule.share == "segments":
+            for ports in rule.ports:
+                made = broadcast(spec, rule.name, ports, 3)
+                assert len(made) == rule.rows(where, {"segments": 3}) == rule.count(where, ports, {"segments": 3})
+                assert made.id == f"{spec}:broadcast:{rule.name}:{ports}:segments=3:{where.label(0)}"
