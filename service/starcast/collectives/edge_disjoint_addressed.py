@@ -63,22 +63,39 @@ def copies_of(along: Forest, levels: Ranks, messages: int, copies: int) -> Copie
     so a necklace gives each tree the same load, level by level. The few nodes on shorter necklaces (they begin with 1) are
     dealt to the trees, all copies of a message after one another.
     """
-    where, trees = along.topology, along.trees
-    loop = necklaces(where.n)
-    whole = loop.period == trees
-    leaders = np.flatnonzero(whole & (loop.turns == 0))
-    nearest = np.zeros((copies, where.nodes), dtype=np.int64)
-    nearest[:, leaders] = np.argsort(levels[:, leaders], axis=0, kind="stable")[:copies]
-    tree = np.empty((messages, copies, where.nodes), dtype=np.int64)
-    tree[:] = (nearest[:, loop.leader] + loop.turns) % trees
-    short = np.flatnonzero(~whole)
-    short = short[short > 0]  # the root gets nothing
-    dealt_out = dealt(len(short) * messages, copies, trees).tree
-    tree[:, :, short] = dealt_out.reshape(len(short), messages, copies).transpose(1, 2, 0)
+    nearest, short = _nearest_trees(along, levels, copies)
+    tree = np.empty((messages, copies, along.topology.nodes), dtype=np.int64)
+    tree[:] = nearest
+    cards = dealt(len(short) * messages, copies, along.trees).tree
+    tree[:, :, short] = cards.reshape(len(short), messages, copies).transpose(1, 2, 0)
     message, _, node = np.indices(tree.shape, sparse=True)
     payload = np.broadcast_to(node * messages + message, tree.shape)
     destination = np.broadcast_to(node, tree.shape)
     return Copies(*(column[:, :, 1:].reshape(-1) for column in (destination, payload, tree)))
+
+
+def scatter_transmissions(where: Topology, messages: int, copies: int) -> int:
+    """The rows of `scatter`: the levels at which its copies arrive, summed without writing them out."""
+    along = forest(where, NAME)
+    levels = along.levels()
+    nearest, short = _nearest_trees(along, levels, copies)
+    whole = np.delete(np.arange(1, where.nodes), short - 1)
+    total = messages * int(np.take_along_axis(levels, nearest, axis=0)[:, whole].sum(dtype=np.int64))
+    # Each short node takes the next M x cards; so many of the first `card` cards go to each tree:
+    card = np.arange(len(short) + 1) * messages * copies
+    before = (card - np.arange(along.trees)[:, None] - 1) // along.trees + 1
+    return total + int((np.diff(before, axis=1) * levels[:, short]).sum())
+
+
+def _nearest_trees(along: Forest, levels: Ranks, copies: int) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """The trees for each node on a necklace of n-1 nodes, int64 ``[copies, nodes]``, and the other nodes but the root."""
+    loop = necklaces(along.topology.n)
+    whole = loop.period == along.trees
+    leaders = np.flatnonzero(whole & (loop.turns == 0))
+    nearest = np.zeros((copies, along.topology.nodes), dtype=np.int64)
+    nearest[:, leaders] = np.argsort(levels[:, leaders], axis=0, kind="stable")[:copies]
+    short = np.flatnonzero(~whole)
+    return (nearest[:, loop.leader] + loop.turns) % along.trees, short[short > 0]
 
 
 def alltoall(where: Topology, root: int, ports: str, messages: int, copies: int) -> Schedule:
@@ -115,14 +132,6 @@ def alltoall(where: Topology, root: int, ports: str, messages: int, copies: int)
         symmetric=True,
     )
     return moved(made, root)
-
-
-def scatter_transmissions(where: Topology, messages: int, copies: int) -> int:
-    """The rows of `scatter`: the levels at which its copies arrive."""
-    along = forest(where, NAME)
-    levels = along.levels()
-    sent = copies_of(along, levels, messages, copies)
-    return int(levels[sent.tree, sent.destination].sum(dtype=np.int64))
 
 
 def level_sum(where: Topology) -> int:
