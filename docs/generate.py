@@ -1,4 +1,4 @@
-"""Writes the generated pages: the command reference, the schema of both stores, the catalogue of queries.
+"""Writes the generated pages: commands, the schema of both stores, queries, and the tables of the exact alltoall.
 
 ``make docs`` runs it; a test compares what it would write with what is there.
 """
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import exact_alltoall
 import typer
 from typer.testing import CliRunner
 
@@ -115,7 +116,12 @@ def queries_page() -> str:
     return catalogue.page()
 
 
-PAGES = {"commands.md": commands_page, "schema.md": schema_page, "queries.md": queries_page}
+PAGES = {
+    "commands.md": commands_page,
+    "schema.md": schema_page,
+    "queries.md": queries_page,
+    "exact-alltoall.md": exact_alltoall.page,
+}
 
 
 def main() -> None:
