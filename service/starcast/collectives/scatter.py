@@ -35,9 +35,9 @@ def scattered(along: Forest, ports: str, messages: int, **parameters: Any) -> Sc
     * Rule 8 (one-port): in every step one message, those of the first subtree before those of the next.
 
     Both send messages to the farthest nodes first, then by rank and number, and messages never wait on their way. Thus two
-    messages of a subtree are never equally deep, and no link carries two. With shares of `spread`, and if all trees that
-    have a directed link have it equally deep in the same subtree (in a single tree, or in trees that are the same but for
-    leaves), it takes as many steps as the fullest subtree has messages, or one-port as there are messages.
+    messages of a subtree are never equally deep. In a single tree, or in trees that are the same but for their leaves, no
+    link carries two, and it takes as many steps as the fullest subtree has messages, or one-port as there are messages:
+    whoever is sent first is followed by messages to all nodes above. Other trees may get in one another's way.
 
     Args:
         along: the trees; every node must be in one.
@@ -84,11 +84,13 @@ def tree_counts(along: Forest) -> NDArray[np.int64]:
 
 def root_ports(along: Forest) -> NDArray[np.uint8]:
     """The root's port above each node in each tree, uint8 ``[trees, nodes]``; 0 at the root and outside the tree."""
-    parents, levels = along.parents(), along.levels()
-    ports = along.topology.reverse_ports()[along.parent_port]
-    for level in range(2, along.height + 1):
-        tree, node = np.nonzero(levels == level)
-        ports[tree, node] = ports[tree, parents[tree, node]]
+    back, nodes = along.topology.reverse_ports(), np.arange(along.topology.nodes)
+    ports = np.empty_like(along.parent_port)
+    for row, parents, out in zip(along.parent_port, along.parents(), ports, strict=True):
+        top = np.where((parents < 0) | (parents == along.root), nodes, parents)
+        for _ in range(along.height.bit_length()):  # paths may be as long as a Hamiltonian one, so twice as far each time
+            top = top[top]
+        out[:] = back[row[top]]
     return ports
 
 
