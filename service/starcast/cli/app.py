@@ -9,7 +9,22 @@ from typing import Annotated
 
 import typer
 
-from starcast.cli import compare, config, context, db, demo, experiment, ingest, query, run, schedule, stack, topology, tree
+from starcast.cli import (
+    compare,
+    config,
+    context,
+    cost,
+    db,
+    demo,
+    experiment,
+    ingest,
+    query,
+    run,
+    schedule,
+    stack,
+    topology,
+    tree,
+)
 from starcast.errors import LimitError, StarcastError
 
 INTERRUPTED = 130
@@ -34,6 +49,7 @@ app.command("ingest")(ingest.ingest)
 app.add_typer(topology.app, name="topology")
 app.add_typer(tree.app, name="tree")
 app.add_typer(schedule.app, name="schedule")
+app.add_typer(cost.app, name="cost")
 app.add_typer(query.app, name="query")
 app.add_typer(run.app, name="run")
 app.add_typer(experiment.app, name="experiment")

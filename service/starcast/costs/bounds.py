@@ -103,7 +103,7 @@ def lower_bound(
         bytes=carried,
         transmissions=transmissions,
         time=max(Fraction(start_ups * machine.T_s), Fraction(carried * machine.T_c)),
-        source=_source(topology, collective, messages, copies),
+        source=_source(topology, collective, ports, messages, copies),
     )
 
 
@@ -118,18 +118,27 @@ def _check(where: Topology, collective: str, ports: str, m: Fraction, messages: 
         raise InputError(f"copies is {copies} on {where.spec}", hint=f"give copies from 1 to {where.degree}")
 
 
-_FA, _EDT = "Fragopoulou & Akl 1993", "Fragopoulou & Akl 1996"
-#: Who states the bound on the time, by family, for broadcast and allgather.
+OURS = "starcast: the argument of Tseng & Sheu 1997, Lemmas 1 and 2"
+#: Who states the bound on the time of broadcast and allgather, by family.
 _LEMMAS = {"star": "Tseng & Sheu 1997", "nk-star": "Li, Chen, Xiang & Yao"}
-#: Who states the steps: for one copy of allgather, scatter, gather and alltoall, and for broadcast and for copies.
-_TABLES = {"star": (f"{_FA}, Table 4", f"{_EDT}, Table 2"), "hypercube": (f"{_FA}, Table 5", f"{_EDT}, Table 3")}
+#: The table of Fragopoulou & Akl 1993 on one copy, and that of Fragopoulou & Akl 1996 on broadcast and copies, by family.
+_TABLES = {"star": (4, 2), "hypercube": (5, 3)}
 
 
-def _source(where: Topology, collective: str, messages: int | None, copies: int) -> str:
+def steps_source(where: Topology, collective: str, ports: str, copies: int) -> str:
+    """Who states the least number of steps of unit messages: a table, or nobody but starcast."""
+    if where.family not in _TABLES:
+        return OURS
+    one, many = _TABLES[where.family]
+    if collective != "broadcast" and copies == 1:
+        return f"Fragopoulou & Akl 1993, Table {one}"
+    return f"Fragopoulou & Akl 1996, Table {many}" if ports == "all" else OURS
+
+
+def _source(where: Topology, collective: str, ports: str, messages: int | None, copies: int) -> str:
     lemma = {"broadcast": "Lemma 1", "allgather": "Lemma 2"}.get(collective)
-    one, many = _TABLES.get(where.family, (None, None))
-    table = many if collective == "broadcast" or copies > 1 else one
+    steps = steps_source(where, collective, ports, copies)
     if lemma is None or where.family not in _LEMMAS:
-        return table or "starcast: the argument of Tseng & Sheu 1997, Lemmas 1 and 2"
+        return steps
     source = f"{_LEMMAS[where.family]}, {lemma}"
-    return f"{source}; {table}" if table and (messages is not None or copies > 1) else source
+    return f"{source}; {steps}" if messages is not None or copies > 1 else source

@@ -110,10 +110,7 @@ def best_share(
     Raises:
         InputError: the algorithm does not cut its messages, or T_s is 0, so that more segments are always better.
     """
-    rule, _ = _entry(topology, collective, algorithm)
-    share = rule.share
-    if share is None:
-        raise InputError(f"{rule} does not cut its messages", hint="leave the number of segments out")
+    rule, share = catalogue.find(collective, algorithm), share_name(topology, collective, algorithm)
 
     def price(pieces: int) -> Cost:
         return closed_form(topology, collective, algorithm, ports, m, machine, **{**arguments, share: pieces})
@@ -121,6 +118,18 @@ def best_share(
     # Every rounding of the papers is by the degree.
     allowed = [pieces for pieces in range(1, topology.degree + 1) if _defined(rule, topology, {**arguments, share: pieces})]
     return optimum(price, machine, topology.degree, allowed)
+
+
+def share_name(topology: Topology, collective: str, algorithm: str) -> str:
+    """The argument that cuts an algorithm's message: ``segments`` or ``messages``.
+
+    Raises:
+        InputError: a name is wrong, the algorithm is not defined on the topology, or it does not cut its messages.
+    """
+    rule, _ = _entry(topology, collective, algorithm)
+    if rule.share is None:
+        raise InputError(f"{rule} does not cut its messages", hint="leave the number of segments out")
+    return rule.share
 
 
 def _defined(rule: Algorithm, where: Topology, arguments: Arguments) -> bool:

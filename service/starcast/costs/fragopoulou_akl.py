@@ -1,6 +1,7 @@
 """The closed forms of Fragopoulou & Akl 1993, Tables 1 to 3.
 
-Messages are units, one a link and step, so that a step takes T_s + m/M T_c. N = n!, t_n the sum of all distances from a node, h the number of necklaces (docs/definitions/fragopoulou-akl.md).
+Messages are units, one a link and step, so that a step takes T_s + m/M T_c. N = n!, t_n is the sum of all distances from a
+node, h the number of necklaces (docs/definitions/fragopoulou-akl.md).
 """
 
 from fractions import Fraction

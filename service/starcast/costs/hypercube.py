@@ -21,10 +21,7 @@ def binomial(where: Topology, ports: str, segments: int) -> Form:
 
 
 def edge_disjoint_binomial(where: Topology, _ports: str, messages: int, copies: int) -> Form:
-    """ceil(Mx/d) + d steps, Mx(2^d - 1) transmissions: d edge-disjoint trees of height d+1.
-
-    Exact, but for Q_1, whose one tree has height 1: there it is one step too many.
-    """
+    """ceil(Mx/d) + d steps, Mx(2^d - 1) transmissions: d edge-disjoint trees of height d+1. Exact."""
     steps = ceiling(messages * copies, where.degree) + where.n
     transmissions = messages * copies * (where.nodes - 1)
     return stepwise(steps, Fraction(1, messages), transmissions, f"{PAPER}, edge-disjoint spanning binomial trees")

@@ -38,8 +38,9 @@ def multiple(where: Topology, ports: str, segments: int) -> Form:
 def greedy_allgather(where: Topology, ports: str) -> Form:
     """D T_s + (N-1)/(n-1) m T_c: Theorem 4, one tree; one-port n(n-1)D T_s + (N-1) m T_c, Theorem 5.
 
-    All-port the start-ups are exact and the bytes a lower bound, met for k = 1: elsewhere links of one level carry more or
-    less. One-port the start-ups are n times too many, and the bytes a lower bound.
+    All-port the start-ups are exact and the bytes a lower bound, met for k = 1 alone: elsewhere the links of a level carry
+    different packets. One-port the bytes are exact, since those of a level and a port carry the same; the start-ups are n times
+    too many, and those of the last step are not all needed.
     """
     steps = where.diameter * slots(where, ports) * (where.n if ports == "one" else 1)
     sent = where.nodes * (where.nodes - 1)
@@ -49,8 +50,8 @@ def greedy_allgather(where: Topology, ports: str) -> Form:
 def multiple_allgather(where: Topology, ports: str) -> Form:
     """(2D-1) T_s + (N-1)/(n-1) m T_c: Theorem 10, the trees MT; one-port (n-1)(2D-1) T_s + (N-1) m T_c, Theorem 11.
 
-    Wrong both ways: a tree is up to 2D high, so that the start-ups are one too few where it is, and the bytes are a
-    lower bound.
+    The start-ups are wrong both ways: 2D - 1 is one too few where a tree is 2D high, and too many where all are lower. The
+    bytes are a lower bound.
     """
     steps = (2 * where.diameter - 1) * slots(where, ports)
     sent = where.nodes * where.degree * (where.nodes - 1)
@@ -68,6 +69,15 @@ def chen(where: Topology, ports: str) -> Form:
         return Form(2 * where.diameter - 1, Fraction(4, where.degree), None, source, None)
     share = 2 + Fraction((n - k - 2) * factorial(n - k + 1), factorial(n))
     return Form(2 * n * k - n - k * k, share, None, source, None)
+
+
+def greedy_as_printed(where: Topology, segments: int) -> Form:
+    """D T_s + m/(n-1) T_c + 2 sqrt(m(D-1) T_s T_c/(n-1)): one tree in Table 1, all-port, a start-up more than Theorem 2.
+
+    As with Theorem 2 the root stands for the best real p; before that it is (D+p-1)(T_s + m/(p(n-1)) T_c) + T_s.
+    """
+    theorem = greedy(where, "all", segments)
+    return Form(theorem.start_ups + 1, theorem.share, None, f"{PAPER}, Table 1 as printed", None)
 
 
 def multiple_as_printed(where: Topology) -> Form:

@@ -14,13 +14,13 @@ Price = Callable[[int], Cost]
 def optimum(price: Price, machine: Machine, period: int, allowed: Iterable[int]) -> tuple[float, int]:
     """The number of pieces with the least time: over the reals, roundings left out, and over whole numbers >= 1.
 
-    In s + c(p-1) steps, b bytes after one another if there were one step and one piece, the time (s + c(p-1))(T_s + b T_c/p) is
-    least at p = sqrt((s-c) b T_c/(c T_s)): equation (5) of Tseng & Sheu 1997 and its like in Table 1. Steps that are rounded
-    up, as ceil(Mx/(n-1)) are, grow in this way over p = r, r + period, r + 2 period, .. for each r; there, of whole numbers one
-    of the two beside the real optimum is best. Of equal times, the fewest pieces.
+    With p pieces a pipeline has a + cp start-ups and b + d/p bytes; the time is least at p = sqrt(d T_c/(c T_s)): equation (5)
+    of Tseng & Sheu 1997 and its like in Table 1. Where steps are rounded up, as ceil(Mx/(n-1)) is, this is so over
+    p = r, r + period, r + 2 period, .. for each r; there, of whole numbers one of the two beside the real optimum is best. Of
+    equal times, the fewest pieces.
 
     Args:
-        price: the cost with p pieces; its bytes and steps are as above, and s >= c.
+        price: the cost with p pieces, as above.
         machine: T_s and T_c.
         period: how many pieces make the rounding the same again.
         allowed: which of 1..period can be; with r also r + period, and so on.
@@ -39,9 +39,9 @@ def optimum(price: Price, machine: Machine, period: int, allowed: Iterable[int])
 
 
 def _square(price: Price, machine: Machine, first: int, period: int) -> Fraction:
-    """The square of the best real number of pieces, if steps grew as from ``first`` to ``first + period`` pieces."""
-    one, two = price(first), price(first + period)
-    slope = (two.start_ups - one.start_ups) / period
-    bytes_a_step = one.bytes / one.start_ups * first
-    rest = max(Fraction(0), one.start_ups - slope * first)
-    return Fraction(rest * bytes_a_step * machine.T_c / (slope * machine.T_s))
+    """The square of the best real number of pieces, by what ``first`` and ``first + period`` pieces cost."""
+    second = first + period
+    one, two = price(first), price(second)
+    more = (two.start_ups - one.start_ups) / period
+    saved = (one.bytes - two.bytes) * first * second / period
+    return max(Fraction(0), saved * machine.T_c / (more * machine.T_s))

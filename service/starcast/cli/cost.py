@@ -1,0 +1,169 @@
+"""``starcast cost``: the papers' tables for any topology, and the best number of segments."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from starcast.cli.output import Format, FormatOption, emit, say
+
+if TYPE_CHECKING:
+    from starcast.costs.machine import Machine
+    from starcast.costs.tables import Problem, Row
+
+app = typer.Typer(no_args_is_help=True, help="Costs by the papers' closed forms, beside lower bounds and executions.")
+
+TopologyArgument = Annotated[str, typer.Argument(help="Such as S7, S6,3 or Q4.")]
+MessageOption = Annotated[str, typer.Option("-m", help="Bytes of a message for one destination: 1024, 2.5, 23/3.")]
+StartUpOption = Annotated[str, typer.Option(help="T_s, time to start a packet up.")]
+ByteOption = Annotated[str, typer.Option(help="T_c, time a byte.")]
+CopiesOption = Annotated[int, typer.Option(help="Edge-disjoint trees that carry each message, for algorithms along such.")]
+
+#: Rows of a schedule that are built and simulated unasked: about a second.
+MOST_ROWS = 2_000_000
+COLUMNS = (
+    "ports", "name", "source", "cited", "p", "real p", "start_ups", "bytes", "steps", "time", "bound", "gap",
+    "simulated steps", "simulated time", "note",
+)  # fmt: skip
+
+
+@app.command("table")
+def table(
+    topology: TopologyArgument,
+    collective: Annotated[str | None, typer.Option(help="Only this one, such as broadcast; else all five.")] = None,
+    ports: Annotated[str | None, typer.Option(help="Only this port model, all or one; else both.")] = None,
+    message: MessageOption = "65536",
+    t_s: StartUpOption = "100",
+    t_c: ByteOption = "1",
+    segments: Annotated[
+        str, typer.Option(help="Pieces that a message, or a tree's share of it, is cut into; 'best' for the fastest number.")
+    ] = "best",
+    messages: Annotated[int | None, typer.Option(help="M, for algorithms of unit messages; else what --segments says.")] = None,
+    copies: CopiesOption = 1,
+    simulate: Annotated[
+        bool, typer.Option("--simulate/--no-simulate", help="Execute the schedules that are small enough.")
+    ] = True,
+    most_rows: Annotated[int, typer.Option(min=0, help="Rows that a schedule may have to be executed.")] = MOST_ROWS,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Print the papers' tables for a topology: what each algorithm and each cited one costs, by time. No server is needed.
+
+    A row is an algorithm of starcast or a row of a paper's table. Its time is start_ups T_s + bytes T_c, exact, by the form
+    that its source states; p is the number of segments or messages, the best one unless given, and real p the best over the
+    reals. The gap is time / lower bound for as many copies. Simulated figures are those of the schedule, executed.
+
+    \b
+    starcast cost table S7 --collective broadcast --ports all
+    starcast cost table S5 --collective allgather -m 1024 --no-simulate -f markdown
+    starcast cost table S6 --collective scatter --messages 5 --copies 2
+    """
+    from starcast.collectives.schedule import COLLECTIVES, PORT_MODELS
+    from starcast.costs.tables import Problem
+    from starcast.topologies import topology as named
+
+    where, machine = named(topology), _machine(t_s, t_c)
+    pieces, m = _pieces(segments), _exact(message, "m")
+    listed: list[dict[str, Any]] = []
+    for what in [collective] if collective else COLLECTIVES:
+        problems = [
+            Problem(where, what, model, m, machine, pieces, messages, copies) for model in ([ports] if ports else PORT_MODELS)
+        ]
+        rows = [row for problem in problems for row in _rows(problem, most_rows if simulate else 0)]
+        rows.sort(key=lambda row: (row["time"] is None, row["time"] or 0))
+        if output is Format.TABLE:
+            emit(rows, COLUMNS, output, f"{what} on {where.spec}, m = {message}, T_s = {t_s}, T_c = {t_c}")
+        listed += [{"topology": where.spec, "collective": what, **row} for row in rows]
+    if output is not Format.TABLE:
+        emit(listed, ("topology", "collective", *COLUMNS), output)
+
+
+@app.command("optimum")
+def optimum(
+    topology: TopologyArgument,
+    collective: Annotated[str, typer.Argument(help="Such as broadcast.")],
+    algorithm: Annotated[str, typer.Argument(help="Such as multiple.")],
+    ports: Annotated[str, typer.Option(help="Port model: all or one.")] = "all",
+    message: MessageOption = "65536",
+    t_s: StartUpOption = "100",
+    t_c: ByteOption = "1",
+    copies: Annotated[int | None, typer.Option(help="Edge-disjoint trees that carry each message.")] = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Print the number of segments or messages with the least closed-form time, over the reals and over whole numbers.
+
+    \b
+    starcast cost optimum S7 broadcast multiple -m 1e6
+    starcast cost optimum S6 broadcast edge-disjoint --copies 2
+    """
+    from starcast.cli.figures import plain_row
+    from starcast.costs import best_share, closed_form
+    from starcast.costs.forms import share_name
+    from starcast.topologies import topology as named
+
+    where, machine, m = named(topology), _machine(t_s, t_c), _exact(message, "m")
+    others: dict[str, int | str] = {} if copies is None else {"copies": copies}
+    real, whole = best_share(where, collective, algorithm, ports, m, machine, **others)
+    share = share_name(where, collective, algorithm)
+    cost = closed_form(where, collective, algorithm, ports, m, machine, **{**others, share: whole})
+    row = {"argument": share, "real": real, "whole": whole, "steps": cost.steps, "time": cost.time, "source": cost.source}
+    emit([plain_row(row)], tuple(row), output)
+
+
+def _rows(problem: "Problem", most_rows: int) -> list[dict[str, Any]]:
+    from starcast.costs.tables import table as rows_of
+
+    return [_row(problem, row, most_rows) for row in rows_of(problem)]
+
+
+def _row(problem: "Problem", row: "Row", most_rows: int) -> dict[str, Any]:
+    from starcast.cli.figures import plain_row
+
+    figures: dict[str, Any] = {name: getattr(row.cost, name, None) for name in ("start_ups", "bytes", "steps", "time")}
+    return plain_row(
+        {
+            "ports": problem.ports,
+            "name": row.name,
+            "source": row.source,
+            "cited": row.cited,
+            "p": row.pieces,
+            "real p": row.real_pieces,
+            **figures,
+            "bound": row.bound.time,
+            "gap": None if row.gap is None else round(float(row.gap), 3),
+            **_simulated(problem, row, most_rows),
+            "note": row.note or None,
+        }
+    )
+
+
+def _simulated(problem: "Problem", row: "Row", most_rows: int) -> dict[str, Any]:
+    """What its execution took; nothing, and a line on stderr, where it is too large for that."""
+    from starcast.costs.tables import executed
+    from starcast.errors import LimitError
+
+    if not most_rows:
+        return {}
+    try:
+        took = executed(problem, row, most_rows)
+    except LimitError as error:
+        say(f"not simulated: {error.message}")
+        return {}
+    return {"simulated steps": took.steps, "simulated time": took.time} if took else {}
+
+
+def _machine(t_s: str, t_c: str) -> "Machine":
+    from starcast.costs import Machine
+
+    return Machine(_exact(t_s, "T_s"), _exact(t_c, "T_c"))
+
+
+def _exact(words: str, name: str) -> Any:
+    from starcast.runs.values import number
+
+    return number(words, name)
+
+
+def _pieces(words: str) -> int | None:
+    from starcast.runs.values import BEST, count
+
+    given = count(words, "segments", also=(BEST,))
+    return None if given == BEST else int(given)
