@@ -11,12 +11,13 @@ from starcast.errors import StarcastError
 if TYPE_CHECKING:
     from starcast.collectives.catalogue import algorithms, schedule
     from starcast.collectives.schedule import Schedule
-    from starcast.simulator import Simulation, simulate
+    from starcast.simulator import Fault, Simulation, simulate
     from starcast.topologies import Topology, topology
     from starcast.trees.catalogue import constructions, forest
     from starcast.trees.forest import Forest
 
 __all__ = [
+    "Fault",
     "Forest",
     "Schedule",
     "Simulation",
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Fault": "starcast.simulator",
     "Forest": "starcast.trees",
     "Schedule": "starcast.collectives",
     "Simulation": "starcast.simulator",

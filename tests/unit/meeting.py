@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from starcast.collectives import Schedule, schedule
 from starcast.errors import StarcastError
-from starcast.simulator import Fault, Simulation
+from starcast.simulator import Simulation
 from starcast.trees import Forest, forest
 from unit import oracles
 
@@ -70,6 +70,8 @@ def tree_of(row: Iterable[int], n: int) -> oracles.Tree:
 
 # Schedules
 
+#: A node or a link that is dead from the start.
+Down = int | str | tuple[int | str, int | str]
 #: Every broadcast, with the name of its argument.
 BROADCASTS = {"greedy": "segments", "multiple": "segments", "recursive-substar": "messages"}
 
@@ -108,7 +110,7 @@ def numbered_rows(made: Schedule) -> set[oracles.Row]:
     return {oracles.Row(*row[:5], (row.tree, place[row.tree, row.payload])) for row in plain}
 
 
-def executed(made: Schedule, faults: Iterable[Fault] = ()) -> oracles.Outcome:
+def executed(made: Schedule, faults: Iterable[Down] = ()) -> oracles.Outcome:
     """The oracle's step-by-step execution of a schedule."""
     every = oracles.nodes(made.topology.n)
     dead = [made.topology.node(fault) for fault in faults if not isinstance(fault, tuple)]

@@ -1,0 +1,52 @@
+"""The rules that a row may break, but for those of links that several rows share: see `traffic`.
+
+All of them find the first row in the order of time.
+"""
+
+from starcast.simulator.holdings import Arrivals
+from starcast.simulator.links import Receivers
+from starcast.simulator.rows import Broken, Column, Mask, Rows
+
+
+def misaddressed(rows: Rows) -> Broken | None:
+    """The first row that names what does not exist: a step, a node, a port, a unit, or a receiver that is not across."""
+    if len(rows) and rows.step[0] < 1:
+        return rows.broken(0, "steps count from 1")
+    where, units = rows.schedule.topology, rows.schedule.units
+    receivers = Receivers(where, len(rows))
+    for batch in rows.batches(len(rows)):
+        sender, port = rows.sender[batch], rows.port[batch]
+        broken = first(
+            rows,
+            batch.start,
+            (_outside(sender, where.nodes), "the sender is no node"),
+            (~receivers.links.exist(port), "the sender has no such port"),
+            (receivers.of(sender, port) != rows.receiver[batch], "the receiver is not across that port"),
+            (_outside(rows.payload[batch], units), f"the collective has units 0 to {units - 1}"),
+        )
+        if broken:
+            return broken
+    return None
+
+
+def premature(rows: Rows, arrivals: Arrivals) -> Broken | None:
+    """The first row whose sender does not hold the unit when the step begins, among those that the arrivals speak of."""
+    for batch in rows.batches(arrivals.end):
+        place = arrivals.places.of(rows.sender[batch], rows.payload[batch])
+        broken = first(rows, batch.start, (arrivals.time[place] >= rows.step[batch], "the sender does not hold the unit yet"))
+        if broken:
+            return broken
+    return None
+
+
+def first(rows: Rows, begin: int, *found: tuple[Mask, str]) -> Broken | None:
+    """The first row that a rule is broken by, of the rows from ``begin`` on; by the first of its rules."""
+    broken = [(int(mask.argmax()), rule) for mask, rule in found if mask.any()]
+    if not broken:
+        return None
+    row, rule = min(broken, key=lambda one: one[0])
+    return rows.broken(begin + row, rule)
+
+
+def _outside(column: Column, count: int) -> Mask:
+    return (column < 0) | (column >= count)
