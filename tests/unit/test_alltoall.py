@@ -10,6 +10,7 @@ import pytest
 
 from starcast.collectives import Schedule, algorithms, schedule
 from starcast.collectives.catalogue import find
+from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import forest
 from unit import oracles
@@ -110,6 +111,27 @@ def test_all_sources_together(n: int, algorithm: str, messages: int) -> None:
     begin = {q: set[int]().union(*(number(q, x) for x in every)) for q in every}
     end = page.executed(plain_rows(whole), begin, one_port=algorithm == "one-port")
     assert end == {x: set[int]().union(*(number(q, x) for q in every)) for x in every}
+
+
+@pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 8), 6))
+def test_the_simulator_finds_it_complete(n: int, algorithm: str, messages: int) -> None:
+    """By the dimension rule, in the steps and transmissions of Table 3; of all sources together."""
+    run = simulate(made(n, algorithm, messages, oracles.nodes(n)[-1]))
+    assert run.violation is None
+    assert run.complete
+    assert (run.steps, run.largest_packet) == (steps(n, algorithm, messages), 1)
+    assert run.transmissions == messages * page.distance_sum(n) * factorial(n)
+
+
+@pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 6), 4))
+def test_the_simulator_finds_the_expansion_complete(n: int, algorithm: str, messages: int) -> None:
+    """All sources written out, to n = 5."""
+    symmetric = made(n, algorithm, messages)
+    run, rule = simulate(symmetric.expand()), simulate(symmetric)
+    assert run.violation is None
+    assert run.complete
+    assert (run.steps, run.transmissions, run.largest_packet) == (rule.steps, rule.transmissions, rule.largest_packet)
+    assert run.link_use.tolist() == rule.link_use.tolist()
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 3))

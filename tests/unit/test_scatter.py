@@ -10,13 +10,14 @@ import pytest
 from starcast.collectives import Schedule, algorithms, schedule
 from starcast.collectives.catalogue import find
 from starcast.collectives.scatter import balanced_copies, root_ports, scattered, spread
+from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
 from starcast.trees.balanced import numbered_dimension, running_numbers
 from unit import oracles
 from unit import oracles_balanced as trees_page
 from unit import oracles_scatter as page
-from unit.meeting import plain_rows, ports_of, refused, roots
+from unit.meeting import plain_rows, ports_of, refused, roots, tree_of
 
 SCATTERS = ("balanced", "near-balanced", "perfectly-balanced", "one-port")
 
@@ -146,6 +147,17 @@ def test_steps_and_transmissions_on_s7(algorithm: str, messages: int) -> None:
     assert len(s) == messages * page.distance_sum_printed(7)
 
 
+@pytest.mark.parametrize("collective", ["scatter", "gather"])
+@pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 8), 1))
+def test_the_simulator_finds_it_complete(n: int, algorithm: str, messages: int, collective: str) -> None:
+    """Without a violation of the port model, in the steps and transmissions of the tables, from the last root."""
+    run = simulate(schedule(f"S{n}", collective, algorithm, root=factorial(n) - 1, messages=messages))
+    assert run.violation is None
+    assert run.complete
+    assert (run.steps, run.largest_packet) == (steps(n, algorithm, messages), 1)
+    assert run.transmissions == messages * page.distance_sum(n)
+
+
 @pytest.mark.parametrize("n", range(3, 8))
 def test_the_balanced_scatter_meets_the_bound_for_every_number_of_messages(n: int) -> None:
     """The root has M(n!-1) units to send over n-1 links: nobody is faster, whatever M is."""
@@ -237,6 +249,16 @@ def test_copies_of_a_message_meet_on_no_link(n: int) -> None:
             if parent >= 0:
                 place = (int(above[tree, child]), int(levels[tree, child]))
                 assert seen.setdefault((parent, child), place) == place
+
+
+@pytest.mark.parametrize("construction", ["balanced", "perfectly-balanced", "multiple", "hamiltonian-cycle"])
+@pytest.mark.parametrize("root", ["1234", "4213"])
+def test_the_root_s_port_above_a_node_is_where_walking_up_ends(construction: str, root: str) -> None:
+    along, source = forest("S4", construction, root=root), oracles.node_of(root)
+    for row, above in zip(along.parent_port, root_ports(along), strict=True):
+        grown = tree_of(row.tolist(), 4)
+        expected = [trees_page.branch_dimension(x, grown, source) if x in grown else 0 for x in oracles.nodes(4)]
+        assert above.tolist() == expected
 
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
