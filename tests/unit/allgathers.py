@@ -4,6 +4,7 @@ from functools import cache
 from typing import Any
 
 from starcast.collectives import Schedule, schedule
+from starcast.simulator import simulate
 from unit import oracles, oracles_nk
 from unit.oracles_allgather import Execution, Hop, execute, for_all
 
@@ -56,7 +57,10 @@ def all_sources(made: Schedule) -> list[Hop]:
 
 
 def everybody_gets_everything(made: Schedule, hops: list[Hop]) -> Execution:
-    """The plain execution of all sources together, which breaks no rule and leaves nobody without a unit."""
+    """The plain execution of all sources together, which breaks no rule and leaves nobody without a unit.
+
+    starcast's simulator sees the same happen, of the one source that stands for all and of all written out.
+    """
     n, every = made.topology.n, places(made)
     units = made.units if made.symmetric else made.units // len(every)
     own: dict[Any, set[Any]] = {q: {(q, unit) for unit in range(units)} for q in every}
@@ -70,4 +74,19 @@ def everybody_gets_everything(made: Schedule, hops: list[Hop]) -> Execution:
     assert done.broken is None
     everything = set[Any]().union(*own.values())
     assert all(held == everything for held in done.holds.values())
+    for judged in (made, made.expand()):
+        simulator_agrees(judged, done)
     return done
+
+
+def simulator_agrees(made: Schedule, done: Execution) -> None:
+    """The simulator finds the schedule right, and counts what the plain execution counted."""
+    run = simulate(made)
+    assert run.violation is None
+    assert (run.complete, run.missing) == (True, 0)
+    assert run.steps == max(done.loads)
+    assert run.transmissions == sum(sum(load.values()) for load in done.loads.values())
+    crossed = [done.loads.get(step, {}) for step in range(1, run.steps + 1)]
+    assert run.link_use.tolist() == [len(load) for load in crossed]
+    assert run.packet_sizes.tolist() == [max(load.values(), default=0) for load in crossed]
+    assert run.largest_packet == max(run.packet_sizes)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import catalogue
+from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import forest
 from starcast.trees.catalogue import single_trees
@@ -155,6 +156,21 @@ def test_the_greedy_tree_takes_the_diameter(n: int) -> None:
 
 
 # What the schedule says of itself
+
+
+@both_models
+@every_tree
+@pytest.mark.parametrize("n", [5, 6, 7])
+def test_the_simulator_finds_it_right(n: int, tree: str, ports: str) -> None:
+    """All in all n! (n-1) (n!-1) transmissions; the largest packet of each step, one-port of each sub-step, is N_t."""
+    made = allgather(f"S{n}", "dimension-change", ports, tree=tree)
+    run = simulate(made)
+    sizes = forest(f"S{n}", tree).level_profile()[0].tolist()[1:]
+    assert run.violation is None
+    assert run.complete
+    assert run.transmissions == factorial(n) * (n - 1) * (factorial(n) - 1)
+    assert run.packet_sizes.tolist() == [size for size in sizes for _ in range(n - 1 if ports == "one" else 1)]
+    assert set(run.link_use.tolist()) == {factorial(n) * (1 if ports == "one" else n - 1)}
 
 
 @both_models

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import catalogue
+from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import forest
 from unit import oracles, oracles_multinode
@@ -155,6 +156,19 @@ def test_everybody_gets_everything(n: int, messages: int, algorithm: str) -> Non
 def test_everybody_gets_everything_on_s5(algorithm: str) -> None:
     made = allgather("S5", algorithm, messages=1)
     everybody_gets_everything(made, all_sources(made))
+
+
+@every_algorithm
+@pytest.mark.parametrize("n", range(2, 8))
+def test_the_simulator_finds_it_right(n: int, algorithm: str) -> None:
+    """M n! (n!-1) transmissions, one message a link, in as many steps as the schedule has."""
+    for messages in numbers_of_messages(n):
+        made = allgather(f"S{n}", algorithm, messages=messages)
+        run = simulate(made)
+        assert run.violation is None
+        assert run.complete
+        assert (run.steps, run.largest_packet) == (made.steps, 1)
+        assert run.transmissions == messages * factorial(n) * (factorial(n) - 1)
 
 
 @every_algorithm

@@ -12,7 +12,7 @@ from starcast.collectives import Schedule, catalogue, schedule
 from starcast.topologies import topology
 from starcast.trees import forest
 from unit import oracles, oracles_cube, oracles_nk
-from unit.allgathers import hops_of, places
+from unit.allgathers import hops_of, places, simulator_agrees
 from unit.oracles_allgather import Hop, execute
 
 ALGORITHMS = ("nk-greedy", "nk-multiple")
@@ -82,6 +82,7 @@ def is_the_page_s(made: Schedule, share: int) -> None:
     )
     assert done.broken is None
     assert all(held == set(range(made.units)) for held in done.holds.values())
+    simulator_agrees(made, done)
     assert made.packets or max(max(load.values()) for load in done.loads.values()) == 1
 
 
