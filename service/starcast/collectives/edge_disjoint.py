@@ -56,7 +56,7 @@ ALGORITHMS = (
     _rule("broadcast", "4.2 and 4.3", spread.broadcast, _spread_rows),
     Algorithm(
         "broadcast", "edge-disjoint-binomial", ("hypercube",), ("all",), (MESSAGES, COPIES), "Johnsson & Ho 1989",
-        spread.broadcast_on_cube, _spread_rows, lambda _: "edge-disjoint-binomial",
+        spread.broadcast_on_cube, _spread_rows, lambda _: "edge-disjoint-binomial", smallest=1,
     ),
     _rule("allgather", "4.4", spread.allgather, _spread_rows),
     _SCATTER,

@@ -1,0 +1,136 @@
+"""The broadcast along Johnsson & Ho's edge-disjoint binomial trees of Q_d: row by row, its steps, and under faults."""
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import combinations, islice, product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from starcast.collectives import Schedule, catalogue, schedule
+from starcast.simulator import simulate
+from starcast.topologies import topology
+from unit import oracles_edge_disjoint_schedules as page
+from unit.meeting import refused
+from unit.meeting_edge_disjoint import ceil
+from unit.oracles import Node, Plain
+
+CASES = [(d, messages, copies) for d in range(1, 5) for messages in (1, 2, 5) for copies in range(1, d + 1)]
+
+
+def nodes(d: int) -> list[Node]:
+    """All nodes in order."""
+    return list(product((0, 1), repeat=d))
+
+
+def text(node: Node) -> str:
+    """The label."""
+    return "".join(map(str, node))
+
+
+@cache
+def made(d: int, messages: int, copies: int, root: Node | None = None) -> Schedule:
+    """The array form's."""
+    at = text(root or nodes(d)[0])
+    return schedule(f"Q{d}", "broadcast", "edge-disjoint-binomial", root=at, messages=messages, copies=copies)
+
+
+def rows(found: Schedule) -> list[Plain]:
+    """Its rows with nodes for ranks."""
+    every = nodes(found.topology.n)
+    columns = (found.step, found.sender, found.port, found.receiver, found.tree, found.payload)
+    return [
+        Plain(step, every[sender], port, every[receiver], tree, payload)
+        for step, sender, port, receiver, tree, payload in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("d", "messages", "copies"), CASES)
+def test_every_row_is_the_page_s(d: int, messages: int, copies: int) -> None:
+    for root in (nodes(d)[0], nodes(d)[-1], nodes(d)[2**d // 3]):
+        found = rows(made(d, messages, copies, root))
+        assert len(set(found)) == len(found)
+        assert set(found) == page.broadcast_on_cube(root, messages, copies)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(1, 6), st.integers(1, 9), st.data())
+def test_every_row_is_the_page_s_wherever_one_looks(d: int, messages: int, data: st.DataObject) -> None:
+    copies, root = data.draw(st.integers(1, d)), data.draw(st.sampled_from(nodes(d)))
+    assert set(rows(made(d, messages, copies, root))) == page.broadcast_on_cube(root, messages, copies)
+
+
+@pytest.mark.parametrize(("d", "messages", "copies"), [*CASES, (6, 7, 4), (8, 9, 3), (10, 4, 10)])
+def test_steps_and_transmissions(d: int, messages: int, copies: int) -> None:
+    """ceil(Mx/d) + d steps, one more than EDT.Tab3.ft-broadcast-time's bound; Q_1 is a link. Mx(2^d - 1) transmissions."""
+    found = made(d, messages, copies)
+    run = simulate(found)
+    assert run.violation is None
+    assert run.complete
+    assert run.largest_packet == 1
+    assert run.steps == ceil(messages * copies, d) + (d if d > 1 else 0)
+    assert run.transmissions == len(found) == messages * copies * (2**d - 1)
+    rule = catalogue.find("broadcast", "edge-disjoint-binomial")
+    assert rule.rows(topology(f"Q{d}"), {"messages": messages, "copies": copies}) == len(found)
+
+
+@pytest.mark.parametrize(("d", "messages", "copies"), CASES)
+def test_every_message_comes_through_as_many_trees_as_it_has_copies(d: int, messages: int, copies: int) -> None:
+    """And nobody sends what has not come through that tree."""
+    found = rows(made(d, messages, copies))
+    for node, message in product(nodes(d)[1:], range(messages)):
+        trees = [row.tree for row in found if row.receiver == node and row.payload == message]
+        assert len(trees) == len(set(trees)) == copies
+    _, late = page.holdings(found, {nodes(d)[0]: range(messages)}, apart=True)
+    assert late == 0
+
+
+# Faults
+
+
+def possible(d: int) -> list[tuple[Node, ...]]:
+    """Every node but the root, and every link, both ways."""
+    links = [(a, b) for a, b in combinations(nodes(d), 2) if sum(x != y for x, y in zip(a, b, strict=True)) == 1]
+    return [*((node,) for node in nodes(d)[1:]), *links]
+
+
+def fault_sets(d: int, size: int, every: int) -> Iterator[tuple[tuple[Node, ...], ...]]:
+    """Every so many-th set of that many faults."""
+    return islice(combinations(possible(d), size), 0, None, every)
+
+
+@pytest.mark.parametrize(
+    ("d", "messages", "copies", "every"),
+    [(2, 1, 2, 1), (3, 1, 2, 1), (3, 2, 3, 1), (3, 1, 3, 1), (4, 3, 2, 1), (4, 1, 3, 7), (4, 1, 4, 101)],
+)
+def test_fewer_faults_than_copies_are_survived(d: int, messages: int, copies: int, every: int) -> None:
+    """All sets on Q_2 and Q_3, where 19 places can fail; the paths of the trees to a node have no inner node in common."""
+    found, root = rows(made(d, messages, copies)), nodes(d)[0]
+    for faults in fault_sets(d, copies - 1, every):
+        dead = {fault[0] for fault in faults if len(fault) == 1}
+        cut = {frozenset(fault) for fault in faults if len(fault) == 2}
+        up = [row for row in found if not {row.sender, row.receiver} & dead]
+        up = [row for row in up if frozenset((row.sender, row.receiver)) not in cut]
+        got, _ = page.holdings(up, {root: range(messages)}, apart=True)
+        assert all(set(range(messages)) <= got[node] for node in nodes(d) if node not in dead)
+
+
+@pytest.mark.parametrize(("d", "copies"), [(2, 2), (3, 2), (3, 3), (4, 3)])
+def test_as_many_faults_as_copies_cut_a_node_off(d: int, copies: int) -> None:
+    """The last links of a message's copies to a node, for each node; all but one of them are survived."""
+    found = made(d, 1, copies)
+    for node in nodes(d)[1:]:
+        last = [(text(row.sender), text(row.receiver)) for row in rows(found) if row.receiver == node]
+        assert len(last) == copies
+        assert (text(node), 0) in simulate(found, last).undelivered
+        assert simulate(found, last[1:]).complete
+
+
+def test_copies_are_at_most_the_trees() -> None:
+    with refused("copies", "4", "3"):
+        made(3, 1, 4)
+    with refused("not defined", "S4"):
+        schedule("S4", "broadcast", "edge-disjoint-binomial")
+    with refused("rows", exit_code=7):
+        made(10, 10**6, 10)

@@ -1,0 +1,276 @@
+"""Copies along edge-disjoint trees under faults: x survive every x-1 faults, and x well-chosen faults cut somebody off.
+
+Faults are nodes or links, down from a step on. The schedules are made once and do not know them. Execution is the oracle's:
+what is down or not held does not move. Where copies are kept apart, a node passes on in a tree only what came in that tree:
+whoever survives so survives the simulator, which tells copies of a unit apart as little as a node would.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import combinations, islice, permutations, product
+
+import numpy as np
+import pytest
+
+from starcast import simulator
+from starcast.simulator import simulate
+from unit import oracles
+from unit import oracles_edge_disjoint_schedules as page
+from unit.meeting_edge_disjoint import COLLECTIVES, held_first, lacking, made, others, owed_last, rows
+from unit.oracles import Node, Plain, identity, swap
+
+#: A node, or the two ends of a link.
+Fault = frozenset[Node]
+
+
+@cache
+def links(n: int) -> tuple[Fault, ...]:
+    """All undirected links of S_n: a faulty one is down both ways."""
+    return tuple({frozenset((x, swap(x, d))) for x in oracles.nodes(n) for d in range(2, n + 1)})
+
+
+@cache
+def possible(n: int) -> tuple[Fault, ...]:
+    """Every node but the root, and every link."""
+    return (*(frozenset((node,)) for node in others(identity(n))), *links(n))
+
+
+def lost(
+    collective: str, found: Sequence[Plain], messages: int, faults: Iterable[Fault], since: int = 1, *, apart: bool
+) -> set[tuple[Node, int]]:
+    """Who lacks what of that which is owed, if these are down from a step on. The root is the identity and healthy."""
+    places = [tuple(fault) for fault in faults]
+    dead = {place[0] for place in places if len(place) == 1}
+    cut = {ends for place in places if len(place) == 2 for ends in permutations(place)}
+
+    def up(row: Plain) -> bool:
+        if row.step < since:
+            return True
+        return not (row.sender in dead or row.receiver in dead or (row.sender, row.receiver) in cut)
+
+    root = identity(len(found[0].sender))
+    got, _ = page.holdings(found, held_first(collective, root, messages), up, apart=apart)
+    return lacking(owed_last(collective, root, messages, lambda node: node not in dead), got)
+
+
+# x copies survive x-1 faults
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize(("messages", "copies"), [(1, 2), (2, 2), (1, 3)])
+def test_every_set_of_fewer_faults_than_copies_is_survived(collective: str, messages: int, copies: int) -> None:
+    """S_4, all sets: 59 single faults and 1711 pairs. An exchange's or allgather's source sees what all others see."""
+    found = rows(collective, 4, messages, copies)
+    before = [column.copy() for column in columns(collective, messages, copies)]
+    assert len(possible(4)) == 23 + 36
+    for count in range(copies):
+        for faults in combinations(possible(4), count):
+            assert not lost(collective, found, messages, faults, apart=True), faults
+    assert all((a == b).all() for a, b in zip(before, columns(collective, messages, copies), strict=True))
+
+
+def columns(collective: str, messages: int, copies: int) -> list[np.ndarray[tuple[int], np.dtype[np.integer]]]:
+    """The columns of the schedule that all faults meet."""
+    schedule = made(collective, 4, messages, copies)
+    return [schedule.step, schedule.sender, schedule.port, schedule.receiver, schedule.tree, schedule.payload]
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_faults_from_any_step_on_are_survived(collective: str) -> None:
+    """S_4, two copies: every single fault, from each of some steps on, the last one and the one after it included."""
+    found = rows(collective, 4, 1, 2)
+    steps = max(row.step for row in found)
+    moments = sorted({2, 3, 5, *np.linspace(1, steps + 1, 4, dtype=int).tolist()})
+    for since in moments:
+        for fault in possible(4):
+            assert not lost(collective, found, 1, [fault], since, apart=True), (fault, since)
+
+
+@pytest.mark.parametrize("collective", ["broadcast", "scatter"])
+@pytest.mark.parametrize(
+    ("n", "messages", "copies", "samples"), [(5, 1, 2, 12), (5, 2, 3, 12), (5, 1, 4, 25), (6, 1, 3, 4), (6, 1, 5, 4)]
+)
+def test_sampled_faults_on_larger_stars_are_survived(collective: str, n: int, messages: int, copies: int, samples: int) -> None:
+    """Sets of x-1 faults, half of them among the links and neighbours of a node, where they hurt most."""
+    found, random = rows(collective, n, messages, copies), np.random.default_rng([n, copies])
+    for _ in range(samples):
+        victim = others(identity(n))[random.integers(len(others(identity(n))))]
+        near = [fault for fault in around(victim) if identity(n) not in fault or len(fault) == 2]
+        crowd = [*near, *(possible(n)[place] for place in random.integers(len(possible(n)), size=len(near)).tolist())]
+        faults = [crowd[place] for place in random.choice(len(crowd), size=copies - 1, replace=False).tolist()]
+        since = int(random.integers(1, 4))
+        assert not lost(collective, found, messages, faults, since, apart=True), faults
+
+
+def around(node: Node) -> list[Fault]:
+    """The neighbours of a node and its links."""
+    across = [swap(node, d) for d in range(2, len(node) + 1)]
+    return [*(frozenset((other,)) for other in across), *(frozenset((node, other)) for other in across)]
+
+
+# x well-chosen faults are not survived
+
+
+def inlets(found: Sequence[Plain], node: Node, unit: int) -> list[Fault]:
+    """The links over which copies of a unit get to a node."""
+    return [frozenset((row.sender, row.receiver)) for row in found if row.receiver == node and row.payload == unit]
+
+
+def outlets(found: Sequence[Plain], node: Node, unit: int) -> list[Fault]:
+    """The links over which copies of a unit leave a node."""
+    return [frozenset((row.sender, row.receiver)) for row in found if row.sender == node and row.payload == unit]
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize(("n", "messages"), [(3, 2), (4, 1), (4, 2)])
+def test_as_many_faults_as_copies_cut_a_node_off(collective: str, n: int, messages: int) -> None:
+    """For each x, receiver and unit: the last links of its x copies; all but one of these are survived."""
+    for copies in range(1, n):
+        found = rows(collective, n, messages, copies)
+        for receiver, units in owed_last(collective, identity(n), messages).items():
+            for unit in units:
+                last = inlets(found, receiver, unit)
+                assert len(set(last)) == copies
+                assert (receiver, unit) in lost(collective, found, messages, last, apart=False)
+                assert not lost(collective, found, messages, last[1:], apart=True)
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize("n", [3, 4])
+def test_as_many_faults_as_copies_at_the_source_leave_all_without(collective: str, n: int) -> None:
+    """The first links of a unit's x copies: nobody gets it. The trees are known, not the faults."""
+    for copies in range(1, n):
+        found = rows(collective, n, 1, copies)
+        for receiver, units in owed_last(collective, identity(n), 1).items():
+            for unit in units:
+                source = oracles.nodes(n)[unit] if collective == "gather" else identity(n)
+                first = set(outlets(found, source, unit))
+                assert len(first) == copies
+                assert (receiver, unit) in lost(collective, found, 1, first, apart=False)
+
+
+@pytest.mark.parametrize("copies", [1, 2, 3])
+def test_as_many_dead_neighbours_as_copies_cut_a_node_off(copies: int) -> None:
+    """Nodes as well: the parents of a node in the trees of a message, wherever the root is none of them."""
+    found, cut = rows("broadcast", 4, 1, copies), 0
+    for node in others(identity(4)):
+        parents = {row.sender for row in found if row.receiver == node}
+        if identity(4) not in parents:
+            cut += 1
+            faults = [frozenset((parent,)) for parent in parents]
+            assert len(faults) == copies
+            assert (node, 0) in lost("broadcast", found, 1, faults, apart=False)
+    assert cut >= 24 - 1 - 3
+
+
+@pytest.mark.parametrize(("n", "copies"), [(5, 2), (5, 4), (6, 3)])
+def test_as_many_faults_as_copies_on_larger_stars(n: int, copies: int) -> None:
+    found = rows("broadcast", n, 2, copies)
+    for node in (others(identity(n))[0], others(identity(n))[len(oracles.nodes(n)) // 2]):
+        for unit in (0, 1):
+            last = inlets(found, node, unit)
+            assert len(set(last)) == copies
+            # The other message may take other links into the node, and the node's subtrees get theirs over other paths.
+            assert (node, unit) in lost("broadcast", found, 2, last, apart=False)
+            assert not lost("broadcast", found, 2, last[1:], apart=True)
+
+
+def test_a_fault_after_a_unit_has_passed_does_not_matter() -> None:
+    """A link that fails in the step after its last use, or a copy's last link in that step: lost or not by one step."""
+    found = rows("broadcast", 4, 1, 1)
+    for row in found:
+        link = frozenset((row.sender, row.receiver))
+        assert lost("broadcast", found, 1, [link], row.step, apart=False)
+        assert not lost("broadcast", found, 1, [link], row.step + 1, apart=False)
+
+
+@pytest.mark.parametrize("collective", ["broadcast", "scatter"])
+def test_no_copies_survive_a_dead_root(collective: str) -> None:
+    """It is not among the possible faults above: it may be given, and then nothing moves."""
+    run = simulate(made(collective, 4, 1, 3), [oracles.label(identity(4))])
+    assert not run.complete
+    assert run.transmissions == 0
+    assert run.missing == 23
+    assert "root" in run.remarks[0]
+
+
+# All sources at once
+
+
+@pytest.mark.parametrize("collective", ["allgather", "alltoall"])
+def test_all_sources_of_a_small_star_survive(collective: str) -> None:
+    """S_3 written out, two copies, every node and link: whoever is alive gets what everybody alive had to send."""
+    one, every = made(collective, 3, 1, 2), oracles.nodes(3)
+    together = list(page.of_all_sources(rows(collective, 3, 1, 2), one.units, collective == "alltoall"))
+    start = {source: range(at * one.units, (at + 1) * one.units) for at, source in enumerate(every)}
+    for fault in (*(frozenset((node,)) for node in every), *links(3)):
+        through = [row for row in together if not fault <= {row.sender, row.receiver}]
+        got, _ = page.holdings(through, start, apart=True)
+        alive = [node for node in every if frozenset((node,)) != fault]
+        for node, source in product(alive, alive):
+            own = oracles.ranks(3)[node] if collective == "alltoall" else 0
+            assert oracles.ranks(3)[source] * one.units + own in got[node]
+
+
+# The simulator says the same
+
+
+def named(fault: Fault) -> str | tuple[str, str]:
+    """A fault as the simulator is given it: a label, or two."""
+    first, *second = sorted(map(oracles.label, fault))
+    return (first, second[0]) if second else first
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize(("messages", "copies", "every"), [(1, 2, 1), (2, 2, 5), (1, 3, 41), (3, 3, 211)])
+def test_the_simulator_finds_that_fewer_faults_are_survived(collective: str, messages: int, copies: int, every: int) -> None:
+    """S_4, all sources together where there are many; every so many-th of the sets of x-1 faults."""
+    schedule = made(collective, 4, messages, copies).expand()
+    for faults in islice(combinations(possible(4), copies - 1), 0, None, every):
+        run = simulate(schedule, [named(fault) for fault in faults])
+        assert run.violation is None
+        assert run.complete, faults
+        assert run.missing == 0
+
+
+@pytest.mark.parametrize("collective", ["broadcast", "scatter", "gather"])
+@pytest.mark.parametrize("copies", [1, 2, 3])
+def test_the_simulator_and_the_oracle_miss_the_same(collective: str, copies: int) -> None:
+    """S_4, random sets of x and more faults, some from later steps on: the same pairs of node and unit are missing."""
+    found, random, missed = rows(collective, 4, 2, copies), np.random.default_rng(copies), 0
+    for _ in range(25):
+        places = random.choice(len(possible(4)), size=copies + int(random.integers(3)), replace=False).tolist()
+        faults, since = [possible(4)[place] for place in places], int(random.integers(1, 5))
+        run = simulate(made(collective, 4, 2, copies), [simulator.Fault(named(fault), since) for fault in faults])
+        missing = lost(collective, found, 2, faults, since, apart=False)
+        assert run.missing == len(missing)
+        assert run.complete == (not missing)
+        assert {(oracles.node_of(label), unit) for label, unit in run.undelivered} <= missing
+        missed += len(missing)
+    assert missed
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_the_simulator_finds_as_many_faults_as_copies_to_be_too_many(collective: str) -> None:
+    """S_4: all but one of a node's links are still survived with three copies, all are not."""
+    schedule = made(collective, 4, 1, 3).expand()
+    victim = oracles.nodes(4)[13]
+    faults = [named(fault) for fault in around(victim) if len(fault) == 2]
+    assert simulate(schedule, faults[1:]).complete
+    run = simulate(schedule, faults)
+    assert not run.complete
+    assert run.missing > 0
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize(("n", "messages", "copies"), [(2, 2, 1), (3, 3, 2), (4, 2, 2), (5, 1, 3), (6, 1, 1)])
+def test_the_simulator_finds_nothing_wrong_without_faults(collective: str, n: int, messages: int, copies: int) -> None:
+    """Symmetric schedules as they are; steps and transmissions are the rows', of all sources."""
+    schedule = made(collective, n, messages, copies, oracles.nodes(n)[-1])
+    run = simulate(schedule)
+    sources = len(oracles.nodes(n)) if schedule.symmetric else 1
+    assert run.violation is None
+    assert run.complete
+    assert run.largest_packet == 1
+    assert run.steps == schedule.steps
+    assert run.transmissions == len(schedule) * sources

@@ -1,0 +1,354 @@
+"""All collectives along edge-disjoint trees: row by row as the page has them, sound, complete, and of its step counts."""
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from math import factorial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from starcast.collectives import catalogue
+from starcast.collectives.deal import dealt, share
+from starcast.topologies import topology
+from starcast.trees import forest
+from unit import oracles
+from unit import oracles_edge_disjoint_schedules as page
+from unit.meeting import refused, roots
+from unit.meeting_edge_disjoint import (
+    ADDRESSED,
+    COLLECTIVES,
+    PAGES,
+    ceil,
+    held_first,
+    lacking,
+    made,
+    owed_last,
+    rows,
+    tree_levels,
+)
+from unit.oracles import identity
+
+#: n, messages and copies that meet every case: fewer copies than trees, as many, more; x that divides n-1 or does not.
+SMALL = [(n, messages, copies) for n in range(2, 5) for messages in (1, 2, 4) for copies in range(1, n)]
+LARGER = [(5, 1, 1), (5, 2, 3), (5, 3, 4), (6, 1, 2)]
+#: Steps and transmissions are counted without going through rows one by one.
+COUNTED = [(n, messages, copies) for n in range(2, 7) for messages in (1, n) for copies in sorted({1, n // 2, n - 1})]
+COUNTED += [(7, 1, 1), (7, 1, 6), (7, 4, 2), (7, 5, 1)]
+
+
+# The deal
+
+
+@given(st.integers(1, 40), st.data())
+def test_cards_are_dealt_evenly_and_a_message_s_to_different_trees(trees: int, data: st.DataObject) -> None:
+    messages, copies = data.draw(st.integers(1, 30)), data.draw(st.integers(1, trees))
+    deal = dealt(messages, copies, trees)
+    hands = page.queues(messages, copies, trees)
+    by_tree: list[list[int]] = [[] for _ in range(trees)]
+    for message, tree, place in zip(deal.message.tolist(), deal.tree.tolist(), deal.place.tolist(), strict=True):
+        assert place == len(by_tree[tree])
+        by_tree[tree].append(message)
+    assert by_tree == [[message for message, _ in hand] for hand in hands]
+    assert max(map(len, hands)) == deal.share == share(messages, copies, trees) == ceil(messages * copies, trees)
+    assert max(map(len, hands)) - min(map(len, hands)) <= 1
+    assert set(Counter(zip(deal.message.tolist(), deal.tree.tolist(), strict=True)).values()) == {1}
+    assert set(Counter(deal.message.tolist()).values()) == {copies}
+
+
+# Row by row
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize(("n", "messages", "copies"), SMALL + LARGER)
+def test_every_row_is_the_page_s(collective: str, n: int, messages: int, copies: int) -> None:
+    found = rows(collective, n, messages, copies)
+    assert len(set(found)) == len(found)
+    assert set(found) == PAGES[collective](identity(n), messages, copies)
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_every_row_is_the_page_s_at_other_roots(collective: str, n: int) -> None:
+    """EDT.root: by translation; destinations and sources move with it."""
+    for root in roots(n)[1:]:
+        assert set(rows(collective, n, 2, n - 1, root)) == PAGES[collective](root, 2, n - 1)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.sampled_from(COLLECTIVES), st.integers(2, 5), st.data())
+def test_every_row_is_the_page_s_wherever_one_looks(collective: str, n: int, data: st.DataObject) -> None:
+    messages, copies = data.draw(st.integers(1, 6)), data.draw(st.integers(1, n - 1))
+    root = data.draw(st.sampled_from(oracles.nodes(n)))
+    assert set(rows(collective, n, messages, copies, root)) == PAGES[collective](root, messages, copies)
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize(("n", "messages", "copies"), SMALL + LARGER)
+def test_it_is_sound_and_everybody_gets_what_is_owed(collective: str, n: int, messages: int, copies: int) -> None:
+    """Store and forward: nobody sends what has not come through that very tree; no link carries two units in a step."""
+    found, root = rows(collective, n, messages, copies), identity(n)
+    assert page.sound(found)
+    got, late = page.holdings(found, held_first(collective, root, messages), apart=True)
+    assert late == 0
+    assert not lacking(owed_last(collective, root, messages), got)
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize(("n", "messages", "copies"), [*SMALL, (5, 3, 2)])
+def test_every_unit_comes_through_as_many_trees_as_it_has_copies(collective: str, n: int, messages: int, copies: int) -> None:
+    """Where it is owed it arrives x times, and never twice through a tree."""
+    root, found = identity(n), rows(collective, n, messages, copies)
+    arrivals = Counter((row.receiver, row.payload, row.tree) for row in found)
+    for node, units in owed_last(collective, root, messages).items():
+        for unit in units:
+            times = [arrivals[node, unit, tree] for tree in range(n - 1)]
+            assert sorted(times, reverse=True) == [1] * copies + [0] * (n - 1 - copies)
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_rows_travel_along_the_forest_that_the_schedule_names(collective: str) -> None:
+    """The tree column numbers the rows of the catalogue's forest; a gather goes up it."""
+    root = oracles.nodes(5)[77]
+    schedule = made(collective, 5, 2, 3, root)
+    along = forest("S5", "edge-disjoint", root=oracles.label(root))
+    assert schedule.forest is not None
+    assert (schedule.forest.parent_port == along.parent_port).all()
+    child, parent = (schedule.sender, schedule.receiver) if collective == "gather" else (schedule.receiver, schedule.sender)
+    assert (along.parents()[schedule.tree, child] == parent).all()
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_a_gather_is_a_scatter_backwards(n: int) -> None:
+    there, back = made("scatter", n, 2, n - 1), made("gather", n, 2, n - 1)
+    assert there.steps == back.steps
+    assert set(rows("gather", n, 2, n - 1)) == page.backwards(rows("scatter", n, 2, n - 1))
+
+
+# What it takes
+
+
+@pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
+def test_broadcast_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
+    """ceil(Mx/(n-1)) + height - 1 steps, which EDT.SNB and EDT.FT bound by D + 3 in place of height - 1."""
+    schedule = made("broadcast", n, messages, copies)
+    height = max(tree_levels(n).values())
+    assert schedule.steps == ceil(messages * copies, n - 1) + height - 1
+    assert schedule.steps <= ceil(messages * copies, n - 1) + oracles.diameter(n) + 3
+    assert len(schedule) == messages * copies * (factorial(n) - 1)
+
+
+@pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
+def test_allgather_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
+    """c(n!-1) steps: M(n!-1) with n-1 copies (EDT.MNB.steps); Mx n!(n!-1) transmissions of all sources."""
+    schedule = made("allgather", n, messages, copies)
+    assert schedule.steps == ceil(messages * copies, n - 1) * (factorial(n) - 1)
+    assert len(schedule) == messages * copies * (factorial(n) - 1)
+    if copies == n - 1:
+        assert schedule.steps == messages * (factorial(n) - 1)
+
+
+@pytest.mark.parametrize("collective", ["scatter", "gather"])
+@pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
+def test_scatter_and_gather_take_the_fewest_steps(collective: str, n: int, messages: int, copies: int) -> None:
+    """ceil(Mx(n!-1)/(n-1)), the bound of EDT.Tab2.ft-scatter-time; M(n!-1) with n-1 copies."""
+    schedule = made(collective, n, messages, copies)
+    assert schedule.steps == ceil(messages * copies * (factorial(n) - 1), n - 1)
+    if copies == n - 1:
+        assert schedule.steps == messages * (factorial(n) - 1)
+        assert len(schedule) == messages * (n - 1) * sum(tree_levels(n).values())
+    at_root = schedule.receiver if collective == "gather" else schedule.sender
+    loads = np.bincount(schedule.port[at_root == 0], minlength=n + 1)[2:]
+    assert loads.max() - loads.min() <= 1
+    assert loads.sum() == messages * copies * (factorial(n) - 1)
+
+
+@pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
+def test_alltoall_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
+    """As many as c times the sum of a tree's levels; M of it with n-1 copies, less than twice M t_n (EDT.TE.steps)."""
+    schedule, total = made("alltoall", n, messages, copies), sum(tree_levels(n).values())
+    distances = sum(oracles.distances(identity(n)).values())
+    assert schedule.steps == ceil(messages * copies, n - 1) * total
+    assert len(schedule) == messages * copies * total
+    assert distances <= total < 2 * distances
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
+def test_rows_are_counted_before_they_are_written(collective: str, n: int, messages: int, copies: int) -> None:
+    rule = catalogue.find(collective, "edge-disjoint")
+    assert rule.rows(topology(f"S{n}"), {"messages": messages, "copies": copies}) == len(made(collective, n, messages, copies))
+
+
+def test_every_level_of_a_tree_is_met_before_the_last_steps_of_a_scatter() -> None:
+    """Why nothing sticks out for n = 3..8, every x and every M: a tree carries, for one message, L-1 units below each level L.
+
+    Whole necklaces alone bring them, all that there are times M; S_3, whose trees are the two ways around a ring, needs the
+    node on the short one as well if both copies are sent.
+    """
+    for n in range(3, 9):
+        levels = forest(f"S{n}", "edge-disjoint").levels()
+        short = np.setdiff1d(np.arange(1, factorial(n)), whole_necklaces(n))
+        for copies in range(1, n):
+            nearest = np.sort(levels[:, whole_necklaces(n)], axis=0)[:copies]
+            # Each tree has an (n-1)-th of what these nodes get in all.
+            in_all = np.bincount(nearest.reshape(-1), minlength=3 * n)
+            assert not (in_all % (n - 1)).any()
+            of_tree = np.bincount(levels[0, 1:], minlength=3 * n) if copies == n - 1 else in_all // (n - 1)
+            deepest = max(nearest.max(), levels[:, short].max(initial=0))
+            assert all(of_tree[1:level].sum() >= level - 1 for level in range(1, deepest + 1))
+
+
+@cache
+def whole_necklaces(n: int) -> list[int]:
+    """The ranks of the nodes on necklaces of n-1 nodes."""
+    return [rank for rank, x in enumerate(oracles.nodes(n)) if len(page.orbit(x)) == n - 1]
+
+
+# All sources at once
+
+
+@pytest.mark.parametrize("collective", ["allgather", "alltoall"])
+@pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
+def test_in_every_step_the_dimensions_differ(collective: str, n: int, messages: int, copies: int) -> None:
+    """Lemma 7, so that no two sources meet."""
+    schedule = made(collective, n, messages, copies)
+    assert schedule.symmetric
+    assert np.bincount(schedule.step * (n + 1) + schedule.port).max() == 1
+
+
+@pytest.mark.parametrize("collective", ["allgather", "alltoall"])
+@pytest.mark.parametrize(("n", "messages", "copies"), SMALL)
+def test_all_sources_together_are_sound_and_complete(collective: str, n: int, messages: int, copies: int) -> None:
+    """The translated rows of all sources, put together here, are those of `expand`; every node gets everybody's."""
+    one = made(collective, n, messages, copies)
+    addressed = collective in ADDRESSED
+    together = list(page.of_all_sources(rows(collective, n, messages, copies), one.units, addressed))
+    expanded = one.expand()
+    every = oracles.nodes(n)
+    columns = (expanded.step, expanded.sender, expanded.port, expanded.receiver, expanded.tree, expanded.payload)
+    assert sorted(together) == sorted(
+        oracles.Plain(step, every[sender], port, every[receiver], tree, payload)
+        for step, sender, port, receiver, tree, payload in zip(*(column.tolist() for column in columns), strict=True)
+    )
+    assert page.sound(together)
+    got, late = page.holdings(
+        together, {source: range(at * one.units, (at + 1) * one.units) for at, source in enumerate(every)}, apart=True
+    )
+    assert late == 0
+    for place, node in enumerate(every):
+        for source in range(len(every)):
+            first = source * one.units + (place * messages if addressed else 0)
+            assert set(range(first, first + messages)) <= got[node]
+
+
+# Readings that are wrong
+
+
+@pytest.mark.parametrize("n", [4, 5, 6])
+def test_children_in_ascending_order_collide(n: int) -> None:
+    """Pitfall 10: only with phi_k are the links at a place of the traversals rotations of one another."""
+    right = page.depth_first(identity(n))
+    assert all(distinct(links) for links in zip(*right, strict=True))
+    ascending = [preorder(tree, identity(n)) for tree in page.edt(identity(n))]
+    assert not all(distinct(links) for links in zip(*ascending, strict=True))
+
+
+def distinct(links: tuple[tuple[oracles.Node, oracles.Node], ...]) -> bool:
+    """Whether links are of different dimensions."""
+    dimensions = [oracles.dimension_between(*link) for link in links]
+    return len(set(dimensions)) == len(dimensions)
+
+
+def preorder(tree: oracles.Tree, top: oracles.Node) -> list[tuple[oracles.Node, oracles.Node]]:
+    """A tree's links depth first, children by dimension."""
+    children = [oracles.swap(top, d) for d in range(2, len(top) + 1) if tree.get(oracles.swap(top, d)) == top]
+    return [link for child in children for link in [(top, child), *preorder(tree, child)]]
+
+
+@pytest.mark.parametrize("collective", ["allgather", "alltoall"])
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_pipelining_within_a_group_collides(collective: str, n: int) -> None:
+    """Pitfall 9: units that follow one another a step apart, not a hop after the other, meet on links of one dimension."""
+    messages = 2 * (n - 1)
+    slow = rows(collective, n, messages, 1)
+    assert not page.repeated_dimensions(slow)
+    quick = []
+    for row in slow:  # two units a tree: in hop h the steps 2h-1 and 2h; pipelined h and h+1
+        hop, place = divmod(row.step - 1, 2)
+        quick.append(row._replace(step=hop + 1 + place))
+    assert page.repeated_dimensions(quick)
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_an_exchange_over_necklaces_misses_some(n: int) -> None:
+    """Pitfall 8: one node of each necklace is not enough, all nodes meet every destination in every tree once."""
+    everybody = [(x, tree) for x in oracles.nodes(n)[1:] for tree in range(n - 1)]
+    assert sorted(met(oracles.nodes(n)[1:])) == everybody
+    leaders = [x for x in oracles.nodes(n)[1:] if x == min(page.orbit(x))]
+    assert set(met(leaders)) < set(everybody)
+
+
+def met(bases: Sequence[oracles.Node]) -> list[tuple[oracles.Node, int]]:
+    """Which node is reached through which tree where these are the base nodes."""
+    rows = page.alltoall(identity(len(bases[0])), 1, len(bases[0]) - 1, bases)
+    rank = oracles.ranks(len(bases[0]))
+    return [(row.receiver, row.tree) for row in rows if rank[row.receiver] == row.payload]
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_nearest_nodes_first_sticks_out(n: int) -> None:
+    """Served the other way round, a tree's furthest nodes get theirs height - 1 steps after the root's last."""
+    root, height = identity(n), forest(f"S{n}", "edge-disjoint").height
+    steps = max(row.step for row in page.scatter(root, 1, n - 1, nearest_first=True))
+    assert steps == factorial(n) - 1 + height - 1 > made("scatter", n, 1, n - 1).steps
+
+
+# Choices of ours
+
+
+@pytest.mark.parametrize("n", [4, 5, 6, 7])
+def test_a_scatter_takes_the_nearest_trees(n: int) -> None:
+    """A single copy to a node of a whole necklace takes as short a path as any of its n-1, and often a shortest one."""
+    schedule, levels = made("scatter", n, 1, 1), forest(f"S{n}", "edge-disjoint").levels()
+    arrives = schedule.receiver == schedule.payload
+    node, tree = schedule.receiver[arrives], schedule.tree[arrives]
+    whole = np.isin(node, whole_necklaces(n))
+    assert (levels[tree, node] == levels[:, node].min(axis=0))[whole].all()
+    assert len(schedule) * (n - 1) < len(made("scatter", n, 1, n - 1))
+
+
+@pytest.mark.parametrize("n", [4, 5, 6])
+def test_an_exchange_serves_near_nodes_first(n: int) -> None:
+    """The groups follow one another by the level of subtree 2, and each takes as many hops."""
+    schedule, levels = made("alltoall", n, 1, n - 1), forest(f"S{n}", "edge-disjoint").levels()[0]
+    arrives = (schedule.receiver == schedule.payload) & (schedule.tree == 0)
+    node = schedule.receiver[arrives]
+    order = node[np.argsort(schedule.step[arrives])]
+    assert (np.lexsort((np.arange(factorial(n)), levels))[1:] == order).all()
+    assert (np.sort(schedule.step[arrives]) == np.cumsum(levels[order])).all()
+
+
+# What is refused
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_copies_are_at_most_the_trees(collective: str) -> None:
+    with refused("copies", "4", "3"):
+        made(collective, 4, 1, 4)
+    with refused("copies", "0"):
+        made(collective, 4, 1, 0)
+    with refused("messages", "0"):
+        made(collective, 4, 0, 1)
+    with refused("port model", "one"):
+        catalogue.schedule("S4", collective, "edge-disjoint", ports="one")
+    with refused("not defined", "Q3"):
+        catalogue.schedule("Q3", collective, "edge-disjoint")
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_what_memory_does_not_hold_is_refused_unbuilt(collective: str) -> None:
+    with refused("rows", exit_code=7):
+        made(collective, 7, 10**5, 6)
