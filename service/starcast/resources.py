@@ -6,6 +6,6 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def folder(name: str) -> Path:
-    """The shipped folder of that name (``migrations`` or ``queries``)."""
+    """The shipped folder of that name: ``migrations``, ``queries`` or ``examples``."""
     shipped = _PACKAGE / "_shipped" / name
     return shipped if shipped.is_dir() else _PACKAGE.parents[1] / name

@@ -13,7 +13,7 @@ from sqlalchemy import URL, Engine, text
 
 from fix_cli import Result, Starcast
 from starcast.collectives import Schedule, schedule
-from starcast.runs import execution, experiment
+from starcast.runs import execution, parallel
 from starcast.runs.grid import Point
 
 GRID = ("--topology", "S4", "--segments", "1", "--segments", "4", "-m", "1024", "-m", "64")
@@ -55,14 +55,14 @@ def error_of(result: Result) -> str:
 
 @pytest.mark.usefixtures("bare_database")
 def test_db_upgrade_makes_the_schema_once_and_check_accepts_it(starcast: Starcast) -> None:
-    assert json.loads(starcast("db", "current", "-f", "json").out) == [{"revision": None, "newest": "0001"}]
+    assert json.loads(starcast("db", "current", "-f", "json").out) == [{"revision": None, "newest": "0002"}]
     refused = starcast("db", "check")
     assert refused.code == 6
     assert "no schema" in error_of(refused)
-    assert "from nothing to 0001" in starcast("db", "upgrade").err
+    assert "from nothing to 0002" in starcast("db", "upgrade").err
     assert "up to date" in starcast("db", "upgrade").err
     assert starcast("db", "check").code == 0
-    assert json.loads(starcast("db", "current", "-f", "json").out)[0]["revision"] == "0001"
+    assert json.loads(starcast("db", "current", "-f", "json").out)[0]["revision"] == "0002"
 
 
 @pytest.mark.usefixtures("database")
@@ -228,7 +228,7 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(starcast: Starcast, monkeypa
 
     words = ("experiment", "run", "ours", "--algorithm", "multiple", *GRID)
     with monkeypatch.context() as patched:
-        patched.setattr(experiment, "execute", impatient)
+        patched.setattr(parallel, "execute", impatient)
         assert starcast(*words).code == 130
     assert len(json.loads(starcast("run", "list", "-f", "json").out)) == 2
     assert "2 runs executed and stored, 2 were there" in starcast(*words).err
@@ -247,7 +247,7 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(starcast: Starcast, monkeypa
         (("run", "once", *POINT[:3], "-m", "1e5000", "--no-store"), 2, "m is '1e5000', which is no number"),
         (("run", "once", *POINT[:3], "-m", "1e20000000"), 2, "m is '1e20000000', which is no number"),
         (("run", "once", *POINT[:3], "-m", "1e99"), 2, "m is beyond what is computed here"),
-        (("run", "once", *POINT, "--segments", f"1{'0' * 400}"), 2, "p is beyond what is computed here"),
+        (("run", "once", *POINT, "--segments", f"1{'0' * 400}"), 2, "segments is beyond what is computed here"),
         (("run", "once", *POINT[:3], "-m", "much"), 2, "m is 'much', which is no number"),
         (("run", "once", *POINT, "--t-s", "0", "--t-c", "0"), 2, "T_s = 0 and T_c = 0 are no machine"),
         (("run", "once", *POINT, "--ports", "two"), 2, "broadcast by multiple has no port model 'two'"),

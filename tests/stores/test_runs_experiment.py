@@ -231,7 +231,8 @@ def test_a_grid_takes_no_single_runs_and_a_collection_takes_no_grid(engine: Engi
 
 def test_provenance_says_which_code_ran_where(engine: Engine) -> None:
     run = run_once(engine, GRID.points()[0])
-    assert set(run.provenance) == {"version", "revision", "dirty", "host", "machine", "python", "numpy", "postgres"}
+    engines = {"python", "numpy", "psycopg", "postgres"}
+    assert set(run.provenance) == {"version", "revision", "dirty", "host", "machine", "jobs"} | engines
     assert run.provenance["numpy"] == np.__version__
     assert run.provenance["postgres"].split(".")[0].isdecimal()
     assert set(run.timings) == {"build", "verify", "simulate", "price"}

@@ -1,7 +1,9 @@
 """``starcast experiment``: named sets of runs from a grid."""
 
-from pathlib import Path
-from typing import Annotated, Any
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,9 +13,16 @@ from starcast.cli.db import store
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
 from starcast.errors import InputError, RejectedError
 
+if TYPE_CHECKING:
+    from starcast.runs.grid import Grid
+    from starcast.runs.models import Experiment
+
 app = typer.Typer(no_args_is_help=True, help="Experiments: named sets of runs from a grid.")
 
 NameArgument = Annotated[str, typer.Argument(help="The experiment's name.")]
+
+
+JobsOption = Annotated[int | None, typer.Option(help="Processes that execute at once.", show_default="one a core")]
 
 
 @app.command("run")
@@ -21,30 +30,40 @@ def run_grid(
     ctx: typer.Context,
     name: NameArgument,
     topology: Annotated[list[str] | None, typer.Option(help="Such as S5; repeat for more, as every axis.")] = None,
+    collective: Annotated[list[str] | None, typer.Option(help="Such as broadcast.", show_default="broadcast")] = None,
     algorithm: Annotated[list[str] | None, typer.Option(help="Such as multiple.")] = None,
+    tree: Annotated[list[str] | None, typer.Option(help=words.TREE_HELP)] = None,
+    ports: Annotated[list[str] | None, typer.Option(help=words.PORTS_HELP, show_default="each algorithm's first")] = None,
+    segments: Annotated[list[str] | None, typer.Option(help=words.SEGMENTS_HELP, show_default="1")] = None,
+    messages: Annotated[list[str] | None, typer.Option(help=words.MESSAGES_HELP, show_default="the segments")] = None,
+    copies: Annotated[list[str] | None, typer.Option(help=words.COPIES_HELP, show_default="1")] = None,
+    faults: Annotated[list[str] | None, typer.Option(help=words.FAULTS_HELP, show_default="none")] = None,
+    seed: Annotated[list[str] | None, typer.Option(help=words.SEED_HELP, show_default="0")] = None,
     message: Annotated[list[str] | None, typer.Option("-m", help=words.MESSAGE_HELP)] = None,
-    collective: Annotated[str | None, typer.Option(help="Such as broadcast.", show_default="broadcast")] = None,
-    ports: Annotated[list[str] | None, typer.Option(help=words.PORTS_HELP, show_default="all")] = None,
-    segments: Annotated[list[int] | None, typer.Option(help=words.SEGMENTS_HELP, show_default="1")] = None,
     t_s: Annotated[list[str] | None, typer.Option(help=words.START_UP_HELP, show_default="100")] = None,
     t_c: Annotated[list[str] | None, typer.Option(help=words.BYTE_HELP, show_default="1")] = None,
-    grid: Annotated[Path | None, typer.Option(help="TOML file with the axes; a flag replaces its axis.")] = None,
+    grid: Annotated[
+        str | None, typer.Option(help="TOML file with the axes, or a name of 'experiment examples'; a flag replaces its axis.")
+    ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Drop what is stored under this name first.")] = False,
+    jobs: JobsOption = None,
 ) -> None:
     """Execute every combination of the axes that the experiment does not hold yet, and store each whole.
 
-    An interrupted experiment goes on where it stopped; a complete one is left as it is.
+    An axis that an algorithm does not have collapses for it. An interrupted experiment goes on where it stopped; a
+    complete one is left as it is.
     """
+    from starcast.runs.design import read
     from starcast.runs.experiment import run_experiment
-    from starcast.runs.grid import Grid
 
     flags = {
-        "topology": topology, "algorithm": algorithm, "m": message, "collective": collective, "ports": ports,
-        "segments": segments, "T_s": t_s, "T_c": t_c,
+        "topology": topology, "collective": collective, "algorithm": algorithm, "tree": tree, "ports": ports,
+        "segments": segments, "messages": messages, "copies": copies, "faults": faults, "seed": seed, "m": message,
+        "T_s": t_s, "T_c": t_c,
     }  # fmt: skip
-    wanted = Grid.from_json({**_axes(grid), **{axis: values for axis, values in flags.items() if values}})
-    with store(ctx) as engine:
-        outcome = run_experiment(engine, name, wanted, reporter(), replace=replace)
+    design = read(grid, {axis: values for axis, values in flags.items() if values})
+    with stoppable(), store(ctx) as engine:
+        outcome = run_experiment(engine, name, design, reporter(), replace=replace, jobs=jobs)
     say(f"experiment '{name}': {outcome.created} runs executed and stored, {outcome.kept} were there")
     if outcome.failed:
         raise RejectedError(
@@ -53,11 +72,53 @@ def run_grid(
         )
 
 
+@app.command("reproduce")
+def reproduce(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="The experiment's name, or a run's number.")],
+    jobs: JobsOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Repeat every stored run at the same point, under the same faults, and say whether the figures agree.
+
+    Nothing is stored. The exit code is 6 if a figure does not agree.
+    """
+    from starcast.runs.reproduction import FIGURES
+    from starcast.runs.reproduction import reproduce as repeat
+
+    with stoppable(), store(ctx) as engine:
+        repeated = repeat(engine, name, reporter(), jobs)
+    rows = [{**figures.run_row(one.run, name), **one.figures, "agrees": one.agrees} for one in repeated]
+    point = [column for column in figures.run_columns(rows, output) if column in _POINT]
+    emit(rows, ["run", *point, "agrees", *FIGURES], output)
+    wrong = sum(not one.agrees for one in repeated)
+    say(f"{len(repeated) - wrong} of {len(repeated)} runs agree in all figures")
+    if wrong:
+        raise RejectedError(
+            f"{wrong} of the runs give other figures than are stored", hint="their provenance says what made them"
+        )
+
+
+@app.command("examples")
+def list_examples(output: FormatOption = Format.TABLE) -> None:
+    """List the experiments that starcast ships: run one with 'starcast experiment run NAME --grid EXAMPLE'."""
+    from starcast.runs.design import examples, read
+
+    designs = {name: read(str(file)) for name, file in examples().items()}
+    rows = [
+        {"example": name, "runs": len(design.points()), "title": design.title, "description": design.description}
+        for name, design in designs.items()
+    ]
+    shown = ("example", "runs", "title") if output in (Format.TABLE, Format.MARKDOWN) else tuple(rows[0])
+    emit(rows, shown, output)
+
+
 @app.command("list")
 def list_experiments(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
     """List the stored experiments: their runs, how many failed, and their grids."""
     from starcast.runs import repository
     from starcast.runs.database import session
+    from starcast.runs.design import Design
 
     rows = []
     with store(ctx) as engine, session(engine) as opened:
@@ -65,25 +126,34 @@ def list_experiments(ctx: typer.Context, output: FormatOption = Format.TABLE) ->
             runs = repository.load_runs(opened, experiment.id)
             failed = sum(run.status == "failed" for run in runs)
             facts = {"runs": len(runs), "failed": failed, "created": experiment.created_at.astimezone()}
-            axes = {axis: " ".join(map(str, values)) for axis, values in experiment.grid.items() if axis != "collective"}
-            rows.append({**axes, **facts, "experiment": experiment.name})
+            grids = Design.from_json(experiment.grid).grids if experiment.grid else ()
+            rows.append({**_axes(grids), **facts, "experiment": experiment.name})
     emit(rows, ("experiment", "runs", "failed", *_GRID_COLUMNS, "created"), output)
 
 
 @app.command("show")
-def show(ctx: typer.Context, name: NameArgument, output: FormatOption = Format.TABLE) -> None:
-    """Print the runs of an experiment; the command that reproduces it goes to stderr."""
+def show(
+    ctx: typer.Context,
+    name: NameArgument,
+    toml: Annotated[bool, typer.Option("--toml", help="Its grids instead, as a file for 'experiment run --grid'.")] = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Print the runs of an experiment; the command that runs it goes to stderr."""
     from starcast.runs import repository
     from starcast.runs.database import session
+    from starcast.runs.design import in_order
     from starcast.runs.sides import load_side
 
     with store(ctx) as engine, session(engine) as opened:
-        repository.load_experiment(opened, name)
+        experiment = repository.load_experiment(opened, name)
+        if toml:
+            print(_toml(experiment), end="")
+            return
         side = load_side(opened, name)
-        rows = [figures.run_row(run, name) for run in side.runs]
+        rows = [figures.run_row(run, name) for run in in_order(experiment, side.runs)]
     for command in side.commands:
         say(command)
-    emit(rows, [column for column in figures.RUN_COLUMNS if column != "experiment"], output)
+    emit(rows, figures.run_columns(rows, output, leave_out="experiment"), output)
 
 
 @app.command("drop")
@@ -96,17 +166,36 @@ def drop(ctx: typer.Context, name: NameArgument) -> None:
     say(f"the experiment '{name}' is gone with its {runs} runs")
 
 
-_GRID_COLUMNS = ("topology", "algorithm", "ports", "segments", "m", "T_s", "T_c")
+_GRID_COLUMNS = ("topology", "collective", "algorithm", "ports", "segments", "messages", "copies", "faults", "m", "T_s", "T_c")
+_POINT = {"topology", "collective", "algorithm", "ports", "tree", "m", "p", "copies", "faults", "seed", "T_s", "T_c"}
 
 
-def _axes(file: Path | None) -> dict[str, Any]:
-    import tomllib
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Let SIGTERM end the work as Ctrl-C does: processes are ended, what is stored is whole, the exit code is 130."""
 
-    if file is None:
-        return {}
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"the grid {file} cannot be read: {error.strerror}", hint="check its path") from None
-    except ValueError as error:
-        raise InputError(f"the grid {file} is not TOML: {error}", hint='write lines like m = [1024, "23/3"]') from None
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _axes(grids: "Sequence[Grid]") -> dict[str, str]:
+    """Every axis with the values that it has in any of the grids."""
+    axes: dict[str, dict[str, None]] = {}
+    for grid in grids:
+        for axis, values in grid.as_json().items():
+            axes.setdefault(axis, {}).update(dict.fromkeys(map(str, values)))
+    return {axis: " ".join(values) for axis, values in axes.items()}
+
+
+def _toml(experiment: "Experiment") -> str:
+    from starcast.runs.design import Design
+
+    if not experiment.grid:
+        raise InputError(f"the experiment '{experiment.name}' collects single runs and has no grid", hint="leave --toml out")
+    return Design.from_json(experiment.grid).toml()

@@ -1,19 +1,22 @@
 """How stored runs look in a listing; `run`, `experiment` and `compare` share it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from starcast.cli.output import Format
 from starcast.errors import RejectedError
 
 if TYPE_CHECKING:
     from starcast.runs.models import Run
 
 RUN_COLUMNS = (
-    "run", "experiment", "topology", "collective", "algorithm", "ports", "m", "p", "T_s", "T_c",
-    "status", "steps", "time", "gap", "finished",
+    "run", "experiment", "topology", "collective", "algorithm", "ports", "tree", "m", "p", "copies", "faults", "seed",
+    "T_s", "T_c", "status", "steps", "time", "gap", "missing", "finished",
 )  # fmt: skip
-PROVENANCE = ("version", "revision", "dirty", "host", "machine", "python", "numpy", "postgres")
+#: What most runs do not have; a table in which none has it shows no such column.
+_RARE: dict[str, Any] = {"tree": None, "copies": 1, "faults": [], "seed": 0, "missing": 0}
+PROVENANCE = ("version", "revision", "dirty", "host", "machine", "python", "numpy", "psycopg", "postgres", "jobs")
 COST_COLUMNS = ("cost", "steps", "start_ups", "transmissions", "bytes", "time", "gap", "source")
 
 
@@ -40,6 +43,16 @@ def run_row(run: "Run", experiment: str) -> dict[str, Any]:
     return plain_row({**point, **figures, "run": run.id, "experiment": experiment, "finished": finished})
 
 
+def run_columns(rows: Sequence[Mapping[str, Any]], output: Format, *, leave_out: str = "") -> list[str]:
+    """The columns to show of such rows: all to programs, to people those that say something."""
+    quiet = _RARE if output in (Format.TABLE, Format.MARKDOWN) else {}
+    return [
+        name
+        for name in RUN_COLUMNS
+        if name != leave_out and (name not in quiet or any(row[name] != quiet[name] for row in rows))
+    ]
+
+
 def cost_rows(run: "Run") -> list[dict[str, Any]]:
     """The costs of a run, the simulated one first, each with its time / lower bound."""
     kinds = ("simulated", "closed form", "lower bound")
@@ -49,6 +62,12 @@ def cost_rows(run: "Run") -> list[dict[str, Any]]:
         row = {name: getattr(cost, name) for name in COST_COLUMNS if hasattr(cost, name)}
         rows.append(plain_row({"cost": cost.kind, **row, "gap": _ratio(cost.time / bound) if bound else None}))
     return rows
+
+
+def loss(run: "Run") -> str:
+    """What the faults of a run cost, in a sentence."""
+    lost = f"{run.missing:,} units are missing in the end" if run.missing else "nobody alive lacks anything"
+    return f"with faults at {', '.join(run.faults)}: {lost}"
 
 
 def demand_complete(run: "Run") -> None:

@@ -7,17 +7,17 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from time import perf_counter
 
-import numpy as np
 import psutil
-from numpy.typing import NDArray
 
 from starcast import costs
 from starcast.collectives import schedule
+from starcast.collectives.schedule import MANY_SOURCES
 from starcast.errors import LimitError, RejectedError
 from starcast.runs import models
-from starcast.runs.grid import Point
+from starcast.runs.point import Point
+from starcast.runs.profiles import Profile, profile
 from starcast.runs.provenance import provenance
-from starcast.simulator import Simulation, simulate
+from starcast.simulator import Fault, Simulation, simulate
 from starcast.topologies import topology
 
 #: Memory that building and simulating takes for each row of a schedule, at its peak; measured on S8 and S9.
@@ -28,12 +28,13 @@ BYTES_A_ROW = 140
 class Execution:
     """What building and simulating the schedule of a point gave; points of the same structure share it.
 
-    ``error`` says why it is no basis for figures: the first violation, or what is missing in the end.
+    ``error`` says why it is no basis for figures: the first violation, or, without faults, what is missing in the end.
     """
 
     simulation: Simulation | None = None
     error: str | None = None
     timings: dict[str, float] = field(default_factory=dict)
+    begun: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -45,12 +46,19 @@ class Execution:
             self.timings[name] = round(perf_counter() - begin, 6)
 
     @property
-    def profile(self) -> tuple[NDArray[np.int64], ...]:
-        """Links used, packets and units in the largest packet, int64 ``[steps]`` each; nothing where it failed."""
-        if self.simulation is None or self.error is not None:
-            return ()
-        # In a step a directed link carries one packet: as many packets as links.
-        return self.simulation.link_use, self.simulation.link_use, self.simulation.packet_sizes
+    def sound(self) -> Simulation | None:
+        """The simulation, where it is a basis for figures."""
+        return None if self.error else self.simulation
+
+    @property
+    def profile(self) -> Profile:
+        """What each step carried; nothing where it failed."""
+        return () if self.sound is None else profile(self.sound)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the simulation has to say beside its figures, such as that a fault is at the root."""
+        return () if self.simulation is None else self.simulation.remarks
 
 
 def execute(point: Point) -> Execution:
@@ -59,8 +67,13 @@ def execute(point: Point) -> Execution:
     Raises:
         LimitError: it does not fit into the memory that is free.
     """
+    demand_memory(point, psutil.virtual_memory().available)
+    return perform(point)
+
+
+def perform(point: Point) -> Execution:
+    """`execute`, by whoever knows that the memory suffices."""
     done = Execution()
-    _demand_memory(point)
     try:
         with done.phase("build"):
             built = schedule(point.topology, point.collective, point.algorithm, ports=point.ports, **point.arguments)
@@ -68,20 +81,44 @@ def execute(point: Point) -> Execution:
             if built.forest is not None:
                 built.forest.verify()
         with done.phase("simulate"):
-            done.simulation = simulate(built)
+            done.simulation = simulate(built, [Fault.parse(fault) for fault in point.faults])
     except RejectedError as error:
         done.error = error.message
     else:
-        done.error = _verdict(done.simulation)
+        done.error = _verdict(done.simulation, under_faults=bool(point.faults))
     return done
+
+
+def needed(point: Point) -> int:
+    """The bytes that executing a point takes, about: by the rows of its schedule, counted without building it."""
+    rule, where = point.rule, topology(point.topology)
+    rows = rule.count(where, point.ports, point.arguments)
+    if point.faults and point.collective in MANY_SOURCES:  # faults break the symmetry: all sources are written out
+        rows *= where.nodes // rule.sources(where, point.ports)
+    return rows * BYTES_A_ROW
+
+
+def demand_memory(point: Point, free: int) -> int:
+    """Accept a point that fits into so many bytes; returns how many it takes.
+
+    Raises:
+        LimitError: it does not fit.
+    """
+    bytes_needed = needed(point)
+    if bytes_needed > free:
+        raise LimitError(
+            f"{point.algorithm} on {point.topology} with p = {point.p} needs about {bytes_needed / 1e9:.1f} GB of memory,"
+            f" {free / 1e9:.1f} GB are free",
+            hint="take a smaller topology, or fewer segments or messages",
+        )
+    return bytes_needed
 
 
 def priced(point: Point, execution: Execution) -> models.Run:
     """The run at this point: with its three costs, or failed with the reason and without figures."""
-    started = datetime.now(UTC)
     own = Execution(timings=dict(execution.timings))
     with own.phase("price"):
-        figures = [] if execution.simulation is None or execution.error else _costs(point, execution.simulation)
+        figures = [] if execution.sound is None else _costs(point, execution.sound)
     return models.Run(
         topology=point.topology,
         collective=point.collective,
@@ -92,32 +129,25 @@ def priced(point: Point, execution: Execution) -> models.Run:
         T_s=point.T_s,
         T_c=point.T_c,
         p=point.p,
+        copies=point.copies,
+        tree=point.tree,
+        faults=list(point.faults),
+        seed=point.seed,
+        missing=execution.sound.missing if execution.sound else 0,
         status="failed" if execution.error else "complete",
         error=execution.error,
         timings=own.timings,
         provenance=provenance(),
-        started_at=started,
+        started_at=execution.begun,
         finished_at=datetime.now(UTC),
         costs=figures,
     )
 
 
-def _demand_memory(point: Point) -> None:
-    where = topology(point.topology)
-    units = 1 / costs.unit_bytes(where, point.collective, point.algorithm, Fraction(1), **point.arguments)
-    needed, free = int(units) * where.nodes * BYTES_A_ROW, psutil.virtual_memory().available
-    if needed > free:
-        raise LimitError(
-            f"{point.algorithm} on {point.topology} with p = {point.p} needs about {needed / 1e9:.1f} GB of memory,"
-            f" {free / 1e9:.1f} GB are free",
-            hint="take a smaller topology or fewer segments",
-        )
-
-
-def _verdict(simulation: Simulation) -> str | None:
+def _verdict(simulation: Simulation, *, under_faults: bool) -> str | None:
     if simulation.violation is not None:
         return simulation.violation
-    if not simulation.complete:
+    if not simulation.complete and not under_faults:  # what faults cost is a result
         label, unit = simulation.undelivered[0]
         return f"incomplete: {simulation.missing} units are missing in the end, the first is unit {unit} at {label}"
     return None
@@ -127,10 +157,12 @@ def _costs(point: Point, simulation: Simulation) -> list[models.Cost]:
     where, what, by = topology(point.topology), point.collective, point.algorithm
     machine = costs.Machine(point.T_s, point.T_c)
     unit = costs.unit_bytes(where, what, by, point.m, **point.arguments)
+    messages = point.messages if point.rule.share == "messages" else None
+    bound = costs.lower_bound(where, what, point.ports, point.m, machine, messages=messages, copies=point.copies)
     return [
         _row("closed form", costs.closed_form(where, what, by, point.ports, point.m, machine, **point.arguments)),
         _row("simulated", costs.simulated(simulation, unit, machine)),
-        _row("lower bound", costs.lower_bound(where, what, point.ports, point.m, machine)),
+        _row("lower bound", bound),
     ]
 
 
@@ -138,7 +170,7 @@ def _row(kind: str, cost: costs.Cost) -> models.Cost:
     return models.Cost(
         kind=kind,
         steps=cost.steps,
-        start_ups=cost.start_ups,
+        start_ups=Fraction(cost.start_ups),
         transmissions=cost.transmissions,
         bytes=cost.bytes,
         time=cost.time,

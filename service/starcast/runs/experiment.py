@@ -7,7 +7,6 @@ experiment holds whole runs only and one without a run is not stored; running it
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 from sqlalchemy import Engine, select, text
@@ -17,8 +16,12 @@ from starcast.errors import BusyError, InputError
 from starcast.progress import Reporter
 from starcast.runs import models, repository
 from starcast.runs.database import holding, session
+from starcast.runs.design import Design
 from starcast.runs.execution import Execution, execute, priced
-from starcast.runs.grid import Grid, Point, check_name
+from starcast.runs.grid import Grid, sharing
+from starcast.runs.parallel import executed, jobs_for
+from starcast.runs.point import Point
+from starcast.runs.values import check_name
 
 #: The experiment that collects single runs unless they are given another.
 ADHOC = "adhoc"
@@ -34,33 +37,40 @@ class Outcome:
     failed: int
 
 
-def run_experiment(engine: Engine, name: str, grid: Grid, reporter: Reporter, *, replace: bool = False) -> Outcome:
-    """Execute and store every point of a grid that the experiment does not hold yet.
+def run_experiment(
+    engine: Engine, name: str, wanted: Grid | Design, reporter: Reporter, *, replace: bool = False, jobs: int | None = None
+) -> Outcome:
+    """Execute and store every point that the experiment does not hold yet.
 
     Args:
         engine: a database whose schema was checked.
-        name: of a new experiment, or of one with the same grid.
-        grid: what to run.
+        name: of a new experiment, or of one with the same points.
+        wanted: what to run.
         reporter: hears of the progress.
-        replace: drop a stored experiment of that name first, whatever its grid.
+        replace: drop a stored experiment of that name first, whatever its points.
+        jobs: processes that execute at once; one a core unless given, none beside this one where the work is small. This
+            process is the only one that writes.
 
     Raises:
-        InputError: the name cannot be one, or belongs to another grid.
+        InputError: the name cannot be one, or belongs to an experiment with other points.
         BusyError: another process is running or dropping this experiment.
-        LimitError: a point does not fit into memory; the points before it are stored.
+        LimitError: a point does not fit into memory; those before it are stored.
     """
+    design = wanted if isinstance(wanted, Design) else Design((wanted,))
     with _alone(engine, check_name(name)):
         with session(engine) as opened:
             if replace:
                 repository.drop_experiment(opened, name)
-            stored = _stored(opened, name, grid)
-        missing = [point for point in grid.points() if point not in stored]
-        failed = _run_all(engine, name, grid, missing, reporter)
-    return Outcome(name, len(grid.points()) - len(missing), len(missing), failed)
+            stored = _stored(opened, name, design)
+        missing = [point for point in design.points() if point not in stored]
+        failed = _run_all(engine, name, design, missing, reporter, jobs) if missing else 0
+    return Outcome(name, len(stored), len(missing), failed)
 
 
-def run_once(engine: Engine, point: Point, name: str = ADHOC) -> models.Run:
+def run_once(engine: Engine, point: Point, name: str = ADHOC, reporter: Reporter | None = None) -> models.Run:
     """Execute one point and store it in a collection of single runs, over an earlier run of the same point.
+
+    The reporter hears what the simulation has to say beside its figures.
 
     Raises:
         InputError: the name cannot be one, or belongs to an experiment with a grid.
@@ -77,7 +87,11 @@ def run_once(engine: Engine, point: Point, name: str = ADHOC) -> models.Run:
                 if Point.of(earlier) == point:
                     opened.delete(earlier)
             opened.flush()
-            return _save(opened, experiment, point, execution)
+            run = _save(opened, experiment, point, execution, jobs=1)
+    if reporter is not None:
+        for remark in execution.remarks:
+            reporter.say(remark)
+    return run
 
 
 def drop_experiment(engine: Engine, name: str) -> int:
@@ -98,18 +112,19 @@ def _alone(engine: Engine, name: str) -> AbstractContextManager[None]:
     return holding(engine, f"experiment {name}", busy)
 
 
-def _stored(opened: Session, name: str, grid: Grid) -> set[Point]:
+def _stored(opened: Session, name: str, design: Design) -> set[Point]:
     """The points that the experiment holds already."""
     experiment = repository.find_experiment(opened, name)
     if experiment is None:
         return set()
-    runs = repository.load_runs(opened, experiment.id)
-    if not runs:
+    points = {Point.of(run) for run in repository.load_runs(opened, experiment.id)}
+    if not points:
         # An older starcast left these behind when the first run failed.
         repository.drop_experiment(opened, name)
         return set()
-    if experiment.grid == grid.as_json():
-        return {Point.of(run) for run in runs}
+    # Not the words but the points are compared: a title or the order of values makes no other experiment.
+    if experiment.grid and set(Design.from_json(experiment.grid).points()) == set(design.points()):
+        return points
     kind = "has another grid" if experiment.grid else "collects single runs"
     raise InputError(
         f"the experiment '{name}' {kind}",
@@ -129,26 +144,27 @@ def _opened(opened: Session, name: str, grid: Mapping[str, Any]) -> int:
     return experiment.id
 
 
-def _run_all(engine: Engine, name: str, grid: Grid, points: list[Point], reporter: Reporter) -> int:
+def _run_all(engine: Engine, name: str, design: Design, points: list[Point], reporter: Reporter, wanted: int | None) -> int:
+    together = {some[0]: some for some in sharing(points)}
+    jobs = jobs_for(list(together), wanted)
     failed = 0
-    if not points:
-        return failed
-    with reporter.task(f"running {name}", len(points), "runs") as task:
-        for _, sharing in groupby(points, key=lambda point: point.structure):
-            execution: Execution | None = None
-            for point in sharing:
-                execution = execution or execute(point)
+    with (
+        reporter.task(f"running {name}", len(points), "runs") as task,
+        executed(list(together), jobs) as executions,
+    ):
+        for first, execution in executions:
+            for point in together[first]:
                 with session(engine) as opened:
-                    _save(opened, _opened(opened, name, grid.as_json()), point, execution)
+                    _save(opened, _opened(opened, name, design.as_json()), point, execution, jobs)
                 failed += execution.error is not None
                 task.advance()
     return failed
 
 
-def _save(opened: Session, experiment: int, point: Point, execution: Execution) -> models.Run:
+def _save(opened: Session, experiment: int, point: Point, execution: Execution, jobs: int) -> models.Run:
     run = priced(point, execution)
     run.experiment = experiment
     server = opened.scalar(select(text("current_setting('server_version')")))
-    run.provenance = {**run.provenance, "postgres": server}
+    run.provenance = {**run.provenance, "postgres": server, "jobs": jobs}
     repository.save_run(opened, run, execution.profile)
     return run

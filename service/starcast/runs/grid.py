@@ -1,210 +1,214 @@
-"""What is to be run: a point, and a grid of points from axes of values."""
+"""A grid of points from axes of values."""
 
-import re
 import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
+from math import prod
 from typing import Any, Self
 
+from starcast import costs
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import check_topology, find
-from starcast.errors import InputError
-from starcast.runs import models
-from starcast.topologies import topology
+from starcast.errors import InputError, LimitError
+from starcast.runs.faults import NONE, faults, is_drawn, spoken
+from starcast.runs.point import Point, Structure
+from starcast.runs.values import BEST, DEGREE, check_name, count, listed, number, seed, word
+from starcast.topologies import Topology, topology
 
-#: The axes of a grid, slowest first: what shares a schedule lies together.
-AXES = ("topology", "algorithm", "ports", "segments", "m", "T_s", "T_c")
+__all__ = ["AXES", "Grid", "Point", "check_name", "number", "sharing"]
 
-#: Bounds m, T_s, T_c and p, numerators and denominators alike: every figure made of them still is a double in PostgreSQL.
-LARGEST = 10**30
+#: More points than an experiment holds: a grid is a product, and a product is soon too large.
+MOST_POINTS = 100_000
 
-# Checked before `Fraction` reads it, which would write out every digit that an exponent stands for.
-_NUMBER = re.compile(r"[+-]?(\d{1,31}/\d{1,31}|(\d{1,31}\.?\d{0,30}|\.\d{1,30})([eE][+-]?\d{1,2})?)", re.ASCII)
-_BOUNDS = "numerator and denominator are at most 10^30"
-_SHOWN = 40
-_NAME = re.compile(r"(?!\d+$)[A-Za-z0-9][A-Za-z0-9._-]*")
-
-
-@dataclass(frozen=True, order=True)
-class Point:
-    """One run to be.
-
-    ``p`` is the number of pieces that a tree's share of the message is cut into: ``segments``, or the packets that an
-    algorithm of messages sends one after the other (Tseng & Sheu 1997, Table 1, row [16]). ``m`` is in bytes, ``T_s`` in
-    time a packet, ``T_c`` in time a byte.
-    """
-
-    topology: str
-    collective: str
-    algorithm: str
-    ports: str
-    p: int
-    m: Fraction
-    T_s: Fraction
-    T_c: Fraction
-
-    def __post_init__(self) -> None:
-        rule = self.rule
-        check_topology(rule, topology(self.topology))
-        if self.ports not in rule.ports:
-            raise InputError(
-                f"{self.collective} by {self.algorithm} has no port model '{self.ports}'",
-                hint=f"write {' or '.join(rule.ports)}",
-            )
-        for axis in ("p", "m", "T_s", "T_c"):
-            value = Fraction(getattr(self, axis))
-            if max(abs(value.numerator), value.denominator) > LARGEST:
-                raise InputError(f"{axis} is beyond what is computed here", hint=_BOUNDS)
-        if self.p < 1:
-            raise InputError(f"a message cannot be cut into {self.p} segments", hint="give --segments 1 or more")
-        if self.m < 0:
-            raise InputError(f"a message of {self.m} bytes cannot be", hint="give -m 0 or more")
-        if min(self.T_s, self.T_c) < 0 or self.T_s == self.T_c == 0:
-            raise InputError(f"T_s = {self.T_s} and T_c = {self.T_c} are no machine", hint="give 0 or more, and not 0 for both")
-
-    @classmethod
-    def of(cls, run: models.Run) -> Self:
-        """The point that a stored run is at."""
-        return cls(run.topology, run.collective, run.algorithm, run.ports, run.p, run.m, run.T_s, run.T_c)
-
-    @property
-    def rule(self) -> Algorithm:
-        """The algorithm's entry in the catalogue."""
-        return find(self.collective, self.algorithm)
-
-    @property
-    def arguments(self) -> dict[str, int]:
-        """The pieces under the name that the algorithm has for them: ``segments`` or ``messages``."""
-        return {str(self.rule.share): self.p}
-
-    @property
-    def messages(self) -> int:
-        """M, the unit messages of the schedule; 1 where the algorithm takes segments."""
-        return self.arguments.get("messages", 1)
-
-    @property
-    def structure(self) -> tuple[str, str, str, str, int]:
-        """What decides the schedule; points that differ in m, T_s and T_c alone share it."""
-        return self.topology, self.collective, self.algorithm, self.ports, self.p
-
-    def command(self) -> str:
-        """The command line that runs it."""
-        return (
-            f"starcast run once {self.topology} {self.collective} {self.algorithm} --ports {self.ports}"
-            f" --segments {self.p} -m {self.m} --t-s {self.T_s} --t-c {self.T_c}"
-        )
+#: The axes of a grid, slowest first, each with what reads one of its values.
+READERS: dict[str, Callable[[Any, str], Any]] = {
+    "topology": word,
+    "collective": word,
+    "algorithm": word,
+    "tree": word,
+    "ports": word,
+    "segments": lambda value, axis: count(value, axis, (BEST, DEGREE)),
+    "messages": lambda value, axis: count(value, axis, (BEST, DEGREE)),
+    "copies": lambda value, axis: count(value, axis, (DEGREE,)),
+    "faults": lambda value, axis: spoken(word(value, axis)),
+    "seed": seed,
+    "m": number,
+    "T_s": number,
+    "T_c": number,
+}
+AXES = tuple(READERS)
+_NEEDED = ("topology", "algorithm", "m")
+#: The axes that a command line leaves out where they are as they are by default.
+_QUIET = ("copies", "faults", "seed")
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Every combination of the values on its axes, each axis in ascending order without repetition."""
+    """Every combination of the values on its axes, each axis in ascending order without repetition.
+
+    An axis that an algorithm does not have collapses for it, so that no point comes twice. Counts may be words: ``best`` is
+    the whole number of `starcast.costs.best_share` at each m, T_s and T_c, ``degree`` the degree of the topology, n-1 on S_n.
+
+    Attributes:
+        topology, algorithm, m, T_s, T_c: as in `Point`; m, T_s and T_c in bytes, time a packet and time a byte.
+        collective: what the algorithms are asked for.
+        ports: port models; each algorithm's own first one where there is none.
+        tree: constructions, for algorithms that take one; their default where there is none.
+        segments: pieces of a tree's share; for an algorithm of messages, its messages, where ``messages`` is empty.
+        messages: unit messages M.
+        copies: trees that carry each unit.
+        faults: ``none``, ``2 nodes`` or ``1 link`` drawn by lot, or nodes and links by their labels, separated by blanks.
+        seed: of the lots; it collapses where nothing is drawn.
+    """
 
     topology: tuple[str, ...]
     algorithm: tuple[str, ...]
     m: tuple[Fraction, ...]
-    collective: str = "broadcast"
-    ports: tuple[str, ...] = ("all",)
-    segments: tuple[int, ...] = (1,)
+    collective: tuple[str, ...] = ("broadcast",)
+    ports: tuple[str, ...] = ()
+    tree: tuple[str, ...] = ()
+    segments: tuple[int | str, ...] = (1,)
+    messages: tuple[int | str, ...] = ()
+    copies: tuple[int | str, ...] = (1,)
+    faults: tuple[str, ...] = (NONE,)
+    seed: tuple[int, ...] = (0,)
     T_s: tuple[Fraction, ...] = (Fraction(100),)
     T_c: tuple[Fraction, ...] = (Fraction(1),)
 
     def __post_init__(self) -> None:
+        defaults = _defaults()
         for axis in AXES:
             values = getattr(self, axis)
-            if not values:
-                raise InputError(f"the grid has no {axis}", hint=f"give at least one: {_flag(axis)} ...")
-            key = _size if axis == "topology" else None
-            object.__setattr__(self, axis, tuple(sorted(set(values), key=key)))
-        self.points()
+            if not values and defaults.get(axis) != ():
+                raise InputError(f"the grid has no {axis}", hint=f"give at least one: {flag(axis)} ...")
+            object.__setattr__(self, axis, tuple(sorted(set(values), key=_size if axis == "topology" else _order)))
+        most = prod(max(len(getattr(self, axis)), 1) for axis in AXES)
+        if most > MOST_POINTS:
+            raise LimitError(f"the grid has {most:,} points, more than {MOST_POINTS:,}", hint="take fewer values an axis")
+        self._check_use()
+        self.points()  # one that cannot be is refused here
 
     def points(self) -> list[Point]:
-        """All points, the slowest axis first.
+        """All points, the slowest axis first, those that share a schedule together.
 
         Raises:
             InputError: one of them cannot be.
         """
-        axes = product(*(getattr(self, axis) for axis in AXES))
-        return [Point(values[0], self.collective, *values[1:]) for values in axes]
+        return [point for together in self._together for point in together]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, list[Any]]:
         """The grid in the form in which it is stored: rational numbers as text."""
         axes = {axis: [_plain(value) for value in getattr(self, axis)] for axis in AXES}
-        return {"collective": self.collective, **axes}
+        return {axis: values for axis, values in axes.items() if values}
 
     @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> Self:
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
         """The grid from that form, or from a TOML file's keys; one value may stand without a list.
 
         Raises:
             InputError: a key is unknown, an axis without default is missing, or a value cannot be.
         """
-        unknown = next((key for key in stored if key not in {"collective", *AXES}), None)
-        if unknown is not None:
-            raise InputError(f"'{unknown}' is no axis of a grid", hint=f"there are collective, {', '.join(AXES)}")
-        axes: dict[str, Any] = {axis: tuple(_values(axis, stored[axis])) for axis in AXES if axis in stored}
-        missing = next((axis for axis in ("topology", "algorithm", "m") if axis not in axes), None)
+        for key in stored:
+            if key not in AXES:
+                near = get_close_matches(key, AXES, n=1)
+                meant = f"did you mean '{near[0]}'? " if near else ""
+                raise InputError(f"'{key}' is no axis of a grid", hint=f"{meant}there are {', '.join(AXES)}")
+        axes = {axis: listed(axis, stored[axis], read) for axis, read in READERS.items() if axis in stored}
+        missing = next((axis for axis in _NEEDED if axis not in axes), None)
         if missing is not None:
-            raise InputError(f"the grid has no {missing}", hint=f"give at least one: {_flag(missing)} ...")
-        return cls(collective=str(stored.get("collective", "broadcast")), **axes)
+            raise InputError(f"the grid has no {missing}", hint=f"give at least one: {flag(missing)} ...")
+        return cls(**axes)
 
     def command(self, name: str) -> str:
         """The command line that runs it as an experiment."""
-        flags = [f"--collective {self.collective}"]
-        flags += [f"{_flag(axis)} {shlex.quote(str(value))}" for axis in AXES for value in getattr(self, axis)]
+        defaults = _defaults()
+        told = [axis for axis in AXES if axis not in _QUIET or getattr(self, axis) != defaults[axis]]
+        told.sort(key=lambda axis: axis != "collective")
+        flags = [f"{flag(axis)} {shlex.quote(str(value))}" for axis in told for value in getattr(self, axis)]
         return f"starcast experiment run {name} {' '.join(flags)}"
 
+    @cached_property
+    def _together(self) -> list[list[Point]]:
+        return sharing(self._points())
 
-def number(words: str | float | Fraction, axis: str) -> Fraction:
-    """A rational number out of what a user wrote: ``1024``, ``2.5``, ``23/3``.
+    def _points(self) -> Iterator[Point]:
+        for spec, collective, name in product(self.topology, self.collective, self.algorithm):
+            rule, where = find(collective, name), topology(spec)
+            check_topology(rule, where)
+            for ports, tree, copies, (lost, lot), share, m, t_s, t_c in self._of(rule, where):
+                p = where.degree if share == DEGREE else share
+                if p == BEST:
+                    others = {"copies": copies} if "copies" in _arguments(rule) else {}
+                    p = costs.best_share(where, collective, name, ports, m, costs.Machine(t_s, t_c), **others)[1]
+                yield Point(spec, collective, name, ports, int(p), m, t_s, t_c, copies, tree, lost, lot)
 
-    Raises:
-        InputError: it is none, or has too many digits.
-    """
-    text = str(words).strip()
-    if not _NUMBER.fullmatch(text):
-        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-        raise InputError(f"{axis} is '{shown}', which is no number here", hint=f"write 1024, 2.5 or 23/3; {_BOUNDS}")
-    try:
-        return Fraction(text)
-    except ZeroDivisionError:
-        raise InputError(f"{axis} is '{text}', which is no number", hint="write 1024, 2.5 or 23/3") from None
-
-
-def check_name(name: str) -> str:
-    """Accept a name for an experiment; digits alone are a run's number.
-
-    Raises:
-        InputError: it cannot be one.
-    """
-    if not _NAME.fullmatch(name):
-        raise InputError(
-            f"'{name}' cannot name an experiment", hint="write letters, digits, '.', '_' and '-', not digits alone"
+    def _of(self, rule: Algorithm, where: Topology) -> Iterator[tuple[Any, ...]]:
+        """Ports, tree, copies, faults with their seed, share, m, T_s and T_c of one algorithm on one topology."""
+        names = _arguments(rule)
+        copies = [where.degree if one == DEGREE else one for one in self.copies] if "copies" in names else [1]
+        return product(
+            self.ports or rule.ports[:1],
+            (self.tree or (None,)) if "tree" in names else (None,),
+            copies,
+            [(faults(where, words, lot), lot) for words in self.faults for lot in self._lots(words)],
+            self._shares(rule),
+            self.m,
+            self.T_s,
+            self.T_c,
         )
-    return name
+
+    def _lots(self, words: str) -> tuple[int, ...]:
+        return self.seed if is_drawn(words) else (0,)
+
+    def _shares(self, rule: Algorithm) -> tuple[int | str, ...]:
+        if rule.share is None:
+            return (1,)
+        return self.messages or self.segments if rule.share == "messages" else self.segments
+
+    def _check_use(self) -> None:
+        """Refuse values on an axis that none of the algorithms has: whoever wrote them expects something of them."""
+        rules = [find(*pair) for pair in product(self.collective, self.algorithm)]
+        names = set().union(*map(_arguments, rules))
+        if not self.messages and "messages" in names:
+            names.add("segments")
+        for axis in ("tree", "segments", "messages", "copies"):
+            if axis not in names and getattr(self, axis) != _defaults()[axis]:
+                listed_names = ", ".join(self.algorithm)
+                raise InputError(f"no algorithm of the grid ({listed_names}) takes {axis}", hint=f"leave {axis} out")
 
 
-def _values(axis: str, stored: Any) -> Iterator[Any]:
-    listed: Sequence[Any] = stored if isinstance(stored, list | tuple) else [stored]
-    for value in listed:
-        if axis in {"m", "T_s", "T_c"}:
-            yield number(value, axis)
-        elif axis == "segments":
-            whole = number(value, axis)
-            if whole.denominator != 1:
-                raise InputError(f"segments is {value}, no whole number", hint="give --segments 1 or more")
-            yield int(whole)
-        else:
-            yield str(value)
+def sharing(points: Iterable[Point]) -> list[list[Point]]:
+    """Points without repetition, those together that share a schedule; both in order of their first appearance."""
+    together: dict[Structure, dict[Point, None]] = {}
+    for point in points:
+        together.setdefault(point.structure, {})[point] = None
+    return [list(some) for some in together.values()]
+
+
+def flag(axis: str) -> str:
+    """The flag of the command line that an axis goes by."""
+    return "-m" if axis == "m" else f"--{axis.replace('_', '-').lower()}"
+
+
+def _arguments(rule: Algorithm) -> set[str]:
+    return {argument.name for argument in rule.arguments}
+
+
+def _defaults() -> dict[str, Any]:
+    return {field.name: field.default for field in fields(Grid) if field.name not in _NEEDED}
 
 
 def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, Fraction) else value
 
 
-def _flag(axis: str) -> str:
-    return "-m" if axis == "m" else f"--{axis.replace('_', '-').lower()}"
+def _order(value: Any) -> tuple[bool, bool, Any]:
+    """Numbers before words, and of words ``none`` first."""
+    return isinstance(value, str), value != NONE, value
 
 
 def _size(spec: str) -> tuple[str, int]:

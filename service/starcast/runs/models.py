@@ -191,6 +191,18 @@ class Schedule(Base):
     units: Mapped[int] = mapped_column(BigInteger)
 
 
+class ScheduleStep(Base):
+    """One step of a stored schedule's simulation: directed links in use, packets sent, units in the largest packet."""
+
+    __tablename__ = "schedule_step"
+
+    schedule: Mapped[str] = mapped_column(ForeignKey("schedule.id", ondelete="CASCADE"), primary_key=True)
+    step: Mapped[int] = mapped_column(Integer, primary_key=True)
+    links_used: Mapped[int] = mapped_column(BigInteger)
+    packets: Mapped[int] = mapped_column(BigInteger)
+    largest_packet: Mapped[int] = mapped_column(BigInteger)
+
+
 class Materialization(Base):
     """What the graph store holds, or is to hold, of one topology, forest or schedule, and what was counted there."""
 
@@ -213,7 +225,7 @@ class Materialization(Base):
 
 
 class Experiment(Base):
-    """A named set of runs. ``grid`` holds the axes it was expanded from; ``{}`` where runs are collected one by one."""
+    """A named set of runs. ``grid`` holds the grids it was expanded from; ``{}`` where runs are collected one by one."""
 
     __tablename__ = "experiment"
 
@@ -227,8 +239,11 @@ class Run(Base):
     """One algorithm executed and priced at one point of a grid.
 
     ``m`` is in bytes; ``T_s`` in units of time a packet, ``T_c`` a byte; ``p`` counts the pieces that a tree's share of
-    the message is cut into; ``M`` the unit messages of the schedule (1 where the algorithm takes segments). ``timings``
-    are seconds per phase. ``topology`` is a spec and no foreign key: a run needs nothing that was ingested.
+    the message is cut into; ``M`` the unit messages of the schedule (1 where the algorithm takes segments). ``copies`` are
+    the trees that carry each unit, ``tree`` the construction that the algorithm was given, null where it takes none.
+    ``faults`` are those that were there, as `starcast.simulator.Fault` writes them, drawn with ``seed`` if they were drawn;
+    ``missing`` counts the (node, unit) pairs that they cost in the end. ``timings`` are seconds per phase. ``topology`` is a
+    spec and no foreign key: a run needs nothing that was ingested.
     """
 
     __tablename__ = "run"
@@ -238,11 +253,11 @@ class Run(Base):
         _rational("m"),
         _rational("T_s"),
         _rational("T_c"),
-        CheckConstraint('p >= 1 and "M" >= 1 and copies >= 1', name="counts"),
+        CheckConstraint('p >= 1 and "M" >= 1 and copies >= 1 and seed >= 0 and missing >= 0', name="counts"),
         CheckConstraint("(status = 'failed') = (error is not null)", name="error"),
         UniqueConstraint(
             "experiment", "topology", "collective", "algorithm", "ports", "m", "M", "T_s", "T_c", "p", "copies",
-            "faults", "seed", name="uq_run_point",
+            "tree", "faults", "seed", name="uq_run_point", postgresql_nulls_not_distinct=True,
         ),
     )  # fmt: skip
 
@@ -261,8 +276,10 @@ class Run(Base):
     T_c_value: Mapped[float | None] = _double("T_c")
     p: Mapped[int] = mapped_column(Integer)
     copies: Mapped[int] = mapped_column(SmallInteger, server_default=text("1"))
+    tree: Mapped[str | None]
     faults: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     seed: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    missing: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
     status: Mapped[str]
     error: Mapped[str | None]
     timings: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'::jsonb"))

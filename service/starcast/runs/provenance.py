@@ -15,7 +15,10 @@ _GIT_SECONDS = 10
 
 @cache
 def provenance() -> dict[str, Any]:
-    """Version, git revision and dirty flag (None outside a checkout), host, versions of Python and numpy."""
+    """Version, git revision and dirty flag (None outside a checkout), host, versions of Python, numpy and psycopg.
+
+    Whoever stores a run adds the version of PostgreSQL. Neo4j takes no part in a run.
+    """
     return {
         "version": version("starcast"),
         **_revision(_CHECKOUT),
@@ -23,6 +26,7 @@ def provenance() -> dict[str, Any]:
         "machine": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "numpy": np.__version__,
+        "psycopg": version("psycopg"),
     }
 
 

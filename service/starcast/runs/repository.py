@@ -4,11 +4,10 @@ Every function works inside the session it is given and commits nothing; `starca
 nothing that its checker did not accept.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
@@ -16,6 +15,7 @@ from starcast.collectives import Schedule
 from starcast.errors import NotFoundError, RejectedError
 from starcast.runs import models
 from starcast.runs.copying import copy_columns, copy_rows
+from starcast.runs.profiles import COLUMNS, Profile, profile
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest
 
@@ -95,7 +95,9 @@ def load_forest(session: Session, identity: str) -> Forest:
 
 
 def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation") -> None:
-    """Store a schedule's parameters and what its simulation counted; topology and forest are stored already.
+    """Store a schedule's parameters and what its simulation counted, also step by step, over what may be stored under its id.
+
+    Topology and forest are stored already.
 
     Raises:
         RejectedError: the simulation found a violation, or somebody lacks something; nothing is stored.
@@ -109,7 +111,7 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
         models.Schedule(
             id=schedule.id,
             topology=schedule.topology.spec,
-            forest=None if schedule.forest is None else schedule.forest.id,
+            forest=schedule.along,
             collective=schedule.collective,
             algorithm=schedule.algorithm,
             ports=schedule.ports,
@@ -123,6 +125,14 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
         )
     )
     session.flush()
+    session.execute(delete(models.ScheduleStep).where(models.ScheduleStep.schedule == schedule.id))
+    _copy_schedule_steps(session, schedule.id, profile(simulation))
+
+
+def load_schedule_profile(session: Session, identity: str) -> list[models.ScheduleStep]:
+    """The step profile of a schedule, by step; empty where it was stored by a starcast that kept none."""
+    query = select(models.ScheduleStep).where(models.ScheduleStep.schedule == identity)
+    return list(session.scalars(query.order_by(models.ScheduleStep.step)))
 
 
 def drop_topology(session: Session, spec: str) -> None:
@@ -209,25 +219,31 @@ def load_run(session: Session, identity: int) -> models.Run:
     return run
 
 
-def save_run(session: Session, run: models.Run, profile: Sequence[NDArray[Any]] = ()) -> None:
+def save_run(session: Session, run: models.Run, steps: Profile = ()) -> None:
     """Store a run with its costs and, unless it failed before it had one, its step profile.
 
     Args:
         session: commits all of it or nothing.
         run: with its costs; gets its number.
-        profile: links used, packets and units in the largest packet, each integer ``[steps]``.
+        steps: the profile of its simulation.
     """
     session.add(run)
     session.flush()
-    if not profile:
+    if not steps:
         return
-    links, packets, largest = profile
-    steps = np.arange(1, len(links) + 1)
-    columns = {"run": np.full(len(steps), run.id), "step": steps, "links_used": links, "packets": packets}
-    copy_columns(session, models.Run.metadata.tables["step_profile"], {**columns, "largest_packet": largest})
+    numbers = np.arange(1, len(steps[0]) + 1)
+    columns = {"run": np.full(len(numbers), run.id), "step": numbers, **dict(zip(COLUMNS, steps, strict=True))}
+    copy_columns(session, models.Run.metadata.tables["step_profile"], columns)
 
 
 def load_profile(session: Session, run: int) -> list[models.StepProfile]:
     """The step profile of a run, by step."""
     query = select(models.StepProfile).where(models.StepProfile.run == run).order_by(models.StepProfile.step)
     return list(session.scalars(query))
+
+
+def _copy_schedule_steps(session: Session, identity: str, steps: Profile) -> None:
+    rows = zip(*(column.tolist() for column in steps), strict=True)
+    names = ("schedule", "step", *COLUMNS)
+    table = models.Schedule.metadata.tables["schedule_step"]
+    copy_rows(session, table, names, ((identity, step, *row) for step, row in enumerate(rows, start=1)))

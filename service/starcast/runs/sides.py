@@ -3,7 +3,8 @@
 from sqlalchemy.orm import Session
 
 from starcast.runs import repository
-from starcast.runs.grid import Grid, Point
+from starcast.runs.design import Design
+from starcast.runs.grid import Point
 from starcast.runs.matching import Side
 
 
@@ -19,5 +20,5 @@ def load_side(session: Session, name: str) -> Side:
     experiment = repository.load_experiment(session, name)
     runs = tuple(repository.load_runs(session, experiment.id))
     if experiment.grid:
-        return Side(name, runs, (Grid.from_json(experiment.grid).command(name),))
+        return Side(name, runs, Design.from_json(experiment.grid).commands(name))
     return Side(name, runs, tuple(f"{Point.of(run).command()} --experiment {name}" for run in runs))

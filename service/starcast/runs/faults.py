@@ -1,0 +1,101 @@
+"""The faults of a point: named by whoever writes the grid, or drawn by lot before anybody knows the schedule."""
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+
+from starcast.errors import InputError
+from starcast.topologies import Topology
+
+#: What stands where nothing is faulty.
+NONE = "none"
+
+_DRAWN = re.compile(r"(\d{1,9}) (node|link)s?", re.ASCII)
+_NAMED = re.compile(r"([^@\s-]+)(?:-([^@\s-]+))?(?:@(\d{1,9}))?", re.ASCII)
+_HINT = "write none, '2 nodes', '1 link', or labels such as '21345 12345-21345@3'"
+
+
+def spoken(words: str) -> str:
+    """One value of the axis ``faults`` with its blanks in order.
+
+    Raises:
+        InputError: it reads like none.
+    """
+    plain = " ".join(words.split())
+    if plain == NONE or (_DRAWN.fullmatch(plain) and not plain.startswith("0")):
+        return plain
+    if not plain or any(not _NAMED.fullmatch(word) for word in plain.split()) or plain.startswith("0 "):
+        raise InputError(f"faults is '{plain}', which names no faults", hint=_HINT)
+    return plain
+
+
+def is_drawn(words: str) -> bool:
+    """Whether these faults are drawn by lot."""
+    return _DRAWN.fullmatch(words) is not None
+
+
+def faults(where: Topology, words: str, seed: int) -> tuple[str, ...]:
+    """The faults that one value of the axis means on a topology, as `canonical` writes them.
+
+    Args:
+        where: the topology; the root is its identity.
+        words: ``none``, ``2 nodes``, ``1 link``, or nodes and links by their labels.
+        seed: decides the lot. The same topology, words and seed give the same faults, whatever the algorithm.
+
+    Raises:
+        InputError: there are not so many nodes or links, or a label is none.
+    """
+    if words == NONE:
+        return ()
+    drawn = _DRAWN.fullmatch(words)
+    if drawn is None:
+        return canonical(where, words.split())
+    amount, kind = int(drawn[1]), drawn[2]
+    most = where.nodes - 1 if kind == "node" else where.links
+    if amount > most:
+        besides = " besides the root" if kind == "node" else ""
+        raise InputError(f"{where.spec} has no {amount} {kind}s{besides} to fail", hint=f"it has {most}")
+    lot = np.random.default_rng(seed)
+    return canonical(where, _nodes(where, amount, lot) if kind == "node" else _links(where, amount, lot))
+
+
+def canonical(where: Topology, named: Iterable[str]) -> tuple[str, ...]:
+    """Faults as `starcast.simulator.Fault` writes them, each once, by rank: nodes first, a link's lower rank first.
+
+    Raises:
+        InputError: a label is no node, two nodes are not linked, or a step is 0.
+    """
+    return tuple(word for _, word in sorted({_read(where, word) for word in named}))
+
+
+def _nodes(where: Topology, amount: int, lot: np.random.Generator) -> list[str]:
+    """Nodes, all equally likely but the root, which is of rank 0."""
+    ranks = 1 + lot.choice(where.nodes - 1, size=amount, replace=False)
+    return [str(label) for label in where.labels(ranks)]
+
+
+def _links(where: Topology, amount: int, lot: np.random.Generator) -> list[str]:
+    """Undirected links, all equally likely: each stands twice among the directed ones, so that twice as many suffice."""
+    rank, place = np.divmod(lot.choice(where.nodes * where.degree, size=2 * amount, replace=False), where.degree)
+    other = where.step(np.array(where.ports, dtype=np.uint8)[place], rank)
+    pairs = dict.fromkeys(zip(np.minimum(rank, other).tolist(), np.maximum(rank, other).tolist(), strict=True))
+    return [f"{where.label(one)}-{where.label(two)}" for one, two in list(pairs)[:amount]]
+
+
+def _read(where: Topology, word: str) -> tuple[tuple[int, ...], str]:
+    named = _NAMED.fullmatch(word)
+    if named is None:
+        raise InputError(f"'{word}' is no fault", hint=_HINT)
+    ends = sorted(where.rank(label) for label in named.groups()[:2] if label is not None)
+    step = int(named[3] or 1)
+    if step < 1:
+        raise InputError(f"the fault '{word}' begins in step {step}", hint="steps count from 1")
+    if len(ends) == 2 and not _linked(where, *ends):
+        raise InputError(f"the fault '{word}' is no link of {where.spec}", hint="a faulty link is a pair of neighbours")
+    label = "-".join(where.label(end) for end in ends)
+    return (len(ends), *ends, step), label if step == 1 else f"{label}@{step}"
+
+
+def _linked(where: Topology, one: int, other: int) -> bool:
+    return any(int(where.neighbours(port, [one])[0]) == other for port in where.ports)
