@@ -19,7 +19,8 @@ def run(time: Fraction | int | None = 10, bound: Fraction | int = 5, steps: int 
     """A run of S5 broadcast multiple with these figures, unless told otherwise."""
     point = {
         "topology": "S5", "collective": "broadcast", "algorithm": "multiple", "ports": "all", "p": 1, "M": 1,
-        "m": Fraction(64), "T_s": Fraction(100), "T_c": Fraction(1), "status": "complete", "provenance": {}, **changes,
+        "m": Fraction(64), "T_s": Fraction(100), "T_c": Fraction(1), "copies": 1, "tree": None, "faults": [], "seed": 0,
+        "missing": 0, "status": "complete", "provenance": {}, **changes,
     }  # fmt: skip
     costs = []
     if time is not None:
@@ -159,6 +160,7 @@ def test_a_narrow_table_calls_the_sides_by_letters_and_says_the_same() -> None:
     comparison = compare([side("multiple-S5", run(10)), side("recursive-S5", run(5)), side("greedy-S5", run(None))])
     (row,), (full,) = comparison.lettered().rows(), comparison.rows()
     assert (row["time A"], row["time B"], row["verdict B"]) == (10, 5, BETTER)
+    assert (row.pop("best"), full.pop("best")) == ("B", "recursive-S5")
     assert list(row.values()) == list(full.values())
 
 

@@ -1,15 +1,36 @@
 """``starcast compare``: stored runs beside each other."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from starcast.cli import figures
 from starcast.cli.db import store
-from starcast.cli.output import Format, FormatOption, emit, say
+from starcast.cli.output import Format, emit, reporter, say
+from starcast.errors import InputError
 
 if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
     from starcast.runs.compare import Comparison
+
+
+class Output(StrEnum):
+    """How a comparison is written: as every listing, or as a page."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    HTML = "html"
+
+
+#: So many changes of places are told beside a table; more are a listing of their own.
+_TOLD = 12
 
 
 def compare(
@@ -17,27 +38,98 @@ def compare(
     names: Annotated[list[str], typer.Argument(help="Experiments by name, runs by number; two or more.")],
     baseline: Annotated[str | None, typer.Option(help="What the others are compared with.", show_default="the first")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show all parameters, figures and rows.")] = False,
-    output: FormatOption = Format.TABLE,
+    sort: Annotated[str | None, typer.Option(metavar="COLUMN", help="Order of the rows; -COLUMN descends.")] = None,
+    crossovers: Annotated[bool, typer.Option("--crossovers", help="List where along m the better one changes.")] = False,
+    output: Annotated[
+        Output, typer.Option("--format", "-f", help="How to write it; html is a page with plots.")
+    ] = Output.TABLE,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write html.", show_default="stdout")] = None,
 ) -> None:
     """Compare experiments, or single runs, at the points that they have in common.
 
     Rows are points; for each side there are the simulated figures and the gap (time / lower bound), for each but the
-    baseline the change in time. Only what differs is shown. A row that is no comparison says why. One experiment
-    alone is taken apart by algorithm.
+    baseline the change in time. Only what differs is shown, the least time in bold. A row that is no comparison says
+    why. One experiment alone is taken apart by algorithm, tree and copies.
     """
     from starcast.runs.compare import compare
     from starcast.runs.database import session
     from starcast.runs.sides import load_side
 
+    if out is not None and output is not Output.HTML:
+        raise InputError(f"{out} would be {output}, and --out writes html", hint="add --format html, or redirect with >")
     with store(ctx) as engine, session(engine) as opened:
         comparison = compare([load_side(opened, name) for name in names], baseline)
+        comparison = comparison if sort is None else comparison.ordered(sort)
         _explain(comparison, everything=everything)
-        shown = comparison.lettered() if output is Format.TABLE else comparison
-        rows = [figures.plain_row(row) for row in shown.rows(everything=everything)]
-        for row in rows:
-            row |= {name: round(row[name], 3) for name in row if name.startswith("gap ") and row[name] is not None}
-        emit(rows, shown.columns(everything=everything), output, title=_legend(comparison, shown))
+        if output is Output.HTML:
+            _write(_page(comparison, opened, everything=everything), out)
+        elif crossovers:
+            _emit_crossovers(comparison, Format(output))
+        else:
+            _emit(comparison, Format(output), everything=everything)
+            _tell_crossovers(comparison)
         _reproduce(comparison)
+
+
+def _emit(comparison: "Comparison", output: Format, *, everything: bool) -> None:
+    """The rows: for people laid out, for programs a column a figure of each run, and one that names the best."""
+    from starcast.runs.layout import MOST_ABREAST, laid_out
+
+    if output in (Format.JSON, Format.CSV):
+        columns = comparison.columns(everything=everything)
+        where = columns.index("note") if "note" in columns else len(columns)
+        emit(map(_plain, comparison.rows(everything=everything)), [*columns[:where], "best", *columns[where:]], output)
+        return
+    narrow = output is Format.TABLE and len(comparison.sides) <= MOST_ABREAST
+    shown = comparison.lettered() if narrow else comparison
+    layout = laid_out(shown, everything=everything)
+    title = _legend(comparison, shown) if narrow else ""
+    emit(map(_plain, layout.rows), layout.columns, output, title=title, bold=layout.best)
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with figures as people read them."""
+    read = figures.plain_row(row)
+    gaps = [name for name in read if name.split()[0] == "gap" and read[name] is not None]
+    return read | {name: round(read[name], 3) for name in gaps}
+
+
+def _emit_crossovers(comparison: "Comparison", output: Format) -> None:
+    from starcast.runs import crossings
+
+    rows = [figures.plain_row(row) for row in crossings.rows(crossings.of(comparison))]
+    columns = crossings.COLUMNS if output in (Format.JSON, Format.CSV) else crossings.told_columns(rows)
+    emit(rows, columns, output)
+
+
+def _tell_crossovers(comparison: "Comparison") -> None:
+    """On stderr, those of every algorithm at its best."""
+    from starcast.runs import crossings
+
+    found = crossings.marked(crossings.of(comparison))
+    for crossing in found[:_TOLD]:
+        say(f"crossover {crossing}")
+    if len(found) > _TOLD:
+        say(f"and {len(found) - _TOLD} more crossovers; --crossovers lists all")
+
+
+def _page(comparison: "Comparison", opened: "Session", *, everything: bool) -> str:
+    from starcast.runs import report, repository
+
+    runs = dict.fromkeys(run.id for run in report.profiled(comparison))
+    profiles = {run: [step.links_used for step in repository.load_profile(opened, run)] for run in runs}
+    return report.page(comparison, profiles, datetime.now(UTC), everything=everything, reporter=reporter())
+
+
+def _write(page: str, out: Path | None) -> None:
+    from starcast.writing import whole_file
+
+    if out is None:
+        print(page)
+        return
+    with whole_file(out) as file:
+        file.write(page.encode())
+    say(f"written to {out}")
 
 
 def _explain(comparison: "Comparison", *, everything: bool) -> None:

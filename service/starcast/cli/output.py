@@ -6,7 +6,7 @@
 import csv
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
@@ -36,8 +36,17 @@ FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to wri
 Row = Mapping[str, Any]
 
 
-def emit(rows: Iterable[Row], columns: Sequence[str], output: Format = Format.TABLE, title: str = "") -> None:
-    """Write rows to stdout: the columns named, in that order, in the format asked for."""
+def emit(
+    rows: Iterable[Row],
+    columns: Sequence[str],
+    output: Format = Format.TABLE,
+    title: str = "",
+    bold: Sequence[Collection[str]] = (),
+) -> None:
+    """Write rows to stdout: the columns named, in that order, in the format asked for.
+
+    ``bold`` names for each row the columns to mark, where the format has a way to: on a terminal and in markdown.
+    """
     table = [[row.get(column) for column in columns] for row in rows]
     if output is Format.JSON:
         records = [dict(zip(columns, values, strict=True)) for values in table]
@@ -47,15 +56,18 @@ def emit(rows: Iterable[Row], columns: Sequence[str], output: Format = Format.TA
         writer.writerow(columns)
         writer.writerows([text(value) for value in values] for values in table)
     elif output is Format.MARKDOWN:
-        print(markdown(columns, table))
+        print(markdown(columns, table, bold))
     else:
-        _print_table(columns, table, title)
+        _print_table(columns, table, title, bold)
 
 
-def markdown(columns: Sequence[str], table: Sequence[Sequence[Any]]) -> str:
+def markdown(columns: Sequence[str], table: Sequence[Sequence[Any]], bold: Sequence[Collection[str]] = ()) -> str:
     """A GitHub table of these cells."""
     lines = [columns, ["---"] * len(columns)]
-    lines += [[text(value).replace("|", "\\|") for value in values] for values in table]
+    lines += [
+        [f"**{cell}**" if cell and name in marked else cell for name, cell in zip(columns, cells, strict=True)]
+        for cells, marked in _marked([[text(value).replace("|", "\\|") for value in values] for values in table], bold)
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -82,7 +94,11 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else str(value)
 
 
-def _print_table(columns: Sequence[str], table: Sequence[Sequence[Any]], title: str) -> None:
+def _marked(table: Sequence[Sequence[Any]], bold: Sequence[Collection[str]]) -> Iterable[tuple[Sequence[Any], Collection[str]]]:
+    return zip(table, bold or [()] * len(table), strict=True)
+
+
+def _print_table(columns: Sequence[str], table: Sequence[Sequence[Any]], title: str, bold: Sequence[Collection[str]]) -> None:
     from rich import box
     from rich.table import Table
 
@@ -90,8 +106,9 @@ def _print_table(columns: Sequence[str], table: Sequence[Sequence[Any]], title: 
     for index, column in enumerate(columns):
         numeric = all(isinstance(values[index], int | float | Fraction | None) for values in table)
         view.add_column(column, justify="right" if numeric and table else "left", overflow="fold")
-    for values in table:
-        view.add_row(*(_escaped(value) for value in values))
+    for values, marked in _marked(table, bold):
+        cells = zip(columns, map(_escaped, values), strict=True)
+        view.add_row(*(f"[bold]{cell}[/bold]" if name in marked else cell for name, cell in cells))
     console(sys.stdout).print(view)
 
 

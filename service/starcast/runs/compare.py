@@ -1,19 +1,25 @@
-"""Comparing stored runs: judge each match, lay out what differs. Pure: loading and printing are elsewhere."""
+"""Comparing stored runs: judge each match, name what differs. Pure: loading and printing are elsewhere."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from string import ascii_uppercase
 from typing import Any
 
 from starcast.errors import InputError, NotFoundError
 from starcast.runs import models
-from starcast.runs.matching import FIGURES, PARAMETERS, Match, Side, figure, matches, words
+from starcast.runs.matching import FIGURES, MISSING, PARAMETERS, Match, Side, figure, matches, value, words
 
 #: The figures of a table that nobody asked to be complete.
-USUAL = ("steps", "time")
+USUAL = ("steps", "time", MISSING)
+#: What a run alone may be told apart by from others of its experiment.
+PARTS = ("algorithm", "tree", "copies")
 
 BETTER, WORSE, SAME, NOT_COMPARABLE = "better", "worse", "same", "not comparable"
+
+#: What most runs share in these, so that it need not be said.
+_SILENT = {"faults": "none", "seed": "0", "copies": "1", "tree": "-"}
 
 
 @dataclass(frozen=True)
@@ -28,16 +34,35 @@ class Comparison:
         """The matches in which something differs."""
         return tuple(match for match in self.matches if match.differs())
 
+    @cached_property
+    def figures(self) -> tuple[str, ...]:
+        """What is compared: what is missing in the end only where a run has faults."""
+        faulty = any(run.faults for side in self.sides for run in side.runs)
+        return (*FIGURES, MISSING) if faulty else FIGURES
+
+    def shown(self, *, everything: bool = False) -> tuple[Match, ...]:
+        """The matches that are rows: those in which something differs, or all."""
+        return self.matches if everything else self.different
+
+    def parameters(self, *, everything: bool = False) -> list[str]:
+        """The parameters that are columns: those that are not the same in all rows, or all."""
+        return [name for name in PARAMETERS if everything or _varies(name, self.different)]
+
+    def telling(self, *, everything: bool = False) -> list[str]:
+        """The figures that are columns: the time, and the usual ones where they differ; or all."""
+        usual = [what for what in self.figures if what in USUAL]
+        shown = [what for what in usual if what == "time" or any(_unequal(what, match) for match in self.different)]
+        return list(self.figures) if everything else shown
+
     def shared(self, *, everything: bool = False) -> dict[str, str]:
         """The parameters that are no column, since all rows agree in them: the value, or each side's."""
-        rest = [name for name in PARAMETERS if name not in self.columns(everything=everything)]
-        cells = {name: {match.cell(name) for match in self.different or self.matches} for name in rest}
-        return {name: " | ".join(map(words, values.pop())) for name, values in cells.items() if len(values) == 1}
+        told = {name: self._common(name) for name in PARAMETERS if name not in self.parameters(everything=everything)}
+        return {name: word for name, word in told.items() if word and word != _SILENT.get(name)}
 
     def lettered(self) -> "Comparison":
         """The same with the sides called A, B, ...: for a table that has to be narrow; reasons keep the names."""
-        letters = (chr(ord("A") + place) for place in range(len(self.sides)))
-        return replace(self, sides=tuple(replace(side, name=letter) for side, letter in zip(self.sides, letters, strict=True)))
+        names = map(letter, range(len(self.sides)))
+        return replace(self, sides=tuple(replace(side, name=name) for side, name in zip(self.sides, names, strict=True)))
 
     def sources(self) -> list[str]:
         """The versions and revisions of starcast that made the runs; more than one is worth a word."""
@@ -45,36 +70,75 @@ class Comparison:
 
     def columns(self, *, everything: bool = False) -> list[str]:
         """The columns of `rows`: parameters, figures, changes, gaps; those that say nothing only if asked for."""
-        shown = self.matches if everything else self.different
         names = [side.name for side in self.sides]
-        columns = [name for name in PARAMETERS if everything or _varies(name, shown)]
-        for what in FIGURES if everything else USUAL:
-            if everything or what == "time" or any(_unequal(what, match) for match in shown):
-                columns += [f"{what} {name}" for name in names]
+        columns = self.parameters(everything=everything)
+        columns += [f"{what} {name}" for what in self.telling(everything=everything) for name in names]
         for name in names[1:]:
             columns += [f"{word}{self._suffix(name)}" for word in ("change", "change %", "verdict")]
         columns += [f"gap {name}" for name in names]
-        return columns + (["note"] if any(any(match.reasons) for match in shown) else [])
+        noted = any(any(match.reasons) for match in self.shown(everything=everything))
+        return columns + (["note"] if noted else [])
 
     def rows(self, *, everything: bool = False) -> list[dict[str, Any]]:
-        """One row a match: exact figures, changes against the baseline in time, and each run's time / lower bound."""
-        return [self._row(match) for match in (self.matches if everything else self.different)]
+        """One row a match: exact figures, changes against the baseline in time, each run's time / lower bound, the best."""
+        return [self._row(match) for match in self.shown(everything=everything)]
+
+    def best(self, match: Match) -> tuple[str, ...]:
+        """Of the sides that can be compared in a match, those with the least time; none where all take the same."""
+        judged = (match.runs[0], *(run for run, reason in zip(match.runs[1:], match.reasons, strict=True) if reason is None))
+        times = {figure(run, "time") for run in judged}
+        if len(times) < 2:
+            return ()
+        return tuple(
+            side.name
+            for side, run in zip(self.sides, match.runs, strict=True)
+            if any(run is one for one in judged) and figure(run, "time") == min(times)
+        )
+
+    def ordered(self, column: str) -> "Comparison":
+        """The same with its rows in the order of a column, ascending; ``-column`` descending; rows without a value last.
+
+        Raises:
+            InputError: there is no such column, neither under the sides' names nor under their letters.
+        """
+        name = column.removeprefix("-")
+        known = [*self.columns(everything=True), "best"]
+        letters = dict(zip(self.lettered().columns(everything=True), known, strict=False))
+        if name not in known and name not in letters:
+            raise InputError(f"'{name}' is no column of this comparison", hint=f"there are {', '.join(known)}")
+        cells = [(self._row(match)[letters.get(name, name)], match) for match in self.matches]
+        valued = [pair for pair in cells if pair[0] is not None]
+        # A cell is a number, or words where it is each side's.
+        valued.sort(key=lambda pair: (isinstance(pair[0], str), pair[0]), reverse=column.startswith("-"))
+        return replace(self, matches=(*(match for _, match in valued), *(match for of, match in cells if of is None)))
+
+    def judgements(self, match: Match) -> list[tuple[Fraction | None, float | None, str]]:
+        """For every side but the baseline: change in time, change in per cent, verdict."""
+        return [
+            _judge(match.runs[0], run) if reason is None else (None, None, NOT_COMPARABLE)
+            for run, reason in zip(match.runs[1:], match.reasons, strict=True)
+        ]
 
     def _row(self, match: Match) -> dict[str, Any]:
-        row: dict[str, Any] = {}
-        for parameter in PARAMETERS:
-            values = match.cell(parameter)
-            row[parameter] = values[0] if len(values) == 1 else " | ".join(words(value) for value in values)
+        row: dict[str, Any] = {parameter: cell(match, parameter) for parameter in PARAMETERS}
         for side, run in zip(self.sides, match.runs, strict=True):
-            row |= {f"{what} {side.name}": figure(run, what) for what in FIGURES}
+            row |= {f"{what} {side.name}": figure(run, what) for what in self.figures}
             row[f"gap {side.name}"] = gap(run)
-        baseline = match.runs[0]
-        for side, run, reason in zip(self.sides[1:], match.runs[1:], match.reasons, strict=True):
-            judged = _judge(baseline, run) if reason is None else (None, None, NOT_COMPARABLE)
+        for side, judged in zip(self.sides[1:], self.judgements(match), strict=True):
             labels = (f"{word}{self._suffix(side.name)}" for word in ("change", "change %", "verdict"))
             row |= dict(zip(labels, judged, strict=True))
+        row["best"] = ", ".join(self.best(match)) or None
         row["note"] = "; ".join(dict.fromkeys(reason for reason in match.reasons if reason)) or None
         return row
+
+    def _common(self, parameter: str) -> str | None:
+        """The value that all rows have, or that each side has in all rows; None where a side has several."""
+        columns = zip(*(match.runs for match in self.different or self.matches), strict=True)
+        each = [{words(value(run, parameter)) for run in column if run is not None} for column in columns]
+        if any(len(values) > 1 for values in each):
+            return None
+        present = set[str]().union(*each)
+        return present.pop() if len(present) == 1 else " | ".join("".join(values) or "-" for values in each)
 
     def _suffix(self, name: str) -> str:
         return "" if len(self.sides) == 2 else f" {name}"
@@ -84,7 +148,7 @@ def compare(sides: Sequence[Side], baseline: str | None = None) -> Comparison:
     """Match the runs of every side with those of the baseline.
 
     Args:
-        sides: two or more; a single one that has several algorithms is taken apart by algorithm.
+        sides: two or more; a single one is taken apart by algorithm, and an algorithm's runs by tree and by copies.
         baseline: the name of the side that the others are compared with; the first unless given.
 
     Raises:
@@ -108,6 +172,20 @@ def gap(run: models.Run | None) -> Fraction | None:
     return time / bound if bound and time is not None else None
 
 
+def cell(match: Match, parameter: str) -> Any:
+    """A parameter of a row: the value that all share, else each side's in words."""
+    values = match.cell(parameter)
+    if len(values) > 1:
+        return " | ".join(map(words, values))
+    return words(values[0]) if parameter == "faults" else values[0]
+
+
+def letter(place: int) -> str:
+    """A, B, ..., Z, AA, AB, ...: as spreadsheets count."""
+    before, last = divmod(place, len(ascii_uppercase))
+    return (letter(before - 1) if before else "") + ascii_uppercase[last]
+
+
 def _place(sides: Sequence[Side], name: str) -> int:
     names = [side.name for side in sides]
     named = next((known for known in names if known in (name, f"run {name}")), None)
@@ -117,13 +195,19 @@ def _place(sides: Sequence[Side], name: str) -> int:
 
 
 def _apart(side: Side) -> list[Side]:
-    algorithms = list(dict.fromkeys(run.algorithm for run in side.runs))
-    if len(algorithms) < 2:
+    parts: dict[tuple[Any, ...], list[models.Run]] = {}
+    for run in side.runs:
+        parts.setdefault(tuple(getattr(run, name) for name in PARTS), []).append(run)
+    if len(parts) < 2:
         return [side]
-    return [
-        Side(f"{side.name}/{name}", tuple(run for run in side.runs if run.algorithm == name), side.commands)
-        for name in algorithms
-    ]
+    return [Side(f"{side.name}/{_named(key, parts)}", tuple(runs), side.commands) for key, runs in parts.items()]
+
+
+def _named(key: Sequence[Any], parts: Iterable[Sequence[Any]]) -> str:
+    """An algorithm, with its tree and its copies where it has several of them."""
+    alike = [other for other in parts if other[0] == key[0]]
+    several = [place for place in range(1, len(key)) if len({other[place] for other in alike}) > 1]
+    return " ".join([str(key[0]), *(f"{PARTS[place]}={words(key[place])}" for place in several)])
 
 
 def _distinct(sides: Iterable[Side]) -> tuple[Side, ...]:
@@ -147,8 +231,11 @@ def _judge(baseline: models.Run | None, run: models.Run | None) -> tuple[Fractio
 
 
 def _varies(parameter: str, shown: Sequence[Match]) -> bool:
-    cells = {match.cell(parameter) for match in shown}
-    return len(cells) > 1 or (len(shown) == 1 and len(cells.pop()) > 1)
+    """Whether a side has several values; of a single row, whether the sides differ."""
+    if len(shown) == 1:
+        return len(shown[0].cell(parameter)) > 1
+    columns = zip(*(match.runs for match in shown), strict=True)
+    return any(len({value(run, parameter) for run in column if run is not None}) > 1 for column in columns)
 
 
 def _unequal(what: str, match: Match) -> bool:

@@ -1,0 +1,183 @@
+"""A comparison as a page: one HTML file that needs nothing else, in light and in dark."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from starcast.progress import Reporter, Silent
+from starcast.runs import crossings, models, plots
+from starcast.runs.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, Comparison, letter
+from starcast.runs.curves import Panel, panels
+from starcast.runs.layout import Layout, laid_out
+
+VERDICTS = (BETTER, WORSE, SAME, NOT_COMPARABLE)
+#: What stands beside a verdict, so that it is not told by colour alone.
+SIGNS = {BETTER: "▼", WORSE: "▲", SAME: "=", NOT_COMPARABLE: "✕"}
+PROVENANCE = ("version", "revision", "dirty", "host", "machine", "python", "numpy", "psycopg", "postgres")
+
+_TEMPLATE = "report.html.j2"
+
+
+@dataclass(frozen=True)
+class Plotted:
+    """A panel with its pictures, each None where there is nothing to see, and the crossings that are marked in them."""
+
+    panel: Panel
+    times: str | None
+    links: str | None
+    changes: Sequence[crossings.Crossing]
+
+
+def page(
+    comparison: Comparison,
+    profiles: Mapping[int, Sequence[int]],
+    written: datetime,
+    *,
+    everything: bool = False,
+    reporter: Reporter | None = None,
+) -> str:
+    """The page.
+
+    Args:
+        comparison: what it is about; its rows in the order in which the page shows them.
+        profiles: for the number of each run in `profiled`, the directed links used in steps 1, 2, ...; a run may lack.
+        written: when.
+        everything: whether it shows all parameters, figures and rows.
+        reporter: hears of the plots that are drawn.
+    """
+    every = panels(comparison)
+    changes = {panel.name: crossings.crossings(panel) for panel in every}
+    drawn = _plotted(every, changes, profiles, reporter or Silent())
+    listed = [row for panel in every for row in crossings.rows(changes[panel.name])]
+    layout = laid_out(comparison, everything=everything)
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"told": told, "svg": Markup}
+    template = environment.from_string(files(__package__).joinpath(_TEMPLATE).read_text(encoding="utf-8"))
+    return template.render(
+        title=" against ".join(side.name for side in comparison.sides),
+        comparison=comparison,
+        letters=[letter(place) for place in range(len(comparison.sides))],
+        shared=comparison.shared(everything=everything),
+        verdicts=verdicts(comparison),
+        reasons=reasons(comparison),
+        layout=layout,
+        numeric=_numeric(layout),
+        everything=everything,
+        sources=sources(comparison),
+        plotted=drawn,
+        crossings=listed,
+        crossing_columns=crossings.told_columns(listed),
+        commands=commands(comparison),
+        signs=SIGNS,
+        palette=plots.PALETTE,
+        dark=plots.DARK,
+        written=written,
+    )
+
+
+def profiled(comparison: Comparison) -> list[models.Run]:
+    """The runs whose step profiles the page draws."""
+    return [run for panel in panels(comparison) for _, run in panel.profiled()]
+
+
+def commands(comparison: Comparison) -> dict[str, tuple[str, ...]]:
+    """The command lines that reproduce the sides, each under the names of those that it reproduces."""
+    sides: dict[tuple[str, ...], list[str]] = {}
+    for side in comparison.sides:
+        sides.setdefault(side.commands, []).append(side.name)
+    return {", ".join(names): lines for lines, names in sides.items()}
+
+
+def verdicts(comparison: Comparison) -> list[dict[str, Any]]:
+    """For each side its runs, in how many rows it is the best, and how often each verdict fell against the baseline."""
+    judged = [[verdict for *_, verdict in comparison.judgements(match)] for match in comparison.matches]
+    best = Counter(name for match in comparison.matches for name in comparison.best(match))
+    rows = []
+    for place, side in enumerate(comparison.sides):
+        fallen = Counter(row[place - 1] for row in judged) if place else Counter[str]()
+        counts = {verdict: fallen[verdict] if place else None for verdict in VERDICTS}
+        rows.append({"side": side.name, "runs": len(side.runs), "best": best[side.name], **counts, "what": _what(side.runs)})
+    return rows
+
+
+def reasons(comparison: Comparison) -> dict[str, int]:
+    """Why rows are no comparison, and how many each; the commonest first."""
+    return dict(Counter(reason for match in comparison.matches for reason in match.reasons if reason).most_common())
+
+
+def sources(comparison: Comparison) -> list[dict[str, Any]]:
+    """Where the figures come from: code, host and engines, each with how many runs and from when to when."""
+    found: dict[tuple[Any, ...], list[models.Run]] = {}
+    for run in dict.fromkeys(run for side in comparison.sides for run in side.runs):
+        found.setdefault(tuple((run.provenance or {}).get(name) for name in PROVENANCE), []).append(run)
+    return [
+        {**dict(zip(PROVENANCE, key, strict=True)), "runs": len(runs), **_dates(runs)}
+        for key, runs in sorted(found.items(), key=lambda item: str(item[0]))
+    ]
+
+
+def told(value: Any) -> str:
+    """A cell in words: whole numbers whole, others to six digits."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Fraction):
+        return str(value) if value.denominator == 1 else f"{float(value):.6g}"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, datetime):
+        return value.astimezone().isoformat(sep=" ", timespec="seconds")
+    return str(value)
+
+
+def _plotted(
+    every: Sequence[Panel],
+    changes: Mapping[str, Sequence[crossings.Crossing]],
+    profiles: Mapping[int, Sequence[int]],
+    reporter: Reporter,
+) -> list[Plotted]:
+    styles = plots.Styles(curve.label for panel in every for curve in panel.curves)
+    drawn, seen = [], set[tuple[Any, ...]]()
+    with reporter.task("drawing", len(every), "panels") as task:
+        for place, panel in enumerate(every, start=1):
+            marks = crossings.marked(changes[panel.name])
+            along = sum(m > 0 for m in panel.sizes) > 1
+            times = plots.times(panel, styles, marks, f"times-{place}") if along else None
+            # The steps of a schedule know nothing of m, T_s and T_c: the same ones are drawn once.
+            steps = _steps(panel)
+            busy = any(run.id in profiles for _, run in panel.profiled()) and steps not in seen
+            links = plots.links(panel, profiles, styles, f"links-{place}") if busy else None
+            seen.add(steps)
+            drawn.append(Plotted(panel, times, links, marks))
+            task.advance()
+    return drawn
+
+
+def _steps(panel: Panel) -> tuple[Any, ...]:
+    where = (panel.question[axis] for axis in ("topology", "collective", "ports", "faults"))
+    return (*where, *((curve.label, run.p) for curve, run in panel.profiled()))
+
+
+def _what(runs: Iterable[models.Run]) -> str:
+    """The choices of a side in a line: its algorithms, and its p."""
+    listed = list(runs)
+    algorithms = ", ".join(dict.fromkeys(run.algorithm for run in listed))
+    pieces = ", ".join(map(str, sorted({run.p for run in listed})))
+    return f"{algorithms}; p = {pieces}" if listed else "no runs"
+
+
+def _dates(runs: Sequence[models.Run]) -> dict[str, datetime]:
+    finished = [run.finished_at for run in runs]
+    return {"first": min(finished), "last": max(finished)}
+
+
+def _numeric(layout: Layout) -> set[str]:
+    return {name for name in layout.columns if all(isinstance(row[name], int | float | Fraction | None) for row in layout.rows)}
