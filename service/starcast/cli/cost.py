@@ -21,9 +21,10 @@ CopiesOption = Annotated[int, typer.Option(help="Edge-disjoint trees that carry 
 #: Rows of a schedule that are built and simulated unasked: about a second.
 MOST_ROWS = 2_000_000
 COLUMNS = (
-    "ports", "name", "source", "cited", "p", "real p", "start_ups", "bytes", "steps", "time", "bound", "gap",
+    "ports", "name", "source", "cited", "p", "real p", "start_ups", "bytes", "steps", "transmissions", "time", "bound", "gap",
     "simulated steps", "simulated time", "note",
 )  # fmt: skip
+COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
 
 
 @app.command("table")
@@ -117,7 +118,7 @@ def _rows(problem: "Problem", most_rows: int) -> list[dict[str, Any]]:
 def _row(problem: "Problem", row: "Row", most_rows: int) -> dict[str, Any]:
     from starcast.cli.figures import plain_row
 
-    figures: dict[str, Any] = {name: getattr(row.cost, name, None) for name in ("start_ups", "bytes", "steps", "time")}
+    figures: dict[str, Any] = {name: getattr(row.cost, name, None) for name in COSTS}
     return plain_row(
         {
             "ports": problem.ports,

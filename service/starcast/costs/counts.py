@@ -103,7 +103,7 @@ def _commuting_distances(n: int, turns: int) -> Fraction:
     cycles = gcd(turns, n - 1)
     length = (n - 1) // cycles
     splits = [gcd(b, length) for b in range(length)]  # gcd(0, L) = L
-    on_average = sum(Fraction(split + length, length) for split in splits[1:])
+    on_average = Fraction(sum(split + length for split in splits[1:]), length)
     for taken in range(2, cycles + 1):
         on_average += Fraction(sum(splits), length * taken) + length
     return _commuting(n, turns) * on_average

@@ -1,0 +1,200 @@
+"""Closed forms are the pages', for every algorithm, size, port model and number of pieces; units are the schedules'."""
+
+from fractions import Fraction
+from functools import cache
+from math import factorial
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from starcast import costs
+from starcast.collectives import algorithms, schedule
+from starcast.collectives.catalogue import ALGORITHMS
+from starcast.costs import counts
+from starcast.topologies import topology
+from starcast.topologies.necklaces import necklaces
+from starcast.trees import forest
+from starcast.trees.catalogue import single_trees
+from unit import oracles, oracles_costs
+from unit.meeting import refused
+from unit.oracles_costs import Asked
+from unit.pricing import SMALL, Case, cases, priced
+
+LARGE = ("S6", "S7", "S9", "S12", "S6,2", "S6,3", "S6,5", "Q7", "Q12")
+
+amounts = st.fractions(min_value=0, max_value=10**6, max_denominator=1000)
+
+
+def same(cost: costs.Cost, page: oracles_costs.Cost, m: Fraction, machine: costs.Machine) -> None:
+    """A cost is the page's, in all its parts, and exact."""
+    assert cost.start_ups == page.start_ups
+    assert cost.bytes == page.share * m
+    assert cost.transmissions == page.transmissions
+    assert cost.time == page.start_ups * machine.T_s + page.share * m * machine.T_c
+    assert isinstance(cost.time, Fraction)
+    assert isinstance(cost.bytes, Fraction)
+
+
+def test_every_algorithm_of_the_catalogue_has_a_form_and_no_other_has() -> None:
+    assert costs.FORMS.keys() == {(rule.collective, rule.name) for rule in algorithms()}
+    assert costs.FORMS.keys() == oracles_costs.PAGE.keys()
+
+
+@pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
+@settings(max_examples=10)
+@given(amounts, amounts, amounts)
+def test_forms_are_the_pages_whatever_message_and_machine(
+    key: tuple[str, str], m: Fraction, start_up: Fraction, byte: Fraction
+) -> None:
+    machine = costs.Machine(start_up, byte)
+    for case in grouped("S2", "S3", "S5", "S3,1", "S5,2", "Q1", "Q2", "Q5", shares=(1, 4))[key]:
+        page = oracles_costs.PAGE[key](oracles_costs.size(case.spec), case.asked)
+        same(priced(case, m, machine), page, m, machine)
+
+
+@cache
+def grouped(*specs: str, shares: tuple[int, ...]) -> dict[tuple[str, str], list[Case]]:
+    """`cases` by algorithm."""
+    found: dict[tuple[str, str], list[Case]] = {key: [] for key in ALGORITHMS}
+    for case in cases(*specs, shares=shares):
+        found[case.key].append(case)
+    return found
+
+
+@pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
+def test_forms_are_the_pages_on_small_and_large_topologies(key: tuple[str, str]) -> None:
+    """Pitfall 16 of Fragopoulou & Akl: ceil(M (N-1)/(n-1)) is not M ceil((N-1)/(n-1)); shares of 7 tell them apart."""
+    m, machine = Fraction(10**30) + Fraction(1, 3), costs.Machine(Fraction(1, 7), Fraction(1, 11))
+    sizes = SMALL if key in oracles_costs.BY_NODES else (*SMALL, *LARGE)  # the page counts necklaces node by node
+    for case in grouped(*sizes, shares=(1, 7))[key]:
+        same(priced(case, m, machine), oracles_costs.PAGE[key](oracles_costs.size(case.spec), case.asked), m, machine)
+
+
+@pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
+def test_a_message_has_as_many_units_as_the_schedule_cuts_it_into(key: tuple[str, str]) -> None:
+    """Of a scatter or alltoall, each of the N destinations has that many."""
+    for case in grouped("S2", "S4", "S3,1", "S4,2", "S4,3", "Q1", "Q3", shares=(1, 3))[key]:
+        where = topology(case.spec)
+        made = schedule(where, *key, ports=case.asked.ports, **case.arguments)
+        units = 1 / costs.unit_bytes(where, *key, Fraction(1), **case.arguments)
+        addressed = case.collective in ("scatter", "gather", "alltoall")
+        sources = where.nodes if case.collective == "allgather" and not made.symmetric else 1
+        assert made.units == units * (where.nodes if addressed else 1) * sources, case
+
+
+# What forms are made of
+
+
+@pytest.mark.parametrize("n", range(2, 7))
+def test_necklaces_are_counted_and_their_distances_summed_without_looking(n: int) -> None:
+    page = oracles_costs.necklaces(n)
+    assert counts.necklace_count(n) == len(page)
+    assert counts.necklace_distance_sum(n, oracles_costs.star(n).t) == sum(distance for distance, _ in page)
+    assert sum(nodes for _, nodes in page) == factorial(n) - 1
+
+
+@pytest.mark.parametrize("n", [8])
+def test_necklaces_of_large_stars_are_those_of_the_array_form(n: int) -> None:
+    where, found = topology(f"S{n}"), necklaces(n)
+    leaders = [leader for leader in set(found.leader.tolist()) if leader]
+    assert counts.necklace_count(n) == len(leaders)
+    assert counts.necklace_distance_sum(n, counts.distance_sum(where)) == int(where.distances()[leaders].sum(dtype=int))
+
+
+def test_rule_9_s_sum_is_not_the_paper_s_product() -> None:
+    """Pitfall 14: h d, d the mean distance, weighs short necklaces as full ones. From n = 4 on the two differ."""
+    for n in range(4, 7):
+        here, ring = oracles_costs.star(n), oracles_costs.necklaces(n)
+        assert sum(distance for distance, _ in ring) != len(ring) * Fraction(here.t, here.nodes)
+
+
+@pytest.mark.parametrize("n", range(2, 9))
+def test_the_levels_of_edge_disjoint_trees_sum_up_to_the_form(n: int) -> None:
+    where = topology(f"S{n}")
+    sums = forest(where, "edge-disjoint").levels().sum(axis=1, dtype=int).tolist()
+    assert sums == [counts.edge_disjoint_levels(where)] * (n - 1)
+    assert sums[0] == oracles_costs.levels_of_edt(oracles_costs.star(n))
+
+
+@pytest.mark.parametrize("n", range(2, 9))
+def test_the_heights_of_single_trees_are_known_without_building_them(n: int) -> None:
+    where = topology(f"S{n}")
+    for name in single_trees(where):
+        assert counts.tree_height(where, name) == forest(where, name).height, name
+
+
+@pytest.mark.parametrize("n", range(2, 7))
+def test_dimension_change_takes_the_height_of_its_tree_for_the_diameter(n: int) -> None:
+    """Theorem 3 with a tree of height h_T: h_T start-ups, the bytes unchanged."""
+    where, one = topology(f"S{n}"), costs.Machine(Fraction(1), Fraction(1))
+    for name in single_trees(where):
+        for ports, slots in (("all", 1), ("one", n - 1)):
+            cost = costs.closed_form(where, "allgather", "dimension-change", ports, Fraction(6), one, tree=name)
+            assert cost.start_ups == slots * forest(where, name).height
+            assert cost.bytes == Fraction(6 * slots * (where.nodes - 1), n - 1)
+
+
+@pytest.mark.parametrize("spec", ["S2", "S5", "S9", "Q1", "Q6", "S5,2", "S6,5"])
+def test_the_sum_of_distances_is_counted(spec: str) -> None:
+    assert counts.distance_sum(topology(spec)) == oracles_costs.size(spec).t
+
+
+@pytest.mark.parametrize("value", [1, 2, 3, 4, 5, 119, 120, 127, 128, 129, factorial(20), 2**100, 2**100 + 1])
+def test_logarithms_and_quotients_are_rounded_up_exactly(value: int) -> None:
+    assert counts.ceil_log2(value) == oracles.ceil_log2(value)
+    assert counts.ceiling(value, 7) == next(q for q in range(value // 7, value // 7 + 2) if 7 * q >= value)
+
+
+# Bad input
+
+
+@pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
+def test_messages_of_negative_length_and_unknown_arguments_are_refused(key: tuple[str, str]) -> None:
+    where = next(topology(spec) for spec in ("S4", "S4,2", "Q3") if ALGORITHMS[key].runs_on(topology(spec)))
+    ports, one = ALGORITHMS[key].ports[0], costs.Machine(Fraction(1), Fraction(1))
+    with refused("-1"):
+        costs.closed_form(where, *key, ports, Fraction(-1), one)
+    with refused("pieces"):
+        costs.closed_form(where, *key, ports, Fraction(1), one, pieces=2)
+    with refused("pieces"):
+        costs.unit_bytes(where, *key, Fraction(1), pieces=2)
+
+
+@pytest.mark.parametrize("collective", ["scatter", "gather", "alltoall"])
+def test_the_perfectly_balanced_trees_are_priced_for_multiples_only(collective: str) -> None:
+    where, one = topology("S5"), costs.Machine(Fraction(1), Fraction(1))
+    for messages in (1, 2, 3, 5):
+        with refused(str(messages)):
+            costs.closed_form(where, collective, "perfectly-balanced", "all", Fraction(1), one, messages=messages)
+
+
+def test_more_copies_than_trees_are_refused() -> None:
+    with refused("5"):
+        costs.closed_form(topology("S5"), "broadcast", "edge-disjoint", "all", Fraction(1), ONE, copies=5)
+
+
+def test_a_form_asked_for_another_port_model_is_refused() -> None:
+    with refused("one"):
+        costs.closed_form(topology("S5"), "alltoall", "exact", "one", Fraction(1), ONE)
+
+
+ONE = costs.Machine(Fraction(1), Fraction(1))
+
+
+def test_sources_say_whose_a_form_is() -> None:
+    """No paper has it: the form is starcast's. Copies and messages that a paper leaves out make it so."""
+
+    def source(collective: str, algorithm: str, **arguments: int) -> str:
+        return priced(Case("S5", collective, algorithm, Asked("all", **arguments))).source
+
+    assert source("alltoall", "exact").startswith("starcast")
+    assert source("alltoall", "necklace").startswith("starcast")
+    assert source("scatter", "near-balanced").startswith("starcast")
+    assert source("scatter", "balanced").startswith("Fragopoulou & Akl 1993")
+    assert source("scatter", "balanced", share=2).startswith("starcast")
+    assert source("allgather", "necklace").startswith("Fragopoulou & Akl 1993")
+    assert source("allgather", "necklace", share=2).startswith("starcast")
+    assert source("allgather", "edge-disjoint", copies=4).startswith("Fragopoulou & Akl 1996")
+    assert source("allgather", "edge-disjoint", copies=2).startswith("starcast")
+    assert source("broadcast", "edge-disjoint", copies=2).startswith("Fragopoulou & Akl 1996")
