@@ -112,7 +112,9 @@ def test_a_full_symbol_is_vacated_for_a_cycle_that_has_no_other() -> None:
 
 
 def test_symbols_are_tried_in_ascending_order() -> None:
-    assert entries([(4, 2, 3), (4, 3), (3, 4)], {2: 1, 3: 1, 4: 1}) == [2, 3, 4]
+    """The third cycle takes 3 as well, and the second one makes way for it."""
+    assert entries([(4, 2, 3), (4, 3)], {2: 1, 3: 1, 4: 1}) == [2, 3]
+    assert entries([(4, 2, 3), (4, 3), (3, 4)], {2: 1, 3: 1, 4: 1}) == [2, 4, 3]
 
 
 def test_entries_that_cannot_be_are_a_defect() -> None:
