@@ -32,9 +32,9 @@ class Copies(NamedTuple):
 def scatter(where: Topology, root: int, ports: str, messages: int, copies: int) -> Schedule:
     """In each tree the units for the nodes on its furthest levels go first, one a step, and never wait (section 4.5).
 
-    The paper uses all n-1 trees; for x of them `copies_of` says which. A tree that has s units takes s steps, since its last
-    ones go to its first levels; so the steps are ceil(Mx (n! - 1) / (n-1)), which no schedule of x copies beats: for all n, x
-    and M (proved for n = 2..8 by counting the units of each level, see the tests).
+    The paper uses all n-1 trees; for x of them `copies_of` says which. A tree with s units takes s steps if its last ones go to
+    its first levels, as they do for n = 2..8, every x and every M (the tests count the units of each level). Then the steps are
+    ceil(Mx (n! - 1) / (n-1)), which no schedule of x copies beats: M (n! - 1) with all n-1.
     """
     along = forest(where, NAME)
     levels = along.levels()
