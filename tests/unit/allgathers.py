@@ -1,5 +1,6 @@
 """Where the array form of many sources meets the pages: schedules as hops, and all sources executed together."""
 
+from collections import Counter
 from functools import cache
 from typing import Any
 
@@ -86,7 +87,7 @@ def simulator_agrees(made: Schedule, done: Execution) -> None:
     assert (run.complete, run.missing) == (True, 0)
     assert run.steps == max(done.loads)
     assert run.transmissions == sum(sum(load.values()) for load in done.loads.values())
-    crossed = [done.loads.get(step, {}) for step in range(1, run.steps + 1)]
+    crossed = [done.loads.get(step, Counter()) for step in range(1, run.steps + 1)]
     assert run.link_use.tolist() == [len(load) for load in crossed]
     assert run.packet_sizes.tolist() == [max(load.values(), default=0) for load in crossed]
     assert run.largest_packet == max(run.packet_sizes)
