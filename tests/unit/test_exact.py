@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from starcast.collectives import Schedule, catalogue, schedule
 from starcast.collectives.exact import full_necklaces, total_distance
+from starcast.simulator import simulate
 from starcast.topologies import topology
 from unit import oracles
 from unit import oracles_exact as page
@@ -270,3 +271,37 @@ def test_it_has_no_one_port_model_and_no_other_argument() -> None:
 def test_what_memory_does_not_hold_is_refused_at_once() -> None:
     with refused("S12", "rows", exit_code=7):
         schedule("S12", "alltoall", "exact")
+
+
+# The simulator
+
+
+@pytest.mark.parametrize(("n", "messages"), [*SMALL, (7, 1), (7, 5), (8, 1)])
+def test_the_simulator_sees_it_complete_in_the_fewest_steps(n: int, messages: int) -> None:
+    """Of all sources together: M n! t_n transmissions, and all directed links busy but for the cells left over."""
+    run = simulate(exact(n, messages))
+    everybody = len(exact(n, messages).topology.labels())
+    assert run.violation is None
+    assert run.complete
+    assert run.missing == 0
+    assert run.steps == page.fewest_steps(n, messages)
+    assert run.transmissions == everybody * messages * page.total_distance(n)
+    assert run.largest_packet == 1
+    idle = run.steps * (n - 1) - messages * page.total_distance(n)
+    assert int(np.sum(everybody * (n - 1) - run.link_use)) == everybody * idle
+
+
+@pytest.mark.parametrize("source", ["12345", "54321", "31524"])
+def test_the_simulator_accepts_any_source_and_all_written_out(source: str) -> None:
+    made = schedule("S5", "alltoall", "exact", root=source)
+    for run in (simulate(made), simulate(made.expand())):
+        assert (run.violation, run.complete, run.steps) == (None, True, page.fewest_steps(5, 1))
+        assert run.transmissions == 120 * page.total_distance(5)
+
+
+@pytest.mark.parametrize("name", ["early row", "port 1", "doubled row", "step 0"])
+def test_the_simulator_names_what_is_broken(name: str) -> None:
+    corrupt, _ = CORRUPTIONS[name]
+    run = simulate(corrupt(exact(4)))
+    assert run.violation is not None
+    assert run.violation.startswith("step ")

@@ -1,0 +1,123 @@
+"""The page about the exact alltoall: its tables are schedules, its figures add up, its session is what Python says."""
+
+import doctest
+import re
+from itertools import chain
+
+import exact_alltoall
+import pytest
+
+from unit import oracles
+from unit import oracles_exact as exact
+
+TEXT = exact_alltoall.PAGE.read_text(encoding="utf-8")
+
+
+def table(name: str) -> list[list[str]]:
+    """The rows of a table of the page, without its head."""
+    marked = TEXT.partition(exact_alltoall.BEGIN.format(name))[2].partition(exact_alltoall.END)[0]
+    lines = [line for line in marked.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def numbers(name: str) -> list[list[int]]:
+    """The same of a table of numbers."""
+    return [[int(cell.replace(" ", "")) for cell in row] for row in table(name)]
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_the_schedules_on_the_page_are_exchanges_in_the_fewest_steps(n: int) -> None:
+    """Read as a reader does: from the cells alone, without the code that wrote them."""
+    place: dict[oracles.Node, oracles.Node] = {}
+    hops = dict[oracles.Node, int]()
+    rows = []
+    for step, *cells in table(f"S{n}"):
+        for port, cell in enumerate(cells, start=2):
+            found = re.fullmatch(r"\**(\d+) (\d+)/(\d+)\**", cell)
+            if found is None:
+                assert cell == "idle"
+                continue
+            label, hop, length = found.groups()
+            x = oracles.node_of(label)
+            sender = place.get(x, oracles.identity(n))
+            place[x], hops[x] = oracles.swap(sender, port), hops.get(x, 0) + 1
+            assert int(hop) == hops[x]
+            assert int(length) == oracles.distances(oracles.identity(n))[x]
+            rows.append(oracles.Plain(int(step), sender, port, place[x], 0, oracles.ranks(n)[x]))
+    assert exact.problems(rows, n, 1) == set()
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_bold_cells_are_short_necklaces_and_italics_come_before_their_last(n: int) -> None:
+    cells = [(int(step), cell) for step, *row in table(f"S{n}") for cell in row]
+    bold = [(step, cell) for step, cell in cells if cell.startswith("**")]
+    italics = [(step, cell) for step, cell in cells if re.match(r"\*\d", cell)]
+    assert {oracles.node_of(cell.strip("*").split()[0]) for _, cell in bold} == set(exact.short_nodes(n))
+    assert all(" 1/" in cell for _, cell in italics)
+    assert max(step for step, _ in italics) <= max(step for step, _ in bold)
+
+
+def test_the_counts_of_necklaces_are_those_of_the_oracle_and_satisfy_lemma_4() -> None:
+    for n, nodes, short, hops, full, left, right in numbers("necklaces"):
+        assert (short, hops, full) == (len(exact.short_nodes(n)), exact.short_hops(n), exact.full_necklaces(n))
+        assert nodes == 1 + short + (n - 1) * full
+        assert (left, right) == ((n - 2) * hops, (n - 1) * full)
+        assert left <= right
+
+
+def test_the_figures_of_one_message_add_up() -> None:
+    rows = numbers("construction")
+    assert [row[0] for row in rows] == [*range(3, 9)]
+    for n, total, hops, share, opening, early, full, by_rule_9, steps, bound in rows:
+        assert total == exact.total_distance(n)
+        assert share == exact.ceil_div(hops, n - 1)
+        assert early == opening - share <= full
+        assert steps == opening + (total - hops) // (n - 1) - early == bound == exact.fewest_steps(n, 1)
+        assert by_rule_9 > steps
+
+
+def test_the_figures_of_several_messages_add_up() -> None:
+    rows = numbers("messages")
+    assert [(row[0], row[1]) for row in rows] == [(n, count) for n in range(3, 8) for count in range(2, n)]
+    for n, count, total, hops, share, opening, early, groups, steps, bound in rows:
+        assert total == count * exact.total_distance(n)
+        assert share == exact.ceil_div(hops, n - 1)
+        assert early == opening - share <= groups
+        assert steps == bound == exact.fewest_steps(n, count)
+
+
+def test_the_loads_on_the_page_are_those_of_its_paths() -> None:
+    *paths, together = table("loads")
+    for label, path, *loads in paths:
+        word = [int(port) for port in path.split()]
+        assert oracles.label(exact.walked(oracles.identity(4), word)) == label
+        assert [int(load) for load in loads] == [word.count(port) for port in (2, 3, 4)]
+    columns = zip(*(map(int, loads) for _, _, *loads in paths), strict=True)
+    assert [sum(column) for column in columns] == [int(load) for load in together[2:]]
+
+
+def test_the_python_session_of_the_page() -> None:
+    result = doctest.testfile(str(exact_alltoall.PAGE), module_relative=False)
+    assert result.attempted == 3
+    assert result.failed == 0
+
+
+def test_a_table_that_lost_its_mark_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(exact_alltoall.TABLES, "nowhere", lambda: iter(["| a |"]))
+    with pytest.raises(ValueError, match="one table marked '<!-- table nowhere"):
+        exact_alltoall.page()
+
+
+def test_a_table_that_drifted_is_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    drifted = TEXT.replace("| 4 938 | 4 938 |", "| 4 939 | 4 938 |")
+    assert drifted != TEXT
+    monkeypatch.setattr(type(exact_alltoall.PAGE), "read_text", lambda *_, **__: drifted)
+    assert exact_alltoall.page() == TEXT
+
+
+def test_the_page_names_only_files_that_exist() -> None:
+    root = exact_alltoall.PAGE.parents[1]
+    named = set(chain(*re.findall(r"`((?:service|tests|docs)/[\w/.]+\.\w+)`(?: and `(\w+\.py)`)?", TEXT))) - {""}
+    assert len(named) >= 5
+    missing = [name for name in named if not list(root.glob(name if "/" in name else f"service/**/{name}"))]
+    assert missing == []
