@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 
 from starcast.collectives.schedule import Schedule
+from starcast.simulator.arrivals import arrivals
 from starcast.simulator.faults import FaultLike, Outages
-from starcast.simulator.holdings import Arrivals, Places, lacking
+from starcast.simulator.holdings import Held, check_size, lacking
 from starcast.simulator.promises import Promise, promised
 from starcast.simulator.results import Simulation
 from starcast.simulator.rows import Broken, Mask, Rows
-from starcast.simulator.rules import misaddressed, premature
+from starcast.simulator.rules import misaddressed
 from starcast.simulator.survival import carried_out
 from starcast.simulator.traffic import Traffic, traffic
 
@@ -30,17 +31,18 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
         LimitError: there are too many units, or rows of all sources, for memory.
     """
     outages = Outages(schedule.topology, faults)
-    promise, rows = promised(schedule), Rows(schedule)
+    promise = promised(schedule)
+    check_size(promise)
+    rows = Rows(schedule)
     carried = traffic(schedule, rows)
     broken = misaddressed(rows)
     broken = carried.crowded(_end(rows, broken)) or broken
     if outages:
         return under_faults(rows.of_time(rows.before(_end(rows, broken))).expand(), outages, broken)
-    arrivals = Arrivals(promise, rows, _end(rows, broken))
-    broken = premature(rows, arrivals) or broken
+    delivered = arrivals(promise, rows, _end(rows, broken))
+    broken = delivered.premature() or broken
     done = rows.before(_end(rows, broken))
-    held = arrivals.held(int(rows.step[done]) if broken else None)
-    return _told(carried, promise, slice(done), arrivals.places, held, broken)
+    return _told(carried, promise, slice(done), delivered.held(done), broken)
 
 
 def under_faults(schedule: Schedule, outages: Outages, broken: Broken | None = None, sent: Mask | None = None) -> Simulation:
@@ -53,8 +55,9 @@ def under_faults(schedule: Schedule, outages: Outages, broken: Broken | None = N
         sent: bool ``[rows]``: the rows that are tried at all; all unless given.
     """
     promise, rows = promised(schedule), Rows(schedule)
-    done, where, held = carried_out(rows, promise, outages, sent)
-    return _told(Traffic(rows), promise, done, where, held, broken, outages)
+    check_size(promise)
+    done, held = carried_out(rows, promise, outages, sent)
+    return _told(Traffic(rows), promise, done, held, broken, outages)
 
 
 def _end(rows: Rows, broken: Broken | None) -> int:
@@ -65,12 +68,11 @@ def _told(
     carried: Traffic,
     promise: Promise,
     done: slice | Mask,
-    where: Places,
-    held: Mask,
+    held: Held,
     broken: Broken | None,
     outages: Outages | None = None,
 ) -> Simulation:
-    missing, named = lacking(promise, where, held, outages.alive() if outages else None, _FEW)
+    missing, named = lacking(promise, held, outages.alive() if outages else None, _FEW)
     link_use, packet_sizes = carried.packets(done)
     label = carried.rows.schedule.topology.label
     return Simulation(

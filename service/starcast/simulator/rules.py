@@ -1,9 +1,5 @@
-"""The rules that a row may break, but for those of links that several rows share: see `traffic`.
+"""The rules of one row by itself: it names nothing that does not exist."""
 
-All of them find the first row in the order of time.
-"""
-
-from starcast.simulator.holdings import Arrivals
 from starcast.simulator.links import Receivers
 from starcast.simulator.rows import Broken, Column, Mask, Rows
 
@@ -24,16 +20,6 @@ def misaddressed(rows: Rows) -> Broken | None:
             (receivers.of(sender, port) != rows.receiver[batch], "the receiver is not across that port"),
             (_outside(rows.payload[batch], units), f"the collective has units 0 to {units - 1}"),
         )
-        if broken:
-            return broken
-    return None
-
-
-def premature(rows: Rows, arrivals: Arrivals) -> Broken | None:
-    """The first row whose sender does not hold the unit when the step begins, among those that the arrivals speak of."""
-    for batch in rows.batches(arrivals.end):
-        place = arrivals.places.of(rows.sender[batch], rows.payload[batch])
-        broken = first(rows, batch.start, (arrivals.time[place] >= rows.step[batch], "the sender does not hold the unit yet"))
         if broken:
             return broken
     return None

@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.simulator.faults import Outages
-from starcast.simulator.holdings import Places, at_the_start, places
+from starcast.simulator.holdings import Held, Places, at_the_start, places
 from starcast.simulator.links import Links
 from starcast.simulator.promises import Promise
 from starcast.simulator.rows import Mask, Rows, runs
 
 
-def carried_out(rows: Rows, promise: Promise, outages: Outages, sent: Mask | None = None) -> tuple[Mask, Places, Mask]:
-    """Which rows are carried out, the places of the pairs, and who holds what in the end, bool ``[places]``.
+def carried_out(rows: Rows, promise: Promise, outages: Outages, sent: Mask | None = None) -> tuple[Mask, Held]:
+    """Which rows are carried out, and who holds what in the end.
 
     Args:
         rows: all of them are well addressed.
@@ -29,7 +29,7 @@ def carried_out(rows: Rows, promise: Promise, outages: Outages, sent: Mask | Non
     for batch in rows.batches(len(rows)):
         tried = np.flatnonzero(up[batch]) + batch.start
         done[tried] = _batch(rows, tried, where, held)
-    return done, where, held
+    return done, lambda node, unit: held[where.of(node, unit)]
 
 
 def _batch(rows: Rows, tried: NDArray[np.int64], where: Places, held: Mask) -> Mask:
