@@ -4,11 +4,11 @@ No schedule is faster, and none has fewer transmissions. Fragopoulou & Akl (1993
 docs/exact-alltoall.md has the proof. It is the schedule of one source, and as the dimensions of every step differ, its
 translations are free of conflicts for all sources together. For M <= n-1 messages to each node:
 
-1. the nodes of short necklaces are served in T_s steps, a = T_s - ceil(M L / (n-1)) more than their L hops a message fill:
-   see `starcast.collectives.exact_short`;
-2. each of the n-1 nodes of a full necklace is sent its message along the path of the near-balanced tree, hop by hop
-   together: those paths are rotations of one another, so the n-1 dimensions of a hop differ. The a nearest
-   necklaces, of equal ones those with the smallest node, cross their first dimensions in idle cells of the first T_s steps;
+1. the nodes of short necklaces are served in T_s steps. Their hops, L for one message to each, would fill ceil(M L / (n-1)) of
+   them, and a is how many more there are: see `starcast.collectives.exact_short`;
+2. a group is one message to each of the n-1 nodes of a full necklace. Their paths, that of the near-balanced tree to the smallest
+   node and its rotations, are crossed hop by hop together, and the n-1 dimensions of a hop differ. The first a groups, nearest
+   necklaces first, cross their first dimensions in idle cells of the first T_s steps;
 3. all that remains follows after T_s in steps in which every dimension is busy.
 
 More messages are sent in rounds of n-1, each of which takes t_n steps with all dimensions busy, and a last round of the rest.
