@@ -6,9 +6,9 @@ translations are free of conflicts for all sources together. For M <= n-1 messag
 
 1. the nodes of short necklaces are served in T_s steps. Their hops, L for one message to each, would fill ceil(M L / (n-1)) of
    them, and a is how many more there are: see `starcast.collectives.exact_short`;
-2. a group is one message to each of the n-1 nodes of a full necklace. Their paths, that of the near-balanced tree to the smallest
-   node and its rotations, are crossed hop by hop together, and the n-1 dimensions of a hop differ. The first a groups, nearest
-   necklaces first, cross their first dimensions in idle cells of the first T_s steps;
+2. a group is one message to each of the n-1 nodes of a full necklace. Their paths are that of the near-balanced tree to the
+   smallest node and its rotations, crossed hop by hop together, so that the n-1 dimensions of a hop differ. The first a groups,
+   nearest necklaces first, cross their first dimensions in idle cells of the first T_s steps;
 3. all that remains follows after T_s in steps in which every dimension is busy.
 
 More messages are sent in rounds of n-1, each of which takes t_n steps with all dimensions busy, and a last round of the rest.
