@@ -57,10 +57,10 @@ class Crossing:
 
     @property
     def pieces(self) -> str:
-        """The p in words: ``4``, ``16 | 4``, ``best (16 | 4)``."""
+        """The p in words: ``4``, ``16 | 4``, ``best 16 | 4``."""
         one, other = self.p
         told = str(one) if one == other else f"{one} | {other}"
-        return f"best ({told})" if self.choice == BEST else told
+        return f"best {told}" if self.choice == BEST else told
 
     @property
     def place(self) -> str:
@@ -72,7 +72,7 @@ class Crossing:
     def __str__(self) -> str:
         at = "at m =" if self.how == AT else "with m"
         where = named(dict(zip(AXES, self.question, strict=True)))
-        return f"{at} {self.place}: {self.below} is better below, {self.above} above (p = {self.pieces}); {where}"
+        return f"{at} {self.place}: {self.below} is better below, {self.above} above (p: {self.pieces}); {where}"
 
 
 def crossings(panel: Panel) -> list[Crossing]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from starcast.runs import models
@@ -49,21 +50,23 @@ class Curve:
 
     def spots(self, kind: str = "simulated") -> tuple[Spot, ...]:
         """The least time at each m, by m; of equal times that of the smaller p."""
-        best: dict[Fraction, Spot] = {}
-        for run in sorted(self.runs, key=lambda run: run.p):
-            time = figure(run, "time", kind)
-            if time is not None and (run.m not in best or time < best[run.m].time):
-                best[run.m] = Spot(run.m, time, run)
-        return tuple(best[m] for m in sorted(best))
+        if kind not in self._spots:
+            best: dict[Fraction, Spot] = {}
+            for run in sorted(self.runs, key=lambda run: run.p):
+                time = figure(run, "time", kind)
+                if time is not None and (run.m not in best or time < best[run.m].time):
+                    best[run.m] = Spot(run.m, time, run)
+            self._spots[kind] = tuple(best[m] for m in sorted(best))
+        return self._spots[kind]
 
     def at(self, p: int) -> "Curve":
         """The same with the runs of one p alone."""
-        return Curve(self.label, tuple(run for run in self.runs if run.p == p))
+        return self._by_p[p]
 
     @property
     def pieces(self) -> tuple[int, ...]:
-        """The values of p that it has."""
-        return tuple(sorted({run.p for run in self.runs}))
+        """The values of p that it has, ascending."""
+        return tuple(self._by_p)
 
     def lines(self, sizes: Sequence[Fraction], kind: str = "simulated") -> dict[int, Line] | None:
         """The time at each p that is stored for all these m, if that is what the least time at every one of them is made of.
@@ -71,10 +74,21 @@ class Curve:
         A schedule does not depend on m, so its start-ups are the same and its bytes grow with m; this is looked up in what is
         stored, not assumed, and the answer is None where it is not so.
         """
-        lines = {p: line for p in self.pieces if (line := _line(self.at(p).runs, sizes, kind)) is not None}
+        lines = {p: line for p, curve in self._by_p.items() if (line := _line(curve.runs, sizes, kind)) is not None}
         best = {spot.m: spot.time for spot in self.spots(kind)}
         whole = bool(lines) and all(m in best and min(line.at(m) for line in lines.values()) == best[m] for m in sizes)
         return lines if whole else None
+
+    @cached_property
+    def _spots(self) -> dict[str, tuple[Spot, ...]]:
+        return {}
+
+    @cached_property
+    def _by_p(self) -> dict[int, "Curve"]:
+        pieces = sorted({run.p for run in self.runs})
+        if len(pieces) == 1:
+            return {pieces[0]: self}
+        return {p: Curve(self.label, tuple(run for run in self.runs if run.p == p)) for p in pieces}
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,26 @@
 """Which stored runs stand beside each other in a comparison, and why some do not.
 
 Two runs are comparable where they answer the same question: the same topology, collective, port model, m, T_s, T_c, faults and
-seed. What answers it is a choice: the algorithm, p (segments or messages), copies, the tree. Runs are matched on a choice
-where the two sides have values in common; where they have none, that is the difference to look at.
+seed. What answers it is a choice: the algorithm, its tree, copies, p (segments or messages). Of the runs that answer a question,
+those of two sides are matched on a choice where they have values in common, one choice after the other; where they have none,
+that is the difference to look at. So runs in the best number of pieces for each m, whatever it is, stand beside each other.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from starcast.runs import models
 from starcast.topologies import topology
 
-#: What two runs must share to be comparable, and what they are matched on if they can. p covers messages: there p = M.
+#: What two runs must share to be comparable, and what they are matched on if they can, in this order. p covers messages,
+#: which are p where an algorithm takes them; it comes last, since it depends on all the others.
 QUESTION = ("topology", "collective", "ports", "T_s", "T_c", "m", "faults", "seed")
-CHOICE = ("p", "copies", "tree", "algorithm")
+CHOICE = ("algorithm", "tree", "copies", "p")
 PARAMETERS = (*QUESTION, *CHOICE)
 
 FIGURES = ("steps", "transmissions", "start_ups", "bytes", "time")
@@ -83,10 +88,10 @@ class _Matcher:
     def __init__(self, sides: Sequence[Side]) -> None:
         self._sides = sides
         self._points = {run: {axis: value(run, axis) for axis in PARAMETERS} for side in sides for run in side.runs}
-        #: For each side the choices that it has in common with the baseline, on which they are matched.
-        self._common = [
-            [axis for axis in CHOICE if self._values(sides[0].runs, axis) & self._values(side.runs, axis)] for side in sides
-        ]
+        self._numbers: dict[str, dict[Any, int]] = {axis: {} for axis in PARAMETERS}
+        self._codes = [np.array([self._code(run) for run in side.runs]) for side in sides]
+        #: For each side, for runs of the baseline and of that side, the choices on which they are matched.
+        self._matched: list[dict[models.Run, tuple[str, ...]]] = [{} for _ in sides]
 
     def matches(self) -> list[Match]:
         baseline, *others = self._sides
@@ -103,30 +108,61 @@ class _Matcher:
         These are its matches; where it has none, the nearest run that answers another question, so that the row can show
         both and say what keeps them apart; else nothing.
         """
-        choice, others = self._common[place], self._sides[place].runs
-        by_key = self._by_key(others, (*QUESTION, *choice))
-        found = {run: by_key.get(self._key(run, (*QUESTION, *choice)), []) for run in self._sides[0].runs}
+        ours, theirs = self._by_key(self._sides[0].runs, QUESTION), self._by_key(self._sides[place].runs, QUESTION)
+        found: dict[models.Run, list[models.Run]] = {run: [] for run in self._sides[0].runs}
+        for question, runs in ours.items():
+            self._match(place, runs, theirs.get(question, []), CHOICE, (), found)
         used = {run for runs in found.values() for run in runs}
         lacking = [run for run in found if not found[run]]
-        strangers = self._strangers(lacking, [run for run in others if run not in used], choice)
+        strangers = self._strangers(lacking, [run for run in self._sides[place].runs if run not in used], place)
         return {run: runs or [strangers.get(run)] for run, runs in found.items()}
 
-    def _strangers(
-        self, ones: Sequence[models.Run], others: Sequence[models.Run], choice: Sequence[str]
-    ) -> dict[models.Run, models.Run]:
+    def _match(
+        self,
+        place: int,
+        ours: Sequence[models.Run],
+        theirs: Sequence[models.Run],
+        choice: Sequence[str],
+        matched: tuple[str, ...],
+        found: dict[models.Run, list[models.Run]],
+    ) -> None:
+        """Match runs of one question, on one choice after the other."""
+        if not choice or not ours or not theirs:
+            self._matched[place] |= dict.fromkeys((*ours, *theirs), matched)
+            for run in ours:
+                found[run].extend(theirs)
+            return
+        axis, *rest = choice
+        mine, others = self._by_key(ours, [axis]), self._by_key(theirs, [axis])
+        if not mine.keys() & others.keys():
+            self._match(place, ours, theirs, rest, matched, found)
+            return
+        for key in dict.fromkeys((*mine, *others)):
+            self._match(place, mine.get(key, []), others.get(key, []), rest, (*matched, axis), found)
+
+    def _common(self, place: int) -> tuple[str, ...]:
+        """The choices in which a side and the baseline have values in common, over all questions; p is no reason here."""
+        ours, theirs = self._sides[0].runs, self._sides[place].runs
+        return tuple(axis for axis in CHOICE if axis != "p" and self._values(ours, axis) & self._values(theirs, axis))
+
+    def _strangers(self, ones: Sequence[models.Run], others: Sequence[models.Run], place: int) -> dict[models.Run, models.Run]:
         """For runs without a match, the nearest run that answers another question, each taken once."""
         chosen: dict[models.Run, models.Run] = {}
         free = dict.fromkeys(others)
+        common = self._common(place)
         for size in range(1, len(QUESTION) + 1):
-            for apart in combinations(QUESTION, size):
+            for apart, last in product(combinations(QUESTION, size), (("p",), ())):
                 if len(chosen) == len(ones) or not free:
                     return chosen
-                axes = [axis for axis in (*QUESTION, *choice) if axis not in apart]
+                axes = [axis for axis in (*QUESTION, *common, *last) if axis not in apart]
                 waiting = self._by_key(free, axes)
                 for one in ones:
-                    if one not in chosen and (there := waiting.get(self._key(one, axes))):
-                        chosen[one] = there.pop(0)
-                        del free[chosen[one]]
+                    there = [] if one in chosen else waiting.get(self._key(one, axes), [])
+                    other = next((other for other in there if self._differing(one, other, QUESTION)), None)
+                    if other is not None:
+                        there.remove(other)
+                        chosen[one] = other
+                        del free[other]
         return chosen
 
     def _rows(self, run: models.Run, beside: Sequence[Sequence[models.Run | None]]) -> list[Match]:
@@ -164,10 +200,13 @@ class _Matcher:
 
     def _no_counterpart(self, run: models.Run, where: int, place: int) -> str:
         """Why nothing in the side ``where`` stands beside a run: of the baseline and the side ``place``, the other one's."""
-        side, axes = self._sides[where], (*QUESTION, *self._common[place])
-        nearest = min(side.runs, key=lambda other: self._distance(run, other, axes), default=None)
-        if nearest is None:
+        side = self._sides[where]
+        if not side.runs:
             return f"{side.name} has no runs"
+        axes = (*QUESTION, *(self._matched[place].get(run) or self._common(place)))
+        places = [PARAMETERS.index(axis) for axis in axes]
+        apart = self._codes[where][:, places] != self._code(run)[places]
+        nearest = side.runs[int(apart.sum(axis=1).argmin())]
         lacking = " and ".join(f"{axis} = {words(value(run, axis))}" for axis in self._differing(run, nearest, axes))
         return f"{side.name} has no run with {lacking}"
 
@@ -176,14 +215,16 @@ class _Matcher:
         present = [other for other in others if other is not None]
         if run is None or not present:
             return others[0]
-        return min(present, key=lambda other: self._distance(run, other, CHOICE))
+        return min(present, key=lambda other: len(self._differing(run, other, CHOICE)))
 
     def _differing(self, one: models.Run, other: models.Run, axes: Iterable[str]) -> list[str]:
         ours, theirs = self._points[one], self._points[other]
         return [axis for axis in axes if ours[axis] != theirs[axis]]
 
-    def _distance(self, one: models.Run, other: models.Run, axes: Iterable[str]) -> int:
-        return len(self._differing(one, other, axes))
+    def _code(self, run: models.Run) -> NDArray[np.int64]:
+        """The parameters of a run as numbers that are equal where they are: of thousands of runs the nearest is looked up."""
+        point = self._points[run]
+        return np.array([self._numbers[axis].setdefault(point[axis], len(self._numbers[axis])) for axis in PARAMETERS])
 
     def _values(self, runs: Iterable[models.Run], axis: str) -> set[Any]:
         return {self._points[run][axis] for run in runs}

@@ -16,9 +16,10 @@ from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from starcast.runs import models
 from starcast.runs.crossings import AT, Crossing
@@ -45,10 +46,23 @@ DARK = tuple(
 )
 _DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)), (0, (1, 1)))
 _MARKS = "osD^vPX"
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 _SVG = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
-_SIZE = (7.6, 4.6)  # inches, of 72 points
+# Inches, of 72 points: the axes with what stands around them, a line of the legend, its sample, a character.
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 7.6, 3.6, 0.95, 0.1, 0.25, 0.55
+_LEGEND_LINE, _LEGEND_SAMPLE, _LEGEND_CHARACTER = 0.23, 0.75, 0.082
+#: What marks a change of places, and which share of the width its number takes.
+_RING: dict[str, Any] = {
+    "marker": "o",
+    "markersize": 11,
+    "markerfacecolor": "none",
+    "markeredgewidth": 1.4,
+    "markeredgecolor": INK[1],
+    "linestyle": "",
+}
+_NEAR = 0.06
 _SAMPLES = 96  # of a line between the stored points
 
 _SETTINGS: dict[Any, Any] = {
@@ -119,9 +133,11 @@ def times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], name: str
             axes.plot([], [], **style, linewidth=1.8, label=curve.label)
             titles[gid] = [_told(curve, spot) for spot in spots]
         _mark(axes, crossings, titles)
+        for axis in (axes.xaxis, axes.yaxis):
+            _by_powers(axis)
         axes.set_xlabel("m, bytes of a message")
         axes.set_ylabel("time")
-        _legend(plot)
+        _legend(plot, axes)
         what = f"Time against m: {panel.name}."
         return _inline(_drawn(plot), name, what, _described(panel, crossings), titles)
 
@@ -150,7 +166,7 @@ def links(panel: Panel, busy: Mapping[int, Sequence[int]], styles: Styles, name:
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("step")
         axes.set_ylabel("directed links busy")
-        _legend(plot)
+        _legend(plot, axes)
         told = [f"{_profile_label(curve, run)}: {len(used)} steps, {_share(used, panel.links)}" for curve, run, used in shown]
         return _inline(_drawn(plot), name, f"Links busy per step: {panel.name}.", "; ".join(told) + ".", {})
 
@@ -164,15 +180,35 @@ def _settings() -> Iterator[None]:
 
 
 def _axes() -> tuple[Figure, Axes]:
-    plot = Figure(figsize=_SIZE, layout="constrained")
+    plot = Figure()
     FigureCanvasSVG(plot)
     axes = plot.add_subplot()
     axes.grid(visible=True)
     return plot, axes
 
 
-def _legend(plot: Figure) -> None:
-    plot.legend(loc="outside lower left", ncols=2, fontsize=9.5, handlelength=3.2)
+def _by_powers(axis: Axis) -> None:
+    """A logarithmic axis, its powers of ten written as people write them."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _power(value: float) -> str:
+    return f"10{str(round(log10(value))).translate(_SUPERSCRIPTS)}"
+
+
+def _legend(plot: Figure, axes: Axes) -> None:
+    """The legend below the axes, in as many columns as its words leave room for, and the picture as high as both need.
+
+    matplotlib's own layouts draw everything twice to find that out.
+    """
+    handles, labels = axes.get_legend_handles_labels()
+    columns = max(1, int(_WIDTH / (_LEGEND_SAMPLE + _LEGEND_CHARACTER * max(map(len, labels)))))
+    below = _BOTTOM + _LEGEND_LINE * -(-len(labels) // columns)
+    whole = _TOP + _HEIGHT + below
+    plot.set_size_inches(_WIDTH, whole)
+    axes.set_position((_LEFT / _WIDTH, below / whole, 1 - (_LEFT + _RIGHT) / _WIDTH, _HEIGHT / whole))
+    plot.legend(handles, labels, loc="lower left", ncols=columns, fontsize=9.5, handlelength=3.2, borderaxespad=0.1)
 
 
 def _bound(axes: Axes, panel: Panel) -> None:
@@ -202,21 +238,36 @@ def _between(sizes: Sequence[Fraction]) -> list[Fraction]:
 
 
 def _mark(axes: Axes, crossings: Sequence[Crossing], titles: dict[str, Sequence[str]]) -> None:
-    """A ring with a number where two curves change places; a band where it is only known between which m."""
+    """A ring where two curves change places; a band where it is only known between which m; with numbers, from 1."""
+    rings = []
     for number, crossing in enumerate(crossings, start=1):
-        if crossing.low <= 0:
+        gid, here, there = f"crossing-{number}", float(crossing.low), float(crossing.high)
+        if here <= 0:
             continue
-        gid, here = f"crossing-{number}", float(crossing.low)
         if crossing.how == AT and crossing.time is not None:
             spot = here, float(crossing.time)
-            ring: dict[str, Any] = {"marker": "o", "markersize": 11, "markerfacecolor": "none", "markeredgewidth": 1.4}
-            axes.plot(*([value] for value in spot), **ring, markeredgecolor=INK[1], linestyle="", gid=gid)
-            axes.annotate(str(number), spot, (0, 9), textcoords="offset points", ha="center")
+            axes.plot(*([value] for value in spot), **_RING, gid=gid)
             titles[gid] = [f"{number}: m = {crossing.place}, {crossing.below} is better below, {crossing.above} above"]
+            rings.append((number, spot))
         else:
-            there = float(crossing.high)
             axes.axvspan(here, there, color=FAINT[1], alpha=0.18, linewidth=0, gid=gid)
             axes.annotate(str(number), ((here * there) ** 0.5, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom")
+    for numbers, spot in _clustered(rings, log10(axes.get_xlim()[1] / axes.get_xlim()[0])):
+        axes.annotate(numbers, spot, (0, 9), textcoords="offset points", ha="center")
+
+
+def _clustered(rings: Sequence[tuple[int, tuple[float, float]]], width: float) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Numbers that would lie upon one another in one: ``3-5`` at the middle one's place."""
+    groups: list[list[tuple[int, tuple[float, float]]]] = []
+    for number, spot in rings:
+        near = bool(groups) and log10(spot[0] / groups[-1][0][1][0]) < _NEAR * width
+        if near and number == groups[-1][-1][0] + 1:
+            groups[-1].append((number, spot))
+        else:
+            groups.append([(number, spot)])
+    for group in groups:
+        numbers = str(group[0][0]) if len(group) == 1 else f"{group[0][0]}-{group[-1][0]}"
+        yield numbers, group[len(group) // 2][1]
 
 
 def _pairs(points: Iterable[tuple[Fraction, Fraction]]) -> tuple[list[float], list[float]]:
