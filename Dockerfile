@@ -21,6 +21,7 @@ FROM dependencies AS wheel
 COPY README.md LICENSE ./
 COPY migrations migrations
 COPY queries queries
+COPY examples examples
 COPY service service
 RUN pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /tmp/wheel .
 

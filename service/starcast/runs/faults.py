@@ -11,8 +11,9 @@ from starcast.topologies import Topology
 #: What stands where nothing is faulty.
 NONE = "none"
 
-_DRAWN = re.compile(r"(\d{1,9}) (node|link)s?", re.ASCII)
+_DRAWN = re.compile(r"([1-9]\d{0,8}) (node|link)s?", re.ASCII)
 _NAMED = re.compile(r"([^@\s-]+)(?:-([^@\s-]+))?(?:@(\d{1,9}))?", re.ASCII)
+_KINDS = {"node", "nodes", "link", "links"}
 _HINT = "write none, '2 nodes', '1 link', or labels such as '21345 12345-21345@3'"
 
 
@@ -23,9 +24,10 @@ def spoken(words: str) -> str:
         InputError: it reads like none.
     """
     plain = " ".join(words.split())
-    if plain == NONE or (_DRAWN.fullmatch(plain) and not plain.startswith("0")):
+    if plain == NONE or _DRAWN.fullmatch(plain):
         return plain
-    if not plain or any(not _NAMED.fullmatch(word) for word in plain.split()) or plain.startswith("0 "):
+    named = plain.split()
+    if not named or _KINDS & set(named) or not all(_NAMED.fullmatch(word) for word in named):
         raise InputError(f"faults is '{plain}', which names no faults", hint=_HINT)
     return plain
 
