@@ -120,7 +120,7 @@ def _piped(here: Size, asked: Asked, height: int, packet: Fraction, trees: int =
     return _equal_steps(steps, packet, asked.share * trees * (here.nodes - 1))
 
 
-def _units(steps: float, asked: Asked, transmissions: int | None) -> Cost:
+def _units(steps: Fraction | int, asked: Asked, transmissions: int | None) -> Cost:
     """So many steps, rounded up, of units of m/M."""
     return _equal_steps(ceil(steps), Fraction(1, asked.share), transmissions)
 

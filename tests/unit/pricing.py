@@ -5,7 +5,7 @@ from functools import cache
 from typing import NamedTuple
 
 from starcast import costs
-from starcast.collectives import schedule
+from starcast.collectives import Schedule, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import ALGORITHMS, algorithms_on
 from starcast.simulator import Simulation, simulate
@@ -48,21 +48,33 @@ class Case(NamedTuple):
 
 def priced(case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE) -> costs.Cost:
     """Its closed form."""
-    return costs.closed_form(topology(case.spec), *case.key, case.asked.ports, m, machine, **case.arguments)
+    return costs.closed_form(
+        topology(case.spec), case.collective, case.algorithm, case.asked.ports, m, machine, **case.arguments
+    )
+
+
+def unit(case: Case, m: Fraction = MESSAGE) -> Fraction:
+    """The bytes of one of its units."""
+    return costs.unit_bytes(topology(case.spec), case.collective, case.algorithm, m, **case.arguments)
+
+
+def built(case: Case) -> Schedule:
+    """Its schedule."""
+    return schedule(case.spec, case.collective, case.algorithm, case.asked.ports, **case.arguments)
 
 
 @cache
 def run(case: Case) -> Simulation:
     """Its execution."""
-    return simulate(schedule(case.spec, *case.key, ports=case.asked.ports, **case.arguments))
+    return simulate(built(case))
 
 
 def took(case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE) -> costs.Cost:
     """What its execution costs."""
-    unit = costs.unit_bytes(topology(case.spec), *case.key, m, **case.arguments)
-    return costs.simulated(run(case), unit, machine)
+    return costs.simulated(run(case), unit(case, m), machine)
 
 
+@cache
 def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
     """Every algorithm on these topologies, in every port model, with those shares, n-1 and 2(n-1), and 1, 2 and n-1 copies."""
     found = []

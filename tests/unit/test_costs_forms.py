@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starcast import costs
-from starcast.collectives import algorithms, schedule
+from starcast.collectives import algorithms
 from starcast.collectives.catalogue import ALGORITHMS
 from starcast.costs import counts
 from starcast.topologies import topology
@@ -19,7 +19,7 @@ from starcast.trees.catalogue import single_trees
 from unit import oracles, oracles_costs
 from unit.meeting import refused
 from unit.oracles_costs import Asked
-from unit.pricing import SMALL, Case, cases, priced
+from unit.pricing import SMALL, Case, built, cases, priced, unit
 
 LARGE = ("S6", "S7", "S9", "S12", "S6,2", "S6,3", "S6,5", "Q7", "Q12")
 
@@ -76,8 +76,7 @@ def test_a_message_has_as_many_units_as_the_schedule_cuts_it_into(key: tuple[str
     """Of a scatter or alltoall, each of the N destinations has that many."""
     for case in grouped("S2", "S4", "S3,1", "S4,2", "S4,3", "Q1", "Q3", shares=(1, 3))[key]:
         where = topology(case.spec)
-        made = schedule(where, *key, ports=case.asked.ports, **case.arguments)
-        units = 1 / costs.unit_bytes(where, *key, Fraction(1), **case.arguments)
+        made, units = built(case), 1 / unit(case, Fraction(1))
         addressed = case.collective in ("scatter", "gather", "alltoall")
         sources = where.nodes if case.collective == "allgather" and not made.symmetric else 1
         assert made.units == units * (where.nodes if addressed else 1) * sources, case

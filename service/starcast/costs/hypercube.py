@@ -14,14 +14,18 @@ PAPER = "Johnsson & Ho 1989"
 def binomial(where: Topology, ports: str, segments: int) -> Form:
     """(d + p - 1)(T_s + m/p T_c): the spanning binomial tree, pipelined. Exact all-port.
 
-    One-port d times that, a sub-slot for each port (as in Theorem 2 of Tseng & Sheu): an upper bound, by less than d.
+    One-port d times that, a sub-slot for each port (as in Theorem 2 of Tseng & Sheu): an upper bound, by less than d sub-slots,
+    and some of the others are idle.
     """
     steps = (where.n + segments - 1) * slots(where, ports)
     return stepwise(steps, Fraction(1, segments), segments * (where.nodes - 1), f"{PAPER}, spanning binomial tree")
 
 
 def edge_disjoint_binomial(where: Topology, _ports: str, messages: int, copies: int) -> Form:
-    """ceil(Mx/d) + d steps, Mx(2^d - 1) transmissions: d edge-disjoint trees of height d+1. Exact."""
+    """ceil(Mx/d) + d steps, Mx(2^d - 1) transmissions: d edge-disjoint trees of height d+1.
+
+    Exact, but for Q_1, whose one tree is one link: there it is one step too many.
+    """
     steps = ceiling(messages * copies, where.degree) + where.n
     transmissions = messages * copies * (where.nodes - 1)
     return stepwise(steps, Fraction(1, messages), transmissions, f"{PAPER}, edge-disjoint spanning binomial trees")

@@ -27,8 +27,8 @@ def greedy(where: Topology, ports: str, segments: int) -> Form:
 def multiple(where: Topology, ports: str, segments: int) -> Form:
     """(2D + p - 1)(T_s + m/(p(n-1)) T_c): Theorem 8, the trees MT; one-port n-1 times that, Theorem 9.
 
-    The steps are an upper bound: 2D is one on the height (Theorem 7). The bytes are too few wherever trees share a link: the
-    paper takes a packet for one segment, and there are up to ceil(n/k) in it.
+    The steps are an upper bound: 2D is one on the height (Theorem 7). The bytes of a step are too few wherever trees share a
+    link: the paper takes a packet for one segment, and it may have as many as the congestion of the trees.
     """
     steps = (2 * where.diameter + segments - 1) * slots(where, ports)
     units = segments * where.degree

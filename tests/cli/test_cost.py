@@ -1,0 +1,152 @@
+"""`cost` as a user calls it: tables of any topology, executed or not, in every format; the best number of segments."""
+
+import csv
+import io
+import json
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from fix_cli import Starcast
+from starcast import costs
+from starcast.collectives.schedule import COLLECTIVES
+from starcast.costs.tables import Problem, executed, table
+from starcast.topologies import topology
+
+
+def rows_of(starcast: Starcast, *words: str) -> list[dict[str, Any]]:
+    """The rows of a table, by JSON, and nothing on stderr."""
+    result = starcast("cost", "table", *words, "-f", "json")
+    assert (result.code, result.err) == (0, "")
+    rows: list[dict[str, Any]] = json.loads(result.out)
+    return rows
+
+
+def test_a_table_prints_every_row_with_its_costs_its_gap_and_its_execution(starcast: Starcast) -> None:
+    printed = rows_of(starcast, "S4", "--collective", "broadcast", "--ports", "all", "-m", "1000", "--t-s", "7/2", "--t-c", "3")
+    machine = costs.Machine(Fraction(7, 2), Fraction(3))
+    problem = Problem(topology("S4"), "broadcast", "all", Fraction(1000), machine)
+    rows = table(problem)
+    assert [row["name"] for row in printed] == [row.name for row in rows]
+    for shown, row in zip(printed, rows, strict=True):
+        assert row.cost is not None
+        assert row.gap is not None
+        assert shown["time"] == pytest.approx(float(row.cost.time))
+        assert shown["bytes"] == pytest.approx(float(row.cost.bytes))
+        assert shown["bound"] == pytest.approx(float(row.bound.time))
+        assert shown["gap"] == round(float(row.gap), 3)
+        assert (shown["start_ups"], shown["steps"]) == (int(row.cost.start_ups), row.cost.steps)
+        assert (shown["p"], shown["cited"], shown["source"]) == (row.pieces, row.cited, row.source)
+        assert shown["transmissions"] == row.cost.transmissions
+        took = executed(problem, row, 10**6)
+        assert shown["simulated steps"] == (took.steps if took else None)
+        assert shown["simulated time"] == (pytest.approx(float(took.time)) if took else None)
+
+
+def test_without_a_port_model_both_are_there_together_by_time(starcast: Starcast) -> None:
+    printed = rows_of(starcast, "S5", "--collective", "allgather", "--no-simulate")
+    assert {row["ports"] for row in printed} == {"all", "one"}
+    times = [row["time"] for row in printed]
+    assert times == sorted(times)
+
+
+def test_without_a_collective_all_five_are_there(starcast: Starcast) -> None:
+    printed = rows_of(starcast, "S4", "--no-simulate")
+    assert list(dict.fromkeys(row["collective"] for row in printed)) == list(COLLECTIVES)
+    result = starcast("cost", "table", "S4", "--no-simulate")
+    assert [f"{what} on S4, m = 65536" in result.out for what in COLLECTIVES] == [True] * 5
+
+
+def test_the_segments_messages_and_copies_asked_for_are_taken(starcast: Starcast) -> None:
+    words = ("S4", "--collective", "broadcast", "--segments", "3", "--messages", "5", "--copies", "2", "--no-simulate")
+    pieces = {row["name"]: row["p"] for row in rows_of(starcast, *words, "--ports", "all")}
+    assert (pieces["greedy"], pieces["edge-disjoint"]) == (3, 5)
+    bounds = {row["name"]: row["bound"] for row in rows_of(starcast, *words, "--ports", "all", "--t-s", "1")}
+    assert bounds["edge-disjoint"] == pytest.approx(2 * bounds["greedy"])
+
+
+def test_without_simulation_nothing_is_executed(starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("executed")
+
+    monkeypatch.setattr("starcast.costs.tables.executed", fail)
+    for row in rows_of(starcast, "S12", "--no-simulate"):
+        assert row["simulated steps"] is None
+
+
+def test_what_is_too_large_to_execute_has_no_figures_and_a_line_on_stderr(starcast: Starcast) -> None:
+    """One message to each node is 442 rows on S_5, t_5; four are 1,768, and more along the edge-disjoint trees."""
+    words = ("S5", "--collective", "alltoall", "--ports", "all", "--messages", "4", "--most-rows", "500")
+    result = starcast("cost", "table", *words, "-f", "json")
+    assert result.code == 0
+    for row in json.loads(result.out):
+        assert row["simulated steps"] == (row["steps"] if row["name"] == "necklace" else None)
+    said = [line.partition(" rows")[0] for line in result.err.splitlines()]
+    assert sorted(said) == [
+        "not simulated: alltoall by edge-disjoint on S5 has 2,592",
+        "not simulated: alltoall by exact on S5 has 1,768",
+        "not simulated: alltoall by perfectly-balanced on S5 has 1,768",
+    ]
+
+
+def test_a_row_without_a_closed_form_says_why(starcast: Starcast) -> None:
+    (qiu,) = [row for row in rows_of(starcast, "S4", "--collective", "broadcast", "--no-simulate") if row["name"] == "Qiu [14]"]
+    assert qiu["time"] is None
+    assert "orders" in qiu["note"]
+
+
+def test_csv_and_markdown_have_the_same_rows(starcast: Starcast) -> None:
+    words = ("cost", "table", "S6,3", "--collective", "broadcast", "--no-simulate")
+    names = [row["name"] for row in rows_of(starcast, *words[2:])]
+    written = list(csv.DictReader(io.StringIO(starcast(*words, "-f", "csv").out)))
+    assert [row["name"] for row in written] == names
+    lines = starcast(*words, "-f", "markdown").out.splitlines()
+    assert [line.split(" | ")[3] for line in lines[2:]] == names
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("S13",),
+        ("S4", "--collective", "reduce"),
+        ("S4", "--ports", "both"),
+        ("S4", "-m", "much"),
+        ("S4", "-m", "-1"),
+        ("S4", "--t-s", "0"),
+        ("S4", "--t-c", "-1"),
+        ("S4", "--segments", "0"),
+        ("S4", "--segments", "worst"),
+        ("S4", "--messages", "0"),
+        ("S4", "--copies", "4"),
+        ("S4", "--most-rows", "-1"),
+    ],
+)
+def test_bad_words_are_bad_input(words: tuple[str, ...], starcast: Starcast) -> None:
+    result = starcast("cost", "table", *words)
+    assert result.code == 2
+    assert result.out == ""
+
+
+def test_the_optimum_is_printed_over_the_reals_and_over_whole_numbers(starcast: Starcast) -> None:
+    result = starcast("cost", "optimum", "S6", "broadcast", "edge-disjoint", "-m", "4096", "--copies", "2", "-f", "json")
+    (row,) = json.loads(result.out)
+    machine = costs.Machine(Fraction(100), Fraction(1))
+    real, whole = costs.best_share(topology("S6"), "broadcast", "edge-disjoint", "all", Fraction(4096), machine, copies=2)
+    assert (row["argument"], row["real"], row["whole"]) == ("messages", pytest.approx(real), whole)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("S6", "broadcast", "gready"),
+        ("S6", "allgather", "dimension-change"),
+        ("S6", "broadcast", "greedy", "--copies", "2"),
+        ("S6", "broadcast", "greedy", "--t-s", "0"),
+        ("Q4", "broadcast", "greedy"),
+    ],
+)
+def test_what_has_no_optimum_is_bad_input(words: tuple[str, ...], starcast: Starcast) -> None:
+    result = starcast("cost", "optimum", *words)
+    assert result.code == 2
+    assert result.err.splitlines()[0].startswith("error: ")

@@ -1,0 +1,147 @@
+"""Lower bounds are the lemmas' and tables', in both port models, with copies and unit messages; and where each is met."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcast import costs
+from starcast.collectives.schedule import COLLECTIVES
+from starcast.topologies import topology
+from unit import oracles, oracles_costs
+from unit.meeting import refused
+from unit.oracles_costs import Asked
+from unit.pricing import MACHINE, MESSAGE, SMALL
+
+SPECS = (*SMALL, "S6", "S7", "S12", "S6,3", "S7,2", "Q7", "Q20")
+
+amounts = st.fractions(min_value=0, max_value=10**6, max_denominator=1000)
+models = st.sampled_from(["all", "one"])
+
+
+def bound(spec: str, collective: str, ports: str, **given: int) -> costs.Cost:
+    """A bound for the usual message on the usual machine."""
+    return costs.lower_bound(topology(spec), collective, ports, MESSAGE, MACHINE, **given)
+
+
+@given(st.sampled_from(SPECS), st.sampled_from(COLLECTIVES), models, amounts, amounts, amounts)
+def test_the_time_is_the_greater_of_start_ups_and_bytes(
+    spec: str, collective: str, ports: str, m: Fraction, start_up: Fraction, byte: Fraction
+) -> None:
+    found = costs.lower_bound(topology(spec), collective, ports, m, costs.Machine(start_up, byte))
+    start_ups, through = oracles_costs.bound_terms(oracles_costs.size(spec), collective, ports)
+    assert found.time == max(start_ups * start_up, through * m * byte)
+    assert found.start_ups == start_ups
+    assert found.bytes == through * m
+    assert isinstance(found.time, Fraction)
+    assert isinstance(found.bytes, Fraction)
+    assert found.steps == start_ups
+    assert found.transmissions is None
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+@given(st.sampled_from(SPECS), models, st.integers(1, 200), st.integers(1, 11))
+def test_steps_and_transmissions_of_unit_messages_are_the_tables(
+    collective: str, spec: str, ports: str, messages: int, copies: int
+) -> None:
+    here = oracles_costs.size(spec)
+    copies = min(copies, here.degree)
+    found, asked = bound(spec, collective, ports, messages=messages, copies=copies), Asked(ports, messages, copies)
+    assert found.steps == oracles_costs.least_steps(here, collective, asked)
+    assert found.transmissions == oracles_costs.least_transmissions(here, collective, asked)
+
+
+@given(st.sampled_from(SPECS), st.sampled_from(COLLECTIVES), models, st.integers(1, 11))
+def test_copies_multiply_the_bytes_and_leave_the_start_ups(spec: str, collective: str, ports: str, copies: int) -> None:
+    copies = min(copies, topology(spec).degree)
+    one, many = bound(spec, collective, ports), bound(spec, collective, ports, copies=copies)
+    assert many.bytes == copies * one.bytes
+    assert many.start_ups == one.start_ups
+
+
+@pytest.mark.parametrize("n", range(3, 13))
+def test_the_tables_of_the_papers_for_one_message(n: int) -> None:
+    """FA Table 4: N-1, ceil((N-1)/(n-1)); t_n, ceil(t_n/(n-1)). EDT Table 1: n-1 copies, M(N-1), M t_n, M + D - 1."""
+    spec, here = f"S{n}", oracles_costs.star(n)
+    for collective in ("allgather", "scatter", "gather"):
+        assert bound(spec, collective, "one", messages=1).steps == here.nodes - 1
+        assert bound(spec, collective, "all", messages=1).steps == -(-(here.nodes - 1) // (n - 1))
+        assert bound(spec, collective, "all", messages=5, copies=n - 1).steps == 5 * (here.nodes - 1)
+    assert bound(spec, "alltoall", "one", messages=1).steps == here.t
+    assert bound(spec, "alltoall", "all", messages=1).steps == -(-here.t // (n - 1))
+    assert bound(spec, "alltoall", "all", messages=5, copies=n - 1).steps == 5 * here.t
+    assert bound(spec, "broadcast", "all", messages=5, copies=n - 1).steps == 5 + here.diameter - 1
+
+
+@pytest.mark.parametrize("k", range(1, 12))
+def test_the_tables_of_the_hypercube(k: int) -> None:
+    """FA Table 5 and EDT Table 3."""
+    spec = f"Q{k}"
+    assert bound(spec, "alltoall", "all", messages=3, copies=k).steps == 3 * k * 2 ** (k - 1)
+    assert bound(spec, "alltoall", "one", messages=1).steps == k * 2 ** (k - 1)
+    assert bound(spec, "alltoall", "all", messages=1).transmissions == k * 2 ** (2 * k - 1)
+    assert bound(spec, "allgather", "all", messages=1).transmissions == 2**k * (2**k - 1)
+    assert bound(spec, "scatter", "all", messages=1).transmissions == k * 2 ** (k - 1)
+    assert bound(spec, "broadcast", "all", messages=7, copies=1).steps == -(-7 // k) + k - 1
+
+
+@pytest.mark.parametrize(("spec", "printed"), [("S3,1", 1), ("S5,1", 2), ("S9,1", 3), ("S4,1", 2), ("S5,2", 5)])
+def test_the_one_port_allgather_reaches_all_nodes_not_all_but_one(spec: str, printed: int) -> None:
+    """Li et al. print ceil(log2(N-1)): a start-up less than there must be where N-1 is a power of two."""
+    nodes = topology(spec).nodes
+    assert oracles.ceil_log2(nodes - 1) == printed
+    ours = bound(spec, "allgather", "one").start_ups
+    assert ours == max(topology(spec).diameter, oracles.ceil_log2(nodes))
+    assert (ours > max(topology(spec).diameter, printed)) == (nodes - 1 in (2, 4, 8))
+
+
+def test_one_port_is_never_bounded_lower_than_all_port() -> None:
+    for spec in SPECS:
+        for collective in COLLECTIVES:
+            assert bound(spec, collective, "one").time >= bound(spec, collective, "all").time
+            one, every = (bound(spec, collective, ports, messages=3).steps for ports in ("one", "all"))
+            assert int(one or 0) >= int(every or 0)
+
+
+def test_gathering_is_bounded_as_scattering() -> None:
+    for spec in SPECS:
+        assert bound(spec, "gather", "all", messages=2) == bound(spec, "scatter", "all", messages=2)
+
+
+@pytest.mark.parametrize(
+    ("spec", "collective", "ports", "arguments", "source"),
+    [
+        ("S5", "broadcast", "all", {}, "Tseng & Sheu 1997, Lemma 1"),
+        ("S5", "allgather", "one", {}, "Tseng & Sheu 1997, Lemma 2"),
+        ("S5", "allgather", "one", {"messages": 2}, "Tseng & Sheu 1997, Lemma 2; Fragopoulou & Akl 1993, Table 4"),
+        ("S5", "broadcast", "all", {"copies": 2}, "Tseng & Sheu 1997, Lemma 1; Fragopoulou & Akl 1996, Table 2"),
+        ("S5", "scatter", "all", {}, "Fragopoulou & Akl 1993, Table 4"),
+        ("S5", "alltoall", "all", {"copies": 3}, "Fragopoulou & Akl 1996, Table 2"),
+        ("S5,2", "allgather", "all", {}, "Li, Chen, Xiang & Yao, Lemma 2"),
+        ("Q4", "gather", "one", {}, "Fragopoulou & Akl 1993, Table 5"),
+        ("Q4", "broadcast", "all", {"messages": 9}, "Fragopoulou & Akl 1996, Table 3"),
+    ],
+)
+def test_the_source_is_who_states_it(spec: str, collective: str, ports: str, arguments: dict[str, int], source: str) -> None:
+    assert bound(spec, collective, ports, **arguments).source == source
+
+
+@pytest.mark.parametrize(("spec", "collective", "ports"), [("S5,2", "alltoall", "all"), ("Q4", "broadcast", "one")])
+def test_what_no_paper_states_is_starcast_s(spec: str, collective: str, ports: str) -> None:
+    assert bound(spec, collective, ports).source.startswith("starcast")
+
+
+def test_bad_input_is_refused() -> None:
+    with refused("reduce"):
+        bound("S5", "reduce", "all")
+    with refused("both"):
+        bound("S5", "alltoall", "both")
+    with refused("5"):
+        bound("S5", "alltoall", "all", copies=5)
+    with refused("0"):
+        bound("S5", "alltoall", "all", copies=0)
+    with refused("0"):
+        bound("S5", "alltoall", "all", messages=0)
+    with refused("-1"):
+        costs.lower_bound(topology("S5"), "alltoall", "all", Fraction(-1), MACHINE)

@@ -1,0 +1,238 @@
+"""Where closed form and execution agree exactly, and what else is true where they do not, for S2..S5, S_{n,k} and Q_d."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from starcast import costs
+from starcast.collectives.catalogue import ALGORITHMS
+from starcast.collectives.schedule import MANY_SOURCES
+from starcast.simulator import simulate
+from starcast.topologies import topology
+from starcast.trees import forest
+from unit import oracles_costs
+from unit.pricing import CUBES, NK_STARS, STARS, Case, built, cases, priced, run, took
+
+#: Executions cost what their form says, start-ups, bytes and transmissions, all-port or one-port.
+EXACT = {
+    ("broadcast", "greedy", "all"),
+    ("broadcast", "recursive-substar", "all"),
+    ("broadcast", "recursive-substar", "one"),
+    ("broadcast", "binomial", "all"),
+    ("allgather", "dimension-change", "all"),
+    ("allgather", "dimension-change", "one"),
+    ("allgather", "rotated-hamiltonian", "all"),
+    ("allgather", "necklace", "all"),
+    ("allgather", "hamiltonian-cycle", "one"),
+    ("allgather", "edge-disjoint", "all"),
+    *(
+        (collective, name, ports)
+        for collective in ("scatter", "gather")
+        for name, ports in (
+            ("balanced", "all"),
+            ("near-balanced", "all"),
+            ("perfectly-balanced", "all"),
+            ("one-port", "one"),
+            ("edge-disjoint", "all"),
+        )
+    ),
+    ("alltoall", "necklace", "all"),
+    ("alltoall", "perfectly-balanced", "all"),
+    ("alltoall", "exact", "all"),
+    ("alltoall", "one-port", "one"),
+    ("alltoall", "edge-disjoint", "all"),
+}
+EVERY = tuple((*key, ports) for key, rule in ALGORITHMS.items() for ports in rule.ports)
+
+
+def all_of(collective: str, algorithm: str, ports: str) -> list[Case]:
+    """The cases of an algorithm under a port model, on all topologies that are executed here."""
+    every = cases(*STARS, *NK_STARS, *CUBES)
+    return [case for case in every if (*case.key, case.asked.ports) == (collective, algorithm, ports)]
+
+
+def differ(form: costs.Cost, real: costs.Cost) -> bool:
+    """Whether start-ups, bytes or transmissions are different; what a form does not state cannot be."""
+    stated = form.transmissions is None or form.transmissions == real.transmissions
+    return not (form.start_ups == real.start_ups and form.bytes == real.bytes and stated)
+
+
+@pytest.mark.parametrize("which", EVERY, ids=" ".join)
+def test_forms_are_exact_where_their_docstrings_say_so_and_nowhere_else(which: tuple[str, str, str]) -> None:
+    found = all_of(*which)
+    assert found
+    for case in found:
+        assert run(case).complete
+        assert run(case).violation is None
+    different = [case for case in found if differ(priced(case), took(case))]
+    assert bool(different) == (which not in EXACT), different[:3]
+
+
+def relation(test: Callable[[Case, costs.Cost, costs.Cost], None], *which: tuple[str, str, str]) -> None:
+    """Judge every case of some algorithms: the case, its form, what it took."""
+    for one in which:
+        for case in all_of(*one):
+            form, real = priced(case), took(case)
+            assert form.transmissions == real.transmissions
+            test(case, form, real)
+
+
+@pytest.mark.parametrize("which", [("broadcast", "greedy", "one"), ("broadcast", "binomial", "one")])
+def test_one_port_the_last_slot_is_not_all_needed(which: tuple[str, str, str]) -> None:
+    """The form counts degree sub-slots for every slot; all but those after the last used one are there."""
+
+    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
+        degree = topology(case.spec).degree
+        assert form.start_ups - degree < real.start_ups <= form.start_ups
+        assert real.bytes == form.bytes / form.start_ups * int((run(case).link_use > 0).sum())
+
+    relation(judge, which)
+
+
+def test_edge_disjoint_binomial_trees_take_the_form_s_time_but_on_q1() -> None:
+    """The one tree of Q_1 is 1 high, not d + 1."""
+
+    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
+        assert form.start_ups - real.start_ups == (case.spec == "Q1")
+        assert form.bytes / form.start_ups == real.bytes / real.start_ups
+
+    relation(judge, ("broadcast", "edge-disjoint-binomial", "all"))
+
+
+def test_the_multiple_trees_take_equation_3_s_steps_and_less_time() -> None:
+    """A packet is one segment or two: a step without a shared link is shorter. On S2 all are."""
+
+    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
+        degree = topology(case.spec).degree
+        assert form.start_ups - (degree if case.asked.ports == "one" else 1) < real.start_ups <= form.start_ups
+        assert form.bytes / 2 <= real.bytes * form.start_ups / real.start_ups
+        assert real.bytes < form.bytes
+        if case.spec == "S2":
+            assert form.bytes == 2 * real.bytes
+
+    relation(judge, ("broadcast", "multiple", "all"), ("broadcast", "multiple", "one"))
+
+
+def test_edge_disjoint_trees_are_lower_than_the_paper_says() -> None:
+    """It takes them for D + 4 high; they are D + 3 for even n, D + 2 for odd n."""
+
+    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
+        n = topology(case.spec).n
+        assert form.start_ups - real.start_ups == (4 if n == 2 else 1 if n % 2 == 0 else 2)
+        assert form.bytes / form.start_ups == real.bytes / real.start_ups
+
+    relation(judge, ("broadcast", "edge-disjoint", "all"))
+
+
+def test_one_tree_carries_n_minus_1_times_what_theorems_2_and_3_count() -> None:
+    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
+        degree = topology(case.spec).degree
+        assert form.start_ups - (degree if case.asked.ports == "one" else 1) < real.start_ups <= form.start_ups
+        assert degree * form.bytes / form.start_ups == real.bytes / real.start_ups
+
+    relation(judge, ("broadcast", "nk-greedy", "all"), ("broadcast", "nk-greedy", "one"))
+
+
+def test_theorem_8_takes_2d_for_the_height_and_one_segment_for_a_packet() -> None:
+    """The steps are at most too many; a packet has from one segment to the congestion of the trees, which is 1 for k = 1."""
+
+    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
+        where = topology(case.spec)
+        along = forest(where, "nk-multiple")
+        assert form.start_ups - real.start_ups == 2 * where.diameter - along.height
+        packets = run(case).packet_sizes
+        assert packets.min() >= 1
+        assert packets.max() == along.congestion
+        assert (along.congestion == 1) == (where.k == 1)
+
+    relation(judge, ("broadcast", "nk-multiple", "all"))
+
+
+def test_theorem_9_counts_too_many_steps_too() -> None:
+    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
+        where = topology(case.spec)
+        too_high = 2 * where.diameter - forest(where, "nk-multiple").height
+        assert where.degree * too_high <= form.start_ups - real.start_ups < where.degree * (too_high + 1)
+
+    relation(judge, ("broadcast", "nk-multiple", "one"))
+
+
+def test_theorem_4_s_links_are_evenly_loaded_for_k_1_alone() -> None:
+    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
+        assert form.start_ups == real.start_ups
+        assert (form.bytes == real.bytes) == (topology(case.spec).k == 1)
+        assert form.bytes <= real.bytes
+
+    relation(judge, ("allgather", "nk-greedy", "all"))
+
+
+def test_theorem_5_starts_up_n_times_too_often() -> None:
+    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
+        where = topology(case.spec)
+        assert form.bytes == real.bytes
+        assert form.start_ups == where.n * where.degree * where.diameter
+        assert where.degree * (where.diameter - 1) < real.start_ups <= where.degree * where.diameter
+
+    relation(judge, ("allgather", "nk-greedy", "one"))
+
+
+def test_theorem_10_starts_up_too_seldom_or_too_often() -> None:
+    """2D - 1 is the height of no tree but by chance; the bytes are too few but where nothing is shared, k = 1."""
+    seen = set()
+
+    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
+        where = topology(case.spec)
+        assert real.start_ups == forest(where, "nk-multiple").height
+        assert (form.bytes == real.bytes) == (where.k == 1)
+        assert form.bytes <= real.bytes
+        seen.add(form.start_ups - real.start_ups)
+
+    relation(judge, ("allgather", "nk-multiple", "all"))
+    assert seen == {-1, 0, 1}
+
+
+def test_theorem_11_s_bytes_are_a_lower_bound() -> None:
+    """Met for k = 1, and for k = n-1, where the ports are dimensions and translation keeps them."""
+
+    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
+        where = topology(case.spec)
+        assert form.bytes <= real.bytes
+        assert (form.bytes == real.bytes) == (where.k in (1, where.n - 1))
+        slots = where.degree * forest(where, "nk-multiple").height
+        assert slots - where.degree < real.start_ups <= slots
+
+    relation(judge, ("allgather", "nk-multiple", "one"))
+
+
+@pytest.mark.parametrize("which", EVERY, ids=" ".join)
+@settings(max_examples=10)
+@given(*[st.fractions(min_value=0, max_value=10**4, max_denominator=100)] * 3)
+def test_no_execution_beats_the_bound(which: tuple[str, str, str], m: Fraction, start_up: Fraction, byte: Fraction) -> None:
+    """In time, and in steps and transmissions where it is of unit messages; with as many copies."""
+    machine = costs.Machine(start_up, byte)
+    for case in all_of(*which):
+        where, asked = topology(case.spec), case.asked
+        messages = asked.share if case.rule.share == "messages" else None
+        bound = costs.lower_bound(where, case.collective, asked.ports, m, machine, messages=messages, copies=asked.copies)
+        real = took(case, m, machine)
+        assert real.time >= bound.time, case
+        assert int(real.steps or 0) >= int(bound.steps or 0), case
+        if messages is not None:
+            assert int(real.transmissions or 0) >= int(bound.transmissions or 0), case
+
+
+@pytest.mark.parametrize("which", [one for one in EVERY if one[0] in MANY_SOURCES], ids=" ".join)
+def test_a_symmetric_schedule_costs_what_it_costs_written_out(which: tuple[str, str, str]) -> None:
+    for case in [case for case in all_of(*which) if case.spec in ("S3", "S4", "S4,2", "S4,3") and case.asked.share < 3]:
+        written = simulate(built(case).expand())
+        assert written.packet_sizes.tolist() == run(case).packet_sizes.tolist(), case
+        assert (written.steps, written.transmissions) == (run(case).steps, run(case).transmissions), case
+
+
+def test_the_alltoall_of_the_page_s_figures() -> None:
+    """5, 21, 111, 689, 4938 steps for n = 3..7 and one message: the form, by the page's t_n."""
+    steps = [priced(Case(f"S{n}", "alltoall", "exact", oracles_costs.Asked("all"))).steps for n in range(3, 8)]
+    assert steps == [5, 21, 111, 689, 4938]

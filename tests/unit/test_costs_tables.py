@@ -1,0 +1,278 @@
+"""The papers' tables for any topology: all their rows, priced as the pages say, by time, and executed where asked."""
+
+from dataclasses import replace
+from fractions import Fraction
+from math import factorial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from starcast import costs
+from starcast.collectives import schedule
+from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.schedule import COLLECTIVES, PORT_MODELS
+from starcast.costs import tables
+from starcast.costs.tables import Problem, Row, executed, table
+from starcast.simulator import simulate
+from starcast.topologies import topology
+from unit import oracles, oracles_costs
+from unit.meeting import refused
+from unit.pricing import MACHINE
+
+#: Rows of the papers' tables that are no algorithm here, by family, collective and port model.
+CITED = {
+    ("star", "broadcast", "all"): {"Day & Tripathi [7]"},
+    ("star", "broadcast", "one"): {
+        "Misic & Jovanovic [13]",
+        "Akl et al. [2]",
+        "Mendia & Sarkar [12]",
+        "Sheu et al. [17]",
+        "Qiu [14]",
+    },
+    ("star", "allgather", "all"): {"Fragopoulou & Akl [8] HAM", "Fragopoulou & Akl [8] NL"},
+    ("star", "allgather", "one"): {"Misic & Jovanovic [13]"},
+    ("nk-star", "broadcast", "all"): {"Y.S. Chen & Tai [4]", "one tree SP, as printed", "trees MT, as printed"},
+    ("nk-star", "broadcast", "one"): {"Y.S. Chen & Tai [4]"},
+}
+SPECS = ("S2", "S3", "S5", "S7", "S12", "S2,1", "S5,1", "S6,3", "S5,4", "Q1", "Q4", "Q13")
+
+amounts = st.fractions(min_value=1, max_value=10**4, max_denominator=100)
+
+
+def problem(spec: str = "S5", collective: str = "broadcast", ports: str = "all", **given: Any) -> Problem:
+    """A problem of a message of 4096 bytes, T_s = 1009, T_c = 1/7."""
+    return Problem(topology(spec), collective, ports, Fraction(4096), MACHINE, **given)
+
+
+def row(asked: Problem, name: str) -> Row:
+    """The one row of that name."""
+    (found,) = [one for one in table(asked) if one.name == name]
+    return found
+
+
+def cost_of(found: Row) -> costs.Cost:
+    """Its cost, which it has."""
+    assert found.cost is not None
+    return found.cost
+
+
+# Which rows
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize("ports", PORT_MODELS)
+def test_a_table_has_all_algorithms_all_printed_rows_and_the_bounds(spec: str, collective: str, ports: str) -> None:
+    where, rows = topology(spec), table(problem(spec, collective, ports))
+    ours = {rule.name for rule in algorithms_on(where, collective) if ports in rule.ports}
+    printed = CITED.get((where.family, collective, ports), set())
+    bounds = {"lower bound", "lower bound, unit messages"}
+    if where.family != "hypercube":
+        bounds.add(f"lower bound, unit messages, hypercube Q{oracles.ceil_log2(where.nodes)}")
+    assert len(rows) == len({one.name for one in rows})
+    assert {one.name for one in rows} == ours | printed | bounds
+    assert {one.name for one in rows if one.arguments is not None} == ours
+    others = {one for one in printed if "as printed" not in one} | {one for one in bounds if "hypercube" in one}
+    assert {one.name for one in rows if one.cited} == others
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_rows_are_by_time_and_end_with_those_that_have_none(spec: str) -> None:
+    for collective in COLLECTIVES:
+        for ports in PORT_MODELS:
+            times = [None if one.cost is None else one.cost.time for one in table(problem(spec, collective, ports))]
+            known = [time for time in times if time is not None]
+            assert times == [*sorted(known), *[None] * (len(times) - len(known))]
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if "," not in spec])
+def test_no_row_on_stars_and_hypercubes_beats_its_bound(spec: str) -> None:
+    """On S_{n,k} the theorems may: their bytes are too few."""
+    for collective in COLLECTIVES:
+        for ports in PORT_MODELS:
+            for one in table(problem(spec, collective, ports)):
+                assert one.gap is None or one.gap >= 1, one
+
+
+# What rows cost
+
+
+@pytest.mark.parametrize("spec", ["S2", "S3", "S6", "S12", "S2,1", "S5,1", "S6,3", "S6,5"])
+@settings(max_examples=10)
+@given(amounts, amounts, amounts, st.integers(1, 50))
+def test_printed_rows_cost_what_the_pages_say(spec: str, m: Fraction, start_up: Fraction, byte: Fraction, pieces: int) -> None:
+    where, machine = topology(spec), costs.Machine(start_up, byte)
+    for (family, collective, ports), names in CITED.items():
+        if family != where.family:
+            continue
+        rows = table(Problem(where, collective, ports, m, machine, segments=pieces))
+        for one in rows:
+            if one.name in names and one.name != "Qiu [14]":
+                page = oracles_costs.cited(one.name, collective, ports, oracles_costs.size(spec), pieces)
+                assert cost_of(one).time == page.start_ups * start_up + page.share * m * byte, one.name
+                assert cost_of(one).start_ups == page.start_ups
+                assert cost_of(one).bytes == page.share * m
+
+
+def test_qiu_s_row_says_that_there_is_no_closed_form() -> None:
+    found = row(problem(ports="one"), "Qiu [14]")
+    assert found.cost is None
+    assert found.gap is None
+    assert "orders" in found.note
+
+
+@pytest.mark.parametrize("n", range(2, 13))
+def test_the_hypercube_beside_a_star_has_at_least_as_many_nodes(n: int) -> None:
+    """FA Table 5 for k = ceil(log2 n!), the least: also beside S_12, where Q_29 is no topology of its own."""
+    k = oracles.ceil_log2(factorial(n))
+    assert 2 ** (k - 1) < factorial(n) <= 2**k
+    name = f"lower bound, unit messages, hypercube Q{k}"
+    for collective, steps in (("allgather", -(-(2**k - 1) // k)), ("scatter", -(-(2**k - 1) // k)), ("alltoall", 2 ** (k - 1))):
+        found = row(problem(f"S{n}", collective, messages=1), name)
+        assert cost_of(found).steps == steps
+        assert found.source == "Fragopoulou & Akl 1993, Table 5"
+        assert found.cited
+    found = row(problem(f"S{n}", "alltoall", "one", messages=1), name)
+    assert cost_of(found).steps == k * 2 ** (k - 1)
+    found = row(problem(f"S{n}", messages=9, copies=n - 1), name)
+    assert cost_of(found).steps == -(-9 * (n - 1) // k) + k - 1
+    assert found.source == "Fragopoulou & Akl 1996, Table 3"
+
+
+def test_more_copies_than_the_hypercube_has_links_have_no_row() -> None:
+    """Q_3 beside the 5 nodes of S_{5,1}: 4 copies do not go over 3 links."""
+    found = row(problem("S5,1", "scatter", copies=4), "lower bound, unit messages, hypercube Q3")
+    assert found.cost is None
+    assert "3 links" in found.note
+
+
+def test_algorithms_cost_their_closed_forms_at_the_best_number_or_the_one_asked_for() -> None:
+    asked = problem("S6")
+    for share in (None, 5):
+        for one in table(replace(asked, segments=share)):
+            if one.arguments is None:
+                continue
+            form = costs.closed_form(asked.topology, "broadcast", one.name, "all", asked.m, MACHINE, **one.arguments)
+            assert cost_of(one) == form
+            best = costs.best_share(asked.topology, "broadcast", one.name, "all", asked.m, MACHINE)
+            assert (one.real_pieces, one.pieces) == ((None, 5) if share else best)
+
+
+def test_messages_are_for_algorithms_of_messages_and_segments_for_all_others() -> None:
+    asked = problem("S6", segments=3, messages=8)
+    assert {one.name: one.pieces for one in table(asked) if one.arguments is not None} == {
+        "greedy": 3,
+        "multiple": 3,
+        "recursive-substar": 8,
+        "edge-disjoint": 8,
+    }
+    assert row(asked, "lower bound, unit messages").pieces == 8
+    assert row(asked, "Day & Tripathi [7]").pieces == 3
+    assert {one.pieces for one in table(replace(asked, messages=None)) if one.arguments is not None} == {3}
+
+
+def test_copies_are_sent_by_those_that_can_and_bound_those_alone() -> None:
+    asked = problem("S5", "scatter", messages=2, copies=3)
+    for one in table(asked):
+        copies = 3 if one.name == "edge-disjoint" or one.name.startswith("lower bound") else 1
+        if "hypercube" not in one.name:
+            assert one.bound == costs.lower_bound(asked.topology, "scatter", "all", asked.m, MACHINE, copies=copies)
+    assert row(asked, "edge-disjoint").arguments == {"messages": 2, "copies": 3}
+
+
+def test_an_algorithm_that_is_not_defined_for_the_messages_says_so() -> None:
+    found = row(problem("S5", "alltoall", messages=3), "perfectly-balanced")
+    assert found.cost is None
+    assert "3" in found.note
+    assert executed(problem("S5", "alltoall", messages=3), found, 10**6) is None
+    assert row(problem("S5", "alltoall", messages=8), "perfectly-balanced").cost is not None
+
+
+def test_the_paper_s_optimum_is_a_row_of_its_own() -> None:
+    """NK Tables 1 and 2 begin with it; its gap is 1."""
+    found = row(problem("S6,3", "allgather", "one"), "lower bound")
+    assert cost_of(found) == costs.lower_bound(topology("S6,3"), "allgather", "one", Fraction(4096), MACHINE)
+    assert found.gap == 1
+
+
+def test_a_free_problem_has_no_gap() -> None:
+    free = Problem(topology("S4"), "alltoall", "all", Fraction(1), costs.Machine(Fraction(0), Fraction(0)), segments=3)
+    assert {one.gap for one in table(free)} == {None}
+
+
+# Execution
+
+
+@pytest.mark.parametrize("spec", ["S3", "S4", "S4,2", "Q3"])
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_rows_are_executed(spec: str, collective: str) -> None:
+    for ports in PORT_MODELS:
+        asked = problem(spec, collective, ports)
+        for one in table(asked):
+            took = executed(asked, one, 10**6)
+            assert (took is None) == (one.arguments is None)
+            if took is None or one.arguments is None:
+                continue
+            run = simulate(schedule(spec, collective, one.name, ports=ports, **one.arguments))
+            unit = costs.unit_bytes(asked.topology, collective, one.name, asked.m, **one.arguments)
+            assert took == costs.simulated(run, unit, MACHINE)
+            assert took.time >= one.bound.time
+
+
+def test_what_has_too_many_rows_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(*_: object, **__: object) -> None:
+        raise AssertionError("built")
+
+    monkeypatch.setattr(tables, "schedule", build)
+    asked = problem("S4", segments=3)
+    with refused("greedy", "69 rows", exit_code=7):
+        executed(asked, row(asked, "greedy"), 68)
+    with pytest.raises(AssertionError, match="built"):
+        executed(asked, row(asked, "greedy"), 69)
+
+
+def test_the_largest_star_is_refused_before_anything_is_counted() -> None:
+    asked = problem("S12", "alltoall")
+    for one in table(asked):
+        if one.arguments is not None:
+            with refused("S12", exit_code=7):
+                executed(asked, one, 10**6)
+
+
+def test_a_schedule_that_breaks_a_rule_has_no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = problem("S4", segments=1)
+    found = row(asked, "greedy")
+    good = schedule("S4", "broadcast", "greedy", segments=1)
+    monkeypatch.setattr(tables, "schedule", lambda *_, **__: replace(good, step=np.ones_like(good.step)))
+    with refused("greedy", exit_code=6):
+        executed(asked, found, 10**6)
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("wrong", "word"),
+    [
+        ({"collective": "reduce"}, "reduce"),
+        ({"ports": "both"}, "both"),
+        ({"m": Fraction(-1)}, "-1"),
+        ({"segments": 0}, "segments"),
+        ({"messages": 0}, "messages"),
+        ({"copies": 0}, "copies"),
+        ({"copies": 5}, "copies"),
+    ],
+)
+def test_a_problem_that_cannot_be_is_refused(wrong: dict[str, Any], word: str) -> None:
+    with refused(word):
+        replace(problem(), **wrong)
+
+
+def test_without_a_start_up_time_a_number_has_to_be_given() -> None:
+    machine = costs.Machine(Fraction(0), Fraction(1))
+    with refused("T_s"):
+        table(Problem(topology("S5"), "broadcast", "all", Fraction(1), machine))
+    assert table(Problem(topology("S5"), "broadcast", "all", Fraction(1), machine, segments=2))
