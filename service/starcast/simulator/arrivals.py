@@ -59,7 +59,8 @@ class Times(Arrivals):
 
     def held(self, done: int) -> Held:
         """See `Arrivals.held`."""
-        before = self._never if done == len(self.rows) else min(int(self.rows.step[done]), self._never)
+        step = self._never if done == len(self.rows) else int(self.rows.step[done])
+        before = min(max(step, 1), self._never)  # what is there from the start is there before any step
         return lambda node, unit: np.asarray(self._time[self.places.of(node, unit)] < before)
 
 
