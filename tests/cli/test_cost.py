@@ -66,6 +66,14 @@ def test_the_segments_messages_and_copies_asked_for_are_taken(starcast: Starcast
     assert bounds["edge-disjoint"] == pytest.approx(2 * bounds["greedy"])
 
 
+def test_the_hypercube_beside_it_can_be_chosen(starcast: Starcast) -> None:
+    for words, k in (((), 5), (("--hypercube", "6"), 6)):
+        rows = rows_of(starcast, "S4", "--collective", "alltoall", "--ports", "all", "--messages", "1", "--no-simulate", *words)
+        (cube,) = [row for row in rows if "hypercube" in row["name"]]
+        assert cube["name"].endswith(f"Q{k}")
+        assert cube["steps"] == 2 ** (k - 1)
+
+
 def test_without_simulation_nothing_is_executed(starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("executed")
@@ -119,6 +127,7 @@ def test_csv_and_markdown_have_the_same_rows(starcast: Starcast) -> None:
         ("S4", "--segments", "worst"),
         ("S4", "--messages", "0"),
         ("S4", "--copies", "4"),
+        ("S4", "--hypercube", "0"),
         ("S4", "--most-rows", "-1"),
     ],
 )

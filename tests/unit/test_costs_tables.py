@@ -142,6 +142,18 @@ def test_the_hypercube_beside_a_star_has_at_least_as_many_nodes(n: int) -> None:
     assert found.source == "Fragopoulou & Akl 1996, Table 3"
 
 
+@pytest.mark.parametrize("spec", ["S5", "S5,2", "Q4"])
+def test_another_hypercube_can_be_asked_for(spec: str) -> None:
+    """FA Table 5 for any k; of a hypercube's own dimension there is one row, its own."""
+    for k in (1, 4, 9, 64):
+        rows = [one for one in table(problem(spec, "alltoall", messages=1, hypercube=k)) if "unit messages" in one.name]
+        here = oracles_costs.size(spec)
+        steps = {one.name: cost_of(one).steps for one in rows}
+        own = {"lower bound, unit messages": -(-here.t // here.degree)}
+        other = {f"lower bound, unit messages, hypercube Q{k}": 2 ** (k - 1)}
+        assert steps == (own if spec == f"Q{k}" else own | other)
+
+
 def test_more_copies_than_the_hypercube_has_links_have_no_row() -> None:
     """Q_3 beside the 5 nodes of S_{5,1}: 4 copies do not go over 3 links."""
     found = row(problem("S5,1", "scatter", copies=4), "lower bound, unit messages, hypercube Q3")
@@ -264,6 +276,8 @@ def test_a_schedule_that_breaks_a_rule_has_no_figures(monkeypatch: pytest.Monkey
         ({"messages": 0}, "messages"),
         ({"copies": 0}, "copies"),
         ({"copies": 5}, "copies"),
+        ({"hypercube": 0}, "hypercube"),
+        ({"hypercube": 65}, "hypercube"),
     ],
 )
 def test_a_problem_that_cannot_be_is_refused(wrong: dict[str, Any], word: str) -> None:

@@ -40,6 +40,9 @@ def table(
     ] = "best",
     messages: Annotated[int | None, typer.Option(help="M, for algorithms of unit messages; else what --segments says.")] = None,
     copies: CopiesOption = 1,
+    hypercube: Annotated[
+        int | None, typer.Option(help="Dimension of the hypercube beside it; else the least with as many nodes.")
+    ] = None,
     simulate: Annotated[
         bool, typer.Option("--simulate/--no-simulate", help="Execute the schedules that are small enough.")
     ] = True,
@@ -66,7 +69,8 @@ def table(
     listed: list[dict[str, Any]] = []
     for what in [collective] if collective else COLLECTIVES:
         problems = [
-            Problem(where, what, model, m, machine, pieces, messages, copies) for model in ([ports] if ports else PORT_MODELS)
+            Problem(where, what, model, m, machine, pieces, messages, copies, hypercube)
+            for model in ([ports] if ports else PORT_MODELS)
         ]
         rows = [row for problem in problems for row in _rows(problem, most_rows if simulate else 0)]
         rows.sort(key=lambda row: (row["time"] is None, row["time"] or 0))

@@ -45,8 +45,8 @@ def multiple_height(n: int) -> int:
 def tree_height(where: Topology, construction: str) -> int:
     """The height of a single spanning tree of the catalogue on S_n, known without building it.
 
-    Rotated Hamiltonian paths: (n-1)! nodes in a path, and from n = 3 on a leaf of phase 2 at the end of one. Tseng & Sheu
-    (section 6.2) say about (n-1)!.
+    Rotated Hamiltonian paths: (n-1)! nodes in a path, and from n = 3 on a leaf of phase 2 at the end of one, since the ends
+    are rotations of one another, so that one begins with n. Tseng & Sheu (section 6.2) say about (n-1)!.
     """
     n = where.n
     if construction in ("greedy", "necklace", "balanced", "near-balanced"):
@@ -62,7 +62,7 @@ def tree_height(where: Topology, construction: str) -> int:
 def edge_disjoint_levels(where: Topology) -> int:
     """The sum of all nodes' levels in one of the n-1 trees EDT: t_n + 3(n-2)(n-1)! - 2(n-2)! + 2.
 
-    Ours: found by counting. The tests count it for n = 2..8.
+    Ours: found by counting, for n = 2..10.
     """
     n = where.n
     return distance_sum(where) + 3 * (n - 2) * factorial(n - 1) - 2 * factorial(n - 2) + 2

@@ -17,8 +17,8 @@ OURS = "starcast"
 def broadcast(where: Topology, _ports: str, messages: int, copies: int) -> Form:
     """ceil(Mx/(n-1)) + D_n + 3 steps at most, Mx(N-1) transmissions: sections 4.2 and 4.3.
 
-    An upper bound: the paper takes the trees for D_n + 4 high. They are D_n + 3 high for even n and D_n + 2 for odd n, so that
-    it counts one step too many or two (on S_2, whose tree is one link, four).
+    An upper bound: the paper takes the trees for D_n + 4 high. Counted for n = 3..10, they are D_n + 3 high for even n and
+    D_n + 2 for odd n, so that it has one step too many or two (on S_2, whose tree is one link, four).
     """
     steps = ceiling(messages * copies, where.degree) + where.diameter + 3
     transmissions = messages * copies * (where.nodes - 1)

@@ -31,9 +31,11 @@ def edge_disjoint_binomial(where: Topology, _ports: str, messages: int, copies: 
     return stepwise(steps, Fraction(1, messages), transmissions, f"{PAPER}, edge-disjoint spanning binomial trees")
 
 
-def beside(where: Topology) -> Topology:
-    """The hypercube to compare with: Q_d itself, else the least one with as many nodes, 2^k >= N.
+def beside(where: Topology, dimension: int | None = None) -> Topology:
+    """The hypercube to compare with: of that dimension, else Q_d itself, else the least one with as many nodes, 2^k >= N.
 
-    Beside S_12 it is larger than any that can be named, but not than one that is only counted.
+    It may be larger than any that can be named, as it is beside S_12: it is only counted.
     """
+    if dimension is not None:
+        return Hypercube(dimension)
     return where if where.family == "hypercube" else Hypercube(ceil_log2(where.nodes))

@@ -1,6 +1,7 @@
 """The rows of the papers' tables that are no algorithm of the catalogue: what they cite, print otherwise, or compare with.
 
-Qiu [14] has no closed form: Tseng & Sheu give orders only, and its row says so.
+Qiu [14] has no closed form: Tseng & Sheu give orders only, and its row says so. Of what Li et al. print otherwise in Table 1
+than in their theorems, the one-port nD T_s of one tree is an order of growth and no row.
 """
 
 from collections.abc import Callable
@@ -57,15 +58,14 @@ def optimum_by_units(where: Topology, collective: str, ports: str) -> Callable[[
     return form
 
 
-def printed(where: Topology, collective: str, ports: str) -> tuple[Printed, ...]:
-    """The rows for a topology, a collective and a port model."""
+def printed(where: Topology, collective: str, ports: str, dimension: int | None = None) -> tuple[Printed, ...]:
+    """The rows for a topology, a collective and a port model; ``dimension`` is that of the hypercube beside it."""
     found = [row for row in _CITED if (row.collective, row.ports) == (collective, ports) and where.family in row.families]
-    return (*found, *_optimal(where, collective, ports))
+    return (*found, *_optimal(where, hypercube.beside(where, dimension), collective, ports))
 
 
-def _optimal(where: Topology, collective: str, ports: str) -> list[Printed]:
+def _optimal(where: Topology, other: Topology, collective: str, ports: str) -> list[Printed]:
     """The bounds on unit messages on the topology, and on the hypercube beside it (Table 6 of 1993, Table 4 of 1996)."""
-    other = hypercube.beside(where)
     here = _by_units("lower bound, unit messages", where, collective, ports)
     if other == where:
         return [here]

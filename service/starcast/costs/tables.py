@@ -19,6 +19,9 @@ from starcast.errors import InputError, LimitError, RejectedError
 from starcast.simulator import simulate
 from starcast.topologies import Topology
 
+#: Dimension of the largest hypercube that is counted; no array is made of it.
+LARGEST_HYPERCUBE = 64
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -31,6 +34,7 @@ class Problem:
         segments: pieces that a message, or a tree's share of it, is cut into; None for the best number.
         messages: M, where it is not ``segments`` for algorithms of unit messages.
         copies: x, for algorithms along edge-disjoint trees; others send one.
+        hypercube: dimension of the hypercube to compare with; None for the least that has as many nodes.
     """
 
     topology: Topology
@@ -41,6 +45,7 @@ class Problem:
     segments: int | None = None
     messages: int | None = None
     copies: int = 1
+    hypercube: int | None = None
 
     def __post_init__(self) -> None:
         check_collective(self.collective)
@@ -55,6 +60,10 @@ class Problem:
             raise InputError(
                 f"copies is {self.copies}, more than {self.topology.degree} on {self.topology.spec}",
                 hint=f"give copies from 1 to {self.topology.degree}",
+            )
+        if self.hypercube is not None and not 1 <= self.hypercube <= LARGEST_HYPERCUBE:
+            raise InputError(
+                f"a hypercube of dimension {self.hypercube} is out of range", hint=f"give 1 to {LARGEST_HYPERCUBE}"
             )
 
 
@@ -100,7 +109,7 @@ def table(problem: Problem) -> tuple[Row, ...]:
     bound = _bound(problem, where, problem.copies)
     rows = [Row("lower bound", bound.source, cited=False, cost=bound, bound=bound)]
     rows += [_algorithm_row(problem, rule) for rule in algorithms_on(where, what) if ports in rule.ports]
-    rows += [_printed_row(problem, one) for one in printed(where, what, ports)]
+    rows += [_printed_row(problem, one) for one in printed(where, what, ports, problem.hypercube)]
     return tuple(sorted(rows, key=lambda row: (row.cost is None, row.cost.time if row.cost else 0)))
 
 
