@@ -12,7 +12,7 @@ from starcast.graph.connection import Graph
 from starcast.graph.rows import Rows
 from starcast.graph.schema import TREE_EDGE
 from starcast.ingest import Plan, Stores
-from starcast.ingest.things import ForestThing, ScheduleThing
+from starcast.ingest.things import ForestThing, ScheduleThing, Thing
 from starcast.runs import models, repository
 from starcast.runs.database import session
 
@@ -83,7 +83,7 @@ def assert_stored(stores: Stores, what: Plan) -> None:
     assert states(stores) == {thing.key: "complete" for thing in what.things}
     assert {key for _, key in reader.states(stores.graph)} == {thing.key for thing in what.things}
     assert {row["state"] for row in reader.states(stores.graph).values()} == {"complete"}
-    owned = sum(thing.kind != "topology" for thing in what.things)  # each forest and schedule hangs from one node
+    owned = sum(_hangs(thing) for thing in what.things)
     nodes = sum(thing.nodes for thing in what.things) + len(what.things) + 1
     assert counts(stores.graph) == (nodes, sum(thing.relationships for thing in what.things) + owned)
     where = what.things[0].topology
@@ -95,6 +95,14 @@ def assert_stored(stores: Stores, what: Plan) -> None:
             _forest_stored(stores, thing)
         if isinstance(thing, ScheduleThing):
             _schedule_stored(stores, thing)
+
+
+def _hangs(thing: Thing) -> bool:
+    """Whether a relationship leads from its node: a forest is on a topology, a schedule may use a forest."""
+    if not isinstance(thing, ScheduleThing):
+        return thing.kind == "forest"
+    written_out = thing.rule.sources(thing.topology, thing.ports) > 1
+    return thing.rule.along(thing.arguments) is not None and not written_out
 
 
 def _forest_stored(stores: Stores, thing: ForestThing) -> None:

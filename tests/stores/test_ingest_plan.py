@@ -2,9 +2,13 @@
 
 import pytest
 
-from starcast.collectives import schedule
+from starcast.collectives import edge_disjoint, schedule
+from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.catalogue import algorithms_on, find
+from starcast.collectives.schedule import COLLECTIVES
 from starcast.errors import InputError, LimitError, StarcastError
 from starcast.ingest.plan import MOST_OVER_BOLT, Size, duration, plan, wish
+from starcast.topologies import topology
 from starcast.topologies.star import Star
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.naming import parsed
@@ -21,13 +25,11 @@ def test_a_topology_alone() -> None:
 
 
 def test_all_trees_and_all_schedules() -> None:
-    """All constructions that need nothing but a root, and all broadcasts, each after what it depends on."""
+    """All constructions that need nothing but a root, and every algorithm, each after what it depends on."""
     assert names("S5", "all", "all") == [
         "S5",
         *[f"S5:{construction}:12345" for construction in plain_constructions("S5")],
-        "S5:broadcast:greedy:all:segments=1:12345",
-        "S5:broadcast:multiple:all:segments=1:12345",
-        "S5:broadcast:recursive-substar:all:messages=1:12345",
+        *[schedule("S5", rule.collective, rule.name).id for rule in algorithms_on(topology("S5"))],
     ]
 
 
@@ -58,8 +60,67 @@ def test_a_schedule_brings_its_trees_and_counts_once(words: str | list[str]) -> 
 
 
 def test_all_algorithms_of_a_collective() -> None:
-    """`broadcast:all` is what `all` is, as long as there is no other collective."""
-    assert names("S4", schedules="broadcast:all") == names("S4", schedules="all")
+    """Of one, and of every one."""
+    of_each = [set(names("S4", schedules=f"{collective}:all")) for collective in COLLECTIVES]
+    assert set.union(*of_each) == set(names("S4", schedules="all"))
+    assert sum(len(found) for found in of_each) > len(set.union(*of_each))  # several share a forest
+
+
+def test_arguments_stand_in_parentheses() -> None:
+    """Each schedule has its own; what is not said is the algorithm's default, or what is given for all."""
+    words = "alltoall:exact(messages=2),allgather:dimension-change(tree=necklace),edge-disjoint(copies=3),exact"
+    assert names("S4", schedules=words, messages=5)[1:] == [
+        "S4:edge-disjoint:1234",
+        "S4:alltoall:exact:all:messages=2:1234",
+        "S4:allgather:dimension-change:all:tree=necklace:1234",
+        "S4:broadcast:edge-disjoint:all:copies=3,messages=5:1234",
+        "S4:alltoall:exact:all:messages=5:1234",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "named"),
+    [
+        ("necklace", {}, "several collectives"),
+        ("one-port", {}, "several collectives"),
+        ("exact(messages=0)", {}, "messages is 0"),
+        ("exact(segments=2)", {}, "no argument 'segments'"),
+        ("exact", {"ports": "one"}, "no port model 'one'"),
+        ("edge-disjoint(copies=4)", {}, "copies is 4"),
+        ("scatter:perfectly-balanced", {"messages": 4}, "multiple of n-1 = 3"),
+        ("allgather:dimension-change(tree=multiple)", {}, "no single spanning tree"),
+        ("all(messages=2)", {}, "takes no arguments"),
+    ],
+)
+def test_a_named_schedule_that_cannot_be_is_refused(words: str, options: dict[str, object], named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        plan("S4", schedules=words, **options)  # type: ignore[arg-type]
+
+
+def test_what_all_covers_and_cannot_be_is_left_out_and_said() -> None:
+    """Messages that are no multiple of n-1, a port model that an algorithm has not; all others are there."""
+    what = plan("S4", schedules="scatter:all", messages=4)
+    assert not any("perfectly-balanced" in thing.key for thing in what.things)
+    assert ["scatter by perfectly-balanced" in reason for reason in what.left_out] == [True]
+    one_port = plan("S4", schedules="scatter:all", ports="one")
+    assert [thing.key for thing in one_port.things if thing.kind == "schedule"] == ["S4:scatter:one-port:one:messages=1:1234"]
+    assert len(one_port.left_out) == 4
+
+
+def test_counting_does_not_grow_large_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where levels are counted by growing trees, the count stops at S9; beyond it is the least that can be."""
+    assert edge_disjoint.MOST_COUNTED == 9
+    exact = {rule.collective: rule.count(topology("S5"), "all", rule.settled(topology("S5"), {})) for rule in addressed()}
+    monkeypatch.setattr(edge_disjoint, "MOST_COUNTED", 4)
+    for rule in addressed():
+        least = rule.count(topology("S5"), "all", rule.settled(topology("S5"), {}))
+        assert least <= exact[rule.collective]
+        assert least == 442
+
+
+def addressed() -> list[Algorithm]:
+    """The algorithms whose rows are levels of edge-disjoint trees."""
+    return [find(collective, "edge-disjoint") for collective in ("scatter", "gather", "alltoall")]
 
 
 def test_root_ports_and_numbers_are_in_the_names() -> None:
@@ -79,7 +140,7 @@ def test_root_ports_and_numbers_are_in_the_names() -> None:
 @pytest.mark.parametrize("share", [1, 3])
 def test_sizes_are_known_before_anything_is_built(share: int) -> None:
     """And they are those of what is built then."""
-    what = plan("S5", "multiple", "all", root=7, ports="both", segments=share, messages=share)
+    what = plan("S5", "multiple", "greedy,multiple,recursive-substar", root=7, ports="both", segments=share, messages=share)
     for thing in what.things:
         built = thing.build()
         assert (built.content.nodes, built.content.relationships) == (thing.nodes, thing.relationships)

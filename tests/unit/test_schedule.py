@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.collectives import algorithms, catalogue, schedule
+from starcast.collectives import algorithms, schedule
+from starcast.collectives import broadcast as broadcast_module
 from starcast.errors import LimitError, StarcastError
 from unit import oracles
 from unit.meeting import BROADCASTS, broadcast, numbered_rows, page_rows, pair, plain_rows, refused, roots
@@ -233,7 +234,7 @@ def test_columns_are_read_only_and_a_replaced_schedule_shares_nothing_that_can_b
 
 def test_what_cannot_be_a_schedule_is_refused() -> None:
     s = schedule("S4", "broadcast", "greedy")
-    for change in ({"step": s.step + 0.9}, {"root": 99}, {"collective": "gather"}, {"ports": "two"}, {"step": s.step[1:]}):
+    for change in ({"step": s.step + 0.9}, {"root": 99}, {"collective": "reduce"}, {"ports": "two"}, {"step": s.step[1:]}):
         with pytest.raises(StarcastError) as refusal:
             replace(s, **change)
         assert refusal.value.hint
@@ -245,6 +246,6 @@ def test_a_share_may_be_a_numpy_integer() -> None:
 
 
 def test_a_schedule_beyond_memory_is_refused_before_its_trees_are_grown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "forest", lambda *_: pytest.fail("trees were grown"))
+    monkeypatch.setattr(broadcast_module, "forest", lambda *_: pytest.fail("trees were grown"))
     with pytest.raises(LimitError, match="399,167,990 rows"):
         schedule("S11", "broadcast", "multiple")

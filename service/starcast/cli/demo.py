@@ -31,7 +31,7 @@ STEPS = (
     Step("Create the tables, or bring them up to date.", "db upgrade"),
     Step(
         "Build S5 with its trees and broadcasts, prove them, and write both stores.",
-        f"ingest S5 --trees {TREES} --schedules all",
+        f"ingest S5 --trees {TREES} --schedules broadcast:all",
     ),
     Step("Which directed links do the n-1 trees of 'multiple' share?", f"query run overlap/shared-links {FOREST} --limit 8"),
     Step("How many trees use each directed link?", f"query run overlap/load-histogram {FOREST}"),

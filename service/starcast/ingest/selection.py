@@ -71,7 +71,9 @@ def select(
         wildcard = algorithm == ALL
         rules = _every(where, collective, given) if wildcard else (_named(where, collective, algorithm),)
         for rule in rules:
-            _choose(found, rule, where, models, shares | given, wildcard=wildcard)
+            # A share for all is meant for those that have it; what stands in parentheses is meant for this one.
+            asked = {name: value for name, value in shares.items() if name == rule.share} | given
+            _choose(found, rule, where, models, asked, wildcard=wildcard)
     return found
 
 
@@ -80,13 +82,10 @@ def _choose(
     rule: Algorithm,
     where: Topology,
     models: tuple[str | None, ...],
-    given: Mapping[str, int | str],
+    asked: Mapping[str, int | str],
     *,
     wildcard: bool,
 ) -> None:
-    # A share that goes to all is meant for those that have it; what stands in parentheses is meant for this one.
-    known = {one.name for one in rule.arguments}
-    asked = {name: value for name, value in given.items() if name in known or name not in ("segments", "messages")}
     try:
         arguments = rule.settled(where, asked)
         choices = [Choice(rule, rule.model(model), arguments) for model in models if len(models) == 1 or model in rule.ports]

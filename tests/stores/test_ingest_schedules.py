@@ -1,0 +1,62 @@
+"""Every algorithm of the catalogue goes into both stores and comes back as the columns that it was."""
+
+import numpy as np
+import pytest
+
+from checks import assert_stored
+from starcast.collectives import Schedule, schedule
+from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.schedule import COLUMNS
+from starcast.graph import reader
+from starcast.ingest import Stores, ingest, plan
+from starcast.runs import repository
+from starcast.runs.database import session
+from starcast.simulator import simulate
+from starcast.topologies import topology
+
+CASES = [(spec, f"{rule.collective}:{rule.name}") for spec in ("S4", "S4,2", "Q3") for rule in algorithms_on(topology(spec))]
+
+
+def stored_profile(stores: Stores, key: str) -> list[tuple[int, int, int, int]]:
+    """The step profile that PostgreSQL has of a schedule."""
+    with session(stores.engine) as opened:
+        rows = repository.load_schedule_profile(opened, key)
+        return [(row.step, row.links_used, row.packets, row.largest_packet) for row in rows]
+
+
+def profile(made: Schedule) -> list[tuple[int, int, int, int]]:
+    """The same, simulated afresh: a link carries one packet a step."""
+    result = simulate(made)
+    pairs = zip(result.link_use.tolist(), result.packet_sizes.tolist(), strict=True)
+    return [(step, used, used, size) for step, (used, size) in enumerate(pairs, start=1)]
+
+
+@pytest.mark.parametrize(("spec", "word"), CASES)
+def test_a_schedule_is_stored_and_reads_back_equal(stores: Stores, spec: str, word: str) -> None:
+    """Under both port models, at a root that is not the identity; with its steps in PostgreSQL."""
+    where = topology(spec)
+    root = where.nodes // 2 + 1
+    what = plan(spec, schedules=word, root=root, ports="both" if len(_models(spec, word)) == 2 else "own")
+    ingest(stores, what)
+    assert_stored(stores, what)
+    for ports in _models(spec, word):
+        made = schedule(spec, *word.split(":"), ports, root)  # type: ignore[arg-type]
+        found = reader.read_schedule(stores.graph, made.id)
+        for name in COLUMNS:
+            assert np.array_equal(getattr(found, name), getattr(made, name))
+        assert simulate(found).complete
+        assert stored_profile(stores, made.id) == profile(made)
+
+
+def test_a_schedule_with_trees_of_its_own_hangs_from_no_forest(stores: Stores) -> None:
+    """The n-1 trees DC(i, T) are no forest of the catalogue: nothing but topology and schedule is stored."""
+    what = plan("S4", schedules="allgather:dimension-change(tree=balanced)")
+    ingest(stores, what)
+    assert [thing.kind for thing in what.things] == ["topology", "schedule"]
+    assert_stored(stores, what)
+    assert stores.graph.read("MATCH (:Schedule)-[u:USES]->() RETURN count(u) AS n") == [{"n": 0}]
+
+
+def _models(spec: str, word: str) -> tuple[str, ...]:
+    collective, _, name = word.partition(":")
+    return next(rule.ports for rule in algorithms_on(topology(spec), collective) if rule.name == name)
