@@ -6,12 +6,17 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from starcast import costs
+from starcast.collectives.catalogue import find
 from starcast.errors import InputError
 from starcast.runs import provenance
-from starcast.runs.grid import Grid, Point, check_name, number
+from starcast.runs.faults import faults
+from starcast.runs.grid import AXES, Grid, Point, check_name, number, sharing
+from starcast.topologies import topology
+from unit.meeting import refused
 
 POINT = Point("S5", "broadcast", "multiple", "all", 4, Fraction(1024), Fraction(100), Fraction(1))
 GRID = Grid(topology=("S5",), algorithm=("multiple",), m=(Fraction(1),))
@@ -29,7 +34,27 @@ grids = st.builds(
 )
 
 
-@given(grids)
+few = settings(max_examples=25)
+#: Grids over all that an algorithm can be given; each of these is defined on all of these topologies.
+wide = st.builds(
+    Grid,
+    topology=st.lists(st.sampled_from(["S3", "S4"]), min_size=1).map(tuple),
+    collective=st.just(("allgather",)),
+    algorithm=st.lists(
+        st.sampled_from(["edge-disjoint", "necklace", "dimension-change", "rotated-hamiltonian"]), min_size=1
+    ).map(lambda names: ("edge-disjoint", "dimension-change", *names)),
+    tree=st.lists(st.sampled_from(["greedy", "necklace"]), max_size=2).map(tuple),
+    messages=st.lists(st.sampled_from([1, 2, 7, "degree", "best"]), max_size=3).map(tuple),
+    copies=st.lists(st.sampled_from([1, 2, "degree"]), min_size=1, max_size=3).map(tuple),
+    faults=st.lists(st.sampled_from(["none", "1 node", "2 links"]), min_size=1, max_size=3).map(tuple),
+    seed=st.lists(st.integers(0, 99), min_size=1, max_size=3).map(tuple),
+    m=st.lists(st.integers(1, 10**6).map(Fraction), min_size=1, max_size=2).map(tuple),
+    T_s=st.just((Fraction(100),)),
+)
+
+
+@few
+@given(st.one_of(grids, wide))
 def test_a_grid_reads_back_equal_from_its_stored_form(grid: Grid) -> None:
     assert Grid.from_json(grid.as_json()) == grid
 
@@ -45,6 +70,109 @@ def test_points_are_all_combinations_once_and_those_that_share_a_schedule_lie_to
     structures = [point.structure for point in points]
     changes = sum(one != other for one, other in pairwise(structures))
     assert changes + 1 == len(set(structures))
+
+
+def expected(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[object, ...]]:
+    """Share, copies, tree and faults of an allgather's points, from the grid's words."""
+    where, rule, machine = topology(spec), find("allgather", name), costs.Machine(Fraction(100), Fraction(1))
+    found = set()
+    for x in grid.copies if name == "edge-disjoint" else (1,):
+        copies = where.degree if x == "degree" else int(x)
+        for share in (grid.messages or (1,)) if rule.share else (1,):
+            p = where.degree if share == "degree" else share
+            if share == "best":
+                given = {"copies": copies} if name == "edge-disjoint" else {}
+                p = costs.best_share(where, "allgather", name, "all", m, machine, **given)[1]
+            for tree in (grid.tree or ("greedy",)) if name == "dimension-change" else (None,):
+                lots = {faults(where, words, seed) for words in grid.faults for seed in grid.seed}
+                found |= {(p, copies, tree, lot) for lot in lots}
+    return found
+
+
+@few
+@given(wide)
+def test_axes_that_an_algorithm_does_not_have_collapse_and_the_others_are_a_product(grid: Grid) -> None:
+    points = grid.points()
+    assert len(points) == len(set(points))
+    for spec in grid.topology:
+        for name in grid.algorithm:
+            for m in grid.m:
+                some = [point for point in points if (point.topology, point.algorithm, point.m) == (spec, name, m)]
+                assert {(point.p, point.copies, point.tree, point.faults) for point in some} == expected(grid, spec, name, m)
+    assert {point.seed for point in points if point.faults} <= set(grid.seed)
+    assert {point.seed for point in points if not point.faults} <= {0}
+
+
+@few
+@given(wide)
+def test_points_that_share_a_schedule_lie_together(grid: Grid) -> None:
+    structures = [point.structure for point in grid.points()]
+    assert sum(one != other for one, other in pairwise(structures)) + 1 == len(set(structures)) == len(sharing(grid.points()))
+
+
+def test_a_seed_matters_to_lots_only() -> None:
+    grid = Grid.from_json({
+        "topology": "S4", "algorithm": "edge-disjoint", "m": 1, "seed": [1, 2, 3], "faults": ["none", "2134", "1 node"],
+    })  # fmt: skip
+    seeds = {words: [point.seed for point in grid.points() if point.faults == words] for words in ((), ("2134",))}
+    assert seeds == {(): [0], ("2134",): [0]}
+    assert sorted(point.seed for point in grid.points()) == [0, 0, 1, 2, 3]
+
+
+def test_every_algorithm_meets_the_same_faults() -> None:
+    """They are drawn without knowing the schedule, so that two algorithms under one seed are a comparison."""
+    grid = Grid.from_json({
+        "topology": "S5", "algorithm": ["edge-disjoint", "multiple", "greedy"], "m": 1, "seed": [4, 5], "faults": "2 nodes",
+        "copies": [1, 3], "ports": "all",
+    })  # fmt: skip
+    lots = {point.seed: set[tuple[str, ...]]() for point in grid.points()}
+    for point in grid.points():
+        lots[point.seed].add(point.faults)
+    assert [len(lot) for lot in lots.values()] == [1, 1]
+    assert lots[4] != lots[5]
+
+
+def test_segments_and_messages_are_axes_of_their_own_and_segments_stand_in() -> None:
+    both = {"topology": "S4", "algorithm": ["multiple", "recursive-substar"], "m": 1}
+    shares = [(point.algorithm, point.p) for point in Grid.from_json({**both, "segments": [2], "messages": [3, 5]}).points()]
+    assert shares == [("multiple", 2), ("recursive-substar", 3), ("recursive-substar", 5)]
+    shares = [(point.algorithm, point.p) for point in Grid.from_json({**both, "segments": [2]}).points()]
+    assert shares == [("multiple", 2), ("recursive-substar", 2)]
+
+
+@pytest.mark.parametrize("algorithm", ["greedy", "multiple", "recursive-substar", "edge-disjoint"])
+def test_best_is_no_worse_than_any_other_number_of_pieces(algorithm: str) -> None:
+    """Against all up to twice as many and 30 more, at the machine of the point."""
+    grid = Grid.from_json({"topology": "S5", "algorithm": algorithm, "segments": "best", "m": [7, 900], "T_s": [3, 80]})
+    name = str(find("broadcast", algorithm).share)
+    for point in grid.points():
+        machine, where = costs.Machine(point.T_s, point.T_c), topology("S5")
+        times = [
+            costs.closed_form(where, "broadcast", algorithm, "all", point.m, machine, **{name: share}).time
+            for share in range(1, 2 * point.p + 30)
+        ]
+        assert times[point.p - 1] == min(times)
+
+
+def test_the_degree_is_n_minus_1() -> None:
+    grid = {"collective": "scatter", "algorithm": "perfectly-balanced", "messages": "degree", "m": 1}
+    points = Grid.from_json({**grid, "topology": ["S4", "S5", "S7"]}).points()
+    assert [(point.topology, point.p, point.messages) for point in points] == [("S4", 3, 3), ("S5", 4, 4), ("S7", 6, 6)]
+
+
+def test_without_ports_each_algorithm_takes_its_own_first_model() -> None:
+    grid = {"topology": "S4", "collective": "allgather", "algorithm": ["hamiltonian-cycle", "necklace"], "m": 1}
+    assert [(point.algorithm, point.ports) for point in Grid.from_json(grid).points()] == [
+        ("hamiltonian-cycle", "one"),
+        ("necklace", "all"),
+    ]
+
+
+def test_a_tree_that_is_not_given_is_the_default_and_the_same_point() -> None:
+    point = {"topology": "S4", "collective": "allgather", "algorithm": "dimension-change", "m": 1}
+    (plain,), (named,) = (Grid.from_json({**point, **tree}).points() for tree in ({}, {"tree": "greedy"}))
+    assert plain == named
+    assert plain.arguments == {"tree": "greedy"}
 
 
 def test_topologies_ascend_by_size_not_by_letters() -> None:
@@ -77,7 +205,7 @@ def test_a_point_that_cannot_be_is_refused_with_a_hint(change: dict[str, object]
     assert refused.value.hint
 
 
-@pytest.mark.parametrize("axis", ["topology", "algorithm", "m", "ports", "segments", "T_s", "T_c"])
+@pytest.mark.parametrize("axis", AXES)
 def test_a_grid_without_values_on_an_axis_is_refused(axis: str) -> None:
     with pytest.raises(InputError, match=f"the grid has no {axis}"):
         Grid.from_json({**GRID.as_json(), axis: []})
@@ -96,6 +224,106 @@ def test_a_grid_without_values_on_an_axis_is_refused(axis: str) -> None:
 def test_a_file_that_is_no_grid_is_refused(stored: dict[str, object], words: str) -> None:
     with pytest.raises(InputError, match=words):
         Grid.from_json(stored)
+
+
+GIVEN = {"topology": "S5", "algorithm": "edge-disjoint", "m": 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"copys": 2}, "'copys' is no axis"),
+        ({"messages": 0}, "cannot be cut into 0"),
+        ({"messages": []}, "the grid has no messages"),
+        ({"copies": 5}, "copies is 5, more than 4 on S5"),
+        ({"copies": 0}, "copies is 0"),
+        ({"copies": "best"}, "copies is 'best', which is not a whole number or degree"),
+        ({"messages": "most"}, "messages is 'most', which is not a whole number or best or degree"),
+        ({"messages": True}, "messages is 'True'"),
+        ({"topology": 5}, "topology is 5, which is no text"),
+        ({"topology": ["S5", ["S4"]]}, "topology has the value ['S4']"),
+        ({"algorithm": {"name": "greedy"}}, "algorithm has the value"),
+        ({"seed": -1}, "seed is -1, which is no seed"),
+        ({"seed": 2**63}, "which is no seed"),
+        ({"seed": 1.5}, "seed is 1.5, no whole number"),
+        ({"faults": "0 nodes"}, "faults is '0 nodes', which names no faults"),
+        ({"faults": 2}, "faults is 2, which is no text"),
+        ({"faults": "120 nodes"}, "S5 has no 120 nodes besides the root"),
+        ({"faults": "1234"}, "1234"),
+        ({"faults": "12345-54321"}, "is no link of S5"),
+        ({"tree": "greedy"}, "no algorithm of the grid (edge-disjoint) takes tree"),
+        ({"algorithm": "greedy", "copies": 2}, "no algorithm of the grid (greedy) takes copies"),
+        ({"algorithm": "greedy", "messages": 2}, "no algorithm of the grid (greedy) takes messages"),
+        ({"messages": 2, "segments": 3}, "no algorithm of the grid (edge-disjoint) takes segments"),
+        ({"messages": "best", "T_s": 0}, "no best number of segments"),
+        ({"collective": "scatter", "algorithm": "perfectly-balanced", "messages": 6}, "scatter by perfectly-balanced"),
+        ({"collective": "allgather", "algorithm": "dimension-change", "tree": "multiple"}, "no single spanning tree"),
+        ({"collective": "scatter", "algorithm": "multiple"}, "'multiple' is no scatter algorithm"),
+        ({"ports": "one"}, "no port model 'one'"),
+    ],
+)
+def test_a_grid_that_cannot_be_is_refused_in_a_sentence_with_a_hint(change: dict[str, object], words: str) -> None:
+    with refused(words):
+        Grid.from_json({**GIVEN, **change})
+
+
+def test_a_misspelt_axis_is_told_its_nearest() -> None:
+    with pytest.raises(InputError) as refusal:
+        Grid.from_json({**GIVEN, "topolgy": "S4"})
+    assert refusal.value.hint.startswith("did you mean 'topology'?")
+
+
+def test_a_grid_of_too_many_points_is_refused_before_they_are_made() -> None:
+    """A hundred million points would take minutes and all memory."""
+    axis = list(range(1, 10_001))
+    with refused("100,000,000 points", exit_code=7):
+        Grid.from_json({**GIVEN, "messages": axis, "m": axis})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"copies": 2}, "broadcast by multiple takes no copies"),
+        ({"tree": "greedy"}, "broadcast by multiple takes no tree"),
+        ({"seed": -1}, "-1 is no seed"),
+        ({"faults": ("x",)}, "x"),
+    ],
+)
+def test_a_point_takes_only_what_its_algorithm_takes(change: dict[str, object], words: str) -> None:
+    values = {name: getattr(POINT, name) for name in POINT.__dataclass_fields__}
+    with refused(words):
+        Point(**{**values, **change})
+
+
+def test_an_algorithm_without_a_share_has_one_piece() -> None:
+    whole = Point("S4", "alltoall", "necklace", "all", 1, Fraction(1), Fraction(1), Fraction(1))
+    assert (whole.arguments, whole.messages) == ({}, 1)
+    with refused("takes no segments or messages"):
+        Point("S4", "alltoall", "necklace", "all", 2, Fraction(1), Fraction(1), Fraction(1))
+
+
+def test_faults_are_the_same_point_in_any_order_and_without_them_the_seed_is_nothing() -> None:
+    values = (Fraction(1), Fraction(1), Fraction(1))
+    one = Point("S4", "broadcast", "greedy", "all", 1, *values, faults=("1234-2134", "4231", "3214"), seed=4)
+    other = Point("S4", "broadcast", "greedy", "all", 1, *values, faults=("3214@1", "4231", "2134-1234"), seed=4)
+    assert one == other
+    assert Point("S4", "broadcast", "greedy", "all", 1, *values, seed=4).seed == 0
+
+
+@few
+@given(wide)
+def test_the_command_of_a_point_says_all_that_makes_it(grid: Grid) -> None:
+    """Its flags, read as an axis each, make the same point; the seed is told beside the faults that it drew."""
+    for point in grid.points()[:3]:
+        words = shlex.split(point.command())
+        flags = dict(zip(words[6::2], words[7::2], strict=True))
+        names = {"--t-s": "T_s", "--t-c": "T_c", "-m": "m"}
+        axes = {names.get(flag, flag.removeprefix("--")): value for flag, value in flags.items()}
+        given = dict(zip(("topology", "collective", "algorithm"), words[3:6], strict=True))
+        seed = int(axes.pop("seed", 0))
+        (again,) = Grid.from_json({**given, **axes}).points()
+        assert again == Point(**{name: getattr(point, name) for name in point.__dataclass_fields__} | {"seed": again.seed})
+        assert seed == point.seed
 
 
 def test_one_value_may_stand_without_a_list() -> None:
