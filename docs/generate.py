@@ -116,7 +116,30 @@ def queries_page() -> str:
     return catalogue.page()
 
 
+def algorithms_page() -> str:
+    """The algorithms of each collective, and the constructions that they send along."""
+    from starcast.collectives.catalogue import algorithms
+    from starcast.collectives.schedule import COLLECTIVES
+
+    parts = [
+        f"# Algorithms\n\n{NOTE}",
+        "`starcast schedule algorithms` lists them, `starcast schedule simulate` executes one, `starcast cost table` sets each",
+        "beside its closed form and its lower bound. What the arguments mean: *segments* are the pieces that a tree's share of a",
+        "message is cut into; *messages* are unit messages, M of each source or for each destination; *copies* is the number of",
+        "edge-disjoint trees that carry each message; *tree* names a construction that yields one spanning tree.\n",
+    ]
+    for collective in COLLECTIVES:
+        parts += [f"## {collective}\n", "| algorithm | on | ports | arguments | paper |", "|---|---|---|---|---|"]
+        for rule in algorithms(collective):
+            families, ports = (", ".join(words) for words in (rule.families, rule.ports))
+            arguments = ", ".join(one.name for one in rule.arguments)
+            parts.append(f"| `{rule.name}` | {families} | {ports} | {arguments} | {rule.paper} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
 PAGES = {
+    "algorithms.md": algorithms_page,
     "commands.md": commands_page,
     "schema.md": schema_page,
     "queries.md": queries_page,

@@ -11,7 +11,11 @@ from starcast.topologies import Topology, topology
 
 _MODULES = (broadcast, allgather, scatter, gather, alltoall, exact, edge_disjoint)
 ALGORITHMS: dict[tuple[str, str], Algorithm] = {
-    (algorithm.collective, algorithm.name): algorithm for module in _MODULES for algorithm in module.ALGORITHMS
+    (algorithm.collective, algorithm.name): algorithm
+    for collective in COLLECTIVES
+    for module in _MODULES
+    for algorithm in module.ALGORITHMS
+    if algorithm.collective == collective
 }
 
 

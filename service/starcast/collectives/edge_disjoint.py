@@ -28,7 +28,7 @@ def _rule(
         ("star",),
         ("all",),
         (MESSAGES, COPIES),
-        f"Fragopoulou & Akl 1996, section {section}",
+        f"Fragopoulou & Akl 1996, {section}",
         build,
         rows,
         lambda _: addressed.NAME,
@@ -64,15 +64,15 @@ def _at_least(where: Topology, arguments: Arguments) -> int:
     return shortest_rows(where, arguments) * int(arguments["copies"])
 
 
-_SCATTER = _rule("scatter", "4.5", addressed.scatter, _scatter_rows)
+_SCATTER = _rule("scatter", "section 4.5", addressed.scatter, _scatter_rows)
 ALGORITHMS = (
-    _rule("broadcast", "4.2 and 4.3", spread.broadcast, _spread_rows),
+    _rule("broadcast", "sections 4.2 and 4.3", spread.broadcast, _spread_rows),
     Algorithm(
         "broadcast", "edge-disjoint-binomial", ("hypercube",), ("all",), (MESSAGES, COPIES), "Johnsson & Ho 1989",
         spread.broadcast_on_cube, _spread_rows, lambda _: "edge-disjoint-binomial", smallest=1,
     ),
-    _rule("allgather", "4.4", spread.allgather, _spread_rows),
+    _rule("allgather", "section 4.4", spread.allgather, _spread_rows),
     _SCATTER,
     gathering(_SCATTER),
-    _rule("alltoall", "4.6", addressed.alltoall, _alltoall_rows),
+    _rule("alltoall", "section 4.6", addressed.alltoall, _alltoall_rows),
 )  # fmt: skip
