@@ -172,22 +172,31 @@ def by_lot(draw: st.DrawFn, *specs: str, symmetric: bool | None = None) -> Sched
     """A schedule that nobody made: units go wherever they can, and now and then where they cannot."""
     where = topology(draw(st.sampled_from(specs)))
     collective = draw(st.sampled_from(MANY_SOURCES if symmetric else COLLECTIVES))
-    together = collective in MANY_SOURCES and (symmetric if symmetric is not None else draw(st.booleans()))
-    each, root = draw(st.integers(1, 2)), draw(st.integers(0, where.nodes - 1))
+    together = collective in MANY_SOURCES and (draw(st.booleans()) if symmetric is None else symmetric)
+    made = no_rows(
+        where,
+        collective,
+        draw(st.sampled_from(["all", "one"])),
+        each=draw(st.integers(1, 2)),
+        packets=draw(st.booleans()),
+        root=draw(st.integers(0, where.nodes - 1)),
+        symmetric=together,
+    )
     lot = np.random.default_rng(draw(st.integers(0, 2**32)))
-    made = arranged(
+    return replace(made, **rows_by_lot(made, lot, draw(st.integers(1, 6)), draw(st.sampled_from([0.0, 0.1]))))
+
+
+def no_rows(where: Topology, collective: str, ports: str, each: int = 1, **others: Any) -> Schedule:
+    """The promise of a collective, ``each`` units for each of its sources and destinations, and no rows."""
+    return arranged(
         Columns(*(np.empty(0, dtype=np.int32),) * 6),
         topology=where,
         collective=collective,
         algorithm="by-lot",
-        ports=draw(st.sampled_from(["all", "one"])),
-        units=each * where.nodes ** powers(collective, symmetric=together),
-        packets=draw(st.booleans()),
-        root=root,
-        symmetric=together,
+        ports=ports,
+        units=each * where.nodes ** powers(collective, symmetric=bool(others.get("symmetric"))),
+        **{"packets": False} | others,
     )
-    rows = rows_by_lot(made, lot, draw(st.integers(1, 6)), draw(st.sampled_from([0.0, 0.1])))
-    return replace(made, **rows)
 
 
 def powers(collective: str, *, symmetric: bool) -> int:

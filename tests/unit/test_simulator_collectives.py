@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, schedule
+from starcast.collectives import schedule
 from starcast.collectives.schedule import COLLECTIVES
 from starcast.simulator import arrivals, judging, rows, simulate, survival
 from starcast.simulator.arrivals import Journeys, Times
 from starcast.simulator.holdings import Pairs, Table
 from starcast.simulator.promises import Promise, promised
 from starcast.simulator.rows import Rows
+from starcast.topologies import topology
 from unit.meeting import refused
 from unit.simulating import (
     SPOILS,
@@ -28,6 +29,8 @@ from unit.simulating import (
     judged_alike,
     kept,
     names_the_first,
+    no_rows,
+    rows_by_lot,
     same,
     spoil,
     spoilt,
@@ -74,6 +77,44 @@ def test_a_doubled_row_is_caught_wherever_it_stood(base: Base) -> None:
         assert f"step {made.step[row]}:" in run.violation
 
 
+@every_small
+@settings(max_examples=5)
+@given(st.data())
+def test_another_receiver_or_port_is_caught(base: Base, data: st.DataObject) -> None:
+    made = built(base)
+    row = data.draw(st.integers(0, len(made) - 1))
+    receiver = (int(made.receiver[row]) + data.draw(st.integers(1, made.topology.nodes - 1))) % made.topology.nodes
+    wrong = [changed(made, row, receiver=receiver), changed(made, row, port=made.topology.ports[0] - 1)]
+    wrong += [changed(made, row, port=port) for port in made.topology.ports if port != made.port[row]]
+    for run in map(simulate, wrong):
+        assert run.violation is not None
+        assert f"step {made.step[row]}:" in run.violation
+
+
+@every_small
+def test_what_leaves_in_the_step_in_which_it_arrives_is_caught(base: Base) -> None:
+    made = built(base)
+    keys = zip(made.receiver.tolist(), made.payload.tolist(), strict=True)
+    arrival = dict(zip(keys, made.step.tolist(), strict=True))
+    wanted = enumerate(zip(made.sender.tolist(), made.payload.tolist(), strict=True))
+    relayed = [(row, arrival[key]) for row, key in wanted if key in arrival]
+    for row, step in relayed[:: max(len(relayed) // 6, 1)]:
+        run = simulate(changed(made, row, step=step))
+        assert run.violation is not None
+        assert f"step {step}:" in run.violation
+
+
+@every_small
+@settings(max_examples=5)
+@given(st.data())
+def test_another_unit_is_caught(base: Base, data: st.DataObject) -> None:
+    """Somebody lacks the unit that the row no longer carries."""
+    made = built(base)
+    row = data.draw(st.integers(0, len(made) - 1))
+    unit = data.draw(st.integers(-1, made.units).filter(lambda unit: unit != made.payload[row]))
+    assert not simulate(changed(made, row, payload=unit)).complete
+
+
 @settings(max_examples=100)
 @given(st.data())
 def test_schedules_by_lot_are_judged_alike(data: st.DataObject) -> None:
@@ -98,17 +139,16 @@ def test_spoilt_schedules_are_judged_alike_under_faults(data: st.DataObject) -> 
     judged_alike(made, data.draw(fault_sets(made.topology, max(made.steps, 1))))
 
 
-def test_lots_are_sometimes_wrong_and_sometimes_not() -> None:
+@pytest.mark.parametrize(("collective", "ports"), list(product(COLLECTIVES, ("all", "one"))))
+def test_lots_are_sometimes_wrong_and_sometimes_not(collective: str, ports: str) -> None:
     """The tests above see both verdicts of every collective, under both port models."""
-    seen = set[tuple[str, str, bool]]()
-
-    @settings(max_examples=200, derandomize=True, database=None)
-    @given(by_lot("S3", "Q2"))
-    def look(made: Schedule) -> None:
-        seen.add((made.collective, made.ports, simulate(made).violation is None))
-
-    look()
-    assert seen == set(product(COLLECTIVES, ("all", "one"), (True, False)))
+    empty = no_rows(topology("S3"), collective, ports)
+    rules = []
+    for seed in range(30):
+        made = replace(empty, **rows_by_lot(empty, np.random.default_rng(seed), 4, seed % 2 / 10))
+        rules.append((simulate(made).violation or "sound").rpartition(": ")[-1])
+    assert rules.count("sound") >= 15
+    assert {"the sender does not hold the unit yet", "the directed link already carries a unit in this step"} & set(rules)
 
 
 # The two ways to know who holds what

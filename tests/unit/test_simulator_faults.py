@@ -1,0 +1,238 @@
+"""Faults: how they are written, from which step on they are, and what everybody is still owed."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcast import Fault, schedule, simulate, topology
+from starcast.errors import StarcastError
+from starcast.simulator import FaultLike
+from unit.meeting import refused
+from unit.simulating import Base, bases, built, fault_sets, judged_alike, kept
+
+# How they are written
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("21345", Fault("21345")),
+        ("12345-21345", Fault(("12345", "21345"))),
+        ("21345@3", Fault("21345", 3)),
+        ("12345-21345@17", Fault(("12345", "21345"), 17)),
+        ("0110", Fault("0110")),
+        ("2a3456789b1-a23456789b1", Fault(("2a3456789b1", "a23456789b1"))),
+        ("#6@2", Fault(6, 2)),
+    ],
+)
+def test_a_fault_is_read_as_it_is_written(text: str, fault: Fault) -> None:
+    assert Fault.parse(text) == fault
+    assert str(fault) == text
+    assert Fault.parse(f" {text} ") == fault
+
+
+@given(st.data())
+def test_every_fault_is_read_as_it_was_written(data: st.DataObject) -> None:
+    where = topology(data.draw(st.sampled_from(["S3", "S4", "S4,2", "Q3"])))
+    for fault in data.draw(fault_sets(where, 9)):
+        assert Fault.parse(str(fault)) == fault
+        assert Fault.parse(str(fault)).on(where) == fault
+
+
+def test_from_the_start_is_not_written() -> None:
+    assert str(Fault("21345", 1)) == "21345"
+    assert Fault.parse("21345@1") == Fault("21345")
+
+
+def test_the_same_fault_is_written_in_one_way() -> None:
+    """By labels, a link from its lower rank."""
+    where = topology("S4")
+    written = {str(Fault(what, 2).on(where)) for what in ((0, 6), (6, 0), ("2134", "1234"), ("1234", 6))}
+    assert written == {"1234-2134@2"}
+    assert str(Fault(6).on(where)) == str(Fault("2134").on(where)) == "2134"
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "-", "@3", "21345@", "21345@x", "21345@-1", "21345@1.5", "1-2-3", "12345-", "-21345", "21345@²"]
+)
+def test_what_is_written_otherwise_is_refused(text: str) -> None:
+    with refused(text.strip(), "no fault"):
+        Fault.parse(text)
+
+
+@pytest.mark.parametrize("text", ["21345@0", "12345-21345@00"])
+def test_there_is_no_step_before_the_first(text: str) -> None:
+    with refused("step 0"):
+        Fault.parse(text)
+
+
+@pytest.mark.parametrize("step", [0, -1, True, 1.0, "1", None])
+def test_a_fault_begins_in_a_step(step: object) -> None:
+    with refused(f"step {step!r}"):
+        Fault("2134", step)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("what", [(), ("1234",), ("1234", "2134", "3214"), []])
+def test_neither_a_node_nor_a_pair(what: object) -> None:
+    with refused("neither a node nor a link"):
+        Fault(what)  # type: ignore[arg-type]
+
+
+def test_a_pair_may_come_as_a_list() -> None:
+    """As JSON and TOML have it."""
+    assert Fault(["1234", "2134"]) == Fault(("1234", "2134"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "fault", ["1235", "123", 24, -1, None, 1.5, ("1234", "2143"), ("1234", "1234"), ("1234", "9"), (0, 99)]
+)
+def test_what_is_not_there_cannot_fail(fault: object) -> None:
+    with refused():
+        Fault(fault).on(topology("S4"))  # type: ignore[arg-type]
+    with refused():
+        simulate(schedule("S4", "broadcast", "greedy"), faults=[Fault(fault, 2)])  # type: ignore[arg-type]
+
+
+def test_one_fault_is_no_list_of_faults() -> None:
+    with pytest.raises(StarcastError, match="not a list"):
+        simulate(schedule("S4", "broadcast", "greedy"), faults=Fault("2134"))  # type: ignore[arg-type]
+
+
+# When they begin
+
+
+@pytest.mark.parametrize("base", bases("S3", "S4,2"), ids=" ".join)
+def test_a_node_that_dies_takes_part_until_the_step_before(base: Base) -> None:
+    """Over all nodes and steps of the schedule."""
+    made = built(base).expand()
+    for rank in range(0, made.topology.nodes, 2):
+        steps = range(1, made.steps + 2, max(made.steps // 4, 1))
+        moved = [judged_alike(made, [Fault(rank, step).on(made.topology)]).transmissions for step in steps]
+        assert moved == sorted(moved)
+        assert judged_alike(made, [Fault(rank, made.steps + 1).on(made.topology)]).transmissions == len(made)
+
+
+def test_a_row_in_the_step_of_the_fault_is_lost_and_one_before_it_is_not() -> None:
+    made = schedule("S4", "broadcast", "recursive-substar")
+    one, other = int(made.sender[0]), int(made.receiver[0])
+    at = int(made.step[0])
+    assert simulate(made, [Fault((one, other), at)]).missing > 0
+    assert simulate(made, [Fault((other, one), at)]).missing > 0
+    assert simulate(made, [Fault((one, other), at + 1)]).complete
+
+
+def test_a_node_that_dies_in_the_end_is_owed_nothing_all_the_same() -> None:
+    """It lacks its own unit alone, until it dies, long after the schedule's last step."""
+    made = schedule("S4", "scatter", "balanced")
+    last = int(made.receiver[-1])
+    lacking = kept(made, np.flatnonzero((made.receiver != last) | (made.payload != last)))
+    assert simulate(lacking).missing == 1
+    assert simulate(lacking, [Fault(last, 10**6)]).complete
+
+
+def test_the_earlier_of_two_faults_counts() -> None:
+    """A link fails, and one of its ends before or after it."""
+    made = schedule("S4", "broadcast", "edge-disjoint", messages=6)
+    for node, link in ((2, 5), (5, 2)):
+        faults = [Fault(6, node).on(made.topology), Fault((0, 6), link).on(made.topology)]
+        judged_alike(made, faults)
+
+
+# What everybody is owed
+
+
+@pytest.mark.parametrize(
+    ("step", "said"), [(1, "from the start: nothing leaves it"), (2, "from step 2: nothing leaves it from then on")]
+)
+@pytest.mark.parametrize(("collective", "algorithm"), [("broadcast", "recursive-substar"), ("scatter", "balanced")])
+def test_a_dead_root_leaves_everybody_without_and_that_is_said(collective: str, algorithm: str, step: int, said: str) -> None:
+    """Of two messages, in step 1 the first one leaves."""
+    run = judged_alike(schedule("S4", collective, algorithm, messages=2), [Fault("1234", step)])
+    assert not run.complete
+    assert (run.missing == 2 * 23) == (step == 1)
+    assert run.remarks == (f"node 1234 is the root and dead {said}",)
+
+
+def test_where_the_root_of_a_gather_is_dead_nobody_is_owed_anything_and_that_is_said() -> None:
+    run = judged_alike(built(("S4", "gather", "balanced", "all")), [Fault("1234")])
+    assert (run.complete, run.missing) == (True, 0)
+    (remark,) = run.remarks
+    assert "1234" in remark
+    assert "nobody is owed anything" in remark
+
+
+def test_a_fault_elsewhere_needs_no_remark() -> None:
+    for name, algorithm in (("broadcast", "greedy"), ("scatter", "balanced"), ("gather", "balanced")):
+        made = schedule("S4", name, algorithm)
+        assert simulate(made, ["2134", ("1234", "3214")]).remarks == ()
+        assert simulate(made).remarks == ()
+
+
+@pytest.mark.parametrize(("dead", "said"), [(["2134"], "node 2134 is dead"), (["2134", Fault("1234", 3)], "2 nodes are dead")])
+@pytest.mark.parametrize(("collective", "algorithm"), [("allgather", "edge-disjoint"), ("alltoall", "exact")])
+def test_nobody_is_owed_what_a_dead_node_had_to_send(collective: str, algorithm: str, dead: list[FaultLike], said: str) -> None:
+    """Where all are sources; and that is said. Without the dead node's messages the rest can still be missing."""
+    made = schedule("S4", collective, algorithm)
+    run = judged_alike(made, [(one if isinstance(one, Fault) else Fault(one)).on(made.topology) for one in dead])
+    (remark,) = run.remarks
+    assert remark.startswith(said)
+    ranks = {made.topology.node(one.what if isinstance(one, Fault) else one) for one in dead}  # type: ignore[arg-type]
+    sources = {unit // made.units for _, unit in run.undelivered}
+    assert not sources & ranks
+    assert simulate(made, [("1234", "2134")]).remarks == ()
+
+
+def test_a_leaf_of_a_gather_that_is_dead_harms_nobody() -> None:
+    """Nobody is owed what it had to send, and nobody sends through it."""
+    made = schedule("S4", "gather", "balanced")
+    assert made.forest is not None
+    inner = set(made.forest.parents()[0].tolist())
+    leaf = next(rank for rank in range(24) if rank not in inner)
+    run = judged_alike(made, [Fault(leaf).on(made.topology)])
+    assert run.complete
+    assert run.missing == 0
+
+
+@pytest.mark.parametrize("collective", ["broadcast", "allgather"])
+def test_two_copies_survive_any_one_fault_and_one_does_not(collective: str) -> None:
+    """Exhaustively over the nodes (but the root of a broadcast) and the links of S4."""
+    one, two = (built(("S4", collective, "edge-disjoint", "all"), copies=copies) for copies in (1, 2))
+    where = one.topology
+    nodes = range(1 if collective == "broadcast" else 0, where.nodes)
+    links = {tuple(sorted((rank, int(other)))) for port in where.ports for rank, other in enumerate(where.neighbours(port))}
+    faults: list[FaultLike] = [*nodes, *((a, b) for a, b in links)]
+    assert all(simulate(two, [fault]).complete for fault in faults)
+    assert not all(simulate(one, [fault]).complete for fault in faults)
+
+
+def test_under_many_faults_at_once() -> None:
+    """Every other node, and the links of the rest, at different times."""
+    made = schedule("S4", "allgather", "edge-disjoint", copies=3)
+    where = made.topology
+    faults = [Fault(rank, 1 + rank % 5).on(where) for rank in range(0, 24, 3)]
+    faults += [Fault((rank, int(where.neighbours(2, [rank])[0])), 2).on(where) for rank in range(1, 24, 7)]
+    run = judged_alike(made, faults)
+    assert run.missing > 0
+    assert run.transmissions < len(made) * 24
+
+
+def test_two_faults_leave_no_more_than_either_alone() -> None:
+    made = schedule("S4", "broadcast", "multiple", segments=2)
+    for pair in combinations(range(1, 24, 4), 2):
+        both = simulate(made, list(pair))
+        alone = [simulate(made, [rank]) for rank in pair]
+        assert both.transmissions <= min(run.transmissions for run in alone)
+
+
+def test_the_columns_may_be_of_any_whole_numbers() -> None:
+    """Faults and figures do not depend on how wide a user's columns are."""
+    made = schedule("S4", "broadcast", "multiple", segments=2)
+    wide = kept(made, np.arange(len(made)))
+    for kind in (np.int64, np.uint64, np.int16, np.uint16):
+        columns = {name: getattr(made, name).astype(kind) for name in ("step", "sender", "port", "receiver", "tree", "payload")}
+        other = type(made)(**{**vars(wide), **columns})
+        assert simulate(other).complete
+        assert simulate(other, [3, ("1234", "2134")]).missing == simulate(made, [3, ("1234", "2134")]).missing
