@@ -200,7 +200,7 @@ def _apart(side: Side) -> list[Side]:
         parts.setdefault(tuple(getattr(run, name) for name in PARTS), []).append(run)
     if len(parts) < 2:
         return [side]
-    return [Side(f"{side.name}/{_named(key, parts)}", tuple(runs), side.commands) for key, runs in parts.items()]
+    return [replace(side, name=f"{side.name}/{_named(key, parts)}", runs=tuple(runs)) for key, runs in parts.items()]
 
 
 def _named(key: Sequence[Any], parts: Iterable[Sequence[Any]]) -> str:
@@ -217,7 +217,7 @@ def _distinct(sides: Iterable[Side]) -> tuple[Side, ...]:
     for side in sides:
         seen[side.name] = seen.get(side.name, 0) + 1
         name = side.name if seen[side.name] == 1 else f"{side.name} ({seen[side.name]})"
-        renamed.append(Side(name, side.runs, side.commands))
+        renamed.append(replace(side, name=name))
     return tuple(renamed)
 
 

@@ -1,18 +1,18 @@
 """Where along m the better of two algorithms changes.
 
 At a fixed p the time is linear in m, so two algorithms change places at an m that is solved for exactly, in rationals. The
-least time of several p is the lower envelope of their lines, and so are its changes. Where what is stored is no set of lines
-(each m with a p of its own, say), the change is known to lie between two stored m.
+least time of several p is the lower envelope of their lines, and its changes are as exact. Where what is stored is no set of
+lines (each m with a p of its own, say), the change is known to lie between two stored m.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from starcast.runs.compare import Comparison
-from starcast.runs.curves import AXES, Curve, Line, Panel, named, panels
+from starcast.runs.curves import AXES, Curve, Line, Panel, Spot, named, panels, shared_line
 from starcast.runs.matching import words
 
 #: By which figures, and what they are called where both agree.
@@ -146,6 +146,19 @@ def _of_pair(panel: Panel, one: Curve, other: Curve, kind: str) -> Iterator[Cros
             yield from _changes(panel, one.at(p), other.at(p), kind, ONE)
 
 
+class _Region(NamedTuple):
+    """From low to high one and the same is ahead.
+
+    ``apart`` is the time of the one minus that of the other amid them, ``p`` of both; ``line`` the one's time, where it is one.
+    """
+
+    low: Fraction
+    high: Fraction
+    apart: Fraction
+    p: tuple[int, int]
+    line: Line | None = None
+
+
 def _changes(panel: Panel, one: Curve, other: Curve, kind: str, choice: str) -> Iterator[Crossing]:
     first, second = ({spot.m: spot for spot in curve.spots(kind)} for curve in (one, other))
     sizes = sorted(first.keys() & second.keys())
@@ -154,25 +167,39 @@ def _changes(panel: Panel, one: Curve, other: Curve, kind: str, choice: str) -> 
     ours, theirs = one.lines(sizes, kind), other.lines(sizes, kind)
     exact = ours is not None and theirs is not None
     if ours is not None and theirs is not None:
-        regions = list(_regions(ours, theirs, sizes[0], sizes[-1]))
+        regions = _regions(ours, theirs, sizes[0], sizes[-1])
     else:
-        regions = [(m, m, first[m].time - second[m].time, (first[m].run.p, second[m].run.p)) for m in sizes]
-    told = [region for region in regions if region[2] != 0]
-    for (_, low, before, p), (high, _, after, _) in pairwise(told):
-        if (before < 0) == (after < 0):
+        regions = _between(first, second, sizes, kind)
+    for before, after in pairwise(region for region in regions if region.apart != 0):
+        if (before.apart < 0) == (after.apart < 0):
             continue
-        below, above = (one.label, other.label) if before < 0 else (other.label, one.label)
-        how = BETWEEN if not exact else AT if low == high else EQUAL
-        time = ours[p[0]].at(low) if ours is not None and how == AT else None
+        below, above = (one.label, other.label) if before.apart < 0 else (other.label, one.label)
+        low, high = before.high, after.low
+        how = AT if low == high else EQUAL if exact else BETWEEN
+        time = before.line.at(low) if before.line is not None and how == AT else None
         yield Crossing(
-            tuple(panel.question.values()), one.label, other.label, p, low, high, how, below, above, kind, choice, time
+            tuple(panel.question.values()), one.label, other.label, before.p, low, high, how, below, above, kind, choice, time
         )
 
 
-def _regions(
-    ours: Mapping[int, Line], theirs: Mapping[int, Line], low: Fraction, high: Fraction
-) -> Iterator[tuple[Fraction, Fraction, Fraction, tuple[int, int]]]:
-    """From low to high, where one and the same is ahead: (from, to, ours minus theirs amid them, the p of both)."""
+def _between(
+    first: Mapping[Fraction, Spot], second: Mapping[Fraction, Spot], sizes: Sequence[Fraction], kind: str
+) -> Iterator[_Region]:
+    """Where no lines go through all m: from one m to the next, exactly where each has one p, and so one line, at both.
+
+    What is the least of some lines at two m is the least of them between the two.
+    """
+    for low, high in pairwise(sizes):
+        ours, theirs = (shared_line(each[low], each[high], kind) for each in (first, second))
+        if ours is not None and theirs is not None:
+            yield from _regions(ours, theirs, low, high)
+        else:
+            for m in (low, high):
+                yield _Region(m, m, first[m].time - second[m].time, (first[m].run.p, second[m].run.p))
+
+
+def _regions(ours: Mapping[int, Line], theirs: Mapping[int, Line], low: Fraction, high: Fraction) -> Iterator[_Region]:
+    """From low to high, where one and the same is ahead."""
     first, second = envelope(ours, low, high), envelope(theirs, low, high)
     for begin, end in pairwise(sorted({place for place, _ in (*first, *second)} | {high})):
         p, q = _there(first, begin), _there(second, begin)
@@ -181,7 +208,7 @@ def _regions(
         if apart.at(begin) * apart.at(end) < 0:
             cuts.insert(1, -apart.fixed / apart.rate)
         for left, right in pairwise(cuts):
-            yield left, right, apart.at((left + right) / 2), (p, q)
+            yield _Region(left, right, apart.at((left + right) / 2), (p, q), ours[p])
 
 
 def _there(pieces: Sequence[tuple[Fraction, int]], m: Fraction) -> int:

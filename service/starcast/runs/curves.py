@@ -148,6 +148,11 @@ class Panel:
         ]
 
 
+def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Line] | None:
+    """The line through two spots under its p; None where they differ in p, or there is no such line."""
+    return Curve("", (low.run, high.run)).lines((low.m, high.m), kind) if low.run.p == high.run.p else None
+
+
 def named(question: Mapping[str, Any]) -> str:
     """The values of `AXES` in words; without faults where there are none."""
     told = {axis: words(of) for axis, of in question.items()}

@@ -1,9 +1,9 @@
 """Which stored runs stand beside each other in a comparison, and why some do not.
 
 Two runs are comparable where they answer the same question: the same topology, collective, port model, m, T_s, T_c, faults and
-seed. What answers it is a choice: the algorithm, its tree, copies, p (segments or messages). Of the runs that answer a question,
-those of two sides are matched on a choice where they have values in common, one choice after the other; where they have none,
-that is the difference to look at. So runs in the best number of pieces for each m, whatever it is, stand beside each other.
+seed. What answers it is a choice: the algorithm, its tree, copies, p (segments or messages). Of the runs that answer a
+question, those of two sides are matched on a choice where they have values in common, one choice after the other; where they
+have none, that is the difference to look at. So runs in the best number of pieces, whatever it is, stand beside each other.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,11 +30,12 @@ MISSING = "missing"
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison: a name, its runs, and the command lines that reproduce them."""
+    """One side of a comparison: a name, its runs, the command lines that reproduce them, and what the experiment says it is."""
 
     name: str
     runs: tuple[models.Run, ...]
     commands: tuple[str, ...] = ()
+    title: str = ""
 
 
 @dataclass(frozen=True)

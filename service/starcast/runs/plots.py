@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from io import StringIO
+from itertools import pairwise
 from math import log10
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -23,7 +24,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from starcast.runs import models
 from starcast.runs.crossings import AT, Crossing
-from starcast.runs.curves import Curve, Panel, Spot
+from starcast.runs.curves import Curve, Panel, Spot, shared_line
 from starcast.runs.matching import figure
 
 #: How many curves look different in colour; beyond that, dashes and marks do.
@@ -51,7 +52,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SVG = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 # Inches, of 72 points: the axes with what stands around them, a line of the legend, its sample, a character.
-_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 7.6, 3.6, 0.95, 0.1, 0.25, 0.55
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 7.6, 3.6, 0.95, 0.25, 0.25, 0.55
 _LEGEND_LINE, _LEGEND_SAMPLE, _LEGEND_CHARACTER = 0.23, 0.75, 0.082
 #: What marks a change of places, and which share of the width its number takes.
 _RING: dict[str, Any] = {
@@ -63,7 +64,7 @@ _RING: dict[str, Any] = {
     "linestyle": "",
 }
 _NEAR = 0.06
-_SAMPLES = 96  # of a line between the stored points
+_SAMPLES = 24  # of a line between two stored points
 
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -109,8 +110,8 @@ class Styles:
 def times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], name: str) -> str:
     """Time against m, both by powers of ten: a curve for each algorithm with the best of its p, and the lower bound.
 
-    Between the stored points, which are marked, a curve is exact where the times are linear in m, else a straight line. A
-    message of 0 bytes, or a time of 0, has no place in it.
+    Between two stored points, which are marked, a curve is exact where the times are linear in m, else a straight line in
+    the picture. A message of 0 bytes, or a time of 0, has no place in it.
 
     Args:
         panel: at least two m above 0, or there is nothing to see.
@@ -222,18 +223,20 @@ def _bound(axes: Axes, panel: Panel) -> None:
 
 
 def _path(curve: Curve, spots: Sequence[Spot]) -> tuple[list[float], list[float]]:
-    """The curve through its spots: the least of its lines, where it is made of lines."""
-    sizes = [spot.m for spot in spots]
-    lines = curve.lines(sizes)
-    if lines is None:
-        return _pairs((spot.m, spot.time) for spot in spots)
-    return _pairs((m, min(line.at(m) for line in lines.values())) for m in _between(sizes))
+    """The curve through its spots: the least of its lines, or between any two spots of one p their line."""
+    lines = curve.lines([spot.m for spot in spots])
+    path = [(spot.m, spot.time) for spot in spots]
+    for low, high in pairwise(spots):
+        along = lines or shared_line(low, high)
+        if along is not None:
+            path += [(m, min(line.at(m) for line in along.values())) for m in _between((low.m, high.m))]
+    return _pairs(sorted(set(path)))
 
 
 def _between(sizes: Sequence[Fraction]) -> list[Fraction]:
     """These sizes and more of them in between, evenly by their logarithms."""
-    low, high = log10(sizes[0]), log10(sizes[-1])
-    more = (Fraction(10 ** (low + (high - low) * place / _SAMPLES)) for place in range(1, _SAMPLES))
+    places = ((log10(low), log10(high), place / _SAMPLES) for low, high in pairwise(sizes) for place in range(1, _SAMPLES))
+    more = (Fraction(10 ** (low + (high - low) * share)) for low, high, share in places)
     return sorted({*sizes, *(m for m in more if sizes[0] < m < sizes[-1])})
 
 
@@ -304,8 +307,10 @@ def _drawn(plot: Figure) -> str:
 def _inline(drawn: str, name: str, title: str, description: str, titles: Mapping[str, Sequence[str]]) -> str:
     """The picture as an element of a page."""
     root = ET.fromstring(drawn)  # noqa: S314 - matplotlib wrote it
-    for child in [child for child in root if child.tag in {f"{{{_SVG}}}metadata", f"{{{_SVG}}}defs"}]:
-        root.remove(child)  # also the style sheet in the first defs, which would be the whole page's
+    # The style sheet would be the whole page's.
+    unwanted = {f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"}
+    for parent, child in [(parent, child) for parent in root.iter() for child in parent if child.tag in unwanted]:
+        parent.remove(child)
     for gid, texts in titles.items():
         marks = [mark for group in root.iter() if group.get("id") == gid for mark in group.iter(f"{{{_SVG}}}use")]
         for mark, text in zip(marks, texts, strict=True):

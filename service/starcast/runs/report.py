@@ -23,6 +23,7 @@ SIGNS = {BETTER: "▼", WORSE: "▲", SAME: "=", NOT_COMPARABLE: "✕"}
 PROVENANCE = ("version", "revision", "dirty", "host", "machine", "python", "numpy", "psycopg", "postgres")
 
 _TEMPLATE = "report.html.j2"
+_PIECES = 6  # as many values of p as are listed one by one
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ def page(
         title=" against ".join(side.name for side in comparison.sides),
         comparison=comparison,
         letters=[letter(place) for place in range(len(comparison.sides))],
+        titles=dict.fromkeys(side.title for side in comparison.sides if side.title),
         shared=comparison.shared(everything=everything),
         verdicts=verdicts(comparison),
         reasons=reasons(comparison),
@@ -170,8 +172,9 @@ def _what(runs: Iterable[models.Run]) -> str:
     """The choices of a side in a line: its algorithms, and its p."""
     listed = list(runs)
     algorithms = ", ".join(dict.fromkeys(run.algorithm for run in listed))
-    pieces = ", ".join(map(str, sorted({run.p for run in listed})))
-    return f"{algorithms}; p = {pieces}" if listed else "no runs"
+    pieces = sorted({run.p for run in listed})
+    told = ", ".join(map(str, pieces)) if len(pieces) <= _PIECES else f"{len(pieces)} values from {pieces[0]} to {pieces[-1]}"
+    return f"{algorithms}; p = {told}" if listed else "no runs"
 
 
 def _dates(runs: Sequence[models.Run]) -> dict[str, datetime]:

@@ -20,5 +20,6 @@ def load_side(session: Session, name: str) -> Side:
     experiment = repository.load_experiment(session, name)
     runs = tuple(repository.load_runs(session, experiment.id))
     if experiment.grid:
-        return Side(name, runs, Design.from_json(experiment.grid).commands(name))
+        design = Design.from_json(experiment.grid)
+        return Side(name, runs, design.commands(name), design.title)
     return Side(name, runs, tuple(f"{Point.of(run).command()} --experiment {name}" for run in runs))

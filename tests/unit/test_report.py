@@ -1,0 +1,336 @@
+"""The page of a comparison: self-contained, complete, and its plots show the stored figures."""
+
+import json
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from fractions import Fraction
+from html.parser import HTMLParser
+from math import isclose, log10
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import matplotlib as mpl
+import pytest
+
+from starcast.runs import crossings, plots, report
+from starcast.runs.compare import Comparison, compare
+from starcast.runs.curves import Panel, panels
+from starcast.runs.matching import Side
+from starcast.runs.models import Run
+from unit.stored_runs import PROVENANCE, along, priced_run, side
+
+SIZES = (16, 256, 4096, 65536)
+WRITTEN = datetime(2026, 11, 21, tzinfo=UTC)
+SVG = "{http://www.w3.org/2000/svg}"
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Page(HTMLParser):
+    """A page as its tags, texts of its cells and SVG documents; complains of what is not closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.rows: list[list[str]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+        self.svgs = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in {"td", "th"}:
+            self.rows[-1].append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+        if {"td", "th"} & set(self.open):
+            self.rows[-1][-1] += data
+
+
+def three(**changes: Any) -> Comparison:
+    """Three algorithms at p = 1 and 4 that cross."""
+    runs = [
+        *along(10, 2, SIZES, p=1, **changes), *along(13, 1, SIZES, p=4, **changes),
+        *along(7, 7, SIZES, p=1, algorithm="recursive-substar", **changes),
+        *along(10, 4, SIZES, p=4, algorithm="recursive-substar", **changes),
+        *along(15, Fraction(1, 2), SIZES, p=1, algorithm="edge-disjoint", **changes),
+    ]  # fmt: skip
+    return compare([side("sweep", runs)])
+
+
+def profiles(comparison: Comparison) -> dict[int, list[int]]:
+    """Made-up links in use: 1, 2, 3, ... a step."""
+    return {run.id: list(range(1, steps(run) + 1)) for run in report.profiled(comparison)}
+
+
+def steps(run: Run) -> int:
+    return int(run.costs[0].steps or 0)
+
+
+def page(comparison: Comparison, **options: Any) -> str:
+    return report.page(comparison, profiles(comparison), WRITTEN, **options)
+
+
+def drawn(panel: Panel, marked: Sequence[crossings.Crossing] = ()) -> ET.Element:
+    return ET.fromstring(plots.times(panel, plots.Styles(curve.label for curve in panel.curves), marked, "plot"))
+
+
+def marks(svg: ET.Element, gid: str) -> list[tuple[float, float]]:
+    """Where the marks of a group stand in the picture."""
+    (group,) = [each for each in svg.iter(f"{SVG}g") if each.get("id") == f"plot-{gid}"]
+    return [(float(use.get("x", "")), float(use.get("y", ""))) for use in group.iter(f"{SVG}use")]
+
+
+def titles(svg: ET.Element, gid: str) -> list[str]:
+    (group,) = [each for each in svg.iter(f"{SVG}g") if each.get("id") == f"plot-{gid}"]
+    return [title.text or "" for title in group.iter(f"{SVG}title")]
+
+
+def test_the_page_is_one_well_formed_file_that_asks_the_network_for_nothing() -> None:
+    text = page(three())
+    parsed = Page(text)
+    for tag, attributes in parsed.tags:
+        assert tag not in {"script", "link", "img", "iframe", "object", "embed", "base", "form"}
+        for name in ("src", "href", "xlink:href", "action", "data", "poster"):
+            assert (attributes.get(name) or "#").startswith("#"), (tag, attributes)
+    rest = text.replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(r"https?:|//[a-z]|@import|url\((?!#)", rest)
+    policy = next(attributes for _, attributes in parsed.tags if attributes.get("http-equiv") == "Content-Security-Policy")
+    assert "default-src 'none'" in str(policy["content"])
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_ids_are_unique_and_every_reference_in_the_page_is_met() -> None:
+    """Two plots of the same panel kind repeat matplotlib's own names, which must not meet."""
+    text = page(compare([side("two", [*three().sides[0].runs, *along(9, 3, SIZES, T_s=Fraction(7), algorithm="greedy")])]))
+    ids = [str(attributes["id"]) for _, attributes in Page(text).tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    used = re.findall(r'href="#([^"]+)"', text) + re.findall(r"url\(#([^)]+)\)", text)
+    assert used
+    assert set(used) <= set(ids)
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_every_row_every_side_and_every_command_is_on_the_page(everything: bool) -> None:
+    comparison = three()
+    parsed = Page(page(comparison, everything=everything))
+    columns = comparison.columns(everything=everything)
+    start = next(place for place, row in enumerate(parsed.rows) if row == columns)
+    rows = comparison.rows(everything=everything)
+    assert len(rows) == 8
+    for row, cells in zip(rows, parsed.rows[start + 1 :], strict=False):
+        for name, cell in zip(columns, cells, strict=True):
+            assert cell.strip().endswith(report.told(row[name])), name
+    text = " ".join(parsed.words)
+    for each in comparison.sides:
+        assert each.name in text
+        assert all(command in text for command in each.commands)
+
+
+def test_many_sides_are_stacked_and_none_of_their_lines_is_lost() -> None:
+    sides = [
+        side(name, along(steps, 2, SIZES, algorithm="multiple")) for name, steps in zip("abcde", range(5, 10), strict=True)
+    ]
+    comparison = compare(sides)
+    rows = Page(page(comparison)).rows
+    start = rows.index(["m", "side", "steps", "time", "change", "change %", "verdict", "gap"])
+    block = rows[start + 1 : start + 1 + 5 * len(SIZES)]
+    assert [row[-7].strip() for row in block] == list("abcde") * len(SIZES)
+    assert [row[0] for row in block[::5]] == [str(m) for m in SIZES]
+    assert [len(row) for row in block[:5]] == [8, 7, 7, 7, 7]
+    assert block[1][-2].split() == ["▲", "worse"]
+
+
+def test_the_best_of_each_row_is_strong_and_no_other() -> None:
+    comparison = three()
+    text = page(comparison)
+    strong = re.findall(r'<td class="number best"><strong>([^<]+)</strong></td>', text)
+    best = [row[f"time {name}"] for row in comparison.rows() for name in [row["best"]] if name]
+    assert strong == [report.told(time) for time in best]
+    assert len(best) == 8
+
+
+def test_verdicts_are_words_and_signs_not_colours_alone() -> None:
+    text = page(three())
+    for verdict in ("better", "worse"):
+        assert re.search(rf'<td class="verdict {verdict}">{report.SIGNS[verdict]} {verdict}</td>', text)
+
+
+def test_what_cannot_be_compared_is_said_with_its_reason() -> None:
+    text = page(compare([side("ours", along(10, 2, SIZES)), side("theirs", along(7, 7, SIZES, ports="one"))]))
+    assert "different ports (all, one)" in text
+    assert "not comparable" in text
+
+
+def test_the_summary_counts_what_the_rows_say() -> None:
+    comparison = three()
+    rows = comparison.rows(everything=True)
+    for place, counted in enumerate(report.verdicts(comparison)):
+        assert counted["best"] == sum(row["best"] == counted["side"] for row in rows)
+        if place:
+            fallen = [row[f"verdict {counted['side']}"] for row in rows]
+            assert {verdict: counted[verdict] for verdict in report.VERDICTS} == {
+                verdict: fallen.count(verdict) for verdict in report.VERDICTS
+            }
+
+
+def test_provenance_is_listed_once_for_each_source_with_its_runs_and_dates() -> None:
+    other = {**PROVENANCE, "version": "0.2.0", "dirty": True}
+    later = datetime(2026, 11, 22, tzinfo=UTC)
+    ours, theirs = along(10, 2, SIZES), along(7, 7, SIZES, provenance=other, finished_at=later)
+    comparison = compare([side("ours", ours), side("theirs", theirs)])
+    old, new = report.sources(comparison)
+    assert (old["version"], old["runs"], old["host"], new["version"], new["dirty"]) == ("0.1.0", 4, "loom", "0.2.0", True)
+    assert old["first"] < old["last"] or old["first"] == old["last"] < new["first"] == later
+    text = " ".join(Page(page(comparison)).words)
+    for word in ("0.1.0", "0.2.0", PROVENANCE["revision"], "loom", "18.4"):
+        assert str(word) in text
+
+
+def test_names_from_outside_are_text_not_markup() -> None:
+    """An experiment's title and commands are somebody's words."""
+    nasty = '<script>alert("x")</script> & <b>'
+    ours = Side("a", tuple(along(10, 2, SIZES)), (f"starcast {nasty}",), nasty)
+    text = page(compare([ours, side("b", along(7, 7, SIZES, algorithm=f"greedy{nasty}"))]))
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+    Page(text)
+
+
+def test_the_same_figures_give_the_same_page_whatever_matplotlib_is_told_here() -> None:
+    comparison = three()
+    before = page(comparison)
+    with mpl.rc_context({"axes.facecolor": "red", "font.size": 30, "svg.fonttype": "path", "axes.grid": False}):
+        assert page(comparison) == before
+    assert mpl.rcParams["svg.hashsalt"] != "starcast"
+
+
+def test_the_marks_of_a_plot_stand_where_the_stored_figures_are() -> None:
+    """Both axes are logarithmic: the places in the picture are linear in log m and log time, in one scale for all curves."""
+    (panel,) = panels(three())
+    svg = drawn(panel)
+    figures = [(spot.m, spot.time) for curve in panel.curves for spot in curve.spots()]
+    shown = [mark for place in range(len(panel.curves)) for mark in marks(svg, f"curve-{place}")]
+    assert len(shown) == len(figures) == 3 * len(SIZES)
+    for axis, flipped in ((0, 1), (1, -1)):
+        known = sorted((log10(figure[axis]), mark[axis] * flipped) for figure, mark in zip(figures, shown, strict=True))
+        (low, start), (high, end) = known[0], known[-1]
+        scale = (end - start) / (high - low)
+        assert scale > 0
+        assert all(isclose(place, start + (value - low) * scale, abs_tol=1e-3) for value, place in known)
+
+
+def test_a_plot_shows_the_best_p_at_each_m_and_says_so() -> None:
+    """Multiple takes 1000 + 2m with p = 1 and 1300 + m with p = 4: the better one changes at 300."""
+    (panel,) = panels(three())
+    (place,) = [place for place, curve in enumerate(panel.curves) if curve.label == "multiple"]
+    assert titles(drawn(panel), f"curve-{place}") == [
+        "multiple: m = 16, time 1032, p = 1, 10 steps",
+        "multiple: m = 256, time 1512, p = 1, 10 steps",
+        "multiple: m = 4096, time 5396, p = 4, 13 steps",
+        "multiple: m = 65536, time 66836, p = 4, 13 steps",
+    ]
+
+
+def test_a_crossing_is_marked_where_the_curves_meet() -> None:
+    (panel,) = panels(three())
+    found = crossings.marked(crossings.crossings(panel))
+    svg = drawn(panel, found)
+    assert len(found) >= 2
+    ((left, _), *_, (right, _)) = marks(svg, "curve-0")
+    for number, crossing in enumerate(found, start=1):
+        ((x, _),) = marks(svg, f"crossing-{number}")
+        expected = left + (right - left) * log10(crossing.low / SIZES[0]) / log10(SIZES[-1] / SIZES[0])
+        assert isclose(x, expected, abs_tol=1e-3)
+        assert crossing.below in titles(svg, f"crossing-{number}")[0]
+
+
+def test_a_change_between_two_stored_m_is_a_band() -> None:
+    ours = [priced_run(10, 2, m, p=p) for p, m in enumerate(SIZES, start=1)]
+    theirs = [priced_run(3, 5, m, p=p, algorithm="greedy") for p, m in enumerate(SIZES, start=5)]
+    (panel,) = panels(compare([side("a", ours), side("b", theirs)]))
+    (found,) = crossings.marked(crossings.crossings(panel))
+    svg = drawn(panel, [found])
+    (band,) = [each for each in svg.iter(f"{SVG}g") if each.get("id") == "plot-crossing-1"]
+    (path,) = band.iter(f"{SVG}path")
+    columns = {float(x) for x in re.findall(r"[ML] (\S+) \S+", str(path.get("d")))}
+    shown = [x for x, _ in marks(svg, "curve-0")]
+    assert [round(min(columns), 2), round(max(columns), 2)] == [round(shown[0], 2), round(shown[1], 2)]
+
+
+def test_every_curve_looks_different_and_alike_in_all_plots() -> None:
+    labels = [f"algorithm {place}" for place in range(40)]
+    styles = plots.Styles(labels)
+    assert len({json.dumps(styles.of(label)) for label in labels}) == len(labels)
+    assert plots.Styles([*labels, *labels]).of(labels[7]) == styles.of(labels[7])
+
+
+def test_plots_say_what_they_show_to_those_who_do_not_see_them() -> None:
+    parsed = Page(page(three()))
+    assert len(parsed.svgs) == 2
+    for text in parsed.svgs:
+        svg = ET.fromstring(text)
+        named = str(svg.get("aria-labelledby")).split()
+        told = {each.get("id"): each.text for each in svg if each.tag in {f"{SVG}title", f"{SVG}desc"}}
+        assert svg.get("role") == "img"
+        assert all(told[name] for name in named)
+        assert "var(--ink" in text
+        assert re.search(r"<text|<tspan", text)
+
+
+def test_links_busy_are_drawn_for_the_fastest_run_of_each_at_the_greatest_common_m() -> None:
+    comparison = three()
+    (panel,) = panels(comparison)
+    chosen = {curve.label: (run.m, run.p) for curve, run in panel.profiled()}
+    assert chosen == {"multiple": (65536, 4), "recursive-substar": (65536, 4), "edge-disjoint": (65536, 1)}
+    text = plots.links(panel, profiles(comparison), plots.Styles(chosen), "links")
+    description = ET.fromstring(text).findtext(f"{SVG}desc") or ""
+    # 1 + ... + 13 = 91 of 13 steps with 480 directed links.
+    assert f"multiple, p = 4: 13 steps, {100 * 91 / (13 * 480):.1f} % of the links busy on average" in description
+    assert "all 480 directed links" in text
+
+
+def test_the_same_steps_are_drawn_once_however_many_machines_price_them() -> None:
+    slow, fast = three(), three(T_c=Fraction(2))
+    both = compare([side("sweep", [run for made in (slow, fast) for each in made.sides for run in each.runs])])
+    assert len(panels(both)) == 2
+    assert len(Page(page(both)).svgs) == 3
+
+
+def test_one_m_alone_is_a_table_and_no_plot_of_time() -> None:
+    comparison = compare([side("a", along(10, 2, (64,))), side("b", along(7, 7, (64,), algorithm="greedy"))])
+    parsed = Page(report.page(comparison, {}, WRITTEN))
+    assert parsed.svgs == []
+    assert len(comparison.rows()) == 1
+
+
+def test_a_message_of_no_bytes_has_no_place_on_a_logarithmic_axis() -> None:
+    (panel,) = panels(compare([side("a", along(10, 2, (0, *SIZES))), side("b", along(7, 7, (0, *SIZES), algorithm="greedy"))]))
+    assert len(marks(drawn(panel), "curve-0")) == len(SIZES)
+
+
+def test_a_comparison_without_any_figures_is_a_page_too() -> None:
+    failed = along(10, 2, (64,), status="failed", error="step 1: early")
+    for sides in ([side("a", failed), side("b", along(10, 2, (64,)))], [side("a", failed), side("b", [])]):
+        text = page(compare(sides))
+        Page(text)
+        assert "not comparable" in text
+
+
+def test_where_nothing_differs_the_page_says_so() -> None:
+    runs = along(10, 2, SIZES)
+    assert "Nothing differs: all 4 rows are the same" in page(compare([side("a", runs), side("a", runs)]))
