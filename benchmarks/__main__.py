@@ -2,11 +2,11 @@
 
 import sys
 
-from benchmarks import arrays, startup, stores, trees
+from benchmarks import arrays, simulator, startup, stores, trees
 from benchmarks.measure import COLUMNS, Figure
 from starcast.cli.output import emit, say
 
-MODULES = {"arrays": arrays, "startup": startup, "trees": trees, "stores": stores}
+MODULES = {"arrays": arrays, "simulator": simulator, "startup": startup, "trees": trees, "stores": stores}
 
 
 def main() -> None:
