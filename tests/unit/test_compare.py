@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.errors import InputError, NotFoundError
-from starcast.runs.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, compare, gap
+from starcast.runs.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, compare, gap, letter
 from starcast.runs.execution import execute, priced
 from starcast.runs.grid import Point
+from starcast.runs.layout import MOST_ABREAST, laid_out
 from starcast.runs.matching import PARAMETERS, Side
 from starcast.runs.models import Cost, Run
 
@@ -222,6 +223,186 @@ def test_every_run_is_in_some_row_and_a_verdict_needs_the_same_question(ours: li
         alike = one and other and (one.topology, one.ports, one.m) == (other.topology, other.ports, other.m)
         assert (row["verdict"] != NOT_COMPARABLE) == bool(alike)
         assert (row["note"] is None) == bool(alike)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"faults": ["21345"], "seed": 3}, "different faults (none, 21345), seed (0, 3)"),
+        ({"faults": ["21345-12345", "12354"]}, "different faults (none, 12354 21345-12345)"),
+    ],
+)
+def test_other_faults_are_another_question(change: dict[str, Any], reason: str) -> None:
+    (row,) = compare([side("a", run(10)), side("b", run(5, **change))]).rows()
+    assert (row["verdict"], row["note"]) == (NOT_COMPARABLE, reason)
+
+
+def test_the_order_of_faults_means_nothing() -> None:
+    ours, theirs = run(10, faults=["12354", "21345"], seed=1), run(5, faults=["21345", "12354"], seed=1)
+    (row,) = compare([side("a", ours), side("b", theirs)]).rows()
+    assert (row["verdict"], row["faults"]) == (BETTER, "12354 21345")
+
+
+@pytest.mark.parametrize("parameter", [("copies", 1, 2), ("tree", "greedy", "balanced"), ("tree", None, "greedy"), ("p", 1, 7)])
+def test_a_choice_in_which_the_sides_have_nothing_in_common_is_what_differs(parameter: tuple[str, Any, Any]) -> None:
+    name, ours, theirs = parameter
+    (row,) = compare([side("a", run(10, **{name: ours})), side("b", run(5, **{name: theirs}))]).rows()
+    assert (row["verdict"], row["note"]) == (BETTER, None)
+    assert row[name] == f"{'-' if ours is None else ours} | {theirs}"
+
+
+@pytest.mark.parametrize("parameter", [("copies", 1, 2), ("tree", "greedy", "balanced"), ("tree", None, "greedy")])
+def test_a_choice_that_the_sides_have_in_common_is_matched(parameter: tuple[str, Any, Any]) -> None:
+    name, one, other = parameter
+    before = side("a", run(10, **{name: one}), run(20, **{name: other}))
+    after = side("b", run(30, **{name: other}), run(5, **{name: one}))
+    rows = compare([before, after]).rows()
+    assert {row[name]: row["verdict"] for row in rows} == {one: BETTER, other: WORSE}
+
+
+def test_runs_in_the_best_number_of_pieces_stand_beside_each_other_at_every_m() -> None:
+    """What is best for one m of the one is best for another m of the other; p is no reason not to compare."""
+    ours = [run(10, m=Fraction(m), p=p) for m, p in ((1, 1), (8, 2), (64, 7))]
+    theirs = [run(9, m=Fraction(m), p=p, algorithm="greedy") for m, p in ((1, 1), (8, 7), (64, 2))]
+    rows = compare([side("a", *ours), side("b", *theirs)]).rows()
+    assert [(row["m"], row["p"], row["verdict"]) for row in rows] == [
+        (1, 1, BETTER),
+        (8, "2 | 7", BETTER),
+        (64, "7 | 2", BETTER),
+    ]
+
+
+def test_p_is_matched_within_an_algorithm_not_across_them() -> None:
+    """The one side has multiple at 7 and greedy at 5, the other at 5 and at 7: each stands beside its own kind."""
+    before = side("a", run(10, p=7), run(20, p=5, algorithm="greedy"))
+    after = side("b", run(9, p=5), run(21, p=7, algorithm="greedy"))
+    rows = compare([before, after]).rows()
+    assert {row["algorithm"]: (row["p"], row["verdict"]) for row in rows} == {
+        "multiple": ("7 | 5", BETTER),
+        "greedy": ("5 | 7", WORSE),
+    }
+
+
+def test_who_does_not_deliver_is_flagged_however_short_its_time() -> None:
+    faulty: dict[str, Any] = {"faults": ["21345"], "seed": 1}
+    one, three = run(5, copies=1, missing=23, **faulty), run(15, copies=3, **faulty)
+    for sides, name in ((("a", three), ("b", one)), "b"), ((("a", one), ("b", three)), "a"):
+        (row,) = compare([side(label, each) for label, each in sides]).rows()
+        assert (row["verdict"], row["best"]) == (NOT_COMPARABLE, None)
+        assert row["note"] == f"{name} leaves 23 missing under its faults"
+        assert row[f"missing {name}"] == 23
+
+
+def test_missing_is_a_figure_where_there_are_faults_and_not_elsewhere() -> None:
+    without = compare([side("a", run(10)), side("b", run(5))])
+    assert not any("missing" in name for name in without.columns(everything=True))
+    faulty: dict[str, Any] = {"faults": ["21345"], "seed": 1}
+    same = compare([side("a", run(10, **faulty)), side("b", run(5, **faulty))])
+    assert "missing a" in same.columns(everything=True)
+    assert "missing a" not in same.columns()
+    unlike = compare([side("a", run(10, missing=4, **faulty)), side("b", run(10, **faulty))])
+    assert {"missing a", "missing b"} < set(unlike.columns())
+
+
+def test_the_best_is_the_least_time_of_those_that_can_be_compared() -> None:
+    row = compare([side("a", run(10)), side("b", run(5)), side("c", run(1, ports="one")), side("d", run(5))]).rows()[0]
+    assert row["best"] == "b, d"
+    assert compare([side("a", run(10)), side("b", run(10))]).rows(everything=True)[0]["best"] is None
+    failed = run(None, status="failed", error="early")
+    assert compare([side("a", run(10)), side("b", failed)]).rows()[0]["best"] is None
+
+
+def test_rows_may_be_ordered_by_any_column_either_way_with_the_empty_ones_last() -> None:
+    ours = side("a", *(run(time, m=Fraction(m)) for m, time in ((1, 30), (2, 10), (4, 20))))
+    theirs = side("b", *(run(time, m=Fraction(m)) for m, time in ((1, 31), (2, 5))))
+    comparison = compare([ours, theirs])
+    assert [row["m"] for row in comparison.ordered("time a").rows()] == [2, 4, 1]
+    assert [row["m"] for row in comparison.ordered("-time a").rows()] == [1, 4, 2]
+    assert [row["m"] for row in comparison.ordered("time b").rows()] == [2, 1, 4]
+    assert [row["m"] for row in comparison.ordered("-time b").rows()] == [1, 2, 4]
+    assert [row["m"] for row in comparison.ordered("-change").rows()] == [1, 2, 4]
+    assert comparison.ordered("time B").rows() == comparison.ordered("time b").rows()
+    assert [row["best"] for row in comparison.ordered("-best").rows()] == ["b", "a", None]
+
+
+def test_cells_of_numbers_and_of_words_can_be_ordered_together() -> None:
+    ours = [run(10, m=Fraction(1), p=3), run(10, m=Fraction(2), p=2)]
+    theirs = [run(9, m=Fraction(1), p=3), run(9, m=Fraction(2), p=9)]
+    rows = compare([side("a", *ours), side("b", *theirs)]).ordered("p").rows()
+    assert [row["p"] for row in rows] == [3, "2 | 9"]
+
+
+def test_an_unknown_column_is_refused_with_the_names_that_there_are() -> None:
+    with pytest.raises(InputError, match="'speed' is no column") as refused:
+        compare([side("a", run(10)), side("b", run(5))]).ordered("-speed")
+    assert "time a" in refused.value.hint
+    assert "change %" in refused.value.hint
+
+
+def test_one_experiment_is_taken_apart_by_tree_and_copies_too() -> None:
+    runs = [
+        *(run(10 + copies, algorithm="edge-disjoint", copies=copies) for copies in (1, 2)),
+        *(run(20, algorithm="dimension-change", tree=tree) for tree in ("greedy", "balanced")),
+        run(8),
+    ]
+    comparison = compare([side("sweep", *runs)])
+    assert [each.name for each in comparison.sides] == [
+        "sweep/edge-disjoint copies=1", "sweep/edge-disjoint copies=2", "sweep/dimension-change tree=greedy",
+        "sweep/dimension-change tree=balanced", "sweep/multiple",
+    ]  # fmt: skip
+    (row,) = comparison.rows()
+    assert row["best"] == "sweep/multiple"
+    assert row["copies"] == "1 | 2 | 1 | 1 | 1"
+
+
+def test_what_nobody_gave_is_not_told_of_all_rows() -> None:
+    shared = compare([side("a", run(10)), side("b", run(5))]).shared()
+    assert not {"copies", "tree", "faults", "seed"} & set(shared)
+    shared = compare([side("a", run(10, copies=2, tree="greedy")), side("b", run(5, copies=2, tree="greedy"))]).shared()
+    assert (shared["copies"], shared["tree"]) == ("2", "greedy")
+
+
+def test_a_parameter_that_each_side_keeps_is_no_column_even_where_a_side_is_absent() -> None:
+    ours = side("a", run(10, m=Fraction(1)), run(10, m=Fraction(2)))
+    theirs = side("b", run(9, m=Fraction(1), algorithm="greedy"))
+    comparison = compare([ours, theirs])
+    assert "algorithm" not in comparison.columns()
+    assert comparison.shared()["algorithm"] == "multiple | greedy"
+    assert [row["note"] for row in comparison.rows()] == [None, "b has no run with m = 2"]
+
+
+def test_several_matches_on_several_sides_do_not_multiply() -> None:
+    """A baseline of one p against three sides of four others each: four rows, and each run is in one."""
+    others = [[run(place, p=p, algorithm=name) for p in (2, 3, 4, 5)] for place, name in enumerate(("b", "c", "d"))]
+    comparison = compare([side("a", run(10)), *(side(runs[0].algorithm, *runs) for runs in others)])
+    assert [row["p"] for row in comparison.rows()] == [f"1 | {p} | {p} | {p}" for p in (2, 3, 4, 5)]
+
+
+def test_letters_go_on_beyond_z() -> None:
+    assert [letter(place) for place in (0, 25, 26, 51, 52, 701, 702)] == ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]
+
+
+def test_few_sides_stand_abreast_and_many_are_stacked_with_the_same_figures() -> None:
+    sides = [side(name, run(time, p=1), run(time + 1, p=2)) for name, time in (("a", 10), ("b", 5), ("c", 20), ("d", 5))]
+    few, many = laid_out(compare(sides[:MOST_ABREAST])), laid_out(compare(sides))
+    assert (few.together, few.columns) == (1, tuple(compare(sides[:MOST_ABREAST]).columns()))
+    assert few.best == (frozenset({"time b"}), frozenset({"time b"}))
+    assert many.together == 4
+    assert [(row["p"], row["side"], row["time"], row["verdict"]) for row in many.rows[:4]] == [
+        (1, "a", 10, "baseline"), (1, "b", 5, BETTER), (1, "c", 20, WORSE), (1, "d", 5, BETTER),
+    ]  # fmt: skip
+    assert [len(names) for names in many.best[:4]] == [0, 1, 0, 1]
+    assert many.parameters == 1
+
+
+def test_hundreds_of_runs_are_matched_and_told_apart() -> None:
+    sizes = range(1, 201)
+    ours = [run(10, m=Fraction(m), p=p) for m in sizes for p in (1, 4)]
+    theirs = [run(9, m=Fraction(m), p=p, algorithm="greedy") for m in sizes for p in (1, 4)]
+    strange = [run(9, m=Fraction(m), p=p, topology="S6") for m in sizes for p in (1, 4)]
+    assert [row["verdict"] for row in compare([side("a", *ours), side("b", *theirs)]).rows()] == [BETTER] * 400
+    notes = {row["note"] for row in compare([side("a", *ours), side("b", *strange)]).rows()}
+    assert notes == {"different topology (S5, S6)"}
 
 
 def test_real_runs_compare_as_their_papers_say() -> None:

@@ -309,8 +309,9 @@ def _inline(drawn: str, name: str, title: str, description: str, titles: Mapping
     root = ET.fromstring(drawn)  # noqa: S314 - matplotlib wrote it
     # The style sheet would be the whole page's.
     unwanted = {f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"}
-    for parent, child in [(parent, child) for parent in root.iter() for child in parent if child.tag in unwanted]:
-        parent.remove(child)
+    for parent in list(root.iter()):
+        for child in [child for child in parent if child.tag in unwanted]:
+            parent.remove(child)
     for gid, texts in titles.items():
         marks = [mark for group in root.iter() if group.get("id") == gid for mark in group.iter(f"{{{_SVG}}}use")]
         for mark, text in zip(marks, texts, strict=True):

@@ -1,0 +1,208 @@
+"""`compare` as a user calls it, on runs that PostgreSQL holds: every format, order, crossovers, and the page."""
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from sqlalchemy import URL, Engine
+
+from fix_cli import Starcast
+
+GRID = ("--topology", "S4", "--segments", "1", "--segments", "4", "-m", "16", "-m", "256", "-m", "4096")
+ALGORITHMS = ("multiple", "recursive-substar")
+
+
+@pytest.fixture
+def stored(
+    fresh_database: URL,
+    engine: Engine,  # noqa: ARG001 - it has migrated the database
+    starcast: Starcast,
+    monkeypatch: pytest.MonkeyPatch,
+) -> URL:
+    """Two experiments, `ours` and `theirs`, and one of both algorithms, `sweep`, in a database that the settings name."""
+    at = fresh_database
+    bare = URL.create("postgresql", at.username, host=at.host, port=at.port, database=at.database)
+    monkeypatch.setenv("STARCAST_POSTGRES_URI", str(bare))
+    monkeypatch.setenv("STARCAST_POSTGRES_PASSWORD", str(at.password))
+    for name, algorithms in (("ours", ALGORITHMS[:1]), ("theirs", ALGORITHMS[1:]), ("sweep", ALGORITHMS)):
+        flags = [word for algorithm in algorithms for word in ("--algorithm", algorithm)]
+        assert starcast("experiment", "run", name, *flags, *GRID, "--jobs", "1").code == 0
+    return at
+
+
+@pytest.mark.usefixtures("stored")
+def test_json_and_csv_name_the_best_and_carry_no_marks(starcast: Starcast) -> None:
+    rows = json.loads(starcast("compare", "ours", "theirs", "-f", "json").out)
+    assert len(rows) == 6
+    for row in rows:
+        times = {name: row[f"time {name}"] for name in ("ours", "theirs")}
+        assert row["best"] == (min(times, key=lambda name: times[name]) if len(set(times.values())) > 1 else None)
+        assert row["gap ours"] >= 1
+    text = starcast("compare", "ours", "theirs", "-f", "csv").out
+    assert "**" not in text
+    assert [row["best"] for row in csv.DictReader(io.StringIO(text))] == [row["best"] or "" for row in rows]
+
+
+@pytest.mark.usefixtures("stored")
+def test_markdown_sets_the_least_time_of_each_row_in_bold(starcast: Starcast) -> None:
+    head, _, *lines = starcast("compare", "ours", "theirs", "-f", "markdown").out.splitlines()
+    names = [cell.strip() for cell in head.strip("|").split("|")]
+    for line in lines:
+        row = dict(zip(names, (cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip("|"))), strict=True))
+        times = {name: row[f"time {name}"] for name in ("ours", "theirs")}
+        bold = [name for name, cell in times.items() if cell.startswith("**")]
+        figures = {name: float(cell.strip("*")) for name, cell in times.items()}
+        least = min(figures.values())
+        assert bold == [name for name in figures if figures[name] == least and len(set(figures.values())) > 1]
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_terminal_shows_the_best_in_bold(starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = starcast("compare", "ours", "theirs").out
+    assert "\x1b" not in plain
+    for name, value in (("FORCE_COLOR", "1"), ("TERM", "xterm-256color"), ("COLUMNS", "200")):
+        monkeypatch.setenv(name, value)
+    styled = starcast("compare", "ours", "theirs").out
+    best = {row["best"]: row for row in json.loads(starcast("compare", "ours", "theirs", "-f", "json").out)}
+    assert best
+    for name, row in best.items():
+        assert re.search(rf"\x1b\[1m\s*{row[f'time {name}']:.6g}\s*\x1b\[0m", styled)
+
+
+@pytest.mark.usefixtures("stored")
+def test_sort_orders_the_rows_by_any_column_either_way(starcast: Starcast) -> None:
+    for column, name in (("gap theirs", "gap theirs"), ("change", "change"), ("time B", "time theirs")):
+        up = [row[name] for row in json.loads(starcast("compare", "ours", "theirs", "--sort", column, "-f", "json").out)]
+        down = json.loads(starcast("compare", "ours", "theirs", "--sort", f"-{column}", "-f", "json").out)
+        assert up == sorted(up)
+        assert [row[name] for row in down] == sorted(up, reverse=True)
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_column_that_is_none_is_refused_with_those_that_are(starcast: Starcast) -> None:
+    result = starcast("compare", "ours", "theirs", "--sort", "speed")
+    assert (result.code, result.out) == (2, "")
+    assert "error: 'speed' is no column of this comparison" in result.err
+    assert "time ours, time theirs" in result.err
+
+
+@pytest.mark.usefixtures("stored")
+def test_crossovers_are_told_beside_the_table_and_listed_on_demand(starcast: Starcast) -> None:
+    """Few start-ups of whole messages against more of halves and thirds: the first is better for short ones."""
+    rows = json.loads(starcast("compare", "sweep", "--crossovers", "-f", "json").out)
+    assert rows
+    for row in rows:
+        assert (row["topology"], row["ports"], {row["one"], row["other"]}) == ("S4", "all", set(ALGORITHMS))
+        assert 16 <= row["m from"] <= row["m to"] <= 4096
+        assert row["better below"] != row["better above"]
+    (best,) = [row for row in rows if row["p"].startswith("best") and "simulated" in row["figures"]]
+    told = [line for line in starcast("compare", "sweep").err.splitlines() if line.startswith("crossover")]
+    assert len(told) == 1
+    assert f"{best['m']}: {best['better below']} is better below" in told[0]
+    table = starcast("compare", "sweep", "--crossovers").out
+    assert "better below" in table
+    assert best["m"] in table
+    low, high = (
+        json.loads(starcast("compare", "sweep", "--baseline", "sweep/multiple", "-f", "json", "--sort", order).out)[0]
+        for order in ("m", "-m")
+    )
+    assert low["m"] < best["m from"] < high["m"]
+
+
+class _Words(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_data(self, data: str) -> None:
+        """Keep it."""
+        self.words.append(data.strip())
+
+
+@pytest.mark.usefixtures("stored")
+def test_the_page_holds_rows_plots_crossovers_and_commands(starcast: Starcast, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    result = starcast("compare", "sweep", "-f", "html", "--out", str(file))
+    assert (result.code, result.out) == (0, "")
+    assert f"written to {file}" in result.err
+    text = file.read_text(encoding="utf-8")
+    words = _Words(text).words
+    rows = json.loads(starcast("compare", "sweep", "-f", "json").out)
+    for row in rows:
+        assert {f"{row[f'time sweep/{name}']:.6g}" for name in ALGORITHMS} <= set(words)
+    (command,) = [line.strip() for line in result.err.splitlines() if line.strip().startswith("starcast experiment run")]
+    assert command in words
+    for row in json.loads(starcast("compare", "sweep", "--crossovers", "-f", "json").out):
+        assert row["m"] in words
+    svgs = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
+    titles = [ET.fromstring(svg).findtext("{http://www.w3.org/2000/svg}title") or "" for svg in svgs]  # noqa: S314 - ours
+    assert [title.split(":")[0] for title in titles] == ["Time against m", "Links busy per step"]
+    assert not re.search(r"""(src|href)=["']?(https?:|//)""", text)
+
+
+@pytest.mark.usefixtures("stored")
+def test_the_page_goes_to_stdout_unless_a_file_is_named(starcast: Starcast) -> None:
+    result = starcast("compare", "ours", "theirs", "-f", "html")
+    assert result.code == 0
+    assert result.out.startswith("<!DOCTYPE html>")
+    assert result.out.rstrip().endswith("</html>")
+    assert "reproduce with:" in result.err
+
+
+@pytest.mark.usefixtures("stored")
+def test_the_steps_drawn_are_those_that_are_stored(starcast: Starcast) -> None:
+    text = starcast("compare", "ours", "theirs", "-f", "html").out
+    for name, algorithm in (("ours", "multiple"), ("theirs", "recursive-substar")):
+        runs = json.loads(starcast("run", "list", "--experiment", name, "-f", "json").out)
+        fastest = min((run for run in runs if run["m"] == 4096), key=lambda run: run["time"])
+        steps = json.loads(starcast("run", "show", str(fastest["run"]), "--steps", "-f", "json").out)
+        # S4 has 24 nodes of 3 ports: 72 directed links.
+        share = 100 * sum(step["links_used"] for step in steps) / (72 * len(steps))
+        assert f"{algorithm}, p = {fastest['p']}: {len(steps)} steps, {share:.1f} % of the links busy on average" in text
+
+
+@pytest.mark.usefixtures("stored")
+def test_out_is_for_html_and_whole_or_not_at_all(starcast: Starcast, tmp_path: Path) -> None:
+    refused = starcast("compare", "ours", "theirs", "--out", str(tmp_path / "page.html"))
+    assert refused.code == 2
+    assert "--out writes html" in refused.err
+    nowhere = starcast("compare", "ours", "theirs", "-f", "html", "--out", str(tmp_path / "none" / "page.html"))
+    assert nowhere.code == 2
+    assert "cannot be written" in nowhere.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("stored")
+def test_faults_are_part_of_the_question_and_who_does_not_deliver_is_flagged(starcast: Starcast) -> None:
+    point = ("run", "once", "S4", "broadcast", "edge-disjoint", "-m", "64")
+    faults = ("--faults", "2134")
+    for words in ((*point, "--copies", "1"), (*point, "--copies", "1", *faults), (*point, "--copies", "2", *faults)):
+        assert starcast(*words).code in {0, 6}, words
+    rows = json.loads(starcast("run", "list", "--experiment", "adhoc", "-f", "json").out)
+    one, faulty, double = sorted(row["run"] for row in rows)
+    (row,) = json.loads(starcast("compare", str(one), str(double), "-f", "json").out)
+    assert row["note"] == "different faults (none, 2134)"
+    (row,) = json.loads(starcast("compare", str(double), str(faulty), "-f", "json").out)
+    missing = {run: next(each["missing"] for each in rows if each["run"] == run) for run in (faulty, double)}
+    assert missing[double] == 0 < missing[faulty]
+    assert row["note"] == f"run {faulty} leaves {missing[faulty]} missing under its faults"
+    assert (row["verdict"], row[f"missing run {faulty}"]) == ("not comparable", missing[faulty])
+
+
+def test_the_help_of_compare_imports_neither_matplotlib_nor_jinja(starcast: Starcast) -> None:
+    assert "--crossovers" in starcast("compare", "--help").out
+    code = (
+        "import sys; sys.argv = ['starcast', 'compare', '--help']\n"
+        "import contextlib, starcast.cli.app as app\n"
+        "with contextlib.suppress(SystemExit): app.main()\n"
+        "sys.exit(any(name in sys.modules for name in ('matplotlib', 'jinja2', 'numpy', 'sqlalchemy')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
