@@ -114,6 +114,11 @@ def _tell_crossovers(comparison: "Comparison") -> None:
 
 
 def _page(comparison: "Comparison", opened: "Session", *, everything: bool) -> str:
+    import logging
+
+    # A home that cannot be written, or fonts that are looked up for the first time, are no news to who compares runs.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+
     from starcast.runs import report, repository
 
     runs = dict.fromkeys(run.id for run in report.profiled(comparison))

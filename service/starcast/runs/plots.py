@@ -5,7 +5,6 @@ page's, for light and dark, ids become unique, metadata goes, and every stored p
 same figures give the same bytes, whatever matplotlib's settings are here.
 """
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -20,7 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from starcast.runs import models
 from starcast.runs.crossings import AT, Crossing
@@ -64,6 +63,7 @@ _RING: dict[str, Any] = {
     "linestyle": "",
 }
 _NEAR = 0.06
+_SHORT = 2  # powers of ten
 _SAMPLES = 24  # of a line between two stored points
 
 _SETTINGS: dict[Any, Any] = {
@@ -86,9 +86,6 @@ _SETTINGS: dict[Any, Any] = {
     "legend.frameon": False,
     "legend.labelcolor": INK[1],
 }
-
-# A home that cannot be written, or fonts that are looked up for the first time, are no news to who compares runs.
-logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 
 class Styles:
@@ -134,8 +131,8 @@ def times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], name: str
             axes.plot([], [], **style, linewidth=1.8, label=curve.label)
             titles[gid] = [_told(curve, spot) for spot in spots]
         _mark(axes, crossings, titles)
-        for axis in (axes.xaxis, axes.yaxis):
-            _by_powers(axis)
+        _by_powers(axes.xaxis, axes.get_xlim())
+        _by_powers(axes.yaxis, axes.get_ylim())
         axes.set_xlabel("m, bytes of a message")
         axes.set_ylabel("time")
         _legend(plot, axes)
@@ -188,10 +185,13 @@ def _axes() -> tuple[Figure, Axes]:
     return plot, axes
 
 
-def _by_powers(axis: Axis) -> None:
-    """A logarithmic axis, its powers of ten written as people write them."""
+def _by_powers(axis: Axis, ends: tuple[float, float]) -> None:
+    """A logarithmic axis, its powers of ten written as people write them; on a short one 2 and 5 of them as well."""
+    short = log10(ends[1] / ends[0]) < _SHORT
     axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
-    axis.set_minor_formatter(NullFormatter())
+    axis.set_minor_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}") if short else NullFormatter())
+    if short:
+        axis.set_minor_locator(LogLocator(subs=(2, 5)))
 
 
 def _power(value: float) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
+from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
@@ -81,6 +82,7 @@ def page(
         palette=plots.PALETTE,
         dark=plots.DARK,
         written=written,
+        version=version("starcast"),
     )
 
 
