@@ -124,9 +124,9 @@ def algorithms_page() -> str:
     parts = [
         f"# Algorithms\n\n{NOTE}",
         "`starcast schedule algorithms` lists them, `starcast schedule simulate` executes one, `starcast cost table` sets each",
-        "beside its closed form and its lower bound. What the arguments mean: *segments* are the pieces that a tree's share of a",
-        "message is cut into; *messages* are unit messages, M of each source or for each destination; *copies* is the number of",
-        "edge-disjoint trees that carry each message; *tree* names a construction that yields one spanning tree.\n",
+        "beside its closed form and its lower bound. What the arguments mean: *segments* are the pieces that a tree's share of",
+        "a message is cut into; *messages* are unit messages, M of each source or for each destination; *copies* is the number",
+        "of edge-disjoint trees that carry each message; *tree* names a construction that yields one spanning tree.\n",
     ]
     for collective in COLLECTIVES:
         parts += [f"## {collective}\n", "| algorithm | on | ports | arguments | paper |", "|---|---|---|---|---|"]
