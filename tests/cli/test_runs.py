@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,104 @@ def test_a_grid_comes_from_a_file_and_flags_replace_its_axes(starcast: Starcast,
     assert [(row["algorithm"], row["m"], row["T_s"]) for row in rows] == [("greedy", 9, 7), ("multiple", 9, 7)]
 
 
+@pytest.mark.usefixtures("database")
+def test_every_axis_has_a_flag(starcast: Starcast) -> None:
+    """And the command that is printed runs the same experiment: nothing is left to do."""
+    words = (
+        "experiment", "run", "wide", "--topology", "S4", "--collective", "broadcast", "--collective", "allgather",
+        "--algorithm", "edge-disjoint", "--ports", "all", "--messages", "best", "--messages", "degree",
+        "--copies", "1", "--copies", "degree", "--faults", "none", "--faults", "1 node", "--faults", "2134 1234-4231@2",
+        "--seed", "5", "--seed", "6", "-m", "90", "--t-s", "7", "--t-c", "1/3", "--jobs", "1",
+    )  # fmt: skip
+    assert "runs executed and stored, 0 were there" in starcast(*words).err
+    shown = starcast("experiment", "show", "wide", "-f", "json")
+    rows = json.loads(shown.out)
+    assert {(row["collective"], row["copies"]) for row in rows} == {
+        (what, x) for what in ("broadcast", "allgather") for x in (1, 3)
+    }
+    assert {row["seed"] for row in rows if len(row["faults"]) == 1} == {5, 6}
+    assert {tuple(row["faults"]) for row in rows if row["seed"] == 0} == {(), ("2134", "1234-4231@2")}
+    assert {row["p"] for row in rows} > {3}
+    (command,) = [line for line in shown.err.splitlines() if line.startswith("starcast experiment run")]
+    assert "0 runs executed and stored" in starcast(*shlex.split(command)[1:]).err
+
+
+@pytest.mark.usefixtures("database")
+def test_trees_are_an_axis_and_a_column_only_where_there_are_some(starcast: Starcast) -> None:
+    words = ("experiment", "run", "some", "--topology", "S4", "--collective", "allgather", "-m", "9")
+    assert starcast(*words, "--algorithm", "dimension-change", "--tree", "greedy", "--tree", "necklace").code == 0
+    assert [row["tree"] for row in json.loads(starcast("run", "list", "-f", "json").out)] == ["greedy", "necklace"]
+    table = starcast("run", "list").out
+    assert "tree" in table
+    assert "copies" not in table
+    assert starcast("experiment", "drop", "some").code == 0
+    assert starcast(*words, "--algorithm", "necklace").code == 0
+    assert "tree" not in starcast("run", "list").out
+
+
+@pytest.mark.usefixtures("database")
+def test_an_example_runs_by_its_name_and_comes_back_as_a_file(starcast: Starcast, tmp_path: Path) -> None:
+    """What `show --toml` writes is the same experiment."""
+    listed = {row["example"]: row for row in json.loads(starcast("experiment", "examples", "-f", "json").out)}
+    name = "fragopoulou-akl-1996-table-3"
+    assert listed[name]["title"].startswith("Fragopoulou & Akl 1996")
+    result = starcast("experiment", "run", "cubes", "--grid", name, "--topology", "Q4")
+    assert f"{len(json.loads(starcast('run', 'list', '-f', 'json').out))} runs executed" in result.err
+    file = tmp_path / "cubes.toml"
+    file.write_text(starcast("experiment", "show", "cubes", "--toml").out)
+    assert "0 runs executed and stored" in starcast("experiment", "run", "cubes", "--grid", str(file)).err
+    assert name in starcast("experiment", "examples").out
+
+
+@pytest.mark.usefixtures("database")
+def test_an_experiment_of_several_grids_says_how_to_run_it_again(starcast: Starcast, tmp_path: Path) -> None:
+    file = tmp_path / "two.toml"
+    file.write_text(
+        'title = "Two"\n[[grid]]\ntopology = "S4"\nalgorithm = "greedy"\nm = 1\n'
+        '[[grid]]\ntopology = "Q4"\nalgorithm = "binomial"\nm = 1\n'
+    )
+    assert "2 runs executed" in starcast("experiment", "run", "two", "--grid", str(file)).err
+    assert [row["topology"] for row in json.loads(starcast("experiment", "list", "-f", "json").out)] == ["S4 Q4"]
+    assert "starcast experiment show two --toml > two.toml" in starcast("experiment", "show", "two").err
+    assert starcast("experiment", "show", "two", "--toml").out.startswith('title = "Two"\n\n[[grid]]\n')
+
+
+@pytest.mark.usefixtures("database")
+def test_run_once_takes_every_collective_and_says_what_faults_cost(starcast: Starcast) -> None:
+    words = ("run", "once", "S4", "allgather", "edge-disjoint", "-m", "8", "--copies", "2", "-f", "json")
+    result = starcast(*words, "--messages", "2", "--faults", "1 node", "--seed", "3")
+    assert result.code == 0
+    assert "nobody alive lacks anything" in result.err
+    (row,) = json.loads(starcast("run", "list", "-f", "json").out)
+    assert (row["copies"], row["p"], row["seed"], row["missing"], len(row["faults"])) == (2, 2, 3, 0, 1)
+    facts = {row["what"]: row["value"] for row in json.loads(starcast("run", "show", "1", "-f", "json").out)}
+    again = starcast(*shlex.split(facts["reproduce"])[1:], "--no-store", "-f", "json")
+    assert json.loads(again.out) == json.loads(result.out)
+    lost = starcast("run", "once", "S4", "broadcast", "greedy", "-m", "8", "--faults", "1234", "--no-store")
+    assert lost.code == 0
+    assert "with faults at 1234: 23 units are missing in the end" in lost.err
+    assert "root" in lost.err.replace("with faults at 1234", "")
+
+
+@pytest.mark.usefixtures("two")
+def test_reproduce_says_of_every_run_whether_it_agrees(starcast: Starcast, engine: Engine) -> None:
+    agreed = starcast("experiment", "reproduce", "ours", "-f", "json")
+    assert (agreed.code, "4 of 4 runs agree in all figures" in agreed.err) == (0, True)
+    assert [(row["run"], row["agrees"], row["profile"]) for row in json.loads(agreed.out)] == [
+        (number, True, "same") for number in range(1, 5)
+    ]
+    assert "agrees" in starcast("experiment", "reproduce", "2").out
+    with engine.begin() as connection:
+        connection.execute(text("update cost set steps = 77 where run = 3 and kind = 'simulated'"))
+    result = starcast("experiment", "reproduce", "ours", "-f", "json", "--jobs", "2")
+    assert result.code == 6
+    assert "error: 1 of the runs give other figures than are stored" in result.err
+    # h + p - 1 steps (Tseng & Sheu 1997, Theorem 1): h = 8, p = 4.
+    assert [row["steps"] for row in json.loads(result.out) if not row["agrees"]] == ["was 77, is 11"]
+    assert starcast("experiment", "reproduce", "none").code == 3
+    assert starcast("experiment", "reproduce", "99").code == 3
+
+
 @pytest.mark.usefixtures("two")
 def test_compare_lays_two_experiments_side_by_side(starcast: Starcast) -> None:
     result = starcast("compare", "ours", "theirs", "-f", "json")
@@ -259,7 +358,18 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(starcast: Starcast, monkeypa
         (("experiment", "run", "ours", "--algorithm", "greedy", *GRID), 2, "the experiment 'ours' has another grid"),
         (("experiment", "run", "new", "--topology", "S4", "--algorithm", "greedy"), 2, "the grid has no m"),
         (("experiment", "run", "new", "--grid", "/nowhere.toml"), 2, "the grid /nowhere.toml cannot be read"),
+        (("experiment", "run", "new", "--grid", "tseng"), 2, "the grid tseng cannot be read"),
+        (("experiment", "run", "ours", "--algorithm", "multiple", *GRID, "--jobs", "0"), 2, "0 jobs cannot work"),
         (("experiment", "show", "none"), 3, "no experiment 'none' is stored"),
+        (("experiment", "show", "none", "--toml"), 3, "no experiment 'none' is stored"),
+        (("run", "once", *POINT, "--copies", "2"), 2, "no algorithm of the grid (multiple) takes copies"),
+        (("run", "once", *POINT, "--faults", "5 mice"), 2, "the fault '5' is none of S4: the label '5'"),
+        (("run", "once", *POINT, "--faults", "1 node", "--seed", "x"), 2, "seed is 'x', which is not a whole number"),
+        (
+            ("run", "once", "S4", "scatter", "perfectly-balanced", "-m", "1"),
+            2,
+            "scatter by perfectly-balanced is not defined so",
+        ),
         (("compare", "ours", "none"), 3, "no experiment 'none' is stored"),
         (("compare", "ours", "99"), 3, "no run 99 is stored"),
         (("compare", "ours"), 2, "'ours' alone leaves nothing to compare"),

@@ -1,14 +1,18 @@
 """The schema and the way to it: migrations, models, foreign and newer databases, servers that cannot be reached."""
 
 import threading
+from fractions import Fraction
 
 import pytest
+from alembic import command
 from sqlalchemy import URL, Engine, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from starcast.errors import BusyError, RejectedError, UnavailableError
 from starcast.progress import Silent
-from starcast.runs import database, models
+from starcast.runs import database, models, repository
+from starcast.runs.experiment import run_experiment
+from starcast.runs.grid import Grid
 
 
 def tables(engine: Engine) -> set[str]:
@@ -40,6 +44,55 @@ def test_the_schema_goes_from_empty_to_head_to_base_to_head(bare: Engine) -> Non
 
 def test_the_migrations_make_exactly_the_models(engine: Engine) -> None:
     assert database.differences(engine) == []
+
+
+#: What revision 0001 kept of an experiment with one run.
+OLD = """
+    insert into experiment (name, grid) values ('old', '{"collective": "broadcast", "topology": ["S4"],
+        "algorithm": ["multiple"], "ports": ["all"], "segments": [2], "m": ["64"], "T_s": ["100"], "T_c": ["1"]}');
+    insert into run (experiment, topology, collective, algorithm, ports, m, "M", "T_s", "T_c", p, status, started_at,
+        finished_at) values (1, 'S4', 'broadcast', 'multiple', 'all', '64', 1, '100', '1', 2, 'complete', now(), now());
+    insert into cost (run, kind, steps, start_ups, transmissions, bytes, time, source)
+        values (1, 'simulated', 9, '9', 138, '96', '996', 'simulated');
+    insert into step_profile (run, step, links_used, packets, largest_packet) values (1, 1, 4, 4, 1);
+    insert into topology values ('S4', 'star', 4, null, 24, 36, 3, 4);
+    insert into schedule values ('S4:old', 'S4', null, 'broadcast', 'multiple', 'all', '{}', 0, false, 9, 138, 2, 6)
+"""
+
+
+def test_data_of_the_first_revision_survives_the_second(bare: Engine) -> None:
+    """Old runs are at the points of today, and their experiment is recognized; old schedules have no profile."""
+    with bare.begin() as connection:
+        command.upgrade(database._config(connection), "0001")
+        for statement in OLD.split(";"):
+            connection.exec_driver_sql(statement)
+    database.upgrade(bare, Silent())
+    assert database.differences(bare) == []
+    with database.session(bare) as session:
+        (run,) = repository.load_runs(session, 1)
+        assert (run.tree, run.missing, run.copies, run.faults, run.seed) == (None, 0, 1, [], 0)
+        assert [cost.time for cost in run.costs] == [996]
+        assert len(repository.load_profile(session, run.id)) == 1
+        assert repository.load_schedule_profile(session, "S4:old") == []
+    again = Grid(("S4",), ("multiple",), (Fraction(64),), segments=(2,))
+    assert run_experiment(bare, "old", again, Silent()).kept == 1
+    database.downgrade(bare, "0001")
+    with bare.connect() as connection:
+        assert connection.scalar(text("select count(*) from run")) == 1
+    assert "schedule_step" not in tables(bare)
+    database.upgrade(bare, Silent())
+    assert database.differences(bare) == []
+
+
+def test_going_back_drops_the_runs_that_the_first_revision_could_not_tell_apart(engine: Engine) -> None:
+    trees = Grid.from_json({
+        "topology": "S3", "collective": "allgather", "algorithm": ["dimension-change", "necklace"], "m": 1,
+        "tree": ["greedy", "necklace"],
+    })  # fmt: skip
+    run_experiment(engine, "trees", trees, Silent())
+    database.downgrade(engine, "0001")
+    with engine.connect() as connection:
+        assert connection.scalars(text("select algorithm from run")).all() == ["necklace"]
 
 
 def test_a_table_that_was_changed_by_hand_is_a_difference(engine: Engine) -> None:

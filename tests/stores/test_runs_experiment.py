@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
+from experiments import runs, time
 from starcast import costs
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
@@ -29,15 +30,6 @@ GRID = Grid(
     segments=(1, 3),
     m=(Fraction(64), Fraction(1000, 3)),
 )
-
-
-def runs(engine: Engine, name: str) -> list[models.Run]:
-    with session(engine) as opened:
-        return repository.load_runs(opened, repository.load_experiment(opened, name).id)
-
-
-def time(run: models.Run, kind: str) -> Fraction:
-    return next(cost.time for cost in run.costs if cost.kind == kind)
 
 
 class Interrupted(Silent):

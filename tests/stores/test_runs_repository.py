@@ -118,6 +118,26 @@ def test_a_schedule_is_stored_with_what_its_simulation_counted(engine: Engine) -
     assert (stored.largest_packet, stored.units, stored.symmetric) == (2, 6, False)
 
 
+def test_a_schedule_s_step_profile_is_stored_with_it_and_goes_with_it(engine: Engine) -> None:
+    """Storing it again replaces the profile, dropping it takes the profile along."""
+    made = schedule("S4", "allgather", "necklace", messages=2)
+    simulation = simulate(made)
+    with session(engine) as opened:
+        repository.save_topology(opened, made.topology)
+        if made.forest is not None:
+            repository.save_forest(opened, made.forest)
+        for _ in range(2):
+            repository.save_schedule(opened, made, simulation)
+    with session(engine) as opened:
+        profile = repository.load_schedule_profile(opened, made.id)
+        assert [step.step for step in profile] == list(range(1, simulation.steps + 1))
+        assert [step.links_used for step in profile] == [step.packets for step in profile] == simulation.link_use.tolist()
+        assert [step.largest_packet for step in profile] == simulation.packet_sizes.tolist()
+        assert profile[0].links_used == 24 * 3  # everybody sends over all ports
+        repository.drop_schedule(opened, made.id)
+        assert count(opened, models.ScheduleStep) == 0
+
+
 def test_what_is_materialized_on_its_own_cannot_be_orphaned(engine: Engine) -> None:
     made = schedule("S3", "broadcast", "greedy")
     assert made.forest is not None
@@ -203,7 +223,7 @@ def test_a_point_is_stored_once_in_an_experiment(engine: Engine) -> None:
             repository.save_run(opened, run)
 
     save()
-    with pytest.raises(IntegrityError, match="uq_run_point"):
+    with pytest.raises(IntegrityError, match="uq_run_point"):  # also though neither has a tree
         save()
 
 

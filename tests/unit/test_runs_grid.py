@@ -75,7 +75,7 @@ def test_points_are_all_combinations_once_and_those_that_share_a_schedule_lie_to
 def expected(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[object, ...]]:
     """Share, copies, tree and faults of an allgather's points, from the grid's words."""
     where, rule, machine = topology(spec), find("allgather", name), costs.Machine(Fraction(100), Fraction(1))
-    found = set()
+    found = set[tuple[object, ...]]()
     for x in grid.copies if name == "edge-disjoint" else (1,):
         copies = where.degree if x == "degree" else int(x)
         for share in (grid.messages or (1,)) if rule.share else (1,):

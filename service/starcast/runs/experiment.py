@@ -19,7 +19,7 @@ from starcast.runs.database import holding, session
 from starcast.runs.design import Design
 from starcast.runs.execution import Execution, execute, priced
 from starcast.runs.grid import Grid, sharing
-from starcast.runs.parallel import executed, jobs_for
+from starcast.runs.parallel import check_jobs, executed, jobs_for
 from starcast.runs.point import Point
 from starcast.runs.values import check_name
 
@@ -52,10 +52,11 @@ def run_experiment(
             process is the only one that writes.
 
     Raises:
-        InputError: the name cannot be one, or belongs to an experiment with other points.
+        InputError: the name cannot be one, or belongs to an experiment with other points; or there are no jobs.
         BusyError: another process is running or dropping this experiment.
         LimitError: a point does not fit into memory; those before it are stored.
     """
+    check_jobs(jobs)
     design = wanted if isinstance(wanted, Design) else Design((wanted,))
     with _alone(engine, check_name(name)):
         with session(engine) as opened:

@@ -89,7 +89,10 @@ def _read(where: Topology, word: str) -> tuple[tuple[int, ...], str]:
     named = _NAMED.fullmatch(word)
     if named is None:
         raise InputError(f"'{word}' is no fault", hint=_HINT)
-    ends = sorted(where.rank(label) for label in named.groups()[:2] if label is not None)
+    try:
+        ends = sorted(where.rank(label) for label in named.groups()[:2] if label is not None)
+    except InputError as error:
+        raise InputError(f"the fault '{word}' is none of {where.spec}: {error.message}", hint=error.hint) from None
     step = int(named[3] or 1)
     if step < 1:
         raise InputError(f"the fault '{word}' begins in step {step}", hint="steps count from 1")

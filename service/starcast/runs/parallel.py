@@ -24,14 +24,23 @@ _WORTH_IT = 200_000_000
 _SIGNALS = {signal.SIGINT, signal.SIGTERM}
 
 
+def check_jobs(wanted: int | None) -> None:
+    """Accept how many processes are wanted; None leaves it to `jobs_for`.
+
+    Raises:
+        InputError: there are fewer than 1.
+    """
+    if wanted is not None and wanted < 1:
+        raise InputError(f"{wanted} jobs cannot work", hint="give --jobs 1 or more")
+
+
 def jobs_for(points: Sequence[Point], wanted: int | None = None) -> int:
     """How many processes to use: those wanted, else one a core where the work is worth starting them; 1 is this process.
 
     Raises:
         InputError: fewer than 1 are wanted.
     """
-    if wanted is not None and wanted < 1:
-        raise InputError(f"{wanted} jobs cannot work", hint="give --jobs 1 or more")
+    check_jobs(wanted)
     if wanted is None:
         wanted = len(os.sched_getaffinity(0)) if sum(map(needed, points)) > _WORTH_IT else 1
     return max(1, min(wanted, len(points)))
