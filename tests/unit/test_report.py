@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import matplotlib as mpl
 import pytest
 
-from starcast.runs import crossings, plots, report
+from starcast.runs import crossings, picture, plots, report
 from starcast.runs.compare import Comparison, compare
 from starcast.runs.curves import Panel, panels
 from starcast.runs.matching import Side
@@ -90,7 +90,7 @@ def page(comparison: Comparison, **options: Any) -> str:
 
 
 def drawn(panel: Panel, marked: Sequence[crossings.Crossing] = ()) -> ET.Element:
-    return parsed(plots.times(panel, plots.Styles(curve.label for curve in panel.curves), marked, "plot"))
+    return parsed(plots.times(panel, picture.Styles(curve.label for curve in panel.curves), marked, "plot"))
 
 
 def parsed(svg: str) -> ET.Element:
@@ -282,9 +282,9 @@ def test_a_change_between_two_stored_m_is_a_band() -> None:
 
 def test_every_curve_looks_different_and_alike_in_all_plots() -> None:
     labels = [f"algorithm {place}" for place in range(40)]
-    styles = plots.Styles(labels)
+    styles = picture.Styles(labels)
     assert len({json.dumps(styles.of(label)) for label in labels}) == len(labels)
-    assert plots.Styles([*labels, *labels]).of(labels[7]) == styles.of(labels[7])
+    assert picture.Styles([*labels, *labels]).of(labels[7]) == styles.of(labels[7])
 
 
 def test_plots_say_what_they_show_to_those_who_do_not_see_them() -> None:
@@ -305,7 +305,7 @@ def test_links_busy_are_drawn_for_the_fastest_run_of_each_at_the_greatest_common
     (panel,) = panels(comparison)
     chosen = {curve.label: (int(run.m), run.p) for curve, run in panel.profiled()}
     assert chosen == {"multiple": (65536, 4), "recursive-substar": (65536, 4), "edge-disjoint": (65536, 1)}
-    text = plots.links(panel, profiles(comparison), plots.Styles(chosen), "links")
+    text = plots.links(panel, profiles(comparison), picture.Styles(chosen), "links")
     description = parsed(text).findtext(f"{SVG}desc") or ""
     # 1 + ... + 13 = 91 of 13 steps with 480 directed links.
     assert f"multiple, p = 4: 13 steps, {100 * 91 / (13 * 480):.1f} % of the links busy on average" in description

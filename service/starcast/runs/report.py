@@ -13,7 +13,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from starcast.progress import Reporter, Silent
-from starcast.runs import crossings, models, plots
+from starcast.runs import crossings, models, picture, plots
 from starcast.runs.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, Comparison, letter
 from starcast.runs.curves import Panel, panels
 from starcast.runs.layout import Layout, laid_out
@@ -79,8 +79,8 @@ def page(
         crossing_columns=crossings.told_columns(listed),
         commands=commands(comparison),
         signs=SIGNS,
-        palette=plots.PALETTE,
-        dark=plots.DARK,
+        palette=picture.PALETTE,
+        dark=picture.DARK,
         written=written,
         version=version("starcast"),
     )
@@ -148,7 +148,7 @@ def _plotted(
     profiles: Mapping[int, Sequence[int]],
     reporter: Reporter,
 ) -> list[Plotted]:
-    styles = plots.Styles(curve.label for panel in every for curve in panel.curves)
+    styles = picture.Styles(curve.label for panel in every for curve in panel.curves)
     drawn, seen = [], set[tuple[Any, ...]]()
     with reporter.task("drawing", len(every), "panels") as task:
         for place, panel in enumerate(every, start=1):
