@@ -39,8 +39,9 @@ def test_a_schedule_is_stored_and_reads_back_equal(stores: Stores, spec: str, wo
     what = plan(spec, schedules=word, root=root, ports="both" if len(_models(spec, word)) == 2 else "own")
     ingest(stores, what)
     assert_stored(stores, what)
+    collective, _, name = word.partition(":")
     for ports in _models(spec, word):
-        made = schedule(spec, *word.split(":"), ports, root)  # type: ignore[arg-type]
+        made = schedule(spec, collective, name, ports, root)
         found = reader.read_schedule(stores.graph, made.id)
         for name in COLUMNS:
             assert np.array_equal(getattr(found, name), getattr(made, name))

@@ -73,6 +73,9 @@ def simulate(
         typer.Option(help="A node, a link, or either from a step on: 21345, 12345-21345, 21345@3; may be repeated."),
     ] = None,
     expand: Annotated[bool, typer.Option("--expand", help="Write a symmetric schedule out for all sources first.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--acknowledged", help="Wait for acknowledgements, in the allgather by edge-disjoint trees.")
+    ] = False,
     steps: Annotated[bool, typer.Option("--steps", help="Print what each step carries instead.")] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -84,15 +87,19 @@ def simulate(
     \b
     starcast schedule simulate S6 alltoall exact
     starcast schedule simulate S5 broadcast edge-disjoint --messages 4 --copies 2 --fault 21345 --fault 12345-32145@3
+    starcast schedule simulate S4 allgather edge-disjoint --copies 3 --fault 2134 --acknowledged
     """
-    from starcast.simulator import Fault
+    from starcast.simulator import Fault, acknowledged
     from starcast.simulator import simulate as run
 
     made = _chosen(topology, collective, algorithm, ports, root, segments, messages, copies, tree)
     if expand:
         made = made.expand()
     faults = [Fault.parse(words) for words in fault or ()]
-    result = run(made, faults)
+    if wait:
+        waited = acknowledged(made, faults)
+        say(f"{len(waited.stalled)} traversals wait for an acknowledgement that never comes")
+    result = waited.simulation if wait else run(made, faults)
     for remark in result.remarks:
         say(remark)
     if steps:
@@ -181,7 +188,7 @@ def _chosen(
     from starcast.collectives import schedule
     from starcast.trees.naming import parsed
 
-    name, arguments = parsed(word)
+    name, arguments = parsed(word, "algorithm")
     options = {"segments": segments, "messages": messages, "copies": copies, "tree": tree}
     given = {option: value for option, value in options.items() if value is not None}
     return schedule(spec, collective, name, ports, 0 if root is None else root, **(arguments | given))

@@ -66,7 +66,7 @@ def select(
     _check(shares)
     found = Selection()
     for word in _words(schedules):
-        name, given = parsed(word)
+        name, given = parsed(word, "algorithm")
         collective, _, algorithm = name.rpartition(":")
         wildcard = algorithm == ALL
         rules = _every(where, collective, given) if wildcard else (_named(where, collective, algorithm),)

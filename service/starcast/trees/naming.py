@@ -26,15 +26,15 @@ def written_arguments(arguments: Mapping[str, str | int]) -> str:
     return ",".join(f"{name}={value}" for name, value in sorted(arguments.items()))
 
 
-def parsed(text: str) -> tuple[str, Arguments]:
-    """The name of a construction and its arguments, out of what `written` writes.
+def parsed(text: str, noun: str = "construction") -> tuple[str, Arguments]:
+    """The name of a construction, or of an algorithm, and its arguments, out of what `written` writes.
 
     Raises:
         InputError: it is not written so.
     """
     match = _NAMED.fullmatch(text.strip())
     if match is None:
-        raise InputError(f"'{text}' is no construction", hint="write 'greedy', or 'dimension-change(i=2,tree=multiple)'")
+        raise InputError(f"'{text}' is no {noun}", hint="write 'greedy', or 'dimension-change(i=2,tree=multiple)'")
     return match[1], parsed_arguments(match[2] or "")
 
 
