@@ -15,7 +15,7 @@ from starcast.runs.database import session
 from starcast.runs.design import examples, read
 from starcast.runs.execution import execute, priced
 from starcast.runs.experiment import run_experiment, run_once
-from starcast.runs.grid import Point, sharing
+from starcast.runs.grid import Grid, Point, sharing
 from starcast.simulator import Fault, simulate
 from starcast.topologies import topology
 
@@ -80,3 +80,8 @@ def test_a_dead_root_leaves_everybody_without_and_says_so(engine: Engine) -> Non
     run = run_once(engine, replace(smallest(algorithms("broadcast")[0]), faults=("1234",)), reporter=Told())
     assert (run.status, run.missing) == ("complete", 23)
     assert any("root" in line for line in told)
+    told.clear()
+    many = Grid.from_json({"topology": "S3", "algorithm": ["greedy", "multiple"], "faults": "123", "m": [1, 2]})
+    assert run_experiment(engine, "dead", many, Told()).failed == 0
+    assert [run.missing > 0 for run in runs(engine, "dead")] == [True] * 4
+    assert len([line for line in told if "root" in line]) == 1

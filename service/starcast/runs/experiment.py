@@ -148,12 +148,15 @@ def _opened(opened: Session, name: str, grid: Mapping[str, Any]) -> int:
 def _run_all(engine: Engine, name: str, design: Design, points: list[Point], reporter: Reporter, wanted: int | None) -> int:
     together = {some[0]: some for some in sharing(points)}
     jobs = jobs_for(list(together), wanted)
-    failed = 0
+    failed, told = 0, set[str]()
     with (
         reporter.task(f"running {name}", len(points), "runs") as task,
         executed(list(together), jobs) as executions,
     ):
         for first, execution in executions:
+            for remark in set(execution.remarks) - told:
+                reporter.say(remark)
+            told.update(execution.remarks)
             for point in together[first]:
                 with session(engine) as opened:
                     _save(opened, _opened(opened, name, design.as_json()), point, execution, jobs)
