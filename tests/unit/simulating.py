@@ -142,7 +142,7 @@ def spoil(draw: Draw, made: Schedule, way: str) -> Schedule:
         case "another step":
             return changed(made, row, step=draw(st.integers(-1, made.steps + 2)))
         case "early":
-            return changed(made, row, step=draw(st.integers(1, int(made.step[row]))))
+            return changed(made, row, step=draw(st.integers(1, max(int(made.step[row]), 1))))
         case "another receiver":
             return changed(made, row, receiver=draw(st.integers(-1, where.nodes)))
         case "another port":

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from starcast.collectives import schedule
 from starcast.collectives.schedule import COLLECTIVES
-from starcast.simulator import arrivals, judging, rows, simulate, survival
+from starcast.simulator import Fault, arrivals, judging, rows, simulate, survival
 from starcast.simulator.arrivals import Journeys, Times
 from starcast.simulator.holdings import Pairs, Table
 from starcast.simulator.promises import Promise, promised
@@ -193,18 +193,20 @@ def test_tables_and_sorted_pairs_say_the_same_under_faults(data: st.DataObject) 
     assert runs[0].undelivered == runs[1].undelivered
 
 
-@settings(max_examples=40)
-@given(st.data(), st.integers(1, 9))
-def test_batches_make_no_difference(data: st.DataObject, length: int) -> None:
-    """A step's rows are judged together even where they are more than a batch."""
-    made = data.draw(by_lot("S3", "Q2", "S4,2"))
-    faults = data.draw(st.just([]) | fault_sets(made.topology, 7))
-    whole = simulate(made, faults)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, "_BATCH", length)
-        parts = simulate(made, faults)
-    same(parts, whole)
-    assert (parts.undelivered, parts.violation) == (whole.undelivered, whole.violation)
+@pytest.mark.parametrize("length", [1, 2, 9])
+@pytest.mark.parametrize(("collective", "symmetric"), [*product(COLLECTIVES, [False]), ("allgather", True), ("alltoall", True)])
+def test_batches_make_no_difference(collective: str, symmetric: bool, length: int) -> None:
+    """A step's rows are judged together even where they are more than a batch, and a second delivery changes nothing."""
+    empty = no_rows(topology("S3"), collective, "all", each=2, symmetric=symmetric)
+    for seed in range(12):
+        made = replace(empty, **rows_by_lot(empty, np.random.default_rng(seed), 5, seed % 3 / 20))
+        for faults in ([], [Fault(2, 3), Fault((0, 5))]):
+            whole = simulate(made, faults)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(rows, "_BATCH", length)
+                parts = simulate(made, faults)
+            same(parts, whole)
+            assert (parts.undelivered, parts.violation) == (whole.undelivered, whole.violation)
 
 
 def test_a_unit_with_one_destination_may_branch_and_meet_again() -> None:

@@ -66,12 +66,11 @@ def acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Acknow
     driven = simulate(schedule)
     if driven.violation is not None:
         raise InputError(f"{schedule.id} breaks a rule: {driven.violation}", hint="give a schedule that keeps its port model")
-    none = np.empty(0, dtype=np.int64)
-    if not outages:
-        _Hops(Rows(schedule))
-        return Acknowledged(driven, none, none, none)
-    rows = Rows(schedule.expand())
+    rows = Rows(schedule.expand() if outages else schedule)
     hops = _Hops(rows)
+    if not outages:
+        none = np.empty(0, dtype=np.int64)
+        return Acknowledged(driven, none, none, none)
     sent, walk, made = hops.stalled(outages)
     simulation = under_faults(rows.schedule, outages, sent=sent)
     return Acknowledged(simulation, hops.source[walk], hops.tree[walk], made)

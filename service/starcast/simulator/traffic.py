@@ -93,10 +93,8 @@ class Translated(Traffic):
         if schedule.ports == "one":
             begins = np.flatnonzero(~runs(step))
             earlier = np.repeat(port[begins], np.diff(begins, append=len(step)))
-            yield (
-                port != earlier,
-                "one-port: translated to another source, the sender already sends over another port in this step",
-            )
+            rule = "one-port: translated to another source, the sender already sends over another port in this step"
+            yield port != earlier, rule
 
 
 class Expanded(Traffic):
