@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from starcast.collectives import Schedule, schedule
-from starcast.collectives.exact import full_necklaces, total_distance
+from starcast.collectives.exact import full_necklaces
 from starcast.collectives.exact_short import opening
 from starcast.topologies import topology
 
@@ -55,7 +55,7 @@ def figures(n: int, messages: int = 1) -> Figures:
     where = topology(f"S{n}")
     begun = opening(n, messages)
     hops = sum(len(word.dimensions) for word in begun.words)
-    total = total_distance(where)
+    total = where.distance_sum
     return Figures(
         total=total,
         short=len({word.node for word in begun.words}),

@@ -51,7 +51,7 @@ def _necklace(where: Topology, root: int, ports: str, messages: int) -> Schedule
     recipe that begins with another dimension than 2 puts a node into the step of its parent, for n = 3..7 whichever it is.
     """
     along = forest(where, "necklace")
-    step = -(-numbering(where) // np.int32(where.n - 1))
+    step = (numbering(where) + np.int32(where.n - 2)) // np.int32(where.n - 1)
     step[step == step.max()] = 0
     return _overlapped("necklace", _Single(along, step), list(range(min(messages, where.n - 1))), messages, ports, root)
 

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.whole import ceiling
+
 
 class Deal(NamedTuple):
     """Copies, each int64 ``[messages * copies]``: those of message 0 first.
@@ -35,4 +37,4 @@ def dealt(messages: int, copies: int, trees: int) -> Deal:
 
 def share(messages: int, copies: int, trees: int) -> int:
     """The most copies that a tree carries."""
-    return -(-messages * copies // trees)
+    return ceiling(messages * copies, trees)

@@ -10,12 +10,9 @@ from starcast.collectives import edge_disjoint_addressed as addressed
 from starcast.collectives import edge_disjoint_spread as spread
 from starcast.collectives.algorithm import COPIES, MESSAGES, Algorithm, Arguments
 from starcast.collectives.gather import gathering
-from starcast.collectives.scatter import shortest_rows
 from starcast.collectives.schedule import Schedule
 from starcast.topologies import Topology
-
-#: The levels of the trees are counted by growing them, up to this n; beyond, what is said of rows is the least they can be.
-MOST_COUNTED = 9
+from starcast.trees.edge_disjoint_levels import level_sum
 
 
 def _rule(
@@ -46,22 +43,13 @@ def _spread_rows(where: Topology, arguments: Arguments) -> int:
 
 
 def _scatter_rows(where: Topology, arguments: Arguments) -> int:
-    if where.n > MOST_COUNTED:
-        return _at_least(where, arguments)
     return addressed.scatter_transmissions(where, *_units(arguments))
 
 
 def _alltoall_rows(where: Topology, arguments: Arguments) -> int:
-    """Through every tree the nodes are equally far in sum."""
-    if where.n > MOST_COUNTED:
-        return _at_least(where, arguments)
+    """Every copy over as many links as its destination's level; through every tree the levels have the same sum."""
     messages, copies = _units(arguments)
-    return messages * copies * addressed.level_sum(where)
-
-
-def _at_least(where: Topology, arguments: Arguments) -> int:
-    """As if every path were a shortest one."""
-    return shortest_rows(where, arguments) * int(arguments["copies"])
+    return messages * copies * level_sum(where)
 
 
 _SCATTER = _rule("scatter", "section 4.5", addressed.scatter, _scatter_rows)

@@ -15,8 +15,9 @@ from starcast.collectives.moving import moved
 from starcast.collectives.schedule import Schedule
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
-from starcast.topologies.necklaces import necklaces, rotation
+from starcast.topologies.necklaces import necklaces, rotation, short_necklaces
 from starcast.trees import Forest, forest
+from starcast.trees.edge_disjoint_levels import Detours, detours
 
 NAME = "edge-disjoint"
 
@@ -75,16 +76,20 @@ def copies_of(along: Forest, levels: Ranks, messages: int, copies: int) -> Copie
 
 
 def scatter_transmissions(where: Topology, messages: int, copies: int) -> int:
-    """The rows of `scatter`: the levels at which its copies arrive, summed without writing them out."""
-    along = forest(where, NAME)
-    levels = along.levels()
-    nearest, short = _nearest_trees(along, levels, copies)
-    whole = np.delete(np.arange(1, where.nodes), short - 1)
-    total = messages * int(np.take_along_axis(levels, nearest, axis=0)[:, whole].sum(dtype=np.int64))
-    # Each short node takes the next M x cards; so many of the first `card` cards go to each tree:
-    card = np.arange(len(short) + 1) * messages * copies
-    before = (card - np.arange(along.trees)[:, None] - 1) // along.trees + 1
-    return total + int((np.diff(before, axis=1) * levels[:, short]).sum())
+    """The rows of `scatter`, exact for every n and counted without growing trees.
+
+    A copy's path is as long as its destination is away, and by a detour longer. Detours are the least ones for nodes on
+    necklaces of n-1; for those on shorter ones, in S^1, they are 2 in the trees of fixed symbols that they are dealt.
+    """
+    trees, short = where.degree, short_necklaces(where.n)
+    fixed = short[:, 1:] == np.arange(2, where.n + 1)
+    least = sum(kind.nodes * kind.least(copies) for kind in detours(where.n))
+    least -= sum(Detours(1, trees - count, count, 0).least(copies) for count in np.count_nonzero(fixed, axis=1).tolist())
+    rounds, rest = divmod(messages * copies, trees)  # each node is dealt so many cards, from where the one before ended
+    first = np.arange(len(short))[:, None] * rest
+    more = (np.arange(trees) - first) % trees < rest
+    dealt_two = rounds * np.count_nonzero(fixed) + np.count_nonzero(fixed & more)
+    return messages * (copies * where.distance_sum + least) + 2 * int(dealt_two)
 
 
 def _nearest_trees(along: Forest, levels: Ranks, copies: int) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
@@ -132,12 +137,6 @@ def alltoall(where: Topology, root: int, ports: str, messages: int, copies: int)
         symmetric=True,
     )
     return moved(made, root)
-
-
-def level_sum(where: Topology) -> int:
-    """The sum of all nodes' levels in a tree, which is the same for every tree."""
-    first = forest(where, NAME).parent_port[:1]
-    return int(Forest(where, first, construction=NAME).levels().sum(dtype=np.int64))
 
 
 def _furthest_first(level: Ranks, sent: Copies) -> NDArray[np.int64]:

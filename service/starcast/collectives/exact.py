@@ -67,11 +67,6 @@ def exact(where: Topology, root: int, ports: str, messages: int) -> Schedule:
     return moved(made, root)
 
 
-def total_distance(where: Topology) -> int:
-    """t_n: the sum of the distances from a node to all others."""
-    return sum(distance * count for distance, count in enumerate(where.distance_profile()))
-
-
 def full_necklaces(where: Topology) -> FullNecklaces:
     """The full necklaces of S_n with their paths in the near-balanced tree."""
     rings, distances = necklaces(where.n), where.distances()
@@ -155,14 +150,14 @@ def _repeated(once: Columns, rounds: int, where: Topology) -> Columns:
 
 def _later(rows: Columns, rounds: int | NDArray[np.int32], where: Topology) -> Columns:
     """The rows after some rounds of n-1 messages."""
-    step, payload = rows.step + rounds * total_distance(where), rows.payload + rounds * where.degree
+    step, payload = rows.step + rounds * where.distance_sum, rows.payload + rounds * where.degree
     return rows._replace(step=step, payload=payload)
 
 
 ALGORITHMS = (
     Algorithm(
         "alltoall", "exact", ("star",), ("all",), (MESSAGES,), "starcast, docs/exact-alltoall.md; an open question of "
-        "Fragopoulou & Akl 1993, section 9", exact, lambda where, given: int(given["messages"]) * total_distance(where),
+        "Fragopoulou & Akl 1993, section 9", exact, lambda where, given: int(given["messages"]) * where.distance_sum,
         lambda _: None,
     ),
 )  # fmt: skip

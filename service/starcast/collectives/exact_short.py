@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from starcast import permutations
 from starcast.errors import StarcastError
-from starcast.topologies.necklaces import necklaces
+from starcast.topologies.necklaces import short_necklaces
+from starcast.whole import ceiling
 
 Cycle = tuple[int, ...]
 
@@ -57,7 +58,7 @@ def opening(n: int, messages: int) -> Opening:
 
 def short_words(n: int, messages: int) -> tuple[Word, ...]:
     """The paths to the nodes of short necklaces, with balanced entries."""
-    ranks = np.flatnonzero(necklaces(n).period < n - 1)[1:].tolist()  # the first is the root, or there is none
+    ranks = permutations.rank(short_necklaces(n)).tolist()
     cycles = {rank: _cycles(n, rank) for rank in ranks}
     bundles = [(rank, message, cycles[rank]) for rank in ranks for message in range(messages)]
     tokens = [cycle for _, _, bundle in bundles for cycle in bundle]
@@ -134,12 +135,8 @@ def _cycles(n: int, rank: int) -> list[Cycle]:
 def _room(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
     """How often each symbol may be an entry: ceil(M L / (n-1)) less what it is crossed anyhow."""
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
-    most = _share(n, crossed.total() + len(cycles))
+    most = ceiling(crossed.total() + len(cycles), n - 1)
     return {symbol: most - crossed[symbol] for symbol in range(2, n + 1)}
-
-
-def _share(n: int, hops: int) -> int:
-    return -(-hops // (n - 1))
 
 
 def _crossed(cycle: Cycle, entry: int) -> Iterator[int]:
@@ -155,7 +152,7 @@ def _idle(n: int, words: Sequence[Word], steps: Sequence[Sequence[int]], length:
         for word, crossed in zip(words, steps, strict=True)
         for dimension, step in zip(word.dimensions, crossed, strict=True)
     }
-    sure = length - _share(n, sum(map(len, steps)))
+    sure = length - ceiling(sum(map(len, steps)), n - 1)
     idle = [[step for step in range(1, length + 1) if (dimension, step) not in busy] for dimension in range(2, n + 1)]
     if min(map(len, idle)) < sure:
         raise defect(f"a dimension has fewer than {sure} idle steps")

@@ -151,8 +151,7 @@ def _scatter(name: str, trees: Callable[[Topology, int], Forest]) -> Callable[..
 
 def shortest_rows(where: Topology, arguments: Arguments) -> int:
     """M t_n: each of M messages to every node over as many links as it is away."""
-    total = sum(distance * count for distance, count in enumerate(where.distance_profile()))
-    return int(arguments.get("messages", 1)) * total
+    return int(arguments.get("messages", 1)) * where.distance_sum
 
 
 def uneven(where: Topology, arguments: Arguments) -> str | None:

@@ -10,10 +10,11 @@ from fractions import Fraction
 
 from starcast.collectives.catalogue import check_collective
 from starcast.collectives.schedule import PORT_MODELS
-from starcast.costs.counts import ceil_log2, ceiling, distance_sum
+from starcast.costs.counts import ceil_log2
 from starcast.costs.machine import Cost, Machine, check_message
 from starcast.errors import InputError
 from starcast.topologies import Topology
+from starcast.whole import ceiling
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ def work(where: Topology, collective: str) -> Work:
     if collective == "allgather":
         return Work(others, nodes * others)
     if collective == "alltoall":
-        return Work(distance_sum(where), nodes * distance_sum(where))
-    return Work(others, distance_sum(where))
+        return Work(where.distance_sum, nodes * where.distance_sum)
+    return Work(others, where.distance_sum)
 
 
 def lower_bound(

@@ -1,7 +1,6 @@
 """What closed forms are made of, in whole numbers and exact fractions: heights of trees, sums of distances, necklaces."""
 
 from fractions import Fraction
-from functools import cache
 from math import factorial, gcd
 
 from starcast.topologies import Topology
@@ -11,17 +10,6 @@ from starcast.trees import forest
 def ceil_log2(value: int) -> int:
     """ceil(log2 value) for value >= 1, without rounding."""
     return (value - 1).bit_length()
-
-
-def ceiling(numerator: int, denominator: int) -> int:
-    """The least whole number that is not below numerator / denominator, for a positive denominator."""
-    return -(-numerator // denominator)
-
-
-@cache
-def distance_sum(where: Topology) -> int:
-    """t, the sum of all distances from a node: n!(n + 2/n + H_n - 4) in S_n, d 2^(d-1) in Q_d (counted, for any topology)."""
-    return sum(distance * count for distance, count in enumerate(where.distance_profile()))
 
 
 def phases(n: int) -> int:
@@ -57,15 +45,6 @@ def tree_height(where: Topology, construction: str) -> int:
         "hamiltonian-cycle": where.nodes - 1,
     }
     return known[construction] if construction in known else forest(where, construction).height
-
-
-def edge_disjoint_levels(where: Topology) -> int:
-    """The sum of all nodes' levels in one of the n-1 trees EDT: t_n + 3(n-2)(n-1)! - 2(n-2)! + 2.
-
-    Ours: found by counting, for n = 2..10.
-    """
-    n = where.n
-    return distance_sum(where) + 3 * (n - 2) * factorial(n - 1) - 2 * factorial(n - 2) + 2
 
 
 # Necklaces

@@ -6,9 +6,10 @@ ours.
 
 from fractions import Fraction
 
-from starcast.costs.counts import ceiling, edge_disjoint_levels
 from starcast.costs.machine import Form, stepwise
 from starcast.topologies import Topology
+from starcast.trees.edge_disjoint_levels import level_sum
+from starcast.whole import ceiling
 
 PAPER = "Fragopoulou & Akl 1996"
 OURS = "starcast"
@@ -43,7 +44,7 @@ def scatter(where: Topology, _ports: str, messages: int, copies: int) -> Form:
     M(n-1) t_n; with fewer they depend on which trees a node's copies take, and are not stated.
     """
     steps = ceiling(messages * copies * (where.nodes - 1), where.degree)
-    transmissions = messages * copies * edge_disjoint_levels(where) if copies == where.degree else None
+    transmissions = messages * copies * level_sum(where) if copies == where.degree else None
     source = f"{PAPER}, section 4.5" if copies == where.degree else f"{OURS}; {PAPER}, Table 2"
     return stepwise(steps, Fraction(1, messages), transmissions, source)
 
@@ -53,7 +54,7 @@ def alltoall(where: Topology, _ports: str, messages: int, copies: int) -> Form:
 
     Exact, and ours. Section 4.6 says M(N-1) + O(M t_n) steps and O(M N(n-1) t_n) transmissions, with n-1 copies.
     """
-    levels = edge_disjoint_levels(where)
+    levels = level_sum(where)
     steps = ceiling(messages * copies, where.degree) * levels
     transmissions = messages * copies * where.nodes * levels
     return stepwise(steps, Fraction(1, messages), transmissions, f"{OURS}; {PAPER}, section 4.6 gives the order")

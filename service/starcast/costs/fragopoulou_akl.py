@@ -6,9 +6,10 @@ node, h the number of necklaces (docs/definitions/fragopoulou-akl.md).
 
 from fractions import Fraction
 
-from starcast.costs.counts import ceiling, distance_sum, necklace_count, necklace_distance_sum
+from starcast.costs.counts import necklace_count, necklace_distance_sum
 from starcast.costs.machine import Form, stepwise
 from starcast.topologies import Topology
+from starcast.whole import ceiling
 
 PAPER = "Fragopoulou & Akl 1993"
 OURS = "starcast"
@@ -70,24 +71,24 @@ def rule_9(where: Topology, _ports: str) -> Form:
     A necklace after the other, each as many steps as it is away. The paper's h d (Rule 9), d the mean distance of the nodes,
     weighs every necklace alike and is not that sum.
     """
-    steps = necklace_distance_sum(where.n, distance_sum(where))
+    steps = necklace_distance_sum(where.n, where.distance_sum)
     return _alltoall(where, steps, 1, f"{OURS}; {PAPER}, Table 3 (Rule 9) gives the order")
 
 
 def rule_10(where: Topology, _ports: str, messages: int) -> Form:
     """ceil(M t_n/(n-1)) steps, M N t_n transmissions: Table 3, MLA, M a multiple of n-1 (Rule 10). Exact."""
-    steps = ceiling(messages * distance_sum(where), where.degree)
+    steps = ceiling(messages * where.distance_sum, where.degree)
     return _alltoall(where, steps, messages, f"{PAPER}, Table 3 (Rule 10)")
 
 
 def exact_alltoall(where: Topology, _ports: str, messages: int) -> Form:
     """ceil(M t_n/(n-1)) steps for any M, M N t_n transmissions. Exact, and ours: section 9 leaves it open."""
-    return _alltoall(where, ceiling(messages * distance_sum(where), where.degree), messages, OURS)
+    return _alltoall(where, ceiling(messages * where.distance_sum, where.degree), messages, OURS)
 
 
 def one_port_alltoall(where: Topology, _ports: str, messages: int) -> Form:
     """M t_n steps, M N t_n transmissions: Table 3, SLA (section 8). Exact."""
-    return _alltoall(where, messages * distance_sum(where), messages, f"{PAPER}, Table 3 (SLA)")
+    return _alltoall(where, messages * where.distance_sum, messages, f"{PAPER}, Table 3 (SLA)")
 
 
 def _of_one(messages: int, source: str) -> str:
@@ -99,8 +100,8 @@ def _allgather(where: Topology, steps: int, messages: int, source: str) -> Form:
 
 
 def _scatter(where: Topology, steps: int, messages: int, source: str) -> Form:
-    return stepwise(steps, Fraction(1, messages), messages * distance_sum(where), source)
+    return stepwise(steps, Fraction(1, messages), messages * where.distance_sum, source)
 
 
 def _alltoall(where: Topology, steps: int, messages: int, source: str) -> Form:
-    return stepwise(steps, Fraction(1, messages), messages * where.nodes * distance_sum(where), source)
+    return stepwise(steps, Fraction(1, messages), messages * where.nodes * where.distance_sum, source)

@@ -2,11 +2,12 @@
 
 from fractions import Fraction
 
-from starcast.costs.counts import ceil_log2, ceiling
+from starcast.costs.counts import ceil_log2
 from starcast.costs.machine import Form, stepwise
 from starcast.costs.tseng_sheu import slots
 from starcast.topologies import Topology
 from starcast.topologies.hypercube import Hypercube
+from starcast.whole import ceiling
 
 PAPER = "Johnsson & Ho 1989"
 

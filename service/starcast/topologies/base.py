@@ -66,8 +66,12 @@ class Topology(ABC):
     @property
     def mean_distance(self) -> Fraction:
         """The mean of a node's distances to the nodes - 1 others, exact."""
-        total = sum(distance * count for distance, count in enumerate(self.distance_profile()))
-        return Fraction(total, self.nodes - 1)
+        return Fraction(self.distance_sum, self.nodes - 1)
+
+    @property
+    def distance_sum(self) -> int:
+        """t, the sum of a node's distances to all others: n!(n + 2/n + H_n - 4) in S_n, d 2^(d-1) in Q_d."""
+        return sum(distance * count for distance, count in enumerate(self.distance_profile()))
 
     @abstractmethod
     def distance_profile(self) -> tuple[int, ...]:

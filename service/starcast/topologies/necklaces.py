@@ -4,6 +4,9 @@ r(1) = 1, r(i) = i+1 for 2 <= i < n, r(n) = 2. The rotation R relabels symbols a
 r(x_j) in position r(j). It keeps distances to the identity and takes a link of dimension d to one of dimension r(d).
 """
 
+from collections.abc import Iterator
+from itertools import permutations as orders
+from itertools import product
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -56,3 +59,22 @@ def necklaces(n: int) -> Necklaces:
         back = np.where(at < leader, np.uint8(count), back)  # rotations that lead from here to the leader
         leader = np.minimum(leader, at)
     return Necklaces(leader, period, (period - back) % period)
+
+
+def short_necklaces(n: int) -> Perms:
+    """The nodes on necklaces of fewer than n-1 nodes but the root, uint8 ``[count, n]``, by rank; found one by one.
+
+    They commute with g rotations, for a g < n-1 that divides n-1. So they start with 1, permute the g cycles of these
+    rotations, and turn each by some of its symbols.
+    """
+    found = {row for g in range(1, n - 1) if (n - 1) % g == 0 for row in _commuting(n, g)}
+    return np.array(sorted(found - {tuple(range(1, n + 1))}), dtype=np.uint8).reshape(-1, n)
+
+
+def _commuting(n: int, turns: int) -> Iterator[tuple[int, ...]]:
+    """The nodes that so many rotations, a divisor of n-1, leave where they are."""
+    size = n - 1
+    for order in orders(range(turns)):
+        for moves in product(range(0, size, turns), repeat=turns):
+            images = [order[place % turns] + moves[place % turns] + place - place % turns for place in range(size)]
+            yield (1, *(image % size + 2 for image in images))
