@@ -43,8 +43,8 @@ def test_a_schedule_is_stored_and_reads_back_equal(stores: Stores, spec: str, wo
     for ports in _models(spec, word):
         made = schedule(spec, collective, name, ports, root)
         found = reader.read_schedule(stores.graph, made.id)
-        for name in COLUMNS:
-            assert np.array_equal(getattr(found, name), getattr(made, name))
+        for column in COLUMNS:
+            assert np.array_equal(getattr(found, column), getattr(made, column))
         assert simulate(found).complete
         assert stored_profile(stores, made.id) == profile(made)
 
