@@ -4,13 +4,14 @@ The page is written by hand but for what stands between the marks of a table; `p
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from math import factorial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from marked import filled, head, row
 
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.exact import full_necklaces
@@ -18,8 +19,6 @@ from starcast.collectives.exact_short import opening
 from starcast.topologies import topology
 
 PAGE = Path(__file__).parent / "exact-alltoall.md"
-BEGIN = "<!-- table {}: computed by docs/exact_alltoall.py, written by 'make docs' -->"
-END = "<!-- end of table -->"
 SIZES = range(3, 9)
 
 
@@ -39,14 +38,7 @@ class Figures(NamedTuple):
 
 def page() -> str:
     """The page with its tables as they are."""
-    text = PAGE.read_text(encoding="utf-8")
-    for name, rows in TABLES.items():
-        begin = BEGIN.format(name)
-        if text.count(begin) != 1:
-            raise ValueError(f"{PAGE.name} does not have one table marked '{begin}'")
-        before, _, rest = text.partition(begin)
-        text = "\n".join([f"{before}{begin}", "", *rows(), "", END]) + rest.partition(END)[2]
-    return text
+    return filled(PAGE, Path(__file__).name, TABLES)
 
 
 @cache
@@ -129,23 +121,6 @@ def loads() -> Iterator[str]:
     for label, word in zip(labels.tolist(), begun.words, strict=True):
         yield row(label, " ".join(map(str, word.dimensions)), *(word.dimensions.count(port) for port in (2, 3, 4)))
     yield row("together", "", *(crossed[port] for port in (2, 3, 4)))
-
-
-def head(*names: str) -> Iterator[str]:
-    """A table's first lines."""
-    yield row(*names)
-    yield "|" + "---|" * len(names)
-
-
-def row(*values: object) -> str:
-    """A table's line; large numbers with blanks between thousands."""
-    return "| " + " | ".join(written(values)) + " |"
-
-
-def written(values: Iterable[object]) -> Iterator[str]:
-    """Values as a table has them."""
-    for value in values:
-        yield f"{value:,}".replace(",", " ") if isinstance(value, int) else str(value)
 
 
 TABLES = {

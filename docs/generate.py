@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import exact_alltoall
+import fault_tolerance
 import typer
 from typer.testing import CliRunner
 
@@ -144,6 +145,7 @@ PAGES = {
     "schema.md": schema_page,
     "queries.md": queries_page,
     "exact-alltoall.md": exact_alltoall.page,
+    "fault-tolerance.md": fault_tolerance.page,
 }
 
 

@@ -6,6 +6,7 @@ from itertools import chain
 
 import exact_alltoall
 import pytest
+from marked import BEGIN, END
 
 from unit import oracles
 from unit import oracles_exact as exact
@@ -15,7 +16,7 @@ TEXT = exact_alltoall.PAGE.read_text(encoding="utf-8")
 
 def table(name: str) -> list[list[str]]:
     """The rows of a table of the page, without its head."""
-    marked = TEXT.partition(exact_alltoall.BEGIN.format(name))[2].partition(exact_alltoall.END)[0]
+    marked = TEXT.partition(BEGIN.format(name, "exact_alltoall.py"))[2].partition(END)[0]
     lines = [line for line in marked.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
