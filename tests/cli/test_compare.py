@@ -197,6 +197,81 @@ def test_faults_are_part_of_the_question_and_who_does_not_deliver_is_flagged(sta
     assert (row["verdict"], row[f"missing run {faulty}"]) == ("not comparable", missing[faulty])
 
 
+@pytest.fixture
+def networks(stored: URL, starcast: Starcast) -> URL:
+    """The same database with an experiment, `sizes`, on S4 and on Q4 and Q5 as well."""
+    grid = Path(__file__).with_name("sizes.toml")
+    assert starcast("experiment", "run", "sizes", "--grid", str(grid), "--jobs", "1").code == 0
+    return stored
+
+
+@pytest.mark.usefixtures("networks")
+def test_topologies_are_crossed_on_demand_with_their_sizes_and_narrowed_by_conditions(starcast: Starcast) -> None:
+    apart = starcast("compare", "sizes")
+    assert "--across topology compares them all the same" in apart.err
+    words = ("compare", "sizes", "--across", "topology", "--where", "topology=S4", "--where", "topology=Q5")
+    result = starcast(*words, "-f", "json")
+    rows = json.loads(result.out)
+    assert [row["m"] for row in rows] == [16, 4096]
+    for row in rows:
+        assert [row[f"{name} sizes/S4 greedy"] for name in ("topology", "nodes", "degree", "links")] == ["S4", 24, 3, 36]
+        assert [row[f"{name} sizes/Q5 binomial"] for name in ("topology", "nodes", "degree", "links")] == ["Q5", 32, 5, 80]
+        assert row["change"] == pytest.approx(row["time sizes/Q5 binomial"] - row["time sizes/S4 greedy"])
+        assert row["verdict"] == "worse"
+        assert not any("Q4" in name for name in row)
+    assert "across topology: networks of different size" in result.err
+    table = starcast(*words).out
+    assert "A = sizes/S4 greedy, B = sizes/Q5 binomial" in table
+    assert "S4: 24 nodes of degree 3, 36 links" in table
+    assert "Q5: 32 nodes of degree 5, 80 links" in table
+    page = starcast(*words, "-f", "html").out
+    assert "Q5: 32 nodes of degree 5, 80 links" in page
+    assert "lower bound of Q5" in page
+    whole = json.loads(starcast("compare", "sizes", "--across", "topology", "-f", "json").out)
+    assert {name.removeprefix("time ") for name in whole[0] if name.startswith("time")} == {
+        "sizes/S4 greedy", "sizes/Q4 binomial", "sizes/Q5 binomial",
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("networks")
+@pytest.mark.parametrize(
+    ("words", "code", "error"),
+    [
+        (("--across", "speed"), 2, "'speed' is no axis of a comparison"),
+        (("--across", "m"), 2, "m cannot be crossed"),
+        (("--across", "algorithm"), 2, "a choice already"),
+        (("--where", "topology"), 2, "'topology' is no condition"),
+        (("--where", "speed=1"), 2, "'speed' is no axis of a run"),
+        (("--where", "topology=S9"), 3, "no run that is compared has topology = S9"),
+        (("--where", "topology=S4", "--where", "algorithm=binomial"), 3, "'sizes' has no run with"),
+        (("--where", "topology=S4"), 2, "nothing to compare"),
+    ],
+)
+def test_bad_axes_and_conditions_are_refused_in_one_sentence(
+    starcast: Starcast, words: tuple[str, ...], code: int, error: str
+) -> None:
+    result = starcast("compare", "sizes", *words)
+    assert (result.code, result.out) == (code, "")
+    assert error in result.err.splitlines()[0]
+
+
+@pytest.mark.usefixtures("networks")
+@pytest.mark.parametrize("columns", [80, 100, 200])
+def test_a_table_is_laid_out_to_fit_the_terminal(starcast: Starcast, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    for name, value in (("TERM", "xterm"), ("COLUMNS", str(columns)), ("NO_COLOR", "1")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    out = re.sub("\x1b\\[[0-9;]*m", "", starcast("compare", "sizes", "--across", "topology").out)
+    lines = [line.rstrip() for line in out.splitlines()]
+    assert max(map(len, lines)) <= columns
+    head = next(line.split() for line in lines if "verdict" in line)
+    assert ("side" in head) == (columns < 200)
+    assert any("Q5 binomial" in line for line in lines)
+    times = {row[name] for row in json.loads(starcast("compare", "sizes", "--across", "topology", "-f", "json").out)
+             for name in row if name.startswith("time")}  # fmt: skip
+    assert {f"{time:.6g}" for time in times} <= set(out.split())
+
+
 def test_the_help_of_compare_imports_neither_matplotlib_nor_jinja(starcast: Starcast) -> None:
     assert "--crossovers" in starcast("compare", "--help").out
     code = (

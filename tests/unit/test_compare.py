@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.errors import InputError, NotFoundError
-from starcast.runs.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, compare, gap, letter
+from starcast.runs.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, compare, gap
 from starcast.runs.execution import execute, priced
 from starcast.runs.grid import Point
 from starcast.runs.layout import MOST_ABREAST, laid_out
 from starcast.runs.matching import PARAMETERS, Side
 from starcast.runs.models import Cost, Run
+from starcast.runs.naming import letter
 
 
 def run(time: Fraction | int | None = 10, bound: Fraction | int = 5, steps: int = 3, **changes: Any) -> Run:

@@ -341,3 +341,64 @@ def test_a_comparison_without_any_figures_is_a_page_too() -> None:
 def test_where_nothing_differs_the_page_says_so() -> None:
     runs = along(10, 2, SIZES)
     assert "Nothing differs: all 4 rows are the same" in page(compare([side("a", runs), side("a", runs)]))
+
+
+def across() -> Comparison:
+    """Two algorithms on each of two networks, of which those on S5 and on Q7 cross."""
+    runs = [
+        *along(6, 5, SIZES, topology="S5", algorithm="greedy"), *along(8, 2, SIZES, topology="S5", algorithm="edge-disjoint"),
+        *along(7, 4, SIZES, topology="Q7", algorithm="binomial"),
+        *along(9, 1, SIZES, topology="Q7", algorithm="edge-disjoint-binomial", bound=7),
+    ]  # fmt: skip
+    return compare([side("sweep", runs)], across=["topology"])
+
+
+def test_a_page_across_topologies_says_so_and_how_large_each_network_is() -> None:
+    shown = Page(page(across()))
+    text = " ".join(" ".join(shown.words).split())
+    assert "the sides run on networks of different size, so they do not answer one question" in text
+    assert "Nothing is normalised" in text
+    start = next(place for place, row in enumerate(shown.rows) if "network" in row)
+    cells = [row[shown.rows[start].index("network")] for row in shown.rows[start + 1 : start + 5]]
+    assert cells == ["S5: 120 nodes of degree 4, 240 links"] * 2 + ["Q7: 128 nodes of degree 7, 448 links"] * 2
+    assert "Runs of the same collective, ports, T_s, T_c, m, faults, seed that deliver everything." in text
+    plain = " ".join(Page(page(three())).words)
+    assert "networks of different size" not in plain
+    assert "Runs of the same topology, collective, ports" in " ".join(plain.split())
+
+
+def test_a_plot_across_topologies_has_a_bound_for_each_and_shares_of_each_ones_links() -> None:
+    comparison = across()
+    (panel,) = panels(comparison)
+    svg = drawn(panel, crossings.marked(crossings.crossings(panel)))
+    words = {each.text for each in svg.iter(f"{SVG}text")}
+    assert {"lower bound of S5", "lower bound of Q7", "S5 greedy", "Q7 binomial"} <= words
+    ids = [str(each.get("id")) for each in svg.iter() if each.get("id")]
+    assert {"plot-bound-S5", "plot-bound-Q7"} <= set(ids)
+    assert len(ids) == len(set(ids))
+    text = plots.links(panel, profiles(comparison), picture.Styles(curve.label for curve in panel.curves), "links")
+    # 1 + ... + 8 = 36 of 8 steps with 480 directed links; 1 + ... + 9 = 45 of 9 with 896.
+    assert f"S5 edge-disjoint, p = 1: 8 steps, {100 * 36 / (8 * 480):.1f} % of the links busy on average" in text
+    assert f"Q7 edge-disjoint-binomial, p = 1: 9 steps, {100 * 45 / (9 * 896):.1f} % of the links busy on average" in text
+    assert "% of the network's" in text
+    assert len(Page(page(comparison)).svgs) == 2
+
+
+def test_changes_between_the_same_two_m_share_a_band_and_its_numbers() -> None:
+    ours = [priced_run(10, 2, m, p=p) for p, m in enumerate(SIZES, start=1)]
+    others = [
+        [priced_run(start, 5, m, p=p, algorithm=f"a{start}") for p, m in enumerate(SIZES, start=5)] for start in (7, 8, 9)
+    ]
+    (panel,) = panels(compare([side("a", [*ours, *(run for each in others for run in each)])]))
+    found = crossings.marked(crossings.crossings(panel))
+    bands = {(crossing.low, crossing.high) for crossing in found}
+    assert len(found) == 3
+    assert len(bands) == 1
+    svg = drawn(panel, found)
+    assert [str(each.get("id")) for each in svg.iter(f"{SVG}g") if "crossing" in str(each.get("id"))] == ["plot-crossing-1"]
+    assert "1-3" in {each.text for each in svg.iter(f"{SVG}text")}
+
+
+def test_many_parts_of_one_experiment_are_titled_by_it() -> None:
+    assert report.titled(across()) == "sweep: 4 sides compared"
+    assert report.titled(three()) == "sweep/multiple against sweep/recursive-substar against sweep/edge-disjoint"

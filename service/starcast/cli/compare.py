@@ -10,13 +10,14 @@ import typer
 
 from starcast.cli import figures
 from starcast.cli.db import store
-from starcast.cli.output import Format, emit, reporter, say
+from starcast.cli.output import Format, emit, fits, reporter, say
 from starcast.errors import InputError
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from starcast.runs.compare import Comparison
+    from starcast.runs.layout import Layout
 
 
 class Output(StrEnum):
@@ -35,7 +36,15 @@ _TOLD = 12
 
 def compare(
     ctx: typer.Context,
-    names: Annotated[list[str], typer.Argument(help="Experiments by name, runs by number; two or more.")],
+    names: Annotated[list[str], typer.Argument(help="Experiments by name, runs by number; one experiment is taken apart.")],
+    across: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AXIS", help="Compare runs that differ in it: topology, ports, T_s or T_c; may be repeated."),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AXIS=VALUE", help="Only runs with this value, such as topology=S5; repeated, any of an axis."),
+    ] = None,
     baseline: Annotated[str | None, typer.Option(help="What the others are compared with.", show_default="the first")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show all parameters, figures and rows.")] = False,
     sort: Annotated[str | None, typer.Option(metavar="COLUMN", help="Order of the rows; -COLUMN descends.")] = None,
@@ -50,17 +59,27 @@ def compare(
     Rows are points; for each side there are the simulated figures and the gap (time / lower bound), for each but the
     baseline the change in time. Only what differs is shown, the least time in bold. A row that is no comparison says
     why. One experiment alone is taken apart by algorithm, tree and copies.
+
+    Runs on different topologies answer different questions. With --across topology the topology is a choice as the
+    algorithm is: each side has a network of its own, whose nodes, degree and links are told, and nothing is normalised.
+
+    \b
+    starcast compare substar multiple --format html --out page.html
+    starcast compare sizes --across topology --where topology=S5 --where topology=Q7
     """
+    from starcast.runs.across import crossed
+    from starcast.runs.choosing import chosen, wanted
     from starcast.runs.compare import compare
     from starcast.runs.database import session
     from starcast.runs.sides import load_side
 
     if out is not None and output is not Output.HTML:
         raise InputError(f"{out} would be {output}, and --out writes html", hint="add --format html, or redirect with >")
+    axes, conditions = crossed(across or ()), wanted(where or ())
     with store(ctx) as engine, session(engine) as opened:
-        comparison = compare([load_side(opened, name) for name in names], baseline)
+        comparison = compare(chosen([load_side(opened, name) for name in names], conditions), baseline, axes)
         comparison = comparison if sort is None else comparison.ordered(sort)
-        _explain(comparison, everything=everything)
+        _explain(comparison, output, everything=everything)
         if output is Output.HTML:
             _write(_page(comparison, opened, everything=everything), out)
         elif crossovers:
@@ -73,18 +92,31 @@ def compare(
 
 def _emit(comparison: "Comparison", output: Format, *, everything: bool) -> None:
     """The rows: for people laid out, for programs a column a figure of each run, and one that names the best."""
-    from starcast.runs.layout import MOST_ABREAST, laid_out
-
     if output in (Format.JSON, Format.CSV):
-        columns = comparison.columns(everything=everything)
+        columns = [*comparison.columns(everything=everything), *comparison.crossed_columns()]
         where = columns.index("note") if "note" in columns else len(columns)
         emit(map(_plain, comparison.rows(everything=everything)), [*columns[:where], "best", *columns[where:]], output)
         return
-    narrow = output is Format.TABLE and len(comparison.sides) <= MOST_ABREAST
-    shown = comparison.lettered() if narrow else comparison
-    layout = laid_out(shown, everything=everything)
-    title = _legend(comparison, shown) if narrow else ""
+    shown, layout = _laid_out(comparison, output, everything=everything)
+    title = "\n".join(_legend(comparison, shown)) if output is Format.TABLE else ""
     emit(map(_plain, layout.rows), layout.columns, output, title=title, bold=layout.best)
+
+
+def _laid_out(comparison: "Comparison", output: Format, *, everything: bool) -> tuple["Comparison", "Layout"]:
+    """The comparison as it is shown, and its layout: of a table the first that fits on the terminal, else the last."""
+    from starcast.runs.layout import MOST_ABREAST, laid_out
+
+    if output is not Format.TABLE:
+        return comparison, laid_out(comparison, everything=everything)
+    brief = comparison.briefly()
+    tried = [(brief, True, False), (brief, True, True)]
+    if len(comparison.sides) <= MOST_ABREAST:
+        tried = [(comparison.lettered(), False, False), (comparison.lettered(), False, True), *tried]
+    for shown, stacked, short in tried:
+        layout = laid_out(shown, everything=everything, stacked=stacked, brief=short)
+        if fits(map(_plain, layout.rows), layout.columns):
+            break
+    return shown, layout
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,8 +139,9 @@ def _tell_crossovers(comparison: "Comparison") -> None:
     from starcast.runs import crossings
 
     found = crossings.marked(crossings.of(comparison))
+    alone = len({crossing.question for crossing in found}) == 1
     for crossing in found[:_TOLD]:
-        say(f"crossover {crossing}")
+        say(f"crossover {crossing.change if alone else crossing}")
     if len(found) > _TOLD:
         say(f"and {len(found) - _TOLD} more crossovers; --crossovers lists all")
 
@@ -137,12 +170,20 @@ def _write(page: str, out: Path | None) -> None:
     say(f"written to {out}")
 
 
-def _explain(comparison: "Comparison", *, everything: bool) -> None:
+def _explain(comparison: "Comparison", output: Output, *, everything: bool) -> None:
     baseline, *others = (side.name for side in comparison.sides)
     say(f"{', '.join(others)} against {baseline}; gap = time / lower bound")
-    shared = comparison.shared(everything=everything)
+    shared = comparison.worth_saying(everything=everything)
     if shared:
         say(f"in all rows: {', '.join(f'{name} {value}' for name, value in shared.items())}")
+    if comparison.across:
+        say(_crossing(comparison))
+        # A table has them in its title.
+        for network in comparison.networks if output is not Output.TABLE else ():
+            say(f"  {network}")
+    elif comparison.kept_apart():
+        flags = " ".join(f"--across {axis}" for axis in comparison.kept_apart())
+        say(f"some rows are no comparison, since they answer different questions; {flags} compares them all the same")
     hidden = len(comparison.matches) - len(comparison.different)
     if hidden and not everything:
         say(f"{hidden} of {len(comparison.matches)} rows are the same on all sides; --all shows them")
@@ -150,9 +191,16 @@ def _explain(comparison: "Comparison", *, everything: bool) -> None:
         say(f"the runs come from different code: {'; '.join(comparison.sources())}")
 
 
-def _legend(comparison: "Comparison", shown: "Comparison") -> str:
+def _crossing(comparison: "Comparison") -> str:
+    what = "networks of different size" if comparison.networks else "different machines"
+    return f"across {', '.join(comparison.across)}: {what}, nothing is normalised; each gap is by the bound of its own"
+
+
+def _legend(comparison: "Comparison", shown: "Comparison") -> list[str]:
+    """What the sides are called in a table, where it calls them something else, and the networks that it is across."""
     pairs = zip(shown.sides, comparison.sides, strict=True)
-    return ", ".join(f"{letter.name} = {side.name}" for letter, side in pairs)
+    renamed = [f"{short.name} = {side.name}" for short, side in pairs if not side.name.endswith(short.name)]
+    return [", ".join(renamed)] * bool(renamed) + list(map(str, comparison.networks))
 
 
 def _reproduce(comparison: "Comparison") -> None:

@@ -35,6 +35,8 @@ FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to wri
 
 Row = Mapping[str, Any]
 
+_BETWEEN = 3  # blanks from one column of a table to the next
+
 
 def emit(
     rows: Iterable[Row],
@@ -42,10 +44,12 @@ def emit(
     output: Format = Format.TABLE,
     title: str = "",
     bold: Sequence[Collection[str]] = (),
+    below: Sequence[str] = (),
 ) -> None:
     """Write rows to stdout: the columns named, in that order, in the format asked for.
 
-    ``bold`` names for each row the columns to mark, where the format has a way to: on a terminal and in markdown.
+    ``bold`` names for each row the columns to mark, where the format has a way to: on a terminal and in markdown. A table has
+    ``title`` above it, and below it the lines of ``below``.
     """
     table = [[row.get(column) for column in columns] for row in rows]
     if output is Format.JSON:
@@ -58,7 +62,14 @@ def emit(
     elif output is Format.MARKDOWN:
         print(markdown(columns, table, bold))
     else:
-        _print_table(columns, table, title, bold)
+        _print_table(columns, table, title, bold, below)
+
+
+def fits(rows: Iterable[Row], columns: Sequence[str]) -> bool:
+    """Whether a table of these is no wider than the terminal; it is always where nobody watches."""
+    listed = list(rows)
+    widths = (max(len(column), *(len(text(row.get(column))) for row in listed), 0) for column in columns)
+    return sum(width + _BETWEEN for width in widths) <= console(sys.stdout).width
 
 
 def markdown(columns: Sequence[str], table: Sequence[Sequence[Any]], bold: Sequence[Collection[str]] = ()) -> str:
@@ -98,9 +109,16 @@ def _marked(table: Sequence[Sequence[Any]], bold: Sequence[Collection[str]]) -> 
     return zip(table, bold or [()] * len(table), strict=True)
 
 
-def _print_table(columns: Sequence[str], table: Sequence[Sequence[Any]], title: str, bold: Sequence[Collection[str]]) -> None:
+def _print_table(
+    columns: Sequence[str],
+    table: Sequence[Sequence[Any]],
+    title: str,
+    bold: Sequence[Collection[str]],
+    below: Sequence[str],
+) -> None:
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     view = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for index, column in enumerate(columns):
@@ -109,7 +127,8 @@ def _print_table(columns: Sequence[str], table: Sequence[Sequence[Any]], title: 
     for values, marked in _marked(table, bold):
         cells = zip(columns, map(_escaped, values), strict=True)
         view.add_row(*(f"[bold]{cell}[/bold]" if name in marked else cell for name, cell in cells))
-    console(sys.stdout).print(view)
+    printer = console(sys.stdout)
+    printer.print(view, *([Text("\n".join(below))] if below else []))
 
 
 def _escaped(value: Any) -> str:

@@ -4,17 +4,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from string import ascii_uppercase
 from typing import Any
 
-from starcast.errors import InputError, NotFoundError
-from starcast.runs import models
+from starcast.errors import InputError
+from starcast.runs import models, naming
+from starcast.runs.across import CROSSABLE, Network, apart, crossed, facts, networks
 from starcast.runs.matching import FIGURES, MISSING, PARAMETERS, Match, Side, figure, matches, value, words
 
 #: The figures of a table that nobody asked to be complete.
 USUAL = ("steps", "time", MISSING)
-#: What a run alone may be told apart by from others of its experiment.
-PARTS = ("algorithm", "tree", "copies")
 
 BETTER, WORSE, SAME, NOT_COMPARABLE = "better", "worse", "same", "not comparable"
 
@@ -24,10 +22,11 @@ _SILENT = {"faults": "none", "seed": "0", "copies": "1", "tree": "-"}
 
 @dataclass(frozen=True)
 class Comparison:
-    """All matches of the sides, the baseline being the first side."""
+    """All matches of the sides, the baseline being the first side; ``across`` are the axes that are no part of the question."""
 
     sides: tuple[Side, ...]
     matches: tuple[Match, ...]
+    across: tuple[str, ...] = ()
 
     @cached_property
     def different(self) -> tuple[Match, ...]:
@@ -59,10 +58,18 @@ class Comparison:
         told = {name: self._common(name) for name in PARAMETERS if name not in self.parameters(everything=everything)}
         return {name: word for name, word in told.items() if word and word != _SILENT.get(name)}
 
+    def worth_saying(self, *, everything: bool = False) -> dict[str, str]:
+        """Of these what the sides' names do not say already."""
+        shared = self.shared(everything=everything)
+        return {name: word for name, word in shared.items() if not naming.telling(self.sides, word)}
+
     def lettered(self) -> "Comparison":
         """The same with the sides called A, B, ...: for a table that has to be narrow; reasons keep the names."""
-        names = map(letter, range(len(self.sides)))
-        return replace(self, sides=tuple(replace(side, name=name) for side, name in zip(self.sides, names, strict=True)))
+        return replace(self, sides=naming.lettered(self.sides))
+
+    def briefly(self) -> "Comparison":
+        """The same without the experiment of which all sides are parts; reasons keep the names."""
+        return replace(self, sides=naming.brief(self.sides))
 
     def sources(self) -> list[str]:
         """The versions and revisions of starcast that made the runs; more than one is worth a word."""
@@ -78,6 +85,21 @@ class Comparison:
         columns += [f"gap {name}" for name in names]
         noted = any(any(match.reasons) for match in self.shown(everything=everything))
         return columns + (["note"] if noted else [])
+
+    def crossed_columns(self) -> list[str]:
+        """What `rows` tell of each side where axes are crossed: its values on them, and how large its network is."""
+        return [f"{name} {side.name}" for side in self.sides for name in facts(side, self.across)]
+
+    @property
+    def networks(self) -> tuple[Network, ...]:
+        """The networks that are compared, where the comparison is across them."""
+        return networks(run for side in self.sides for run in side.runs) if "topology" in self.across else ()
+
+    def kept_apart(self) -> list[str]:
+        """The axes by which rows are not comparable, and that might be crossed."""
+        pairs = [(match.runs[0], run) for match in self.matches for run in match.runs[1:] if match.runs[0] and run]
+        uncrossed = (axis for axis in CROSSABLE if axis not in self.across)
+        return [axis for axis in uncrossed if any(getattr(one, axis) != getattr(other, axis) for one, other in pairs)]
 
     def rows(self, *, everything: bool = False) -> list[dict[str, Any]]:
         """One row a match: exact figures, changes against the baseline in time, each run's time / lower bound, the best."""
@@ -124,6 +146,7 @@ class Comparison:
         for side, run in zip(self.sides, match.runs, strict=True):
             row |= {f"{what} {side.name}": figure(run, what) for what in self.figures}
             row[f"gap {side.name}"] = gap(run)
+            row |= {f"{name} {side.name}": of for name, of in facts(side, self.across).items()}
         for side, judged in zip(self.sides[1:], self.judgements(match), strict=True):
             labels = (f"{word}{self._suffix(side.name)}" for word in ("change", "change %", "verdict"))
             row |= dict(zip(labels, judged, strict=True))
@@ -138,32 +161,34 @@ class Comparison:
         if any(len(values) > 1 for values in each):
             return None
         present = set[str]().union(*each)
-        return present.pop() if len(present) == 1 else " | ".join("".join(values) or "-" for values in each)
+        return present.pop() if len(present) == 1 else naming.EACH.join("".join(values) or "-" for values in each)
 
     def _suffix(self, name: str) -> str:
         return "" if len(self.sides) == 2 else f" {name}"
 
 
-def compare(sides: Sequence[Side], baseline: str | None = None) -> Comparison:
+def compare(sides: Sequence[Side], baseline: str | None = None, across: Iterable[str] = ()) -> Comparison:
     """Match the runs of every side with those of the baseline.
 
     Args:
         sides: two or more; a single one is taken apart by algorithm, and an algorithm's runs by tree and by copies.
         baseline: the name of the side that the others are compared with; the first unless given.
+        across: axes of `CROSSABLE` that are a choice here; every side is taken apart by them.
 
     Raises:
-        InputError: there is nothing to compare with.
+        InputError: there is nothing to compare with, or an axis cannot be crossed.
         NotFoundError: no side has the baseline's name.
     """
-    parts = _distinct(_apart(sides[0]) if len(sides) == 1 else sides)
+    axes = crossed(across)
+    parts = naming.distinct(part for side in sides for part in apart(side, axes, alone=len(sides) == 1))
     if len(parts) < 2:
         raise InputError(
             f"'{sides[0].name}' alone leaves nothing to compare" if sides else "there is nothing to compare",
             hint="name two experiments or runs, or one experiment with several algorithms",
         )
-    first = 0 if baseline is None else _place(parts, baseline)
+    first = 0 if baseline is None else naming.place(parts, baseline)
     ordered = (parts[first], *parts[:first], *parts[first + 1 :])
-    return Comparison(ordered, tuple(matches(ordered)))
+    return Comparison(ordered, tuple(matches(ordered, axes)), axes)
 
 
 def gap(run: models.Run | None) -> Fraction | None:
@@ -176,49 +201,8 @@ def cell(match: Match, parameter: str) -> Any:
     """A parameter of a row: the value that all share, else each side's in words."""
     values = match.cell(parameter)
     if len(values) > 1:
-        return " | ".join(map(words, values))
+        return naming.EACH.join(map(words, values))
     return words(values[0]) if parameter == "faults" else values[0]
-
-
-def letter(place: int) -> str:
-    """A, B, ..., Z, AA, AB, ...: as spreadsheets count."""
-    before, last = divmod(place, len(ascii_uppercase))
-    return (letter(before - 1) if before else "") + ascii_uppercase[last]
-
-
-def _place(sides: Sequence[Side], name: str) -> int:
-    names = [side.name for side in sides]
-    named = next((known for known in names if known in (name, f"run {name}")), None)
-    if named is None:
-        raise NotFoundError(f"the baseline '{name}' is not compared", hint=f"take one of {', '.join(names)}")
-    return names.index(named)
-
-
-def _apart(side: Side) -> list[Side]:
-    parts: dict[tuple[Any, ...], list[models.Run]] = {}
-    for run in side.runs:
-        parts.setdefault(tuple(getattr(run, name) for name in PARTS), []).append(run)
-    if len(parts) < 2:
-        return [side]
-    return [replace(side, name=f"{side.name}/{_named(key, parts)}", runs=tuple(runs)) for key, runs in parts.items()]
-
-
-def _named(key: Sequence[Any], parts: Iterable[Sequence[Any]]) -> str:
-    """An algorithm, with its tree and its copies where it has several of them."""
-    alike = [other for other in parts if other[0] == key[0]]
-    several = [place for place in range(1, len(key)) if len({other[place] for other in alike}) > 1]
-    return " ".join([str(key[0]), *(f"{PARTS[place]}={words(key[place])}" for place in several)])
-
-
-def _distinct(sides: Iterable[Side]) -> tuple[Side, ...]:
-    """The sides under different names: an experiment may be compared with itself."""
-    seen: dict[str, int] = {}
-    renamed = []
-    for side in sides:
-        seen[side.name] = seen.get(side.name, 0) + 1
-        name = side.name if seen[side.name] == 1 else f"{side.name} ({seen[side.name]})"
-        renamed.append(replace(side, name=name))
-    return tuple(renamed)
 
 
 def _judge(baseline: models.Run | None, run: models.Run | None) -> tuple[Fraction | None, float | None, str]:

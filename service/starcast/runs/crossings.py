@@ -69,10 +69,14 @@ class Crossing:
             return exactly(self.low)
         return f"{self.how} {exactly(self.low)} {'and' if self.how == BETWEEN else 'to'} {exactly(self.high)}"
 
-    def __str__(self) -> str:
+    @property
+    def change(self) -> str:
+        """Which m, who is better on either side of it, and in how many pieces."""
         at = "at m =" if self.how == AT else "with m"
-        where = named(dict(zip(AXES, self.question, strict=True)))
-        return f"{at} {self.place}: {self.below} is better below, {self.above} above (p: {self.pieces}); {where}"
+        return f"{at} {self.place}: {self.below} is better below, {self.above} above (p: {self.pieces})"
+
+    def __str__(self) -> str:
+        return f"{self.change}; {named(dict(zip(AXES, self.question, strict=True)))}"
 
 
 def crossings(panel: Panel) -> list[Crossing]:

@@ -1,13 +1,14 @@
 """What stored runs look like along m: for each question a panel, for each algorithm in it a curve, and the lower bound."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from starcast.runs import models
-from starcast.runs.compare import PARTS, Comparison
+from starcast.runs.across import PARTS, word
+from starcast.runs.compare import Comparison
 from starcast.runs.matching import FIGURES, QUESTION, figure, value, words
 from starcast.topologies import topology
 
@@ -16,7 +17,7 @@ AXES = tuple(axis for axis in QUESTION if axis != "m")
 
 _BOUND = "lower bound"
 
-#: Runs by question, by the values of `PARTS`, and by side.
+#: Runs by question, by the values on the crossed axes and of `PARTS`, and by side.
 _Key = tuple[Any, ...]
 _Parts = dict[_Key, dict[str, list[models.Run]]]
 _Found = dict[_Key, _Parts]
@@ -43,10 +44,16 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True)
 class Curve:
-    """The runs of one algorithm (with its tree and copies) in a panel, whatever their p."""
+    """The runs of one algorithm (with its tree and copies) in a panel, whatever their p; ``place`` on the crossed axes."""
 
     label: str
     runs: tuple[models.Run, ...]
+    place: str = ""
+
+    @property
+    def links(self) -> int:
+        """How many directed links its network has."""
+        return 2 * topology(self.runs[0].topology).links
 
     def spots(self, kind: str = "simulated") -> tuple[Spot, ...]:
         """The least time at each m, by m; of equal times that of the smaller p."""
@@ -88,12 +95,12 @@ class Curve:
         pieces = sorted({run.p for run in self.runs})
         if len(pieces) == 1:
             return {pieces[0]: self}
-        return {p: Curve(self.label, tuple(run for run in self.runs if run.p == p)) for p in pieces}
+        return {p: replace(self, runs=tuple(run for run in self.runs if run.p == p)) for p in pieces}
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One question but for m: the values of `AXES`, and the curves that answer it."""
+    """One question but for m: the values of `AXES`, of a crossed one those of all its curves; and the curves that answer it."""
 
     question: Mapping[str, Any]
     curves: tuple[Curve, ...]
@@ -134,10 +141,10 @@ class Panel:
                 bounds[run.m] = time, run
         return {m: bounds[m] for m in sorted(bounds)}
 
-    @property
-    def links(self) -> int:
-        """How many directed links there are."""
-        return 2 * topology(self.question["topology"]).links
+    def apart(self) -> dict[str, "Panel"]:
+        """By their places on the crossed axes the curves that share one, and so one lower bound."""
+        places = dict.fromkeys(curve.place for curve in self.curves)
+        return {place: replace(self, curves=tuple(curve for curve in self.curves if curve.place == place)) for place in places}
 
     def profiled(self) -> list[tuple[Curve, models.Run]]:
         """For each curve the run whose steps are worth a look: its fastest at the greatest m that all curves have."""
@@ -165,12 +172,23 @@ def panels(comparison: Comparison) -> list[Panel]:
     """Every question of a comparison but for m, with its curves; runs that have no figures, or do not deliver, are left out."""
     found: _Found = {}
     for side, run in _sound(comparison):
-        question = tuple(value(run, axis) for axis in AXES)
-        part = tuple(getattr(run, name) for name in PARTS)
+        question = tuple(None if axis in comparison.across else value(run, axis) for axis in AXES)
+        part = tuple(getattr(run, name) for name in (*comparison.across, *PARTS))
         found.setdefault(question, {}).setdefault(part, {}).setdefault(side, []).append(run)
-    labels = _labels(found)
-    ordered = sorted(found, key=lambda question: (question[1], topology(question[0]).nodes, *question))
-    return [Panel(dict(zip(AXES, question, strict=True)), tuple(_curves(found[question], labels))) for question in ordered]
+    labels = _labels(found, comparison.across)
+    return [_panel(question, found[question], labels, comparison.across) for question in sorted(found, key=_order)]
+
+
+def _order(question: _Key) -> tuple[Any, ...]:
+    told = dict(zip(AXES, question, strict=True))
+    size = topology(told["topology"]).nodes if told["topology"] else 0
+    return told["collective"], size, *(of for of in question if of is not None)
+
+
+def _panel(question: _Key, parts: _Parts, labels: Mapping[_Key, tuple[str, bool]], across: Sequence[str]) -> Panel:
+    told = dict(zip(AXES, question, strict=True))
+    crossed = {axis: " | ".join(dict.fromkeys(words(part[place]) for part in parts)) for place, axis in enumerate(across)}
+    return Panel(told | crossed, tuple(_curves(parts, labels, across)))
 
 
 def _sound(comparison: Comparison) -> Iterator[tuple[str, models.Run]]:
@@ -180,35 +198,35 @@ def _sound(comparison: Comparison) -> Iterator[tuple[str, models.Run]]:
                 yield side.name, run
 
 
-def _labels(found: _Found) -> dict[_Key, tuple[str, bool]]:
+def _labels(found: _Found, across: Sequence[str]) -> dict[_Key, tuple[str, bool]]:
     """For each part its name, and whether its sides have to be told apart: somewhere their figures differ."""
     parts = {part: sides for panel in found.values() for part, sides in panel.items()}
-    trees = len({part[1] for part in parts}) > 1
-    copies = len({part[2] for part in parts}) > 1
+    varying = [place for place in range(len(across) + len(PARTS)) if len({part[place] for part in parts}) > 1]
     apart = {
         part
         for panel in found.values()
         for part, sides in panel.items()
         if len({_fingerprint(runs) for runs in sides.values()}) > 1
     }
-    return {part: (_labelled(*part, trees=trees, copies_vary=copies), part in apart) for part in parts}
+    return {part: (_labelled(part, across, varying), part in apart) for part in parts}
 
 
-def _labelled(algorithm: str, tree: str | None, copies: int, *, trees: bool, copies_vary: bool) -> str:
-    of = f" of {tree}" if trees and tree is not None else ""
-    times = f", {copies} copies" if copies_vary and copies > 1 else ""
-    return f"{algorithm}{of}{times}"
+def _labelled(part: _Key, across: Sequence[str], varying: Sequence[int]) -> str:
+    places = [word(axis, part[at]) for at, axis in enumerate(across) if at in varying]
+    algorithm, tree, copies = part[len(across) :]
+    of = f" of {tree}" if len(across) + 1 in varying and tree is not None else ""
+    times = f", {copies} copies" if len(across) + 2 in varying and copies > 1 else ""
+    return " ".join([*places, f"{algorithm}{of}{times}"])
 
 
-def _curves(
-    panel: Mapping[_Key, Mapping[str, Sequence[models.Run]]], labels: Mapping[_Key, tuple[str, bool]]
-) -> Iterator[Curve]:
-    for part, sides in panel.items():
+def _curves(parts: _Parts, labels: Mapping[_Key, tuple[str, bool]], across: Sequence[str]) -> Iterator[Curve]:
+    for part, sides in parts.items():
         name, apart = labels[part]
+        place = " ".join(map(word, across, part))
         if apart:
-            yield from (Curve(f"{name} ({side})", tuple(runs)) for side, runs in sides.items())
+            yield from (Curve(f"{name} ({side})", tuple(runs), place) for side, runs in sides.items())
         else:
-            yield Curve(name, tuple(next(iter(sides.values()))))
+            yield Curve(name, tuple(next(iter(sides.values()))), place)
 
 
 def _fingerprint(runs: Iterable[models.Run]) -> frozenset[tuple[Any, ...]]:

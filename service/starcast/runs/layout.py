@@ -1,11 +1,12 @@
 """The table that a comparison is read as: its columns, its rows, and which cells are the best of their row."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from starcast.runs import models
 from starcast.runs.compare import Comparison, cell, gap
-from starcast.runs.matching import Match, figure
+from starcast.runs.matching import Match, figure, value, words
 
 #: Beyond so many sides a row becomes a block of one line for each side: nobody reads thirty columns.
 MOST_ABREAST = 3
@@ -30,10 +31,21 @@ class Layout:
     parameters: int
 
 
-def laid_out(comparison: Comparison, *, everything: bool = False) -> Layout:
-    """The comparison as people read it: abreast, or stacked where there are many sides."""
-    stacked = len(comparison.sides) > MOST_ABREAST
-    return _stacked(comparison, everything=everything) if stacked else _abreast(comparison, everything=everything)
+def laid_out(comparison: Comparison, *, everything: bool = False, stacked: bool | None = None, brief: bool = False) -> Layout:
+    """The comparison as people read it.
+
+    Args:
+        comparison: what it is about.
+        everything: whether it shows all parameters, figures and rows.
+        stacked: whether a row is a block of one line for each side; unless given, where there are many sides.
+        brief: whether the change in time is left out, where it is told in per cent.
+    """
+    piled = len(comparison.sides) > MOST_ABREAST if stacked is None else stacked
+    layout = _stacked(comparison, everything=everything) if piled else _abreast(comparison, everything=everything)
+    if not brief or everything:
+        return layout
+    columns = (name for name in layout.columns if name != "change" and not (name.startswith("change ") and "%" not in name))
+    return replace(layout, columns=tuple(columns))
 
 
 def _abreast(comparison: Comparison, *, everything: bool) -> Layout:
@@ -44,17 +56,20 @@ def _abreast(comparison: Comparison, *, everything: bool) -> Layout:
 
 
 def _stacked(comparison: Comparison, *, everything: bool) -> Layout:
+    """A parameter in which the sides of a row differ is told of each side in its own line."""
     shown = comparison.shown(everything=everything)
     parameters, figures = comparison.parameters(everything=everything), comparison.telling(everything=everything)
-    columns = [*parameters, "side", *figures, "change", "change %", "verdict", "gap"]
-    rows = [row for match in shown for row in _block(comparison, match)]
+    point = [name for name in parameters if all(len(match.cell(name)) == 1 for match in shown)]
+    own = [name for name in parameters if name not in point]
+    columns = [*point, "side", *own, *figures, "change", "change %", "verdict", "gap"]
+    rows = [row for match in shown for row in _block(comparison, match, own)]
     if any(row["note"] for row in rows):
         columns.append("note")
     best = tuple(frozenset(("time",)) if row["best"] else frozenset() for row in rows)
-    return Layout(tuple(columns), tuple(rows), best, len(comparison.sides), len(parameters))
+    return Layout(tuple(columns), tuple(rows), best, len(comparison.sides), len(point))
 
 
-def _block(comparison: Comparison, match: Match) -> list[dict[str, Any]]:
+def _block(comparison: Comparison, match: Match, own: Sequence[str]) -> list[dict[str, Any]]:
     """A line for each side: the baseline's has no change."""
     point = {name: cell(match, name) for name in comparison.parameters(everything=True)}
     judgements = [(None, None, "baseline"), *comparison.judgements(match)]
@@ -63,7 +78,15 @@ def _block(comparison: Comparison, match: Match) -> list[dict[str, Any]]:
     for side, run, judged, reason in zip(comparison.sides, match.runs, judgements, (None, *match.reasons), strict=True):
         figures = {what: figure(run, what) for what in comparison.figures}
         told = dict(zip(("change", "change %", "verdict"), judged, strict=True))
+        mine = {name: _single(run, name) for name in own}
         lines.append({
-            **point, **figures, **told, "side": side.name, "gap": gap(run), "note": reason, "best": side.name in best,
+            **point, **mine, **figures, **told, "side": side.name,
+            "gap": gap(run), "note": reason, "best": side.name in best,
         })  # fmt: skip
     return lines
+
+
+def _single(run: models.Run | None, parameter: str) -> Any:
+    if run is None:
+        return None
+    return words(value(run, parameter)) if parameter == "faults" else value(run, parameter)

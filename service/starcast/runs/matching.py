@@ -1,7 +1,8 @@
 """Which stored runs stand beside each other in a comparison, and why some do not.
 
 Two runs are comparable where they answer the same question: the same topology, collective, port model, m, T_s, T_c, faults and
-seed. What answers it is a choice: the algorithm, its tree, copies, p (segments or messages). Of the runs that answer a
+seed; less those axes that the comparison is across (`across`). What answers it is a choice: the axes that are crossed, the
+algorithm, its tree, copies, p (segments or messages). Of the runs that answer a
 question, those of two sides are matched on a choice where they have values in common, one choice after the other; where they
 have none, that is the difference to look at. So runs in the best number of pieces, whatever it is, stand beside each other.
 """
@@ -71,9 +72,12 @@ def figure(run: models.Run | None, name: str, kind: str = "simulated") -> Any:
     return next((getattr(cost, name) for cost in run.costs if cost.kind == kind), None)
 
 
-def matches(sides: Sequence[Side]) -> list[Match]:
-    """Every run of every side in at least one row, the first side being the baseline; by topology and parameters."""
-    return _Matcher(sides).matches()
+def matches(sides: Sequence[Side], across: Sequence[str] = ()) -> list[Match]:
+    """Every run of every side in at least one row, the first side being the baseline; by topology and parameters.
+
+    The axes ``across`` are no part of the question, but the first of the choices.
+    """
+    return _Matcher(sides, across).matches()
 
 
 def words(value: Any) -> str:
@@ -86,8 +90,10 @@ def words(value: Any) -> str:
 class _Matcher:
     """The sides with the parameters of every run, read once."""
 
-    def __init__(self, sides: Sequence[Side]) -> None:
+    def __init__(self, sides: Sequence[Side], across: Sequence[str]) -> None:
         self._sides = sides
+        self._question = tuple(axis for axis in QUESTION if axis not in across)
+        self._choice = (*across, *CHOICE)
         self._points = {run: {axis: value(run, axis) for axis in PARAMETERS} for side in sides for run in side.runs}
         self._numbers: dict[str, dict[Any, int]] = {axis: {} for axis in PARAMETERS}
         self._codes = [np.array([self._code(run) for run in side.runs]) for side in sides]
@@ -109,10 +115,10 @@ class _Matcher:
         These are its matches; where it has none, the nearest run that answers another question, so that the row can show
         both and say what keeps them apart; else nothing.
         """
-        ours, theirs = self._by_key(self._sides[0].runs, QUESTION), self._by_key(self._sides[place].runs, QUESTION)
+        ours, theirs = self._by_key(self._sides[0].runs, self._question), self._by_key(self._sides[place].runs, self._question)
         found: dict[models.Run, list[models.Run]] = {run: [] for run in self._sides[0].runs}
         for question, runs in ours.items():
-            self._match(place, runs, theirs.get(question, []), CHOICE, (), found)
+            self._match(place, runs, theirs.get(question, []), self._choice, (), found)
         used = {run for runs in found.values() for run in runs}
         lacking = [run for run in found if not found[run]]
         strangers = self._strangers(lacking, [run for run in self._sides[place].runs if run not in used], place)
@@ -144,22 +150,22 @@ class _Matcher:
     def _common(self, place: int) -> tuple[str, ...]:
         """The choices in which a side and the baseline have values in common, over all questions; p is no reason here."""
         ours, theirs = self._sides[0].runs, self._sides[place].runs
-        return tuple(axis for axis in CHOICE if axis != "p" and self._values(ours, axis) & self._values(theirs, axis))
+        return tuple(axis for axis in self._choice if axis != "p" and self._values(ours, axis) & self._values(theirs, axis))
 
     def _strangers(self, ones: Sequence[models.Run], others: Sequence[models.Run], place: int) -> dict[models.Run, models.Run]:
         """For runs without a match, the nearest run that answers another question, each taken once."""
         chosen: dict[models.Run, models.Run] = {}
         free = dict.fromkeys(others)
         common = self._common(place)
-        for size in range(1, len(QUESTION) + 1):
-            for apart, last in product(combinations(QUESTION, size), (("p",), ())):
+        for size in range(1, len(self._question) + 1):
+            for apart, last in product(combinations(self._question, size), (("p",), ())):
                 if len(chosen) == len(ones) or not free:
                     return chosen
-                axes = [axis for axis in (*QUESTION, *common, *last) if axis not in apart]
+                axes = [axis for axis in (*self._question, *common, *last) if axis not in apart]
                 waiting = self._by_key(free, axes)
                 for one in ones:
                     there = [] if one in chosen else waiting.get(self._key(one, axes), [])
-                    other = next((other for other in there if self._differing(one, other, QUESTION)), None)
+                    other = next((other for other in there if self._differing(one, other, self._question)), None)
                     if other is not None:
                         there.remove(other)
                         chosen[one] = other
@@ -192,7 +198,7 @@ class _Matcher:
         """Why these two are no comparison, or None if they are one."""
         if other is None:
             return self._no_counterpart(run, place, place)
-        apart = self._differing(run, other, QUESTION)
+        apart = self._differing(run, other, self._question)
         if apart:
             pairs = (f"{axis} ({words(value(run, axis))}, {words(value(other, axis))})" for axis in apart)
             return f"different {', '.join(pairs)}"
@@ -204,7 +210,7 @@ class _Matcher:
         side = self._sides[where]
         if not side.runs:
             return f"{side.name} has no runs"
-        axes = (*QUESTION, *(self._matched[place].get(run) or self._common(place)))
+        axes = (*self._question, *(self._matched[place].get(run) or self._common(place)))
         places = [PARAMETERS.index(axis) for axis in axes]
         apart = self._codes[where][:, places] != self._code(run)[places]
         nearest = side.runs[int(apart.sum(axis=1).argmin())]
@@ -216,7 +222,7 @@ class _Matcher:
         present = [other for other in others if other is not None]
         if run is None or not present:
             return others[0]
-        return min(present, key=lambda other: len(self._differing(run, other, CHOICE)))
+        return min(present, key=lambda other: len(self._differing(run, other, self._choice)))
 
     def _differing(self, one: models.Run, other: models.Run, axes: Iterable[str]) -> list[str]:
         ours, theirs = self._points[one], self._points[other]
@@ -242,7 +248,9 @@ class _Matcher:
 
     def _order(self, match: Match) -> tuple[Any, ...]:
         run = next(run for run in match.runs if run is not None)
-        return topology(run.topology).nodes, *("" if of is None else of for of in self._points[run].values())
+        point = (self._points[run][axis] for axis in (*self._question, *self._choice))
+        size = topology(run.topology).nodes if "topology" in self._question else 0
+        return size, *("" if of is None else of for of in point)
 
 
 def _without_figures(side: Side, run: models.Run) -> str | None:

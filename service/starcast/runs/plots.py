@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import cycle, pairwise
 from math import log10
 from typing import Any
 
@@ -25,6 +25,9 @@ _RING: dict[str, Any] = {
     "linestyle": "",
 }
 _NEAR = 0.06
+#: Lower bounds are ink, each with dashes of its own.
+_BOUNDS = ((4, 3), (1.5, 1.5), (8, 3), (6, 2, 1.5, 2), (3, 5))
+_ID = str.maketrans(" =/,", "----")
 _SAMPLES = 24  # of a line between two stored points
 
 
@@ -45,7 +48,8 @@ def times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], name: str
         plot, axes = empty()
         axes.set_xscale("log")
         axes.set_yscale("log")
-        _bound(axes, panel)
+        for dashes, (where, part) in zip(cycle(_BOUNDS), panel.apart().items(), strict=False):
+            _bound(axes, part, where, dashes)
         for place, curve in enumerate(panel.curves):
             spots = [spot for spot in curve.spots() if spot.m > 0 and spot.time > 0]
             gid, style = f"curve-{place}", styles.of(curve.label)
@@ -67,6 +71,8 @@ def times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], name: str
 def links(panel: Panel, busy: Mapping[int, Sequence[int]], styles: Styles, name: str) -> str:
     """Directed links that are busy in each step, for each algorithm's run in `Panel.profiled`.
 
+    On networks of different size they are shares of all directed links of their own network, as the axis says.
+
     Args:
         panel: which.
         busy: for the number of each such run the links used in steps 1, 2, ...
@@ -74,33 +80,37 @@ def links(panel: Panel, busy: Mapping[int, Sequence[int]], styles: Styles, name:
         name: as in `times`.
     """
     shown = [(curve, run, busy[run.id]) for curve, run in panel.profiled() if busy.get(run.id)]
+    sizes = {curve.links for curve, _, _ in shown}
+    alike, most = len(sizes) == 1, max(sizes) if len(sizes) == 1 else 100
     with settings():
         plot, axes = empty()
-        axes.axhline(
-            panel.links, color=FAINT[1], linestyle=(0, (4, 3)), linewidth=1.2, label=f"all {panel.links:,} directed links"
-        )
+        whole = f"all {most:,} directed links" if alike else "all directed links of each network"
+        axes.axhline(most, color=FAINT[1], linestyle=(0, (4, 3)), linewidth=1.2, label=whole)
         for curve, run, used in shown:
             style = {key: value for key, value in styles.of(curve.label).items() if key != "marker"}
             edges = [place + 0.5 for place in range(len(used) + 1)]
-            axes.stairs(used, edges, baseline=None, label=_profile_label(curve, run), linewidth=1.6, **style)
-        axes.set_ylim(0, panel.links * 1.06)
+            heights = [each * most / curve.links for each in used]
+            axes.stairs(heights, edges, baseline=None, label=_profile_label(curve, run), linewidth=1.6, **style)
+        axes.set_ylim(0, most * 1.06)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("step")
-        axes.set_ylabel("directed links busy")
+        axes.set_ylabel("directed links busy" if alike else "directed links busy, % of the network's")
         legend(plot, axes)
-        told = [f"{_profile_label(curve, run)}: {len(used)} steps, {_share(used, panel.links)}" for curve, run, used in shown]
+        told = [f"{_profile_label(curve, run)}: {len(used)} steps, {_share(used, curve.links)}" for curve, run, used in shown]
         return inline(plot, name, f"Links busy per step: {panel.name}.", "; ".join(told) + ".", {})
 
 
-def _bound(axes: Axes, panel: Panel) -> None:
+def _bound(axes: Axes, panel: Panel, where: str, dashes: tuple[float, ...]) -> None:
     stored = {m: time for m, time in panel.bound.items() if m > 0 and time > 0}
     if not stored:
         return
     lines = panel.bound_lines()
     sizes = list(stored) if lines is None else _between(list(stored))
     bound = [(m, stored[m] if lines is None else max(line.at(m) for line in lines)) for m in sizes]
-    axes.plot(*_pairs(bound), color=INK[1], linestyle=(0, (4, 3)), linewidth=1.3, label="lower bound", gid="bound")
+    label = f"lower bound of {where}" if where else "lower bound"
+    gid = f"bound-{where}".translate(_ID) if where else "bound"
+    axes.plot(*_pairs(bound), color=INK[1], linestyle=(0, dashes), linewidth=1.3, label=label, gid=gid)
 
 
 def _path(curve: Curve, spots: Sequence[Spot]) -> tuple[list[float], list[float]]:
@@ -123,7 +133,7 @@ def _between(sizes: Sequence[Fraction]) -> list[Fraction]:
 
 def _mark(axes: Axes, crossings: Sequence[Crossing], titles: dict[str, Sequence[str]]) -> None:
     """A ring where two curves change places; a band where it is only known between which m; with numbers, from 1."""
-    rings = []
+    rings, bands = [], dict[tuple[float, float], list[int]]()
     for number, crossing in enumerate(crossings, start=1):
         gid, here, there = f"crossing-{number}", float(crossing.low), float(crossing.high)
         if here <= 0:
@@ -134,10 +144,24 @@ def _mark(axes: Axes, crossings: Sequence[Crossing], titles: dict[str, Sequence[
             titles[gid] = [f"{number}: m = {crossing.place}, {crossing.below} is better below, {crossing.above} above"]
             rings.append((number, spot))
         else:
-            axes.axvspan(here, there, color=FAINT[1], alpha=0.18, linewidth=0, gid=gid)
-            axes.annotate(str(number), ((here * there) ** 0.5, 1), xycoords=("data", "axes fraction"), ha="center", va="bottom")
-    for numbers, spot in _clustered(rings, log10(axes.get_xlim()[1] / axes.get_xlim()[0])):
-        axes.annotate(numbers, spot, (0, 9), textcoords="offset points", ha="center")
+            bands.setdefault((here, there), []).append(number)
+    for (here, there), numbers in bands.items():
+        axes.axvspan(here, there, color=FAINT[1], alpha=0.18, linewidth=0, gid=f"crossing-{numbers[0]}")
+        where = ((here * there) ** 0.5, 1)
+        axes.annotate(_ranges(numbers), where, xycoords=("data", "axes fraction"), ha="center", va="bottom")
+    for words, spot in _clustered(rings, log10(axes.get_xlim()[1] / axes.get_xlim()[0])):
+        axes.annotate(words, spot, (0, 9), textcoords="offset points", ha="center")
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers in few words: ``1-4, 7``."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def _clustered(rings: Sequence[tuple[int, tuple[float, float]]], width: float) -> Iterator[tuple[str, tuple[float, float]]]:
@@ -150,8 +174,7 @@ def _clustered(rings: Sequence[tuple[int, tuple[float, float]]], width: float) -
         else:
             groups.append([(number, spot)])
     for group in groups:
-        numbers = str(group[0][0]) if len(group) == 1 else f"{group[0][0]}-{group[-1][0]}"
-        yield numbers, group[len(group) // 2][1]
+        yield _ranges([number for number, _ in group]), group[len(group) // 2][1]
 
 
 def _pairs(points: Iterable[tuple[Fraction, Fraction]]) -> tuple[list[float], list[float]]:
@@ -174,6 +197,5 @@ def _share(used: Sequence[int], links: int) -> str:
 def _described(panel: Panel, crossings: Sequence[Crossing]) -> str:
     labels = ", ".join(curve.label for curve in panel.curves)
     places = "; ".join(f"{one.below} before {one.above} up to m {one.place}" for one in crossings)
-    return f"Curves: {labels}, and the lower bound. " + (
-        f"They change places: {places}." if places else "No two change places."
-    )
+    bound = "lower bound" if len(panel.apart()) == 1 else "lower bound of each"
+    return f"Curves: {labels}, and the {bound}. " + (f"They change places: {places}." if places else "No two change places.")

@@ -14,9 +14,12 @@ from markupsafe import Markup
 
 from starcast.progress import Reporter, Silent
 from starcast.runs import crossings, models, picture, plots
-from starcast.runs.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, Comparison, letter
+from starcast.runs.across import networks
+from starcast.runs.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, Comparison
 from starcast.runs.curves import Panel, panels
-from starcast.runs.layout import Layout, laid_out
+from starcast.runs.layout import MOST_ABREAST, Layout, laid_out
+from starcast.runs.matching import QUESTION
+from starcast.runs.naming import letter, parent
 
 VERDICTS = (BETTER, WORSE, SAME, NOT_COMPARABLE)
 #: What stands beside a verdict, so that it is not told by colour alone.
@@ -63,14 +66,15 @@ def page(
     environment.filters |= {"told": told, "svg": Markup}
     template = environment.from_string(files(__package__).joinpath(_TEMPLATE).read_text(encoding="utf-8"))
     return template.render(
-        title=" against ".join(side.name for side in comparison.sides),
+        title=titled(comparison),
         comparison=comparison,
         letters=[letter(place) for place in range(len(comparison.sides))],
         titles=dict.fromkeys(side.title for side in comparison.sides if side.title),
-        shared=comparison.shared(everything=everything),
+        shared=comparison.worth_saying(everything=everything),
         verdicts=verdicts(comparison),
         reasons=reasons(comparison),
         layout=layout,
+        question=", ".join(axis for axis in QUESTION if axis not in comparison.across),
         numeric=_numeric(layout),
         everything=everything,
         sources=sources(comparison),
@@ -84,6 +88,12 @@ def page(
         written=written,
         version=version("starcast"),
     )
+
+
+def titled(comparison: Comparison) -> str:
+    """The sides by name; many parts of one experiment by its name, and how many they are."""
+    whole, names = parent(comparison.sides), [side.name for side in comparison.sides]
+    return " against ".join(names) if whole is None or len(names) <= MOST_ABREAST else f"{whole}: {len(names)} sides compared"
 
 
 def profiled(comparison: Comparison) -> list[models.Run]:
@@ -100,14 +110,15 @@ def commands(comparison: Comparison) -> dict[str, tuple[str, ...]]:
 
 
 def verdicts(comparison: Comparison) -> list[dict[str, Any]]:
-    """For each side its runs, in how many rows it is the best, and how often each verdict fell against the baseline."""
+    """For each side its runs and networks, in how many rows it is the best, and how often each verdict fell on it."""
     judged = [[verdict for *_, verdict in comparison.judgements(match)] for match in comparison.matches]
     best = Counter(name for match in comparison.matches for name in comparison.best(match))
     rows = []
     for place, side in enumerate(comparison.sides):
         fallen = Counter(row[place - 1] for row in judged) if place else Counter[str]()
         counts = {verdict: fallen[verdict] if place else None for verdict in VERDICTS}
-        rows.append({"side": side.name, "runs": len(side.runs), "best": best[side.name], **counts, "what": _what(side.runs)})
+        told = {"what": _what(side.runs), "networks": "; ".join(map(str, networks(side.runs)))}
+        rows.append({"side": side.name, "runs": len(side.runs), "best": best[side.name], **counts, **told})
     return rows
 
 

@@ -3,7 +3,7 @@
 from sqlalchemy.orm import Session
 
 from starcast.runs import repository
-from starcast.runs.design import Design
+from starcast.runs.design import Design, in_order
 from starcast.runs.grid import Point
 from starcast.runs.matching import Side
 
@@ -18,7 +18,7 @@ def load_side(session: Session, name: str) -> Side:
         run = repository.load_run(session, int(name))
         return Side(f"run {name}", (run,), (Point.of(run).command(),))
     experiment = repository.load_experiment(session, name)
-    runs = tuple(repository.load_runs(session, experiment.id))
+    runs = tuple(in_order(experiment, repository.load_runs(session, experiment.id)))
     if experiment.grid:
         design = Design.from_json(experiment.grid)
         return Side(name, runs, design.commands(name), design.title)
