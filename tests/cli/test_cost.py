@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -111,6 +112,45 @@ def test_csv_and_markdown_have_the_same_rows(starcast: Starcast) -> None:
     assert [row["name"] for row in written] == names
     lines = starcast(*words, "-f", "markdown").out.splitlines()
     assert [line.split(" | ")[3] for line in lines[2:]] == names
+
+
+@pytest.mark.parametrize("words", [("S7", "--no-simulate"), ("S4",), ("S6,3", "--no-simulate"), ("Q5", "--no-simulate")])
+def test_a_table_is_no_wider_than_a_terminal_and_refers_to_its_sources_below(
+    starcast: Starcast, words: tuple[str, ...]
+) -> None:
+    result = starcast("cost", "table", *words, "--collective", "broadcast")
+    lines = [line.rstrip() for line in result.out.splitlines()]
+    assert max(len(line) for line in lines if not line.startswith("[")) <= 120  # what is below is prose
+    listed = rows_of(starcast, *words, "--collective", "broadcast")
+    titles = [place for place, line in enumerate(lines) if line.startswith("broadcast on")]
+    assert [lines[place].rpartition(", ")[2] for place in titles] == list(
+        dict.fromkeys(f"{row['ports']}-port" for row in listed)
+    )
+    for first, last in zip(titles, [*titles[1:], len(lines)], strict=True):
+        part = [line.strip() for line in lines[first:last]]
+        rows = [row for row in listed if part[0].endswith(f"{row['ports']}-port")]
+        sources = dict(line.split(" ", 1) for line in part if line.startswith("["))
+        shown = [line for line in part[3:] if line.endswith("]") and not line.startswith("[") and "   " in line]
+        assert len(shown) == len(rows)
+        for row, line in zip(rows, shown, strict=True):
+            name, *_, number = re.split(r" {3,}", line)
+            assert name == row["name"]
+            told = sources[number]
+            assert told.startswith(row["source"])
+            assert told.endswith(row["note"] or "")
+            assert ("(cited)" in told) == row["cited"]
+
+
+def test_all_columns_are_in_the_table_on_demand(starcast: Starcast) -> None:
+    words = ("cost", "table", "S4", "--collective", "broadcast")
+    heads = [
+        re.split(r" {2,}", next(line for line in starcast(*words, *more).out.splitlines() if "start_ups" in line).strip())
+        for more in ((), ("--all",), ("--no-simulate",))
+    ]
+    short, whole, unsimulated = heads
+    assert whole == [name for name in rows_of(starcast, *words[2:])[0] if name not in {"topology", "collective"}]
+    assert short == ["name", "p", "start_ups", "bytes", "time", "gap", "simulated time", "source"]
+    assert unsimulated == [name for name in short if name != "simulated time"]
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,8 @@ COLUMNS = (
     "ports", "name", "source", "cited", "p", "real p", "start_ups", "bytes", "steps", "transmissions", "time", "bound", "gap",
     "simulated steps", "simulated time", "note",
 )  # fmt: skip
+#: Those of a table that is to fit on a terminal; each row refers to a line below with its source and what has to be known.
+NARROW = ("name", "p", "start_ups", "bytes", "time", "gap", "simulated time", "source")
 COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
 
 
@@ -47,13 +49,15 @@ def table(
         bool, typer.Option("--simulate/--no-simulate", help="Execute the schedules that are small enough.")
     ] = True,
     most_rows: Annotated[int, typer.Option(min=0, help="Rows that a schedule may have to be executed.")] = MOST_ROWS,
+    everything: Annotated[bool, typer.Option("--all", help="Show all columns in the table, as other formats do.")] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print the papers' tables for a topology: what each algorithm and each cited one costs, by time. No server is needed.
 
     A row is an algorithm of starcast or a row of a paper's table. Its time is start_ups T_s + bytes T_c, exact, by the form
     that its source states; p is the number of segments or messages, the best one unless given, and real p the best over the
-    reals. The gap is time / lower bound for as many copies. Simulated figures are those of the schedule, executed.
+    reals. The gap is time / lower bound for as many copies. Simulated figures are those of the schedule, executed. A table
+    shows the port models apart, and the sources below.
 
     \b
     starcast cost table S7 --collective broadcast --ports all
@@ -75,7 +79,7 @@ def table(
         rows = [row for problem in problems for row in _rows(problem, most_rows if simulate else 0)]
         rows.sort(key=lambda row: (row["time"] is None, row["time"] or 0))
         if output is Format.TABLE:
-            emit(rows, COLUMNS, output, f"{what} on {where.spec}, m = {message}, T_s = {t_s}, T_c = {t_c}")
+            _print(rows, f"{what} on {where.spec}, m = {message}, T_s = {t_s}, T_c = {t_c}", everything=everything)
         listed += [{"topology": where.spec, "collective": what, **row} for row in rows]
     if output is not Format.TABLE:
         emit(listed, ("topology", "collective", *COLUMNS), output)
@@ -111,6 +115,26 @@ def optimum(
     cost = closed_form(where, collective, algorithm, ports, m, machine, **{**others, share: whole})
     row = {"argument": share, "real": real, "whole": whole, "steps": cost.steps, "time": cost.time, "source": cost.source}
     emit([plain_row(row)], tuple(row), output)
+
+
+def _print(rows: list[dict[str, Any]], title: str, *, everything: bool) -> None:
+    """All columns, or for each port model those that fit on a terminal, with the sources below by their numbers."""
+    if everything:
+        emit(rows, COLUMNS, Format.TABLE, title)
+        return
+    for ports in dict.fromkeys(row["ports"] for row in rows):
+        shown = [row for row in rows if row["ports"] == ports]
+        told = [_told(row) for row in shown]
+        numbers = {line: f"[{place}]" for place, line in enumerate(dict.fromkeys(told), start=1)}
+        narrow = [{**row, "source": numbers[line]} for row, line in zip(shown, told, strict=True)]
+        columns = [name for name in NARROW if name != "simulated time" or any(row.get(name) is not None for row in narrow)]
+        below = [f"{number} {line}" for line, number in numbers.items()]
+        emit(narrow, columns, Format.TABLE, f"{title}, {ports}-port", below=[*below, ""])
+
+
+def _told(row: dict[str, Any]) -> str:
+    """Where a row is from, whether it stands for somebody else's work, and what has to be known."""
+    return f"{row['source']}{' (cited)' if row['cited'] else ''}{'; ' if row['note'] else ''}{row['note'] or ''}"
 
 
 def _rows(problem: "Problem", most_rows: int) -> list[dict[str, Any]]:
