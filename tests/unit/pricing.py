@@ -43,7 +43,7 @@ class Case(NamedTuple):
         """What the algorithm takes of what is asked."""
         names = [one.name for one in self.rule.arguments]
         given: dict[str, int | str] = {"copies": self.asked.copies} if "copies" in names else {}
-        return given | ({str(self.rule.share): self.asked.share} if self.rule.share else {})
+        return given | ({str(self.rule.cut_by): self.asked.share} if self.rule.cut_by else {})
 
 
 def priced(case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE) -> costs.Cost:
@@ -82,7 +82,7 @@ def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
         where = topology(spec)
         for rule in algorithms_on(where):
             names = [one.name for one in rule.arguments]
-            pieces = {*shares, where.degree, 2 * where.degree} if rule.share else {1}
+            pieces = {*shares, where.degree, 2 * where.degree} if rule.cut_by else {1}
             copies = {x for x in (1, 2, where.degree) if x <= where.degree} if "copies" in names else {1}
             given = [Asked(ports, share, x) for ports in rule.ports for share in sorted(pieces) for x in sorted(copies)]
             found += [Case(spec, rule.collective, rule.name, asked) for asked in given if _defined(rule, spec, asked)]
@@ -92,4 +92,4 @@ def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
 def _defined(rule: Algorithm, spec: str, asked: Asked) -> bool:
     where = topology(spec)
     values: dict[str, int | str] = {one.name: one.default(where) for one in rule.arguments}
-    return rule.refusal(where, values | {str(rule.share): asked.share}) is None
+    return rule.refusal(where, values | {str(rule.cut_by): asked.share}) is None

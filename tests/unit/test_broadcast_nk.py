@@ -120,7 +120,7 @@ def test_rows_on_hypercubes_are_the_page_s(d: int, ports: str, share: int) -> No
 def test_steps(spec: str) -> None:
     """All-port h + p - 1 slots; one-port (n-1)(h+p-1), or d(d+p-1), sub-slots, of which the last may be empty."""
     where = topology(spec)
-    for algorithm in [row.name for row in catalogue.algorithms_on(where, "broadcast") if row.share == "segments"]:
+    for algorithm in [row.name for row in catalogue.algorithms_on(where, "broadcast") if row.cut_by == "segments"]:
         for share in (1, 2, 5):
             slots = forest(where, algorithm).height + share - 1
             assert broadcast(spec, algorithm, "all", share).steps == slots
@@ -163,7 +163,7 @@ def test_packets(n: int, k: int) -> None:
 def test_rows_are_counted_before_they_are_built(spec: str) -> None:
     where = topology(spec)
     for rule in catalogue.algorithms_on(where, "broadcast"):
-        if rule.share == "segments":
+        if rule.cut_by == "segments":
             for ports in rule.ports:
                 made = broadcast(spec, rule.name, ports, 3)
                 assert len(made) == rule.rows(where, {"segments": 3}) == rule.count(where, ports, {"segments": 3})

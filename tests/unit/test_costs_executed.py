@@ -215,7 +215,7 @@ def test_no_execution_beats_the_bound(which: tuple[str, str, str], m: Fraction, 
     machine = costs.Machine(start_up, byte)
     for case in all_of(*which):
         where, asked = topology(case.spec), case.asked
-        messages = asked.share if case.rule.share == "messages" else None
+        messages = asked.share if case.rule.cut_by == "messages" else None
         bound = costs.lower_bound(where, case.collective, asked.ports, m, machine, messages=messages, copies=asked.copies)
         real = took(case, m, machine)
         assert real.time >= bound.time, case

@@ -16,7 +16,7 @@ from starcast.topologies import Topology, topology
 from unit.meeting import refused
 from unit.pricing import MACHINE
 
-CUT = [key for key, rule in ALGORITHMS.items() if rule.share]
+CUT = [key for key, rule in ALGORITHMS.items() if rule.cut_by]
 
 cheap = st.fractions(min_value=Fraction(1, 20), max_value=30, max_denominator=20)
 
@@ -56,7 +56,7 @@ def test_the_best_whole_number_is_found(key: tuple[str, str], d: int, m: Fractio
     others: dict[str, int | str] = {"copies": min(copies, where.degree)} if "copies" in names else {}
 
     def price(pieces: int) -> costs.Cost:
-        given = {**others, str(rule.share): pieces}
+        given = {**others, str(rule.cut_by): pieces}
         return costs.closed_form(where, rule.collective, rule.name, ports, m, MACHINE_OF_TRIALS, **given)
 
     found = costs.best_share(where, rule.collective, rule.name, ports, m, MACHINE_OF_TRIALS, **others)[1]
@@ -101,7 +101,7 @@ def test_astronomic_messages_are_found_at_once() -> None:
     assert abs(whole - isqrt((where.diameter - 1) * 10**60)) <= 1
 
 
-@pytest.mark.parametrize("key", [key for key, rule in ALGORITHMS.items() if not rule.share], ids=" by ".join)
+@pytest.mark.parametrize("key", [key for key, rule in ALGORITHMS.items() if not rule.cut_by], ids=" by ".join)
 def test_what_is_not_cut_has_no_best_number(key: tuple[str, str]) -> None:
     with refused(key[1]):
         costs.best_share(home(key, 4), *key, "all", Fraction(1), MACHINE)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starcast.collectives import catalogue
-from starcast.collectives.deal import dealt, share
+from starcast.collectives.deal import dealt, most_dealt
 from starcast.topologies import topology
 from starcast.trees import forest
 from unit import oracles
@@ -52,7 +52,7 @@ def test_cards_are_dealt_evenly_and_a_message_s_to_different_trees(trees: int, d
         assert place == len(by_tree[tree])
         by_tree[tree].append(message)
     assert by_tree == [[message for message, _ in hand] for hand in hands]
-    assert max(map(len, hands)) == deal.share == share(messages, copies, trees) == ceil(messages * copies, trees)
+    assert max(map(len, hands)) == deal.most == most_dealt(messages, copies, trees) == ceil(messages * copies, trees)
     assert max(map(len, hands)) - min(map(len, hands)) <= 1
     assert set(Counter(zip(deal.message.tolist(), deal.tree.tolist(), strict=True)).values()) == {1}
     assert set(Counter(deal.message.tolist()).values()) == {copies}

@@ -79,7 +79,7 @@ def expected(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[object,
     found = set[tuple[object, ...]]()
     for x in grid.copies if name == "edge-disjoint" else (1,):
         copies = where.degree if x == "degree" else int(x)
-        for share in (grid.messages or (1,)) if rule.share else (1,):
+        for share in (grid.messages or (1,)) if rule.cut_by else (1,):
             p = where.degree if share == "degree" else share
             if share == "best":
                 given = {"copies": copies} if name == "edge-disjoint" else {}
@@ -145,7 +145,7 @@ def test_segments_and_messages_are_axes_of_their_own_and_segments_stand_in() -> 
 def test_best_is_no_worse_than_any_other_number_of_pieces(algorithm: str) -> None:
     """Against all up to twice as many and 30 more, at the machine of the point."""
     grid = Grid.from_json({"topology": "S5", "algorithm": algorithm, "segments": "best", "m": [7, 900], "T_s": [3, 80]})
-    name = str(find("broadcast", algorithm).share)
+    name = str(find("broadcast", algorithm).cut_by)
     for point in grid.points():
         machine, where = costs.Machine(point.T_s, point.T_c), topology("S5")
         times = [

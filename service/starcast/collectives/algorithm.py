@@ -67,7 +67,7 @@ class Algorithm:
     sources: Callable[[Topology, str], int] = lambda _topology, _ports: 1
 
     @property
-    def share(self) -> str | None:
+    def cut_by(self) -> str | None:
         """The argument that cuts the message: ``segments`` or ``messages``, None where it has neither."""
         return next((one.name for one in self.arguments if one.name in ("segments", "messages")), None)
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from starcast.collectives.algorithm import MESSAGES, Algorithm
 from starcast.collectives.columns import Integers, arranged, routed
 from starcast.collectives.moving import moved
-from starcast.collectives.scatter import MULTIPLE_MESSAGES, Units, shortest_rows, spread, tree_counts, uneven
+from starcast.collectives.queues import Units
+from starcast.collectives.scatter import MULTIPLE_MESSAGES, shortest_rows, spread, tree_counts, uneven
 from starcast.collectives.schedule import Schedule
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import necklaces

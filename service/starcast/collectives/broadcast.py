@@ -1,25 +1,26 @@
 """Broadcast: the root's message reaches every node, down the trees of a forest.
 
-The message is cut into units, and unit j of a tree's share follows unit j-1 down that tree (pipelining).
+The message is cut into units, and unit j of a tree follows unit j-1 down that tree (pipelining).
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.algorithm import MESSAGES, SEGMENTS, Algorithm, Arguments
-from starcast.collectives.columns import Columns, arranged
+from starcast.collectives.columns import arranged, flooded
 from starcast.collectives.schedule import Schedule
 from starcast.topologies import Topology
 from starcast.trees import Forest, forest
 from starcast.trees.catalogue import CONSTRUCTIONS
 
 
-def pipelined(along: Forest, ports: str, share: int, **parameters: Any) -> Schedule:
-    """Algorithm 1 of Tseng & Sheu 1997 (section 4.1) on any forest: ``share`` units down each tree, all at once.
+def pipelined(along: Forest, ports: str, each: int, **parameters: Any) -> Schedule:
+    """Algorithm 1 of Tseng & Sheu 1997 (section 4.1) on any forest: ``each`` units down each tree, all at once.
 
-    In slot t the links of level l carry unit t-l+1 of their tree: h + share - 1 slots, h the height. One-port
+    In slot t the links of level l carry unit t-l+1 of their tree: h + each - 1 slots, h the height. One-port
     (section 4.2): a slot becomes degree sub-slots, one a port; each is a matching, so nobody sends or receives twice.
     ``parameters`` are the others of the `Schedule`, and those in which it is no broadcast.
     """
@@ -27,10 +28,10 @@ def pipelined(along: Forest, ports: str, share: int, **parameters: Any) -> Sched
     if ports == "one":
         gap = along.topology.degree
         first = (first - 1) * gap + _sub_slot(along)
-    return _shared(along, ports, share, first, gap, **parameters)
+    return _in_line(along, ports, each, first, gap, **parameters)
 
 
-def substar_stream(along: Forest, ports: str, share: int, **parameters: Any) -> Schedule:
+def substar_stream(along: Forest, ports: str, messages: int, **parameters: Any) -> Schedule:
     """A stream of messages down the tree of Sheu, Liaw & Chen 1993, a message after the other.
 
     All-port: one message a step, 2n-4+M steps. One-port: a node serves its children one a step, those over ports above the
@@ -38,8 +39,8 @@ def substar_stream(along: Forest, ports: str, share: int, **parameters: Any) -> 
     n(n-1)/2 + (M-1)(n-1) steps (docs/definitions/tseng-sheu.md, B2).
     """
     if ports == "all":
-        return pipelined(along, ports, share, **parameters)
-    return _shared(along, ports, share, _in_turn(along), along.topology.degree, **parameters)
+        return pipelined(along, ports, messages, **parameters)
+    return _in_line(along, ports, messages, _in_turn(along), along.topology.degree, **parameters)
 
 
 def _sub_slot(along: Forest) -> NDArray[np.int32]:
@@ -69,10 +70,10 @@ def _in_turn(along: Forest) -> NDArray[np.int32]:
     return step
 
 
-def _shared(
+def _in_line(
     along: Forest,
     ports: str,
-    share: int,
+    each: int,
     first: NDArray[np.int32],
     gap: int,
     collective: str = "broadcast",
@@ -80,23 +81,14 @@ def _shared(
     **parameters: Any,
 ) -> Schedule:
     """Every tree link once a unit: unit j arrives ``gap * j`` steps after unit 0, which arrives in step ``first``."""
-    tree, child = np.nonzero(along.parent_port)
-    unit = np.arange(share, dtype=np.int32)[:, None]
-    rows = Columns(
-        step=(first[tree, child] + gap * unit).reshape(-1),
-        sender=np.tile(along.parents()[tree, child], share),
-        port=np.tile(along.topology.reverse_ports()[along.parent_port[tree, child]], share),
-        receiver=np.tile(child.astype(np.int32), share),
-        tree=np.tile(tree.astype(np.uint8), share),
-        payload=(tree.astype(np.int32) * share + unit).reshape(-1),
-    )
+    tree, place = np.divmod(np.arange(along.trees * each), each)
     return arranged(
-        rows,
+        flooded(along, tree, gap * place, tree * each + place, first),
         topology=along.topology,
         collective=collective,
         ports=ports,
         root=along.root,
-        units=along.trees * share,
+        units=along.trees * each,
         packets=along.congestion > 1 if packets is None else packets,
         forest=along,
         **parameters,
@@ -106,9 +98,9 @@ def _shared(
 def _segmented(construction: str, families: tuple[str, ...], ports: tuple[str, ...], paper: str) -> Algorithm:
     """The broadcast by segments, pipelined down each tree of a construction."""
 
-    def build(where: Topology, root: int, ports: str, segments: int) -> Schedule:
+    def build(where: Topology, root: int, model: str, segments: int) -> Schedule:
         along = forest(where, construction, root)
-        return pipelined(along, ports, segments, algorithm=construction, arguments={"segments": segments})
+        return pipelined(along, model, segments, algorithm=construction, arguments={"segments": segments})
 
     return Algorithm(
         "broadcast", construction, families, ports, (SEGMENTS,), paper, build, _rows(construction), lambda _: construction,
@@ -121,12 +113,12 @@ def _stream(where: Topology, root: int, ports: str, messages: int) -> Schedule:
     return substar_stream(along, ports, messages, algorithm="recursive-substar", arguments={"messages": messages})
 
 
-def _rows(construction: str) -> Any:
+def _rows(construction: str) -> Callable[[Topology, Arguments], int]:
     many = CONSTRUCTIONS[construction].many
 
     def rows(where: Topology, arguments: Arguments) -> int:
-        (share,) = arguments.values()
-        return int(share) * (where.degree if many else 1) * (where.nodes - 1)
+        (each,) = arguments.values()
+        return int(each) * (where.degree if many else 1) * (where.nodes - 1)
 
     return rows
 

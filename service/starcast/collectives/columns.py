@@ -62,6 +62,31 @@ def routed(
     return joined(parts)
 
 
+def flooded(forest: Forest, tree: Integers, delay: Integers, payload: Integers, first: Integers) -> Columns:
+    """Units that go to all nodes of a tree: over the link to a node in step ``first[tree, node]`` + the unit's delay.
+
+    Args:
+        forest: its trees; they need not span.
+        tree: int ``[units]``: the tree of each unit.
+        delay: int ``[units]``: how many steps after the first unit of its tree it follows.
+        payload: int ``[units]``.
+        first: int ``[trees, nodes]``: when the first unit of a tree arrives.
+    """
+    back, parts = forest.topology.reverse_ports(), []
+    for number, (row, above) in enumerate(zip(forest.parent_port, forest.parents(), strict=True)):
+        node, unit = np.flatnonzero(row).astype(np.int32), np.flatnonzero(tree == number)
+        made = Columns(
+            step=(first[number, node] + delay[unit, None].astype(np.int32)).reshape(-1),
+            sender=np.tile(above[node], len(unit)),
+            port=np.tile(back[row[node]], len(unit)),
+            receiver=np.tile(node, len(unit)),
+            tree=np.full(len(unit) * len(node), number, dtype=np.uint8),
+            payload=np.repeat(payload[unit].astype(np.int32), len(node)),
+        )
+        parts.append(made)
+    return joined(parts)
+
+
 def joined(parts: list[Columns]) -> Columns:
     """The rows of several parts, one after the other."""
     if not parts:

@@ -5,11 +5,15 @@ cards, copy after copy and message after message, any x from 1 to the number of 
 different trees.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.collectives.columns import Columns, arranged
+from starcast.collectives.moving import moved
+from starcast.collectives.schedule import Schedule
+from starcast.trees import Forest
 from starcast.whole import ceiling
 
 
@@ -20,21 +24,39 @@ class Deal(NamedTuple):
         message: the message, from 0.
         tree: the tree that carries it.
         place: how many copies that tree got before.
-        share: the most copies that a tree got: ceil(messages * copies / trees).
+        most: the most copies that a tree got: ceil(messages * copies / trees).
     """
 
     message: NDArray[np.int64]
     tree: NDArray[np.int64]
     place: NDArray[np.int64]
-    share: int
+    most: int
 
 
 def dealt(messages: int, copies: int, trees: int) -> Deal:
     """Copy a of message j to tree (j * copies + a) mod trees; ``copies`` is at most ``trees``."""
     card = np.arange(messages * copies)
-    return Deal(card // copies, card % trees, card // trees, share(messages, copies, trees))
+    return Deal(card // copies, card % trees, card // trees, most_dealt(messages, copies, trees))
 
 
-def share(messages: int, copies: int, trees: int) -> int:
+def most_dealt(messages: int, copies: int, trees: int) -> int:
     """The most copies that a tree carries."""
     return ceiling(messages * copies, trees)
+
+
+def carried(
+    rows: Columns, along: Forest, collective: str, ports: str, root: int, messages: int, copies: int, **parameters: Any
+) -> Schedule:
+    """The schedule of copies, one a link, whose rows are those of the identity; ``parameters`` are the others of `Schedule`."""
+    made = arranged(
+        rows,
+        topology=along.topology,
+        collective=collective,
+        algorithm=along.construction,
+        ports=ports,
+        packets=False,
+        arguments={"messages": messages, "copies": copies},
+        forest=along,
+        **parameters,
+    )
+    return moved(made, root)

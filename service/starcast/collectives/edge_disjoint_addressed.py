@@ -4,14 +4,12 @@ Fragopoulou & Akl 1996, sections 4.5 and 4.6. The paths of the trees to a node h
 survive x-1 faults.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.columns import arranged, routed
-from starcast.collectives.deal import dealt
-from starcast.collectives.moving import moved
+from starcast.collectives.columns import routed
+from starcast.collectives.deal import carried, dealt
+from starcast.collectives.queues import Units, furthest_first
 from starcast.collectives.schedule import Schedule
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
@@ -20,14 +18,6 @@ from starcast.trees import Forest, forest
 from starcast.trees.edge_disjoint_levels import Detours, detours
 
 NAME = "edge-disjoint"
-
-
-class Copies(NamedTuple):
-    """Copies of the units of a scatter, each int64 ``[count]``: where to, which unit, through which tree."""
-
-    destination: NDArray[np.int64]
-    payload: NDArray[np.int64]
-    tree: NDArray[np.int64]
 
 
 def scatter(where: Topology, root: int, ports: str, messages: int, copies: int) -> Schedule:
@@ -40,23 +30,12 @@ def scatter(where: Topology, root: int, ports: str, messages: int, copies: int) 
     along = forest(where, NAME)
     levels = along.levels()
     sent = copies_of(along, levels, messages, copies)
-    departure = _furthest_first(levels[sent.tree, sent.destination], sent)
+    departure = furthest_first(sent.tree, levels[sent.tree, sent.destination], sent.payload)
     rows = routed(along, sent.tree, sent.destination, departure, sent.payload)
-    made = arranged(
-        rows,
-        topology=where,
-        collective="scatter",
-        algorithm=NAME,
-        ports=ports,
-        units=where.nodes * messages,
-        packets=False,
-        arguments={"messages": messages, "copies": copies},
-        forest=along,
-    )
-    return moved(made, root)
+    return carried(rows, along, "scatter", ports, root, messages, copies, units=where.nodes * messages)
 
 
-def copies_of(along: Forest, levels: Ranks, messages: int, copies: int) -> Copies:
+def copies_of(along: Forest, levels: Ranks, messages: int, copies: int) -> Units:
     """Which trees the copies for each destination take, so that the trees' loads differ by one at most.
 
     Most nodes are on necklaces of n-1. Of such a one the node with the lowest rank takes the x trees in which it has the
@@ -72,7 +51,7 @@ def copies_of(along: Forest, levels: Ranks, messages: int, copies: int) -> Copie
     message, _, node = np.indices(tree.shape, sparse=True)
     payload = np.broadcast_to(node * messages + message, tree.shape)
     destination = np.broadcast_to(node, tree.shape)
-    return Copies(*(column[:, :, 1:].reshape(-1) for column in (destination, payload, tree)))
+    return Units(*(column[:, :, 1:].reshape(-1) for column in (tree, destination, payload)))
 
 
 def scatter_transmissions(where: Topology, messages: int, copies: int) -> int:
@@ -108,12 +87,12 @@ def alltoall(where: Topology, root: int, ports: str, messages: int, copies: int)
 
     The n-1 paths are rotations of one another, so that in every step the links have different dimensions (Lemma 7). Where
     necklaces are short, R^(k-2)(i) repeats nodes; i runs through all n!-1 nodes, and so each node meets each tree once. Nodes
-    on low levels of tree 2 come first, then those of lower rank. c = ceil(Mx / (n-1)) units at most, a tree's share of
+    on low levels of tree 2 come first, then those of lower rank. c = ceil(Mx / (n-1)) units at most, a tree's part of
     a destination's, cross a hop before they go on to the next: c times the sum of the levels of a tree are the steps.
     """
     along = forest(where, NAME)
     deal = dealt(messages, copies, along.trees)
-    begin = _group_begins(along.levels()[0], deal.share, where.n)
+    begin = _group_begins(along.levels()[0], deal.most, where.n)
     node = np.arange(1, where.nodes)
     shape = (len(deal.tree), len(node))
     rows = routed(
@@ -122,36 +101,16 @@ def alltoall(where: Topology, root: int, ports: str, messages: int, copies: int)
         destination=np.broadcast_to(node, shape).reshape(-1),
         departure=(begin[deal.tree, 1:] + deal.place[:, None]).reshape(-1),
         payload=(node * messages + deal.message[:, None]).reshape(-1),
-        gap=deal.share,
+        gap=deal.most,
     )
-    made = arranged(
-        rows,
-        topology=where,
-        collective="alltoall",
-        algorithm=NAME,
-        ports=ports,
-        units=where.nodes * messages,
-        packets=False,
-        arguments={"messages": messages, "copies": copies},
-        forest=along,
-        symmetric=True,
-    )
-    return moved(made, root)
+    units = where.nodes * messages
+    return carried(rows, along, "alltoall", ports, root, messages, copies, units=units, symmetric=True)
 
 
-def _furthest_first(level: Ranks, sent: Copies) -> NDArray[np.int64]:
-    """The step in which each copy leaves the root: in each tree by falling level, then by payload."""
-    order = np.lexsort((sent.payload, -level, sent.tree))
-    begins = np.searchsorted(sent.tree[order], np.arange(sent.tree.max() + 1))
-    departure = np.empty(len(order), dtype=np.int64)
-    departure[order] = np.arange(len(order)) - begins[sent.tree[order]] + 1
-    return departure
-
-
-def _group_begins(level: Ranks, share: int, n: int) -> NDArray[np.int64]:
+def _group_begins(level: Ranks, most: int, n: int) -> NDArray[np.int64]:
     """The first step of the group in which a destination is reached through a tree, int64 ``[trees, nodes]``."""
     order = np.argsort(level, kind="stable")
-    length = share * level[order].astype(np.int64)
+    length = most * level[order].astype(np.int64)
     base = np.empty(len(level), dtype=np.int64)
     base[order] = np.cumsum(length) - length + 1
     begin = np.empty((n - 1, len(level)), dtype=np.int64)

@@ -5,27 +5,20 @@ takes as many steps as the fullest of them has messages. `scattered` applies bot
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.algorithm import MESSAGES, Algorithm, Argument, Arguments
-from starcast.collectives.columns import Integers, arranged, routed
+from starcast.collectives.columns import arranged, routed
 from starcast.collectives.moving import moved
+from starcast.collectives.queues import Units, furthest_first
 from starcast.collectives.schedule import Schedule
 from starcast.errors import InputError
 from starcast.topologies import Topology
 from starcast.trees import Forest, forest
 from starcast.trees.balanced import numbered_dimension, running_numbers
-
-
-class Units(NamedTuple):
-    """Messages of the root, each with its tree and its destination; the payload is destination*M + message."""
-
-    tree: NDArray[np.int64]
-    destination: NDArray[np.int64]
-    payload: NDArray[np.int64]
 
 
 def scattered(along: Forest, ports: str, messages: int, **parameters: Any) -> Schedule:
@@ -34,7 +27,7 @@ def scattered(along: Forest, ports: str, messages: int, **parameters: Any) -> Sc
     * Rule 5 (all-port): in every step, each link of the root sends the next message of its subtree.
     * Rule 8 (one-port): in every step one message, those of the first subtree before those of the next.
 
-    Both send messages to the farthest nodes first, then by rank and number, and messages never wait on their way. Thus two
+    Both send messages to the furthest nodes first, then by rank and number, and messages never wait on their way. Thus two
     messages of a subtree are never equally deep. In a single tree, or in trees that are the same but for their leaves, no
     link carries two, and it takes as many steps as the fullest subtree has messages, or one-port as there are messages:
     whoever is sent first is followed by messages to all nodes above. Other trees may get in one another's way.
@@ -49,7 +42,9 @@ def scattered(along: Forest, ports: str, messages: int, **parameters: Any) -> Sc
         InputError: a node is in no tree.
     """
     units = spread(along, messages)
-    rows = routed(along, units.tree, units.destination, _departures(along, ports, units), units.payload)
+    place = (units.tree, units.destination)
+    departure = furthest_first(root_ports(along)[place], along.levels()[place], units.payload, in_turn=ports == "one")
+    rows = routed(along, *place, departure, units.payload)
     return arranged(
         rows,
         topology=along.topology,
@@ -92,19 +87,6 @@ def root_ports(along: Forest) -> NDArray[np.uint8]:
             top = top[top]
         out[:] = back[row[top]]
     return ports
-
-
-def _departures(along: Forest, ports: str, units: Units) -> Integers:
-    """The step in which the root sends each unit, int64 ``[units]``: Rule 5 or Rule 8."""
-    queue = root_ports(along)[units.tree, units.destination]
-    level = along.levels()[units.tree, units.destination]
-    order = np.lexsort((units.payload, -level, queue))  # payloads are in the order of rank and message
-    place = np.arange(len(order))
-    if ports == "all":
-        place -= np.searchsorted(queue[order], queue[order])
-    departure = np.empty(len(order), dtype=np.int64)
-    departure[order] = place + 1
-    return departure
 
 
 def _check_all_reached(along: Forest) -> None:

@@ -72,7 +72,7 @@ def unit_bytes(topology: Topology, collective: str, algorithm: str, m: Fraction,
     """
     rule, entry = _entry(topology, collective, algorithm)
     values = rule.settled(topology, arguments)
-    pieces = int(values[rule.share]) if rule.share else 1
+    pieces = int(values[rule.cut_by]) if rule.cut_by else 1
     return Fraction(m) / (pieces * (topology.degree if entry.each_tree else 1))
 
 
@@ -127,9 +127,9 @@ def share_name(topology: Topology, collective: str, algorithm: str) -> str:
         InputError: a name is wrong, the algorithm is not defined on the topology, or it does not cut its messages.
     """
     rule, _ = _entry(topology, collective, algorithm)
-    if rule.share is None:
+    if rule.cut_by is None:
         raise InputError(f"{rule} does not cut its messages", hint="leave the number of segments out")
-    return rule.share
+    return rule.cut_by
 
 
 def _defined(rule: Algorithm, where: Topology, arguments: Arguments) -> bool:

@@ -143,11 +143,11 @@ def _algorithm_row(problem: Problem, rule: Algorithm) -> Row:
     given: dict[str, int | str] = {"copies": problem.copies} if has_copies else {}
     bound = _bound(problem, where, problem.copies if has_copies else 1)
     real = None
-    if rule.share is not None:
-        pieces = _asked(problem, units=rule.share == "messages")
+    if rule.cut_by is not None:
+        pieces = _asked(problem, units=rule.cut_by == "messages")
         if pieces is None:
             real, pieces = best_share(where, what, rule.name, ports, problem.m, problem.machine, **given)
-        given[rule.share] = pieces
+        given[rule.cut_by] = pieces
     try:
         arguments = rule.settled(where, given)
     except InputError as refusal:
@@ -157,7 +157,7 @@ def _algorithm_row(problem: Problem, rule: Algorithm) -> Row:
 
 
 def _pieces(rule: Algorithm, arguments: Mapping[str, int | str]) -> int | None:
-    return None if rule.share is None else int(arguments[rule.share])
+    return None if rule.cut_by is None else int(arguments[rule.cut_by])
 
 
 def _printed_row(problem: Problem, one: Printed) -> Row:

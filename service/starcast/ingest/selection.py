@@ -71,8 +71,8 @@ def select(
         wildcard = algorithm == ALL
         rules = _every(where, collective, given) if wildcard else (_named(where, collective, algorithm),)
         for rule in rules:
-            # A share for all is meant for those that have it; what stands in parentheses is meant for this one.
-            asked = {name: value for name, value in shares.items() if name == rule.share} | given
+            # A number for all is meant for those that have it; what stands in parentheses is meant for this one.
+            asked = {name: value for name, value in shares.items() if name == rule.cut_by} | given
             _choose(found, rule, where, models, asked, wildcard=wildcard)
     return found
 

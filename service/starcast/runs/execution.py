@@ -158,7 +158,7 @@ def _costs(point: Point, simulation: Simulation) -> list[models.Cost]:
     where, what, by = topology(point.topology), point.collective, point.algorithm
     machine = costs.Machine(point.T_s, point.T_c)
     unit = costs.unit_bytes(where, what, by, point.m, **point.arguments)
-    messages = point.messages if point.rule.share == "messages" else None
+    messages = point.messages if point.rule.cut_by == "messages" else None
     bound = costs.lower_bound(where, what, point.ports, point.m, machine, messages=messages, copies=point.copies)
     return [
         _row("closed form", costs.closed_form(where, what, by, point.ports, point.m, machine, **point.arguments)),

@@ -165,9 +165,9 @@ class Grid:
         return self.seed if is_drawn(words) else (0,)
 
     def _shares(self, rule: Algorithm) -> tuple[int | str, ...]:
-        if rule.share is None:
+        if rule.cut_by is None:
             return (1,)
-        return self.messages or self.segments if rule.share == "messages" else self.segments
+        return self.messages or self.segments if rule.cut_by == "messages" else self.segments
 
     def _check_use(self) -> None:
         """Refuse values on an axis that none of the algorithms has: whoever wrote them expects something of them."""

@@ -73,7 +73,7 @@ class Point:
         names = {argument.name for argument in self.rule.arguments}
         given: dict[str, int | str] = {}
         for axis, name, value, without in (
-            ("segments or messages", self.rule.share, self.p, 1),
+            ("segments or messages", self.rule.cut_by, self.p, 1),
             ("copies", "copies", self.copies, 1),
             ("tree", "tree", self.tree, None),
         ):
@@ -105,7 +105,7 @@ class Point:
     @property
     def messages(self) -> int:
         """M, the unit messages of the schedule; 1 where the algorithm takes none."""
-        return self.p if self.rule.share == "messages" else 1
+        return self.p if self.rule.cut_by == "messages" else 1
 
     @property
     def structure(self) -> Structure:
@@ -116,7 +116,7 @@ class Point:
 
     def command(self) -> str:
         """The command line that runs it; the faults are named, so that no seed is needed."""
-        share = f" --{self.rule.share} {self.p}" if self.rule.share else ""
+        share = f" --{self.rule.cut_by} {self.p}" if self.rule.cut_by else ""
         copies = f" --copies {self.copies}" if self.copies > 1 else ""
         tree = f" --tree {self.tree}" if self.tree else ""
         faults = f" --faults {shlex.quote(' '.join(self.faults))}" if self.faults else ""
