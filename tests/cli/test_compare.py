@@ -77,6 +77,12 @@ def test_a_terminal_shows_the_best_in_bold(starcast: Starcast, monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("stored")
+def test_a_side_whose_name_ends_in_its_letter_is_in_the_legend_too(starcast: Starcast) -> None:
+    assert starcast("experiment", "run", "runB", "--algorithm", ALGORITHMS[1], *GRID, "--jobs", "1").code == 0
+    assert "A = ours, B = runB" in starcast("compare", "ours", "runB").out
+
+
+@pytest.mark.usefixtures("stored")
 def test_sort_orders_the_rows_by_any_column_either_way(starcast: Starcast) -> None:
     for column, name in (("gap theirs", "gap theirs"), ("change", "change"), ("time B", "time theirs")):
         up = [row[name] for row in json.loads(starcast("compare", "ours", "theirs", "--sort", column, "-f", "json").out)]

@@ -190,6 +190,10 @@ def test_all_topologies_share_a_panel_in_which_each_has_its_own_bound() -> None:
     assert [curve.links for curve in panel.curves] == [480, 480, 896, 896]
     assert {place: part.bound[Fraction(16)] for place, part in panel.apart().items()} == {"S5": 600, "Q7": 700}
     assert len(panels(compare([sweep("S5", "Q7")]))) == 2
+    (panel,) = panels(compare([sweep("S5", "Q7")], across=CROSSABLE))
+    assert list(panel.apart()) == ["S5", "Q7"]
+    (panel,) = panels(compare([sweep("S5")], across=CROSSABLE))
+    assert list(panel.apart()) == [""]
 
 
 def test_crossovers_are_between_networks_and_exact() -> None:

@@ -106,9 +106,9 @@ def _laid_out(comparison: "Comparison", output: Format, *, everything: bool) -> 
     """The comparison as it is shown, and its layout: of a table the first that fits on the terminal, else the last."""
     from starcast.runs.layout import MOST_ABREAST, laid_out
 
-    if output is not Format.TABLE:
-        return comparison, laid_out(comparison, everything=everything)
     brief = comparison.briefly()
+    if output is not Format.TABLE:
+        return brief, laid_out(brief, everything=everything)
     tried = [(brief, True, False), (brief, True, True)]
     if len(comparison.sides) <= MOST_ABREAST:
         tried = [(comparison.lettered(), False, False), (comparison.lettered(), False, True), *tried]
@@ -192,14 +192,14 @@ def _explain(comparison: "Comparison", output: Output, *, everything: bool) -> N
 
 
 def _crossing(comparison: "Comparison") -> str:
-    what = "networks of different size" if comparison.networks else "different machines"
+    what = "networks of different size" if len(comparison.networks) > 1 else "different conditions"
     return f"across {', '.join(comparison.across)}: {what}, nothing is normalised; each gap is by the bound of its own"
 
 
 def _legend(comparison: "Comparison", shown: "Comparison") -> list[str]:
     """What the sides are called in a table, where it calls them something else, and the networks that it is across."""
     pairs = zip(shown.sides, comparison.sides, strict=True)
-    renamed = [f"{short.name} = {side.name}" for short, side in pairs if not side.name.endswith(short.name)]
+    renamed = [f"{short.name} = {side.name}" for short, side in pairs if not f"/{side.name}".endswith(f"/{short.name}")]
     return [", ".join(renamed)] * bool(renamed) + list(map(str, comparison.networks))
 
 

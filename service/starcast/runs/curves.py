@@ -220,9 +220,10 @@ def _labelled(part: _Key, across: Sequence[str], varying: Sequence[int]) -> str:
 
 
 def _curves(parts: _Parts, labels: Mapping[_Key, tuple[str, bool]], across: Sequence[str]) -> Iterator[Curve]:
+    varying = [at for at in range(len(across)) if len({part[at] for part in parts}) > 1]
     for part, sides in parts.items():
         name, apart = labels[part]
-        place = " ".join(map(word, across, part))
+        place = " ".join(word(across[at], part[at]) for at in varying)
         if apart:
             yield from (Curve(f"{name} ({side})", tuple(runs), place) for side, runs in sides.items())
         else:
