@@ -86,20 +86,18 @@ FaultLike = Fault | End | tuple[End, End]
 
 
 class Outages:
-    """The faults of a run: which nodes and directed links are down, from which step on.
+    """The faults of a run, each node and link once, with its earliest step: what is down, and from when on.
 
     Raises:
-        InputError: a fault is no node and no link, or is given twice.
+        InputError: a fault is no node and no link.
     """
 
     def __init__(self, where: Topology, faults: Iterable[FaultLike]) -> None:
         self.topology = where
-        self.faults = tuple(_fault(where, given) for given in _listed(faults))
-        named: list[object] = [fault.what for fault in self.faults]
-        twice = next((fault for place, fault in enumerate(self.faults) if fault.what in named[:place]), None)
-        if twice is not None:
-            said = str(Fault(twice.what))
-            raise InputError(f"the fault {said} is given twice", hint="give each node and link once, with its earliest step")
+        earliest: dict[object, Fault] = {}
+        for fault in (_fault(where, given) for given in _listed(faults)):
+            earliest[fault.what] = min(fault, earliest.get(fault.what, fault), key=lambda one: one.step)
+        self.faults = tuple(earliest.values())
 
     def __bool__(self) -> bool:
         return bool(self.faults)
@@ -127,8 +125,8 @@ class Outages:
         dead = self._dead()
         if promise.many_senders and promise.collective != "gather" and dead:
             what = f"{len(dead)} nodes are" if len(dead) > 1 else f"node {self.topology.label(dead[0][0])} is"
-            it = ("they", "them") if len(dead) > 1 else ("it", "it")
-            return (f"{what} dead: nobody is owed what {it[0]} had to send, and {it[1]} nothing",)
+            they, them = ("they", "them") if len(dead) > 1 else ("it", "it")
+            return (f"{what} dead: nobody is owed what {they} had to send, and nothing is owed to {them}",)
         return tuple(self._at_root(promise, step) for rank, step in dead if rank == promise.root)
 
     def _at_root(self, promise: Promise, step: int) -> str:

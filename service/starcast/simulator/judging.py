@@ -21,13 +21,14 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
 
     Args:
         schedule: any schedule; it is not believed.
-        faults: nodes (label or rank), links (pairs of neighbours), or a `Fault` from some step on. Under faults nothing is a
+        faults: nodes (label or rank), links (pairs of neighbours), or a `Fault` from some step on; of several at one place the
+            earliest counts. Under faults nothing is a
             violation of holding: a row whose node or link is down, or whose sender lacks the unit, is left out. Dead nodes
             (whenever they die) are owed nothing, and in an allgather, gather or alltoall nobody is owed what they had to
             send. Faults break the symmetry, so that a symmetric schedule is expanded.
 
     Raises:
-        InputError: a fault is no node and no link or is given twice, or the number of units does not fit the collective.
+        InputError: a fault is no node and no link, or the number of units does not fit the collective.
         LimitError: there are too many units, or rows of all sources, for memory.
     """
     outages = Outages(schedule.topology, faults)
