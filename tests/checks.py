@@ -101,8 +101,7 @@ def _hangs(thing: Thing) -> bool:
     """Whether a relationship leads from its node: a forest is on a topology, a schedule may use a forest."""
     if not isinstance(thing, ScheduleThing):
         return thing.kind == "forest"
-    written_out = thing.rule.sources(thing.topology, thing.ports) > 1
-    return thing.rule.along(thing.arguments) is not None and not written_out
+    return thing.rule.along(thing.topology, thing.ports, thing.arguments) is not None
 
 
 def _forest_stored(stores: Stores, thing: ForestThing) -> None:

@@ -11,6 +11,7 @@ from starcast.collectives import Schedule, algorithms, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.schedule import COLLECTIVES, COLUMNS, MANY_SOURCES
+from starcast.errors import StarcastError
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees.catalogue import single_trees
@@ -57,6 +58,13 @@ def test_it_keeps_its_promise_and_has_the_rows_that_were_counted(spec: str, rule
 
 
 @every_case
+def test_its_id_is_known_before_it_is_built(spec: str, rule: Algorithm, ports: str) -> None:
+    made = made_by(spec, rule, ports, root=1)
+    assert rule.id(made.topology, ports, rule.settled(made.topology, {}), 1) == made.id
+    assert made.id.endswith(":expanded") == (rule.sources(made.topology, ports) > 1)
+
+
+@every_case
 def test_the_rows_stand_in_the_one_order(spec: str, rule: Algorithm, ports: str) -> None:
     """By step, sender, port, tree and payload: two schedules can be compared column by column."""
     made = made_by(spec, rule, ports)
@@ -95,16 +103,18 @@ def test_written_out_for_all_sources_it_takes_the_same(spec: str, rule: Algorith
     assert np.array_equal(one.link_use, all_together.link_use)
     assert np.array_equal(one.packet_sizes, all_together.packet_sizes)
     assert made.expand().units == made.units * made.topology.nodes
-    if made.topology.translation_keeps_ports:
-        assert listed(made_by(spec, rule, ports, root=5).expand()) == listed(made.expand())
+    other = made_by(spec, rule, ports, root=2)
+    assert other.id != made.id
+    assert (other.expand().id, other.expand().root) == (made.expand().id, 0) == (f"{made.id.rpartition(':')[0]}:expanded", 0)
+    assert listed(other.expand()) == listed(made.expand())
 
 
 @every_case
 def test_along_names_the_forest_whose_trees_it_numbers(spec: str, rule: Algorithm, ports: str) -> None:
     """Every row goes down a link of its tree, or up in a gather; where along is None the stack is the schedule's own."""
     made = made_by(spec, rule, ports)
-    along = rule.along(rule.settled(topology(spec), {}))
-    assert (made.along is None) == (along is None or made.forest is None)
+    along = rule.along(made.topology, ports, made.arguments)
+    assert (made.along is None) == (along is None)
     if made.forest is None:
         return
     made.forest.verify()
@@ -168,6 +178,12 @@ def test_every_collective_of_the_design_s_table_is_there() -> None:
 def test_what_cannot_be_is_refused_in_a_sentence(words: tuple[str, str, str], options: dict[str, Any], named: str) -> None:
     with refused(*named.split()):
         schedule(*words, **options)
+
+
+def test_a_refusal_says_what_would_do() -> None:
+    with pytest.raises(StarcastError) as refusal:
+        schedule("S5", "scatter", "perfectly-balanced", messages=6)
+    assert refusal.value.hint == "give messages 4, 8, 12, ..."
 
 
 def test_the_port_model_is_the_algorithm_s_own_unless_said() -> None:

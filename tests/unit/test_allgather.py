@@ -181,7 +181,7 @@ def test_what_it_says(tree: str, ports: str) -> None:
     assert (made.units, made.packets, made.symmetric, made.root) == (4, True, True, 119)
     assert made.id == f"S5:allgather:dimension-change:{ports}:tree={tree}:54321"
     assert len(made) == rule.rows(made.topology, {"tree": tree}) == rule.count(made.topology, ports, {"tree": tree})
-    assert rule.along({"tree": tree}) is None
+    assert rule.along(made.topology, ports, {"tree": tree}) is None
     assert np.array_equal(made.tree, made.payload)
 
 

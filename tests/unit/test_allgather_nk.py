@@ -173,7 +173,7 @@ def test_rows_are_counted_before_they_are_built(n: int, k: int, algorithm: str, 
     assert len(made) == rule.count(where, ports, {}) == a_source * (1 if made.symmetric else where.nodes)
     assert made.packets
     assert made.units == (n - 1 if algorithm == "nk-multiple" else 1) * (1 if made.symmetric else where.nodes)
-    assert rule.along({}) == algorithm
+    assert rule.along(where, ports, {}) == (algorithm if made.symmetric else None)
 
 
 @both_models
@@ -181,7 +181,8 @@ def test_rows_are_counted_before_they_are_built(n: int, k: int, algorithm: str, 
 @pytest.mark.parametrize("root", [0, "325"])
 def test_what_it_says(root: int | str, algorithm: str, ports: str) -> None:
     made = allgather("S5,3", algorithm, ports, root)
-    assert made.id == f"S5,3:allgather:{algorithm}:{ports}::{root or '123'}"
+    at = (root or "123") if ports == "all" else "expanded"
+    assert made.id == f"S5,3:allgather:{algorithm}:{ports}::{at}"
     assert made.symmetric == (ports == "all")
     if made.symmetric:
         assert made.forest is not None
@@ -192,7 +193,9 @@ def test_what_it_says(root: int | str, algorithm: str, ports: str) -> None:
 
 @every_algorithm
 def test_written_out_it_is_the_same_whichever_source_is_named(algorithm: str) -> None:
-    assert set(hops_of(allgather("S4,2", algorithm, "one", "31"))) == set(hops_of(allgather("S4,2", algorithm, "one")))
+    one, other = allgather("S4,2", algorithm, "one", "31"), allgather("S4,2", algorithm, "one")
+    assert hops_of(one) == hops_of(other)
+    assert (one.id, one.root) == (other.id, other.root) == (f"S4,2:allgather:{algorithm}:one::expanded", 0)
 
 
 @every_algorithm

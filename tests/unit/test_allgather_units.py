@@ -244,7 +244,7 @@ def test_what_it_says(messages: int, algorithm: str) -> None:
 def test_units_travel_along_the_forest(messages: int, root: int | str, algorithm: str) -> None:
     """One message, and all of the cycle's, down the catalogue's tree; else a tree for each message, up to n-1, by no name."""
     made = allgather("S5", algorithm, root=root, messages=messages)
-    along = catalogue.find("allgather", algorithm).along({"messages": messages})
+    along = catalogue.find("allgather", algorithm).along(made.topology, made.ports, made.arguments)
     assert made.forest is not None
     made.forest.verify()
     assert np.array_equal(made.forest.parents()[made.tree, made.receiver], made.sender)

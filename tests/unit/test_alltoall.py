@@ -240,7 +240,7 @@ def test_what_an_alltoall_says_of_itself(algorithm: str) -> None:
     assert (s.collective, s.ports, s.root, s.packets, s.symmetric) == ("alltoall", ports, 119, False, True)
     assert s.units == messages * factorial(5)
     assert s.id == f"S5:alltoall:{algorithm}:{ports}:{said}:54321"
-    name = find("alltoall", algorithm).along(dict(s.arguments))
+    name = find("alltoall", algorithm).along(s.topology, ports, s.arguments)
     assert s.forest is not None
     assert name is not None
     assert s.forest.id == f"S5:{name}:54321"

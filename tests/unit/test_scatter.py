@@ -268,7 +268,7 @@ def test_the_forest_is_the_catalogue_s_where_the_algorithm_says_so(algorithm: st
         if algorithm == "perfectly-balanced" and messages == 1:
             continue
         s = made(5, algorithm, messages, (5, 4, 3, 2, 1))
-        name = rule.along({"messages": messages})
+        name = rule.along(s.topology, s.ports, s.arguments)
         assert s.forest is not None
         if name is not None:
             assert s.forest.id == f"S5:{name}:54321"

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.collectives import algorithms, schedule
+from starcast.collectives import Schedule, algorithms, schedule
 from starcast.collectives import broadcast as broadcast_module
 from starcast.errors import LimitError, StarcastError
+from starcast.simulator import simulate
 from unit import oracles
 from unit.meeting import BROADCASTS, broadcast, numbered_rows, page_rows, pair, plain_rows, refused, roots
 
@@ -232,12 +233,46 @@ def test_columns_are_read_only_and_a_replaced_schedule_shares_nothing_that_can_b
             getattr(other, name)[0] = 1
 
 
-def test_what_cannot_be_a_schedule_is_refused() -> None:
-    s = schedule("S4", "broadcast", "greedy")
-    for change in ({"step": s.step + 0.9}, {"root": 99}, {"collective": "reduce"}, {"ports": "two"}, {"step": s.step[1:]}):
-        with pytest.raises(StarcastError) as refusal:
-            replace(s, **change)
-        assert refusal.value.hint
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"step": np.full(23, 1.9)}, "'step' float64"),
+        ({"root": 99}, "99"),
+        ({"topology": "S13"}, "S13"),
+        ({"collective": "reduce"}, "'reduce' is no collective"),
+        ({"ports": "two"}, "'two' is no port model"),
+        ({"step": [1, 2, 3]}, "length"),
+        ({"step": 1}, "'step' 0 dimensions"),
+        ({"step": np.ones((23, 2), dtype=np.int32)}, "'step' 2 dimensions"),
+        ({"units": 0}, "broadcast of 0 units 23"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_a_schedule_is_refused(change: dict[str, Any], named: str) -> None:
+    made = schedule("S4", "broadcast", "greedy")
+    with refused(*named.split()):
+        replace(made, **change)
+
+
+def test_the_hints_say_what_there_is() -> None:
+    made = schedule("S4", "broadcast", "greedy")
+    with pytest.raises(StarcastError) as of_collective:
+        replace(made, collective="reduce")
+    assert of_collective.value.hint == "there are broadcast, allgather, scatter, gather, alltoall"
+    with pytest.raises(StarcastError) as of_ports:
+        replace(made, ports="two")
+    assert of_ports.value.hint == "write all or one"
+
+
+def test_a_schedule_may_be_made_by_hand() -> None:
+    """Of lists, and of names in place of topology and root; without rows it may be of no units."""
+    columns: dict[str, Any] = {"step": [1], "sender": [1], "port": [2], "receiver": [0], "tree": [0], "payload": [0]}
+    named: Any = {"topology": "S2", "root": "21"}
+    made = Schedule(collective="broadcast", algorithm="mine", ports="all", units=1, packets=False, **named, **columns)
+    assert simulate(made).complete
+    assert made.id == "S2:broadcast:mine:all::21"
+    nothing: dict[str, Any] = {name: np.empty(0, dtype=np.int32) for name in COLUMNS}
+    assert len(replace(made, units=0, **nothing)) == 0
 
 
 def test_a_share_may_be_a_numpy_integer() -> None:

@@ -37,7 +37,8 @@ def list_algorithms(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """List the algorithms of each collective: where they run, their port models, arguments and paper. No server is needed."""
-    from starcast.collectives.catalogue import algorithms, algorithms_on, check_collective
+    from starcast.collectives.catalogue import algorithms, algorithms_on
+    from starcast.collectives.schedule import check_collective
     from starcast.topologies import topology as parse
 
     if collective is not None:
@@ -222,8 +223,6 @@ _DEFECT = "this is a defect of starcast: please report it"
 
 def _judge(made: "Schedule", result: "Simulation", *, under_faults: bool) -> None:
     if result.violation is not None:
-        raise RejectedError(
-            f"{made.id} breaks a rule: {result.violation}", hint="this is a defect of starcast: please report it"
-        )
+        raise RejectedError(f"{made.id} breaks a rule: {result.violation}", hint=_DEFECT)
     if not (result.complete or under_faults):
         raise RejectedError(f"{made.id} leaves {result.missing} units undelivered", hint=_DEFECT)

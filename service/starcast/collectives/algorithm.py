@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from starcast.collectives.schedule import PORT_MODELS, Schedule
+from starcast.collectives.schedule import PORT_MODELS, Schedule, identity
 from starcast.errors import InputError
 from starcast.topologies import Topology
 from starcast.trees.catalogue import constructions, single_trees
@@ -34,6 +35,13 @@ MESSAGES = Argument("messages", "unit messages, M")
 COPIES = Argument("copies", "edge-disjoint trees that carry each message", most=lambda where: where.degree)
 
 
+class Refusal(NamedTuple):
+    """Why an algorithm is not defined for some arguments, and what to give instead."""
+
+    reason: str
+    hint: str
+
+
 @dataclass(frozen=True)
 class Algorithm:
     """A rule that yields schedules.
@@ -46,11 +54,11 @@ class Algorithm:
         paper: paper and number.
         build: ``build(topology, root, ports, **arguments)`` gets every argument.
         rows: ``rows(topology, arguments)``: how many rows the schedule has, of one source if there are many.
-        along: ``along(arguments)``: the construction whose forest its ``tree`` column numbers; None where it is none of the
-            catalogue's.
+        along: ``along(topology, ports, arguments)``: the construction whose forest its ``tree`` column numbers; None where it
+            is none of the catalogue's, and `Schedule.along` then too.
         smallest: the least n that it is defined for.
         sources: ``sources(topology, ports)``: of how many sources the rows are written out; one stands for all, or is all.
-        refusal: ``refusal(topology, arguments)``: why it is not defined for these, None where it is.
+        refusal: ``refusal(topology, arguments)``: why it is not defined for these, and what is; None where it is.
     """
 
     collective: str
@@ -61,9 +69,9 @@ class Algorithm:
     paper: str
     build: Callable[..., Schedule]
     rows: Callable[[Topology, Arguments], int]
-    along: Callable[[Arguments], str | None]
+    along: Callable[[Topology, str, Arguments], str | None]
     smallest: int = 2
-    refusal: Callable[[Topology, Arguments], str | None] = lambda _topology, _arguments: None
+    refusal: Callable[[Topology, Arguments], Refusal | None] = lambda _topology, _arguments: None
     sources: Callable[[Topology, str], int] = lambda _topology, _ports: 1
 
     @property
@@ -75,11 +83,16 @@ class Algorithm:
         """How many rows its schedule has under a port model, counted without building it."""
         return self.rows(where, arguments) * self.sources(where, ports)
 
+    def id(self, where: Topology, ports: str, arguments: Arguments, root: int) -> str:
+        """The id of its schedule under a port model, known without building it."""
+        at = root if self.sources(where, ports) == 1 else None
+        return identity(where, self.collective, self.name, ports, arguments, at)
+
     def runs_on(self, where: Topology) -> bool:
         """Whether it is defined on a topology."""
         if where.family not in self.families or where.n < self.smallest:
             return False
-        along = self.along(self._defaults(where))
+        along = self.along(where, self.ports[0], self._defaults(where))
         return along is None or along in constructions(where)
 
     def settled(self, where: Topology, given: Mapping[str, object]) -> dict[str, int | str]:
@@ -96,9 +109,9 @@ class Algorithm:
         values = {
             one.name: _value(one, where, given[one.name]) if one.name in given else one.default(where) for one in self.arguments
         }
-        reason = self.refusal(where, values)
-        if reason is not None:
-            raise InputError(f"{self} is not defined so on {where.spec}: {reason}", hint="see 'starcast schedule algorithms'")
+        refusal = self.refusal(where, values)
+        if refusal is not None:
+            raise InputError(f"{self} is not defined so on {where.spec}: {refusal.reason}", hint=refusal.hint)
         return values
 
     def model(self, ports: str | None) -> str:

@@ -37,14 +37,15 @@ def _nk(construction: str) -> Callable[..., Schedule]:
     """Source x sends down LC(x, T), for all trees T of a construction together (Li, Chen, Xiang & Yao).
 
     One-port, a step becomes n-1 sub-slots, one a port. Translation may take a residual link to one of another port, which is
-    served in another sub-slot, so that one source cannot stand for all: the schedule is written out, unless k = n-1.
+    served in another sub-slot, so that one source cannot stand for all: the schedule is written out, unless k = n-1,
+    and is the same whatever root is asked for.
     """
 
     def build(where: Topology, root: int, ports: str) -> Schedule:
         along = forest(where, construction)
         if _sources(where, ports) == 1:
             return moved(_packets(along, ports, construction, {}), root)
-        return _by_port(moved(_packets(along, "all", construction, {}), root).expand())
+        return _by_port(_packets(along, "all", construction, {}).expand())
 
     return build
 
@@ -75,7 +76,7 @@ def _nk_algorithm(construction: str, paper: str) -> Algorithm:
     return Algorithm(
         "allgather", construction, ("nk-star",), ("all", "one"), (), paper, _nk(construction),
         rows=lambda where, _: (where.degree if many else 1) * (where.nodes - 1),
-        along=lambda _: construction,
+        along=lambda where, ports, _: construction if _sources(where, ports) == 1 else None,
         sources=_sources,
     )  # fmt: skip
 
@@ -85,7 +86,7 @@ ALGORITHMS = (
         "allgather", "dimension-change", ("star",), ("all", "one"), (TREE,), "Tseng & Sheu 1997, Algorithm 2, Theorem 3",
         _dimension_change,
         rows=lambda where, _: where.degree * (where.nodes - 1),
-        along=lambda _: None,
+        along=lambda *_: None,
     ),
     *allgather_units.ALGORITHMS,
     _nk_algorithm("nk-greedy", "Li, Chen, Xiang & Yao, Theorems 4 and 5"),

@@ -136,8 +136,8 @@ def _rows(where: Topology, arguments: Arguments) -> int:
     return int(arguments["messages"]) * (where.nodes - 1)
 
 
-def _if_single(construction: str) -> Callable[[Arguments], str | None]:
-    return lambda arguments: construction if arguments["messages"] == 1 else None
+def _if_single(construction: str) -> Callable[[Topology, str, Arguments], str | None]:
+    return lambda _where, _ports, arguments: construction if arguments["messages"] == 1 else None
 
 
 ALGORITHMS = (
@@ -151,6 +151,6 @@ ALGORITHMS = (
     ),
     Algorithm(
         "allgather", "hamiltonian-cycle", ("star",), ("one",), (MESSAGES,), "Fragopoulou & Akl 1993, section 4",
-        _hamiltonian_cycle, _rows, lambda _: "hamiltonian-cycle",
+        _hamiltonian_cycle, _rows, lambda *_: "hamiltonian-cycle",
     ),
 )  # fmt: skip

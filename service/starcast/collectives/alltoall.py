@@ -13,7 +13,7 @@ from starcast.collectives.algorithm import MESSAGES, Algorithm
 from starcast.collectives.columns import Integers, arranged, routed
 from starcast.collectives.moving import moved
 from starcast.collectives.queues import Units
-from starcast.collectives.scatter import MULTIPLE_MESSAGES, shortest_rows, spread, tree_counts, uneven
+from starcast.collectives.scatter import MULTIPLE_MESSAGES, SMALLEST_BALANCED, shortest_rows, spread, tree_counts, uneven
 from starcast.collectives.schedule import Schedule
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import necklaces
@@ -28,7 +28,7 @@ def _necklace(where: Topology, root: int, ports: str) -> Schedule:
 
 
 def _perfectly_balanced(where: Topology, root: int, ports: str, messages: int) -> Schedule:
-    """Rule 10: M p/(n-1) groups for a necklace of period p, each of one message in each tree of Def. 15."""
+    """Rule 10: M p/(n-1) groups for a necklace of period p, each of one message in each tree of Def. 15; from n = 3 on."""
     along = forest(where, "perfectly-balanced")
     units = spread(along, messages)
     departure = _by_necklaces(along, units, messages)
@@ -89,15 +89,15 @@ def _sent(
 ALGORITHMS = (
     Algorithm(
         "alltoall", "necklace", ("star",), ("all",), (), "Fragopoulou & Akl 1993, section 7, Rule 9",
-        _necklace, shortest_rows, lambda _: "near-balanced",
+        _necklace, shortest_rows, lambda *_: "near-balanced",
     ),
     Algorithm(
         "alltoall", "perfectly-balanced", ("star",), ("all",), (MULTIPLE_MESSAGES,),
         "Fragopoulou & Akl 1993, section 7, Rule 10", _perfectly_balanced, shortest_rows,
-        lambda _: "perfectly-balanced", smallest=3, refusal=uneven,
+        lambda *_: "perfectly-balanced", smallest=SMALLEST_BALANCED, refusal=uneven,
     ),
     Algorithm(
         "alltoall", "one-port", ("star",), ("one",), (MESSAGES,), "Fragopoulou & Akl 1993, section 8",
-        _one_port, shortest_rows, lambda _: "near-balanced",
+        _one_port, shortest_rows, lambda *_: "near-balanced",
     ),
 )  # fmt: skip

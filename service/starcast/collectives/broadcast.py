@@ -103,7 +103,7 @@ def _segmented(construction: str, families: tuple[str, ...], ports: tuple[str, .
         return pipelined(along, model, segments, algorithm=construction, arguments={"segments": segments})
 
     return Algorithm(
-        "broadcast", construction, families, ports, (SEGMENTS,), paper, build, _rows(construction), lambda _: construction,
+        "broadcast", construction, families, ports, (SEGMENTS,), paper, build, _rows(construction), lambda *_: construction,
         smallest=CONSTRUCTIONS[construction].smallest,
     )  # fmt: skip
 
@@ -129,7 +129,7 @@ ALGORITHMS = (
     _segmented("multiple", ("star",), BOTH, "Tseng & Sheu 1997, Algorithm 1, Theorems 1 and 2"),
     Algorithm(
         "broadcast", "recursive-substar", ("star",), BOTH, (MESSAGES,), "Sheu, Liaw & Chen 1993, section 2",
-        _stream, _rows("recursive-substar"), lambda _: "recursive-substar",
+        _stream, _rows("recursive-substar"), lambda *_: "recursive-substar",
     ),
     _segmented("nk-greedy", ("nk-star",), BOTH, "Li, Chen, Xiang & Yao, section 4"),
     _segmented("nk-multiple", ("nk-star",), BOTH, "Li, Chen, Xiang & Yao, section 5"),

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from starcast.collectives import allgather, alltoall, broadcast, edge_disjoint, exact, gather, scatter
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.schedule import BYTES_A_ROW, COLLECTIVES, MOST_ROWS, Schedule
+from starcast.collectives.schedule import BYTES_A_ROW, COLLECTIVES, MOST_ROWS, Schedule, check_collective
 from starcast.errors import InputError, LimitError
 from starcast.topologies import Topology, topology
 
@@ -39,16 +39,6 @@ def find(collective: str, name: str) -> Algorithm:
     return ALGORITHMS[collective, name]
 
 
-def check_collective(name: str) -> None:
-    """Accept a collective.
-
-    Raises:
-        InputError: it is none.
-    """
-    if name not in COLLECTIVES:
-        raise InputError(f"'{name}' is no collective", hint=f"there are {', '.join(COLLECTIVES)}")
-
-
 def schedule(
     where: Topology | str,
     collective: str,
@@ -67,6 +57,10 @@ def schedule(
             algorithm's own unless given, ``all`` where it has both.
         root: label or rank of the root; of an allgather or alltoall, the source whose schedule stands for all.
         **arguments: the algorithm's own: ``segments`` per tree, ``messages``, ``copies``, ``tree``; each has a default.
+
+    Where an algorithm sends along a forest of the catalogue, `Schedule.along` names it, and the column ``tree`` numbers its
+    trees. With more than one message ``necklace`` and ``rotated-hamiltonian`` (allgather) and ``balanced`` (scatter, gather)
+    use several trees of their own, ``dimension-change`` always: `Schedule.forest` stacks these, and ``tree`` numbers the stack.
 
     Raises:
         InputError: a name, the root or an argument is wrong, or the algorithm is not defined on the topology.

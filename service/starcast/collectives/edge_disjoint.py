@@ -28,7 +28,7 @@ def _rule(
         f"Fragopoulou & Akl 1996, {section}",
         build,
         rows,
-        lambda _: addressed.NAME,
+        lambda *_: addressed.NAME,
     )
 
 
@@ -57,7 +57,7 @@ ALGORITHMS = (
     _rule("broadcast", "sections 4.2 and 4.3", spread.broadcast, _spread_rows),
     Algorithm(
         "broadcast", "edge-disjoint-binomial", ("hypercube",), ("all",), (MESSAGES, COPIES), "Johnsson & Ho 1989",
-        spread.broadcast_on_cube, _spread_rows, lambda _: "edge-disjoint-binomial", smallest=1,
+        spread.broadcast_on_cube, _spread_rows, lambda *_: "edge-disjoint-binomial", smallest=1,
     ),
     _rule("allgather", "section 4.4", spread.allgather, _spread_rows),
     _SCATTER,

@@ -158,6 +158,6 @@ ALGORITHMS = (
     Algorithm(
         "alltoall", "exact", ("star",), ("all",), (MESSAGES,), "starcast, docs/exact-alltoall.md; an open question of "
         "Fragopoulou & Akl 1993, section 9", exact, lambda where, given: int(given["messages"]) * where.distance_sum,
-        lambda _: None,
+        lambda *_: None,
     ),
 )  # fmt: skip

@@ -62,7 +62,8 @@ def expanded(schedule: Schedule) -> Schedule:
         if schedule.collective in _ADDRESSED:
             parts.payload[part] = _readdressed(schedule, image)
         parts.payload[part] += source * schedule.units
-    return arranged(parts, **parameters(schedule) | {"symmetric": False, "forest": None, "units": schedule.units * where.nodes})
+    of_all = {"symmetric": False, "forest": None, "units": schedule.units * where.nodes, "root": 0}
+    return arranged(parts, **parameters(schedule) | of_all)
 
 
 def parameters(schedule: Schedule) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.algorithm import MESSAGES, Algorithm, Argument, Arguments
+from starcast.collectives.algorithm import MESSAGES, Algorithm, Argument, Arguments, Refusal
 from starcast.collectives.columns import arranged, routed
 from starcast.collectives.moving import moved
 from starcast.collectives.queues import Units, furthest_first
@@ -136,33 +136,40 @@ def shortest_rows(where: Topology, arguments: Arguments) -> int:
     return int(arguments.get("messages", 1)) * where.distance_sum
 
 
-def uneven(where: Topology, arguments: Arguments) -> str | None:
+def _balanced_along(_where: Topology, _ports: str, arguments: Arguments) -> str | None:
+    return "balanced" if arguments["messages"] == 1 else None
+
+
+def uneven(where: Topology, arguments: Arguments) -> Refusal | None:
     """Why the perfectly balanced trees do not share the messages of a node equally, None where they do."""
     messages = int(arguments["messages"])
     if messages % where.degree == 0:
         return None
-    return f"messages is {messages}, no multiple of n-1 = {where.degree}"
+    some = ", ".join(str(times * where.degree) for times in (1, 2, 3))
+    return Refusal(f"messages is {messages}, no multiple of n-1 = {where.degree}", f"give messages {some}, ...")
 
 
+#: Where they begin, as the trees do: in S_2 the rotation has nothing to turn (docs/definitions/fragopoulou-akl.md, pitfall 18).
+SMALLEST_BALANCED = 3
 #: M, where it has to be a multiple of n-1: a node of a necklace of period p has (n-1)/p paths that share its messages.
 MULTIPLE_MESSAGES = Argument("messages", "unit messages, M, a multiple of n-1", default=lambda where: where.degree)
 
 ALGORITHMS = (
     Algorithm(
         "scatter", "balanced", ("star",), ("all",), (MESSAGES,), "Fragopoulou & Akl 1993, section 5.1, Rule 5",
-        _scatter("balanced", balanced_copies), shortest_rows, lambda given: "balanced" if given["messages"] == 1 else None,
+        _scatter("balanced", balanced_copies), shortest_rows, _balanced_along,
     ),
     Algorithm(
         "scatter", "near-balanced", ("star",), ("all",), (MESSAGES,), "Fragopoulou & Akl 1993, Def. 13, Rule 5",
-        _scatter("near-balanced", _along("near-balanced")), shortest_rows, lambda _: "near-balanced",
+        _scatter("near-balanced", _along("near-balanced")), shortest_rows, lambda *_: "near-balanced",
     ),
     Algorithm(
         "scatter", "perfectly-balanced", ("star",), ("all",), (MULTIPLE_MESSAGES,), "Fragopoulou & Akl 1993, Def. 15, Rule 5",
         _scatter("perfectly-balanced", _along("perfectly-balanced")), shortest_rows,
-        lambda _: "perfectly-balanced", smallest=3, refusal=uneven,
+        lambda *_: "perfectly-balanced", smallest=SMALLEST_BALANCED, refusal=uneven,
     ),
     Algorithm(
         "scatter", "one-port", ("star",), ("one",), (MESSAGES,), "Fragopoulou & Akl 1993, section 6, Rule 8",
-        _scatter("one-port", _along("near-balanced")), shortest_rows, lambda _: "near-balanced",
+        _scatter("one-port", _along("near-balanced")), shortest_rows, lambda *_: "near-balanced",
     ),
 )  # fmt: skip

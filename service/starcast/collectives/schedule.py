@@ -1,15 +1,16 @@
 """A schedule: who sends what over which directed link in which step, as columns of equal length."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.arrays import read_only
 from starcast.errors import InputError
-from starcast.topologies import Topology
+from starcast.topologies import Topology, topology
 from starcast.trees import Forest
 from starcast.trees.forest import UNNAMED
 from starcast.trees.naming import written_arguments
@@ -22,6 +23,8 @@ COLUMNS = ("step", "sender", "port", "receiver", "tree", "payload")
 MOST_ROWS = 100_000_000
 BYTES_A_ROW = 80
 PORT_MODELS = {"all": "all-port", "one": "one-port"}
+#: What stands in the place of a root in the id of a schedule that is written out for all sources.
+EXPANDED = "expanded"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,24 +34,38 @@ class Schedule:
     A row is one unit that crosses one directed link in one step. ``dataclasses.replace`` makes another schedule, which the
     simulator judges afresh: nothing here is believed. The columns are read-only; those that somebody could write are copied.
 
+    Units are numbered from 0 in the whole collective. Copies of a unit share its number and differ in ``tree``. With N nodes
+    and M units for each source, destination, or pair of them, unit i of these, i = 0..M-1, has the number
+
+    * broadcast: 0..units-1, those of a tree one after the other where the message is cut for each tree;
+    * allgather: source*M + i, or i where it is symmetric;
+    * scatter: destination*M + i;
+    * gather: source*M + i;
+    * alltoall: (source*N + destination)*M + i, or destination*M + i where it is symmetric.
+
+    What a node would send to itself is numbered, and never moves. A gather is in the order of its own time: leaves send first.
+
     Args:
-        topology: where it runs.
+        topology: where it runs, or its name.
         collective: what it promises: one of `COLLECTIVES`.
         algorithm: the rule that made it.
         ports: ``all`` or ``one``: the port model that it keeps.
         arguments: the algorithm's arguments, such as ``segments``.
-        root: rank of the root; of a symmetric schedule, the source that is written out; of an expanded one it means nothing.
-        units: how many units there are, of one source where it is symmetric; payloads are 0..units-1, numbered as
-            docs/definitions/conventions.md says under *payload*.
+        root: rank or label of the root; of a symmetric schedule, the source that is written out; of an expanded one it means
+            nothing, and is 0.
+        units: how many units there are, of one source where it is symmetric.
         packets: whether a directed link may carry several units in a step, as one packet (Tseng & Sheu), or one (Fragopoulou
             & Akl; Sheu, Liaw & Chen).
         step: int32, from 1.
         sender, receiver: int32 ranks.
         port: uint8, the sender's.
         tree: uint8, the row of the forest along which the unit travels.
-        payload: int32, the number of the unit.
+        payload: int32, the number of the unit, as above.
         forest: the trees along which it sends, or None.
         symmetric: the schedule of one source, standing for all by translation: of allgather and alltoall.
+
+    Raises:
+        InputError: a name is wrong, the root is no node, columns are none or differ in length, or there are rows and no units.
     """
 
     topology: Topology
@@ -69,31 +86,38 @@ class Schedule:
     symmetric: bool = False
 
     def __post_init__(self) -> None:
-        lengths = {name: len(getattr(self, name)) for name in COLUMNS}
-        if len(set(lengths.values())) > 1:
-            raise InputError(
-                f"the columns of a schedule differ in length: {lengths}", hint="give each row a value in every column"
-            )
-        for name in COLUMNS:
-            column = np.asarray(getattr(self, name))
-            if column.dtype.kind not in "iu":
-                raise InputError(f"the column '{name}' of a schedule is of {column.dtype}", hint="give whole numbers")
-            object.__setattr__(self, name, read_only(column))
-        object.__setattr__(self, "root", self.topology.node(self.root))
-        if self.collective not in COLLECTIVES:
-            raise InputError(f"'{self.collective}' is no collective", hint=f"there is {', '.join(COLLECTIVES)}")
-        if self.ports not in PORT_MODELS:
-            raise InputError(f"'{self.ports}' is no port model", hint="write all or one")
+        given: object = self.topology
+        where = given if isinstance(given, Topology) else topology(str(given))
+        for name, value in {"topology": where, "root": where.node(self.root), **self._columns()}.items():
+            object.__setattr__(self, name, value)
+        check_collective(self.collective)
+        check_ports(self.ports)
         if self.symmetric and self.collective not in MANY_SOURCES:
             raise InputError(
                 f"a {self.collective} is not symmetric",
                 hint=f"it has one root; {' and '.join(MANY_SOURCES)} have as many sources as nodes",
             )
+        if len(self) and self.units < 1:
+            raise InputError(
+                f"a {self.collective} of {self.units} units has no rows, and there are {len(self):,}",
+                hint="give the number of units: payloads go from 0 to units - 1",
+            )
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        columns = {name: _column(name, getattr(self, name)) for name in COLUMNS}
+        lengths = {name: len(column) for name, column in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise InputError(
+                f"the columns of a schedule differ in length: {lengths}", hint="give each row a value in every column"
+            )
+        return columns
 
     @property
     def id(self) -> str:
-        """The name under which the schedule is stored: ``S5:broadcast:multiple:all:segments=4:12345``."""
-        return identity(self.topology, self.collective, self.algorithm, self.ports, self.arguments, self.root)
+        """The name under which the schedule is stored: see `identity`."""
+        expanded = self.collective in MANY_SOURCES and not self.symmetric
+        root = None if expanded else self.root
+        return identity(self.topology, self.collective, self.algorithm, self.ports, self.arguments, root)
 
     @property
     def along(self) -> str | None:
@@ -123,7 +147,41 @@ class Schedule:
 
 
 def identity(
-    where: Topology, collective: str, algorithm: str, ports: str, arguments: Mapping[str, int | str], root: int
+    where: Topology, collective: str, algorithm: str, ports: str, arguments: Mapping[str, int | str], root: int | None
 ) -> str:
-    """The name of a schedule, which need not be built: ``S5:broadcast:multiple:all:segments=4:12345``."""
-    return f"{where.spec}:{collective}:{algorithm}:{ports}:{written_arguments(arguments)}:{where.label(root)}"
+    """The name of a schedule, which need not be built: ``S5:broadcast:multiple:all:segments=4:12345``.
+
+    Without a root it is written out for all sources: ``S5:alltoall:exact:all:messages=1:expanded``.
+    """
+    at = EXPANDED if root is None else where.label(root)
+    return f"{where.spec}:{collective}:{algorithm}:{ports}:{written_arguments(arguments)}:{at}"
+
+
+def check_collective(name: str) -> None:
+    """Accept a collective.
+
+    Raises:
+        InputError: it is none.
+    """
+    if name not in COLLECTIVES:
+        raise InputError(f"'{name}' is no collective", hint=f"there are {', '.join(COLLECTIVES)}")
+
+
+def check_ports(name: str, others: Sequence[str] = ()) -> None:
+    """Accept a port model, or one of the other words that stand for some.
+
+    Raises:
+        InputError: it is neither.
+    """
+    *known, last = (*PORT_MODELS, *others)
+    if name not in (*known, last):
+        raise InputError(f"'{name}' is no port model", hint=f"write {', '.join(known)} or {last}")
+
+
+def _column(name: str, given: object) -> NDArray[Any]:
+    column = np.asarray(given)
+    if column.dtype.kind not in "iu":
+        raise InputError(f"the column '{name}' of a schedule is of {column.dtype}", hint="give whole numbers")
+    if column.ndim != 1:
+        raise InputError(f"the column '{name}' of a schedule has {column.ndim} dimensions", hint="give it one: a value a row")
+    return read_only(column)

@@ -8,8 +8,7 @@ Lemmas 1 and 2 (S_{n,k}); Fragopoulou & Akl 1993, Tables 4 (S_n) and 5 (Q_d); Fr
 from dataclasses import dataclass
 from fractions import Fraction
 
-from starcast.collectives.catalogue import check_collective
-from starcast.collectives.schedule import PORT_MODELS
+from starcast.collectives.schedule import check_collective, check_ports
 from starcast.costs.counts import ceil_log2
 from starcast.costs.machine import Cost, Machine, check_message
 from starcast.errors import InputError
@@ -110,8 +109,7 @@ def lower_bound(
 
 def _check(where: Topology, collective: str, ports: str, m: Fraction, messages: int | None, copies: int) -> None:
     check_collective(collective)
-    if ports not in PORT_MODELS:
-        raise InputError(f"'{ports}' is no port model", hint="write all or one")
+    check_ports(ports)
     check_message(m)
     if messages is not None and messages < 1:
         raise InputError(f"messages is {messages}, not a whole number of at least 1", hint="give messages 1 or more")

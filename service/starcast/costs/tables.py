@@ -7,8 +7,8 @@ from functools import partial
 
 from starcast.collectives import catalogue, schedule
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import algorithms_on, check_collective
-from starcast.collectives.schedule import PORT_MODELS
+from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.schedule import check_collective, check_ports
 from starcast.costs.bounds import lower_bound
 from starcast.costs.forms import best_share, closed_form, unit_bytes
 from starcast.costs.machine import Cost, Form, Machine, check_message
@@ -50,8 +50,7 @@ class Problem:
     def __post_init__(self) -> None:
         check_collective(self.collective)
         check_message(self.m)
-        if self.ports not in PORT_MODELS:
-            raise InputError(f"'{self.ports}' is no port model", hint="write all or one")
+        check_ports(self.ports)
         for name in ("segments", "messages", "copies"):
             value = getattr(self, name)
             if value is not None and value < 1:

@@ -126,7 +126,7 @@ def wish(
     """
     where = topology(spec)
     selection = select(where, schedules, ports, segments, messages)
-    along = (one.rule.along(one.arguments) for one in selection.chosen.values())
+    along = (one.rule.along(where, one.ports, one.arguments) for one in selection.chosen.values())
     words = [*_constructions(where, trees), *(word for word in along if word is not None)]
     # A construction given twice counts once, however written.
     chosen = {written(*one): one for one in map(parsed, words)}

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import algorithms, algorithms_on, check_collective, check_topology, find
-from starcast.collectives.schedule import PORT_MODELS, identity
+from starcast.collectives.catalogue import algorithms, algorithms_on, check_topology, find
+from starcast.collectives.schedule import PORT_MODELS, check_collective, check_ports
 from starcast.errors import InputError
 from starcast.topologies import Topology
 from starcast.trees.naming import listed, parsed
@@ -31,7 +31,7 @@ class Choice:
 
     def key(self, where: Topology, root: int) -> str:
         """The schedule's id."""
-        return identity(where, self.rule.collective, self.rule.name, self.ports, self.arguments, root)
+        return self.rule.id(where, self.ports, self.arguments, root)
 
 
 @dataclass
@@ -132,8 +132,7 @@ def _models(ports: str) -> tuple[str | None, ...]:
         return (None,)
     if ports == BOTH:
         return tuple(PORT_MODELS)
-    if ports not in PORT_MODELS:
-        raise InputError(f"'{ports}' is no port model", hint=f"write {', '.join(PORT_MODELS)}, {BOTH} or {OWN}")
+    check_ports(ports, (BOTH, OWN))
     return (ports,)
 
 

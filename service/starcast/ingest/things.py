@@ -9,7 +9,6 @@ from sqlalchemy.orm import Session
 
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.schedule import identity
 from starcast.errors import RejectedError, StarcastError
 from starcast.graph import owners
 from starcast.graph.rows import Content, Rows, link_rows, rows_content, send_rows, topology_content, tree_rows
@@ -135,7 +134,7 @@ class ScheduleThing:
     @property
     def key(self) -> str:
         """The schedule's id, known before it is built."""
-        return identity(self.topology, self.rule.collective, self.rule.name, self.ports, self.arguments, self.root)
+        return self.rule.id(self.topology, self.ports, self.arguments, self.root)
 
     @cached_property
     def relationships(self) -> int:

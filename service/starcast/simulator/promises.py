@@ -1,6 +1,6 @@
 """What a collective promises: who begins with which unit, and who is owed it.
 
-Units are numbered as docs/definitions/conventions.md says under *payload*; here that numbering is read backwards.
+Units are numbered as `starcast.collectives.Schedule` says; here that numbering is read backwards.
 """
 
 from dataclasses import dataclass

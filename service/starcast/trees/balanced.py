@@ -43,7 +43,10 @@ def near_balanced(topology: Topology, root: int) -> Forest:
 
 
 def perfectly_balanced(topology: Topology, root: int) -> Forest:
-    """Tree l-2 is the subtree across dimension l: one copy of a node of every necklace, and the rotation of tree l-3."""
+    """Tree l-2 is the subtree across dimension l: one copy of a node of every necklace, and the rotation of tree l-3.
+
+    It begins with n = 3: in S_2 the rotation has nothing to turn (fragopoulou-akl.md, pitfall 18), and every tree is one link.
+    """
     n = topology.n
     rows = np.zeros((n - 1, topology.nodes), dtype=np.uint8)
     _hang_repeated(n, rows[:, : factorial(n - 1)])
