@@ -117,6 +117,28 @@ def queries_page() -> str:
     return catalogue.page()
 
 
+#: What stands in the columns of a schedule, as the docstrings of `Schedule` and `schedule` have it.
+_ROWS = (
+    "A row of a schedule is one unit that crosses one directed link in one step, counted from 1. Its columns are *step*,",
+    "*sender*, *port* (the sender's), *receiver*, *tree* and *payload*, the number of the unit. Units are numbered from 0 in",
+    "the whole collective; copies of a unit share its number and differ in *tree*. With N nodes and M units for each source,",
+    "destination, or pair of them, unit i of these, i = 0..M-1, has the number\n",
+    "* broadcast: 0..units-1, those of a tree one after the other where the message is cut for each tree;",
+    "* allgather: source\\*M + i, or i in a symmetric schedule;",
+    "* scatter: destination\\*M + i;",
+    "* gather: source\\*M + i;",
+    "* alltoall: (source\\*N + destination)\\*M + i, or destination\\*M + i in a symmetric schedule.\n",
+    "What a node would send to itself is numbered, and never moves. A gather is in the order of its own time: leaves send",
+    "first.\n",
+    "*tree* is the row of the forest along which the unit travels, from 0; 0 where there is none. With more than one message",
+    "`necklace` and `rotated-hamiltonian` (allgather) and `balanced` (scatter, gather) use several trees of their own,",
+    "`dimension-change` always: `Schedule.forest` stacks these, and *tree* numbers the stack, which is no forest of the",
+    "catalogue.\n",
+    "A symmetric schedule is the rows of one source, which is named last in its id; written out for all sources it ends with",
+    "`expanded` there.\n",
+)
+
+
 def algorithms_page() -> str:
     """The algorithms of each collective, and the constructions that they send along."""
     from starcast.collectives.catalogue import algorithms
@@ -128,6 +150,7 @@ def algorithms_page() -> str:
         "beside its closed form and its lower bound. What the arguments mean: *segments* are the pieces that a tree's share of",
         "a message is cut into; *messages* are unit messages, M of each source or for each destination; *copies* is the number",
         "of edge-disjoint trees that carry each message; *tree* names a construction that yields one spanning tree.\n",
+        *_ROWS,
     ]
     for collective in COLLECTIVES:
         parts += [f"## {collective}\n", "| algorithm | on | ports | arguments | paper |", "|---|---|---|---|---|"]
