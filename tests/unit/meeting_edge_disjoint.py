@@ -76,8 +76,3 @@ def lacking(owed: dict[Node, set[int]], got: dict[Node, set[int]]) -> set[tuple[
 def tree_levels(n: int) -> dict[Node, int]:
     """The levels of all nodes in subtree 2, by walking up; in the others they are the rotated nodes'."""
     return page.levels(identity(n))[0]
-
-
-def ceil(numerator: int, denominator: int) -> int:
-    """The least whole number that is not below the fraction."""
-    return -(-numerator // denominator)

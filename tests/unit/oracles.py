@@ -492,6 +492,11 @@ class Prices(NamedTuple):
     byte: Fraction
 
 
+def ceil_div(part: int, whole: int) -> int:
+    """The quotient rounded up."""
+    return -(-part // whole)
+
+
 def ceil_log2(value: int) -> int:
     """The least e with 2^e >= value."""
     exponent = 0

@@ -16,15 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unit.oracles import Node, Plain, identity, nodes, swap
+from unit.oracles import Node, Plain, ceil_div, identity, nodes, swap
 from unit.oracles_balanced import Cycle, cycles, necklaces
 
 Integers = NDArray[np.integer[Any]]
-
-
-def ceil_div(a: int, b: int) -> int:
-    """The least whole number that is not below a/b."""
-    return -(-a // b)
 
 
 def total_distance(n: int) -> int:

@@ -38,11 +38,6 @@ def distance_sum_printed(n: int) -> Fraction:
     return factorial(n) * (n + Fraction(2, n) + sum(Fraction(1, i) for i in range(1, n + 1)) - 4)
 
 
-def up(part: int, whole: int) -> int:
-    """The quotient rounded up."""
-    return -(-part // whole)
-
-
 def necklace_distances(n: int) -> list[int]:
     """How far every necklace is, the nearest first."""
     return [distances(identity(n))[ring[0]] for ring in nearest_first(n)]

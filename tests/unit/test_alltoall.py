@@ -209,7 +209,7 @@ def test_rule_9_is_a_sum_over_necklaces(n: int) -> None:
     s = made(n, "necklace", 1)
     mean = Fraction(page.distance_sum(n), factorial(n))
     assert s.steps != trees_page.necklaces_counted(n) * mean
-    assert s.steps > page.up(page.distance_sum(n), n - 1)
+    assert s.steps > oracles.ceil_div(page.distance_sum(n), n - 1)
     idle = s.steps * (n - 1) - len(s)
     rings = page.nearest_first(n)
     assert idle == sum((n - 1 - len(ring)) * trees_page.distance(ring[0]) for ring in rings)
@@ -220,12 +220,12 @@ def test_rule_9_for_each_message_would_take_longer_than_rule_10(n: int) -> None:
     """Pitfalls 13 and 16: M groups of p messages, instead of M p/(n-1) groups of n-1."""
     for messages in (n - 1, 2 * (n - 1)):
         s = made(n, "perfectly-balanced", messages)
-        assert messages * made(n, "necklace", 1).steps > s.steps == page.up(messages * page.distance_sum(n), n - 1)
+        assert messages * made(n, "necklace", 1).steps > s.steps == oracles.ceil_div(messages * page.distance_sum(n), n - 1)
 
 
 def test_a_bound_of_m_messages_is_not_m_bounds_of_one() -> None:
     """Pitfall 16: for M = n-1 = 2 on S3, Rule 10 takes 9 steps; M ceil(t_n/(n-1)) is 10."""
-    assert made(3, "perfectly-balanced", 2).steps < 2 * page.up(page.distance_sum(3), 2)
+    assert made(3, "perfectly-balanced", 2).steps < 2 * oracles.ceil_div(page.distance_sum(3), 2)
 
 
 # Parameters

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from starcast.collectives import Schedule, catalogue, schedule
 from starcast.simulator import simulate
 from starcast.topologies import topology
+from unit import oracles
 from unit import oracles_edge_disjoint_schedules as page
 from unit.meeting import refused
-from unit.meeting_edge_disjoint import ceil
 from unit.oracles import Node, Plain
 
 CASES = [(d, messages, copies) for d in range(1, 5) for messages in (1, 2, 5) for copies in range(1, d + 1)]
@@ -69,7 +69,7 @@ def test_steps_and_transmissions(d: int, messages: int, copies: int) -> None:
     assert run.violation is None
     assert run.complete
     assert run.largest_packet == 1
-    assert run.steps == ceil(messages * copies, d) + (d if d > 1 else 0)
+    assert run.steps == oracles.ceil_div(messages * copies, d) + (d if d > 1 else 0)
     assert run.transmissions == len(found) == messages * copies * (2**d - 1)
     rule = catalogue.find("broadcast", "edge-disjoint-binomial")
     assert rule.rows(topology(f"Q{d}"), {"messages": messages, "copies": copies}) == len(found)

@@ -21,7 +21,6 @@ from unit.meeting_edge_disjoint import (
     ADDRESSED,
     COLLECTIVES,
     PAGES,
-    ceil,
     held_first,
     lacking,
     made,
@@ -52,7 +51,9 @@ def test_cards_are_dealt_evenly_and_a_message_s_to_different_trees(trees: int, d
         assert place == len(by_tree[tree])
         by_tree[tree].append(message)
     assert by_tree == [[message for message, _ in hand] for hand in hands]
-    assert max(map(len, hands)) == deal.most == most_dealt(messages, copies, trees) == ceil(messages * copies, trees)
+    assert (
+        max(map(len, hands)) == deal.most == most_dealt(messages, copies, trees) == oracles.ceil_div(messages * copies, trees)
+    )
     assert max(map(len, hands)) - min(map(len, hands)) <= 1
     assert set(Counter(zip(deal.message.tolist(), deal.tree.tolist(), strict=True)).values()) == {1}
     assert set(Counter(deal.message.tolist()).values()) == {copies}
@@ -135,8 +136,8 @@ def test_broadcast_steps_and_transmissions(n: int, messages: int, copies: int) -
     """ceil(Mx/(n-1)) + height - 1 steps, which EDT.SNB and EDT.FT bound by D + 3 in place of height - 1."""
     schedule = made("broadcast", n, messages, copies)
     height = max(tree_levels(n).values())
-    assert schedule.steps == ceil(messages * copies, n - 1) + height - 1
-    assert schedule.steps <= ceil(messages * copies, n - 1) + oracles.diameter(n) + 3
+    assert schedule.steps == oracles.ceil_div(messages * copies, n - 1) + height - 1
+    assert schedule.steps <= oracles.ceil_div(messages * copies, n - 1) + oracles.diameter(n) + 3
     assert len(schedule) == messages * copies * (factorial(n) - 1)
 
 
@@ -144,7 +145,7 @@ def test_broadcast_steps_and_transmissions(n: int, messages: int, copies: int) -
 def test_allgather_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
     """c(n!-1) steps: M(n!-1) with n-1 copies (EDT.MNB.steps); Mx n!(n!-1) transmissions of all sources."""
     schedule = made("allgather", n, messages, copies)
-    assert schedule.steps == ceil(messages * copies, n - 1) * (factorial(n) - 1)
+    assert schedule.steps == oracles.ceil_div(messages * copies, n - 1) * (factorial(n) - 1)
     assert len(schedule) == messages * copies * (factorial(n) - 1)
     if copies == n - 1:
         assert schedule.steps == messages * (factorial(n) - 1)
@@ -155,7 +156,7 @@ def test_allgather_steps_and_transmissions(n: int, messages: int, copies: int) -
 def test_scatter_and_gather_take_the_fewest_steps(collective: str, n: int, messages: int, copies: int) -> None:
     """ceil(Mx(n!-1)/(n-1)), the bound of EDT.Tab2.ft-scatter-time; M(n!-1) with n-1 copies."""
     schedule = made(collective, n, messages, copies)
-    assert schedule.steps == ceil(messages * copies * (factorial(n) - 1), n - 1)
+    assert schedule.steps == oracles.ceil_div(messages * copies * (factorial(n) - 1), n - 1)
     if copies == n - 1:
         assert schedule.steps == messages * (factorial(n) - 1)
         assert len(schedule) == messages * (n - 1) * sum(tree_levels(n).values())
@@ -170,7 +171,7 @@ def test_alltoall_steps_and_transmissions(n: int, messages: int, copies: int) ->
     """As many as c times the sum of a tree's levels; M of it with n-1 copies, less than twice M t_n (EDT.TE.steps)."""
     schedule, total = made("alltoall", n, messages, copies), sum(tree_levels(n).values())
     distances = sum(oracles.distances(identity(n)).values())
-    assert schedule.steps == ceil(messages * copies, n - 1) * total
+    assert schedule.steps == oracles.ceil_div(messages * copies, n - 1) * total
     assert len(schedule) == messages * copies * total
     assert distances <= total < 2 * distances
 

@@ -198,7 +198,7 @@ def test_only_first_hops_of_full_necklaces_are_in_the_opening(n: int, messages: 
     short = np.isin(made.payload // messages, [oracles.ranks(n)[x] for x in page.short_nodes(n)])
     opening = int(made.step[short].max())
     early = ~short & (made.step <= opening)
-    excess = opening - page.ceil_div(messages * page.short_hops(n), n - 1)
+    excess = opening - oracles.ceil_div(messages * page.short_hops(n), n - 1)
     assert not made.sender[early].any()
     assert np.array_equal(np.bincount(made.port[early], minlength=n + 1)[2:], np.full(n - 1, excess))
     distances = made.topology.distances()[made.payload // messages]

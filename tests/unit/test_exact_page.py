@@ -71,7 +71,7 @@ def test_the_figures_of_one_message_add_up() -> None:
     assert [row[0] for row in rows] == [*range(3, 9)]
     for n, total, hops, share, opening, early, full, by_rule_9, steps, bound in rows:
         assert total == exact.total_distance(n)
-        assert share == exact.ceil_div(hops, n - 1)
+        assert share == oracles.ceil_div(hops, n - 1)
         assert early == opening - share <= full
         assert steps == opening + (total - hops) // (n - 1) - early == bound == exact.fewest_steps(n, 1)
         assert by_rule_9 > steps
@@ -82,7 +82,7 @@ def test_the_figures_of_several_messages_add_up() -> None:
     assert [(row[0], row[1]) for row in rows] == [(n, count) for n in range(3, 8) for count in range(2, n)]
     for n, count, total, hops, share, opening, early, groups, steps, bound in rows:
         assert total == count * exact.total_distance(n)
-        assert share == exact.ceil_div(hops, n - 1)
+        assert share == oracles.ceil_div(hops, n - 1)
         assert early == opening - share <= groups
         assert steps == bound == exact.fewest_steps(n, count)
 

@@ -68,7 +68,7 @@ def test_no_dimension_is_crossed_more_than_its_share(n: int, messages: int) -> N
     words = short_words(n, messages)
     crossed = Counter(dimension for word in words for dimension in word.dimensions)
     hops = crossed.total()
-    assert max(crossed.values()) == page.ceil_div(hops, n - 1)
+    assert max(crossed.values()) == oracles.ceil_div(hops, n - 1)
     if n <= 8:
         assert hops == messages * page.short_hops(n)
 
@@ -77,7 +77,7 @@ def test_entering_cycles_at_their_smallest_symbol_breaks_the_bound() -> None:
     """Pitfall 17: on S_4 dimension 2 carries 4 > ceil(8/3), and with its 18 hops to full necklaces no 21 steps suffice."""
     naive = page.loads(4, min)
     assert naive[2] == 4
-    assert page.ceil_div(page.short_hops(4), 3) == 3
+    assert oracles.ceil_div(page.short_hops(4), 3) == 3
     hops_to_full, remainder = divmod(page.total_distance(4) - page.short_hops(4), 3)
     assert remainder == 0
     assert naive[2] + hops_to_full == 22 > page.fewest_steps(4, 1) == 21
@@ -87,7 +87,7 @@ def test_entering_cycles_at_their_smallest_symbol_breaks_the_bound() -> None:
 @pytest.mark.parametrize("rule", [min, max])
 def test_no_fixed_entry_balances_any_n(n: int, rule: type) -> None:
     """Larger stars, smallest and largest symbol: the greatest load is above the share as well."""
-    assert max(page.loads(n, rule).values()) > page.ceil_div(page.short_hops(n), n - 1)
+    assert max(page.loads(n, rule).values()) > oracles.ceil_div(page.short_hops(n), n - 1)
 
 
 @pytest.mark.parametrize("n", range(3, 9))
@@ -164,7 +164,7 @@ def test_the_opening_leaves_an_idle_cell_per_dimension_for_every_step_too_many(n
     hops = sum(len(word.dimensions) for word in begun.words)
     assert len(busy) == hops
     assert begun.length == max((step for _, step in busy), default=0)
-    assert begun.idle.shape == (n - 1, begun.length - page.ceil_div(hops, n - 1))
+    assert begun.idle.shape == (n - 1, begun.length - oracles.ceil_div(hops, n - 1))
     for dimension, cells in enumerate(begun.idle.tolist(), start=2):
         free = [step for step in range(1, begun.length + 1) if (dimension, step) not in busy]
         assert cells == free[: len(cells)]

@@ -42,7 +42,7 @@ def steps(n: int, algorithm: str, messages: int) -> int:
     """Table 2, and A5: M h steps along the almost balanced tree."""
     others = factorial(n) - 1
     return {
-        "balanced": page.up(messages * others, n - 1),
+        "balanced": oracles.ceil_div(messages * others, n - 1),
         "near-balanced": messages * trees_page.necklaces_counted(n),
         "perfectly-balanced": messages * others // (n - 1),
         "one-port": messages * others,
@@ -162,7 +162,7 @@ def test_the_simulator_finds_it_complete(n: int, algorithm: str, messages: int, 
 def test_the_balanced_scatter_meets_the_bound_for_every_number_of_messages(n: int) -> None:
     """The root has M(n!-1) units to send over n-1 links: nobody is faster, whatever M is."""
     for messages in {1, 2, n - 2, n - 1, n, 2 * n - 3} - {0}:
-        assert made(n, "balanced", messages).steps == page.up(messages * (factorial(n) - 1), n - 1)
+        assert made(n, "balanced", messages).steps == oracles.ceil_div(messages * (factorial(n) - 1), n - 1)
 
 
 @pytest.mark.parametrize("n", range(3, 7))
@@ -190,7 +190,7 @@ def test_one_balanced_tree_for_all_copies_takes_longer(n: int) -> None:
     messages = n - 1
     along = forest(f"S{n}", "balanced")
     repeated = scattered(along, "all", messages, algorithm="balanced")
-    assert repeated.steps == messages * page.up(factorial(n) - 1, n - 1)
+    assert repeated.steps == messages * oracles.ceil_div(factorial(n) - 1, n - 1)
     assert made(n, "balanced", messages).steps == messages * (factorial(n) - 1) // (n - 1) < repeated.steps
 
 
