@@ -4,12 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from starcast.collectives.schedule import PORT_MODELS, Schedule, identity
 from starcast.errors import InputError
 from starcast.topologies import Topology
 from starcast.trees.catalogue import constructions, single_trees
+from starcast.whole import count
 
 #: The arguments of a schedule by name, each with a value: what `Algorithm.settled` returns.
 Arguments = Mapping[str, int | str]
@@ -137,16 +136,7 @@ class Algorithm:
 def _value(argument: Argument, where: Topology, given: object) -> int | str:
     if argument.kind == "construction":
         return _single_tree(argument, where, given)
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
-        raise InputError(
-            f"{argument.name} is {given!r}, not a whole number of at least 1", hint=f"give {argument.name} 1 or more"
-        )
-    if argument.most is not None and given > argument.most(where):
-        raise InputError(
-            f"{argument.name} is {given}, more than {argument.most(where)} on {where.spec}",
-            hint=f"give {argument.name} from 1 to {argument.most(where)}",
-        )
-    return int(given)
+    return count(argument.name, given, argument.most and argument.most(where), f"on {where.spec}")
 
 
 def _single_tree(argument: Argument, where: Topology, given: object) -> str:

@@ -6,7 +6,7 @@ from starcast.errors import InputError
 from starcast.topologies import hypercube, nk_star, star
 from starcast.topologies.base import Topology
 
-__all__ = ["Topology", "topology"]
+__all__ = ["Topology", "known", "topology"]
 
 _NUMBER = "(0|[1-9][0-9]{0,3})"
 _STAR, _NK_STAR, _HYPERCUBE = (re.compile(name) for name in (f"S{_NUMBER}", f"S{_NUMBER},{_NUMBER}", f"Q{_NUMBER}"))
@@ -29,6 +29,15 @@ def topology(spec: str) -> Topology:
         hint=f"write S{star.SMALLEST} to S{star.LARGEST} for a star graph, S6,3 for an (n,k)-star, "
         f"Q{hypercube.SMALLEST} to Q{hypercube.LARGEST} for a hypercube",
     )
+
+
+def known(where: Topology | str) -> Topology:
+    """A topology that is given itself or by its name.
+
+    Raises:
+        InputError: as `topology`.
+    """
+    return where if isinstance(where, Topology) else topology(where)
 
 
 def _star(n: int) -> star.Star:
