@@ -43,6 +43,8 @@ def test_a_table_prints_every_row_with_its_costs_its_gap_and_its_execution(starc
         took = executed(problem, row, 10**6)
         assert shown["simulated steps"] == (took.steps if took else None)
         assert shown["simulated time"] == (pytest.approx(float(took.time)) if took else None)
+        assert shown["simulated gap"] == (round(float(took.time / row.bound.time), 3) if took else None)
+        assert shown["note"] == (row.note or None)
 
 
 def test_without_a_port_model_both_are_there_together_by_time(starcast: Starcast) -> None:
@@ -65,13 +67,14 @@ def test_the_segments_messages_and_copies_asked_for_are_taken(starcast: Starcast
     assert (pieces["greedy"], pieces["edge-disjoint"]) == (3, 5)
     bounds = {row["name"]: row["bound"] for row in rows_of(starcast, *words, "--ports", "all", "--t-s", "1")}
     assert bounds["edge-disjoint"] == pytest.approx(2 * bounds["greedy"])
+    assert bounds["lower bound, 2 copies"] == bounds["edge-disjoint"]
+    assert bounds["lower bound"] == bounds["greedy"]
 
 
 def test_the_hypercube_beside_it_can_be_chosen(starcast: Starcast) -> None:
     for words, k in (((), 5), (("--hypercube", "6"), 6)):
         rows = rows_of(starcast, "S4", "--collective", "alltoall", "--ports", "all", "--messages", "1", "--no-simulate", *words)
-        (cube,) = [row for row in rows if "hypercube" in row["name"]]
-        assert cube["name"].endswith(f"Q{k}")
+        (cube,) = [row for row in rows if row["name"] == f"lower bound, unit messages, Q{k}"]
         assert cube["steps"] == 2 ** (k - 1)
 
 
@@ -105,6 +108,24 @@ def test_a_row_without_a_closed_form_says_why(starcast: Starcast) -> None:
     assert "orders" in qiu["note"]
 
 
+@pytest.mark.parametrize("ports", ["all", "one"])
+@pytest.mark.parametrize(("collective", "theorems"), [("broadcast", ["2 and 3", "8 and 9"]), ("allgather", ["4 and 5", "10"])])
+def test_the_printed_forms_of_nk_stars_stand_with_what_is_wrong_in_them(
+    starcast: Starcast, ports: str, collective: str, theorems: list[str]
+) -> None:
+    """In the notes below, and by the gap of the execution, which is another than the form's."""
+    words = ("cost", "table", "S5,2", "--collective", collective, "--ports", ports)
+    lines = starcast(*words).out.splitlines()
+    assert any("simulated gap" in line for line in lines)
+    for theorem in theorems:
+        (told,) = [line for line in lines if f"Theorems {theorem}" in line]
+        assert "too few" in told or "too many" in told
+        assert ("p is the form's best" in told) == (collective == "broadcast")
+    for row in rows_of(starcast, *words[2:]):
+        if row["name"].startswith("nk-"):
+            assert row["simulated gap"] != row["gap"]
+
+
 def test_csv_and_markdown_have_the_same_rows(starcast: Starcast) -> None:
     words = ("cost", "table", "S6,3", "--collective", "broadcast", "--no-simulate")
     names = [row["name"] for row in rows_of(starcast, *words[2:])]
@@ -114,7 +135,18 @@ def test_csv_and_markdown_have_the_same_rows(starcast: Starcast) -> None:
     assert [line.split(" | ")[3] for line in lines[2:]] == names
 
 
-@pytest.mark.parametrize("words", [("S7", "--no-simulate"), ("S4",), ("S6,3", "--no-simulate"), ("Q5", "--no-simulate")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("S7", "--no-simulate"),
+        ("S4",),
+        ("S5,2",),
+        ("S4", "--copies", "3"),
+        ("S6,3", "--no-simulate"),
+        ("S12", "--no-simulate", "--copies", "11", "-m", "1e9"),
+        ("Q5", "--no-simulate"),
+    ],
+)
 def test_a_table_is_no_wider_than_a_terminal_and_refers_to_its_sources_below(
     starcast: Starcast, words: tuple[str, ...]
 ) -> None:
@@ -149,8 +181,8 @@ def test_all_columns_are_in_the_table_on_demand(starcast: Starcast) -> None:
     ]
     short, whole, unsimulated = heads
     assert whole == [name for name in rows_of(starcast, *words[2:])[0] if name not in {"topology", "collective"}]
-    assert short == ["name", "p", "start_ups", "bytes", "time", "gap", "simulated time", "source"]
-    assert unsimulated == [name for name in short if name != "simulated time"]
+    assert short == ["name", "p", "start_ups", "bytes", "time", "gap", "simulated time", "simulated gap", "source"]
+    assert unsimulated == [name for name in short if "simulated" not in name]
 
 
 @pytest.mark.parametrize(
@@ -183,6 +215,7 @@ def test_the_optimum_is_printed_over_the_reals_and_over_whole_numbers(starcast: 
     machine = costs.Machine(Fraction(100), Fraction(1))
     real, whole = costs.best_share(topology("S6"), "broadcast", "edge-disjoint", "all", Fraction(4096), machine, copies=2)
     assert (row["argument"], row["real"], row["whole"]) == ("messages", pytest.approx(real), whole)
+    assert row["note"].startswith("one step too many")
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,59 @@ def test_one_port_is_never_bounded_lower_than_all_port() -> None:
             assert int(one or 0) >= int(every or 0)
 
 
+def fewest_steps(spec: str, one_port: bool) -> int:
+    """In how many steps one node can tell all others, by trying everything: who knows it, after each step."""
+    where = topology(spec)
+    links = {node: {int(where.neighbours(port, [node])[0]) for port in where.ports} for node in range(where.nodes)}
+    reached, steps = {frozenset([0])}, 0
+    while not any(len(known) == where.nodes for known in reached):
+        steps += 1
+        reached = {after for known in reached for after in told(known, links, one_port)}
+        # That others know it too is never worse.
+        reached = {known for known in reached if not any(known < other for other in reached)}
+    return steps
+
+
+def told(known: frozenset[int], links: dict[int, set[int]], one_port: bool) -> set[frozenset[int]]:
+    """Who can know it a step later, where each tells all neighbours, or one."""
+    if not one_port:
+        return {known.union(*(links[node] for node in known))}
+    after = {known}
+    for node in known:
+        after = {more | {other} for more in after for other in links[node] - known or {node}}
+    return after
+
+
+@pytest.mark.parametrize("spec", ["S2", "S3", "S2,1", "S3,1", "S4,1", "S5,1", "S3,2", "Q1", "Q2", "Q3", "S4,2"])
+def test_the_start_ups_are_the_fewest_that_a_broadcast_can_do_with(spec: str) -> None:
+    """So the bound is valid, and none is better, for messages of hardly any bytes: also on two nodes, and for m = 0."""
+    for ports in ("all", "one"):
+        fewest = fewest_steps(spec, ports == "one")
+        for m in (Fraction(0), Fraction(1, 10**9)):
+            for collective in COLLECTIVES:
+                found = costs.lower_bound(spec, collective, ports, m, costs.Machine(Fraction(1), Fraction(1)))
+                assert found.start_ups == found.time == fewest, collective
+
+
+@pytest.mark.parametrize("spec", ["S2", "S2,1", "Q1"])
+def test_two_nodes_are_one_step_apart(spec: str) -> None:
+    """Everything is one message over one link, in each direction: T_s or m T_c, and with units M steps."""
+    for collective in COLLECTIVES:
+        for ports in ("all", "one"):
+            found = costs.lower_bound(spec, collective, ports, Fraction(7), costs.Machine(Fraction(2), Fraction(1)), messages=5)
+            assert (found.start_ups, found.bytes, found.time, found.steps) == (1, 7, 7, 5)
+            both = collective in ("allgather", "alltoall")
+            assert found.transmissions == (10 if both else 5)
+
+
+def test_a_topology_can_be_named() -> None:
+    for spec in ("S5", "S5,2", "Q4"):
+        for collective in COLLECTIVES:
+            assert costs.lower_bound(spec, collective, "all", MESSAGE, MACHINE) == bound(spec, collective, "all")
+    with refused("S13"):
+        costs.lower_bound("S13", "broadcast", "all", MESSAGE, MACHINE)
+
+
 def test_gathering_is_bounded_as_scattering() -> None:
     for spec in SPECS:
         assert bound(spec, "gather", "all", messages=2) == bound(spec, "scatter", "all", messages=2)
@@ -143,5 +196,11 @@ def test_bad_input_is_refused() -> None:
         bound("S5", "alltoall", "all", copies=0)
     with refused("0"):
         bound("S5", "alltoall", "all", messages=0)
+    for wrong in (1.5, "2", True, None):
+        with refused("copies"):
+            bound("S5", "alltoall", "all", copies=wrong)  # type: ignore[arg-type]
+    for wrong in (1.5, "2", True):
+        with refused("messages"):
+            bound("S5", "alltoall", "all", messages=wrong)  # type: ignore[arg-type]
     with refused("-1"):
         costs.lower_bound(topology("S5"), "alltoall", "all", Fraction(-1), MACHINE)

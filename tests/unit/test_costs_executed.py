@@ -71,6 +71,15 @@ def test_forms_are_exact_where_their_docstrings_say_so_and_nowhere_else(which: t
     assert bool(different) == (which not in EXACT), different[:3]
 
 
+@pytest.mark.parametrize("which", EVERY, ids=" ".join)
+def test_a_form_has_a_note_on_a_topology_where_an_execution_differs_and_on_no_other(which: tuple[str, str, str]) -> None:
+    found = all_of(*which)
+    for spec in dict.fromkeys(case.spec for case in found):
+        here = [case for case in found if case.spec == spec]
+        different = any(differ(priced(case), took(case)) for case in here)
+        assert {bool(priced(case).note) for case in here} == {different}, (spec, priced(here[0]).note)
+
+
 def relation(test: Callable[[Case, costs.Cost, costs.Cost], None], *which: tuple[str, str, str]) -> None:
     """Judge every case of some algorithms: the case, its form, what it took."""
     for one in which:
@@ -90,6 +99,13 @@ def test_one_port_the_last_slot_is_not_all_needed(which: tuple[str, str, str]) -
         assert real.bytes == form.bytes / form.start_ups * int((run(case).link_use > 0).sum())
 
     relation(judge, which)
+
+
+@pytest.mark.parametrize("n", range(2, 8))
+@pytest.mark.parametrize("share", [1, 2, 5])
+def test_one_port_the_greedy_tree_needs_all_of_the_last_slot_for_even_n(n: int, share: int) -> None:
+    case = Case(f"S{n}", "broadcast", "greedy", oracles_costs.Asked("one", share))
+    assert differ(priced(case), took(case)) == (n % 2 == 1) == bool(priced(case).note)
 
 
 def test_edge_disjoint_binomial_trees_take_the_form_s_time_but_on_q1() -> None:
@@ -122,6 +138,7 @@ def test_edge_disjoint_trees_are_lower_than_the_paper_says() -> None:
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         n = topology(case.spec).n
         assert form.start_ups - real.start_ups == (4 if n == 2 else 1 if n % 2 == 0 else 2)
+        assert form.note.startswith({4: "four steps", 1: "one step", 2: "two steps"}[int(form.start_ups - real.start_ups)])
         assert form.bytes / form.start_ups == real.bytes / real.start_ups
 
     relation(judge, ("broadcast", "edge-disjoint", "all"))
@@ -132,6 +149,7 @@ def test_one_tree_carries_n_minus_1_times_what_theorems_2_and_3_count() -> None:
         degree = topology(case.spec).degree
         assert form.start_ups - (degree if case.asked.ports == "one" else 1) < real.start_ups <= form.start_ups
         assert degree * form.bytes / form.start_ups == real.bytes / real.start_ups
+        assert (f"{degree} times too few" in form.note) == (degree > 1)
 
     relation(judge, ("broadcast", "nk-greedy", "all"), ("broadcast", "nk-greedy", "one"))
 
@@ -219,6 +237,9 @@ def test_no_execution_beats_the_bound(which: tuple[str, str, str], m: Fraction, 
         bound = costs.lower_bound(where, case.collective, asked.ports, m, machine, messages=messages, copies=asked.copies)
         real = took(case, m, machine)
         assert real.time >= bound.time, case
+        # In steps that start together not even the sum of both terms is beaten.
+        assert real.start_ups >= bound.start_ups, case
+        assert real.bytes >= bound.bytes, case
         assert int(real.steps or 0) >= int(bound.steps or 0), case
         if messages is not None:
             assert int(real.transmissions or 0) >= int(bound.transmissions or 0), case

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from functools import cache
 from math import factorial
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -173,6 +174,28 @@ def test_the_perfectly_balanced_trees_are_priced_for_multiples_only(collective: 
 def test_more_copies_than_trees_are_refused() -> None:
     with refused("5"):
         costs.closed_form(topology("S5"), "broadcast", "edge-disjoint", "all", Fraction(1), ONE, copies=5)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "2", True, None])
+@pytest.mark.parametrize("name", ["messages", "copies"])
+def test_messages_and_copies_are_whole_numbers_of_at_least_1(name: str, wrong: Any) -> None:
+    with refused(name):
+        costs.closed_form("S5", "broadcast", "edge-disjoint", "all", Fraction(1), ONE, **{name: wrong})
+    with refused(name):
+        costs.unit_bytes("S5", "broadcast", "edge-disjoint", Fraction(1), **{name: wrong})
+
+
+@pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
+def test_a_topology_can_be_named(key: tuple[str, str]) -> None:
+    spec = next(spec for spec in ("S4", "S4,2", "Q3") if ALGORITHMS[key].runs_on(topology(spec)))
+    where, ports, m = topology(spec), ALGORITHMS[key].ports[0], Fraction(9)
+    cut: dict[str, int | str] = {"messages": 3} if ALGORITHMS[key].cut_by == "messages" else {}
+    assert costs.closed_form(spec, *key, ports, m, ONE, **cut) == costs.closed_form(where, *key, ports, m, ONE, **cut)
+    assert costs.unit_bytes(spec, *key, m, **cut) == costs.unit_bytes(where, *key, m, **cut)
+    if ALGORITHMS[key].cut_by:
+        assert costs.best_share(spec, *key, ports, m, ONE) == costs.best_share(where, *key, ports, m, ONE)
+    with refused("S13"):
+        costs.closed_form("S13", *key, ports, m, ONE)
 
 
 def test_a_form_asked_for_another_port_model_is_refused() -> None:

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli.output import Format, FormatOption, emit, say
+from starcast.cli.output import Format, FormatOption, emit, narrowed, say
 
 if TYPE_CHECKING:
-    from starcast.costs.machine import Machine
+    from starcast.costs import Machine
     from starcast.costs.tables import Problem, Row
 
 app = typer.Typer(no_args_is_help=True, help="Costs by the papers' closed forms, beside lower bounds and executions.")
@@ -22,10 +22,12 @@ CopiesOption = Annotated[int, typer.Option(help="Edge-disjoint trees that carry 
 MOST_ROWS = 2_000_000
 COLUMNS = (
     "ports", "name", "source", "cited", "p", "real p", "start_ups", "bytes", "steps", "transmissions", "time", "bound", "gap",
-    "simulated steps", "simulated time", "note",
+    "simulated steps", "simulated time", "simulated gap", "note",
 )  # fmt: skip
 #: Those of a table that is to fit on a terminal; each row refers to a line below with its source and what has to be known.
-NARROW = ("name", "p", "start_ups", "bytes", "time", "gap", "simulated time", "source")
+NARROW = ("name", "p", "start_ups", "bytes", "time", "gap", "simulated time", "simulated gap", "source")
+#: Those of them that go first where even these are too wide.
+SPARE = ("start_ups", "bytes", "simulated time", "p")
 COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
 
 
@@ -56,8 +58,8 @@ def table(
 
     A row is an algorithm of starcast or a row of a paper's table. Its time is start_ups T_s + bytes T_c, exact, by the form
     that its source states; p is the number of segments or messages, the best one unless given, and real p the best over the
-    reals. The gap is time / lower bound for as many copies. Simulated figures are those of the schedule, executed. A table
-    shows the port models apart, and the sources below.
+    reals. The gap is time / lower bound for as many copies. Simulated figures are those of the schedule, executed; where they
+    differ from the form, a note says how. A table shows the port models apart, and the sources and notes below.
 
     \b
     starcast cost table S7 --collective broadcast --ports all
@@ -104,16 +106,19 @@ def optimum(
     starcast cost optimum S6 broadcast edge-disjoint --copies 2
     """
     from starcast.cli.figures import plain_row
+    from starcast.collectives.catalogue import find
     from starcast.costs import best_share, closed_form
-    from starcast.costs.forms import share_name
     from starcast.topologies import topology as named
 
     where, machine, m = named(topology), _machine(t_s, t_c), _exact(message, "m")
     others: dict[str, int | str] = {} if copies is None else {"copies": copies}
     real, whole = best_share(where, collective, algorithm, ports, m, machine, **others)
-    share = share_name(where, collective, algorithm)
-    cost = closed_form(where, collective, algorithm, ports, m, machine, **{**others, share: whole})
-    row = {"argument": share, "real": real, "whole": whole, "steps": cost.steps, "time": cost.time, "source": cost.source}
+    cut_by = str(find(collective, algorithm).cut_by)
+    cost = closed_form(where, collective, algorithm, ports, m, machine, **{**others, cut_by: whole})
+    row = {
+        "argument": cut_by, "real": real, "whole": whole, "steps": cost.steps, "time": cost.time, "source": cost.source,
+        "note": cost.note or None,
+    }  # fmt: skip
     emit([plain_row(row)], tuple(row), output)
 
 
@@ -127,7 +132,8 @@ def _print(rows: list[dict[str, Any]], title: str, *, everything: bool) -> None:
         told = [_told(row) for row in shown]
         numbers = {line: f"[{place}]" for place, line in enumerate(dict.fromkeys(told), start=1)}
         narrow = [{**row, "source": numbers[line]} for row, line in zip(shown, told, strict=True)]
-        columns = [name for name in NARROW if name != "simulated time" or any(row.get(name) is not None for row in narrow)]
+        simulated = any(row.get("simulated time") is not None for row in narrow)
+        columns = narrowed(narrow, [name for name in NARROW if simulated or "simulated" not in name], SPARE)
         below = [f"{number} {line}" for line, number in numbers.items()]
         emit(narrow, columns, Format.TABLE, f"{title}, {ports}-port", below=[*below, ""])
 
@@ -144,7 +150,7 @@ def _rows(problem: "Problem", most_rows: int) -> list[dict[str, Any]]:
 
 
 def _row(problem: "Problem", row: "Row", most_rows: int) -> dict[str, Any]:
-    from starcast.cli.figures import plain_row
+    from starcast.cli.figures import plain_row, ratio
 
     figures: dict[str, Any] = {name: getattr(row.cost, name, None) for name in COSTS}
     return plain_row(
@@ -157,7 +163,7 @@ def _row(problem: "Problem", row: "Row", most_rows: int) -> dict[str, Any]:
             "real p": row.real_pieces,
             **figures,
             "bound": row.bound.time,
-            "gap": None if row.gap is None else round(float(row.gap), 3),
+            "gap": ratio(row.gap),
             **_simulated(problem, row, most_rows),
             "note": row.note or None,
         }
@@ -166,6 +172,7 @@ def _row(problem: "Problem", row: "Row", most_rows: int) -> dict[str, Any]:
 
 def _simulated(problem: "Problem", row: "Row", most_rows: int) -> dict[str, Any]:
     """What its execution took; nothing, and a line on stderr, where it is too large for that."""
+    from starcast.cli.figures import ratio
     from starcast.costs.tables import executed
     from starcast.errors import LimitError
 
@@ -176,7 +183,9 @@ def _simulated(problem: "Problem", row: "Row", most_rows: int) -> dict[str, Any]
     except LimitError as error:
         say(f"not simulated: {error.message}")
         return {}
-    return {"simulated steps": took.steps, "simulated time": took.time} if took else {}
+    if took is None:
+        return {}
+    return {"simulated steps": took.steps, "simulated time": took.time, "simulated gap": ratio(row.gap_of(took))}
 
 
 def _machine(t_s: str, t_c: str) -> "Machine":

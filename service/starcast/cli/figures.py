@@ -37,7 +37,7 @@ def run_row(run: "Run", experiment: str) -> dict[str, Any]:
     from starcast.runs.compare import gap
     from starcast.runs.matching import figure
 
-    figures = {"steps": figure(run, "steps"), "time": figure(run, "time"), "gap": _ratio(gap(run))}
+    figures = {"steps": figure(run, "steps"), "time": figure(run, "time"), "gap": ratio(gap(run))}
     point = {name: getattr(run, name) for name in RUN_COLUMNS if hasattr(run, name)}
     finished = run.finished_at.astimezone()
     return plain_row({**point, **figures, "run": run.id, "experiment": experiment, "finished": finished})
@@ -60,7 +60,7 @@ def cost_rows(run: "Run") -> list[dict[str, Any]]:
     rows = []
     for cost in sorted(run.costs, key=lambda cost: kinds.index(cost.kind)):
         row = {name: getattr(cost, name) for name in COST_COLUMNS if hasattr(cost, name)}
-        rows.append(plain_row({"cost": cost.kind, **row, "gap": _ratio(cost.time / bound) if bound else None}))
+        rows.append(plain_row({"cost": cost.kind, **row, "gap": ratio(cost.time / bound) if bound else None}))
     return rows
 
 
@@ -94,5 +94,6 @@ def run_facts(run: "Run", experiment: str) -> dict[str, Any]:
     return facts | {"reproduce": Point.of(run).command()}
 
 
-def _ratio(value: Fraction | None) -> float | None:
+def ratio(value: Fraction | None) -> float | None:
+    """A gap or the like to three decimals."""
     return None if value is None else round(float(value), 3)

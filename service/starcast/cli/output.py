@@ -35,6 +35,9 @@ FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to wri
 
 Row = Mapping[str, Any]
 
+#: Columns of text on a wide terminal.
+PAGE = 120
+
 _BETWEEN = 3  # blanks from one column of a table to the next
 
 
@@ -65,11 +68,25 @@ def emit(
         _print_table(columns, table, title, bold, below)
 
 
-def fits(rows: Iterable[Row], columns: Sequence[str]) -> bool:
-    """Whether a table of these is no wider than the terminal; it is always where nobody watches."""
+def fits(rows: Iterable[Row], columns: Sequence[str], unwatched: int | None = None) -> bool:
+    """Whether a table of these is no wider than the terminal; where nobody watches, than ``unwatched``, if that is given."""
     listed = list(rows)
     widths = (max(len(column), *(len(text(row.get(column))) for row in listed), 0) for column in columns)
-    return sum(width + _BETWEEN for width in widths) <= console(sys.stdout).width
+    room = unwatched if unwatched and not sys.stdout.isatty() else console(sys.stdout).width
+    return sum(width + _BETWEEN for width in widths) <= room
+
+
+def narrowed(rows: Sequence[Row], columns: Sequence[str], spare: Sequence[str]) -> list[str]:
+    """The columns of a table that fits on the terminal: those of ``spare`` go, the first one first, until it does.
+
+    Where nobody watches it is to fit on `PAGE` columns, so that what is written to a file can be read on a terminal.
+    """
+    kept = list(columns)
+    for name in spare:
+        if fits(rows, kept, PAGE):
+            break
+        kept = [column for column in kept if column != name]
+    return kept
 
 
 def markdown(columns: Sequence[str], table: Sequence[Sequence[Any]], bold: Sequence[Collection[str]] = ()) -> str:

@@ -11,9 +11,8 @@ from fractions import Fraction
 from starcast.collectives.schedule import check_collective, check_ports
 from starcast.costs.counts import ceil_log2
 from starcast.costs.machine import Cost, Machine, check_message
-from starcast.errors import InputError
-from starcast.topologies import Topology
-from starcast.whole import ceiling
+from starcast.topologies import Topology, known
+from starcast.whole import ceiling, count
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def work(where: Topology, collective: str) -> Work:
 
 
 def lower_bound(
-    topology: Topology,
+    topology: Topology | str,
     collective: str,
     ports: str,
     m: Fraction,
@@ -61,7 +60,7 @@ def lower_bound(
 
     Start-ups: something has to travel the diameter D. One-port, what one node has (or, in a gather, lacks) reaches at most
     twice as many nodes after a step as before it, so ceil(log2 N) as well; Li et al. print log2(N-1) for the allgather,
-    which is less where N-1 is a power of two.
+    which is less where N-1 is a power of two. So it is for messages of no bytes too: m = 0 leaves the start-ups.
 
     Bytes: w of `work` times m, as long as one link at a time does it, one-port; all-port the root (broadcast, scatter, gather),
     or any node (allgather), or on average a node (alltoall) shares them among its ``degree`` links. Hence
@@ -70,13 +69,16 @@ def lower_bound(
     * allgather, scatter, gather: with (N-1) m in place of m;
     * alltoall: with t m, t the sum of all distances from a node.
 
+    The greater of the two counts, as in the papers, where a node may start up while others send. In steps that all start
+    together, as the simulator has them, not even their sum is beaten: it is at most twice as much.
+
     With x copies, each through a spanning tree (or, of what is addressed, a path) of its own, there are x times the bytes.
 
     Steps: with ``messages``, those of M unit messages, one a link and step: ceil(Mxw/degree), one-port Mxw; a broadcast needs
     D - 1 more all-port, max{D, ceil(log2 N)} - 1 more one-port, for what leaves the root last. Without, the start-ups.
 
     Args:
-        topology: where.
+        topology: where, itself or by its name.
         collective: which.
         ports: ``all`` or ``one``.
         m: bytes of a message, for one destination.
@@ -87,10 +89,11 @@ def lower_bound(
     Raises:
         InputError: there is no such collective or port model, or m, messages or copies cannot be.
     """
-    _check(topology, collective, ports, m, messages, copies)
-    needed = work(topology, collective)
-    links = topology.degree if ports == "all" else 1
-    start_ups = topology.diameter if ports == "all" else max(topology.diameter, ceil_log2(topology.nodes))
+    where = known(topology)
+    _check(where, collective, ports, m, messages, copies)
+    needed = work(where, collective)
+    links = where.degree if ports == "all" else 1
+    start_ups = where.diameter if ports == "all" else max(where.diameter, ceil_log2(where.nodes))
     carried = Fraction(m) * copies * needed.through / links
     steps, transmissions = start_ups, None
     if messages is not None:
@@ -103,7 +106,7 @@ def lower_bound(
         bytes=carried,
         transmissions=transmissions,
         time=max(Fraction(start_ups * machine.T_s), Fraction(carried * machine.T_c)),
-        source=_source(topology, collective, ports, messages, copies),
+        source=_source(where, collective, ports, messages, copies),
     )
 
 
@@ -111,10 +114,9 @@ def _check(where: Topology, collective: str, ports: str, m: Fraction, messages: 
     check_collective(collective)
     check_ports(ports)
     check_message(m)
-    if messages is not None and messages < 1:
-        raise InputError(f"messages is {messages}, not a whole number of at least 1", hint="give messages 1 or more")
-    if not 1 <= copies <= where.degree:
-        raise InputError(f"copies is {copies} on {where.spec}", hint=f"give copies from 1 to {where.degree}")
+    if messages is not None:
+        count("messages", messages)
+    count("copies", copies, where.degree, f"on {where.spec}")
 
 
 OURS = "starcast: the argument of Tseng & Sheu 1997, Lemmas 1 and 2"

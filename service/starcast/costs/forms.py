@@ -10,7 +10,7 @@ from starcast.costs import edge_disjoint, fragopoulou_akl, hypercube, nk_star, t
 from starcast.costs.machine import Cost, Form, Machine, check_message
 from starcast.costs.optimum import optimum
 from starcast.errors import InputError
-from starcast.topologies import Topology
+from starcast.topologies import Topology, known
 
 
 @dataclass(frozen=True)
@@ -61,40 +61,49 @@ FORMS = {
 }
 
 
-def unit_bytes(topology: Topology, collective: str, algorithm: str, m: Fraction, **arguments: int | str) -> Fraction:
+def unit_bytes(topology: Topology | str, collective: str, algorithm: str, m: Fraction, **arguments: int | str) -> Fraction:
     """The bytes of one unit when a message of m bytes is cut for that algorithm.
 
     ``messages=M`` cuts it into M units (a stream of M packets of m/M bytes: Tseng & Sheu 1997, Table 1, row [16]),
     ``segments=p`` into p for each tree; with neither, a message is one unit for each tree that it is cut for.
 
     Raises:
-        InputError: a name or an argument is wrong, or the algorithm is not defined on the topology.
+        InputError: a name or an argument is wrong, m is negative, or the algorithm is not defined on the topology.
     """
-    rule, entry = _entry(topology, collective, algorithm)
-    values = rule.settled(topology, arguments)
+    check_message(m)
+    where = known(topology)
+    rule, entry = _entry(where, collective, algorithm)
+    values = rule.settled(where, arguments)
     pieces = int(values[rule.cut_by]) if rule.cut_by else 1
-    return Fraction(m) / (pieces * (topology.degree if entry.each_tree else 1))
+    return Fraction(m) / (pieces * (where.degree if entry.each_tree else 1))
 
 
 def closed_form(
-    topology: Topology, collective: str, algorithm: str, ports: str, m: Fraction, machine: Machine, **arguments: int | str
+    topology: Topology | str,
+    collective: str,
+    algorithm: str,
+    ports: str,
+    m: Fraction,
+    machine: Machine,
+    **arguments: int | str,
 ) -> Cost:
     """The papers' time of an algorithm for a message of m bytes.
 
-    What each form is, and whether executions agree with it, say the functions of `FORMS`. Its source is the paper that
-    states it; "starcast" stands where no paper does.
+    What each form is, and whether executions agree with it, say the functions of `FORMS`, and in a few words its ``note``. Its
+    source is the paper that states it; "starcast" stands where no paper does.
 
     Raises:
         InputError: a name or an argument is wrong, m is negative, or the algorithm is not defined on the topology.
     """
     check_message(m)
-    rule, entry = _entry(topology, collective, algorithm)
+    where = known(topology)
+    rule, entry = _entry(where, collective, algorithm)
     model = rule.model(ports)
-    return entry.form(topology, model, **rule.settled(topology, arguments)).priced(m, machine)
+    return entry.form(where, model, **rule.settled(where, arguments)).priced(m, machine)
 
 
 def best_share(
-    topology: Topology,
+    topology: Topology | str,
     collective: str,
     algorithm: str,
     ports: str,
@@ -110,26 +119,18 @@ def best_share(
     Raises:
         InputError: the algorithm does not cut its messages, or T_s is 0, so that more segments are always better.
     """
-    rule, share = catalogue.find(collective, algorithm), share_name(topology, collective, algorithm)
+    where = known(topology)
+    rule, _ = _entry(where, collective, algorithm)
+    cut_by = rule.cut_by
+    if cut_by is None:
+        raise InputError(f"{rule} does not cut its messages", hint="leave the number of segments out")
 
     def price(pieces: int) -> Cost:
-        return closed_form(topology, collective, algorithm, ports, m, machine, **{**arguments, share: pieces})
+        return closed_form(where, collective, algorithm, ports, m, machine, **{**arguments, cut_by: pieces})
 
     # Every rounding of the papers is by the degree.
-    allowed = [pieces for pieces in range(1, topology.degree + 1) if _defined(rule, topology, {**arguments, share: pieces})]
-    return optimum(price, machine, topology.degree, allowed)
-
-
-def share_name(topology: Topology, collective: str, algorithm: str) -> str:
-    """The argument that cuts an algorithm's message: ``segments`` or ``messages``.
-
-    Raises:
-        InputError: a name is wrong, the algorithm is not defined on the topology, or it does not cut its messages.
-    """
-    rule, _ = _entry(topology, collective, algorithm)
-    if rule.cut_by is None:
-        raise InputError(f"{rule} does not cut its messages", hint="leave the number of segments out")
-    return rule.cut_by
+    allowed = [pieces for pieces in range(1, where.degree + 1) if _defined(rule, where, {**arguments, cut_by: pieces})]
+    return optimum(price, machine, where.degree, allowed)
 
 
 def _defined(rule: Algorithm, where: Topology, arguments: Arguments) -> bool:

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from starcast.costs.counts import ceil_log2
 from starcast.costs.machine import Form, stepwise
-from starcast.costs.tseng_sheu import slots
+from starcast.costs.tseng_sheu import idle, slots
 from starcast.topologies import Topology
 from starcast.topologies.hypercube import Hypercube
 from starcast.whole import ceiling
@@ -19,7 +19,8 @@ def binomial(where: Topology, ports: str, segments: int) -> Form:
     and some of the others are idle.
     """
     steps = (where.n + segments - 1) * slots(where, ports)
-    return stepwise(steps, Fraction(1, segments), segments * (where.nodes - 1), f"{PAPER}, spanning binomial tree")
+    source = f"{PAPER}, spanning binomial tree"
+    return stepwise(steps, Fraction(1, segments), segments * (where.nodes - 1), source, idle(where, ports))
 
 
 def edge_disjoint_binomial(where: Topology, _ports: str, messages: int, copies: int) -> Form:
@@ -29,7 +30,9 @@ def edge_disjoint_binomial(where: Topology, _ports: str, messages: int, copies: 
     """
     steps = ceiling(messages * copies, where.degree) + where.n
     transmissions = messages * copies * (where.nodes - 1)
-    return stepwise(steps, Fraction(1, messages), transmissions, f"{PAPER}, edge-disjoint spanning binomial trees")
+    source = f"{PAPER}, edge-disjoint spanning binomial trees"
+    note = "one step too many: the only tree is one link" if where.n == 1 else ""
+    return stepwise(steps, Fraction(1, messages), transmissions, source, note)
 
 
 def beside(where: Topology, dimension: int | None = None) -> Topology:

@@ -30,6 +30,7 @@ class Cost:
         transmissions: units times links, None where that is not known.
         time: start_ups * T_s + bytes * T_c; of a bound, the greatest of its terms.
         source: paper and number.
+        note: of a closed form, in a few words how an execution differs from it; empty where it does not.
     """
 
     steps: int | None
@@ -38,29 +39,31 @@ class Cost:
     transmissions: int | None
     time: Fraction
     source: str
+    note: str = ""
 
 
 @dataclass(frozen=True)
 class Form:
-    """A closed form at its arguments, before message and machine: (start-ups) T_s + (share of m) m T_c.
+    """A closed form at its arguments, before message and machine: (start-ups) T_s + (bytes for each of m) m T_c.
 
     Attributes:
         start_ups: coefficient of T_s.
-        share: the bytes that follow one another, as a multiple of m: coefficient of m T_c.
+        bytes_per_m: the bytes that follow one another, as a multiple of m: coefficient of m T_c.
         transmissions: units times links, None where that is not known.
         source: paper and number.
-        steps: as in `Cost`.
+        steps, note: as in `Cost`.
     """
 
     start_ups: int
-    share: Fraction
+    bytes_per_m: Fraction
     transmissions: int | None
     source: str
     steps: int | None
+    note: str = ""
 
     def priced(self, m: Fraction, machine: Machine) -> Cost:
         """The cost for a message of m bytes."""
-        carried = self.share * Fraction(m)
+        carried = self.bytes_per_m * Fraction(m)
         return Cost(
             steps=self.steps,
             start_ups=Fraction(self.start_ups),
@@ -68,12 +71,13 @@ class Form:
             transmissions=self.transmissions,
             time=Fraction(self.start_ups * machine.T_s + carried * machine.T_c),
             source=self.source,
+            note=self.note,
         )
 
 
-def stepwise(steps: int, packet: Fraction | int, transmissions: int | None, source: str) -> Form:
-    """The form of steps that all last as long: steps (T_s + packet m T_c), the packet as a share of the message."""
-    return Form(steps, Fraction(steps * packet), transmissions, source, steps)
+def stepwise(steps: int, packet: Fraction | int, transmissions: int | None, source: str, note: str = "") -> Form:
+    """The form of steps that all last as long: steps (T_s + packet m T_c), the packet as a multiple of the message."""
+    return Form(steps, Fraction(steps * packet), transmissions, source, steps, note)
 
 
 def check_message(m: Fraction) -> None:

@@ -21,18 +21,25 @@ def greedy(where: Topology, ports: str, segments: int) -> Form:
     """
     steps = (where.diameter + segments - 1) * slots(where, ports)
     packet = Fraction(1, segments * where.degree)
-    return stepwise(steps, packet, segments * (where.nodes - 1), f"{PAPER}, Theorems 2 and 3")
+    note = f"the bytes are {where.degree} times too few: one tree carries all segments" if where.degree > 1 else ""
+    return stepwise(steps, packet, segments * (where.nodes - 1), f"{PAPER}, Theorems 2 and 3", note)
 
 
 def multiple(where: Topology, ports: str, segments: int) -> Form:
     """(2D + p - 1)(T_s + m/(p(n-1)) T_c): Theorem 8, the trees MT; one-port n-1 times that, Theorem 9.
 
     The steps are an upper bound: 2D is one on the height (Theorem 7). The bytes of a step are too few wherever trees share a
-    link: the paper takes a packet for one segment, and it may have as many as the congestion of the trees.
+    link: the paper takes a packet for one segment, and it may have as many as the congestion of the trees. For k = 1 and n > 2
+    both are exact.
     """
     steps = (2 * where.diameter + segments - 1) * slots(where, ports)
     units = segments * where.degree
-    return stepwise(steps, Fraction(1, units), units * (where.nodes - 1), f"{PAPER}, Theorems 8 and 9")
+    note = (
+        ""
+        if where.k == 1 and where.n > 2
+        else "2D can exceed the trees' height; the bytes are too few where trees share a link"
+    )
+    return stepwise(steps, Fraction(1, units), units * (where.nodes - 1), f"{PAPER}, Theorems 8 and 9", note)
 
 
 def greedy_allgather(where: Topology, ports: str) -> Form:
@@ -44,7 +51,9 @@ def greedy_allgather(where: Topology, ports: str) -> Form:
     """
     steps = where.diameter * slots(where, ports) * (where.n if ports == "one" else 1)
     sent = where.nodes * (where.nodes - 1)
-    return Form(steps, _allgather_share(where, ports), sent, f"{PAPER}, Theorems 4 and 5", steps)
+    uneven = "the bytes are too few: the links of a level carry different packets" if int(where.k or 0) > 1 else ""
+    note = uneven if ports == "all" else "the start-ups are n times too many"
+    return Form(steps, _allgather_bytes(where, ports), sent, f"{PAPER}, Theorems 4 and 5", steps, note)
 
 
 def multiple_allgather(where: Topology, ports: str) -> Form:
@@ -55,7 +64,8 @@ def multiple_allgather(where: Topology, ports: str) -> Form:
     """
     steps = (2 * where.diameter - 1) * slots(where, ports)
     sent = where.nodes * where.degree * (where.nodes - 1)
-    return Form(steps, _allgather_share(where, ports), sent, f"{PAPER}, Theorems 10 and 11", steps)
+    note = "2D - 1 can miss the trees' height either way; the bytes can be too few" if where.degree > 1 else ""
+    return Form(steps, _allgather_bytes(where, ports), sent, f"{PAPER}, Theorems 10 and 11", steps, note)
 
 
 def chen(where: Topology, ports: str) -> Form:
@@ -77,14 +87,14 @@ def greedy_as_printed(where: Topology, segments: int) -> Form:
     As with Theorem 2 the root stands for the best real p; before that it is (D+p-1)(T_s + m/(p(n-1)) T_c) + T_s.
     """
     theorem = greedy(where, "all", segments)
-    return Form(theorem.start_ups + 1, theorem.share, None, f"{PAPER}, Table 1 as printed", None)
+    return Form(theorem.start_ups + 1, theorem.bytes_per_m, None, f"{PAPER}, Table 1 as printed", None, theorem.note)
 
 
 def multiple_as_printed(where: Topology) -> Form:
     """(2D-1) T_s + (N-1)/(n-1) m T_c: the trees MT in Table 1, all-port, where Theorem 8 has 1/(n-1): copied from Table 2."""
-    share = _allgather_share(where, "all")
+    share = _allgather_bytes(where, "all")
     return Form(2 * where.diameter - 1, share, None, f"{PAPER}, Table 1 as printed", None)
 
 
-def _allgather_share(where: Topology, ports: str) -> Fraction:
+def _allgather_bytes(where: Topology, ports: str) -> Fraction:
     return Fraction((where.nodes - 1) * slots(where, ports), where.degree)

@@ -13,11 +13,12 @@ from starcast.costs.bounds import lower_bound
 from starcast.costs.forms import best_share, closed_form, unit_bytes
 from starcast.costs.machine import Cost, Form, Machine, check_message
 from starcast.costs.optimum import optimum
-from starcast.costs.printed import Printed, printed
+from starcast.costs.printed import Printed, bound_name, printed
 from starcast.costs.simulation import simulated
 from starcast.errors import InputError, LimitError, RejectedError
 from starcast.simulator import simulate
-from starcast.topologies import Topology
+from starcast.topologies import Topology, known
+from starcast.whole import count
 
 #: Dimension of the largest hypercube that is counted; no array is made of it.
 LARGEST_HYPERCUBE = 64
@@ -28,12 +29,12 @@ class Problem:
     """What a table is about.
 
     Attributes:
-        topology, collective, ports: where, what and under which port model.
+        topology, collective, ports: where (a `Topology` or its name), what and under which port model.
         m: bytes of a message.
         machine: T_s and T_c.
         segments: pieces that a message, or a tree's share of it, is cut into; None for the best number.
         messages: M, where it is not ``segments`` for algorithms of unit messages.
-        copies: x, for algorithms along edge-disjoint trees; others send one.
+        copies: x, for algorithms along edge-disjoint trees; others send one. With more than one, there are bounds for both.
         hypercube: dimension of the hypercube to compare with; None for the least that has as many nodes.
     """
 
@@ -48,22 +49,14 @@ class Problem:
     hypercube: int | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "topology", known(self.topology))
         check_collective(self.collective)
         check_message(self.m)
         check_ports(self.ports)
-        for name in ("segments", "messages", "copies"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name} is {value}, not a whole number of at least 1", hint=f"give {name} 1 or more")
-        if self.copies > self.topology.degree:
-            raise InputError(
-                f"copies is {self.copies}, more than {self.topology.degree} on {self.topology.spec}",
-                hint=f"give copies from 1 to {self.topology.degree}",
-            )
-        if self.hypercube is not None and not 1 <= self.hypercube <= LARGEST_HYPERCUBE:
-            raise InputError(
-                f"a hypercube of dimension {self.hypercube} is out of range", hint=f"give 1 to {LARGEST_HYPERCUBE}"
-            )
+        count("copies", self.copies, self.topology.degree, f"on {self.topology.spec}")
+        for name, most in (("segments", None), ("messages", None), ("hypercube", LARGEST_HYPERCUBE)):
+            if getattr(self, name) is not None:
+                count(name, getattr(self, name), most)
 
 
 @dataclass(frozen=True)
@@ -73,13 +66,14 @@ class Row:
     Attributes:
         name: an algorithm of the catalogue, or who is cited.
         source: paper, and number or table.
-        cited: whether it stands for somebody else's work, or another network's.
-        cost: None where the paper gives orders only, or the algorithm is not defined for the arguments asked for.
+        cited: whether a paper states it of somebody else's work, or of another network.
+        cost: None where the paper gives orders only, the algorithm is not defined for the arguments asked for, or there are
+            more copies than links.
         bound: what no schedule beats that sends as many copies.
         pieces, real_pieces: segments or messages, and the best real number where the best is asked for; None where the
             message is not cut.
         arguments: those of the algorithm, None where there is none in the catalogue.
-        note: what has to be known.
+        note: what has to be known, such as how an execution differs from the form.
     """
 
     name: str
@@ -95,7 +89,11 @@ class Row:
     @property
     def gap(self) -> Fraction | None:
         """Time / lower bound; None where one of them is missing or the bound is 0."""
-        return self.cost.time / self.bound.time if self.cost and self.bound.time else None
+        return self.gap_of(self.cost)
+
+    def gap_of(self, cost: Cost | None) -> Fraction | None:
+        """The gap of another cost to the row's bound, such as that of its execution."""
+        return cost.time / self.bound.time if cost and self.bound.time else None
 
 
 def table(problem: Problem) -> tuple[Row, ...]:
@@ -105,10 +103,10 @@ def table(problem: Problem) -> tuple[Row, ...]:
         InputError: no number of segments is best, since T_s is 0.
     """
     where, what, ports = problem.topology, problem.collective, problem.ports
-    bound = _bound(problem, where, problem.copies)
-    rows = [Row("lower bound", bound.source, cited=False, cost=bound, bound=bound)]
+    bounds = {copies: _bound(problem, where, copies) for copies in (1, problem.copies)}
+    rows = [Row(bound_name(copies), bound.source, cited=False, cost=bound, bound=bound) for copies, bound in bounds.items()]
     rows += [_algorithm_row(problem, rule) for rule in algorithms_on(where, what) if ports in rule.ports]
-    rows += [_printed_row(problem, one) for one in printed(where, what, ports, problem.hypercube)]
+    rows += [_printed_row(problem, one) for one in printed(where, what, ports, problem.hypercube, problem.copies)]
     return tuple(sorted(rows, key=lambda row: (row.cost is None, row.cost.time if row.cost else 0)))
 
 
@@ -152,7 +150,8 @@ def _algorithm_row(problem: Problem, rule: Algorithm) -> Row:
     except InputError as refusal:
         return Row(rule.name, rule.paper, cited=False, cost=None, bound=bound, note=refusal.message)
     cost = closed_form(where, what, rule.name, ports, problem.m, problem.machine, **arguments)
-    return Row(rule.name, cost.source, False, cost, bound, _pieces(rule, arguments), real, arguments)
+    note = _note(cost, real)
+    return Row(rule.name, cost.source, False, cost, bound, _pieces(rule, arguments), real, arguments, note)
 
 
 def _pieces(rule: Algorithm, arguments: Mapping[str, int | str]) -> int | None:
@@ -161,19 +160,21 @@ def _pieces(rule: Algorithm, arguments: Mapping[str, int | str]) -> int | None:
 
 def _printed_row(problem: Problem, one: Printed) -> Row:
     place = one.beside or problem.topology
-    copies = problem.copies if one.units else 1
-    if copies > place.degree:
-        bound, note = _bound(problem, problem.topology, 1), f"{one.name}: {copies} copies are more than {place.degree} links"
-        return Row(one.name, one.source, one.cited, None, bound, note=note)
-    bound = _bound(problem, place, copies)
     if one.form is None:
-        return Row(one.name, one.source, one.cited, None, bound, note=one.note)
+        return Row(one.name, one.source, one.cited, None, _bound(problem, place, 1), note=one.note)
+    bound = _bound(problem, place, one.copies)
     real, pieces = None, _asked(problem, one.units) if one.cut else None
     if one.cut and pieces is None:
         period = place.degree
-        real, pieces = optimum(partial(_priced, problem, one.form, copies), problem.machine, period, range(1, period + 1))
-    cost = _priced(problem, one.form, copies, pieces)
-    return Row(one.name, cost.source, one.cited, cost, bound, pieces, real, note=one.note)
+        real, pieces = optimum(partial(_priced, problem, one.form), problem.machine, period, range(1, period + 1))
+    cost = _priced(problem, one.form, pieces)
+    return Row(one.name, cost.source, one.cited, cost, bound, pieces, real, note=_note(cost, real, one.note))
+
+
+def _note(cost: Cost, real: float | None, known_of_it: str = "") -> str:
+    """What has to be known: also that the best number of pieces is the form's, where an execution differs from that."""
+    ours = ["p is the form's best"] if cost.note and real is not None else []
+    return "; ".join(part for part in (known_of_it, cost.note, *ours) if part)
 
 
 def _asked(problem: Problem, units: bool) -> int | None:
@@ -181,8 +182,8 @@ def _asked(problem: Problem, units: bool) -> int | None:
     return problem.messages if units and problem.messages is not None else problem.segments
 
 
-def _priced(problem: Problem, form: Callable[..., Form], copies: int, pieces: int | None) -> Cost:
-    made = form(problem.topology, copies) if pieces is None else form(problem.topology, copies, pieces)
+def _priced(problem: Problem, form: Callable[..., Form], pieces: int | None) -> Cost:
+    made = form(problem.topology) if pieces is None else form(problem.topology, pieces)
     return made.priced(problem.m, problem.machine)
 
 

@@ -19,14 +19,20 @@ def slots(where: Topology, ports: str) -> int:
     return where.degree if ports == "one" else 1
 
 
+def idle(where: Topology, ports: str) -> str:
+    """What one-port an execution leaves out of a pipeline whose slots all count whole."""
+    return "an upper bound: sub-slots in which nothing is sent count" if slots(where, ports) > 1 else ""
+
+
 def greedy(where: Topology, ports: str, segments: int) -> Form:
     """(D_n + p - 1)(T_s + m/p T_c): one tree of height D_n, pipelined; the form of Table 1, row [7]. One-port n-1 times that.
 
     All-port it is exact. One-port it counts the last slot whole; the execution ends with its last sub-slot that is used,
-    less than n-1 sub-slots earlier.
+    less than n-1 sub-slots earlier. For even n that is the end (counted for n = 2..8).
     """
     steps = (where.diameter + segments - 1) * slots(where, ports)
-    return stepwise(steps, Fraction(1, segments), segments * (where.nodes - 1), f"{PAPER}, section 4 and Table 1 [7]")
+    source, note = f"{PAPER}, section 4 and Table 1 [7]", idle(where, ports) if where.n % 2 else ""
+    return stepwise(steps, Fraction(1, segments), segments * (where.nodes - 1), source, note)
 
 
 def multiple(where: Topology, ports: str, segments: int) -> Form:
@@ -38,7 +44,8 @@ def multiple(where: Topology, ports: str, segments: int) -> Form:
     steps = (multiple_height(where.n) + segments - 1) * slots(where, ports)
     packet = Fraction(2, segments * where.degree)
     units = segments * where.degree
-    return stepwise(steps, packet, units * (where.nodes - 1), f"{PAPER}, equation (3), Theorems 1 and 2")
+    note = "the bytes are an upper bound: a step in which no link is shared is shorter"
+    return stepwise(steps, packet, units * (where.nodes - 1), f"{PAPER}, equation (3), Theorems 1 and 2", note)
 
 
 def recursive_substar(where: Topology, ports: str, messages: int) -> Form:
