@@ -14,6 +14,7 @@ from starcast.collectives.schedule import PORT_MODELS, check_collective, check_p
 from starcast.errors import InputError
 from starcast.topologies import Topology
 from starcast.trees.naming import listed, parsed
+from starcast.whole import count
 
 ALL = "all"
 BOTH = "both"
@@ -138,5 +139,4 @@ def _models(ports: str) -> tuple[str | None, ...]:
 
 def _check(shares: Mapping[str, int]) -> None:
     for name, share in shares.items():
-        if share < 1:
-            raise InputError(f"{name} is {share!r}, not a whole number of at least 1", hint=f"give {name} 1 or more")
+        count(name, share)
