@@ -7,7 +7,7 @@ from starcast.collectives import allgather, alltoall, broadcast, edge_disjoint, 
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.schedule import BYTES_A_ROW, COLLECTIVES, MOST_ROWS, Schedule, check_collective
 from starcast.errors import InputError, LimitError
-from starcast.topologies import Topology, topology
+from starcast.topologies import Topology, known
 
 _MODULES = (broadcast, allgather, scatter, gather, alltoall, exact, edge_disjoint)
 ALGORITHMS: dict[tuple[str, str], Algorithm] = {
@@ -55,7 +55,8 @@ def schedule(
         algorithm: one of `algorithms()`.
         ports: ``all`` (a node may use all its ports in a step) or ``one`` (it may send one packet and receive one); the
             algorithm's own unless given, ``all`` where it has both.
-        root: label or rank of the root; of an allgather or alltoall, the source whose schedule stands for all.
+        root: label or rank of the root; of an allgather or alltoall, the source whose schedule stands for all. Where
+            all sources are written out it means nothing.
         **arguments: the algorithm's own: ``segments`` per tree, ``messages``, ``copies``, ``tree``; each has a default.
 
     Where an algorithm sends along a forest of the catalogue, `Schedule.along` names it, and the column ``tree`` numbers its
@@ -66,7 +67,7 @@ def schedule(
         InputError: a name, the root or an argument is wrong, or the algorithm is not defined on the topology.
         LimitError: it has more rows than memory holds.
     """
-    there = where if isinstance(where, Topology) else topology(where)
+    there = known(where)
     rule = find(collective, algorithm)
     check_topology(rule, there)
     model, values = rule.model(ports), rule.settled(there, arguments)

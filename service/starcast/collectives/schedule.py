@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from starcast.arrays import read_only
 from starcast.errors import InputError
-from starcast.topologies import Topology, topology
+from starcast.topologies import Topology, known
 from starcast.trees import Forest
 from starcast.trees.forest import UNNAMED
 from starcast.trees.naming import written_arguments
@@ -86,8 +86,7 @@ class Schedule:
     symmetric: bool = False
 
     def __post_init__(self) -> None:
-        given: object = self.topology
-        where = given if isinstance(given, Topology) else topology(str(given))
+        where = known(self.topology)
         for name, value in {"topology": where, "root": where.node(self.root), **self._columns()}.items():
             object.__setattr__(self, name, value)
         check_collective(self.collective)

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from starcast.errors import InputError
-from starcast.topologies import Topology, memory, topology
+from starcast.topologies import Topology, known, memory
 from starcast.trees.balanced import balanced, near_balanced, perfectly_balanced
 from starcast.trees.binomial import binomial, edge_disjoint_binomial
 from starcast.trees.change import dimension_change, label_change, no_dimension_change
@@ -213,7 +213,7 @@ def constructions(where: Topology | str | None = None) -> tuple[str, ...]:
     """The names of all constructions, or of those that grow on a topology."""
     if where is None:
         return tuple(CONSTRUCTIONS)
-    there = _known(where)
+    there = known(where)
     return tuple(name for name, rule in CONSTRUCTIONS.items() if rule.why_not(there) is None)
 
 
@@ -243,7 +243,7 @@ def forest(where: Topology | str, construction: str, root: int | str = 0, **argu
             missing, unknown or impossible.
         LimitError: the trees are larger than the memory of this machine.
     """
-    there = _known(where)
+    there = known(where)
     rule = checked(there, construction, arguments)
     at = there.node(root)
     trees = there.degree if rule.many else 1
@@ -311,7 +311,3 @@ def _check_value(rule: Construction, argument: Argument, given: object, there: T
     if find(given).arguments:
         raise InputError(f"{said}, which has arguments itself", hint=f"take one of {', '.join(plain_constructions(there))}")
     _check_place(find(given), there)
-
-
-def _known(where: Topology | str) -> Topology:
-    return where if isinstance(where, Topology) else topology(where)

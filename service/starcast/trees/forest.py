@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from starcast.arrays import read_only, sealed
 from starcast.errors import InputError, RejectedError
 from starcast.permutations import Ranks
-from starcast.topologies import Topology, topology
+from starcast.topologies import Topology, known
 from starcast.topologies.base import Sight
 from starcast.trees import files, naming
 
@@ -55,8 +55,7 @@ class Forest:
     toward: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        given: object = self.topology
-        where = given if isinstance(given, Topology) else topology(str(given))
+        where = known(self.topology)
         object.__setattr__(self, "topology", where)
         object.__setattr__(self, "root", where.node(self.root))
         object.__setattr__(self, "parent_port", _frozen(self.parent_port, where))
