@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -222,6 +223,89 @@ def test_run_once_takes_every_collective_and_says_what_faults_cost(starcast: Sta
     assert lost.code == 0
     assert "with faults at 1234: 23 units are missing in the end" in lost.err
     assert "root" in lost.err.replace("with faults at 1234", "")
+
+
+def lines_of(starcast: Starcast, monkeypatch: pytest.MonkeyPatch, room: int, *words: str) -> list[str]:
+    """What a command prints on a terminal of so many columns, without colours."""
+    with monkeypatch.context() as terminal:
+        terminal.setenv("TERM", "xterm")
+        terminal.setenv("COLUMNS", str(room))
+        terminal.setattr("starcast.cli.output.sys.stdout.isatty", lambda: True)
+        printed = starcast(*words).out
+    return [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in printed.splitlines()]
+
+
+def table_of(lines: list[str]) -> tuple[str, list[str], list[list[str]], str]:
+    """A table's title, its columns, its cells, and what is below. A cell that was folded makes rows that are too many."""
+    (rule,) = [place for place, line in enumerate(lines) if line.strip() and not line.strip(" ─")]
+    end = next((place for place in range(rule, len(lines)) if not lines[place]), len(lines))
+    head = re.split(r" {2,}", lines[rule - 1].strip())
+    title = " ".join(line.strip() for line in lines[: rule - 1]).strip()
+    cells = [re.split(r" {2,}", line.strip()) for line in lines[rule + 1 : end]]
+    return title, head, cells, " ".join(line.strip() for line in lines[end:]).strip()
+
+
+@pytest.fixture
+def wide(database: URL, starcast: Starcast) -> URL:
+    """An experiment with long names and figures, copies and faults."""
+    words = (
+        "--topology", "S4", "--topology", "S5", "--collective", "broadcast", "--collective", "scatter",
+        "--algorithm", "edge-disjoint", "--messages", "3", "--copies", "2", "--faults", "none",
+        "--faults", "1 node", "--faults", "2 nodes", "-m", "1234567", "-m", "1000/7", "--t-s", "22/7",
+    )  # fmt: skip
+    assert starcast("experiment", "run", "copies-under-faults", *words, "--jobs", "1").code == 0
+    return database
+
+
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize("room", [100, 120, 160])
+@pytest.mark.parametrize("words", [("run", "list"), ("experiment", "show", "copies-under-faults")])
+def test_runs_are_listed_on_a_terminal_without_folding(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch, room: int, words: tuple[str, ...]
+) -> None:
+    """What is not a column is the same in all rows, and in the title where that is not the usual, or it is named below."""
+    title, head, cells, below = table_of(lines_of(starcast, monkeypatch, room, *words))
+    rows = json.loads(starcast(*words, "-f", "json").out)
+    assert [cell[0] for cell in cells] == [str(row["run"]) for row in rows]
+    assert {"run", "m", "time", "gap"} <= set(head)
+    place = head.index("time")
+    assert [float(cell[place - len(head)]) for cell in cells] == pytest.approx([row["time"] for row in rows], rel=1e-5)
+    assert "algorithm edge-disjoint" in title
+    gone = re.match(r"not shown: (.*); --all shows all columns", below)
+    told = {part.split()[0] for part in title.split(", ")} | set(gone[1].split(", ") if gone else [])
+    usual = {"tree": None, "status": "complete", "seed": 0, "missing": 0}
+    assert set(rows[0]) - set(head) - told <= {name for name in usual if all(row[name] == usual[name] for row in rows)}
+
+
+@pytest.mark.usefixtures("wide")
+def test_all_columns_of_runs_are_there_on_demand_and_for_programs(starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> None:
+    for words in (("run", "list"), ("experiment", "show", "copies-under-faults")):
+        rows = json.loads(starcast(*words, "-f", "json").out)
+        _, head, _, below = table_of(lines_of(starcast, monkeypatch, 300, *words, "--all"))
+        assert head == list(rows[0])
+        assert below == ""
+        assert next(csv.reader(io.StringIO(starcast(*words, "-f", "csv").out))) == list(rows[0])
+
+
+@pytest.mark.usefixtures("wide")
+def test_reproduced_runs_and_experiments_fit_on_a_terminal_too(starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, head, cells, _ = table_of(lines_of(starcast, monkeypatch, 100, "experiment", "reproduce", "copies-under-faults"))
+    assert {"run", "agrees", "status", "steps", "transmissions", "costs", "missing", "profile"} <= set(head)
+    assert [cell[0] for cell in cells] == [str(number) for number in range(1, len(cells) + 1)]
+    _, head, cells, below = table_of(lines_of(starcast, monkeypatch, 100, "experiment", "list"))
+    assert {"experiment", "runs", "topology", "algorithm"} <= set(head)
+    assert [cell[0] for cell in cells] == ["copies-under-faults"]
+    (gone,) = re.findall(r"not shown: (.*); --all shows all columns", below)
+    listed = json.loads(starcast("experiment", "list", "-f", "json").out)[0]
+    unsaid = set(listed) - set(head) - set(gone.split(", "))
+    assert all(listed[name] is None for name in unsaid)
+
+
+@pytest.mark.usefixtures("database")
+def test_no_runs_are_listed_on_any_terminal(starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> None:
+    for room in (60, 100, 200):
+        for words in (("run", "list"), ("experiment", "list")):
+            assert table_of(lines_of(starcast, monkeypatch, room, *words))[2] == []
 
 
 @pytest.mark.usefixtures("two")

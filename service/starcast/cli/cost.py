@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli.output import Format, FormatOption, emit, narrowed, say
+from starcast.cli.output import AllOption, Format, FormatOption, emit, narrowed, say
 
 if TYPE_CHECKING:
     from starcast.costs import Machine
@@ -51,7 +51,7 @@ def table(
         bool, typer.Option("--simulate/--no-simulate", help="Execute the schedules that are small enough.")
     ] = True,
     most_rows: Annotated[int, typer.Option(min=0, help="Rows that a schedule may have to be executed.")] = MOST_ROWS,
-    everything: Annotated[bool, typer.Option("--all", help="Show all columns in the table, as other formats do.")] = False,
+    everything: AllOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print the papers' tables for a topology: what each algorithm and each cited one costs, by time. No server is needed.

@@ -1,16 +1,16 @@
 """``starcast experiment``: named sets of runs from a grid."""
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from starcast.cli import figures
 from starcast.cli import run as words
 from starcast.cli.db import store
-from starcast.cli.output import Format, FormatOption, emit, reporter, say
+from starcast.cli.output import AllOption, Format, FormatOption, emit, narrowed, reporter, say
 from starcast.errors import InputError, RejectedError
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def reproduce(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(help="The experiment's name, or a run's number.")],
     jobs: JobsOption = None,
+    everything: AllOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Repeat every stored run at the same point, under the same faults, and say whether the figures agree.
@@ -89,8 +90,8 @@ def reproduce(
     with stoppable(), store(ctx) as engine:
         repeated = repeat(engine, name, reporter(), jobs)
     rows = [{**figures.run_row(one.run, name), **one.figures, "agrees": one.agrees} for one in repeated]
-    point = [column for column in figures.run_columns(rows, output) if column in _POINT]
-    emit(rows, ["run", *point, "agrees", *FIGURES], output)
+    columns = ("run", *figures.POINT, "agrees", *FIGURES)
+    figures.emit_runs(rows, columns, output, everything=everything, needed=FIGURES)
     wrong = sum(not one.agrees for one in repeated)
     say(f"{len(repeated) - wrong} of {len(repeated)} runs agree in all figures")
     if wrong:
@@ -114,13 +115,13 @@ def list_examples(output: FormatOption = Format.TABLE) -> None:
 
 
 @app.command("list")
-def list_experiments(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
+def list_experiments(ctx: typer.Context, everything: AllOption = False, output: FormatOption = Format.TABLE) -> None:
     """List the stored experiments: their runs, how many failed, and their grids."""
     from starcast.runs import repository
     from starcast.runs.database import session
     from starcast.runs.design import Design
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     with store(ctx) as engine, session(engine) as opened:
         for experiment in repository.list_experiments(opened):
             runs = repository.load_runs(opened, experiment.id)
@@ -128,7 +129,13 @@ def list_experiments(ctx: typer.Context, output: FormatOption = Format.TABLE) ->
             facts = {"runs": len(runs), "failed": failed, "created": experiment.created_at.astimezone()}
             grids = Design.from_json(experiment.grid).grids if experiment.grid else ()
             rows.append({**_axes(grids), **facts, "experiment": experiment.name})
-    emit(rows, ("experiment", "runs", "failed", *_GRID_COLUMNS, "created"), output)
+    if output is not Format.TABLE or everything:
+        emit([{**row, **_joined(row)} for row in rows], _COLUMNS, output)
+        return
+    short = [{**row, **{axis: figures.brief(row[axis], _SAID) for axis in _GRID_COLUMNS if axis in row}} for row in rows]
+    said = [name for name in _COLUMNS if name not in _GRID_COLUMNS or any(name in row for row in rows)]
+    shown = narrowed(short, said, _SPARE)
+    emit(short, shown, output, below=figures.not_shown(said, shown))
 
 
 @app.command("show")
@@ -136,6 +143,7 @@ def show(
     ctx: typer.Context,
     name: NameArgument,
     toml: Annotated[bool, typer.Option("--toml", help="Its grids instead, as a file for 'experiment run --grid'.")] = False,
+    everything: AllOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print the runs of an experiment; the command that runs it goes to stderr."""
@@ -153,7 +161,7 @@ def show(
         rows = [figures.run_row(run, name) for run in in_order(experiment, side.runs)]
     for command in side.commands:
         say(command)
-    emit(rows, figures.run_columns(rows, output, leave_out="experiment"), output)
+    figures.emit_runs(rows, [name for name in figures.RUN_COLUMNS if name != "experiment"], output, everything=everything)
 
 
 @app.command("drop")
@@ -167,7 +175,11 @@ def drop(ctx: typer.Context, name: NameArgument) -> None:
 
 
 _GRID_COLUMNS = ("topology", "collective", "algorithm", "ports", "segments", "messages", "copies", "faults", "m", "T_s", "T_c")
-_POINT = {"topology", "collective", "algorithm", "ports", "tree", "m", "p", "copies", "faults", "seed", "T_s", "T_c"}
+_COLUMNS = ("experiment", "runs", "failed", *_GRID_COLUMNS, "created")
+#: The columns that leave a table which does not fit on the terminal, the first one first.
+_SPARE = ("created", "T_c", "T_s", "faults", "copies", "messages", "segments", "ports", "m")
+#: Values of an axis that such a table has room for.
+_SAID = 2
 
 
 @contextmanager
@@ -184,13 +196,17 @@ def stoppable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _axes(grids: "Sequence[Grid]") -> dict[str, str]:
+def _axes(grids: "Sequence[Grid]") -> dict[str, list[str]]:
     """Every axis with the values that it has in any of the grids."""
     axes: dict[str, dict[str, None]] = {}
     for grid in grids:
         for axis, values in grid.as_json().items():
             axes.setdefault(axis, {}).update(dict.fromkeys(map(str, values)))
-    return {axis: " ".join(values) for axis, values in axes.items()}
+    return {axis: list(values) for axis, values in axes.items()}
+
+
+def _joined(row: Mapping[str, Any]) -> dict[str, str]:
+    return {axis: " ".join(row[axis]) for axis in _GRID_COLUMNS if axis in row}
 
 
 def _toml(experiment: "Experiment") -> str:

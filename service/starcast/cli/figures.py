@@ -1,10 +1,10 @@
 """How stored runs look in a listing; `run`, `experiment` and `compare` share it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from starcast.cli.output import Format
+from starcast.cli.output import PAGE, Format, emit, fits, narrowed, text
 from starcast.errors import RejectedError
 
 if TYPE_CHECKING:
@@ -14,8 +14,14 @@ RUN_COLUMNS = (
     "run", "experiment", "topology", "collective", "algorithm", "ports", "tree", "m", "p", "copies", "faults", "seed",
     "T_s", "T_c", "status", "steps", "time", "gap", "missing", "finished",
 )  # fmt: skip
-#: What most runs do not have; a table in which none has it shows no such column.
-_RARE: dict[str, Any] = {"tree": None, "copies": 1, "faults": [], "seed": 0, "missing": 0}
+#: Where a run stands.
+POINT = ("topology", "collective", "algorithm", "ports", "tree", "m", "p", "copies", "faults", "seed", "T_s", "T_c")
+#: What most runs have; a table in which all have it shows no such column.
+_USUAL: dict[str, Any] = {"tree": None, "copies": 1, "faults": [], "seed": 0, "missing": 0, "status": "complete"}
+#: The columns that leave a table which does not fit on the terminal, the first one first.
+_SPARE = (
+    "finished", "seed", "steps", "missing", "T_c", "T_s", "ports", "copies", "tree", "collective", "experiment", "topology",
+)  # fmt: skip
 PROVENANCE = ("version", "revision", "dirty", "host", "machine", "python", "numpy", "psycopg", "postgres", "jobs")
 COST_COLUMNS = ("cost", "steps", "start_ups", "transmissions", "bytes", "time", "gap", "source")
 
@@ -43,14 +49,48 @@ def run_row(run: "Run", experiment: str) -> dict[str, Any]:
     return plain_row({**point, **figures, "run": run.id, "experiment": experiment, "finished": finished})
 
 
-def run_columns(rows: Sequence[Mapping[str, Any]], output: Format, *, leave_out: str = "") -> list[str]:
-    """The columns to show of such rows: all to programs, to people those that say something."""
-    quiet = _RARE if output in (Format.TABLE, Format.MARKDOWN) else {}
-    return [
-        name
-        for name in RUN_COLUMNS
-        if name != leave_out and (name not in quiet or any(row[name] != quiet[name] for row in rows))
-    ]
+def emit_runs(
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[str],
+    output: Format,
+    *,
+    everything: bool = False,
+    needed: Collection[str] = (),
+) -> None:
+    """Print rows of runs: all columns to programs, to people those that say something, and of a table what fits.
+
+    Of a table that is too wide, what all rows have in common is told in the title, and a line below names what was left out;
+    what is ``needed`` never is.
+    """
+    if everything or output in (Format.JSON, Format.CSV):
+        emit(rows, columns, output)
+        return
+    said = [name for name in columns if name not in _USUAL or any(row[name] != _USUAL[name] for row in rows)]
+    if output is Format.MARKDOWN or fits(rows, said, PAGE):
+        emit(rows, said, output)
+        return
+    short = [{**row, "faults": brief(row["faults"])} for row in rows]
+    shared = _shared(rows, [name for name in said if name in POINT])
+    spare = [name for name in _SPARE if name not in needed]
+    shown = narrowed(short, [name for name in said if name not in shared], spare)
+    title = ", ".join(f"{name} {text(value)}" for name, value in shared.items() if value is not None)
+    emit(short, shown, output, title, below=not_shown(said, (*shown, *shared)))
+
+
+def not_shown(said: Sequence[str], shown: Collection[str]) -> list[str]:
+    """The line below a table that names what was left out."""
+    gone = [name for name in said if name not in shown]
+    return [f"not shown: {', '.join(gone)}; --all shows all columns"] if gone else []
+
+
+def _shared(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> dict[str, Any]:
+    return {name: rows[0][name] for name in columns if all(row[name] == rows[0][name] for row in rows)} if rows else {}
+
+
+def brief(values: Sequence[Any], most: int = 1) -> list[Any]:
+    """The first of some values, and how many more there are."""
+    more = len(values) - most
+    return [*values[:most], f"+{more}"] if more > 0 else list(values)
 
 
 def cost_rows(run: "Run") -> list[dict[str, Any]]:

@@ -33,6 +33,9 @@ class Format(StrEnum):
 #: The option that every listing has.
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to write the rows.")]
 
+#: The option of a listing whose table is to fit on a terminal.
+AllOption = Annotated[bool, typer.Option("--all", help="Show all columns in the table, as other formats do.")]
+
 Row = Mapping[str, Any]
 
 #: Columns of text on a wide terminal.

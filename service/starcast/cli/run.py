@@ -6,7 +6,7 @@ import typer
 
 from starcast.cli import figures
 from starcast.cli.db import store
-from starcast.cli.output import Format, FormatOption, emit, reporter, say
+from starcast.cli.output import AllOption, Format, FormatOption, emit, reporter, say
 
 app = typer.Typer(no_args_is_help=True, help="Runs: execute and price one, list and show those that are stored.")
 
@@ -76,6 +76,7 @@ def once(
 def list_runs(
     ctx: typer.Context,
     experiment: Annotated[str | None, typer.Option(help="Only the runs of this experiment.")] = None,
+    everything: AllOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """List the stored runs, each with its simulated time and its gap (time / lower bound)."""
@@ -87,7 +88,7 @@ def list_runs(
         if experiment is not None:
             chosen = [repository.load_experiment(opened, experiment)]
         rows = [figures.run_row(run, one.name) for one in chosen for run in repository.load_runs(opened, one.id)]
-    emit(rows, figures.run_columns(rows, output), output)
+    figures.emit_runs(rows, figures.RUN_COLUMNS, output, everything=everything)
 
 
 @app.command("show")

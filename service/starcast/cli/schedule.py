@@ -16,6 +16,8 @@ app = typer.Typer(
     no_args_is_help=True, help="Schedules: simulate them, with faults if wanted; list, show and drop those that are stored."
 )
 
+_DEFECT = "this is a defect of starcast: please report it"
+
 NameArgument = Annotated[str, typer.Argument(help="As in 'starcast schedule list'.")]
 WhereArgument = Annotated[str, typer.Argument(help="A topology, such as S5.")]
 CollectiveArgument = Annotated[str, typer.Argument(help="broadcast, allgather, scatter, gather or alltoall.")]
@@ -216,9 +218,6 @@ def _facts(made: "Schedule", result: "Simulation", faults: list[str]) -> dict[st
 def _profile(result: "Simulation") -> list[dict[str, int]]:
     pairs = zip(result.link_use.tolist(), result.packet_sizes.tolist(), strict=True)
     return [{"step": step, "links used": used, "largest packet": size} for step, (used, size) in enumerate(pairs, start=1)]
-
-
-_DEFECT = "this is a defect of starcast: please report it"
 
 
 def _judge(made: "Schedule", result: "Simulation", *, under_faults: bool) -> None:
