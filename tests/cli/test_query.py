@@ -304,6 +304,14 @@ def test_what_is_not_stored_is_not_found(starcast: Starcast, home: Path) -> None
     assert "run 'starcast ingest S4 --trees multiple --root 2134'" in result.err
 
 
+def test_a_name_that_is_no_schedule_s_is_not_in_the_graph(starcast: Starcast, home: Path) -> None:
+    """Not a word about topologies, of which none was asked for."""
+    result = starcast("query", "run", "paths/deliveries", "schedule=nothing", "node=2134", home=home)
+    assert result.code == 3
+    assert "the schedule 'nothing' is not in the graph" in result.err
+
+
+
 def test_a_query_that_takes_too_long_names_the_time_out(starcast: Starcast, home: Path, tmp_path: Path) -> None:
     many = ", ".join(f"(n{number}:Node)" for number in range(6))
     body = OWN.replace("MATCH (n:Node", f"MATCH {many} WITH sum(n5.rank) AS much\nMATCH (n:Node")

@@ -205,7 +205,28 @@ def test_the_form_that_the_catalogue_shows_is_one_that_loads(tmp_path: Path) -> 
         (
             "schedule",
             "S5:broadcast:multiple:all:segments=4:12345",
-            "starcast ingest S5 --schedules multiple --ports all --segments 4 --root 12345",
+            "starcast ingest S5 --schedules 'broadcast:multiple(segments=4)' --ports all --root 12345",
+        ),
+        (
+            "schedule",
+            "S5:allgather:dimension-change:one:tree=necklace:54321",
+            "starcast ingest S5 --schedules 'allgather:dimension-change(tree=necklace)' --ports one --root 54321",
+        ),
+        (
+            "schedule",
+            "S4:alltoall:necklace:all::1234",
+            "starcast ingest S4 --schedules alltoall:necklace --ports all --root 1234",
+        ),
+        (
+            "schedule",
+            "S4,2:allgather:nk-greedy:one::expanded",
+            "starcast ingest S4,2 --schedules allgather:nk-greedy --ports one",
+        ),
+        ("schedule", "S5:broadcast:exact:all::12345", "starcast schedule list"),
+        (
+            "forest",
+            "S6:dimension-change(i=2,tree=multiple):123456",
+            "starcast ingest S6 --trees 'dimension-change(i=2,tree=multiple)' --root 123456",
         ),
         ("schedule", "S5:broadcast", "starcast schedule list"),
     ],

@@ -6,6 +6,7 @@ A value comes as text from the command line or as a Python value from a program;
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -196,9 +197,11 @@ def names(parameters: Sequence[Parameter], values: Mapping[str, Any], kind: str)
 
 def _check_places(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> None:
     """Refuse nodes and patterns that no named topology has: Neo4j would answer with nothing, which says nothing."""
-    # A forest's or schedule's id begins with its topology.
-    specs = [name.split(":")[0] for kind in STORED for name in names(parameters, values, kind)]
-    places = [topology(spec) for spec in dict.fromkeys(specs)]
+    places = [topology(spec) for spec in names(parameters, values, "topology")]
+    for kind in STORED[1:]:
+        for name in names(parameters, values, kind):
+            with suppress(InputError):  # what is no id at all is said to be none when it is looked for
+                places.append(topology(name.split(":")[0]))  # an id begins with its topology
     for kind, check in _CHECKS.items():
         for value in names(parameters, values, kind):
             refusals = [check(place, value) for place in places]

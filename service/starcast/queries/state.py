@@ -1,8 +1,11 @@
 """A query is asked only of what is stored whole: what is half loaded is never used."""
 
 from collections.abc import Mapping, Sequence
+from shlex import quote
 from typing import Any
 
+from starcast.collectives.catalogue import ALGORITHMS
+from starcast.collectives.schedule import EXPANDED
 from starcast.errors import InputError, NotFoundError
 from starcast.graph.connection import Graph
 from starcast.queries.faults import meant
@@ -60,18 +63,15 @@ def _check_trees(forests: Mapping[str, Mapping[str, Any]], trees: Sequence[int])
 
 
 def ingest_command(kind: str, name: str) -> str:
-    """The command that stores a topology, a forest or a schedule of this name, or the list where the name is none.
-
-    A forest's construction and a schedule's algorithm are one name.
-    """
+    """The command that stores a topology, a forest or a schedule of this name, or the list where the name is none."""
     parts = name.split(":")
-    shape = {"topology": 1, "forest": 3, "schedule": 6}[kind]
-    if len(parts) != shape or (shape > 1 and parts[shape // 3] not in constructions()):
-        return f"starcast {'tree' if kind == 'forest' else kind} list"
     words = f"starcast ingest {parts[0]}"
-    if kind == "forest":
-        return f"{words} --trees {parts[1]} --root {parts[2]}"
-    if kind == "schedule":
-        arguments = " ".join(f"--{word.replace('=', ' ')}" for word in parts[4].split(",") if word)
-        return f"{words} --schedules {parts[2]} --ports {parts[3]} {arguments} --root {parts[5]}"
-    return words
+    if kind == "topology" and len(parts) == 1:
+        return words
+    if kind == "forest" and len(parts) == 3 and parts[1].partition("(")[0] in constructions():
+        return f"{words} --trees {quote(parts[1])} --root {parts[2]}"
+    if kind == "schedule" and len(parts) == 6 and (parts[1], parts[2]) in ALGORITHMS:
+        arguments = f"({parts[4]})" if parts[4] else ""
+        root = f" --root {parts[5]}" if parts[5] != EXPANDED else ""
+        return f"{words} --schedules {quote(f'{parts[1]}:{parts[2]}{arguments}')} --ports {parts[3]}{root}"
+    return f"starcast {'tree' if kind == 'forest' else kind} list"
