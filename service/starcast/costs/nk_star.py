@@ -77,8 +77,8 @@ def chen(where: Topology, ports: str) -> Form:
     source = f"{PAPER}, Table 1 [4]"
     if ports == "all":
         return Form(2 * where.diameter - 1, Fraction(4, where.degree), None, source, None)
-    share = 2 + Fraction((n - k - 2) * factorial(n - k + 1), factorial(n))
-    return Form(2 * n * k - n - k * k, share, None, source, None)
+    bytes_per_m = 2 + Fraction((n - k - 2) * factorial(n - k + 1), factorial(n))
+    return Form(2 * n * k - n - k * k, bytes_per_m, None, source, None)
 
 
 def greedy_as_printed(where: Topology, segments: int) -> Form:
@@ -92,8 +92,8 @@ def greedy_as_printed(where: Topology, segments: int) -> Form:
 
 def multiple_as_printed(where: Topology) -> Form:
     """(2D-1) T_s + (N-1)/(n-1) m T_c: the trees MT in Table 1, all-port, where Theorem 8 has 1/(n-1): copied from Table 2."""
-    share = _allgather_bytes(where, "all")
-    return Form(2 * where.diameter - 1, share, None, f"{PAPER}, Table 1 as printed", None)
+    bytes_per_m = _allgather_bytes(where, "all")
+    return Form(2 * where.diameter - 1, bytes_per_m, None, f"{PAPER}, Table 1 as printed", None)
 
 
 def _allgather_bytes(where: Topology, ports: str) -> Fraction:

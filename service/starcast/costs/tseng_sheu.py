@@ -66,9 +66,9 @@ def dimension_change(where: Topology, ports: str, tree: str) -> Form:
     """
     others = where.nodes - 1
     steps = tree_height(where, tree) * slots(where, ports)
-    share = Fraction(others * slots(where, ports), where.degree)
+    bytes_per_m = Fraction(others * slots(where, ports), where.degree)
     sent = where.nodes * where.degree * others
-    return Form(steps, share, sent, f"{PAPER}, Theorem 3 and section 5.2", steps)
+    return Form(steps, bytes_per_m, sent, f"{PAPER}, Theorem 3 and section 5.2", steps)
 
 
 # Cited in Table 1: broadcast
