@@ -28,7 +28,7 @@ def forests(spec: str) -> tuple[Forest, ...]:
 
 @cache
 def schedules(spec: str) -> tuple[Schedule, ...]:
-    """Broadcasts along those forests, under both port models; other families have none yet."""
+    """Broadcasts along those forests, under both port models, and other collectives along trees of their own; on stars."""
     if topology(spec).family != "star":
         return ()
     last = topology(spec).nodes - 1
@@ -37,6 +37,9 @@ def schedules(spec: str) -> tuple[Schedule, ...]:
         schedule(spec, "broadcast", "multiple", ports="all", segments=2, root=last),
         schedule(spec, "broadcast", "multiple", ports="one"),
         schedule(spec, "broadcast", "recursive-substar", ports="all", messages=3, root=last),
+        schedule(spec, "allgather", "dimension-change", root=last),
+        schedule(spec, "gather", "balanced", messages=2),
+        schedule(spec, "alltoall", "exact"),
     )
 
 

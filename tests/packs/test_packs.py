@@ -95,7 +95,7 @@ def test_values_are_taken_as_text_too(graph: Graph) -> None:
             "deliveries",
             {"schedule": "S4:broadcast:greedy:all:segments=7:1234", "node": "1234"},
             "schedule 'S4:broadcast:greedy:all:segments=7:1234'",
-            "starcast ingest S4 --schedules greedy --ports all --segments 7 --root 1234",
+            "starcast ingest S4 --schedules 'broadcast:greedy(segments=7)' --ports all --root 1234",
         ),
     ],
 )
