@@ -155,7 +155,7 @@ def test_an_m_that_one_network_lacks_is_flagged_not_guessed() -> None:
     assert [(row["m"], row["note"]) for row in rows] == [(16, None), (256, None), (4096, "b has no run with m = 4096")]
 
 
-@pytest.mark.parametrize("axis", [axis for axis in QUESTION if axis not in CROSSABLE])
+@pytest.mark.parametrize("axis", [*(axis for axis in QUESTION if axis not in CROSSABLE), "seed"])
 def test_what_makes_another_job_cannot_be_crossed(axis: str) -> None:
     with pytest.raises(InputError, match=f"^{axis} cannot be crossed: ") as refused:
         compare([sweep("S5", "Q7")], across=[axis])
@@ -316,3 +316,9 @@ def test_a_side_that_never_had_runs_is_left_to_be_flagged() -> None:
     assert [len(each.runs) for each in narrowed] == [2 * len(SIZES), 0]
     (first, *_) = compare(narrowed, across=["topology"]).rows()
     assert (first["note"], first["nodes none"]) == ("none has no runs", None)
+
+
+def test_runs_may_be_chosen_by_the_seed_of_their_faults() -> None:
+    runs = [run for seed in (1, 2) for run in along(6, 5, SIZES, faults=["21345"], seed=seed)]
+    (narrowed,) = chosen([side("sweep", runs)], wanted(["seed=2"]))
+    assert {run.seed for run in narrowed.runs} == {2}

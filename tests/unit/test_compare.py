@@ -88,12 +88,55 @@ def test_one_run_each_may_differ_in_the_number_of_segments() -> None:
 
 
 def test_a_number_of_segments_that_only_one_side_has_is_flagged_not_guessed() -> None:
-    rows = compare([side("a", run(10, p=1), run(9, p=4)), side("b", run(10, p=1), run(7, p=2))]).rows()
-    assert [(row["p"], row["verdict"], row["note"]) for row in rows] == [
-        (2, NOT_COMPARABLE, "a has no run with p = 2"),
-        (4, NOT_COMPARABLE, "b has no run with p = 4"),
-    ]
-    assert all(row["change"] is None for row in rows)
+    few, many = side("few", run(10, p=1)), side("many", run(10, p=1), run(9, p=4), run(7, p=2))
+    for sides in ((few, many), (many, few)):
+        rows = compare(sides).rows()
+        assert [(row["p"], row["verdict"], row["note"]) for row in rows] == [
+            (2, NOT_COMPARABLE, "few has no run with p = 2"),
+            (4, NOT_COMPARABLE, "few has no run with p = 4"),
+        ]
+        assert all(row["change"] is None for row in rows)
+
+
+def one_and_best(algorithm: str, best: dict[str, int]) -> Side:
+    """Runs in one piece and in the best number of pieces, which each network has its own of."""
+    return side(algorithm, *(run(20 - p, topology=spec, algorithm=algorithm, p=p) for spec in best for p in (1, best[spec])))
+
+
+def test_the_best_numbers_of_pieces_stand_beside_each_other_where_one_piece_is_stored_as_well() -> None:
+    """The best p of the one on S4 is that of the other on S5: what stands beside each other is what is on one network."""
+    comparison = compare([
+        one_and_best("greedy", {"S4": 6, "S5": 7, "S6": 8}),
+        one_and_best("multiple", {"S4": 7, "S5": 6, "S6": 8}),
+        one_and_best("recursive-substar", {"S4": 4, "S5": 7, "S6": 6}),
+    ])  # fmt: skip
+    rows = comparison.rows(everything=True)
+    assert [(row["topology"], row["p"], row["note"]) for row in rows] == [
+        ("S4", 1, None), ("S4", "6 | 7 | 4", None), ("S5", 1, None), ("S5", "7 | 6 | 7", None), ("S6", 1, None),
+        ("S6", "8 | 8 | 6", None),
+    ]  # fmt: skip
+    assert comparison.kept_apart() == []
+
+
+def test_several_p_that_are_left_over_on_both_sides_are_what_differs_and_common_ones_are_not() -> None:
+    comparison = compare([
+        side("a", *(run(20 - p, p=p) for p in (1, 2, 4))), side("b", *(run(10 - p, p=p) for p in (1, 3, 5))),
+    ])  # fmt: skip
+    assert [row["p"] for row in comparison.rows()] == [1, "2 | 3", "2 | 5", "4 | 3", "4 | 5"]
+
+
+def test_no_other_network_is_shown_where_a_run_of_the_same_question_is_stored() -> None:
+    """S5 and S6 are on both sides, but b lacks p = 4 on S5 and has a p = 4 more on S6; only S7 and S4 are strangers."""
+    ours = [run(10, p=1), run(9, p=4), run(10, p=1, topology="S6"), run(10, topology="S4")]
+    theirs = [run(8, p=1), run(8, p=1, topology="S6"), run(7, p=4, topology="S6"), run(8, topology="S7")]
+    comparison = compare([side("a", *ours), side("b", *theirs)])
+    notes = {(row["topology"], row["p"]): row["note"] for row in comparison.rows()}
+    assert notes == {
+        ("S4 | S7", 1): "different topology (S4, S7)", ("S5", 1): None, ("S5", 4): "b has no run with p = 4", ("S6", 1): None,
+        ("S6", 4): "a has no run with p = 4",
+    }  # fmt: skip
+    assert comparison.kept_apart() == ["topology"]
+    assert compare([side("a", *ours[:3]), side("b", *theirs[:3])]).kept_apart() == []
 
 
 @pytest.mark.parametrize(
@@ -229,7 +272,7 @@ def test_every_run_is_in_some_row_and_a_verdict_needs_the_same_question(ours: li
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"faults": ["21345"], "seed": 3}, "different faults (none, 21345), seed (0, 3)"),
+        ({"faults": ["21345"], "seed": 3}, "different faults (none, 21345)"),
         ({"faults": ["21345-12345", "12354"]}, "different faults (none, 12354 21345-12345)"),
     ],
 )
@@ -242,6 +285,21 @@ def test_the_order_of_faults_means_nothing() -> None:
     ours, theirs = run(10, faults=["12354", "21345"], seed=1), run(5, faults=["21345", "12354"], seed=1)
     (row,) = compare([side("a", ours), side("b", theirs)]).rows()
     assert (row["verdict"], row["faults"]) == (BETTER, "12354 21345")
+
+
+def test_the_same_faults_are_the_same_question_whether_they_were_drawn_or_named() -> None:
+    """A run's own command names the faults that a seed had drawn."""
+    drawn, named = run(10, faults=["21345"], seed=3), run(10, faults=["21345"], seed=0)
+    comparison = compare([side("a", drawn), side("b", named)])
+    (row,) = comparison.rows(everything=True)
+    assert (row["verdict"], row["note"]) == (SAME, None)
+    assert comparison.rows() == []
+
+
+def test_two_seeds_that_draw_the_same_faults_are_one_run_unless_the_figures_differ() -> None:
+    ours, theirs = ([run(time, faults=["21345"], seed=seed) for seed in (1, 2)] for time in (10, 5))
+    assert len(compare([side("a", *ours), side("b", *theirs)]).rows()) == 1
+    assert len(compare([side("a", *ours), side("b", theirs[0], run(6, faults=["21345"], seed=2))]).rows()) == 2
 
 
 @pytest.mark.parametrize("parameter", [("copies", 1, 2), ("tree", "greedy", "balanced"), ("tree", None, "greedy"), ("p", 1, 7)])

@@ -361,7 +361,7 @@ def test_a_page_across_topologies_says_so_and_how_large_each_network_is() -> Non
     start = next(place for place, row in enumerate(shown.rows) if "network" in row)
     cells = [row[shown.rows[start].index("network")] for row in shown.rows[start + 1 : start + 5]]
     assert cells == ["S5: 120 nodes of degree 4, 240 links"] * 2 + ["Q7: 128 nodes of degree 7, 448 links"] * 2
-    assert "Runs of the same collective, ports, T_s, T_c, m, faults, seed that deliver everything." in text
+    assert "Runs of the same collective, ports, T_s, T_c, m, faults that deliver everything." in text
     plain = " ".join(Page(page(three())).words)
     assert "networks of different size" not in plain
     assert "Runs of the same topology, collective, ports" in " ".join(plain.split())

@@ -5,7 +5,7 @@ the algorithm is: each side then runs on a network of its own, a change is one b
 it is said how large each network is. The gap stays what it was: each run's time by the bound of its own network.
 
 The port model, T_s and T_c may be crossed as well. The collective and m may not, since a shorter time for another job says
-nothing; nor may the faults and their seed, since a schedule's time does not depend on them, only what is missing in the end.
+nothing; nor may the faults, since a schedule's time does not depend on them, only what is missing in the end.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from starcast.errors import InputError
 from starcast.runs import models
-from starcast.runs.matching import CHOICE, QUESTION, Side, value, words
+from starcast.runs.matching import CHOICE, Side, value, words
 from starcast.topologies import topology
 
 #: The axes of the question that may be made a choice.
@@ -29,7 +29,7 @@ _WHY_NOT = {
     "collective": "a shorter time for another collective says nothing",
     "m": "a shorter time for fewer bytes says nothing; '--crossovers' and the plots go along m",
     "faults": "the time of a schedule does not depend on them",
-    "seed": "it only chooses the faults",
+    "seed": "it only chooses the faults, and they are part of the question",
 }
 
 
@@ -56,7 +56,7 @@ def crossed(axes: Iterable[str]) -> tuple[str, ...]:
         known = f"cross {', '.join(CROSSABLE)}"
         if axis in CHOICE:
             raise InputError(f"{axis} is no part of the question, but a choice already", hint=f"leave it out; {known}")
-        if axis in QUESTION:
+        if axis in _WHY_NOT:
             raise InputError(f"{axis} cannot be crossed: {_WHY_NOT[axis]}", hint=known)
         raise InputError(f"'{axis}' is no axis of a comparison", hint=known)
     return tuple(axis for axis in CROSSABLE if axis in named)

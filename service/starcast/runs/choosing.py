@@ -9,6 +9,8 @@ from starcast.runs.matching import PARAMETERS, Side, value, words
 from starcast.runs.values import count, number
 from starcast.topologies import topology
 
+#: What runs may be chosen by: what they are compared by, and the seed with which their faults were drawn.
+AXES = (*PARAMETERS, "seed")
 #: Which values are wanted on an axis, as `words` writes them.
 Wanted = Mapping[str, frozenset[str]]
 
@@ -30,8 +32,8 @@ def wanted(conditions: Iterable[str]) -> Wanted:
         axis, equals, text = (part.strip() for part in condition.partition("="))
         if not equals or not text:
             raise InputError(f"'{condition}' is no condition", hint="write AXIS=VALUE, such as topology=S5")
-        if axis not in PARAMETERS:
-            raise InputError(f"'{axis}' is no axis of a run", hint=f"there are {', '.join(PARAMETERS)}")
+        if axis not in AXES:
+            raise InputError(f"'{axis}' is no axis of a run", hint=f"there are {', '.join(AXES)}")
         read = _READ.get(axis)
         found.setdefault(axis, set()).add(text if read is None else str(read(text, axis)))
     return {axis: frozenset(values) for axis, values in found.items()}

@@ -17,7 +17,7 @@ USUAL = ("steps", "time", MISSING)
 BETTER, WORSE, SAME, NOT_COMPARABLE = "better", "worse", "same", "not comparable"
 
 #: What most runs share in these, so that it need not be said.
-_SILENT = {"faults": "none", "seed": "0", "copies": "1", "tree": "-"}
+_SILENT = {"faults": "none", "copies": "1", "tree": "-"}
 
 
 @dataclass(frozen=True)

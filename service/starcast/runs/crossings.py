@@ -114,9 +114,9 @@ def rows(found: Iterable[Crossing]) -> list[dict[str, Any]]:
 
 
 def told_columns(listed: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The columns that people read: no faults and seed where there are none, and not the bare ends of the place."""
+    """The columns that people read: no faults where there are none, and not the bare ends of the place."""
     faulty = any(row["faults"] != words(()) for row in listed)
-    hidden = {"m from", "m to"} | (set() if faulty else {"faults", "seed"})
+    hidden = {"m from", "m to"} | (set() if faulty else {"faults"})
     return [column for column in COLUMNS if column not in hidden]
 
 

@@ -163,7 +163,7 @@ def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Lin
 def named(question: Mapping[str, Any]) -> str:
     """The values of `AXES` in words; without faults where there are none."""
     told = {axis: words(of) for axis, of in question.items()}
-    faults = f", faults {told['faults']}, seed {told['seed']}" if question["faults"] else ""
+    faults = f", faults {told['faults']}" if question["faults"] else ""
     machine = f"T_s = {told['T_s']}, T_c = {told['T_c']}"
     return f"{told['collective']} on {told['topology']}, {told['ports']}-port, {machine}{faults}"
 

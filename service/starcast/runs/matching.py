@@ -1,14 +1,15 @@
 """Which stored runs stand beside each other in a comparison, and why some do not.
 
-Two runs are comparable where they answer the same question: the same topology, collective, port model, m, T_s, T_c, faults and
-seed; less those axes that the comparison is across (`across`). What answers it is a choice: the axes that are crossed, the
-algorithm, its tree, copies, p (segments or messages). Of the runs that answer a
-question, those of two sides are matched on a choice where they have values in common, one choice after the other; where they
-have none, that is the difference to look at. So runs in the best number of pieces, whatever it is, stand beside each other.
+Two runs are comparable where they answer the same question: the same topology, collective, port model, m, T_s, T_c and faults,
+however these were drawn; less those axes that the comparison is across (`across`). What answers it is a choice: the axes that
+are crossed, the algorithm, its tree, copies, p (segments or messages). Of the runs that answer a question, those of two sides
+are matched on a choice where they have values in common, one choice after the other; where they have none, that is the
+difference to look at. Of p, what is left over on both sides once the common ones are matched is such a difference too. So
+runs in the best number of pieces, whatever it is, stand beside each other, also where each side has runs in one piece as well.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
@@ -20,9 +21,12 @@ from starcast.topologies import topology
 
 #: What two runs must share to be comparable, and what they are matched on if they can, in this order. p covers messages,
 #: which are p where an algorithm takes them; it comes last, since it depends on all the others.
-QUESTION = ("topology", "collective", "ports", "T_s", "T_c", "m", "faults", "seed")
+QUESTION = ("topology", "collective", "ports", "T_s", "T_c", "m", "faults")
 CHOICE = ("algorithm", "tree", "copies", "p")
 PARAMETERS = (*QUESTION, *CHOICE)
+
+#: The choice of which what is left over on both sides is matched: how many pieces are best depends on all the rest.
+_LEFT_OVER = "p"
 
 FIGURES = ("steps", "transmissions", "start_ups", "bytes", "time")
 #: The figure of runs under faults: how many (node, unit) pairs lack something in the end.
@@ -91,12 +95,12 @@ class _Matcher:
     """The sides with the parameters of every run, read once."""
 
     def __init__(self, sides: Sequence[Side], across: Sequence[str]) -> None:
-        self._sides = sides
+        self._sides = tuple(replace(side, runs=tuple(_once(side.runs))) for side in sides)
         self._question = tuple(axis for axis in QUESTION if axis not in across)
         self._choice = (*across, *CHOICE)
-        self._points = {run: {axis: value(run, axis) for axis in PARAMETERS} for side in sides for run in side.runs}
+        self._points = {run: {axis: value(run, axis) for axis in PARAMETERS} for side in self._sides for run in side.runs}
         self._numbers: dict[str, dict[Any, int]] = {axis: {} for axis in PARAMETERS}
-        self._codes = [np.array([self._code(run) for run in side.runs]) for side in sides]
+        self._codes = [np.array([self._code(run) for run in side.runs]) for side in self._sides]
         #: For each side, for runs of the baseline and of that side, the choices on which they are matched.
         self._matched: list[dict[models.Run, tuple[str, ...]]] = [{} for _ in sides]
 
@@ -112,16 +116,18 @@ class _Matcher:
     def _beside(self, place: int) -> Mapping[models.Run, Sequence[models.Run | None]]:
         """For each run of the baseline the runs of another side to put beside it.
 
-        These are its matches; where it has none, the nearest run that answers another question, so that the row can show
-        both and say what keeps them apart; else nothing.
+        These are its matches; where the side does not answer its question at all, the nearest run that answers one which the
+        baseline does not, so that the row can show both and say what keeps them apart; else nothing.
         """
         ours, theirs = self._by_key(self._sides[0].runs, self._question), self._by_key(self._sides[place].runs, self._question)
         found: dict[models.Run, list[models.Run]] = {run: [] for run in self._sides[0].runs}
         for question, runs in ours.items():
             self._match(place, runs, theirs.get(question, []), self._choice, (), found)
-        used = {run for runs in found.values() for run in runs}
-        lacking = [run for run in found if not found[run]]
-        strangers = self._strangers(lacking, [run for run in self._sides[place].runs if run not in used], place)
+        ones, others = (
+            [run for key, runs in one.items() if key not in other for run in runs]
+            for one, other in ((ours, theirs), (theirs, ours))
+        )
+        strangers = self._strangers(ones, others, place)
         return {run: runs or [strangers.get(run)] for run, runs in found.items()}
 
     def _match(
@@ -144,8 +150,12 @@ class _Matcher:
         if not mine.keys() & others.keys():
             self._match(place, ours, theirs, rest, matched, found)
             return
-        for key in dict.fromkeys((*mine, *others)):
-            self._match(place, mine.get(key, []), others.get(key, []), rest, (*matched, axis), found)
+        for key in mine.keys() & others.keys():
+            self._match(place, mine.pop(key), others.pop(key), rest, (*matched, axis), found)
+        if axis == _LEFT_OVER and mine and others:
+            self._match(place, _joined(mine), _joined(others), rest, matched, found)
+        else:
+            self._matched[place] |= dict.fromkeys((*_joined(mine), *_joined(others)), (*matched, axis))
 
     def _common(self, place: int) -> tuple[str, ...]:
         """The choices in which a side and the baseline have values in common, over all questions; p is no reason here."""
@@ -153,7 +163,7 @@ class _Matcher:
         return tuple(axis for axis in self._choice if axis != "p" and self._values(ours, axis) & self._values(theirs, axis))
 
     def _strangers(self, ones: Sequence[models.Run], others: Sequence[models.Run], place: int) -> dict[models.Run, models.Run]:
-        """For runs without a match, the nearest run that answers another question, each taken once."""
+        """For runs of questions that the others do not answer, the nearest of the others, each taken once."""
         chosen: dict[models.Run, models.Run] = {}
         free = dict.fromkeys(others)
         common = self._common(place)
@@ -165,11 +175,9 @@ class _Matcher:
                 waiting = self._by_key(free, axes)
                 for one in ones:
                     there = [] if one in chosen else waiting.get(self._key(one, axes), [])
-                    other = next((other for other in there if self._differing(one, other, self._question)), None)
-                    if other is not None:
-                        there.remove(other)
-                        chosen[one] = other
-                        del free[other]
+                    if there:
+                        chosen[one] = there.pop(0)
+                        del free[chosen[one]]
         return chosen
 
     def _rows(self, run: models.Run, beside: Sequence[Sequence[models.Run | None]]) -> list[Match]:
@@ -213,7 +221,9 @@ class _Matcher:
         axes = (*self._question, *(self._matched[place].get(run) or self._common(place)))
         places = [PARAMETERS.index(axis) for axis in axes]
         apart = self._codes[where][:, places] != self._code(run)[places]
-        nearest = side.runs[int(apart.sum(axis=1).argmin())]
+        # A run of the same question is nearer than any of another, whatever else it has.
+        weights = [len(axes) if axis in self._question else 1 for axis in axes]
+        nearest = side.runs[int((apart @ weights).argmin())]
         lacking = " and ".join(f"{axis} = {words(value(run, axis))}" for axis in self._differing(run, nearest, axes))
         return f"{side.name} has no run with {lacking}"
 
@@ -251,6 +261,19 @@ class _Matcher:
         point = (self._points[run][axis] for axis in (*self._question, *self._choice))
         size = topology(run.topology).nodes if "topology" in self._question else 0
         return size, *("" if of is None else of for of in point)
+
+
+def _once(runs: Iterable[models.Run]) -> Iterable[models.Run]:
+    """Each run once: two seeds may draw the same faults, and what is executed then is the same."""
+    distinct: dict[tuple[Any, ...], models.Run] = {}
+    for run in runs:
+        figures = (run.status, *(figure(run, name) for name in (*FIGURES, MISSING)))
+        distinct.setdefault((*(value(run, axis) for axis in PARAMETERS), *figures), run)
+    return distinct.values()
+
+
+def _joined(groups: Mapping[tuple[Any, ...], Sequence[models.Run]]) -> list[models.Run]:
+    return [run for group in groups.values() for run in group]
 
 
 def _without_figures(side: Side, run: models.Run) -> str | None:
