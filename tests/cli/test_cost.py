@@ -135,6 +135,10 @@ def test_csv_and_markdown_have_the_same_rows(starcast: Starcast) -> None:
     assert [line.split(" | ")[3] for line in lines[2:]] == names
 
 
+#: A line below a table: the letter that its rows have, and their source.
+BELOW = re.compile(r"[a-z]+\) ")
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -152,7 +156,7 @@ def test_a_table_is_no_wider_than_a_terminal_and_refers_to_its_sources_below(
 ) -> None:
     result = starcast("cost", "table", *words, "--collective", "broadcast")
     lines = [line.rstrip() for line in result.out.splitlines()]
-    assert max(len(line) for line in lines if not line.startswith("[")) <= 120  # what is below is prose
+    assert max(len(line) for line in lines if not BELOW.match(line)) <= 120  # what is below is prose
     listed = rows_of(starcast, *words, "--collective", "broadcast")
     titles = [place for place, line in enumerate(lines) if line.startswith("broadcast on")]
     assert [lines[place].rpartition(", ")[2] for place in titles] == list(
@@ -161,8 +165,8 @@ def test_a_table_is_no_wider_than_a_terminal_and_refers_to_its_sources_below(
     for first, last in zip(titles, [*titles[1:], len(lines)], strict=True):
         part = [line.strip() for line in lines[first:last]]
         rows = [row for row in listed if part[0].endswith(f"{row['ports']}-port")]
-        sources = dict(line.split(" ", 1) for line in part if line.startswith("["))
-        shown = [line for line in part[3:] if line.endswith("]") and not line.startswith("[") and "   " in line]
+        sources = dict(line.split(" ", 1) for line in part if BELOW.match(line))
+        shown = [line for line in part[3:] if re.search(r" {3,}[a-z]+\)$", line) and not BELOW.match(line)]
         assert len(shown) == len(rows)
         for row, line in zip(rows, shown, strict=True):
             name, *_, number = re.split(r" {3,}", line)

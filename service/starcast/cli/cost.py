@@ -1,5 +1,8 @@
 """``starcast cost``: the papers' tables for any topology, and the best number of segments."""
 
+from collections.abc import Iterator
+from itertools import count, product
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -101,6 +104,8 @@ def optimum(
 ) -> None:
     """Print the number of segments or messages with the least closed-form time, over the reals and over whole numbers.
 
+    Where the fewer are the better there is no real one.
+
     \b
     starcast cost optimum S7 broadcast multiple -m 1e6
     starcast cost optimum S6 broadcast edge-disjoint --copies 2
@@ -116,26 +121,33 @@ def optimum(
     cut_by = str(find(collective, algorithm).cut_by)
     cost = closed_form(where, collective, algorithm, ports, m, machine, **{**others, cut_by: whole})
     row = {
-        "argument": cut_by, "real": real, "whole": whole, "steps": cost.steps, "time": cost.time, "source": cost.source,
+        "argument": cut_by, "real": real or None, "whole": whole, "steps": cost.steps, "time": cost.time, "source": cost.source,
         "note": cost.note or None,
     }  # fmt: skip
     emit([plain_row(row)], tuple(row), output)
 
 
 def _print(rows: list[dict[str, Any]], title: str, *, everything: bool) -> None:
-    """All columns, or for each port model those that fit on a terminal, with the sources below by their numbers."""
+    """All columns, or for each port model those that fit on a terminal, with the sources below by their letters."""
     if everything:
         emit(rows, COLUMNS, Format.TABLE, title)
         return
     for ports in dict.fromkeys(row["ports"] for row in rows):
         shown = [row for row in rows if row["ports"] == ports]
         told = [_told(row) for row in shown]
-        numbers = {line: f"[{place}]" for place, line in enumerate(dict.fromkeys(told), start=1)}
-        narrow = [{**row, "source": numbers[line]} for row, line in zip(shown, told, strict=True)]
+        # Letters: papers' numbers stand in the names and the sources.
+        letters = dict(zip(dict.fromkeys(told), _letters(), strict=False))
+        narrow = [{**row, "source": letters[line]} for row, line in zip(shown, told, strict=True)]
         simulated = any(row.get("simulated time") is not None for row in narrow)
         columns = narrowed(narrow, [name for name in NARROW if simulated or "simulated" not in name], SPARE)
-        below = [f"{number} {line}" for line, number in numbers.items()]
+        below = [f"{letter} {line}" for line, letter in letters.items()]
         emit(narrow, columns, Format.TABLE, f"{title}, {ports}-port", below=[*below, ""])
+
+
+def _letters() -> Iterator[str]:
+    """a), b), .., z), aa), ab), .."""
+    for length in count(1):
+        yield from (f"{''.join(letters)})" for letters in product(ascii_lowercase, repeat=length))
 
 
 def _told(row: dict[str, Any]) -> str:
@@ -160,7 +172,7 @@ def _row(problem: "Problem", row: "Row", most_rows: int) -> dict[str, Any]:
             "source": row.source,
             "cited": row.cited,
             "p": row.pieces,
-            "real p": row.real_pieces,
+            "real p": row.real_pieces or None,  # 0: the fewer the better
             **figures,
             "bound": row.bound.time,
             "gap": ratio(row.gap),

@@ -6,6 +6,7 @@ ours.
 
 from fractions import Fraction
 
+from starcast.collectives.edge_disjoint_addressed import scatter_transmissions
 from starcast.costs.machine import Form, stepwise
 from starcast.topologies import Topology
 from starcast.trees.edge_disjoint_levels import level_sum
@@ -43,10 +44,10 @@ def scatter(where: Topology, _ports: str, messages: int, copies: int) -> Form:
     """M(N-1) steps with n-1 copies: section 4.5. Exact. With x copies ceil(Mx(N-1)/(n-1)), which is Table 2.
 
     Transmissions with n-1 copies: M times the sum of all levels in all trees, which the paper bounds by a constant times
-    M(n-1) t_n; with fewer they depend on which trees a node's copies take, and are not stated.
+    M(n-1) t_n; with fewer they depend on which trees a node's copies take, which is ours.
     """
     steps = ceiling(messages * copies * (where.nodes - 1), where.degree)
-    transmissions = messages * copies * level_sum(where) if copies == where.degree else None
+    transmissions = scatter_transmissions(where, messages, copies)
     source = f"{PAPER}, section 4.5" if copies == where.degree else f"{OURS}; {PAPER}, Table 2"
     return stepwise(steps, Fraction(1, messages), transmissions, source)
 

@@ -103,7 +103,7 @@ def _least_beside(other: Topology, collective: str, ports: str, copies: int) -> 
     there = replace(there, name=name, cited=cited, beside=other)
     if copies > other.degree:
         return replace(there, form=None, note=f"{copies} copies are more than the {other.degree} links of {other.spec}")
-    note = f"another network: {other.nodes:,} nodes of degree {other.degree}"
+    note = f"another network of {other.nodes:,} nodes of degree {other.degree}, its gap is to its own bound"
     return replace(there, note=note)
 
 
