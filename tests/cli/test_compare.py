@@ -92,6 +92,40 @@ def test_sort_orders_the_rows_by_any_column_either_way(starcast: Starcast) -> No
 
 
 @pytest.mark.usefixtures("stored")
+def test_a_stacked_table_is_ordered_by_the_least_time_of_each_block(starcast: Starcast) -> None:
+    rows = json.loads(starcast("compare", "sweep", "--sort", "-time", "-f", "json").out)
+    least = [min(row[f"time sweep/{name}"] for name in ALGORITHMS) for row in rows]
+    assert least == sorted(least, reverse=True)
+    assert len(set(least)) > 1
+
+
+@pytest.mark.usefixtures("stored")
+def test_the_best_numbers_of_pieces_are_a_column_for_each_side_in_json_and_csv(starcast: Starcast) -> None:
+    grid = ("--topology", "S4", "--segments", "1", "--segments", "best", "-m", "1024")
+    for name, algorithm in (("greedy", "greedy"), ("several", "multiple")):
+        assert starcast("experiment", "run", name, "--algorithm", algorithm, *grid, "--jobs", "1").code == 0
+    rows = json.loads(starcast("compare", "greedy", "several", "-f", "json").out)
+    assert [(row["p greedy"], row["p several"], row["verdict"]) for row in rows] == [(1, 1, "worse"), (6, 7, "worse")]
+    assert not any("p" in row for row in rows)
+    head = starcast("compare", "greedy", "several", "-f", "csv").out.splitlines()[0].split(",")
+    assert head == list(rows[0])
+    assert head[:2] == ["p greedy", "p several"]
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_run_repeated_by_its_own_command_is_the_same_whatever_drew_its_faults(starcast: Starcast) -> None:
+    point = ("run", "once", "S4", "broadcast", "edge-disjoint", "-m", "64", "--copies", "2", "--experiment", "faulty")
+    assert starcast(*point, "--faults", "1 node", "--seed", "3").code == 0
+    (drawn,) = json.loads(starcast("run", "list", "--experiment", "faulty", "-f", "json").out)
+    assert starcast(*point, "--faults", " ".join(drawn["faults"])).code == 0
+    runs = json.loads(starcast("run", "list", "--experiment", "faulty", "-f", "json").out)
+    numbers = [str(run["run"]) for run in runs]
+    if len(numbers) > 1:
+        (row,) = json.loads(starcast("compare", *numbers, "--all", "-f", "json").out)
+        assert (row["verdict"], row.get("note")) == ("same", None)
+
+
+@pytest.mark.usefixtures("stored")
 def test_a_column_that_is_none_is_refused_with_those_that_are(starcast: Starcast) -> None:
     result = starcast("compare", "ours", "theirs", "--sort", "speed")
     assert (result.code, result.out) == (2, "")
@@ -144,8 +178,10 @@ def test_the_page_holds_rows_plots_crossovers_and_commands(starcast: Starcast, t
     rows = json.loads(starcast("compare", "sweep", "-f", "json").out)
     for row in rows:
         assert {f"{row[f'time sweep/{name}']:.6g}" for name in ALGORITHMS} <= set(words)
-    (command,) = [line.strip() for line in result.err.splitlines() if line.strip().startswith("starcast experiment run")]
-    assert command in words
+    repeat, elsewhere = [line.strip() for line in result.err.splitlines() if line.strip().startswith("starcast experiment")]
+    assert repeat == "starcast experiment reproduce sweep"
+    assert elsewhere.startswith("starcast experiment run sweep")
+    assert {repeat, elsewhere} <= set(words)
     for row in json.loads(starcast("compare", "sweep", "--crossovers", "-f", "json").out):
         assert row["m"] in words
     svgs = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
@@ -179,7 +215,8 @@ def test_the_steps_drawn_are_those_that_are_stored(starcast: Starcast) -> None:
 def test_out_is_for_html_and_whole_or_not_at_all(starcast: Starcast, tmp_path: Path) -> None:
     refused = starcast("compare", "ours", "theirs", "--out", str(tmp_path / "page.html"))
     assert refused.code == 2
-    assert "--out writes html" in refused.err
+    assert "--out writes html, and the format is table" in refused.err
+    assert "add --format html" in refused.err
     nowhere = starcast("compare", "ours", "theirs", "-f", "html", "--out", str(tmp_path / "none" / "page.html"))
     assert nowhere.code == 2
     assert "cannot be written" in nowhere.err

@@ -43,4 +43,4 @@ def along(steps: int, rate: Fraction | int, sizes: Iterable[int], **changes: Any
 
 def side(name: str, runs: Sequence[Run]) -> Side:
     """They as one side, reproduced by a command of its name."""
-    return Side(name, tuple(runs), (f"starcast experiment run {name}",))
+    return Side(name, tuple(runs), (f"starcast experiment run {name}",), repeat=f"starcast experiment reproduce {name}")

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.errors import InputError, NotFoundError
+from starcast.runs import report
 from starcast.runs.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, compare, gap
 from starcast.runs.execution import execute, priced
 from starcast.runs.grid import Point
@@ -59,6 +60,28 @@ def test_the_gap_is_time_over_lower_bound_for_each_side() -> None:
     assert (row["gap a"], row["gap b"]) == (Fraction(5, 2), 1)
     assert gap(run(10, bound=0)) is None
     assert gap(None) is None
+
+
+def test_a_run_that_does_not_deliver_has_no_gap_however_short_its_time() -> None:
+    faulty: dict[str, Any] = {"faults": ["21345"], "seed": 1}
+    assert gap(run(10, bound=4, missing=1, **faulty)) is None
+    assert gap(run(10, bound=4, **faulty)) == Fraction(5, 2)
+    comparison = compare([side("a", run(10, **faulty)), side("b", run(5, missing=23, **faulty))])
+    (row,) = comparison.rows()
+    assert (row["gap a"], row["gap b"]) == (2, None)
+    assert [line["gap"] for line in laid_out(comparison, stacked=True).rows] == [2, None]
+
+
+def test_where_neither_side_has_a_run_there_is_no_verdict() -> None:
+    """At m = 2 only c has a run; b lacks one as the baseline does, and what lacks is told once."""
+    sides = [side("a", run(10)), side("b", run(5)), side("c", run(5), run(6, m=Fraction(2)))]
+    comparison = compare(sides)
+    lonely = next(row for row in comparison.rows() if row["m"] == 2)
+    assert (lonely["verdict b"], lonely["verdict c"], lonely["note"]) == (None, NOT_COMPARABLE, "a has no run with m = 2")
+    (b, c) = report.verdicts(comparison)[1:]
+    assert (b[BETTER], b[NOT_COMPARABLE], c[BETTER], c[NOT_COMPARABLE]) == (1, 0, 1, 1)
+    lines = [line["verdict"] for line in laid_out(comparison, stacked=True).rows if line["m"] == 2]
+    assert lines == ["baseline", None, NOT_COMPARABLE]
 
 
 def test_algorithms_are_what_differs_where_the_sides_have_none_in_common() -> None:
@@ -382,6 +405,46 @@ def test_rows_may_be_ordered_by_any_column_either_way_with_the_empty_ones_last()
     assert [row["m"] for row in comparison.ordered("-change").rows()] == [1, 2, 4]
     assert comparison.ordered("time B").rows() == comparison.ordered("time b").rows()
     assert [row["best"] for row in comparison.ordered("-best").rows()] == ["b", "a", None]
+
+
+def test_a_figure_alone_orders_by_the_least_that_a_side_has() -> None:
+    times = {1: (30, 31, 5), 2: (10, 20, 40), 4: (20, 7, 8)}
+    sides = [
+        side(f"sweep/{name}", *(run(times[m][place], m=Fraction(m), bound=m, algorithm=name) for m in times))
+        for place, name in enumerate(("greedy", "multiple", "edge-disjoint"))
+    ]
+    comparison = compare(sides)
+    orders = {"time": [1, 4, 2], "-time": [2, 4, 1], "gap": [4, 1, 2], "change": [1, 4, 2], "change %": [1, 4, 2]}
+    for column, order in orders.items():
+        assert [row["m"] for row in comparison.ordered(column).rows()] == order, column
+    assert comparison.ordered("time multiple").matches == comparison.ordered("time sweep/multiple").matches
+
+
+def test_programs_read_a_column_for_each_side_where_the_sides_of_some_row_differ_in_a_parameter() -> None:
+    ours = [run(10, m=Fraction(m), p=p) for m, p in ((1, 1), (2, 16), (4, 16))]
+    theirs = [run(9, m=Fraction(m), p=p) for m, p in ((1, 1), (2, 14))]
+    comparison = compare([side("a", *ours), side("b", *theirs)])
+    assert comparison.listed() == [
+        "m", "p a", "p b", "time a", "time b", "change", "change %", "verdict", "gap a", "gap b", "best", "note",
+    ]  # fmt: skip
+    rows = comparison.rows()
+    assert [(row["m"], row["p a"], row["p b"]) for row in rows] == [(1, 1, 1), (2, 16, 14), (4, 16, None)]
+    assert [row["m"] for row in comparison.ordered("-p B").rows()] == [2, 1, 4]
+    same = compare([side("a", run(10, p=1), run(9, p=2)), side("b", run(7, p=1), run(8, p=2))])
+    assert same.listed()[0] == "p"
+    everything = comparison.listed(everything=True)
+    assert {"algorithm", "p a", "p b", "faults", "tree"} < set(everything)
+    assert "p" not in everything
+    assert all(set(everything) <= set(row) for row in rows)
+
+
+def test_a_crossed_axis_is_one_column_a_side_also_where_everything_is_listed() -> None:
+    comparison = compare([side("a", run(10)), side("b", run(9, topology="S6"))], across=["topology"])
+    for everything in (False, True):
+        listed = comparison.listed(everything=everything)
+        assert len(listed) == len(set(listed))
+        assert {"topology a", "topology b", "nodes a", "nodes b"} < set(listed)
+        assert "topology" not in listed
 
 
 def test_cells_of_numbers_and_of_words_can_be_ordered_together() -> None:

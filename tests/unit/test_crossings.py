@@ -126,6 +126,7 @@ def test_where_both_are_the_same_for_a_while_the_change_has_two_ends() -> None:
     (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]
     assert (best.how, best.low, best.high) == (EQUAL, Fraction(10), Fraction(100))
     assert best.place == "equal from 10 to 100"
+    assert (best.p, best.until, best.pieces) == ((2, 1), (1, 4), "best 2 | 1 to 1 | 4")
     assert best.time is None
 
 
@@ -135,6 +136,13 @@ def test_a_p_for_each_m_gives_the_two_stored_m_between_which_it_changes() -> Non
     (found,) = changes(ours, theirs)
     assert (found.how, found.low, found.high, found.below) == (BETWEEN, Fraction(100), Fraction(1000), "greedy")
     assert (found.choice, found.p, found.time, found.place) == (BEST, (2, 6), None, "between 100 and 1000")
+    assert (found.until, found.pieces) == ((3, 7), "best 2 | 6 to 3 | 7")
+
+
+def test_a_change_between_two_m_of_the_same_best_p_names_it_once() -> None:
+    bent = [priced_run(steps, 5, m, p=3, algorithm="greedy") for steps, m in zip((3, 4, 5), SIZES, strict=True)]
+    (found,) = changes(along(10, 2, SIZES, p=2), bent)
+    assert (found.how, found.p, found.until, found.pieces) == (BETWEEN, (2, 3), (2, 3), "2 | 3")
 
 
 def test_a_p_that_is_the_best_at_two_stored_m_in_succession_is_a_line_between_them() -> None:

@@ -136,17 +136,21 @@ def test_ids_are_unique_and_every_reference_in_the_page_is_met() -> None:
 def test_every_row_every_side_and_every_command_is_on_the_page(everything: bool) -> None:
     comparison = three()
     shown = Page(page(comparison, everything=everything))
-    columns = comparison.columns(everything=everything)
+    lettered = comparison.lettered()
+    columns = lettered.columns(everything=everything)
     start = next(place for place, row in enumerate(shown.rows) if row == columns)
-    rows = comparison.rows(everything=everything)
+    rows = lettered.rows(everything=everything)
     assert len(rows) == 8
     for row, cells in zip(rows, shown.rows[start + 1 :], strict=False):
         for name, cell in zip(columns, cells, strict=True):
-            assert cell.strip().endswith(report.told(row[name])), name
+            rounded = name.startswith("gap") and row[name] is not None
+            value = round(float(row[name]), 3) if rounded else row[name]
+            assert cell.strip().endswith(report.told(value)), name
     text = " ".join(shown.words)
     for each in comparison.sides:
         assert each.name in text
-        assert all(command in text for command in each.commands)
+        assert all(command in text for command in (each.repeat, *each.commands))
+    assert text.index("starcast experiment reproduce") < text.index("starcast experiment run")
 
 
 def test_many_sides_are_stacked_and_none_of_their_lines_is_lost() -> None:
@@ -401,4 +405,37 @@ def test_changes_between_the_same_two_m_share_a_band_and_its_numbers() -> None:
 
 def test_many_parts_of_one_experiment_are_titled_by_it() -> None:
     assert report.titled(across()) == "sweep: 4 sides compared"
-    assert report.titled(three()) == "sweep/multiple against sweep/recursive-substar against sweep/edge-disjoint"
+    assert report.titled(three()) == "sweep: multiple against recursive-substar against edge-disjoint"
+    assert report.titled(compare([side("ours", along(10, 2, SIZES)), side("b", along(9, 2, SIZES))])) == "ours against b"
+
+
+def test_long_names_stand_in_the_summary_and_not_in_the_heads_of_columns() -> None:
+    rows = Page(page(three())).rows
+    start = next(place for place, row in enumerate(rows) if "verdict B" in row)
+    assert not any("recursive-substar" in cell for cell in rows[start])
+    summary = [row[:2] for row in rows[1:4]]
+    assert summary == [["A", "sweep/multiple (baseline)"], ["B", "sweep/recursive-substar"], ["C", "sweep/edge-disjoint"]]
+
+
+def test_gaps_have_three_decimals() -> None:
+    comparison = compare([side("a", along(10, 2, SIZES, bound=3)), side("b", along(7, 7, SIZES, bound=3))])
+    rows = Page(page(comparison)).rows
+    start = next(place for place, row in enumerate(rows) if "gap A" in row)
+    cells = [row[rows[start].index("gap A")] for row in rows[start + 1 : start + 5]]
+    assert cells == [f"{float(row['gap a']):.3f}".rstrip("0") for row in comparison.rows()]
+    assert "3.44" in cells
+
+
+def test_the_same_schedules_are_drawn_once_whatever_fails_and_first_where_nothing_does() -> None:
+    """Faults take links from a schedule: its steps are drawn without, and under faults only what is not drawn yet."""
+    faults = [{"faults": [node], "seed": seed} for seed, node in enumerate(("21345", "32145", "12354"))]
+    few = [run for each in faults for run in along(10, 2, SIZES, **each)]
+    both = [run for each in ({}, *faults[:2]) for run in along(7, 7, SIZES, algorithm="greedy", **each)]
+    comparison = compare([side("a", [*few, *along(10, 2, SIZES)]), side("b", both)])
+    drawn = report.profiled(comparison)
+    assert [(run.algorithm, run.faults) for run in drawn] == [("multiple", []), ("greedy", [])]
+    assert sum("Links busy" in svg for svg in Page(page(comparison)).svgs) == 1
+    lacking = compare([side("a", few), side("b", both)])
+    assert [(run.algorithm, run.faults) for run in report.profiled(lacking)] == [
+        ("greedy", []), ("multiple", ["12354"]),
+    ]  # fmt: skip

@@ -47,7 +47,9 @@ def compare(
     ] = None,
     baseline: Annotated[str | None, typer.Option(help="What the others are compared with.", show_default="the first")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show all parameters, figures and rows.")] = False,
-    sort: Annotated[str | None, typer.Option(metavar="COLUMN", help="Order of the rows; -COLUMN descends.")] = None,
+    sort: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Order of the rows, such as time; -COLUMN descends.")
+    ] = None,
     crossovers: Annotated[bool, typer.Option("--crossovers", help="List where along m the better one changes.")] = False,
     output: Annotated[
         Output, typer.Option("--format", "-f", help="How to write it; html is a page with plots.")
@@ -74,7 +76,10 @@ def compare(
     from starcast.runs.sides import load_side
 
     if out is not None and output is not Output.HTML:
-        raise InputError(f"{out} would be {output}, and --out writes html", hint="add --format html, or redirect with >")
+        raise InputError(
+            f"--out writes html, and the format is {output}",
+            hint=f"add --format html for a page, or write the {output} with > {out}",
+        )
     axes, conditions = crossed(across or ()), wanted(where or ())
     with store(ctx) as engine, session(engine) as opened:
         comparison = compare(chosen([load_side(opened, name) for name in names], conditions), baseline, axes)
@@ -93,9 +98,7 @@ def compare(
 def _emit(comparison: "Comparison", output: Format, *, everything: bool) -> None:
     """The rows: for people laid out, for programs a column a figure of each run, and one that names the best."""
     if output in (Format.JSON, Format.CSV):
-        columns = [*comparison.columns(everything=everything), *comparison.crossed_columns()]
-        where = columns.index("note") if "note" in columns else len(columns)
-        emit(map(_plain, comparison.rows(everything=everything)), [*columns[:where], "best", *columns[where:]], output)
+        emit(map(_plain, comparison.rows(everything=everything)), comparison.listed(everything=everything), output)
         return
     shown, layout = _laid_out(comparison, output, everything=everything)
     title = "\n".join(_legend(comparison, shown)) if output is Format.TABLE else ""
@@ -204,6 +207,8 @@ def _legend(comparison: "Comparison", shown: "Comparison") -> list[str]:
 
 
 def _reproduce(comparison: "Comparison") -> None:
-    say("reproduce with:")
-    for command in dict.fromkeys(command for side in comparison.sides for command in side.commands):
-        say(f"  {command}")
+    repeat = dict.fromkeys(side.repeat for side in comparison.sides if side.repeat)
+    elsewhere = dict.fromkeys(command for side in comparison.sides for command in side.commands)
+    for told, commands in (("reproduce with:", repeat), ("on another machine, or in another database, with:", elsewhere)):
+        for line in [told, *(f"  {command}" for command in commands)] if commands else []:
+            say(line)

@@ -16,6 +16,9 @@ USUAL = ("steps", "time", MISSING)
 
 BETTER, WORSE, SAME, NOT_COMPARABLE = "better", "worse", "same", "not comparable"
 
+#: Change in time, change in per cent, verdict.
+Judgement = tuple[Fraction | None, float | None, str | None]
+
 #: What most runs share in these, so that it need not be said.
 _SILENT = {"faults": "none", "copies": "1", "tree": "-"}
 
@@ -86,6 +89,19 @@ class Comparison:
         noted = any(any(match.reasons) for match in self.shown(everything=everything))
         return columns + (["note"] if noted else [])
 
+    def listed(self, *, everything: bool = False) -> list[str]:
+        """The columns of `rows` for programs: cells of one value each, of the crossed axes too, and the best.
+
+        A parameter in which the sides of some row differ has a column for each side, ``p NAME``, and none of its own.
+        """
+        parameters, shown = self.parameters(everything=everything), self.shown(everything=everything)
+        apart = {name for name in parameters if any(len(match.cell(name)) > 1 for match in shown)}
+        each = [self._each(name) if name in apart else [name] for name in parameters]
+        rest = self.columns(everything=everything)[len(parameters) :]
+        note = [name for name in rest if name == "note"]
+        rest = [*rest[: len(rest) - len(note)], *self.crossed_columns(), "best", *note]
+        return list(dict.fromkeys([*(name for names in each for name in names), *rest]))
+
     def crossed_columns(self) -> list[str]:
         """What `rows` tell of each side where axes are crossed: its values on them, and how large its network is."""
         return [f"{name} {side.name}" for side in self.sides for name in facts(side, self.across)]
@@ -120,32 +136,50 @@ class Comparison:
     def ordered(self, column: str) -> "Comparison":
         """The same with its rows in the order of a column, ascending; ``-column`` descending; rows without a value last.
 
+        A figure, a gap or a change without a side's name is the least that a side has in the row.
+
         Raises:
-            InputError: there is no such column, neither under the sides' names nor under their letters.
+            InputError: there is no such column, neither under the sides' names nor under their letters or brief names.
         """
         name = column.removeprefix("-")
-        known = [*self.columns(everything=True), "best"]
-        letters = dict(zip(self.lettered().columns(everything=True), known, strict=False))
-        if name not in known and name not in letters:
-            raise InputError(f"'{name}' is no column of this comparison", hint=f"there are {', '.join(known)}")
-        cells = [(self._row(match)[letters.get(name, name)], match) for match in self.matches]
+        known, least = self.sortable(), (*self.figures, "gap", "change", "change %")
+        others = [dict(zip(same.sortable(), known, strict=True)) for same in (self.briefly(), self.lettered())]
+        meant = {**others[0], **others[1], **dict(zip(known, known, strict=True))}
+        if name not in meant and name not in least:
+            alone = f"{', '.join(least)} alone are the least of the sides"
+            raise InputError(f"'{name}' is no column of this comparison", hint=f"there are {', '.join(known)}; {alone}")
+        cells = [(self._cell(match, meant.get(name, name)), match) for match in self.matches]
         valued = [pair for pair in cells if pair[0] is not None]
         # A cell is a number, or words where it is each side's.
         valued.sort(key=lambda pair: (isinstance(pair[0], str), pair[0]), reverse=column.startswith("-"))
         return replace(self, matches=(*(match for _, match in valued), *(match for of, match in cells if of is None)))
 
-    def judgements(self, match: Match) -> list[tuple[Fraction | None, float | None, str]]:
-        """For every side but the baseline: change in time, change in per cent, verdict."""
+    def sortable(self) -> list[str]:
+        """Every column that a row has."""
+        each = [name for parameter in PARAMETERS for name in self._each(parameter)]
+        return [*self.columns(everything=True), *each, *(name for name in self.crossed_columns() if name not in each), "best"]
+
+    def judgements(self, match: Match) -> list[Judgement]:
+        """For every side but the baseline: change in time, change in per cent, verdict; nothing where neither has a run."""
         return [
             _judge(match.runs[0], run) if reason is None else (None, None, NOT_COMPARABLE)
             for run, reason in zip(match.runs[1:], match.reasons, strict=True)
         ]
+
+    def _each(self, parameter: str) -> list[str]:
+        return [f"{parameter} {side.name}" for side in self.sides]
+
+    def _cell(self, match: Match, name: str) -> Any:
+        row = self._row(match)
+        values = [row.get(f"{name} {side.name}") for side in self.sides]
+        return row[name] if name in row else min((each for each in values if each is not None), default=None)
 
     def _row(self, match: Match) -> dict[str, Any]:
         row: dict[str, Any] = {parameter: cell(match, parameter) for parameter in PARAMETERS}
         for side, run in zip(self.sides, match.runs, strict=True):
             row |= {f"{what} {side.name}": figure(run, what) for what in self.figures}
             row[f"gap {side.name}"] = gap(run)
+            row |= {f"{parameter} {side.name}": single(run, parameter) for parameter in PARAMETERS}
             row |= {f"{name} {side.name}": of for name, of in facts(side, self.across).items()}
         for side, judged in zip(self.sides[1:], self.judgements(match), strict=True):
             labels = (f"{word}{self._suffix(side.name)}" for word in ("change", "change %", "verdict"))
@@ -192,7 +226,12 @@ def compare(sides: Sequence[Side], baseline: str | None = None, across: Iterable
 
 
 def gap(run: models.Run | None) -> Fraction | None:
-    """A run's simulated time divided by the lower bound; None where it has none, or where the bound is 0."""
+    """A run's simulated time divided by the lower bound; None where it has none, or where the bound is 0.
+
+    Nor has a run that leaves something missing: the bound is one for delivering everything.
+    """
+    if run is None or run.missing:
+        return None
     bound, time = figure(run, "time", "lower bound"), figure(run, "time")
     return time / bound if bound and time is not None else None
 
@@ -202,10 +241,21 @@ def cell(match: Match, parameter: str) -> Any:
     values = match.cell(parameter)
     if len(values) > 1:
         return naming.EACH.join(map(words, values))
-    return words(values[0]) if parameter == "faults" else values[0]
+    return _plain(values[0], parameter)
 
 
-def _judge(baseline: models.Run | None, run: models.Run | None) -> tuple[Fraction | None, float | None, str]:
+def single(run: models.Run | None, parameter: str) -> Any:
+    """A parameter of one run, its faults in words; None where there is no run."""
+    return None if run is None else _plain(value(run, parameter), parameter)
+
+
+def _plain(of: Any, parameter: str) -> Any:
+    return words(of) if parameter == "faults" else of
+
+
+def _judge(baseline: models.Run | None, run: models.Run | None) -> Judgement:
+    if baseline is None and run is None:
+        return None, None, None
     before, after = figure(baseline, "time"), figure(run, "time")
     if before is None or after is None:
         return None, None, NOT_COMPARABLE

@@ -33,7 +33,8 @@ class Crossing:
     Attributes:
         question: where: the values of `AXES`.
         one, other: the labels of the two curves.
-        p: of one and of the other; of a change between two stored m, those that are best at the lower one.
+        p: of one and of the other, at the place; of a change that is no single place, at its lower end.
+        until: the same at its upper end.
         low, high: bytes; equal where the place is exact.
         how: `AT` low exactly; somewhere `BETWEEN`; or the two are `EQUAL` from low to high, exactly.
         below, above: the label of the better one for smaller and for larger m.
@@ -46,6 +47,7 @@ class Crossing:
     one: str
     other: str
     p: tuple[int, int]
+    until: tuple[int, int]
     low: Fraction
     high: Fraction
     how: str
@@ -57,9 +59,9 @@ class Crossing:
 
     @property
     def pieces(self) -> str:
-        """The p in words: ``4``, ``16 | 4``, ``best 16 | 4``."""
-        one, other = self.p
-        told = str(one) if one == other else f"{one} | {other}"
+        """The p in words: ``4``, ``16 | 4``, ``best 16 | 4``; where both ends have their own, ``best 2 | 6 to 3 | 7``."""
+        ends = dict.fromkeys(str(one) if one == other else f"{one} | {other}" for one, other in (self.p, self.until))
+        told = " to ".join(ends)
         return f"best {told}" if self.choice == BEST else told
 
     @property
@@ -181,9 +183,8 @@ def _changes(panel: Panel, one: Curve, other: Curve, kind: str, choice: str) -> 
         low, high = before.high, after.low
         how = AT if low == high else EQUAL if exact else BETWEEN
         time = before.line.at(low) if before.line is not None and how == AT else None
-        yield Crossing(
-            tuple(panel.question.values()), one.label, other.label, before.p, low, high, how, below, above, kind, choice, time
-        )
+        question, until = tuple(panel.question.values()), before.p if how == AT else after.p
+        yield Crossing(question, one.label, other.label, before.p, until, low, high, how, below, above, kind, choice, time)
 
 
 def _between(

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from starcast.runs import models
-from starcast.runs.compare import Comparison, cell, gap
-from starcast.runs.matching import Match, figure, value, words
+from starcast.runs.compare import Comparison, cell, gap, single
+from starcast.runs.matching import Match, figure
 
 #: Beyond so many sides a row becomes a block of one line for each side: nobody reads thirty columns.
 MOST_ABREAST = 3
@@ -78,15 +77,9 @@ def _block(comparison: Comparison, match: Match, own: Sequence[str]) -> list[dic
     for side, run, judged, reason in zip(comparison.sides, match.runs, judgements, (None, *match.reasons), strict=True):
         figures = {what: figure(run, what) for what in comparison.figures}
         told = dict(zip(("change", "change %", "verdict"), judged, strict=True))
-        mine = {name: _single(run, name) for name in own}
+        mine = {name: single(run, name) for name in own}
         lines.append({
             **point, **mine, **figures, **told, "side": side.name,
             "gap": gap(run), "note": reason, "best": side.name in best,
         })  # fmt: skip
     return lines
-
-
-def _single(run: models.Run | None, parameter: str) -> Any:
-    if run is None:
-        return None
-    return words(value(run, parameter)) if parameter == "faults" else value(run, parameter)

@@ -35,12 +35,21 @@ MISSING = "missing"
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison: a name, its runs, the command lines that reproduce them, and what the experiment says it is."""
+    """One side of a comparison.
+
+    Attributes:
+        name: what it is called.
+        runs: what is compared.
+        commands: the command lines that run them where they are not stored.
+        title: what the experiment says it is.
+        repeat: the command line that executes them again where they are stored, and says whether the figures agree.
+    """
 
     name: str
     runs: tuple[models.Run, ...]
     commands: tuple[str, ...] = ()
     title: str = ""
+    repeat: str = ""
 
 
 @dataclass(frozen=True)

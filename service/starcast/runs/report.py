@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 from importlib.metadata import version
@@ -19,11 +19,13 @@ from starcast.runs.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, Compariso
 from starcast.runs.curves import Panel, panels
 from starcast.runs.layout import MOST_ABREAST, Layout, laid_out
 from starcast.runs.matching import QUESTION
-from starcast.runs.naming import letter, parent
+from starcast.runs.naming import parent
 
 VERDICTS = (BETTER, WORSE, SAME, NOT_COMPARABLE)
 #: What stands beside a verdict, so that it is not told by colour alone.
 SIGNS = {BETTER: "▼", WORSE: "▲", SAME: "=", NOT_COMPARABLE: "✕"}
+#: Where the commands of a side reproduce it.
+HERE, ELSEWHERE = "here, against what is stored", "on another machine, or in another database"
 PROVENANCE = ("version", "revision", "dirty", "host", "machine", "python", "numpy", "psycopg", "postgres")
 
 _TEMPLATE = "report.html.j2"
@@ -61,14 +63,14 @@ def page(
     changes = {panel.name: crossings.crossings(panel) for panel in every}
     drawn = _plotted(every, changes, profiles, reporter or Silent())
     listed = [row for panel in every for row in crossings.rows(changes[panel.name])]
-    layout = laid_out(comparison, everything=everything)
+    layout = _rounded(_laid_out(comparison, everything=everything))
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"told": told, "svg": Markup}
     template = environment.from_string(files(__package__).joinpath(_TEMPLATE).read_text(encoding="utf-8"))
     return template.render(
         title=titled(comparison),
         comparison=comparison,
-        letters=[letter(place) for place in range(len(comparison.sides))],
+        letters=[side.name for side in comparison.lettered().sides],
         titles=dict.fromkeys(side.title for side in comparison.sides if side.title),
         shared=comparison.worth_saying(everything=everything),
         verdicts=verdicts(comparison),
@@ -91,22 +93,26 @@ def page(
 
 
 def titled(comparison: Comparison) -> str:
-    """The sides by name; many parts of one experiment by its name, and how many they are."""
-    whole, names = parent(comparison.sides), [side.name for side in comparison.sides]
-    return " against ".join(names) if whole is None or len(names) <= MOST_ABREAST else f"{whole}: {len(names)} sides compared"
+    """The sides by name, parts of one experiment after its name; of many how many they are."""
+    whole, names = parent(comparison.sides), [side.name for side in comparison.briefly().sides]
+    told = " against ".join(names) if len(names) <= MOST_ABREAST else f"{len(names)} sides compared"
+    return told if whole is None else f"{whole}: {told}"
 
 
 def profiled(comparison: Comparison) -> list[models.Run]:
     """The runs whose step profiles the page draws."""
-    return [run for panel in panels(comparison) for _, run in panel.profiled()]
+    return [run for panel in _stepped(panels(comparison)) for _, run in panel.profiled()]
 
 
-def commands(comparison: Comparison) -> dict[str, tuple[str, ...]]:
-    """The command lines that reproduce the sides, each under the names of those that it reproduces."""
-    sides: dict[tuple[str, ...], list[str]] = {}
+def commands(comparison: Comparison) -> dict[str, dict[str, tuple[str, ...]]]:
+    """The command lines that reproduce the sides, by where they do, under the names of the sides that they reproduce."""
+    sides: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for side in comparison.sides:
-        sides.setdefault(side.commands, []).append(side.name)
-    return {", ".join(names): lines for lines, names in sides.items()}
+        sides.setdefault((side.repeat, side.commands), []).append(side.name)
+    return {
+        ", ".join(names): {where: lines for where, lines in ((HERE, (repeat,)), (ELSEWHERE, commands)) if any(lines)}
+        for (repeat, commands), names in sides.items()
+    }
 
 
 def verdicts(comparison: Comparison) -> list[dict[str, Any]]:
@@ -160,25 +166,33 @@ def _plotted(
     reporter: Reporter,
 ) -> list[Plotted]:
     styles = picture.Styles(curve.label for panel in every for curve in panel.curves)
-    drawn, seen = [], set[tuple[Any, ...]]()
+    drawn, stepped = [], _stepped(every)
     with reporter.task("drawing", len(every), "panels") as task:
         for place, panel in enumerate(every, start=1):
             marks = crossings.marked(changes[panel.name])
             along = sum(m > 0 for m in panel.sizes) > 1
             times = plots.times(panel, styles, marks, f"times-{place}") if along else None
-            # The steps of a schedule know nothing of m, T_s and T_c: the same ones are drawn once.
-            steps = _steps(panel)
-            busy = any(run.id in profiles for _, run in panel.profiled()) and steps not in seen
+            busy = any(panel is each for each in stepped) and any(run.id in profiles for _, run in panel.profiled())
             links = plots.links(panel, profiles, styles, f"links-{place}") if busy else None
-            seen.add(steps)
             drawn.append(Plotted(panel, times, links, marks))
             task.advance()
     return drawn
 
 
-def _steps(panel: Panel) -> tuple[Any, ...]:
-    where = (panel.question[axis] for axis in ("topology", "collective", "ports", "faults"))
-    return (*where, *((curve.label, run.p) for curve, run in panel.profiled()))
+def _stepped(every: Iterable[Panel]) -> list[Panel]:
+    """The panels whose steps are worth a plot: those with a schedule of which there is none yet.
+
+    A schedule knows nothing of m, T_s and T_c, nor of the faults: these take a few links from it, wherever they are. So
+    panels without faults come first.
+    """
+    stepped, seen = [], set[tuple[Any, ...]]()
+    for panel in sorted(every, key=lambda panel: bool(panel.question["faults"])):
+        where = tuple(panel.question[axis] for axis in ("topology", "collective", "ports"))
+        steps = {(*where, curve.label, run.p) for curve, run in panel.profiled()}
+        if not steps <= seen:
+            stepped.append(panel)
+        seen |= steps
+    return stepped
 
 
 def _what(runs: Iterable[models.Run]) -> str:
@@ -193,6 +207,19 @@ def _what(runs: Iterable[models.Run]) -> str:
 def _dates(runs: Sequence[models.Run]) -> dict[str, datetime]:
     finished = [run.finished_at for run in runs]
     return {"first": min(finished), "last": max(finished)}
+
+
+def _laid_out(comparison: Comparison, *, everything: bool) -> Layout:
+    """Few sides abreast under the letters of the summary; many in lines of their own, under brief names."""
+    abreast = len(comparison.sides) <= MOST_ABREAST
+    return laid_out(comparison.lettered() if abreast else comparison.briefly(), everything=everything)
+
+
+def _rounded(layout: Layout) -> Layout:
+    """The same with its gaps to three decimals."""
+    gaps = [name for name in layout.columns if name.partition(" ")[0] == "gap"]
+    rows = ({**row, **{name: round(float(row[name]), 3) for name in gaps if row[name] is not None}} for row in layout.rows)
+    return replace(layout, rows=tuple(rows))
 
 
 def _numeric(layout: Layout) -> set[str]:

@@ -9,17 +9,18 @@ from starcast.runs.matching import Side
 
 
 def load_side(session: Session, name: str) -> Side:
-    """The runs behind a name, and how to reproduce them: an experiment's by its grid, others one by one.
+    """The runs behind a name, how to repeat them, and how to run them elsewhere: an experiment by its grid, others one by one.
 
     Raises:
         NotFoundError: no experiment has that name, or no run that number.
     """
+    repeat = f"starcast experiment reproduce {name}"
     if name.isdecimal():
         run = repository.load_run(session, int(name))
-        return Side(f"run {name}", (run,), (Point.of(run).command(),))
+        return Side(f"run {name}", (run,), (Point.of(run).command(),), repeat=repeat)
     experiment = repository.load_experiment(session, name)
     runs = tuple(in_order(experiment, repository.load_runs(session, experiment.id)))
     if experiment.grid:
         design = Design.from_json(experiment.grid)
-        return Side(name, runs, design.commands(name), design.title)
-    return Side(name, runs, tuple(f"{Point.of(run).command()} --experiment {name}" for run in runs))
+        return Side(name, runs, design.commands(name), design.title, repeat)
+    return Side(name, runs, tuple(f"{Point.of(run).command()} --experiment {name}" for run in runs), repeat=repeat)
