@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import shlex
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -114,15 +115,17 @@ def test_the_best_numbers_of_pieces_are_a_column_for_each_side_in_json_and_csv(s
 
 @pytest.mark.usefixtures("stored")
 def test_a_run_repeated_by_its_own_command_is_the_same_whatever_drew_its_faults(starcast: Starcast) -> None:
-    point = ("run", "once", "S4", "broadcast", "edge-disjoint", "-m", "64", "--copies", "2", "--experiment", "faulty")
-    assert starcast(*point, "--faults", "1 node", "--seed", "3").code == 0
-    (drawn,) = json.loads(starcast("run", "list", "--experiment", "faulty", "-f", "json").out)
-    assert starcast(*point, "--faults", " ".join(drawn["faults"])).code == 0
-    runs = json.loads(starcast("run", "list", "--experiment", "faulty", "-f", "json").out)
-    numbers = [str(run["run"]) for run in runs]
-    if len(numbers) > 1:
-        (row,) = json.loads(starcast("compare", *numbers, "--all", "-f", "json").out)
-        assert (row["verdict"], row.get("note")) == ("same", None)
+    point = ("run", "once", "S4", "broadcast", "edge-disjoint", "-m", "64", "--copies", "2")
+    assert starcast(*point, "--faults", "1 node", "--seed", "3", "--experiment", "drawn").code == 0
+    (drawn,) = json.loads(starcast("run", "list", "--experiment", "drawn", "-f", "json").out)
+    command = json.loads(starcast("run", "show", str(drawn["run"]), "-f", "json").out)
+    words = [each for row in (command if isinstance(command, list) else [command]) for each in row.values()]
+    (reproduce,) = {each for each in words if str(each).startswith("starcast run once")}
+    assert starcast(*shlex.split(reproduce)[1:], "--experiment", "named").code == 0
+    (named,) = json.loads(starcast("run", "list", "--experiment", "named", "-f", "json").out)
+    assert (named["faults"], named["seed"], drawn["seed"]) == (drawn["faults"], 0, 3)
+    (row,) = json.loads(starcast("compare", "drawn", "named", "--all", "-f", "json").out)
+    assert (row["verdict"], row["faults"], "note" in row) == ("same", drawn["faults"][0], False)
 
 
 @pytest.mark.usefixtures("stored")
