@@ -48,7 +48,8 @@ def compare(
     baseline: Annotated[str | None, typer.Option(help="What the others are compared with.", show_default="the first")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show all parameters, figures and rows.")] = False,
     sort: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Order of the rows, such as time; -COLUMN descends.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="Order of the rows; -COLUMN descends; time alone is the fastest side's."),
     ] = None,
     crossovers: Annotated[bool, typer.Option("--crossovers", help="List where along m the better one changes.")] = False,
     output: Annotated[
@@ -60,7 +61,8 @@ def compare(
 
     Rows are points; for each side there are the simulated figures and the gap (time / lower bound), for each but the
     baseline the change in time. Only what differs is shown, the least time in bold. A row that is no comparison says
-    why. One experiment alone is taken apart by algorithm, tree and copies.
+    why. One experiment alone is taken apart by algorithm, tree and copies. In json and csv a parameter in which
+    the sides differ has a column for each side.
 
     Runs on different topologies answer different questions. With --across topology the topology is a choice as the
     algorithm is: each side has a network of its own, whose nodes, degree and links are told, and nothing is normalised.
