@@ -188,6 +188,23 @@ def test_what_cannot_be_compared_is_said_with_its_reason() -> None:
     assert "not comparable" in text
 
 
+def test_many_reasons_are_all_on_the_page_and_the_rare_ones_on_demand() -> None:
+    sizes = range(1, 16)
+    missing = (*SIZES, *SIZES, *sizes)
+    ours = side("ours", [priced_run(10, 2, m, faults=["21345"]) for m in range(1, len(missing) + 1)])
+    theirs = side("theirs", [
+        priced_run(9, 2, m, faults=["21345"], missing=lost) for m, lost in enumerate(missing, start=1)
+    ])  # fmt: skip
+    reasons = report.reasons(compare([ours, theirs]))
+    text = page(compare([ours, theirs]))
+    at_once, _, on_demand = text.partition("What cannot be compared")[2].partition('id="legend"')[0].partition("<details>")
+    listed = [re.findall(r"<li>(.*?) <span", part) for part in (at_once, on_demand)]
+    assert listed[0] + listed[1] == list(reasons)
+    assert len(listed[0]) == 12
+    assert f"{len(reasons) - 12} more reasons" in on_demand
+    assert "more reason" not in page(compare([side("a", along(10, 2, SIZES)), side("b", along(7, 7, SIZES, ports="one"))]))
+
+
 def test_the_summary_counts_what_the_rows_say() -> None:
     comparison = three()
     rows = comparison.rows(everything=True)

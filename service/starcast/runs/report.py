@@ -30,6 +30,7 @@ PROVENANCE = ("version", "revision", "dirty", "host", "machine", "python", "nump
 
 _TEMPLATE = "report.html.j2"
 _PIECES = 6  # as many values of p as are listed one by one
+_COMMONEST = 12  # so many reasons are told at once, the others on demand
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ def page(
         shared=comparison.worth_saying(everything=everything),
         verdicts=verdicts(comparison),
         reasons=reasons(comparison),
+        commonest=_COMMONEST,
         layout=layout,
         question=", ".join(axis for axis in QUESTION if axis not in comparison.across),
         numeric=_numeric(layout),
