@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from starcast.cli.output import PAGE, Format, emit, fits, narrowed, text
 from starcast.errors import RejectedError
+from starcast.wording import counted
 
 if TYPE_CHECKING:
     from starcast.runs.models import Run
 
-RUN_COLUMNS = (
-    "run", "experiment", "topology", "collective", "algorithm", "ports", "tree", "m", "p", "copies", "faults", "seed",
-    "T_s", "T_c", "status", "steps", "time", "gap", "missing", "finished",
-)  # fmt: skip
 #: Where a run stands.
 POINT = ("topology", "collective", "algorithm", "ports", "tree", "m", "p", "copies", "faults", "seed", "T_s", "T_c")
+RUN_COLUMNS = ("run", "experiment", *POINT, "status", "steps", "time", "gap", "missing", "finished")
 #: What most runs have; a table in which all have it shows no such column.
 _USUAL: dict[str, Any] = {"tree": None, "copies": 1, "faults": [], "seed": 0, "missing": 0, "status": "complete"}
 #: The columns that leave a table which does not fit on the terminal, the first one first.
@@ -106,7 +104,8 @@ def cost_rows(run: "Run") -> list[dict[str, Any]]:
 
 def loss(run: "Run") -> str:
     """What the faults of a run cost, in a sentence."""
-    lost = f"{run.missing:,} units are missing in the end" if run.missing else "nobody alive lacks anything"
+    missing = counted(run.missing, "unit is", "units are")
+    lost = f"{missing} missing in the end" if run.missing else "nobody alive lacks anything"
     return f"with faults at {', '.join(run.faults)}: {lost}"
 
 
