@@ -1,4 +1,4 @@
-"""Make room for all collectives: the tree and the loss of a run, the step profile of a schedule."""
+"""Make room for all collectives: tree and loss of a run, points of an experiment, step profile of a schedule."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,6 +11,7 @@ _COUNTS = 'p >= 1 and "M" >= 1 and copies >= 1'
 
 
 def upgrade() -> None:
+    op.add_column("experiment", sa.Column("points", sa.Integer(), nullable=True))
     op.add_column("run", sa.Column("tree", sa.Text(), nullable=True))
     op.add_column("run", sa.Column("missing", sa.BigInteger(), server_default=sa.text("0"), nullable=False))
     op.drop_constraint("uq_run_point", "run")
@@ -31,7 +32,10 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Runs of an algorithm that takes a tree go: 0001 cannot tell them apart."""
+    """Runs of an algorithm that takes a tree go: 0001 cannot tell them apart.
+
+    Of those that stay it is lost what they miss under faults, and of schedules their step profile.
+    """
     op.drop_table("schedule_step")
     op.execute("delete from run where tree is not null")
     op.drop_constraint(op.f("ck_run_counts"), "run")
@@ -40,3 +44,4 @@ def downgrade() -> None:
     op.create_unique_constraint("uq_run_point", "run", [*_POINT, "faults", "seed"])
     op.drop_column("run", "missing")
     op.drop_column("run", "tree")
+    op.drop_column("experiment", "points")

@@ -219,6 +219,47 @@ def test_a_lock_is_refused_while_somebody_holds_it_and_free_afterwards(engine: E
         pass
 
 
+def cut_off(engine: Engine, pid: int) -> None:
+    """End a connection on the server, as a network does that forgets it."""
+    with engine.begin() as connection:
+        assert connection.scalar(text("select pg_terminate_backend(:pid, 5000)"), {"pid": pid})
+
+
+def test_a_lock_whose_connection_is_lost_is_noticed_and_others_may_have_it(engine: Engine) -> None:
+    busy = BusyError("busy")
+    done = []
+    with database.holding(engine, "experiment a", busy) as lock:
+        with database.session(engine) as opened:
+            lock.demand(opened)
+            with pytest.raises(UnavailableError, match="keeps others from the experiment b was lost"):
+                database.Lock("experiment b", lock.pid).demand(opened)
+        cut_off(engine, lock.pid)
+        with database.session(engine) as opened, pytest.raises(UnavailableError, match="keeps others from the experiment a"):
+            lock.demand(opened)
+        with database.holding(engine, "experiment a", busy) as another, database.session(engine) as opened:
+            another.demand(opened)
+            with pytest.raises(UnavailableError):
+                lock.demand(opened)
+        done.append("what was to be done")
+    assert done  # and that nothing is left to be let go is no error
+
+
+def test_a_lock_is_awaited_for_the_rest_of_a_transaction(engine: Engine) -> None:
+    busy = BusyError("busy")
+    with (
+        database.holding(engine, "experiment a", busy),
+        pytest.raises(BusyError, match="busy"),
+        database.session(engine) as opened,
+    ):
+        database.await_lock(opened, "experiment a", 1, busy)
+    with database.session(engine) as opened:
+        database.await_lock(opened, "experiment a", 1, busy)
+        with pytest.raises(BusyError), database.holding(engine, "experiment a", busy):
+            pytest.fail("the lock was given twice")
+    with database.holding(engine, "experiment a", busy):
+        pass
+
+
 def test_a_server_that_is_down_is_one_sentence_without_the_password(fresh_database: URL) -> None:
     with pytest.raises(UnavailableError, match="cannot be reached: Connection refused") as refused:
         database.connect(fresh_database.set(host="127.0.0.1", port=1, password="sesame"))

@@ -1,6 +1,8 @@
 """Experiments on a real store: executed once, resumed after an interruption, never half a run, one process at a time."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -8,19 +10,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, func, select, text
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
-from experiments import runs, time
+from experiments import FAULTY, runs, time
 from starcast import costs
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
-from starcast.errors import BusyError, InputError, LimitError, NotFoundError
+from starcast.errors import BusyError, InputError, LimitError, NotFoundError, UnavailableError
 from starcast.progress import Silent, Task
-from starcast.runs import execution, models, repository
+from starcast.runs import execution, experiment, models, repository
 from starcast.runs.database import holding, session
+from starcast.runs.design import Design, incomplete, missing_points
 from starcast.runs.experiment import ADHOC, drop_experiment, run_experiment, run_once
 from starcast.runs.grid import Grid, Point
-from starcast.simulator import simulate
+from starcast.simulator import Fault, simulate
 from starcast.topologies import topology
 
 GRID = Grid(
@@ -47,7 +52,37 @@ class Interrupted(Silent):
         """Count, and interrupt at the end."""
         self.left -= amount
         if self.left == 0:
-            raise KeyboardInterrupt
+            self.happens()
+
+    def happens(self) -> None:
+        """What comes in between."""
+        raise KeyboardInterrupt
+
+
+class CutOff(Interrupted):
+    """A reporter that loses the connection which holds the lock after so many runs; then another process may come."""
+
+    def __init__(self, after: int, engine: Engine, another: Callable[[], object] = lambda: None) -> None:
+        super().__init__(after)
+        self.engine, self.another = engine, another
+
+    def happens(self) -> None:
+        """End whoever holds an advisory lock."""
+        ended = text("select pg_terminate_backend(pid, 5000) from pg_locks where locktype = 'advisory' and granted")
+        with self.engine.begin() as connection:
+            assert connection.execute(ended).scalars().all() == [True]
+        self.another()
+
+
+class Listener(Silent):
+    """A reporter that remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def say(self, line: str) -> None:
+        """Remember it."""
+        self.told.append(line)
 
 
 def test_every_point_of_the_grid_is_a_run_in_the_grid_s_order(engine: Engine) -> None:
@@ -163,7 +198,7 @@ def test_an_incomplete_simulation_is_a_failed_run_that_says_who_lacks_what(
     run = run_once(engine, GRID.points()[0])
     assert (run.status, run.costs) == ("failed", [])
     assert run.error is not None
-    assert run.error.startswith("incomplete: 1 units are missing")
+    assert run.error.startswith("incomplete: 1 unit is missing")
 
 
 def test_what_does_not_fit_into_memory_is_refused_with_an_estimate(engine: Engine) -> None:
@@ -193,7 +228,128 @@ def test_an_experiment_without_runs_of_an_older_starcast_is_replaced(engine: Eng
         assert repository.load_experiment(opened, "bad").grid == GRID.as_json()
 
 
-def test_an_experiment_that_another_process_runs_is_busy(engine: Engine) -> None:
+def test_a_lost_lock_ends_an_experiment_before_it_writes_again(engine: Engine) -> None:
+    with pytest.raises(UnavailableError, match="keeps others from the experiment all was lost") as lost:
+        run_experiment(engine, "all", GRID, CutOff(3, engine))
+    assert "run the same command again" in lost.value.hint
+    assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()[:3]
+    assert run_experiment(engine, "all", GRID, Silent()).created == 29
+
+
+def test_a_lock_that_is_lost_at_the_end_is_no_error(engine: Engine) -> None:
+    outcome = run_experiment(engine, "all", GRID, CutOff(32, engine))
+    assert (outcome.created, len(runs(engine, "all"))) == (32, 32)
+
+
+@pytest.mark.parametrize("kept", [0, 5])
+def test_another_process_that_has_written_meanwhile_is_busy(engine: Engine, monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+    """Between the look at the lock and the end of the transaction it is lost, and another process stores everything."""
+    if kept:
+        with pytest.raises(KeyboardInterrupt):
+            run_experiment(engine, "all", GRID, Interrupted(kept))
+    opens = experiment._opened
+
+    def meanwhile(opened: Session, name: str, design: Design) -> int:
+        monkeypatch.setattr(experiment, "_opened", opens)
+        CutOff(1, engine).happens()
+        run_experiment(engine, "all", GRID, Silent())
+        # A new experiment is in both transactions: the later one finds its name taken.
+        return opens(opened, name, design) if kept else repository.save_experiment(opened, name, design.as_json()).id
+
+    monkeypatch.setattr(experiment, "_opened", meanwhile)
+    with pytest.raises(BusyError, match="another process is at the experiment 'all'"):
+        run_experiment(engine, "all", GRID, Silent())
+    assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()
+
+
+def test_what_no_other_process_violates_is_not_called_busy(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unheard_of(point: Point, done: execution.Execution) -> models.Run:
+        run = execution.priced(point, done)
+        run.status = "unheard of"
+        return run
+
+    monkeypatch.setattr(experiment, "priced", unheard_of)
+    with pytest.raises(IntegrityError, match="ck_run_status"):
+        run_experiment(engine, "all", GRID, Silent())
+
+
+def test_a_single_run_keeps_nobody_out_while_it_is_executed(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = GRID.points()[:2]
+
+    def meanwhile(point: Point) -> execution.Execution:
+        monkeypatch.setattr(experiment, "execute", execution.execute)
+        run_once(engine, second)
+        return execution.execute(point)
+
+    monkeypatch.setattr(experiment, "execute", meanwhile)
+    run_once(engine, first)
+    assert [Point.of(run) for run in runs(engine, ADHOC)] == [second, first]
+
+
+def test_a_single_run_waits_until_others_are_done(engine: Engine) -> None:
+    waiting = select(func.count()).select_from(text("pg_locks")).where(text("locktype = 'advisory' and not granted"))
+    with ThreadPoolExecutor(1) as pool:
+        with holding(engine, f"experiment {ADHOC}", BusyError("held by the test")):
+            done = pool.submit(run_once, engine, GRID.points()[0])
+            while not done.done():
+                with session(engine) as opened:
+                    if opened.scalar(waiting):
+                        break
+            assert not done.done()
+        assert done.result(timeout=30).status == "complete"
+
+
+def test_a_grid_that_came_while_a_single_run_was_executed_takes_it_not(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def meanwhile(point: Point) -> execution.Execution:
+        run_experiment(engine, ADHOC, GRID, Silent())
+        return execution.execute(point)
+
+    monkeypatch.setattr(experiment, "execute", meanwhile)
+    with pytest.raises(InputError, match="has a grid and takes no single runs"):
+        run_once(engine, GRID.points()[0])
+    assert len(runs(engine, ADHOC)) == 32
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_remark_is_told_once_with_the_runs_that_it_is_of(engine: Engine, jobs: int) -> None:
+    heard = Listener()
+    run_experiment(engine, "faulty", FAULTY, heard, jobs=jobs)
+    expected: dict[str, list[models.Run]] = {}
+    for run in runs(engine, "faulty"):
+        point = Point.of(run)
+        made = build(run.topology, run.collective, run.algorithm, ports=run.ports, **point.arguments)
+        for remark in simulate(made, [Fault.parse(word) for word in run.faults]).remarks:
+            expected.setdefault(remark, []).append(run)
+    assert len(expected) > 1
+    assert max(Counter(len(some) for some in expected.values())) > 1
+    sentences = []
+    for remark, some in expected.items():
+        one = f"run {some[0].id} ({some[0].collective} by edge-disjoint on S4)"
+        sentences.append(f"{len(some)} runs, first {one}: {remark}" if len(some) > 1 else f"{one}: {remark}")
+    assert sorted(heard.told) == sorted(sentences)
+
+
+def test_an_incomplete_experiment_says_what_it_lacks(engine: Engine) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(engine, "all", GRID, Interrupted(31))
+    with session(engine) as opened:
+        stored = repository.load_experiment(opened, "all")
+        assert (stored.points, repository.count_runs(opened)) == (32, {stored.id: (31, 0)})
+        kept = repository.load_runs(opened, stored.id)
+        assert missing_points(stored, kept) == GRID.points()[31:]
+        assert missing_points(stored, kept[::-2]) == [
+            point for point in GRID.points() if point not in map(Point.of, kept[::-2])
+        ]
+        assert incomplete(stored, kept) == "the experiment 'all' is incomplete: 1 run is missing of 32"
+    run_experiment(engine, "all", GRID, Silent())
+    run_once(engine, GRID.points()[0])
+    with session(engine) as opened:
+        for stored in repository.list_experiments(opened):
+            assert incomplete(stored, repository.load_runs(opened, stored.id)) is None
+
+
+def test_an_experiment_that_another_process_runs_is_busy(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiment, "SAVE_SECONDS", 1)
     with holding(engine, "experiment all", BusyError("held by the test")):
         for call in (
             lambda: run_experiment(engine, "all", GRID, Silent()),

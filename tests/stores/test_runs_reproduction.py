@@ -31,10 +31,11 @@ def test_a_stored_experiment_reproduces_in_all_figures(engine: Engine) -> None:
     [
         ("steps", "update cost set steps = 99 where kind = 'simulated'", "was 99, is "),
         ("transmissions", "update cost set transmissions = 99 where kind = 'simulated'", "was 99, is "),
-        ("costs", "update cost set time = '1/3' where kind = 'lower bound'", "was lower bound time 1/3, is lower bound time "),
+        ("costs", "update cost set time = '1/3' where kind = 'lower bound'", "lower bound time: was 1/3, is 500"),
         ("missing", "update run set missing = 5", "was 5, is 0"),
-        ("profile", "update step_profile set links_used = 9999 where step = 2", "was step 2: 9999 "),
-        ("profile", "delete from step_profile where step = 3", "was step 3: "),
+        ("profile", "update step_profile set links_used = 9999 where step = 2", "step 2: was 9999 "),
+        ("costs", "delete from cost where kind = 'closed form'", "closed form time: was nothing, is "),
+        ("profile", "delete from step_profile where step = 3", "step 3: was nothing, is "),
         ("status", "update run set status = 'failed', error = 'so'", "was failed: so, is complete"),
     ],
 )

@@ -1,27 +1,24 @@
 """``starcast experiment``: named sets of runs from a grid."""
 
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import figures
-from starcast.cli import run as words
+from starcast.cli import axes, figures
 from starcast.cli.db import store
 from starcast.cli.output import AllOption, Format, FormatOption, emit, narrowed, reporter, say
 from starcast.errors import InputError, RejectedError
+from starcast.wording import counted
 
 if TYPE_CHECKING:
-    from starcast.runs.grid import Grid
     from starcast.runs.models import Experiment
 
 app = typer.Typer(no_args_is_help=True, help="Experiments: named sets of runs from a grid.")
 
 NameArgument = Annotated[str, typer.Argument(help="The experiment's name.")]
-
-
 JobsOption = Annotated[int | None, typer.Option(help="Processes that execute at once.", show_default="one a core")]
 
 
@@ -32,16 +29,16 @@ def run_grid(
     topology: Annotated[list[str] | None, typer.Option(help="Such as S5; repeat for more, as every axis.")] = None,
     collective: Annotated[list[str] | None, typer.Option(help="Such as broadcast.", show_default="broadcast")] = None,
     algorithm: Annotated[list[str] | None, typer.Option(help="Such as multiple.")] = None,
-    tree: Annotated[list[str] | None, typer.Option(help=words.TREE_HELP)] = None,
-    ports: Annotated[list[str] | None, typer.Option(help=words.PORTS_HELP, show_default="each algorithm's first")] = None,
-    segments: Annotated[list[str] | None, typer.Option(help=words.SEGMENTS_HELP, show_default="1")] = None,
-    messages: Annotated[list[str] | None, typer.Option(help=words.MESSAGES_HELP, show_default="the segments")] = None,
-    copies: Annotated[list[str] | None, typer.Option(help=words.COPIES_HELP, show_default="1")] = None,
-    faults: Annotated[list[str] | None, typer.Option(help=words.FAULTS_HELP, show_default="none")] = None,
-    seed: Annotated[list[str] | None, typer.Option(help=words.SEED_HELP, show_default="0")] = None,
-    message: Annotated[list[str] | None, typer.Option("-m", help=words.MESSAGE_HELP)] = None,
-    t_s: Annotated[list[str] | None, typer.Option(help=words.START_UP_HELP, show_default="100")] = None,
-    t_c: Annotated[list[str] | None, typer.Option(help=words.BYTE_HELP, show_default="1")] = None,
+    tree: Annotated[list[str] | None, typer.Option(help=axes.TREE_HELP)] = None,
+    ports: Annotated[list[str] | None, typer.Option(help=axes.PORTS_HELP, show_default="each algorithm's first")] = None,
+    segments: Annotated[list[str] | None, typer.Option(help=axes.SEGMENTS_HELP, show_default="1")] = None,
+    messages: Annotated[list[str] | None, typer.Option(help=axes.MESSAGES_HELP, show_default="the segments")] = None,
+    copies: Annotated[list[str] | None, typer.Option(help=axes.COPIES_HELP, show_default="1")] = None,
+    faults: Annotated[list[str] | None, typer.Option(help=axes.FAULTS_HELP, show_default="none")] = None,
+    seed: Annotated[list[str] | None, typer.Option(help=axes.SEED_HELP, show_default="0")] = None,
+    message: Annotated[list[str] | None, typer.Option("-m", help=axes.MESSAGE_HELP)] = None,
+    t_s: Annotated[list[str] | None, typer.Option(help=axes.START_UP_HELP, show_default="100")] = None,
+    t_c: Annotated[list[str] | None, typer.Option(help=axes.BYTE_HELP, show_default="1")] = None,
     grid: Annotated[
         str | None, typer.Option(help="TOML file with the axes, or a name of 'experiment examples'; a flag replaces its axis.")
     ] = None,
@@ -64,7 +61,8 @@ def run_grid(
     design = read(grid, {axis: values for axis, values in flags.items() if values})
     with stoppable(), store(ctx) as engine:
         outcome = run_experiment(engine, name, design, reporter(), replace=replace, jobs=jobs)
-    say(f"experiment '{name}': {outcome.created} runs executed and stored, {outcome.kept} were there")
+    created, kept = counted(outcome.created, "run"), counted(outcome.kept, "was", "were")
+    say(f"experiment '{name}': {created} executed and stored, {kept} there")
     if outcome.failed:
         raise RejectedError(
             f"{outcome.failed} of the runs failed and will not be compared",
@@ -93,10 +91,11 @@ def reproduce(
     columns = ("run", *figures.POINT, "agrees", *FIGURES)
     figures.emit_runs(rows, columns, output, everything=everything, needed=FIGURES)
     wrong = sum(not one.agrees for one in repeated)
-    say(f"{len(repeated) - wrong} of {len(repeated)} runs agree in all figures")
+    say(f"all figures agree in {len(repeated) - wrong} of {counted(len(repeated), 'run')}")
     if wrong:
         raise RejectedError(
-            f"{wrong} of the runs give other figures than are stored", hint="their provenance says what made them"
+            f"{counted(wrong, 'run gives', 'runs give')} other figures than are stored",
+            hint="the provenance in 'starcast run show' says what made a run",
         )
 
 
@@ -116,24 +115,25 @@ def list_examples(output: FormatOption = Format.TABLE) -> None:
 
 @app.command("list")
 def list_experiments(ctx: typer.Context, everything: AllOption = False, output: FormatOption = Format.TABLE) -> None:
-    """List the stored experiments: their runs, how many failed, and their grids."""
+    """List the stored experiments: how many runs they hold of how many that their grids ask for, and their grids."""
     from starcast.runs import repository
     from starcast.runs.database import session
-    from starcast.runs.design import Design
+    from starcast.runs.design import stored_axes
 
     rows: list[dict[str, Any]] = []
     with store(ctx) as engine, session(engine) as opened:
+        counts = repository.count_runs(opened)
         for experiment in repository.list_experiments(opened):
-            runs = repository.load_runs(opened, experiment.id)
-            failed = sum(run.status == "failed" for run in runs)
-            facts = {"runs": len(runs), "failed": failed, "created": experiment.created_at.astimezone()}
-            grids = Design.from_json(experiment.grid).grids if experiment.grid else ()
-            rows.append({**_axes(grids), **facts, "experiment": experiment.name})
+            runs, failed = counts.get(experiment.id, (0, 0))
+            facts = {"runs": runs, "points": experiment.points, "failed": failed}
+            made = {"experiment": experiment.name, "created": experiment.created_at.astimezone()}
+            rows.append({**stored_axes(experiment.grid), **facts, **made})
     if output is not Format.TABLE or everything:
         emit([{**row, **_joined(row)} for row in rows], _COLUMNS, output)
         return
-    short = [{**row, **{axis: figures.brief(row[axis], _SAID) for axis in _GRID_COLUMNS if axis in row}} for row in rows]
+    short = [{**row, **_shortened(row)} for row in rows]
     said = [name for name in _COLUMNS if name not in _GRID_COLUMNS or any(name in row for row in rows)]
+    said.remove("points")  # told beside the runs
     shown = narrowed(short, said, _SPARE)
     emit(short, shown, output, below=figures.not_shown(said, shown))
 
@@ -146,10 +146,10 @@ def show(
     everything: AllOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Print the runs of an experiment; the command that runs it goes to stderr."""
+    """Print the runs of an experiment; the command that runs it, and what it lacks, go to stderr."""
     from starcast.runs import repository
     from starcast.runs.database import session
-    from starcast.runs.design import in_order
+    from starcast.runs.design import in_order, incomplete
     from starcast.runs.sides import load_side
 
     with store(ctx) as engine, session(engine) as opened:
@@ -158,9 +158,12 @@ def show(
             print(_toml(experiment), end="")
             return
         side = load_side(opened, name)
+        lacking = incomplete(experiment, side.runs)
         rows = [figures.run_row(run, name) for run in in_order(experiment, side.runs)]
     for command in side.commands:
         say(command)
+    if lacking:
+        say(lacking)
     figures.emit_runs(rows, [name for name in figures.RUN_COLUMNS if name != "experiment"], output, everything=everything)
 
 
@@ -171,13 +174,16 @@ def drop(ctx: typer.Context, name: NameArgument) -> None:
 
     with store(ctx) as engine:
         runs = drop_experiment(engine, name)
-    say(f"the experiment '{name}' is gone with its {runs} runs")
+    say(f"the experiment '{name}' is gone with its {counted(runs, 'run')}")
 
 
-_GRID_COLUMNS = ("topology", "collective", "algorithm", "ports", "segments", "messages", "copies", "faults", "m", "T_s", "T_c")
-_COLUMNS = ("experiment", "runs", "failed", *_GRID_COLUMNS, "created")
+_GRID_COLUMNS = (
+    "topology", "collective", "algorithm", "tree", "ports", "segments", "messages", "copies", "faults", "seed", "m", "T_s",
+    "T_c",
+)  # fmt: skip
+_COLUMNS = ("experiment", "runs", "points", "failed", *_GRID_COLUMNS, "created")
 #: The columns that leave a table which does not fit on the terminal, the first one first.
-_SPARE = ("created", "T_c", "T_s", "faults", "copies", "messages", "segments", "ports", "m")
+_SPARE = ("created", "seed", "T_c", "T_s", "faults", "copies", "messages", "segments", "ports", "tree", "m")
 #: Values of an axis that such a table has room for.
 _SAID = 2
 
@@ -196,13 +202,11 @@ def stoppable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _axes(grids: "Sequence[Grid]") -> dict[str, list[str]]:
-    """Every axis with the values that it has in any of the grids."""
-    axes: dict[str, dict[str, None]] = {}
-    for grid in grids:
-        for axis, values in grid.as_json().items():
-            axes.setdefault(axis, {}).update(dict.fromkeys(map(str, values)))
-    return {axis: list(values) for axis, values in axes.items()}
+def _shortened(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a table says of an experiment: some values of each axis, and the points only where some are not run."""
+    lacks = row["points"] is not None and row["runs"] < row["points"]
+    runs = f"{row['runs']} of {row['points']}" if lacks else row["runs"]
+    return {"runs": runs, **{axis: figures.brief(row[axis], _SAID) for axis in _GRID_COLUMNS if axis in row}}
 
 
 def _joined(row: Mapping[str, Any]) -> dict[str, str]:

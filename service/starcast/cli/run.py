@@ -4,23 +4,11 @@ from typing import Annotated
 
 import typer
 
-from starcast.cli import figures
+from starcast.cli import axes, figures
 from starcast.cli.db import store
 from starcast.cli.output import AllOption, Format, FormatOption, emit, reporter, say
 
 app = typer.Typer(no_args_is_help=True, help="Runs: execute and price one, list and show those that are stored.")
-
-#: Options of one point; `experiment run` takes lists of the same.
-MESSAGE_HELP = "Bytes of the message: 1024, 2.5, 23/3."
-SEGMENTS_HELP = "Pieces that a tree's share of the message is cut into: a number, best or degree (n-1 on S_n)."
-MESSAGES_HELP = "Unit messages that the message is cut into, of an algorithm of messages; likewise."
-COPIES_HELP = "Edge-disjoint trees that carry each unit: a number or degree."
-TREE_HELP = "Construction of the tree, for an algorithm that takes one."
-PORTS_HELP = "Port model: all or one."
-FAULTS_HELP = "What is down: '21345 12345-21345@3' (from step 3 on), or drawn by lot: '2 nodes', '1 link'."
-SEED_HELP = "Seed of the lot."
-START_UP_HELP = "T_s, time to start a packet up."
-BYTE_HELP = "T_c, time a byte."
 
 
 @app.command("once")
@@ -29,16 +17,16 @@ def once(
     topology: Annotated[str, typer.Argument(help="Such as S5.")],
     collective: Annotated[str, typer.Argument(help="Such as broadcast.")],
     algorithm: Annotated[str, typer.Argument(help="Such as multiple.")],
-    message: Annotated[str, typer.Option("-m", help=MESSAGE_HELP)],
-    ports: Annotated[str | None, typer.Option(help=PORTS_HELP, show_default="the algorithm's first")] = None,
-    segments: Annotated[str | None, typer.Option(help=SEGMENTS_HELP, show_default="1")] = None,
-    messages: Annotated[str | None, typer.Option(help=MESSAGES_HELP, show_default="1")] = None,
-    copies: Annotated[str, typer.Option(help=COPIES_HELP)] = "1",
-    tree: Annotated[str | None, typer.Option(help=TREE_HELP)] = None,
-    faults: Annotated[str, typer.Option(help=FAULTS_HELP)] = "none",
-    seed: Annotated[str, typer.Option(help=SEED_HELP)] = "0",
-    t_s: Annotated[str, typer.Option(help=START_UP_HELP)] = "100",
-    t_c: Annotated[str, typer.Option(help=BYTE_HELP)] = "1",
+    message: Annotated[str, typer.Option("-m", help=axes.MESSAGE_HELP)],
+    ports: Annotated[str | None, typer.Option(help=axes.PORTS_HELP, show_default="the algorithm's first")] = None,
+    segments: Annotated[str | None, typer.Option(help=axes.SEGMENTS_HELP, show_default="1")] = None,
+    messages: Annotated[str | None, typer.Option(help=axes.MESSAGES_HELP, show_default="1")] = None,
+    copies: Annotated[str, typer.Option(help=axes.COPIES_HELP)] = "1",
+    tree: Annotated[str | None, typer.Option(help=axes.TREE_HELP)] = None,
+    faults: Annotated[str, typer.Option(help=axes.FAULTS_HELP)] = "none",
+    seed: Annotated[str, typer.Option(help=axes.SEED_HELP)] = "0",
+    t_s: Annotated[str, typer.Option(help=axes.START_UP_HELP)] = "100",
+    t_c: Annotated[str, typer.Option(help=axes.BYTE_HELP)] = "1",
     experiment: Annotated[str, typer.Option(help="Collection of single runs to store it in.")] = "adhoc",
     stored: Annotated[bool, typer.Option("--store/--no-store", help="Store it; without, no server is needed.")] = True,
     output: FormatOption = Format.TABLE,
@@ -51,12 +39,12 @@ def once(
     from starcast.runs.experiment import run_once
     from starcast.runs.grid import Grid
 
-    axes = {
+    values = {
         "topology": topology, "collective": collective, "algorithm": algorithm, "ports": ports, "segments": segments,
         "messages": messages, "copies": copies, "tree": tree, "faults": faults, "seed": seed, "m": message, "T_s": t_s,
         "T_c": t_c,
     }  # fmt: skip
-    (point,) = Grid.from_json({axis: value for axis, value in axes.items() if value is not None}).points()
+    (point,) = Grid.from_json({axis: value for axis, value in values.items() if value is not None}).points()
     if stored:
         with store(ctx) as engine:
             run = run_once(engine, point, experiment, reporter())

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 
 from alembic import command
@@ -26,6 +27,12 @@ UPGRADE_LOCK = int.from_bytes(b"starcast", "big", signed=True)
 
 _VERSION_TABLE = "alembic_version"
 _LOCK_NOT_AVAILABLE = "55P03"
+_KEY = "hashtextextended(:key, 0)"
+# How PostgreSQL shows an advisory lock with a key of 64 bits.
+_HELD = text(
+    "select exists (select from pg_locks where locktype = 'advisory' and granted and pid = :pid and objsubid = 1"
+    " and (classid::bigint << 32) | objid::bigint = hashtextextended(:key, 0))"
+)
 
 
 def connect(url: URL) -> Engine:
@@ -54,9 +61,31 @@ def session(engine: Engine) -> Iterator[Session]:
         yield opened
 
 
+@dataclass(frozen=True)
+class Lock:
+    """An advisory lock that the server has given to one of this process's connections, of that number on the server."""
+
+    name: str
+    pid: int
+
+    def demand(self, opened: Session) -> None:
+        """Accept that the lock is still held, as the server sees it: it is gone with its connection.
+
+        Raises:
+            UnavailableError: that connection was lost.
+        """
+        if not opened.scalar(_HELD, {"key": self.name, "pid": self.pid}):
+            raise UnavailableError(
+                f"the connection to PostgreSQL that keeps others from the {self.name} was lost",
+                hint="run the same command again: what is stored is whole",
+            )
+
+
 @contextmanager
-def holding(engine: Engine, name: str, busy: BusyError) -> Iterator[None]:
+def holding(engine: Engine, name: str, busy: BusyError) -> Iterator[Lock]:
     """Hold the database's advisory lock of that name; the server frees it when this process ends, however it ends.
+
+    It frees it too when the connection that holds it is lost: `Lock.demand` finds out.
 
     Raises:
         BusyError: the one given, where another process holds the lock.
@@ -65,12 +94,22 @@ def holding(engine: Engine, name: str, busy: BusyError) -> Iterator[None]:
     # Outside a transaction, which would keep the server from cleaning up for as long as the lock is held.
     unattended = engine.execution_options(isolation_level="AUTOCOMMIT")
     with reaching(engine.url), unattended.connect() as connection:
-        if not connection.scalar(text("select pg_try_advisory_lock(hashtextextended(:key, 0))"), key):
+        if not connection.scalar(text(f"select pg_try_advisory_lock({_KEY})"), key):
             raise busy
+        pid = connection.scalar(text("select pg_backend_pid()"))
         try:
-            yield
+            yield Lock(name, int(pid))
         finally:
-            connection.execute(text("select pg_advisory_unlock(hashtextextended(:key, 0))"), key)
+            _let_go(connection, name)
+
+
+def await_lock(opened: Session, name: str, seconds: int, busy: BusyError) -> None:
+    """Take the lock of that name for the rest of the session's transaction, once whoever holds it is done.
+
+    Raises:
+        BusyError: the one given, where that takes longer than so many seconds.
+    """
+    _await(opened.connection(), _KEY, name, seconds, busy)
 
 
 @contextmanager
@@ -83,9 +122,13 @@ def reaching(url: URL) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        if not (error.connection_invalidated or _lacks_connection(error)):
+        if not _lost(error):
             raise
         raise _unavailable(url, str(error.orig)) from None
+
+
+def _lost(error: DBAPIError) -> bool:
+    return error.connection_invalidated or _lacks_connection(error)
 
 
 def _lacks_connection(error: DBAPIError) -> bool:
@@ -192,16 +235,30 @@ def _difference(item: object) -> str:
     return " ".join([str(first[0]).replace("_", " "), *(str(part) for part in first[1:] if part is not None)])
 
 
-def _lock(connection: Connection) -> None:
-    connection.execute(text(f"set local lock_timeout = '{UPGRADE_SECONDS}s'"))
+def _let_go(connection: Connection, name: str) -> None:
     try:
-        connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": UPGRADE_LOCK})
+        connection.execute(text(f"select pg_advisory_unlock({_KEY})"), {"key": name})
+    except DBAPIError as error:
+        # The server has freed the lock of a connection that is lost, and what was done is stored.
+        if not _lost(error):
+            raise
+
+
+def _lock(connection: Connection) -> None:
+    busy = BusyError(
+        f"another process has been migrating the database for {UPGRADE_SECONDS} s", hint="try again when it is done"
+    )
+    _await(connection, ":key", UPGRADE_LOCK, UPGRADE_SECONDS, busy)
+
+
+def _await(connection: Connection, written: str, key: str | int, seconds: int, busy: BusyError) -> None:
+    connection.execute(text(f"set local lock_timeout = '{seconds}s'"))
+    try:
+        connection.execute(text(f"select pg_advisory_xact_lock({written})"), {"key": key})
     except DBAPIError as error:
         if getattr(error.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
             raise
-        raise BusyError(
-            f"another process has been migrating the database for {UPGRADE_SECONDS} s", hint="try again when it is done"
-        ) from None
+        raise busy from None
 
 
 def _known_revision(connection: Connection) -> str | None:

@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -13,6 +13,7 @@ from starcast.errors import InputError, StarcastError
 from starcast.resources import folder
 from starcast.runs import models
 from starcast.runs.grid import AXES, Grid, Point, sharing
+from starcast.wording import counted
 
 _WORDS = ("title", "description")
 _GRID = "grid"
@@ -106,6 +107,35 @@ def in_order(experiment: models.Experiment, runs: Sequence[models.Run]) -> list[
         return list(runs)
     place = {point: number for number, point in enumerate(Design.from_json(experiment.grid).points())}
     return sorted(runs, key=lambda run: place.get(Point.of(run), len(place)))
+
+
+def stored_axes(stored: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Every axis of a stored design with the values that it has in any of its grids, as they were written: none is expanded.
+
+    So it says also of a design of another starcast what this one may not accept.
+    """
+    axes: dict[str, dict[str, None]] = {}
+    for table in stored.get(_GRID, [stored]):
+        for axis in table.keys() & set(AXES):
+            axes.setdefault(axis, {}).update(dict.fromkeys(map(str, table[axis])))
+    return {axis: list(values) for axis, values in axes.items()}
+
+
+def missing_points(experiment: models.Experiment, runs: Iterable[models.Run]) -> list[Point]:
+    """The points of an experiment's grids that none of its runs is at, in order; none where single runs are collected."""
+    if not experiment.grid:
+        return []
+    there = {Point.of(run) for run in runs}
+    return [point for point in Design.from_json(experiment.grid).points() if point not in there]
+
+
+def incomplete(experiment: models.Experiment, runs: Sequence[models.Run]) -> str | None:
+    """The sentence that says how many runs an experiment lacks; None where it lacks none."""
+    missing = len(missing_points(experiment, runs))
+    if not missing:
+        return None
+    lacking = counted(missing, "run is", "runs are")
+    return f"the experiment '{experiment.name}' is incomplete: {lacking} missing of {missing + len(runs):,}"
 
 
 def examples() -> dict[str, Path]:

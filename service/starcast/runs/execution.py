@@ -19,6 +19,7 @@ from starcast.runs.profiles import Profile, profile
 from starcast.runs.provenance import provenance
 from starcast.simulator import Fault, Simulation, simulate
 from starcast.topologies import topology
+from starcast.wording import counted
 
 #: Memory that building and simulating takes for each row of a schedule, at its peak: 45 to 85 were measured, on S8 and S9.
 BYTES_A_ROW = 100
@@ -35,15 +36,6 @@ class Execution:
     error: str | None = None
     timings: dict[str, float] = field(default_factory=dict)
     begun: datetime = field(default_factory=lambda: datetime.now(UTC))
-
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        """Note the seconds that a phase takes."""
-        begin = perf_counter()
-        try:
-            yield
-        finally:
-            self.timings[name] = round(perf_counter() - begin, 6)
 
     @property
     def sound(self) -> Simulation | None:
@@ -75,12 +67,12 @@ def perform(point: Point) -> Execution:
     """`execute`, by whoever knows that the memory suffices."""
     done = Execution()
     try:
-        with done.phase("build"):
+        with _timed(done.timings, "build"):
             built = schedule(point.topology, point.collective, point.algorithm, ports=point.ports, **point.arguments)
-        with done.phase("verify"):
+        with _timed(done.timings, "verify"):
             if built.forest is not None:
                 built.forest.verify()
-        with done.phase("simulate"):
+        with _timed(done.timings, "simulate"):
             done.simulation = simulate(built, [Fault.parse(fault) for fault in point.faults])
     except RejectedError as error:
         done.error = error.message
@@ -117,8 +109,8 @@ def demand_memory(point: Point, free: int) -> int:
 
 def priced(point: Point, execution: Execution) -> models.Run:
     """The run at this point: with its three costs, or failed with the reason and without figures."""
-    own = Execution(timings=dict(execution.timings))
-    with own.phase("price"):
+    timings = dict(execution.timings)
+    with _timed(timings, "price"):
         figures = [] if execution.sound is None else _costs(point, execution.sound)
     return models.Run(
         topology=point.topology,
@@ -137,7 +129,7 @@ def priced(point: Point, execution: Execution) -> models.Run:
         missing=execution.sound.missing if execution.sound else 0,
         status="failed" if execution.error else "complete",
         error=execution.error,
-        timings=own.timings,
+        timings=timings,
         provenance=provenance(),
         started_at=execution.begun,
         finished_at=datetime.now(UTC),
@@ -145,12 +137,23 @@ def priced(point: Point, execution: Execution) -> models.Run:
     )
 
 
+@contextmanager
+def _timed(timings: dict[str, float], phase: str) -> Iterator[None]:
+    """Note the seconds that a phase takes."""
+    begin = perf_counter()
+    try:
+        yield
+    finally:
+        timings[phase] = round(perf_counter() - begin, 6)
+
+
 def _verdict(simulation: Simulation, *, under_faults: bool) -> str | None:
     if simulation.violation is not None:
         return simulation.violation
     if not simulation.complete and not under_faults:  # what faults cost is a result
         label, unit = simulation.undelivered[0]
-        return f"incomplete: {simulation.missing} units are missing in the end, the first is unit {unit} at {label}"
+        what = counted(simulation.missing, "unit is", "units are")
+        return f"incomplete: {what} missing in the end, the first is unit {unit} at {label}"
     return None
 
 

@@ -4,27 +4,32 @@ A run is stored with its costs and profile in one transaction, the first one wit
 experiment holds whole runs only and one without a run is not stored; running it again executes what is missing.
 """
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Engine, select, text
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from starcast.errors import BusyError, InputError
 from starcast.progress import Reporter
 from starcast.runs import models, repository
-from starcast.runs.database import holding, session
+from starcast.runs.database import Lock, await_lock, holding, session
 from starcast.runs.design import Design
 from starcast.runs.execution import Execution, execute, priced
 from starcast.runs.grid import Grid, sharing
 from starcast.runs.parallel import check_jobs, executed, jobs_for
 from starcast.runs.point import Point
+from starcast.runs.remarks import Remarks
 from starcast.runs.values import check_name
 
 #: The experiment that collects single runs unless they are given another.
 ADHOC = "adhoc"
+#: How long a single run, once it is executed, waits for others to be done with its collection.
+SAVE_SECONDS = 60
+#: What a second writer violates, whichever of the two is later.
+_ANOTHER_WRITER = {"uq_run_point", "uq_experiment_name", "fk_run_experiment"}
 
 
 @dataclass(frozen=True)
@@ -54,41 +59,44 @@ def run_experiment(
     Raises:
         InputError: the name cannot be one, or belongs to an experiment with other points; or there are no jobs.
         BusyError: another process is running or dropping this experiment.
+        UnavailableError: a connection to the database was lost; what was finished before is stored.
         LimitError: a point does not fit into memory; those before it are stored.
     """
     check_jobs(jobs)
     design = wanted if isinstance(wanted, Design) else Design((wanted,))
-    with _alone(engine, check_name(name)):
+    with _alone(engine, check_name(name)) as lock:
         with session(engine) as opened:
             if replace:
                 repository.drop_experiment(opened, name)
             stored = _stored(opened, name, design)
         missing = [point for point in design.points() if point not in stored]
-        failed = _run_all(engine, name, design, missing, reporter, jobs) if missing else 0
+        failed = _run_all(_Book(engine, lock, name, design), missing, reporter, jobs) if missing else 0
     return Outcome(name, len(stored), len(missing), failed)
 
 
 def run_once(engine: Engine, point: Point, name: str = ADHOC, reporter: Reporter | None = None) -> models.Run:
     """Execute one point and store it in a collection of single runs, over an earlier run of the same point.
 
-    The reporter hears what the simulation has to say beside its figures.
+    Others may write to the collection while it is executed. The reporter hears what the simulation has to say beside its
+    figures.
 
     Raises:
         InputError: the name cannot be one, or belongs to an experiment with a grid.
-        BusyError: another process is writing to this collection.
+        BusyError: another process has been at this collection for `SAVE_SECONDS` when the run is to be stored.
         LimitError: the point does not fit into memory.
     """
-    with _alone(engine, check_name(name)):
-        with session(engine) as opened:
-            _check_collection(opened, name)
-        execution = execute(point)
-        with session(engine) as opened:
-            experiment = _opened(opened, name, {})
-            for earlier in repository.load_runs(opened, experiment):
-                if Point.of(earlier) == point:
-                    opened.delete(earlier)
-            opened.flush()
-            run = _save(opened, experiment, point, execution, jobs=1)
+    with session(engine) as opened:
+        _check_collection(opened, check_name(name))
+    execution = execute(point)
+    with session(engine) as opened:
+        await_lock(opened, _lock(name), SAVE_SECONDS, _busy(name))
+        _check_collection(opened, name)
+        experiment = _opened(opened, name)
+        for earlier in repository.load_runs(opened, experiment):
+            if Point.of(earlier) == point:
+                opened.delete(earlier)
+        opened.flush()
+        run = _save(opened, experiment, point, execution, jobs=1)
     if reporter is not None:
         for remark in execution.remarks:
             reporter.say(remark)
@@ -103,14 +111,21 @@ def drop_experiment(engine: Engine, name: str) -> int:
         BusyError: another process is running it.
     """
     with _alone(engine, name), session(engine) as opened:
-        runs = repository.load_runs(opened, repository.load_experiment(opened, name).id)
+        runs, _failed = repository.count_runs(opened).get(repository.load_experiment(opened, name).id, (0, 0))
         repository.drop_experiment(opened, name)
-        return len(runs)
+        return runs
 
 
-def _alone(engine: Engine, name: str) -> AbstractContextManager[None]:
-    busy = BusyError(f"another process is at the experiment '{name}'", hint="wait until it is done, then try again")
-    return holding(engine, f"experiment {name}", busy)
+def _alone(engine: Engine, name: str) -> AbstractContextManager[Lock]:
+    return holding(engine, _lock(name), _busy(name))
+
+
+def _lock(name: str) -> str:
+    return f"experiment {name}"
+
+
+def _busy(name: str) -> BusyError:
+    return BusyError(f"another process is at the experiment '{name}'", hint="wait until it is done, then try again")
 
 
 def _stored(opened: Session, name: str, design: Design) -> set[Point]:
@@ -139,27 +154,57 @@ def _check_collection(opened: Session, name: str) -> None:
         raise InputError(f"the experiment '{name}' has a grid and takes no single runs", hint="give another name")
 
 
-def _opened(opened: Session, name: str, grid: Mapping[str, Any]) -> int:
+def _opened(opened: Session, name: str, design: Design | None = None) -> int:
     """The experiment's number; it is made here, within the transaction of its first run."""
-    experiment = repository.find_experiment(opened, name) or repository.save_experiment(opened, name, grid)
+    experiment = repository.find_experiment(opened, name)
+    if experiment is None:
+        points = None if design is None else len(design.points())
+        experiment = repository.save_experiment(opened, name, {} if design is None else design.as_json(), points)
     return experiment.id
 
 
-def _run_all(engine: Engine, name: str, design: Design, points: list[Point], reporter: Reporter, wanted: int | None) -> int:
+@dataclass(frozen=True)
+class _Book:
+    """Where the runs of an experiment are written, by whoever holds its lock."""
+
+    engine: Engine
+    lock: Lock
+    name: str
+    design: Design
+
+    @contextmanager
+    def opened(self) -> Iterator[Session]:
+        """A session to save a run in.
+
+        Raises:
+            UnavailableError: the lock is lost.
+            BusyError: it was lost before, and another process has written meanwhile.
+        """
+        try:
+            with session(self.engine) as opened:
+                self.lock.demand(opened)
+                yield opened
+        except IntegrityError as error:
+            diagnosis = getattr(error.orig, "diag", None)
+            if getattr(diagnosis, "constraint_name", None) not in _ANOTHER_WRITER:
+                raise
+            raise _busy(self.name) from None
+
+
+def _run_all(book: _Book, points: list[Point], reporter: Reporter, wanted: int | None) -> int:
     together = {some[0]: some for some in sharing(points)}
     jobs = jobs_for(list(together), wanted)
-    failed, told = 0, set[str]()
+    failed = 0
     with (
-        reporter.task(f"running {name}", len(points), "runs") as task,
+        Remarks(reporter) as remarks,
+        reporter.task(f"running {book.name}", len(points), "runs") as task,
         executed(list(together), jobs) as executions,
     ):
         for first, execution in executions:
-            for remark in set(execution.remarks) - told:
-                reporter.say(remark)
-            told.update(execution.remarks)
             for point in together[first]:
-                with session(engine) as opened:
-                    _save(opened, _opened(opened, name, design.as_json()), point, execution, jobs)
+                with book.opened() as opened:
+                    run = _save(opened, _opened(opened, book.name, book.design), point, execution, jobs)
+                remarks.note(run, execution)
                 failed += execution.error is not None
                 task.advance()
     return failed

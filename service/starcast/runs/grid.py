@@ -177,8 +177,9 @@ class Grid:
             names.add("segments")
         for axis in ("tree", "segments", "messages", "copies"):
             if axis not in names and getattr(self, axis) != _defaults()[axis]:
-                listed_names = ", ".join(self.algorithm)
-                raise InputError(f"no algorithm of the grid ({listed_names}) takes {axis}", hint=f"leave {axis} out")
+                *others, last = self.algorithm
+                nobody = f"neither {', '.join(others)} nor {last} takes" if others else f"{last} takes no"
+                raise InputError(f"{nobody} {axis}", hint=f"leave {axis} out")
 
 
 def sharing(points: Iterable[Point]) -> list[list[Point]]:

@@ -225,13 +225,17 @@ class Materialization(Base):
 
 
 class Experiment(Base):
-    """A named set of runs. ``grid`` holds the grids it was expanded from; ``{}`` where runs are collected one by one."""
+    """A named set of runs. ``grid`` holds the grids it was expanded from; ``{}`` where runs are collected one by one.
+
+    ``points`` is how many runs the grids stand for; null where there are none, or where a starcast before 0002 made it.
+    """
 
     __tablename__ = "experiment"
 
     id: Mapped[int] = mapped_column(Integer, Identity(), primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
     grid: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'::jsonb"))
+    points: Mapped[int | None] = mapped_column(Integer)
     created_at: Mapped[datetime] = mapped_column(server_default=func.now())
 
 
@@ -244,6 +248,9 @@ class Run(Base):
     ``faults`` are those that were there, as `starcast.simulator.Fault` writes them, drawn with ``seed`` if they were drawn;
     ``missing`` counts the (node, unit) pairs that they cost in the end. ``timings`` are seconds per phase. ``topology`` is a
     spec and no foreign key: a run needs nothing that was ingested.
+
+    Points that differ in m, T_s, T_c and seed alone share a schedule, which is executed once: their runs hold the same
+    seconds to build, verify and simulate, and the same ``started_at``. Sum no timings over runs.
     """
 
     __tablename__ = "run"

@@ -82,7 +82,7 @@ class Point:
                     raise InputError(f"{self.rule} takes no {axis}", hint="leave it out")
             elif value is not None:
                 given[name] = value
-        return _settled(self.topology, self.collective, self.algorithm, tuple(given.items()))
+        return _with_defaults(self.topology, self.collective, self.algorithm, tuple(given.items()))
 
     @classmethod
     def of(cls, run: models.Run) -> Self:
@@ -127,5 +127,7 @@ class Point:
 
 
 @lru_cache(maxsize=4096)
-def _settled(spec: str, collective: str, algorithm: str, given: tuple[tuple[str, int | str], ...]) -> Mapping[str, int | str]:
+def _with_defaults(
+    spec: str, collective: str, algorithm: str, given: tuple[tuple[str, int | str], ...]
+) -> Mapping[str, int | str]:
     return find(collective, algorithm).settled(topology(spec), dict(given))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from starcast.collectives import Schedule
@@ -18,6 +18,7 @@ from starcast.runs.copying import copy_columns, copy_rows
 from starcast.runs.profiles import COLUMNS, Profile, profile
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest
+from starcast.wording import counted
 
 if TYPE_CHECKING:
     from starcast.simulator import Simulation
@@ -103,8 +104,9 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
         RejectedError: the simulation found a violation, or somebody lacks something; nothing is stored.
     """
     if not simulation.complete:
+        lacking = counted(simulation.missing, "unit is", "units are")
         raise RejectedError(
-            f"{schedule.id} does not keep its promise: {simulation.violation or f'{simulation.missing} units are missing'}",
+            f"{schedule.id} does not keep its promise: {simulation.violation or f'{lacking} missing'}",
             hint="mend the schedule; only those that their simulation proves are stored",
         )
     session.merge(
@@ -189,9 +191,16 @@ def experiment_name(session: Session, identity: int) -> str:
     return found.name
 
 
-def save_experiment(session: Session, name: str, grid: Mapping[str, Any]) -> models.Experiment:
-    """Store a new experiment without runs."""
-    experiment = models.Experiment(name=name, grid=dict(grid))
+def count_runs(session: Session) -> dict[int, tuple[int, int]]:
+    """How many runs each experiment that has some holds, and how many of them failed, by the experiment's number."""
+    failed = func.count().filter(models.Run.status == "failed")
+    query = select(models.Run.experiment, func.count(), failed).group_by(models.Run.experiment)
+    return {experiment: (runs, lost) for experiment, runs, lost in session.execute(query)}
+
+
+def save_experiment(session: Session, name: str, grid: Mapping[str, Any], points: int | None = None) -> models.Experiment:
+    """Store a new experiment without runs, from grids of so many points."""
+    experiment = models.Experiment(name=name, grid=dict(grid), points=points)
     session.add(experiment)
     session.flush()
     return experiment
@@ -220,12 +229,12 @@ def load_run(session: Session, identity: int) -> models.Run:
 
 
 def save_run(session: Session, run: models.Run, steps: Profile = ()) -> None:
-    """Store a run with its costs and, unless it failed before it had one, its step profile.
+    """Store a run with its costs and its step profile; a failed run has neither.
 
     Args:
         session: commits all of it or nothing.
         run: with its costs; gets its number.
-        steps: the profile of its simulation.
+        steps: the profile of its simulation; empty of a failed run.
     """
     session.add(run)
     session.flush()

@@ -9,6 +9,7 @@ from sqlalchemy import Engine
 from starcast.progress import Reporter
 from starcast.runs import models, repository
 from starcast.runs.database import session
+from starcast.runs.design import incomplete
 from starcast.runs.execution import priced
 from starcast.runs.grid import sharing
 from starcast.runs.parallel import executed, jobs_for
@@ -18,8 +19,12 @@ from starcast.runs.profiles import COLUMNS
 #: What is compared, in the order of reading.
 FIGURES = ("status", "steps", "transmissions", "costs", "missing", "profile")
 
-_SAME = "same"
-_COSTS = ("steps", "start_ups", "transmissions", "bytes", "time")
+#: The profile of a simulation, by step.
+_Steps = dict[int, tuple[int, ...]]
+
+_SAME, _NOTHING = "same", "nothing"
+# The time first: every way of counting gives one, so that it tells where a whole row is missing.
+_COSTS = ("time", "steps", "start_ups", "transmissions", "bytes")
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ def reproduce(engine: Engine, name: str, reporter: Reporter, jobs: int | None = 
     Args:
         engine: a database whose schema was checked.
         name: of an experiment, or a run's number.
-        reporter: hears of the progress.
+        reporter: hears of the progress, and what an experiment lacks that is incomplete.
         jobs: as in `starcast.runs.experiment.run_experiment`.
 
     Returns:
@@ -55,7 +60,11 @@ def reproduce(engine: Engine, name: str, reporter: Reporter, jobs: int | None = 
         if name.isdecimal():
             runs = [repository.load_run(opened, int(name))]
         else:
-            runs = repository.load_runs(opened, repository.load_experiment(opened, name).id)
+            experiment = repository.load_experiment(opened, name)
+            runs = repository.load_runs(opened, experiment.id)
+            lacking = incomplete(experiment, runs)
+            if lacking:
+                reporter.say(lacking)
     with reporter.task(f"repeating {name}", len(runs), "runs") as task:
         repeated = []
         for repetition in _repeated(engine, runs, jobs):
@@ -69,42 +78,43 @@ def _repeated(engine: Engine, runs: Sequence[models.Run], wanted: int | None) ->
     together = {some[0]: some for some in sharing(stored)}
     with executed(list(together), jobs_for(list(together), wanted)) as executions:
         for first, execution in executions:
-            steps = list(zip(*(column.tolist() for column in execution.profile), strict=True))
+            rows = zip(*(column.tolist() for column in execution.profile), strict=True)
+            steps = dict(enumerate(rows, start=1))
             for point in together[first]:
                 run = stored[point]
                 with session(engine) as opened:
-                    kept = [tuple(getattr(step, name) for name in COLUMNS) for step in repository.load_profile(opened, run.id)]
+                    profile = repository.load_profile(opened, run.id)
+                kept = {step.step: tuple(getattr(step, name) for name in COLUMNS) for step in profile}
                 yield Repetition(run, _differences(run, priced(point, execution), kept, steps))
 
 
-def _differences(
-    stored: models.Run, now: models.Run, kept: list[tuple[int, ...]], steps: list[tuple[int, ...]]
-) -> dict[str, str]:
+def _differences(stored: models.Run, now: models.Run, kept: _Steps, steps: _Steps) -> dict[str, str]:
     before, after = _words(stored, kept), _words(now, steps)
-    pairs = {figure: (before[figure], after[figure]) for figure in FIGURES}
-    return {figure: _SAME if was == became else _told(was, became) for figure, (was, became) in pairs.items()}
+    return {figure: _told(before[figure], after[figure]) for figure in FIGURES}
 
 
-def _words(run: models.Run, steps: list[tuple[int, ...]]) -> dict[str, list[str]]:
-    """Each figure as a list of words, so that the first that differs can be told."""
+def _words(run: models.Run, steps: _Steps) -> dict[str, dict[str, str]]:
+    """Each figure as the parts that it has, by what they are called, so that the first that differs can be told."""
     costs = {cost.kind: cost for cost in run.costs}
     simulated = costs.get("simulated")
     return {
-        "status": [run.status if run.error is None else f"{run.status}: {run.error}"],
-        "steps": [str(simulated and simulated.steps)],
-        "transmissions": [str(simulated and simulated.transmissions)],
-        "costs": [f"{kind} {name} {_plain(getattr(costs[kind], name))}" for kind in sorted(costs) for name in _COSTS],
-        "missing": [str(run.missing)],
-        "profile": [f"step {step}: {' '.join(map(str, row))}" for step, row in enumerate(steps, start=1)],
+        "status": {"": run.status if run.error is None else f"{run.status}: {run.error}"},
+        "steps": {"": _plain(simulated.steps if simulated else None)},
+        "transmissions": {"": _plain(simulated.transmissions if simulated else None)},
+        "costs": {f"{kind} {name}": _plain(getattr(costs[kind], name)) for kind in sorted(costs) for name in _COSTS},
+        "missing": {"": str(run.missing)},
+        "profile": {f"step {step}": " ".join(map(str, row)) for step, row in steps.items()},
     }
 
 
 def _plain(value: Fraction | int | None) -> str:
-    return "-" if value is None else str(value)
+    return _NOTHING if value is None else str(value)
 
 
-def _told(was: list[str], became: list[str]) -> str:
-    """The first word that differs, as it was and as it is."""
-    pairs = zip([*was, "nothing"], [*became, "nothing"], strict=False)
-    before, after = next(pair for pair in pairs if pair[0] != pair[1])
-    return f"was {before}, is {after}"
+def _told(was: dict[str, str], became: dict[str, str]) -> str:
+    """The first part that differs, as it was and as it is."""
+    for part in was | became:
+        before, after = was.get(part, _NOTHING), became.get(part, _NOTHING)
+        if before != after:
+            return f"{part}: was {before}, is {after}".removeprefix(": ")
+    return _SAME
