@@ -2,6 +2,7 @@
 
 import dataclasses
 import shlex
+import subprocess
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -252,10 +253,11 @@ GIVEN = {"topology": "S5", "algorithm": "edge-disjoint", "m": 1}
         ({"faults": "120 nodes"}, "S5 has no 120 nodes besides the root"),
         ({"faults": "1234"}, "1234"),
         ({"faults": "12345-54321"}, "is no link of S5"),
-        ({"tree": "greedy"}, "no algorithm of the grid (edge-disjoint) takes tree"),
-        ({"algorithm": "greedy", "copies": 2}, "no algorithm of the grid (greedy) takes copies"),
-        ({"algorithm": "greedy", "messages": 2}, "no algorithm of the grid (greedy) takes messages"),
-        ({"messages": 2, "segments": 3}, "no algorithm of the grid (edge-disjoint) takes segments"),
+        ({"tree": "greedy"}, "edge-disjoint takes no tree"),
+        ({"algorithm": "greedy", "copies": 2}, "greedy takes no copies"),
+        ({"algorithm": ["greedy", "multiple"], "copies": 2}, "neither greedy nor multiple takes copies"),
+        ({"algorithm": "greedy", "messages": 2}, "greedy takes no messages"),
+        ({"messages": 2, "segments": 3}, "edge-disjoint takes no segments"),
         ({"messages": "best", "T_s": 0}, "no best number of segments"),
         ({"collective": "scatter", "algorithm": "perfectly-balanced", "messages": 6}, "scatter by perfectly-balanced"),
         ({"collective": "allgather", "algorithm": "dimension-change", "tree": "multiple"}, "no single spanning tree"),
@@ -382,3 +384,32 @@ def test_what_cannot_name_an_experiment(name: str) -> None:
 
 def test_outside_a_checkout_there_is_no_revision(tmp_path: Path) -> None:
     assert provenance._revision(tmp_path) == {"revision": None, "dirty": None}
+
+
+def test_a_checkout_is_dirty_where_its_code_is_not_that_of_its_revision(tmp_path: Path) -> None:
+    """A changed file, a new one, one that is gone; what lies beside the code decides no figure."""
+
+    def git(*words: str) -> None:
+        said = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
+        subprocess.run(["git", "-C", str(tmp_path), *said, *words], check=True, capture_output=True)
+
+    code = tmp_path / "service" / "code.py"
+    code.parent.mkdir()
+    code.write_text("a")
+    (tmp_path / ".gitignore").write_text("*.pyc\n")
+    git("init")
+    git("add", ".")
+    git("commit", "--message", "one")
+    assert provenance._revision(tmp_path)["dirty"] is False
+    (tmp_path / "grid.toml").write_text("a")
+    (tmp_path / "service" / "code.pyc").write_text("a")
+    assert provenance._revision(tmp_path)["dirty"] is False
+    code.write_text("b")
+    assert provenance._revision(tmp_path)["dirty"] is True
+    git("commit", "--all", "--message", "two")
+    assert provenance._revision(tmp_path)["dirty"] is False
+    (tmp_path / "service" / "new.py").write_text("a")
+    assert provenance._revision(tmp_path)["dirty"] is True
+    (tmp_path / "service" / "new.py").unlink()
+    code.unlink()
+    assert provenance._revision(tmp_path)["dirty"] is True

@@ -10,12 +10,16 @@ from typing import Any
 import numpy as np
 
 _CHECKOUT = Path(__file__).resolve().parents[3]
+#: The part of a checkout that decides figures.
+_CODE = "service"
 _GIT_SECONDS = 10
 
 
 @cache
 def provenance() -> dict[str, Any]:
     """Version, git revision and dirty flag (None outside a checkout), host, versions of Python, numpy and psycopg.
+
+    Dirty is a checkout whose code is not that of its revision: a file of it is changed, gone or new.
 
     Whoever stores a run adds the version of PostgreSQL. Neo4j takes no part in a run.
     """
@@ -35,7 +39,7 @@ def _revision(checkout: Path) -> dict[str, Any]:
     if not (checkout / ".git").exists():
         return {"revision": None, "dirty": None}
     revision = _git(checkout, "rev-parse", "HEAD")
-    changed = _git(checkout, "status", "--porcelain", "--untracked-files=no")
+    changed = _git(checkout, "status", "--porcelain", "--untracked-files=all", "--", _CODE)
     return {"revision": revision, "dirty": None if changed is None else bool(changed)}
 
 
