@@ -170,6 +170,8 @@ def test_what_an_experiment_lacks_is_told_wherever_its_runs_are(
         result = starcast("experiment", command, "ours")
         assert (result.code, result.err.splitlines().count(sentence)) == (0, 1)
     assert "incomplete" not in starcast("experiment", "reproduce", "1").err
+    assert starcast("compare", "ours", "ours", "--all").err.splitlines().count(sentence) == 1
+    assert "incomplete" not in starcast("compare", "1", "1", "--all").err
     (listed,) = json.loads(starcast("experiment", "list", "-f", "json").out)
     assert (listed["runs"], listed["points"]) == (3, 4)
     _, head, cells, _ = table_of(lines_of(starcast, monkeypatch, 200, "experiment", "list"))

@@ -84,7 +84,10 @@ def compare(
         )
     axes, conditions = crossed(across or ()), wanted(where or ())
     with store(ctx) as engine, session(engine) as opened:
-        comparison = compare(chosen([load_side(opened, name) for name in names], conditions), baseline, axes)
+        sides = [load_side(opened, name) for name in names]
+        for sentence in dict.fromkeys(side.lacking for side in sides if side.lacking):
+            say(sentence)
+        comparison = compare(chosen(sides, conditions), baseline, axes)
         comparison = comparison if sort is None else comparison.ordered(sort)
         _explain(comparison, output, everything=everything)
         if output is Output.HTML:

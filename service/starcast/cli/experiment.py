@@ -149,7 +149,7 @@ def show(
     """Print the runs of an experiment; the command that runs it, and what it lacks, go to stderr."""
     from starcast.runs import repository
     from starcast.runs.database import session
-    from starcast.runs.design import in_order, incomplete
+    from starcast.runs.design import in_order
     from starcast.runs.sides import load_side
 
     with store(ctx) as engine, session(engine) as opened:
@@ -158,12 +158,11 @@ def show(
             print(_toml(experiment), end="")
             return
         side = load_side(opened, name)
-        lacking = incomplete(experiment, side.runs)
         rows = [figures.run_row(run, name) for run in in_order(experiment, side.runs)]
     for command in side.commands:
         say(command)
-    if lacking:
-        say(lacking)
+    if side.lacking:
+        say(side.lacking)
     figures.emit_runs(rows, [name for name in figures.RUN_COLUMNS if name != "experiment"], output, everything=everything)
 
 
@@ -214,8 +213,8 @@ def _joined(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _toml(experiment: "Experiment") -> str:
-    from starcast.runs.design import Design
+    from starcast.runs.design import stored_design
 
     if not experiment.grid:
         raise InputError(f"the experiment '{experiment.name}' collects single runs and has no grid", hint="leave --toml out")
-    return Design.from_json(experiment.grid).toml()
+    return stored_design(experiment).toml()

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -101,11 +101,20 @@ def read(named: str | None, flags: Mapping[str, Any] | None = None) -> Design:
         raise type(error)(f"in {named}: {error.message}", hint=error.hint) from None
 
 
+def stored_design(experiment: models.Experiment) -> Design:
+    """The design that an experiment with a grid was made from.
+
+    Raises:
+        InputError: another starcast stored it, and this one does not accept it.
+    """
+    return _read_stored(json.dumps(experiment.grid))
+
+
 def in_order(experiment: models.Experiment, runs: Sequence[models.Run]) -> list[models.Run]:
     """The runs of an experiment in the order of its points: in that of storing, those of several jobs are mixed."""
     if not experiment.grid:
         return list(runs)
-    place = {point: number for number, point in enumerate(Design.from_json(experiment.grid).points())}
+    place = {point: number for number, point in enumerate(stored_design(experiment).points())}
     return sorted(runs, key=lambda run: place.get(Point.of(run), len(place)))
 
 
@@ -126,7 +135,7 @@ def missing_points(experiment: models.Experiment, runs: Iterable[models.Run]) ->
     if not experiment.grid:
         return []
     there = {Point.of(run) for run in runs}
-    return [point for point in Design.from_json(experiment.grid).points() if point not in there]
+    return [point for point in stored_design(experiment).points() if point not in there]
 
 
 def incomplete(experiment: models.Experiment, runs: Sequence[models.Run]) -> str | None:
@@ -141,6 +150,12 @@ def incomplete(experiment: models.Experiment, runs: Sequence[models.Run]) -> str
 def examples() -> dict[str, Path]:
     """The files of the shipped experiments, by name."""
     return {file.stem: file for file in sorted(folder("examples").glob("*.toml"))}
+
+
+# Expanding a grid of some thousand points takes longer than to load their runs.
+@lru_cache(maxsize=8)
+def _read_stored(text: str) -> Design:
+    return Design.from_json(json.loads(text))
 
 
 def _grids(tables: Any, flags: Mapping[str, Any]) -> list[Grid]:

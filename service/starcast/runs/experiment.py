@@ -16,7 +16,7 @@ from starcast.errors import BusyError, InputError
 from starcast.progress import Reporter
 from starcast.runs import models, repository
 from starcast.runs.database import Lock, await_lock, holding, session
-from starcast.runs.design import Design
+from starcast.runs.design import Design, stored_design
 from starcast.runs.execution import Execution, execute, priced
 from starcast.runs.grid import Grid, sharing
 from starcast.runs.parallel import check_jobs, executed, jobs_for
@@ -139,7 +139,7 @@ def _stored(opened: Session, name: str, design: Design) -> set[Point]:
         repository.drop_experiment(opened, name)
         return set()
     # Not the words but the points are compared: a title or the order of values makes no other experiment.
-    if experiment.grid and set(Design.from_json(experiment.grid).points()) == set(design.points()):
+    if experiment.grid and set(stored_design(experiment).points()) == set(design.points()):
         return points
     kind = "has another grid" if experiment.grid else "collects single runs"
     raise InputError(

@@ -43,6 +43,7 @@ class Side:
         commands: the command lines that run them where they are not stored.
         title: what the experiment says it is.
         repeat: the command line that executes them again where they are stored, and says whether the figures agree.
+        lacking: the sentence that says what the experiment lacks; None where it lacks nothing.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Side:
     commands: tuple[str, ...] = ()
     title: str = ""
     repeat: str = ""
+    lacking: str | None = None
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from sqlalchemy.orm import Session
 
 from starcast.runs import repository
-from starcast.runs.design import Design, in_order
+from starcast.runs.design import in_order, incomplete, stored_design
 from starcast.runs.grid import Point
 from starcast.runs.matching import Side
 
@@ -21,6 +21,6 @@ def load_side(session: Session, name: str) -> Side:
     experiment = repository.load_experiment(session, name)
     runs = tuple(in_order(experiment, repository.load_runs(session, experiment.id)))
     if experiment.grid:
-        design = Design.from_json(experiment.grid)
-        return Side(name, runs, design.commands(name), design.title, repeat)
+        design = stored_design(experiment)
+        return Side(name, runs, design.commands(name), design.title, repeat, incomplete(experiment, runs))
     return Side(name, runs, tuple(f"{Point.of(run).command()} --experiment {name}" for run in runs), repeat=repeat)
