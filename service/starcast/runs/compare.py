@@ -147,7 +147,8 @@ class Comparison:
         meant = {**others[0], **others[1], **dict(zip(known, known, strict=True))}
         if name not in meant and name not in least:
             alone = f"{', '.join(least)} alone are the least of the sides"
-            raise InputError(f"'{name}' is no column of this comparison", hint=f"there are {', '.join(known)}; {alone}")
+            shown = ", ".join([*self.columns(), "best"])
+            raise InputError(f"'{name}' is no column of this comparison", hint=f"there are {shown}; {alone}")
         cells = [(self._cell(match, meant.get(name, name)), match) for match in self.matches]
         valued = [pair for pair in cells if pair[0] is not None]
         # A cell is a number, or words where it is each side's.
