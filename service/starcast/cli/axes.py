@@ -3,7 +3,7 @@
 MESSAGE_HELP = "Bytes of the message: 1024, 2.5, 23/3."
 SEGMENTS_HELP = (
     "Pieces that a tree's share of the message is cut into: a number, best or degree (n-1 on S_n). Best is the number with"
-    " the least time by the algorithm's closed form, which its execution may undercut with another number."
+    " the least time by the algorithm's closed form; where that is not exact, the execution may be faster with another."
 )
 MESSAGES_HELP = "Unit messages that the message is cut into, of an algorithm of messages; likewise."
 COPIES_HELP = "Edge-disjoint trees that carry each unit: a number or degree."
