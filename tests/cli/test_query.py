@@ -311,7 +311,6 @@ def test_a_name_that_is_no_schedule_s_is_not_in_the_graph(starcast: Starcast, ho
     assert "the schedule 'nothing' is not in the graph" in result.err
 
 
-
 def test_a_query_that_takes_too_long_names_the_time_out(starcast: Starcast, home: Path, tmp_path: Path) -> None:
     many = ", ".join(f"(n{number}:Node)" for number in range(6))
     body = OWN.replace("MATCH (n:Node", f"MATCH {many} WITH sum(n5.rank) AS much\nMATCH (n:Node")
