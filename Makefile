@@ -6,7 +6,7 @@ WHEEL_VENV := .venv-wheel
 SOURCES := service tests benchmarks migrations docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest wheel-test bench compose-test docs lock clean
+.PHONY: help demo test lint types pytest pytest-unit pytest-servers wheel-test bench compose-test docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -37,7 +37,13 @@ types: $(VENV)/.dev ## mypy, strict
 	$(BIN)/mypy
 
 pytest: $(VENV)/.dev ## unit, stores, cli and packs, on a real Neo4j and a real PostgreSQL
-	$(BIN)/pytest
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target pytest-unit pytest-servers
+
+pytest-unit: $(VENV)/.dev ## the tests that need no server
+	$(BIN)/pytest tests/unit
+
+pytest-servers: $(VENV)/.dev ## those that do
+	$(BIN)/pytest tests --ignore=tests/unit
 
 wheel-test: $(VENV)/.dev ## build the wheel once and run the main job from it, outside the checkout
 	rm -rf dist build $(WHEEL_VENV)
