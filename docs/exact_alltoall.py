@@ -17,6 +17,7 @@ from starcast.collectives import Schedule, schedule
 from starcast.collectives.exact import full_necklaces
 from starcast.collectives.exact_short import opening
 from starcast.topologies import topology
+from starcast.whole import ceiling
 
 PAGE = Path(__file__).parent / "exact-alltoall.md"
 SIZES = range(3, 9)
@@ -52,12 +53,12 @@ def figures(n: int, messages: int = 1) -> Figures:
         total=total,
         short=len({word.node for word in begun.words}),
         hops=hops,
-        share=-(-hops // (n - 1)),
+        share=ceiling(hops, n - 1),
         opening=begun.length,
         early=begun.idle.shape[1],
         full=len(full_necklaces(where).length),
         steps=exact(n, messages).steps,
-        bound=-(-messages * total // (n - 1)),
+        bound=ceiling(messages * total, n - 1),
     )
 
 

@@ -1,4 +1,4 @@
-"""Writes the generated pages: commands, the schema of both stores, queries, and the tables of the exact alltoall.
+"""Writes the generated pages: algorithms, commands, the schema of both stores, queries, and the tables of two others.
 
 ``make docs`` runs it; a test compares what it would write with what is there.
 """

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from starcast import permutations
 from starcast.errors import StarcastError
+from starcast.permutations import Perms
 from starcast.topologies.necklaces import short_necklaces
 from starcast.whole import ceiling
 
@@ -58,8 +59,9 @@ def opening(n: int, messages: int) -> Opening:
 
 def short_words(n: int, messages: int) -> tuple[Word, ...]:
     """The paths to the nodes of short necklaces, with balanced entries."""
-    ranks = permutations.rank(short_necklaces(n)).tolist()
-    cycles = {rank: _cycles(n, rank) for rank in ranks}
+    nodes = short_necklaces(n)
+    ranks = permutations.rank(nodes).tolist()
+    cycles = dict(zip(ranks, map(_cycles, nodes), strict=True))
     bundles = [(rank, message, cycles[rank]) for rank in ranks for message in range(messages)]
     tokens = [cycle for _, _, bundle in bundles for cycle in bundle]
     entry = iter(entries(tokens, _room(n, tokens)))
@@ -126,9 +128,9 @@ def defect(what: str) -> StarcastError:
     return StarcastError(f"the exact alltoall: {what}", hint="this is a defect of starcast: please report it")
 
 
-def _cycles(n: int, rank: int) -> list[Cycle]:
+def _cycles(node: Perms) -> list[Cycle]:
     """The cycles of two or more symbols, (s, x_s, x_{x_s}, ..) from the smallest s, ascending."""
-    found = permutations.cycles(permutations.unrank(n, rank)[0] - np.uint8(1))
+    found = permutations.cycles(node - np.uint8(1))
     return [tuple(place + 1 for place in cycle) for cycle in found if len(cycle) > 1]
 
 

@@ -64,11 +64,12 @@ def spread(along: Forest, messages: int) -> Units:
     Raises:
         InputError: a node is in no tree.
     """
-    _check_all_reached(along)
+    counts = tree_counts(along)
+    _check_all_reached(along, counts)
     holder, tree = np.nonzero(along.parent_port.T)
     begins = np.searchsorted(holder, np.arange(along.topology.nodes))
     destination, message = (column.reshape(-1) for column in np.meshgrid(np.unique(holder), np.arange(messages), indexing="ij"))
-    chosen = begins[destination] + message % tree_counts(along)[destination]
+    chosen = begins[destination] + message % counts[destination]
     return Units(tree[chosen], destination, destination * messages + message)
 
 
@@ -89,8 +90,8 @@ def root_ports(along: Forest) -> NDArray[np.uint8]:
     return ports
 
 
-def _check_all_reached(along: Forest) -> None:
-    outside = tree_counts(along) == 0
+def _check_all_reached(along: Forest, counts: NDArray[np.int64]) -> None:
+    outside = counts == 0
     outside[along.root] = False
     if outside.any():
         where, node = along.topology, int(outside.argmax())

@@ -1,7 +1,7 @@
 """A paper's table for any topology: every algorithm and every printed row of a collective under a port model, by time."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
@@ -84,7 +84,7 @@ class Row:
     pieces: int | None = None
     real_pieces: float | None = None
     arguments: Mapping[str, int | str] | None = None
-    note: str = field(default="")
+    note: str = ""
 
     @property
     def gap(self) -> Fraction | None:

@@ -196,5 +196,4 @@ def duration(seconds: float) -> str:
 
 
 def _constructions(where: Topology, trees: str | Iterable[str]) -> list[str]:
-    words = listed(trees) if isinstance(trees, str) else [word for item in trees for word in listed(item)]
-    return [one for word in words for one in (plain_constructions(where) if word == ALL else (word,))]
+    return [one for word in listed(trees) for one in (plain_constructions(where) if word == ALL else (word,))]

@@ -64,9 +64,10 @@ def select(
     """
     models = _models(ports)
     shares = {name: value for name, value in (("segments", segments), ("messages", messages)) if value is not None}
-    _check(shares)
+    for name, share in shares.items():
+        count(name, share)
     found = Selection()
-    for word in _words(schedules):
+    for word in listed(schedules):
         name, given = parsed(word, "algorithm")
         collective, _, algorithm = name.rpartition(":")
         wildcard = algorithm == ALL
@@ -124,10 +125,6 @@ def _every(where: Topology, collective: str, given: Mapping[str, object]) -> tup
     return algorithms_on(where, collective or None)
 
 
-def _words(given: str | Iterable[str]) -> list[str]:
-    return listed(given) if isinstance(given, str) else [word for item in given for word in listed(item)]
-
-
 def _models(ports: str) -> tuple[str | None, ...]:
     if ports == OWN:
         return (None,)
@@ -135,8 +132,3 @@ def _models(ports: str) -> tuple[str | None, ...]:
         return tuple(PORT_MODELS)
     check_ports(ports, (BOTH, OWN))
     return (ports,)
-
-
-def _check(shares: Mapping[str, int]) -> None:
-    for name, share in shares.items():
-        count(name, share)

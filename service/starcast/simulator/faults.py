@@ -133,7 +133,7 @@ class Outages:
         root = f"node {self.topology.label(promise.root)} is the root and dead from"
         if promise.collective == "gather":
             return f"{root} {_when(step)}: nobody is owed anything"
-        return f"{root} the start: nothing leaves it" if step == 1 else f"{root} step {step}: nothing leaves it from then on"
+        return f"{root} {_when(step)}: nothing leaves it{'' if step == 1 else ' from then on'}"
 
     def _dead(self) -> list[tuple[int, int]]:
         return [(self.topology.node(fault.what), fault.step) for fault in self.faults if not isinstance(fault.what, tuple)]

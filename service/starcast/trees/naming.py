@@ -4,7 +4,7 @@ The names of forests, the command line and both stores write them in this one wa
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from starcast.errors import InputError
 
@@ -54,6 +54,7 @@ def parsed_arguments(text: str) -> Arguments:
     return found
 
 
-def listed(text: str) -> list[str]:
-    """The constructions of a list by commas; those within parentheses belong to arguments."""
-    return [word.strip() for word in _OUTSIDE.split(text) if word.strip()]
+def listed(given: str | Iterable[str]) -> list[str]:
+    """The words of a list by commas, or of several one after the other; commas in parentheses belong to arguments."""
+    lists = [given] if isinstance(given, str) else given
+    return [word.strip() for text in lists for word in _OUTSIDE.split(text) if word.strip()]
