@@ -16,7 +16,8 @@ from starcast.collectives.catalogue import find
 from starcast.errors import InputError
 from starcast.runs import provenance
 from starcast.runs.faults import faults
-from starcast.runs.grid import AXES, Grid, Point, check_name, number, sharing
+from starcast.runs.grid import AXES, Grid, Point, sharing
+from starcast.runs.values import check_name, number
 from starcast.topologies import topology
 from unit.meeting import refused
 

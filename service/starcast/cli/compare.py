@@ -119,7 +119,8 @@ def _laid_out(comparison: "Comparison", output: Format, *, everything: bool) -> 
         return brief, laid_out(brief, everything=everything)
     tried = [(brief, True, False), (brief, True, True)]
     if len(comparison.sides) <= MOST_ABREAST:
-        tried = [(comparison.lettered(), False, False), (comparison.lettered(), False, True), *tried]
+        lettered = comparison.lettered()
+        tried = [(lettered, False, False), (lettered, False, True), *tried]
     for shown, stacked, short in tried:
         layout = laid_out(shown, everything=everything, stacked=stacked, brief=short)
         if fits(map(_plain, layout.rows), layout.columns):
@@ -189,14 +190,15 @@ def _explain(comparison: "Comparison", output: Output, *, everything: bool) -> N
         # A table has them in its title.
         for network in comparison.networks if output is not Output.TABLE else ():
             say(f"  {network}")
-    elif comparison.kept_apart():
-        flags = " ".join(f"--across {axis}" for axis in comparison.kept_apart())
+    elif apart := comparison.kept_apart():
+        flags = " ".join(f"--across {axis}" for axis in apart)
         say(f"some rows are no comparison, since they answer different questions; {flags} compares them all the same")
     hidden = len(comparison.matches) - len(comparison.different)
     if hidden and not everything:
         say(f"{hidden} of {len(comparison.matches)} rows are the same on all sides; --all shows them")
-    if len(comparison.sources()) > 1:
-        say(f"the runs come from different code: {'; '.join(comparison.sources())}")
+    sources = comparison.sources()
+    if len(sources) > 1:
+        say(f"the runs come from different code: {'; '.join(sources)}")
 
 
 def _crossing(comparison: "Comparison") -> str:

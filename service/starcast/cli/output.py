@@ -73,10 +73,7 @@ def emit(
 
 def fits(rows: Iterable[Row], columns: Sequence[str], unwatched: int | None = None) -> bool:
     """Whether a table of these is no wider than the terminal; where nobody watches, than ``unwatched``, if that is given."""
-    listed = list(rows)
-    widths = (max(len(column), *(len(text(row.get(column))) for row in listed), 0) for column in columns)
-    room = unwatched if unwatched and not sys.stdout.isatty() else console(sys.stdout).width
-    return sum(width + _BETWEEN for width in widths) <= room
+    return _fit(_widths(rows, columns).values(), unwatched)
 
 
 def narrowed(rows: Sequence[Row], columns: Sequence[str], spare: Sequence[str]) -> list[str]:
@@ -84,12 +81,22 @@ def narrowed(rows: Sequence[Row], columns: Sequence[str], spare: Sequence[str]) 
 
     Where nobody watches it is to fit on `PAGE` columns, so that what is written to a file can be read on a terminal.
     """
-    kept = list(columns)
+    kept, widths = list(columns), _widths(rows, columns)
     for name in spare:
-        if fits(rows, kept, PAGE):
+        if _fit((widths[column] for column in kept), PAGE):
             break
         kept = [column for column in kept if column != name]
     return kept
+
+
+def _widths(rows: Iterable[Row], columns: Sequence[str]) -> dict[str, int]:
+    listed = list(rows)
+    return {column: max(len(column), *(len(text(row.get(column))) for row in listed), 0) for column in columns}
+
+
+def _fit(widths: Iterable[int], unwatched: int | None) -> bool:
+    room = unwatched if unwatched and not sys.stdout.isatty() else console(sys.stdout).width
+    return sum(width + _BETWEEN for width in widths) <= room
 
 
 def markdown(columns: Sequence[str], table: Sequence[Sequence[Any]], bold: Sequence[Collection[str]] = ()) -> str:

@@ -89,13 +89,14 @@ def show(
     """Print all that is stored of a run: parameters, costs, seconds of each phase, provenance."""
     from starcast.runs import repository
     from starcast.runs.database import session
+    from starcast.runs.profiles import COLUMNS
 
     with store(ctx) as engine, session(engine) as opened:
         run = repository.load_run(opened, number)
         facts = figures.run_facts(run, repository.experiment_name(opened, run.experiment))
         profile = repository.load_profile(opened, number)
     if steps:
-        columns = ("step", "links_used", "packets", "largest_packet")
+        columns = ("step", *COLUMNS)
         emit(({name: getattr(step, name) for name in columns} for step in profile), columns, output)
         return
     emit(({"what": what, "value": value} for what, value in facts.items()), ("what", "value"), output)

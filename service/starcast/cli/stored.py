@@ -53,8 +53,9 @@ def show_steps(ctx: typer.Context, key: str, output: Format) -> None:
     from starcast.ingest.stored import find
     from starcast.runs import repository
     from starcast.runs.database import session
+    from starcast.runs.profiles import COLUMNS
 
-    columns = ("step", "links_used", "packets", "largest_packet")
+    columns = ("step", *COLUMNS)
     with store(ctx) as engine, session(engine) as opened:
         find(opened, "schedule", key)
         rows = [{name: getattr(row, name) for name in columns} for row in repository.load_schedule_profile(opened, key)]

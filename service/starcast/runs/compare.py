@@ -58,7 +58,8 @@ class Comparison:
 
     def shared(self, *, everything: bool = False) -> dict[str, str]:
         """The parameters that are no column, since all rows agree in them: the value, or each side's."""
-        told = {name: self._common(name) for name in PARAMETERS if name not in self.parameters(everything=everything)}
+        columns = self.parameters(everything=everything)
+        told = {name: self._common(name) for name in PARAMETERS if name not in columns}
         return {name: word for name, word in told.items() if word and word != _SILENT.get(name)}
 
     def worth_saying(self, *, everything: bool = False) -> dict[str, str]:

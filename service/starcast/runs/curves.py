@@ -118,11 +118,11 @@ class Panel:
     @property
     def bound(self) -> Mapping[Fraction, Fraction]:
         """The lower bound at each m: of the runs there the least, which holds for all of them, whatever copies they send."""
-        return {m: time for m, (time, _) in self._bounds().items()}
+        return {m: time for m, (time, _) in self._bounds.items()}
 
     def bound_lines(self) -> tuple[Line, Line] | None:
         """The two lines of which the lower bound is the greater, start-ups and bytes; None where it is no such thing."""
-        stored = self._bounds()
+        stored = self._bounds
         largest = max(stored, default=Fraction(0))
         if largest == 0:
             return None
@@ -133,6 +133,7 @@ class Panel:
         lines = Line(start_ups * run.T_s, Fraction(0)), Line(Fraction(0), carried / largest * run.T_c)
         return lines if all(max(line.at(m) for line in lines) == time for m, time in self.bound.items()) else None
 
+    @cached_property
     def _bounds(self) -> dict[Fraction, tuple[Fraction, models.Run]]:
         bounds: dict[Fraction, tuple[Fraction, models.Run]] = {}
         for run in (run for curve in self.curves for run in curve.runs):

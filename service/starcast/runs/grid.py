@@ -16,10 +16,10 @@ from starcast.collectives.catalogue import check_topology, find
 from starcast.errors import InputError, LimitError
 from starcast.runs.faults import NONE, faults, is_drawn, spoken
 from starcast.runs.point import Point, Structure
-from starcast.runs.values import BEST, DEGREE, check_name, count, listed, number, seed, word
+from starcast.runs.values import BEST, DEGREE, count, listed, number, seed, word
 from starcast.topologies import Topology, topology
 
-__all__ = ["AXES", "Grid", "Point", "check_name", "number", "sharing"]
+__all__ = ["AXES", "Grid", "Point", "sharing"]
 
 #: More points than an experiment holds: a grid is a product, and a product is soon too large.
 MOST_POINTS = 100_000
