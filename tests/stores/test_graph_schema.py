@@ -58,7 +58,7 @@ def test_the_server_has_the_declared_constraints_and_indexes(graph: Graph, bolt:
     others = graph.read("SHOW INDEXES YIELD labelsOrTypes, properties, owningConstraint, type, state RETURN *")
     plain = [row for row in others if row["owningConstraint"] is None and row["type"] == "RANGE"]
     indexed = {(row["labelsOrTypes"][0], tuple(row["properties"])) for row in plain}
-    assert indexed == {(label.name, names) for label in schema.LABELS for names in label.indexes}
+    assert indexed == {(thing.name, names) for thing in (*schema.LABELS, *schema.RELATIONSHIPS) for names in thing.indexes}
     assert {row["state"] for row in others} == {"ONLINE"}
 
 

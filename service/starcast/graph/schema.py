@@ -1,11 +1,12 @@
 """What the graph store holds, declared once: labels, relationship types, their properties, keys and indexes.
 
 Constraints, writers, the reader's checksums, the headers of an offline import and the schema page follow from what stands
-here. `docs/decisions/0002-keys-and-labels.md` says why nodes have an integer key.
+here. `docs/decisions/0002-keys-and-labels.md` says why nodes have an integer key, `0007-graph-model.md` why relationships are
+indexed by what they are part of.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from starcast.topologies import Topology
@@ -28,9 +29,13 @@ class Type(StrEnum):
 
 
 class State(StrEnum):
-    """Whether a thing in the graph may be used: ``loading`` until what was written has been counted and compared."""
+    """Whether a thing in the graph may be used: only what was counted and compared after it was written is ``complete``.
+
+    Over Bolt a thing is ``loading`` before; what an offline import wrote is ``imported``.
+    """
 
     LOADING = "loading"
+    IMPORTED = "imported"
     COMPLETE = "complete"
 
 
@@ -55,6 +60,7 @@ class _Thing:
     name: str
     meaning: str
     properties: tuple[Property, ...]
+    indexes: tuple[tuple[str, ...], ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -62,6 +68,8 @@ class _Thing:
         names = self.names
         if len(set(names)) < len(names):
             raise ValueError(f"{self.name} declares a property twice: {', '.join(names)}")
+        for indexed in self.indexes:
+            self._known(indexed, "index")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -73,13 +81,23 @@ class _Thing:
         if unknown or not used:
             raise ValueError(f"the {purpose} of {self.name} needs declared properties, not {unknown}")
 
+    def index_names(self) -> list[str]:
+        """What the constraints' and the other indexes are called in the store."""
+        return [self._index(names) for names in self.indexes]
+
+    def _indexes(self, pattern: str) -> list[str]:
+        """The Cypher that makes the indexes; the pattern calls the thing ``n``."""
+        return [f"CREATE INDEX {self._index(names)} IF NOT EXISTS FOR {pattern} ON {_listed(names)}" for names in self.indexes]
+
+    def _index(self, names: tuple[str, ...]) -> str:
+        return "_".join(["starcast", self.name.lower(), *names])
+
 
 @dataclass(frozen=True)
 class Label(_Thing):
     """A kind of node: ``unique`` tuples of properties name one node each, ``indexes`` are only looked up."""
 
     unique: tuple[tuple[str, ...], ...]
-    indexes: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -87,8 +105,6 @@ class Label(_Thing):
             raise ValueError(f"{self.name} has no key: without one nothing could be found or linked")
         for names in self.unique:
             self._known(names, "key")
-        for names in self.indexes:
-            self._known(names, "index")
 
     def statements(self) -> list[str]:
         """The Cypher that makes constraints and indexes; each may run again."""
@@ -96,17 +112,11 @@ class Label(_Thing):
             f"CREATE CONSTRAINT {self._index(names)} IF NOT EXISTS FOR (n:{self.name}) REQUIRE {_listed(names)} IS UNIQUE"
             for names in self.unique
         ]
-        others = [
-            f"CREATE INDEX {self._index(names)} IF NOT EXISTS FOR (n:{self.name}) ON {_listed(names)}" for names in self.indexes
-        ]
-        return keys + others
+        return keys + self._indexes(f"(n:{self.name})")
 
     def index_names(self) -> list[str]:
         """What the constraints' and the other indexes are called in the store."""
-        return [self._index(names) for names in (*self.unique, *self.indexes)]
-
-    def _index(self, names: tuple[str, ...]) -> str:
-        return "_".join(["starcast", self.name.lower(), *names])
+        return [*map(self._index, self.unique), *super().index_names()]
 
 
 @dataclass(frozen=True)
@@ -130,6 +140,10 @@ class Relationship(_Thing):
     def columns(self) -> tuple[str, ...]:
         """The properties that differ from one relationship to the next: all but the owner."""
         return tuple(name for name in self.names if name != self.owner)
+
+    def statements(self) -> list[str]:
+        """The Cypher that makes the indexes; each may run again."""
+        return self._indexes(f"()-[n:{self.name}]-()")
 
 
 def _listed(names: tuple[str, ...]) -> str:
@@ -238,6 +252,7 @@ TREE_EDGE = Relationship(
     "Node",
     "Node",
     owner="forest",
+    indexes=(("forest", "tree"),),
 )
 SEND = Relationship(
     "SEND",
@@ -252,6 +267,7 @@ SEND = Relationship(
     "Node",
     "Node",
     owner="schedule",
+    indexes=(("schedule", "step"),),
 )
 ON = Relationship("ON", "a forest grows on a topology", (), "Forest", "Topology")
 USES = Relationship("USES", "a schedule sends along the trees of a forest", (), "Schedule", "Forest")
@@ -262,7 +278,7 @@ RELATIONSHIPS = (LINK, TREE_EDGE, SEND, ON, USES)
 
 def statements() -> list[str]:
     """All constraints and indexes, as Cypher that may run again."""
-    return [statement for label in LABELS for statement in label.statements()]
+    return [statement for thing in (*LABELS, *RELATIONSHIPS) for statement in thing.statements()]
 
 
 def first_key(topology: Topology) -> int:

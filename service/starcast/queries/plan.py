@@ -23,7 +23,7 @@ _UNSEEN = {"01N50", "01N51", "01N52"}
 def indexed(graph: Graph) -> bool:
     """Whether the store has all of the schema's indexes; the first ingest makes them."""
     there = {row["name"] for row in graph.read("SHOW INDEXES YIELD name, state WHERE state = 'ONLINE' RETURN name")}
-    return all(name in there for label in schema.LABELS for name in label.index_names())
+    return all(name in there for thing in (*schema.LABELS, *schema.RELATIONSHIPS) for name in thing.index_names())
 
 
 def problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]:
