@@ -25,7 +25,7 @@ A, B = Property("a", Type.INTEGER, "first"), Property("b", Type.STRING, "second"
         (lambda: Label("L", "m", (A, B), ()), "no key"),
         (lambda: Label("L", "m", (A,), (("b",),)), "key of L"),
         (lambda: Label("L", "m", (A,), ((),)), "key of L"),
-        (lambda: Label("L", "m", (A,), (("a",),), (("b",),)), "index of L"),
+        (lambda: Label("L", "m", (A,), (("a",),), indexes=(("b",),)), "index of L"),
         (lambda: Relationship("R", "m", (A,), "X", "Y", owner="b"), "owner of R"),
     ],
 )
