@@ -17,8 +17,10 @@ SOUND = """\
 //     as 'starcast tree list' prints it
 //   least (int >= 1, default 2): fewest (of all)
 //   ends (list of node, default ["12", "21"]): some nodes
+//   dead (list of link, default []): some links
 // columns:
 //   load: how many trees: all of them
+//   nodes (list of node): a path
 //   links: how many links
 // cost: 3 s on S8
 // revision: 12
@@ -45,8 +47,13 @@ def test_a_sound_header_says_everything() -> None:
         Parameter("forest", Type("forest"), "id of the forest, as 'starcast tree list' prints it"),
         Parameter("least", Type("int", least=1), "fewest (of all)", 2, required=False),
         Parameter("ends", Type("node", many=True), "some nodes", ["12", "21"], required=False),
+        Parameter("dead", Type("link", many=True), "some links", [], required=False),
     )
-    assert header.columns == (Column("load", "how many trees: all of them"), Column("links", "how many links"))
+    assert header.columns == (
+        Column("load", "how many trees: all of them"),
+        Column("nodes", "a path", Type("node", many=True)),
+        Column("links", "how many links"),
+    )
     assert header.cost == "3 s on S8"
     assert header.revision == 12
     assert header.reference == "Tseng & Sheu 1997, Def. 2"
@@ -81,12 +88,12 @@ def test_a_field_cannot_be_missing_or_empty(field: str) -> None:
         ("// title: A title", "// titel: A title", "1: 'titel' is no field"),
         ("// title: A title", "// Hello", "1: the header does not begin with a title"),
         ("// question: How many?", "// title: Another", "2: the field 'title' stands twice"),
-        ("// revision: 12\n", "", "13: the header has no field 'revision'"),
-        ("// revision: 12", "// revision: 0", "12: the revision is a whole number from 1"),
-        ("// revision: 12", "// revision: 1.2", "12: the revision is a whole number from 1"),
-        ("// cost: 3 s on S8", "// cost:", "11: the field 'cost' is empty"),
+        ("// revision: 12\n", "", "15: the header has no field 'revision'"),
+        ("// revision: 12", "// revision: 0", "14: the revision is a whole number from 1"),
+        ("// revision: 12", "// revision: 1.2", "14: the revision is a whole number from 1"),
+        ("// cost: 3 s on S8", "// cost:", "13: the field 'cost' is empty"),
         ("// parameters:\n", "// parameters: none\n", "3: items stand on the lines below, or it says 'none'"),
-        ("// columns:\n", "// columns: all\n", "8: items stand on the lines below, or it says 'none'"),
+        ("// columns:\n", "// columns: all\n", "9: items stand on the lines below, or it says 'none'"),
         ("//   least (int >= 1", "//   least (integer", "6: 'integer' is no type"),
         ("//   least (int >= 1", "//   least (node >= 1", "6: 'node >= 1' is no type"),
         ("//   least (int >= 1, default 2): fewest", "//   least: fewest", "6: this is no parameter"),
@@ -94,10 +101,12 @@ def test_a_field_cannot_be_missing_or_empty(field: str) -> None:
         ("default 2", 'default "2x"', "6: the parameter 'least' is an integer that is 1 or more, not '2x'"),
         ("default 2", "default 0", "6: the parameter 'least' is an integer that is 1 or more, not 0"),
         ("//   least (", "//   forest (", "6: 'forest' is declared twice"),
-        ("//   links: how many links", "//   load: how many links", "10: 'load' is declared twice"),
-        ("//   links: how many links", "//   links", "10: this is no column"),
-        ("//   links: how", "//  links: how", "10: this line of the header is neither a field nor an item of one"),
-        ("// cost: 3 s on S8", "//cost: 3 s", "11: this line of the header is neither a field nor an item of one"),
+        ("//   links: how many links", "//   load: how many links", "12: 'load' is declared twice"),
+        ("//   links: how many links", "//   links", "12: this is no column"),
+        ("nodes (list of node): a", "nodes (list of nodes): a", "11: 'list of nodes' is no type"),
+        ("nodes (list of node): a", "nodes (): a", "11: this is no column"),
+        ("//   links: how", "//  links: how", "12: this line of the header is neither a field nor an item of one"),
+        ("// cost: 3 s on S8", "//cost: 3 s", "13: this line of the header is neither a field nor an item of one"),
     ],
 )
 def test_a_wrong_header_is_refused_with_its_line(was: str, instead: str, message: str) -> None:

@@ -1,5 +1,6 @@
 """Packs as folders: which files are queries, what they are called, and what happens when two meet."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,10 +34,9 @@ def write(directory: Path, name: str, text: str = SOUND) -> Path:
     return path
 
 
-def test_shipped_packs_hold_at_least_ten_queries_about_overlap_paths_and_topology() -> None:
-    shipped = library()
-    assert len(shipped) >= 10
-    assert {query.pack for query in shipped.values()} == {"overlap", "paths", "topology"}
+def test_shipped_packs_are_six() -> None:
+    packs = {query.pack for query in library().values()}
+    assert packs == {"faults", "overlap", "paths", "schedules", "topology", "trees"}
 
 
 @pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
@@ -45,6 +45,13 @@ def test_a_shipped_query_begins_with_its_header_and_ends_with_its_statement(quer
     assert query.text.startswith("// title: ")
     assert query.cypher == query.text.rstrip()
     assert query.header.question.rstrip(")").endswith(("?", "."))
+
+
+@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
+def test_a_shipped_query_says_in_words_what_it_visits(query: Query) -> None:
+    """Seconds are measured and stand beside it."""
+    assert len(query.header.cost.split()) >= 3
+    assert not re.search(r"\d\s*(s|ms|seconds)\b", query.header.cost)
 
 
 def test_own_packs_stand_beside_the_shipped_ones(tmp_path: Path) -> None:
@@ -182,10 +189,10 @@ def test_the_catalogue_has_every_query_with_all_that_its_header_says() -> None:
         section = page.split(f"### {query.name}\n")[1].split("\n### ")[0]
         for text in (query.header.title, query.header.question, query.header.reference):
             assert text in section
-        items = [(item.name, item.meaning) for item in query.parameters]
-        for name, meaning in [*items, *query.columns]:
-            assert f"`{name}`" in section
-            assert meaning in section
+        for item in [*query.parameters, *query.columns]:
+            assert f"`{item.name}`" in section
+            assert item.type is None or f"({item.type}" in section
+            assert item.meaning in section
 
 
 def test_the_form_that_the_catalogue_shows_is_one_that_loads(tmp_path: Path) -> None:

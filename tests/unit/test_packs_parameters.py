@@ -42,6 +42,10 @@ def bound(written: str, value: object) -> Any:
         ("list of int", (1, 2), [1, 2]),
         ("list of int", "", []),
         ("list of node", "12,21", ["12", "21"]),
+        ("list of node", "", []),
+        ("link", "12-21", "12-21"),
+        ("list of link", "12-21,2a-a2", ["12-21", "2a-a2"]),
+        ("list of link", [], []),
     ],
 )
 def test_a_value_of_the_type_is_taken(written: str, given_value: object, value: object) -> None:
@@ -71,6 +75,10 @@ def test_a_value_of_the_type_is_taken(written: str, given_value: object, value: 
         ("boolean", 1),
         ("tree", "-1"),
         ("node", 12345),
+        ("link", "12"),
+        ("link", "12-"),
+        ("link", "12-21-12"),
+        ("link", "12 - 21"),
         ("list of int", "1,,2"),
         ("list of int", 1),
         ("list of int >= 2", "2,1"),
@@ -157,6 +165,32 @@ def test_a_node_may_belong_to_any_of_several_topologies() -> None:
     assert bind(parameters, {"one": "S3", "other": "S4", "node": "4321"})["node"] == "4321"
     with pytest.raises(InputError, match="'54321'"):
         bind(parameters, {"one": "S3", "other": "S4", "node": "54321"})
+
+
+@pytest.mark.parametrize(
+    ("spec", "link", "other"),
+    [
+        ("S4", "1234-2134", "1234-1243"),
+        ("S5,2", "12-32", "12-23"),
+        ("Q3", "000-010", "000-011"),
+        ("S10", "123456789a-213456789a", "123456789a-132456789a"),
+    ],
+)
+def test_a_link_joins_two_nodes_that_are_adjacent_in_either_order(spec: str, link: str, other: str) -> None:
+    parameters = [declared("topology", "topology"), declared("dead", "list of link", [])]
+    turned = "-".join(reversed(link.split("-")))
+    assert bind(parameters, {"topology": spec, "dead": f"{link},{turned}"})["dead"] == [link, turned]
+    assert bind(parameters, {"topology": spec, "dead": ""})["dead"] == bind(parameters, {"topology": spec})["dead"] == []
+    with pytest.raises(InputError, match=f"'{other}' is no link of {spec}") as refused:
+        bind(parameters, {"topology": spec, "dead": f"{link},{other}"})
+    assert link.split("-")[1] in refused.value.hint
+
+
+def test_both_ends_of_a_link_are_nodes() -> None:
+    parameters = [declared("forest", "forest"), declared("dead", "link")]
+    for wrong, end in {"1234-2135": "'2135'", "12345-21345": "'12345'"}.items():
+        with pytest.raises(InputError, match=end):
+            bind(parameters, {"forest": "S4:multiple:1234", "dead": wrong})
 
 
 def test_a_pattern_has_the_length_and_the_symbols_of_the_labels() -> None:

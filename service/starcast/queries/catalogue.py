@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from starcast.queries.header import Column
 from starcast.queries.pack import Query, library
 from starcast.queries.parameters import EXPECTED, Parameter
 
@@ -23,10 +24,10 @@ packs are found in the folder that the setting `packs` (`STARCAST_PACKS`) names.
 //   forest (forest): id of the forest, as 'starcast tree list' prints it
 //   least (int >= 1, default 2): how many trees a link must carry to be listed
 // columns:
-//   sender: node that the link leaves
+//   sender (node): node that the link leaves
 //   load: how many trees use the link from parent to child;
 //     more of a text stands indented below it
-// cost: only where it takes longer than a second on S6: what it takes
+// cost: what is visited, as: every edge of the forest once
 // revision: 1
 // reference: Tseng & Sheu 1997, Lemma 6
 
@@ -39,7 +40,11 @@ parameter is `name (type): meaning`, with `, default JSON` after the type where 
 """
 _RULES = """
 `int` and `float` take a least value (`int >= 1`), and `list of` goes before every type; on the command line a list is
-`a,b,c`. A column called `nodes` next to one called `ports` is a path, which tables print hop by hop: `123 -2-> 213`.
+`a,b,c`, and `nodes=` is the empty one.
+
+A column says its type where it holds labels of nodes, which pictures are drawn from: `sender (node): ...`,
+`nodes (list of node): ...`. A column called `nodes` next to one called `ports` is a path, which tables print hop by hop:
+`123 -2-> 213`.
 
 A file is loaded only if its header is complete, every parameter is declared and used, RETURN has exactly the declared
 columns in their order (`expression AS name`), and nothing in it writes: no CREATE, INSERT, MERGE, SET, DELETE, DETACH, REMOVE,
@@ -71,10 +76,14 @@ def _section(query: Query) -> Iterator[str]:
     yield f"### {query.name}\n"
     yield f"**{header.title}.** {header.question}\n"
     yield from (f"* parameter `{p.name}` ({described(p)}): {p.meaning}" for p in header.parameters)
-    yield from (f"* column `{column.name}`: {column.meaning}" for column in header.columns)
+    yield from (f"* column `{column.name}`{_typed(column)}: {column.meaning}" for column in header.columns)
     if header.cost:
         yield f"* cost: {header.cost}"
     yield f"* reference: {header.reference}; revision {header.revision}\n"
+
+
+def _typed(column: Column) -> str:
+    return f" ({column.type})" if column.type else ""
 
 
 def described(parameter: Parameter) -> str:

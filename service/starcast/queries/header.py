@@ -23,7 +23,7 @@ _FIELD = re.compile(r"// ([a-z]+):(?: +(.*\S))? *")
 _ITEM = re.compile(r"// {3}(\S.*)")
 _CONTINUED = re.compile(r"// {4,}(\S.*)")
 _PARAMETER = re.compile(r"([A-Za-z]\w*) \(([^,()]+)(?:, default (.+))?\): (.+)", re.ASCII)
-_COLUMN = re.compile(r"([A-Za-z]\w*): (.+)", re.ASCII)
+_COLUMN = re.compile(r"([A-Za-z]\w*)(?: \(([^()]+)\))?: (.+)", re.ASCII)
 _HINT = "see the form of a query file in docs/queries.md"
 T = TypeVar("T")
 
@@ -36,10 +36,11 @@ class Line(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column of the answer."""
+    """A column of the answer; the type says which columns hold labels of nodes, and need not be given."""
 
     name: str
     meaning: str
+    type: Type | None = None
 
 
 @dataclass(frozen=True)
@@ -144,9 +145,7 @@ def _parameter(line: Line, path: Path) -> tuple[str, Parameter]:
     if match is None:
         raise fault(path, line.number, "this is no parameter", "write '//   name (type, default VALUE): meaning'")
     name, written, default, meaning = match.groups()
-    kind = Type.parse(written)
-    if kind is None:
-        raise fault(path, line.number, f"'{written}' is no type", f"{meant(written, EXPECTED)}types are {', '.join(EXPECTED)}")
+    kind = _type(written, line, path)
     if default is None:
         return name, Parameter(name, kind, meaning)
     try:
@@ -160,8 +159,16 @@ def _parameter(line: Line, path: Path) -> tuple[str, Parameter]:
 def _column(line: Line, path: Path) -> tuple[str, Column]:
     match = _COLUMN.fullmatch(line.text)
     if match is None:
-        raise fault(path, line.number, "this is no column", "write '//   name: meaning'")
-    return match[1], Column(match[1], match[2])
+        raise fault(path, line.number, "this is no column", "write '//   name: meaning' or '//   name (type): meaning'")
+    name, written, meaning = match.groups()
+    return name, Column(name, meaning, _type(written, line, path) if written else None)
+
+
+def _type(written: str, line: Line, path: Path) -> Type:
+    kind = Type.parse(written)
+    if kind is None:
+        raise fault(path, line.number, f"'{written}' is no type", f"{meant(written, EXPECTED)}types are {', '.join(EXPECTED)}")
+    return kind
 
 
 def _numbered(fields: dict[str, _Field]) -> dict[str, int]:

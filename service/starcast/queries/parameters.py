@@ -12,7 +12,8 @@ from typing import Any, Self
 
 from starcast.errors import InputError
 from starcast.queries.faults import meant
-from starcast.topologies import Topology, topology
+from starcast.queries.places import CHECKS
+from starcast.topologies import topology
 
 #: What each type expects, in the words of an error.
 EXPECTED: dict[str, str] = {
@@ -24,12 +25,14 @@ EXPECTED: dict[str, str] = {
     "forest": "the id of a forest, as S5:multiple:12345",
     "schedule": "the id of a schedule, as S5:broadcast:multiple:all:segments=4:12345",
     "node": "the label of a node, as 54321",
+    "link": "a link as two labels joined by '-' in either order, as 12345-21345",
     "tree": "the number of a tree in its forest, from 0",
     "pattern": "a label with * in the positions that are free, as ****5",
 }
 #: Types whose values name something stored.
 STORED = ("topology", "forest", "schedule")
 _TYPE = re.compile(r"(?P<many>list of )?(?P<name>[a-z]+)(?: >= (?P<least>-?\d+))?")
+_LINK = re.compile(r"[0-9a-z]+-[0-9a-z]+")
 _LONG = 2**63  # Neo4j's integers have 64 bits
 
 
@@ -76,7 +79,8 @@ class Type:
 
     def sample(self) -> Any:
         """Some value of this type, to plan a query with."""
-        one = {"int": self.least or 0, "float": float(self.least or 0), "boolean": False, "tree": 0}.get(self.name, "")
+        numbers = {"int": self.least or 0, "float": float(self.least or 0), "boolean": False, "tree": 0}
+        one = numbers.get(self.name, "1-2" if self.name == "link" else "")
         return [one] if self.many else one
 
     def _one(self, given: object) -> Any:
@@ -124,7 +128,20 @@ def _text(given: object) -> str:
     return given
 
 
-_READERS: dict[str, Callable[[object], Any]] = {"int": _integer, "float": _number, "boolean": _boolean, "tree": _tree}
+def _link(given: object) -> str:
+    text = _text(given)
+    if not _LINK.fullmatch(text):
+        raise ValueError
+    return text
+
+
+_READERS: dict[str, Callable[[object], Any]] = {
+    "int": _integer,
+    "float": _number,
+    "boolean": _boolean,
+    "tree": _tree,
+    "link": _link,
+}
 
 
 @dataclass(frozen=True)
@@ -196,37 +213,14 @@ def names(parameters: Sequence[Parameter], values: Mapping[str, Any], kind: str)
 
 
 def _check_places(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> None:
-    """Refuse nodes and patterns that no named topology has: Neo4j would answer with nothing, which says nothing."""
+    """Refuse nodes, links and patterns that no named topology has."""
     places = [topology(spec) for spec in names(parameters, values, "topology")]
     for kind in STORED[1:]:
         for name in names(parameters, values, kind):
             with suppress(InputError):  # what is no id at all is said to be none when it is looked for
                 places.append(topology(name.split(":")[0]))  # an id begins with its topology
-    for kind, check in _CHECKS.items():
+    for kind, check in CHECKS.items():
         for value in names(parameters, values, kind):
             refusals = [check(place, value) for place in places]
             if refusals and all(refusals):
                 raise next(refusal for refusal in refusals if refusal)
-
-
-def _check_node(place: Topology, label: str) -> InputError | None:
-    try:
-        place.rank(label)
-    except InputError as error:
-        return error
-    return None
-
-
-def _check_pattern(place: Topology, pattern: str) -> InputError | None:
-    example = place.label(0)
-    symbols = set(example) | set(place.label(place.nodes - 1))
-    if len(pattern) == len(example) and set(pattern) <= symbols | {"*"}:
-        return None
-    return InputError(
-        f"'{pattern}' is no pattern of labels of {place.spec}",
-        hint=f"write {len(example)} signs, each * or one of {' '.join(sorted(symbols))}",
-    )
-
-
-#: What a value is held against, for the types that belong to a topology.
-_CHECKS: dict[str, Callable[[Topology, str], InputError | None]] = {"node": _check_node, "pattern": _check_pattern}
