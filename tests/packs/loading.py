@@ -1,8 +1,9 @@
-"""What the tests of the packs ask about: topologies, forests and broadcasts, written by the store's own way in."""
+"""What the tests of the packs ask about: topologies, forests and schedules, written by the store's own way in."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 from starcast.collectives import Schedule, schedule
 from starcast.graph.connection import Graph
@@ -13,39 +14,80 @@ from starcast.progress import Silent
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest, plain_constructions
 
-SPECS = ("S2", "S3", "S4", "S5", "S6")
+SPECS = ("S2", "S3", "S4", "S5", "S6", "S4,2", "S5,3", "Q4")
+#: The last node of a topology. On stars no root but the identity: neither that nor a cyclic shift of it.
+LAST = -1
+
+#: Forests, on S4 every construction; partial trees on S5 too. The larger a topology, the fewer: each is asked many questions.
+FORESTS: dict[str, tuple[tuple[str, int], ...]] = {
+    "S2": (("greedy", 0), ("multiple", LAST)),
+    "S3": (("multiple", 0), ("greedy", LAST), ("shortest-path-graph", LAST)),
+    "S4": (*((name, 0) for name in plain_constructions("S4")), ("multiple", LAST), ("perfectly-balanced", LAST)),
+    "S5": (("multiple", LAST), ("perfectly-balanced", 0), ("shortest-path", LAST), ("recursive-substar", LAST)),
+    "S6": (("multiple", LAST),),
+    "S4,2": (("nk-greedy", 0), ("nk-multiple", LAST)),
+    "S5,3": (("nk-multiple", LAST),),
+    "Q4": (("binomial", LAST), ("edge-disjoint-binomial", 0)),
+}
+
+#: Schedules: collective, algorithm, root and arguments. With packets and without, under both port models, with copies, of one
+#: source and of all, along the forests above and along trees of their own.
+SCHEDULES: dict[str, tuple[tuple[str, str, int, dict[str, Any]], ...]] = {
+    "S2": (("broadcast", "greedy", 0, {"ports": "all", "segments": 2}),),
+    "S3": (
+        ("broadcast", "multiple", 0, {"ports": "one"}),
+        ("allgather", "dimension-change", LAST, {}),
+    ),
+    "S4": (
+        ("broadcast", "greedy", 0, {"ports": "all", "segments": 2}),
+        ("broadcast", "multiple", LAST, {"ports": "all", "segments": 2}),
+        ("broadcast", "multiple", 0, {"ports": "one"}),
+        ("broadcast", "edge-disjoint", 0, {"messages": 3, "copies": 2}),
+        ("allgather", "dimension-change", LAST, {}),
+        ("allgather", "hamiltonian-cycle", 0, {}),
+        ("scatter", "perfectly-balanced", 0, {}),
+        ("gather", "balanced", LAST, {"messages": 2}),
+        ("alltoall", "exact", 0, {}),
+    ),
+    "S5": (
+        ("broadcast", "recursive-substar", LAST, {"ports": "all", "messages": 3}),
+        ("broadcast", "multiple", LAST, {"ports": "all", "segments": 2}),
+    ),
+    "S6": (("broadcast", "multiple", LAST, {"ports": "all", "segments": 2}),),
+    "S4,2": (
+        ("broadcast", "nk-multiple", LAST, {"ports": "one", "segments": 2}),
+        ("allgather", "nk-multiple", LAST, {}),
+    ),
+    "S5,3": (("broadcast", "nk-multiple", LAST, {"ports": "all", "segments": 2}),),
+    "Q4": (
+        ("broadcast", "binomial", LAST, {"ports": "all", "segments": 2}),
+        ("broadcast", "edge-disjoint-binomial", 0, {"messages": 2, "copies": 3}),
+    ),
+}
 
 
 @cache
 def forests(spec: str) -> tuple[Forest, ...]:
-    """On stars, one root is the identity, the other neither that nor a cyclic shift of it; elsewhere every construction."""
-    if topology(spec).family != "star":
-        return tuple(forest(spec, construction) for construction in plain_constructions(spec))
-    last = topology(spec).nodes - 1
-    wanted = (("greedy", 0), ("multiple", 0), ("multiple", last), ("recursive-substar", last))
-    return tuple(forest(spec, construction, root) for construction, root in wanted)
+    """The forests that are stored on a topology."""
+    return tuple(forest(spec, construction, _rank(spec, root)) for construction, root in FORESTS[spec])
 
 
 @cache
 def schedules(spec: str) -> tuple[Schedule, ...]:
-    """Broadcasts along those forests, under both port models, and other collectives along trees of their own; on stars."""
-    if topology(spec).family != "star":
-        return ()
-    last = topology(spec).nodes - 1
-    return (
-        schedule(spec, "broadcast", "greedy", ports="all", segments=2),
-        schedule(spec, "broadcast", "multiple", ports="all", segments=2, root=last),
-        schedule(spec, "broadcast", "multiple", ports="one"),
-        schedule(spec, "broadcast", "recursive-substar", ports="all", messages=3, root=last),
-        schedule(spec, "allgather", "dimension-change", root=last),
-        schedule(spec, "gather", "balanced", messages=2),
-        schedule(spec, "alltoall", "exact"),
+    """The schedules that are stored on a topology."""
+    return tuple(
+        schedule(spec, collective, algorithm, root=_rank(spec, root), **arguments)
+        for collective, algorithm, root, arguments in SCHEDULES[spec]
     )
+
+
+def _rank(spec: str, root: int) -> int:
+    return root % topology(spec).nodes
 
 
 @contextmanager
 def loaded(graph: Graph, specs: Sequence[str] = SPECS) -> Iterator[None]:
-    """The store holds these topologies with their forests and broadcasts, and nothing else; nothing at all afterwards."""
+    """The store holds these topologies with their forests and schedules, and nothing else; nothing at all afterwards."""
     _empty(graph)
     try:
         _fill(graph, specs)

@@ -5,19 +5,22 @@ from dataclasses import replace
 
 import pytest
 
-from packs.loading import SPECS, forests, loaded
-from packs.oracles import ORACLES, Case
+from packs import oracles_faults, oracles_overlap, oracles_paths, oracles_schedules, oracles_topology, oracles_trees
+from packs.asking import ORACLES, Case
+from packs.loading import forests, loaded
 from starcast.connections import GraphAddress
 from starcast.errors import InputError, LimitError, NotFoundError
 from starcast.graph.connection import Graph
 from starcast.queries import Query, find, library, run
 
-FOREST = forests("S4")[1]
+#: Each registers its pack's oracles when it is imported.
+PACKS = (oracles_faults, oracles_overlap, oracles_paths, oracles_schedules, oracles_topology, oracles_trees)
+FOREST = next(forest for forest in forests("S4") if forest.id == "S4:multiple:1234")
 
 
 @pytest.fixture(scope="module")
 def graph(graph_address: GraphAddress) -> Iterator[Graph]:
-    """The store with S2..S6, their forests and broadcasts, and nothing else; empty afterwards."""
+    """The store with all topologies, their forests and schedules, and nothing else; empty afterwards."""
     with Graph.open(graph_address) as opened, loaded(opened):
         yield opened
 
@@ -32,9 +35,14 @@ def questions() -> list[object]:
 
 @pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
 def test_every_shipped_query_has_an_oracle_with_cases_on_every_topology(query: Query) -> None:
-    cases = ORACLES[query.name].cases
-    for spec in SPECS:
-        assert any(str(value).split(":")[0] == spec for case in cases for value in case.values())
+    """But where the oracle says that the question is of some only."""
+    known = ORACLES[query.name]
+    for spec in known.specs:
+        assert any(str(value).split(":")[0] == spec for case in known.cases for value in case.values())
+
+
+def test_the_oracles_are_each_of_their_module_s_pack() -> None:
+    assert {name.split("/")[0] for name in ORACLES} == {module.__name__.rpartition("_")[2] for module in PACKS}
 
 
 def test_every_oracle_is_of_a_shipped_query() -> None:
@@ -147,7 +155,7 @@ def test_what_is_half_loaded_is_never_used(graph: Graph, name: str, values: Case
 
 def test_a_query_that_takes_too_long_is_stopped_and_says_what_to_narrow(graph: Graph) -> None:
     with pytest.raises(LimitError, match=r"^overlap/shared-links: .* took longer than 0\.2 s") as refused:
-        run(graph, _runaway(), {"forest": "S6:multiple:123456"}, timeout=0.2)
+        run(graph, _runaway(), {"forest": forests("S6")[0].id}, timeout=0.2)
     assert "name a smaller one in forest, tighten least" in refused.value.hint
 
 

@@ -1,0 +1,1 @@
+"""The pack ``faults`` a second time, by brute force."""

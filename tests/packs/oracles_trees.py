@@ -1,0 +1,1 @@
+"""The pack ``trees`` a second time, by brute force."""
