@@ -8,7 +8,7 @@ import numpy as np
 from starcast.errors import RejectedError
 from starcast.graph.connection import Graph
 from starcast.graph.owners import Owner
-from starcast.graph.rows import Rows, keys
+from starcast.graph.rows import Rows
 from starcast.graph.schema import NODE, Relationship, State, first_key, statements
 from starcast.progress import Task
 from starcast.topologies import Topology
@@ -88,7 +88,7 @@ class Bolt:
             RejectedError: an end was not found.
         """
         statement = create_relationships(rows.kind)
-        for count, groups in _batches(rows, self._batch):
+        for count, groups in batches(rows, self._batch, first_key(rows.topology)):
             made = self._graph.write(statement, {"rows": groups, "owner": rows.owner})[0]["made"]
             if made != count:
                 raise RejectedError(
@@ -123,12 +123,12 @@ def create_relationships(kind: Relationship) -> str:
     )
 
 
-def _batches(rows: Rows, batch: int) -> Iterator[tuple[int, list[Any]]]:
-    """Batches as `create_relationships` takes them, with their number of rows."""
+def batches(rows: Rows, batch: int, first: int) -> Iterator[tuple[int, list[Any]]]:
+    """Batches as `create_relationships` takes them, with their number of rows; ``first`` is the key of node 0."""
     for begin in range(0, len(rows), batch):
         part = slice(begin, begin + batch)
-        start = keys(rows.topology, rows.start[part])
-        values = np.column_stack([keys(rows.topology, rows.end[part]), *(c[part] for c in rows.columns.values())]).tolist()
+        start = rows.start[part] + first
+        values = np.column_stack([rows.end[part] + first, *(c[part] for c in rows.columns.values())]).tolist()
         bounds = [0, *(np.flatnonzero(np.diff(start)) + 1).tolist(), len(start)]
         firsts = start[bounds[:-1]].tolist()
         spans = zip(firsts, bounds[:-1], bounds[1:], strict=True)

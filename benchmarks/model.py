@@ -1,0 +1,226 @@
+"""Models of the graph against each other: what each costs to write and to keep, and how fast it answers.
+
+Each model gets an embedded stack of its own, one after the other, and the same content: a warm-up topology that stays, then
+S7 and S8 with `multiple`, `greedy` and a broadcast. Two figures go with each piece of work: the wall clock's, and
+the processor time that the server took for it, which a busy machine disturbs less. `docs/decisions/0007-graph-model.md` has
+the tables. Not part of ``make bench``: ``python -m benchmarks model`` takes about a quarter of an hour.
+"""
+
+import math
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+
+import psutil
+
+from benchmarks.measure import Figure
+from benchmarks.model_variants import MODELS, QUESTIONS, Model
+from starcast import Forest, forest, schedule, topology
+from starcast.cli.output import emit, say
+from starcast.connections import graph_address
+from starcast.graph.connection import Graph
+from starcast.graph.rows import Rows, link_rows, send_rows, tree_rows
+from starcast.graph.writer import batches
+from starcast.local import stack
+from starcast.progress import Silent
+from starcast.settings import Settings
+from starcast.topologies import Topology
+
+SIZES = ("S7", "S8")
+WARM_UP = "S8,5"
+ROUNDS = 5
+#: A question is asked again and again for so long, a round: the server's processor time comes in hundredths of a second.
+LEAST = 0.2
+TIMEOUT = 120.0
+MB = 1e6
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of the wall clock, and of the server's processor time."""
+
+    wall: float
+    processor: float
+
+
+@dataclass
+class Result:
+    """What one model costs: `asked` by size and question, `written` by size and kind (microseconds a row), bytes."""
+
+    model: type[Model]
+    asked: dict[tuple[str, str], Cost] = field(default_factory=dict)
+    written: dict[tuple[str, str], Cost] = field(default_factory=dict)
+    answers: dict[tuple[str, str], object] = field(default_factory=dict)
+    size: int = 0
+    indexes: int = 0
+
+    def mean(self, spec: str) -> float:
+        """The geometric mean of the server's seconds over all questions."""
+        return math.exp(sum(math.log(self.asked[spec, name].processor) for name in QUESTIONS) / len(QUESTIONS))
+
+
+@dataclass(frozen=True)
+class Content:
+    """What is stored of one topology."""
+
+    topology: Topology
+    forest: Forest
+    other: Forest
+    rows: tuple[tuple[str, Rows], ...]
+    schedule: str
+
+    @classmethod
+    def of(cls, spec: str) -> "Content":
+        """The n-1 trees, one tree and a broadcast along the trees."""
+        where = topology(spec)
+        names = ("nk-multiple", "nk-greedy") if where.family == "nk-star" else ("multiple", "greedy")
+        trees, tree = (forest(where, name) for name in names)
+        sends = schedule(where, "broadcast", names[0], segments=1)
+        rows = (("LINK", link_rows(where)), ("TREE_EDGE", tree_rows(trees)), ("", tree_rows(tree)), ("SEND", send_rows(sends)))
+        return cls(where, trees, tree, rows, sends.id)
+
+    def parameters(self) -> dict[str, object]:
+        """What the questions are asked of: the first tree's child of the root, and a step in the middle."""
+        step = max(1, self.forest.height // 2)
+        child = int(self.topology.neighbours(2)[self.forest.root])
+        return {
+            "topology": self.topology.spec,
+            "forest": self.forest.id,
+            "other": self.other.id,
+            "schedule": self.schedule,
+            "node": self.topology.label(child),
+            "tree": 2,
+            "step": step,
+        }
+
+
+def figures() -> Iterator[Figure]:
+    """Every model against the one that is shipped, by the geometric mean of the server's time over the questions on S8.
+
+    Raises:
+        AssertionError: two models answer a question differently.
+    """
+    contents = [Content.of(spec) for spec in (WARM_UP, *SIZES)]
+    results = []
+    for model in MODELS:
+        results.append(_measured(model, contents))
+        say(f"{model.name}: {results[-1].mean(SIZES[-1]) * 1000:.3g} ms, {results[-1].size / MB:.0f} MB")
+    shipped, *others = results
+    for result in others:
+        assert result.answers == shipped.answers, result.model.name
+    _tables(results)
+    ours = shipped.mean(SIZES[-1]) * 1000
+    for other in others:
+        theirs = other.mean(SIZES[-1]) * 1000
+        what = f"model as shipped, {len(QUESTIONS)} questions on {SIZES[-1]}"
+        # Names and types that are built into a query's text are worth more than a tenth.
+        yield Figure(what, ours, "ms", f"< {1.1 * theirs}", other.model.name, theirs)
+
+
+def _measured(model: type[Model], contents: list[Content]) -> Result:
+    with tempfile.TemporaryDirectory(prefix="starcast-bench-") as folder:
+        settings = Settings.load(home=Path(folder) / "home")
+        stack.up(settings, Silent())
+        try:
+            with Graph.open(graph_address(settings)) as graph:
+                return _Run(model, graph, settings).run(contents)
+        finally:
+            stack.down(settings.home, Silent())
+
+
+class _Run:
+    """One model in one store."""
+
+    def __init__(self, model: type[Model], graph: Graph, settings: Settings) -> None:
+        self._result, self._graph, self._settings = Result(model), graph, settings
+        pids = {server.server: server.pid for server in stack.status(settings.home)}
+        self._server = psutil.Process(pids["Neo4j"])
+
+    def run(self, contents: list[Content]) -> Result:
+        for content in contents:
+            self._write(self._model(content), content)
+        self._graph.write("CALL db.checkpoint()")
+        store = self._settings.home / "neo4j" / "data" / "databases" / "neo4j"
+        self._result.size, self._result.indexes = _bytes(store), _bytes(store / "schema")
+        for content in contents[1:]:
+            self._ask(self._model(content), content)
+        return self._result
+
+    def _model(self, content: Content) -> Model:
+        return self._result.model(content.topology, content.forest.id, content.other.id, content.forest.trees)
+
+    def _write(self, model: Model, content: Content) -> None:
+        for statement in model.indexes():
+            self._graph.write(statement)
+        self._graph.read("CALL db.awaitIndexes(300)")
+        spec = content.topology.spec
+        self._rate((spec, "Node"), content.topology.nodes, partial(self._nodes, model, content.topology))
+        for name, rows in content.rows:
+            self._rate((spec, name), len(rows), partial(self._relationships, model, rows))
+
+    def _rate(self, key: tuple[str, str], count: int, work: Callable[[], None]) -> None:
+        cost = self._cost(work)
+        self._result.written[key] = Cost(cost.wall / count * 1e6, cost.processor / count * 1e6)
+
+    def _nodes(self, model: Model, where: Topology) -> None:
+        labels, size = where.labels(), self._settings.batch
+        for rank in range(0, where.nodes, size):
+            some = {"labels": labels[rank : rank + size].tolist(), "rank": rank, "first": model.first(where) + rank}
+            self._graph.write(model.create_nodes(), some | {"topology": where.spec})
+
+    def _relationships(self, model: Model, rows: Rows) -> None:
+        for statement, some in model.create(rows):
+            for count, groups in batches(some, self._settings.batch, model.first(rows.topology)):
+                parameters = {"rows": groups, "owner": rows.owner, "topology": rows.topology.spec}
+                assert self._graph.write(statement, parameters)[0]["made"] == count
+
+    def _ask(self, model: Model, content: Content) -> None:
+        gaps, parameters = model.gaps(), content.parameters()
+        for name, question in QUESTIONS.items():
+            cypher, key = question, (content.topology.spec, name)
+            for gap, filling in gaps.items():
+                cypher = cypher.replace(f"{{{gap}}}", filling)
+            ask = partial(self._graph.read, cypher, parameters, TIMEOUT)
+            self._result.answers[key] = ask()
+            rounds = [self._cost(ask, LEAST) for _ in range(ROUNDS)]
+            self._result.asked[key] = Cost(min(c.wall for c in rounds), min(c.processor for c in rounds))
+
+    def _cost(self, work: Callable[[], object], least: float = 0.0) -> Cost:
+        """What one run of the work costs, repeated until it took ``least`` seconds."""
+        runs, before, begin = 0, self._used(), perf_counter()
+        while runs == 0 or perf_counter() - begin < least:
+            work()
+            runs += 1
+        return Cost((perf_counter() - begin) / runs, (self._used() - before) / runs)
+
+    def _used(self) -> float:
+        times = self._server.cpu_times()
+        return times.user + times.system
+
+
+def _bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def _tables(results: list[Result]) -> None:
+    """Two tables: writing and keeping by model; the questions by model, milliseconds of the server's time."""
+    columns = ["model", *(f"{spec} {kind}" for spec in SIZES for kind in ("Node", "LINK", "TREE_EDGE", "SEND"))]
+    rows: list[dict[str, object]] = []
+    for result in results:
+        row: dict[str, object] = {"model": result.model.name}
+        for spec, kind in ((spec, kind) for spec in SIZES for kind in ("Node", "LINK", "TREE_EDGE", "SEND")):
+            cost = result.written[spec, kind]
+            row[f"{spec} {kind}"] = f"{1000 / cost.wall:.0f} ({cost.processor:.0f})"
+        rows.append(row | {"MB": result.size / MB, "of it indexes": result.indexes / MB})
+    emit(rows, [*columns, "MB", "of it indexes"], title="thousand rows a second over Bolt (µs of the server's processor a row)")
+    for spec in SIZES:
+        asked = [{"question": name, **_milliseconds(results, spec, name)} for name in QUESTIONS]
+        emit(asked, list(asked[0]), title=f"{spec}: ms of the wall clock (of the server's processor)")
+
+
+def _milliseconds(results: list[Result], spec: str, name: str) -> dict[str, object]:
+    costs = {result.model.name: result.asked[spec, name] for result in results}
+    return {model: f"{cost.wall * 1000:.3g} ({cost.processor * 1000:.3g})" for model, cost in costs.items()}

@@ -1,0 +1,355 @@
+"""The models of the graph that `benchmarks.model` compares: how each is declared, written, and asked best.
+
+A question is one text with gaps such as ``{edges}``; a model fills them with what suits it. So all models answer the same
+questions, and differ in how nodes, tree edges and links are found.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from starcast.graph.rows import Rows
+from starcast.graph.schema import TREE_EDGE, first_key
+from starcast.topologies import Topology
+
+#: What a question may ask for: ``$topology $forest $other $tree $schedule $step $node``, and what a model's gaps bind.
+QUESTIONS: Mapping[str, str] = {
+    "neighbours of a node": "MATCH {node} MATCH (v)-[l:LINK]-(w) RETURN w.label AS node ORDER BY node",
+    "arrivals at a node": "MATCH {node} MATCH (v)<-[s:SEND WHERE s.schedule = $schedule]-(w) "
+    "RETURN s.step AS step, s.payload AS unit, w.label AS sender ORDER BY step, unit, sender",
+    "paths to the root": "MATCH {node} {climb} RETURN tree, hops ORDER BY tree",
+    "cut off by a node": "MATCH {node} {descend} RETURN tree, count(*) AS nodes ORDER BY tree",
+    "distance profile": "MATCH {node} MATCH (v)-[links:LINK*0..]-(w) WITH w, min(size(links)) AS distance "
+    "RETURN distance, count(*) AS nodes ORDER BY distance",
+    "members of a substar": "MATCH {nodes} WHERE v.label ENDS WITH '21' RETURN count(*) AS nodes, sum(v.rank) AS ranks",
+    "links by port": "{links} RETURN l.port AS port, count(*) AS links ORDER BY port",
+    "sends of a step": "{step} RETURN s.port AS port, count(DISTINCT a) AS links ORDER BY port",
+    "fan-out in a tree": "{tree} WITH a, count(*) AS children RETURN children, count(*) AS nodes ORDER BY children",
+    "level profile": "{edges} RETURN tree, e.level AS level, count(*) AS nodes ORDER BY tree, level",
+    "load histogram": "{edges} WITH a, b, count(*) AS load RETURN load, count(*) AS links ORDER BY load",
+    "tree pairs": "{edges} WITH a, b, collect(tree) AS trees WHERE size(trees) > 1 UNWIND trees AS x UNWIND trees AS y "
+    "WITH x, y WHERE x < y RETURN x, y, count(*) AS links ORDER BY x, y",
+    "two forests": "{both} WITH a, b, count(DISTINCT forest) AS forests WHERE forests > 1 RETURN count(*) AS links",
+}
+
+
+class Model:
+    """As starcast ships it."""
+
+    name = "shipped"
+    differs = "integer key, topology as a property, indexes TREE_EDGE(forest, tree) and SEND(schedule, step)"
+    #: Labels of a node, and how it is found by label, by rank, and all of them.
+    labels, node = "Node", "(v:Node {topology: $topology, label: $node})"
+    nodes = "(v:Node {topology: $topology} WHERE v.rank >= 0)"
+    #: The properties that nodes are written with, in `create_nodes`'s words.
+    properties = "key: $first + i, topology: $topology, rank: $rank + i, label: $labels[i]"
+    #: How the writer finds an end: {} is the end's key.
+    end = ":Node {{key: {}}}"
+    links = "MATCH {nodes} MATCH (v)-[l:LINK]->(b)"
+    edges_of = "MATCH (a)-[e:TREE_EDGE WHERE e.forest = {} AND e.tree >= 0]->(b)"
+    one_tree = "MATCH (a)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree = $tree]->(b)"
+    one_step = "MATCH (a)-[s:SEND WHERE s.schedule = $schedule AND s.step = $step]->(b)"
+
+    def __init__(self, topology: Topology, forest: str, other: str, trees: int) -> None:
+        self.topology, self.forest, self.other, self.trees = topology, forest, other, trees
+
+    def indexes(self) -> Iterator[str]:
+        """The statements that make constraints and indexes for what is to be written next."""
+        yield "CREATE CONSTRAINT node_key IF NOT EXISTS FOR (n:Node) REQUIRE n.key IS UNIQUE"
+        yield "CREATE CONSTRAINT node_rank IF NOT EXISTS FOR (n:Node) REQUIRE (n.topology, n.rank) IS UNIQUE"
+        yield "CREATE INDEX node_label IF NOT EXISTS FOR (n:Node) ON (n.topology, n.label)"
+        yield from self.relationship_indexes()
+
+    def relationship_indexes(self) -> Iterator[str]:
+        """Those on relationships."""
+        yield "CREATE INDEX tree IF NOT EXISTS FOR ()-[e:TREE_EDGE]-() ON (e.forest, e.tree)"
+        yield "CREATE INDEX step IF NOT EXISTS FOR ()-[s:SEND]-() ON (s.schedule, s.step)"
+
+    def create_nodes(self) -> str:
+        """The statement that writes a batch of nodes; as `starcast.graph.writer` does."""
+        return f"UNWIND range(0, size($labels) - 1) AS i CREATE (:{self.labels} {{{self.properties}}})"
+
+    def create(self, rows: Rows) -> Iterator[tuple[str, Rows]]:
+        """The statements that write these relationships, each with the rows that it writes."""
+        yield self.relationships(rows.kind.name, rows.kind.owner, rows), rows
+
+    def relationships(self, kind: str, owner: str | None, rows: Rows) -> str:
+        """The statement of one type of relationship: ``$rows`` are groups by start, as `starcast.graph.writer` makes them."""
+        columns = [f"{name}: r[{place}]" for place, name in enumerate(rows.columns, start=1)]
+        properties = ", ".join([*([f"{owner}: $owner"] if owner else []), *columns])
+        start, end = self.end.format("g[0]"), self.end.format("r[0]")
+        return (
+            f"UNWIND $rows AS g MATCH (a{start}) UNWIND g[1] AS r MATCH (b{end}) "
+            f"CREATE (a)-[:`{kind}` {{{properties}}}]->(b) RETURN count(*) AS made"
+        )
+
+    def first(self, topology: Topology) -> int:
+        """What is added to a rank to make what `end` looks for."""
+        return first_key(topology)
+
+    def gaps(self) -> dict[str, str]:
+        """What stands in the gaps of `QUESTIONS`."""
+        node, nodes = self.named(self.node), self.named(self.nodes)
+        return {
+            "node": node,
+            "nodes": nodes,
+            "links": self.links.replace("{nodes}", nodes),
+            "step": self.one_step.replace("{nodes}", nodes.replace("(v:", "(a:")),
+            "tree": self.one_tree.replace("{nodes}", nodes.replace("(v:", "(a:")),
+            "edges": self.edges(),
+            "both": self.both(),
+            "climb": self.climb(),
+            "descend": self.descend(),
+        }
+
+    def named(self, pattern: str) -> str:
+        """A pattern with the topology's name in it, where names are labels."""
+        return pattern.replace("{label}", self.topology.spec)
+
+    def edges(self) -> str:
+        """All edges e from a to b of the forest, and their tree."""
+        return f"{self.edges_of.format('$forest')} WITH a, b, e, e.tree AS tree"
+
+    def both(self) -> str:
+        """The ends a, b and the forest of all edges of both forests."""
+        parts = [f"{self.edges_of.format(name)} RETURN a, b, {name} AS forest" for name in ("$forest", "$other")]
+        return f"CALL () {{ {' UNION ALL '.join(parts)} }}"
+
+    def tree_edge(self) -> str:
+        """An edge of one tree on a path."""
+        return "e:TREE_EDGE WHERE e.forest = $forest AND e.tree = tree"
+
+    def climb(self) -> str:
+        """From v to the root in each tree."""
+        return (
+            f"UNWIND range(0, {self.trees - 1}) AS tree MATCH up = (v)(()<-[{self.tree_edge()}]-())*(root) "
+            "WHERE root.rank = 0 WITH tree, length(up) AS hops"
+        )
+
+    def descend(self) -> str:
+        """From v to everything below it in each tree."""
+        return f"UNWIND range(0, {self.trees - 1}) AS tree MATCH (v)(()-[{self.tree_edge()}]->())+(below) WITH tree, below"
+
+
+class Unindexed(Model):
+    """What was shipped before: forests and schedules are found from the nodes."""
+
+    name = "no relationship index"
+    differs = "tree edges and sends are found from the nodes of the topology"
+    edges_of = "MATCH (a:Node {{topology: $topology}} WHERE a.rank >= 0)-[e:TREE_EDGE WHERE e.forest = {}]->(b)"
+    one_tree = "MATCH {nodes} MATCH (a)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree = $tree]->(b)"
+    one_step = "MATCH {nodes} MATCH (a)-[s:SEND WHERE s.schedule = $schedule AND s.step = $step]->(b)"
+
+    def relationship_indexes(self) -> Iterator[str]:
+        """None."""
+        return iter(())
+
+
+class ForestIndex(Model):
+    """A shorter index."""
+
+    name = "TREE_EDGE(forest)"
+    differs = "an index on the forest alone; sends as shipped"
+    edges_of = "MATCH (a)-[e:TREE_EDGE WHERE e.forest = {}]->(b)"
+
+    def relationship_indexes(self) -> Iterator[str]:
+        """The forest without the tree."""
+        yield "CREATE INDEX tree IF NOT EXISTS FOR ()-[e:TREE_EDGE]-() ON (e.forest)"
+        yield "CREATE INDEX step IF NOT EXISTS FOR ()-[s:SEND]-() ON (s.schedule, s.step)"
+
+
+class LinkIndex(Model):
+    """One index more."""
+
+    name = "LINK(topology)"
+    differs = "as shipped, with an index on the links' topology"
+    links = "MATCH (a)-[l:LINK WHERE l.topology = $topology]->(b)"
+
+    def relationship_indexes(self) -> Iterator[str]:
+        """And one on links."""
+        yield from super().relationship_indexes()
+        yield "CREATE INDEX link IF NOT EXISTS FOR ()-[l:LINK]-() ON (l.topology)"
+
+
+class Composite(Model):
+    """No key."""
+
+    name = "composite key"
+    differs = "no integer key: the writer finds an end by (topology, rank)"
+    properties = "topology: $topology, rank: $rank + i, label: $labels[i]"
+    end = ":Node {{topology: $topology, rank: {}}}"
+
+    def indexes(self) -> Iterator[str]:
+        """All but the key's."""
+        return (statement for statement in super().indexes() if "node_key" not in statement)
+
+    def first(self, topology: Topology) -> int:  # noqa: ARG002 - ranks are what `end` looks for
+        """Nothing is added."""
+        return 0
+
+
+class Labelled(Model):
+    """The topology is a label, in the texts of queries."""
+
+    name = "label a topology"
+    differs = "(:Node:S8 {key, rank, label}): no property topology; queries have the label in their text"
+    labels, node, nodes = "Node:`{label}`", "(v:`{label}` {label: $node})", "(v:`{label}`)"
+    properties = "key: $first + i, rank: $rank + i, label: $labels[i]"
+
+    def indexes(self) -> Iterator[str]:
+        """Two a topology."""
+        name = self.topology.spec
+        yield "CREATE CONSTRAINT node_key IF NOT EXISTS FOR (n:Node) REQUIRE n.key IS UNIQUE"
+        yield f"CREATE CONSTRAINT `rank_{name}` IF NOT EXISTS FOR (n:`{name}`) REQUIRE n.rank IS UNIQUE"
+        yield f"CREATE INDEX `label_{name}` IF NOT EXISTS FOR (n:`{name}`) ON (n.label)"
+        yield from self.relationship_indexes()
+
+    def create_nodes(self) -> str:
+        """With the topology's label."""
+        return self.named(super().create_nodes())
+
+
+class Dynamic(Labelled):
+    """The same, and queries that need no text of their own for each topology."""
+
+    name = "dynamic label"
+    differs = "the same store; queries find the label by a parameter, (v:$($topology))"
+    node, nodes = "(v:$($topology) {label: $node})", "(v:$($topology))"
+
+
+class LabelledRank(Labelled):
+    """The label of the topology makes the rank a key."""
+
+    name = "label, rank as key"
+    differs = "(:S8 {rank, label}): no key either, the writer finds an end by label and rank"
+    labels, end = "`{label}`", ":`{label}` {{rank: {}}}"
+    properties = "rank: $rank + i, label: $labels[i]"
+
+    def indexes(self) -> Iterator[str]:
+        """All but the key's."""
+        return (statement for statement in super().indexes() if "node_key" not in statement)
+
+    def relationships(self, kind: str, owner: str | None, rows: Rows) -> str:
+        """With the topology's label."""
+        return self.named(super().relationships(kind, owner, rows))
+
+    def first(self, topology: Topology) -> int:  # noqa: ARG002 - ranks are what `end` looks for
+        """Nothing is added."""
+        return 0
+
+
+class TypePerTree(Model):
+    """TREE_0, TREE_1, ... with the forest as an indexed property."""
+
+    name = "type a tree"
+    differs = "-[:TREE_3 {forest, level, port}]->, an index on the forest for each type"
+
+    def relationship_indexes(self) -> Iterator[str]:
+        """One a tree."""
+        for tree in range(self.topology.degree):
+            yield f"CREATE INDEX tree_{tree} IF NOT EXISTS FOR ()-[e:TREE_{tree}]-() ON (e.forest)"
+        yield "CREATE INDEX step IF NOT EXISTS FOR ()-[s:SEND]-() ON (s.schedule, s.step)"
+
+    def create(self, rows: Rows) -> Iterator[tuple[str, Rows]]:
+        """One statement a tree."""
+        if rows.kind is not TREE_EDGE:
+            yield from super().create(rows)
+            return
+        for tree in np.unique(rows.columns["tree"]).tolist():
+            part = _chosen(rows, rows.columns["tree"] == tree)
+            yield self.relationships(f"TREE_{tree}", "forest", part), part
+
+    def gaps(self) -> dict[str, str]:
+        """The number of the tree stands in the text."""
+        return super().gaps() | {"tree": "MATCH (a)-[e:TREE_2 WHERE e.forest = $forest]->(b)"}
+
+    def edges(self) -> str:
+        """The trees one after the other."""
+        return self._trees("MATCH (a)-[e:TREE_{0} WHERE e.forest = $forest]->(b) RETURN a, b, e, {0} AS tree")
+
+    def both(self) -> str:
+        """The trees of both one after the other; the other forest has one."""
+        parts = [
+            f"MATCH (a)-[e:TREE_{tree} WHERE e.forest = $forest]->(b) RETURN a, b, $forest AS forest" for tree in self._all
+        ]
+        parts.append("MATCH (a)-[e:TREE_0 WHERE e.forest = $other]->(b) RETURN a, b, $other AS forest")
+        return f"CALL () {{ {' UNION ALL '.join(parts)} }}"
+
+    def climb(self) -> str:
+        """One pattern a tree."""
+        return self._trees(
+            "MATCH up = (v)(()<-[e:TREE_{0} WHERE e.forest = $forest]-())*(root) WHERE root.rank = 0 "
+            "RETURN {0} AS tree, length(up) AS hops",
+            "v",
+        )
+
+    def descend(self) -> str:
+        """One pattern a tree."""
+        return self._trees("MATCH (v)(()-[e:TREE_{0} WHERE e.forest = $forest]->())+(below) RETURN {0} AS tree, below", "v")
+
+    @property
+    def _all(self) -> range:
+        return range(self.trees)
+
+    def _trees(self, part: str, given: str = "") -> str:
+        return f"CALL ({given}) {{ {' UNION ALL '.join(part.format(tree) for tree in self._all)} }}"
+
+
+class TypePerForest(Model):
+    """A type a forest, with the tree as an indexed property."""
+
+    name = "type a forest"
+    differs = "-[:`S8:multiple:12345678` {tree, level, port}]->, an index on the tree for each type"
+
+    def relationship_indexes(self) -> Iterator[str]:
+        """One a forest."""
+        for forest in (self.forest, self.other):
+            yield f"CREATE INDEX `tree_{forest}` IF NOT EXISTS FOR ()-[e:`{forest}`]-() ON (e.tree)"
+        yield "CREATE INDEX step IF NOT EXISTS FOR ()-[s:SEND]-() ON (s.schedule, s.step)"
+
+    def create(self, rows: Rows) -> Iterator[tuple[str, Rows]]:
+        """The owner is the type."""
+        if rows.kind is TREE_EDGE:
+            yield self.relationships(rows.owner, None, rows), rows
+        else:
+            yield from super().create(rows)
+
+    def gaps(self) -> dict[str, str]:
+        """The forest stands in the text."""
+        return super().gaps() | {"tree": f"MATCH (a)-[e:`{self.forest}` WHERE e.tree = $tree]->(b)"}
+
+    def edges(self) -> str:
+        """Everything of one type."""
+        return f"MATCH (a)-[e:`{self.forest}`]->(b) WITH a, b, e, e.tree AS tree"
+
+    def both(self) -> str:
+        """Everything of two types."""
+        parts = [f"MATCH (a)-[e:`{forest}`]->(b) RETURN a, b, '{forest}' AS forest" for forest in (self.forest, self.other)]
+        return f"CALL () {{ {' UNION ALL '.join(parts)} }}"
+
+    def tree_edge(self) -> str:
+        """The tree is a property, as shipped."""
+        return f"e:`{self.forest}` WHERE e.tree = tree"
+
+
+MODELS: Sequence[type[Model]] = (
+    Model,
+    Unindexed,
+    ForestIndex,
+    LinkIndex,
+    Composite,
+    Labelled,
+    Dynamic,
+    LabelledRank,
+    TypePerTree,
+    TypePerForest,
+)
+
+
+def _chosen(rows: Rows, mask: Any) -> Rows:
+    """Some of the rows, without their tree."""
+    columns = {name: column[mask] for name, column in rows.columns.items() if name != "tree"}
+    kind = replace(rows.kind, properties=tuple(p for p in rows.kind.properties if p.name != "tree"), indexes=())
+    return Rows(kind, rows.owner, rows.topology, rows.start[mask], rows.end[mask], columns)
