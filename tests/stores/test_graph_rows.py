@@ -1,10 +1,11 @@
 """Rows and their checksums: equal to a plain computation, and sensitive to everything that can go wrong."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
+from checks import same_rows
 from starcast.collectives import schedule
 from starcast.errors import RejectedError
 from starcast.graph import rows
@@ -157,10 +158,48 @@ def test_columns_that_do_not_fit_the_type_are_refused() -> None:
 def test_a_topology_whose_ports_do_not_lead_back_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is stored that its checker does not accept, topologies included."""
 
-    def twisted(self: Star, port: int, ranks: object = None) -> object:
-        del ranks
-        return np.roll(np.arange(self.nodes, dtype=np.int32), port)
+    def twisted(self: Star) -> object:
+        return np.stack([np.roll(np.arange(self.nodes, dtype=np.int32), port) for port in self.ports])
 
-    monkeypatch.setattr(Star, "neighbours", twisted)
+    monkeypatch.setattr(Star, "table", twisted)
     with pytest.raises(RejectedError, match="does not lead back"):
         rows.link_rows(Star(4))
+
+
+BLOCKS: dict[str, Callable[[], tuple[rows.Content, Rows, list[Rows]]]] = {
+    "links": lambda: _blocks(rows.link_blocks(topology("S5,2")), rows.link_rows(topology("S5,2"))),
+    "spanning trees": lambda: _blocks(rows.tree_blocks(forest("S5", "multiple")), rows.tree_rows(forest("S5", "multiple"))),
+    "partial trees": lambda: _blocks(
+        rows.tree_blocks(forest("S5", "perfectly-balanced")), rows.tree_rows(forest("S5", "perfectly-balanced"))
+    ),
+    "sends": lambda: _blocks(
+        rows.send_blocks(schedule("S4", "broadcast", "multiple")), rows.send_rows(schedule("S4", "broadcast", "multiple"))
+    ),
+}
+
+
+def _blocks(blocks: Iterator[Rows], whole: Rows) -> tuple[rows.Content, Rows, list[Rows]]:
+    return rows.rows_content(whole), whole, list(blocks)
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_blocks_are_small_and_add_up(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many they are: their rows are all rows, and their counts and checksums add up to those of all."""
+    monkeypatch.setattr(rows, "BLOCK", 50)
+    content, whole, blocks = BLOCKS[name]()
+    assert len(blocks) > 1
+    assert max(map(len, blocks)) <= 50
+    assert rows.rows_content(blocks) == content
+    assert same_rows(rows.joined(blocks, whole.kind, whole.owner, whole.topology), whole)
+
+
+def test_the_checksum_of_nodes_is_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels are looked up for a block of ranks at a time."""
+    whole = rows.node_checksum(topology("S5"))
+    monkeypatch.setattr(rows, "BLOCK", 7)
+    assert rows.node_checksum(topology("S5")) == whole
+
+
+def test_a_thing_without_rows_has_none_at_once_either() -> None:
+    """No block, no row, and the columns are there."""
+    assert len(rows.joined([], LINK, "S2", topology("S2"))) == 0

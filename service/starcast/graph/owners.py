@@ -37,6 +37,11 @@ class Owner:
         return str(self.properties[self.key_name])
 
 
+def kind_of(owner: Owner) -> Relationship:
+    """The relationships that a thing consists of."""
+    return next(RELATIONSHIP_OF[kind] for kind, label in LABEL_OF.items() if label is owner.label)
+
+
 def topology_owner(topology: Topology) -> Owner:
     """The node of a topology."""
     names = ("family", "n", "k", "nodes", "links", "degree", "diameter")

@@ -4,9 +4,12 @@ The checksum of a row mixes its values one after the other, h -> h^2 + F v + 1 m
 64-bit integers never overflow. The squares make it depend on which values stand together: a sum of linear terms would
 not notice two relationships that exchange their ends. The checksum of many rows is the plain sum of theirs, so the order
 does not matter and pages add up.
+
+Relationships come in blocks of bounded size, so that no array grows with their number: the 16.3 million links of S10 as one
+sorted set of rows would take 1 GB and most of the time.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +18,12 @@ from numpy.typing import NDArray
 from starcast.collectives import Schedule
 from starcast.errors import RejectedError
 from starcast.graph.schema import LINK, SEND, TREE_EDGE, Relationship, first_key
+from starcast.permutations import Ranks
 from starcast.topologies import Topology
 from starcast.trees import Forest
-from starcast.trees.edges import edges_of
+
+#: Most rows a block: a few arrays of 8 MB.
+BLOCK = 2**20
 
 MODULUS = 2**31 - 1
 FACTOR = 1_103_515_245
@@ -45,7 +51,7 @@ class Content:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The relationships of one thing, sorted by start node.
+    """The relationships of one thing, or a block of them; where all are needed at once, they are sorted by start node.
 
     Args:
         kind: their type.
@@ -83,43 +89,86 @@ class Rows:
         return checksum((self.start, self.end, *self.columns.values()), len(self))
 
 
-def _rows(kind: Relationship, owner: str, topology: Topology, *columns: NDArray[np.generic]) -> Rows:
-    start, end, *others = (column.astype(np.int64) for column in columns)
-    return Rows(kind, owner, topology, start, end, dict(zip(kind.columns, others, strict=True))).sorted()
-
-
-def link_rows(topology: Topology) -> Rows:
-    """Every undirected link once, from the lower rank.
+def link_blocks(topology: Topology) -> Iterator[Rows]:
+    """Every undirected link once, from the lower rank, in blocks by start node.
 
     Raises:
         RejectedError: a port does not lead back over its reverse, or to the node itself.
     """
-    here = np.arange(topology.nodes, dtype=np.int64)
-    parts: list[tuple[NDArray[np.generic], ...]] = []
-    for port in topology.ports:
-        there = topology.neighbours(port).astype(np.int64)
-        back = topology.neighbours(topology.reverse_port(port))[there]
-        astray = np.flatnonzero((back != here) | (there == here))
+    table = topology.table()
+    _check_back(topology, table)
+    ports = np.array(topology.ports, dtype=np.int64)
+    for part in _slices(topology.nodes, BLOCK // topology.degree):
+        there = table[:, part].T.astype(np.int64)
+        here = np.arange(part.start, part.stop)
+        place, column = np.nonzero(there > here[:, None])
+        yield Rows(LINK, topology.spec, topology, here[place], there[place, column], {"port": ports[column]})
+
+
+def _check_back(topology: Topology, table: Ranks) -> None:
+    here = np.arange(topology.nodes, dtype=np.int32)
+    for port, there in zip(topology.ports, table, strict=True):
+        back = table[topology.ports.index(topology.reverse_port(port))]
+        astray = np.flatnonzero((back[there] != here) | (there == here))
         if len(astray):
             raise RejectedError(
                 f"port {port} of node {topology.label(int(astray[0]))} in {topology.spec} does not lead back",
                 hint="this is a defect of starcast: please report it",
             )
-        lower = here < there
-        parts.append((here[lower], there[lower], np.full(np.count_nonzero(lower), port)))
-    return _rows(LINK, topology.spec, topology, *(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def tree_blocks(forest: Forest) -> Iterator[Rows]:
+    """Every tree's links, parent to child, with the parent's port, in blocks by tree and child.
+
+    Raises:
+        RejectedError: the array is no forest.
+    """
+    where, back = forest.topology, forest.topology.reverse_ports()
+    parents, levels = forest.parents(), forest.levels()
+    for tree, ports in enumerate(forest.parent_port):
+        for part in _slices(where.nodes, BLOCK):
+            child = np.flatnonzero(ports[part]) + part.start
+            columns = (np.full(len(child), tree), levels[tree, child], back[ports[child]])
+            yield _block(TREE_EDGE, forest.id, where, parents[tree, child], child, *columns)
+
+
+def send_blocks(schedule: Schedule) -> Iterator[Rows]:
+    """Every row of a schedule, sender to receiver, in blocks."""
+    names = ("sender", "receiver", "step", "tree", "port", "payload")
+    for part in _slices(len(schedule), BLOCK):
+        yield _block(SEND, schedule.id, schedule.topology, *(getattr(schedule, name)[part] for name in names))
+
+
+def _slices(length: int, size: int) -> Iterator[slice]:
+    return (slice(start, min(start + size, length)) for start in range(0, length, size))
+
+
+def _block(kind: Relationship, owner: str, topology: Topology, *columns: NDArray[np.generic]) -> Rows:
+    start, end, *others = (column.astype(np.int64) for column in columns)
+    return Rows(kind, owner, topology, start, end, dict(zip(kind.columns, others, strict=True)))
+
+
+def joined(blocks: Iterable[Rows], kind: Relationship, owner: str, topology: Topology) -> Rows:
+    """All blocks of one thing as one, sorted; without blocks, no rows."""
+    parts = [_block(kind, owner, topology, *(np.empty(0),) * (2 + len(kind.columns))), *blocks]
+    columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in kind.columns}
+    start, end = (np.concatenate([getattr(part, name) for part in parts]) for name in ("start", "end"))
+    return Rows(kind, owner, topology, start, end, columns).sorted()
+
+
+def link_rows(topology: Topology) -> Rows:
+    """`link_blocks` at once, sorted."""
+    return joined(link_blocks(topology), LINK, topology.spec, topology)
 
 
 def tree_rows(forest: Forest) -> Rows:
-    """Every tree's links, parent to child, with the parent's port."""
-    edges = edges_of(forest)
-    return _rows(TREE_EDGE, forest.id, forest.topology, edges.parent, edges.child, edges.tree, edges.level, edges.port)
+    """`tree_blocks` at once, sorted."""
+    return joined(tree_blocks(forest), TREE_EDGE, forest.id, forest.topology)
 
 
 def send_rows(schedule: Schedule) -> Rows:
-    """Every row of a schedule, sender to receiver."""
-    others = (schedule.step, schedule.tree, schedule.port, schedule.payload)
-    return _rows(SEND, schedule.id, schedule.topology, schedule.sender, schedule.receiver, *others)
+    """`send_blocks` at once, sorted."""
+    return joined(send_blocks(schedule), SEND, schedule.id, schedule.topology)
 
 
 def checksum(columns: Iterable[NDArray[np.int64]], rows: int) -> int:
@@ -138,15 +187,19 @@ def checksum_cypher(values: Iterable[str]) -> str:
 
 def node_checksum(topology: Topology) -> int:
     """The sum of the checksums of all nodes: place of the key, rank and label."""
-    ranks = np.arange(topology.nodes, dtype=np.int64)
-    labels = topology.labels()
+    return sum(_node_checksum(topology, part) for part in _slices(topology.nodes, BLOCK))
+
+
+def _node_checksum(topology: Topology, part: slice) -> int:
+    ranks = np.arange(part.start, part.stop)
+    labels = topology.labels(ranks)
     symbols = np.ascontiguousarray(labels).view(np.uint32).reshape(len(labels), -1)
     digit = np.zeros(128, dtype=np.int64)
     digit[[ord(symbol) for symbol in ALPHABET]] = np.arange(1, len(ALPHABET) + 1)
-    code = np.zeros(topology.nodes, dtype=np.int64)
+    code = np.zeros(len(labels), dtype=np.int64)
     for column in symbols.T:
         code = (code * _BASE + digit[column]) % MODULUS
-    return checksum((ranks, ranks, code), topology.nodes)
+    return checksum((ranks, ranks, code), len(ranks))
 
 
 def node_checksum_cypher() -> str:
@@ -156,14 +209,18 @@ def node_checksum_cypher() -> str:
     return checksum_cypher(["n.key - $first", "n.rank", code])
 
 
-def topology_content(topology: Topology, links: Rows) -> Content:
-    """What the graph has to hold of a topology."""
-    return Content(topology.nodes, len(links), (node_checksum(topology), links.checksum()))
+def topology_content(topology: Topology, links: Rows | Iterable[Rows]) -> Content:
+    """What the graph has to hold of a topology with these links, at once or in blocks."""
+    counted = rows_content(links)
+    return Content(topology.nodes, counted.relationships, (node_checksum(topology), counted.sums[1]))
 
 
-def rows_content(rows: Rows) -> Content:
-    """What the graph has to hold of a forest or a schedule."""
-    return Content(0, len(rows), (0, rows.checksum()))
+def rows_content(rows: Rows | Iterable[Rows]) -> Content:
+    """What the graph has to hold of a forest or a schedule, given at once or in blocks."""
+    count, total = 0, 0
+    for block in [rows] if isinstance(rows, Rows) else rows:
+        count, total = count + len(block), total + block.checksum()
+    return Content(0, count, (0, total))
 
 
 def keys(topology: Topology, ranks: NDArray[np.int64]) -> NDArray[np.int64]:

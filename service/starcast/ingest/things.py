@@ -1,8 +1,8 @@
 """What can be ingested: a topology, a forest, a schedule. Each knows its size before it is built, and is proved when it is."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 from sqlalchemy.orm import Session
@@ -11,7 +11,16 @@ from starcast.collectives import Schedule, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.errors import RejectedError, StarcastError
 from starcast.graph import owners
-from starcast.graph.rows import Content, Rows, link_rows, rows_content, send_rows, topology_content, tree_rows
+from starcast.graph.rows import (
+    Content,
+    Rows,
+    joined,
+    link_blocks,
+    rows_content,
+    send_blocks,
+    topology_content,
+    tree_blocks,
+)
 from starcast.runs import repository
 from starcast.simulator import Simulation, simulate
 from starcast.topologies import Topology
@@ -20,12 +29,26 @@ from starcast.trees import Forest
 
 @dataclass(frozen=True)
 class Built:
-    """A thing that was built and proved: its node, its relationships, and how the relational store keeps it."""
+    """A thing that was built and proved.
+
+    Attributes:
+        owner: its node.
+        topology: where it lies.
+        blocks: its relationships; every call begins anew.
+        content: how much it adds to the graph.
+        save: how the relational store keeps it.
+    """
 
     owner: owners.Owner
-    rows: Rows
+    topology: Topology
+    blocks: Callable[[], Iterator[Rows]]
     content: Content
     save: Callable[[Session], None]
+
+    @property
+    def rows(self) -> Rows:
+        """All its relationships at once, sorted by start node: for a way in that looks up each start once."""
+        return joined(self.blocks(), owners.kind_of(self.owner), self.owner.key, self.topology)
 
 
 class Thing(Protocol):
@@ -83,9 +106,9 @@ class TopologyThing:
 
     def build(self) -> Built:
         """See `Thing.build`: every link leads back."""
-        links = link_rows(self.topology)
-        content = topology_content(self.topology, links)
-        return Built(owners.topology_owner(self.topology), links, content, lambda s: repository.save_topology(s, self.topology))
+        where, blocks = self.topology, partial(link_blocks, self.topology)
+        content = topology_content(where, blocks())
+        return Built(owners.topology_owner(where), where, blocks, content, lambda s: repository.save_topology(s, where))
 
 
 @dataclass(frozen=True)
@@ -114,9 +137,9 @@ class ForestThing:
     def build(self) -> Built:
         """See `Thing.build`: `Forest.verify`."""
         self.forest.verify()
-        edges = tree_rows(self.forest)
-        content = rows_content(edges)
-        return Built(owners.forest_owner(self.forest), edges, content, lambda s: repository.save_forest(s, self.forest))
+        made, blocks = self.forest, partial(tree_blocks, self.forest)
+        content = rows_content(blocks())
+        return Built(owners.forest_owner(made), self.topology, blocks, content, lambda s: repository.save_forest(s, made))
 
 
 @dataclass(frozen=True)
@@ -146,14 +169,20 @@ class ScheduleThing:
         rule = self.rule
         made = schedule(self.topology, rule.collective, rule.name, ports=self.ports, root=self.root, **self.arguments)
         simulation = proved(made)
-        sends = send_rows(made)
-        if (made.id, len(sends)) != (self.key, self.relationships):
+        if (made.id, len(made)) != (self.key, self.relationships):
             raise StarcastError(
-                f"the schedule {self.key} of {self.relationships} rows was planned, and {made.id} of {len(sends)} was built",
+                f"the schedule {self.key} of {self.relationships} rows was planned, and {made.id} of {len(made)} was built",
                 hint="this is a defect of starcast: please report it",
             )
-        content = rows_content(sends)
-        return Built(owners.schedule_owner(made), sends, content, lambda s: repository.save_schedule(s, made, simulation))
+        blocks = partial(send_blocks, made)
+        content = rows_content(blocks())
+        return Built(
+            owners.schedule_owner(made),
+            self.topology,
+            blocks,
+            content,
+            lambda s: repository.save_schedule(s, made, simulation),
+        )
 
 
 def proved(made: Schedule) -> Simulation:
