@@ -178,7 +178,7 @@ def test_waiting_for_another_start_is_said(home: Home) -> None:
         while not said:
             threading.Event().wait(0.01)
     thread.join()
-    assert said == [f"another process starts or stops the embedded stack in {home.root}: waiting for it"]
+    assert said == [f"another process starts, stops or rebuilds the embedded stack in {home.root}: waiting for it"]
 
 
 @pytest.mark.parametrize("ask", [packages.load, packages.locate])

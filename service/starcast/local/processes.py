@@ -30,7 +30,7 @@ _DETACH = '"$@" >&2 & echo $!'
 #: Clocks are set; the mark of the process decides, its age only guards against the rarest coincidence.
 _CLOCK_TOLERANCE = 60.0
 _TELLING = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused by)\b")
-_FULL = re.compile(r"No space left on device|Disk quota exceeded")
+FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def died(title: str, logs: Sequence[Path]) -> StarcastError:
     lines = [(log, line) for log in logs for line in _tail(log)]
     telling = [(log, line) for log, line in lines if _TELLING.search(line)]
     log, line = (telling or lines or [(logs[0], "it said nothing")])[-1]
-    if any(_FULL.search(line) for _, line in lines):
+    if any(FULL.search(line) for _, line in lines):
         return files.full_disk(log.parent)
     return UnavailableError(f"{title} ended while it started: {line}", hint=f"the whole story is in {log}")
 
