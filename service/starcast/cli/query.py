@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,10 +14,29 @@ from starcast.cli.output import Format, FormatOption, emit, say
 from starcast.errors import InputError, RejectedError, UnavailableError
 
 if TYPE_CHECKING:
+    from starcast.graph.connection import Answer
     from starcast.queries import Library, Query
     from starcast.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Questions in Cypher: list and show them, ask them, check your own.")
+
+
+class Output(StrEnum):
+    """How an answer is written: as every listing, or as a picture."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    SVG = "svg"
+
+
+class Layout(StrEnum):
+    """How the nodes of a picture stand: `starcast.drawing.Layout`, which is imported when something is drawn."""
+
+    LEVELS = "levels"
+    RING = "ring"
+
 
 NameArgument = Annotated[str, typer.Argument(help="A query (pack/name, or its name alone), or a .cypher file.")]
 
@@ -54,31 +74,82 @@ def run_query(
     limit: Annotated[int | None, typer.Option(help="Most rows to print; else the setting row_limit.")] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds it may take; else the setting timeout.")] = None,
     show_cypher: Annotated[bool, typer.Option("--show-cypher", help="Print the statement and its parameters.")] = False,
-    output: FormatOption = Format.TABLE,
+    output: Annotated[Output, typer.Option("--format", "-f", help="How to write it; svg is a picture.")] = Output.TABLE,
+    layout: Annotated[
+        Layout | None,
+        typer.Option(help="How nodes stand in a picture: levels are distances from the node asked about, or the root."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write svg.", show_default="stdout")] = None,
 ) -> None:
     """Ask a query and print the rows.
 
     It runs in a read-only transaction, on what is stored whole. Paths are printed hop by hop in tables, and as lists in
-    json and csv.
+    json and csv. A picture shows the nodes that the rows name, the links between them that they name, and the others faintly.
+
+    \b
+    starcast query run shortest-paths topology=S4 source=1234 target=4321
+    starcast query run shortest-paths topology=S4 source=1234 target=4321 -f svg --out paths.svg
     """
     from starcast.connections import graph_address
     from starcast.graph.connection import Graph
     from starcast.queries import run
     from starcast.queries.parameters import bind
+    from starcast.queries.picture import check_drawable
 
     settings = context.settings(ctx, row_limit=limit, timeout=timeout)
+    _check_options(output, layout, out)
     query = _found(name, settings.packs)
     bound = bind(query.parameters, _pairs(values or []))
+    if output is Output.SVG:
+        check_drawable(query, bound)
     if show_cypher:
         _show_cypher(query, bound)
     with Graph.open(graph_address(settings)) as graph:
         answer = run(graph, query, bound, row_limit=settings.row_limit, timeout=settings.timeout)
+    if output is Output.SVG:
+        _draw(query, bound, answer, layout, out)
+    else:
+        _print(answer, Format(output))
+    if answer.more:
+        say(f"only the first {settings.row_limit} rows; there are more: raise --limit")
+
+
+def _check_options(output: Output, layout: Layout | None, out: Path | None) -> None:
+    """Refuse what only pictures have.
+
+    Raises:
+        InputError: it was given, and the answer is no picture.
+    """
+    if output is Output.SVG:
+        return
+    if layout is not None:
+        raise InputError(f"--layout is of pictures, and the format is {output}", hint="add --format svg")
+    if out is not None:
+        raise InputError(
+            f"--out writes svg, and the format is {output}",
+            hint=f"add --format svg for a picture, or write the {output} with > {out}",
+        )
+
+
+def _print(answer: "Answer", output: Format) -> None:
     columns = list(answer.columns)
     if output in {Format.TABLE, Format.MARKDOWN} and {"nodes", "ports"} <= set(columns):
         columns = _with_hops(answer.rows, columns)
     emit(answer.rows, columns, output)
-    if answer.more:
-        say(f"only the first {settings.row_limit} rows; there are more: raise --limit")
+
+
+def _draw(query: "Query", values: dict[str, Any], answer: "Answer", layout: Layout | None, out: Path | None) -> None:
+    from starcast import drawing
+    from starcast.queries.picture import picture
+    from starcast.writing import whole_file
+
+    drawn = drawing.sketch(picture(query, values, answer), drawing.Layout(layout) if layout else None)
+    if out is None:
+        print(drawn, end="")
+        return
+    with whole_file(out) as file:
+        file.write(drawn.encode())
+    say(f"drew the answer of {query.name} as {out}")
 
 
 @app.command("check")

@@ -13,7 +13,7 @@ from typing import Any, Self
 from starcast.errors import InputError
 from starcast.queries.faults import meant
 from starcast.queries.places import CHECKS
-from starcast.topologies import topology
+from starcast.topologies import Topology, topology
 
 #: What each type expects, in the words of an error.
 EXPECTED: dict[str, str] = {
@@ -212,13 +212,23 @@ def names(parameters: Sequence[Parameter], values: Mapping[str, Any], kind: str)
     return list(dict.fromkeys(found))
 
 
-def _check_places(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> None:
-    """Refuse nodes, links and patterns that no named topology has."""
+def named_topologies(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> list[Topology]:
+    """The topologies of all that the parameters name, each once: an id of a forest or a schedule begins with its own.
+
+    Raises:
+        InputError: a topology parameter names none.
+    """
     places = [topology(spec) for spec in names(parameters, values, "topology")]
     for kind in STORED[1:]:
         for name in names(parameters, values, kind):
             with suppress(InputError):  # what is no id at all is said to be none when it is looked for
-                places.append(topology(name.split(":")[0]))  # an id begins with its topology
+                places.append(topology(name.split(":")[0]))
+    return list(dict.fromkeys(places))
+
+
+def _check_places(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> None:
+    """Refuse nodes, links and patterns that no named topology has."""
+    places = named_topologies(parameters, values)
     for kind, check in CHECKS.items():
         for value in names(parameters, values, kind):
             refusals = [check(place, value) for place in places]
