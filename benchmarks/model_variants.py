@@ -4,6 +4,7 @@ A question is one text with gaps such as ``{edges}``; a model fills them with wh
 questions, and differ in how nodes, tree edges and links are found.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -92,12 +93,13 @@ class Model:
     def gaps(self) -> dict[str, str]:
         """What stands in the gaps of `QUESTIONS`."""
         node, nodes = self.named(self.node), self.named(self.nodes)
+        starts = re.sub(r"\bv\b", "a", nodes)
         return {
             "node": node,
             "nodes": nodes,
             "links": self.links.replace("{nodes}", nodes),
-            "step": self.one_step.replace("{nodes}", nodes.replace("(v:", "(a:")),
-            "tree": self.one_tree.replace("{nodes}", nodes.replace("(v:", "(a:")),
+            "step": self.one_step.replace("{nodes}", starts),
+            "tree": self.one_tree.replace("{nodes}", starts),
             "edges": self.edges(),
             "both": self.both(),
             "climb": self.climb(),
@@ -224,7 +226,7 @@ class LabelledRank(Labelled):
 
     name = "label, rank as key"
     differs = "(:S8 {rank, label}): no key either, the writer finds an end by label and rank"
-    labels, end = "`{label}`", ":`{label}` {{rank: {}}}"
+    labels, end = "`{label}`", ":`{{label}}` {{rank: {}}}"
     properties = "rank: $rank + i, label: $labels[i]"
 
     def indexes(self) -> Iterator[str]:
