@@ -1,0 +1,173 @@
+"""Which nodes and links of an answer are drawn: read from the columns' types and the rows."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from starcast.drawing import Link
+from starcast.errors import InputError
+from starcast.graph.connection import Answer
+from starcast.queries import Query
+from starcast.queries.parameters import bind
+from starcast.queries.picture import check_drawable, picture
+from starcast.topologies import topology
+
+S4 = topology("S4")
+
+
+def query(columns: str, parameters: str = "topology (topology): t") -> Query:
+    """A query with these columns, which are also what it returns, and these parameters."""
+    lines = [f"//   {line}" for line in parameters.split("\n")]
+    shown = [f"//   {line}" for line in columns.split("\n")]
+    returned = ", ".join(f"1 AS {line.split(' ')[0].split(':')[0]}" for line in columns.split("\n"))
+    used = ", ".join(f"${line.split(' ')[0]}" for line in parameters.split("\n"))
+    head = ["// title: Some title", "// question: Q?", "// parameters:", *lines, "// columns:", *shown]
+    tail = ["// revision: 1", "// reference: R", f"WITH [{used}] AS given", f"RETURN {returned}"]
+    return Query(Path("/packs/mine/question.cypher"), "\n".join([*head, *tail]))
+
+
+def drawn(asked: Query, values: dict[str, Any], *rows: dict[str, Any]) -> Any:
+    names = tuple(column.name for column in asked.columns)
+    return picture(asked, bind(asked.parameters, values), Answer(names, list(rows), False, (), None))
+
+
+def ranks(*labels: str) -> tuple[int, ...]:
+    return tuple(S4.rank(label) for label in labels)
+
+
+def links(found: Any) -> dict[str, int]:
+    """The links that are named, as words, and how often."""
+    return {
+        f"{S4.label(one.sender)} -{one.port}-{'>' if one.arrow else ''} {S4.label(one.receiver)}": times
+        for one, times in found.links.items()
+    }
+
+
+def test_a_row_with_two_adjacent_nodes_is_an_arrow_from_the_first_to_the_second() -> None:
+    asked = query("from (node): f\nload: l\nto (node): t")
+    rows = [("1234", "2134"), ("2134", "1234"), ("1234", "2134"), ("4231", "1234")]
+    found = drawn(asked, {"topology": "S4"}, *({"from": one, "load": 2, "to": other} for one, other in rows))
+    assert links(found) == {"1234 -2-> 2134": 2, "2134 -2-> 1234": 1, "4231 -4-> 1234": 1}
+    assert found.nodes == ranks("1234", "2134", "4231")
+    assert found.source is None
+    assert (found.topology, found.title, found.words) == (S4, "Some title", "topology=S4")
+
+
+def test_two_nodes_that_are_not_adjacent_are_two_nodes() -> None:
+    asked = query("one (node): o\nother (node): o")
+    found = drawn(asked, {"topology": "S4"}, {"one": "1234", "other": "4321"})
+    assert (found.nodes, found.links) == (ranks("1234", "4321"), {})
+
+
+def test_three_nodes_a_row_are_no_link() -> None:
+    asked = query("a (node): a\nb (node): b\nc (node): c")
+    assert not drawn(asked, {"topology": "S4"}, {"a": "1234", "b": "2134", "c": "3214"}).links
+
+
+def test_a_node_that_is_missing_is_left_out() -> None:
+    asked = query("node (node): n\nparent (node): p")
+    found = drawn(asked, {"topology": "S4"}, {"node": "1234", "parent": None}, {"node": "2134", "parent": "1234"})
+    assert found.nodes == ranks("1234", "2134")
+    assert links(found) == {"2134 -2-> 1234": 1}
+
+
+def test_a_list_of_nodes_is_a_path_from_hop_to_hop() -> None:
+    asked = query("nodes (list of node): n\nports: p")
+    found = drawn(
+        asked,
+        {"topology": "S4"},
+        {"nodes": ["1234", "2134", "3124"], "ports": [2, 3]},
+        {"nodes": ["1234", "3214", "3124"], "ports": [3, 0]},
+        {"nodes": [], "ports": []},
+    )
+    assert links(found) == {"1234 -2-> 2134": 1, "2134 -3-> 3124": 1, "1234 -3-> 3214": 1}
+    assert found.source == S4.rank("1234")
+
+
+def test_a_list_of_another_name_is_no_path() -> None:
+    found = drawn(query("members (list of node): m"), {"topology": "S4"}, {"members": ["1234", "2134"]})
+    assert (found.nodes, found.links) == (ranks("1234", "2134"), {})
+
+
+def test_a_node_beside_a_port_is_a_link_to_the_node_that_was_asked_about() -> None:
+    asked = query("port: p\nnext (node): n", "topology (topology): t\nnode (node): n")
+    rows = [{"port": 2, "next": "2134"}, {"port": 3, "next": "4321"}]
+    found = drawn(asked, {"topology": "S4", "node": "1234"}, *rows)
+    assert links(found) == {"1234 -2- 2134": 1}
+    assert not drawn(
+        query("load: l\nnext (node): n", "topology (topology): t\nnode (node): n"),
+        {"topology": "S4", "node": "1234"},
+        {"load": 1, "next": "2134"},
+    ).links
+
+
+def test_a_column_without_a_type_holds_no_nodes() -> None:
+    found = drawn(query("label: l\nnode (node): n"), {"topology": "S4"}, {"label": "4321", "node": "1234"})
+    assert found.nodes == ranks("1234")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "values", "source"),
+    [
+        ("topology (topology): t", {"topology": "S4"}, None),
+        ("topology (topology): t\ngone (list of node): g", {"topology": "S4", "gone": "1234"}, None),
+        ("topology (topology): t\nnode (node): n", {"topology": "S4", "node": "2341"}, "2341"),
+        ("forest (forest): f", {"forest": "S4:multiple:4321"}, "4321"),
+        ("forest (forest): f\nnode (node): n", {"forest": "S4:multiple:4321", "node": "2134"}, "2134"),
+        ("schedule (schedule): s", {"schedule": "S4:broadcast:multiple:all:segments=1:3214"}, "3214"),
+        ("schedule (schedule): s", {"schedule": "S4:allgather:necklace:all::expanded"}, None),
+    ],
+)
+def test_all_is_seen_from_the_node_asked_about_or_from_the_root(
+    parameters: str, values: dict[str, str], source: str | None
+) -> None:
+    found = drawn(query("node (node): n", parameters), values, {"node": "1243"})
+    assert found.source == (None if source is None else S4.rank(source))
+
+
+def test_paths_that_begin_in_one_node_are_seen_from_there() -> None:
+    asked = query("nodes (list of node): n", "forest (forest): f\nnode (node): n")
+    values = {"forest": "S4:multiple:1234", "node": "2134"}
+    assert drawn(asked, values, {"nodes": ["4231", "1234", "2134"]}).source == S4.rank("4231")
+    apart = [{"nodes": ["4231", "1234"]}, {"nodes": ["3214", "1234"]}]
+    assert drawn(asked, values, *apart).source == S4.rank("2134")
+
+
+def test_a_link_knows_the_port_of_the_node_that_it_leaves() -> None:
+    """Residual ports of an (n,k)-star are others in the other direction."""
+    place = topology("S5,2")
+    asked = query("from (node): f\nto (node): t")
+    one = int(place.neighbours(3, [0])[0])
+    found = drawn(asked, {"topology": "S5,2"}, {"from": place.label(one), "to": place.label(0)})
+    assert list(found.links) == [Link(one, place.reverse_port(3), 0)]
+
+
+def test_an_answer_without_nodes_is_refused_before_it_is_asked_for() -> None:
+    asked = query("load: l\nlinks: n")
+    with pytest.raises(InputError, match=r"mine/question answers with load, links, and none of them holds nodes") as refused:
+        check_drawable(asked, {"topology": "S4"})
+    assert "another format" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("parameters", "values", "said"),
+    [
+        ("count (int): c", {"count": 1}, "no parameter names a topology"),
+        ("one (topology): o\nother (topology): o", {"one": "S4", "other": "S5"}, "2 topologies are named"),
+        ("forest (forest): f\nother (forest): o", {"forest": "S4:multiple:1234", "other": "S5:multiple:12345"}, "2 topol"),
+    ],
+)
+def test_a_picture_is_of_one_topology(parameters: str, values: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        check_drawable(query("node (node): n", parameters), values)
+
+
+def test_two_forests_on_one_topology_are_drawn() -> None:
+    asked = query("node (node): n", "forest (forest): f\nother (forest): o")
+    assert check_drawable(asked, {"forest": "S4:multiple:1234", "other": "S4:greedy:2134"}) == S4
+
+
+def test_lists_are_written_as_they_were_given() -> None:
+    asked = query("node (node): n", "topology (topology): t\ngone (list of node): g")
+    assert drawn(asked, {"topology": "S4", "gone": "1234,2134"}, {"node": "1243"}).words == "topology=S4 gone=1234,2134"
