@@ -1,15 +1,17 @@
 """The way back: what the graph holds, as counts and checksums, and as the arrays it was made from.
 
-Everything goes page by page through the nodes' keys, so that no answer and no transaction grows with the topology.
+One thing is read page by page through its nodes' keys, so that no answer and no transaction grows with the topology. The whole
+store is counted in one scan of each type, grouped by owner: per relationship that is three times as fast.
 """
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from starcast.collectives import Schedule
-from starcast.errors import NotFoundError
+from starcast.errors import InputError, NotFoundError
 from starcast.graph.connection import Graph
 from starcast.graph.owners import LABEL_OF, RELATIONSHIP_OF, Owner
 from starcast.graph.rows import ALPHABET, FACTOR, MODULUS, Content, Rows, checksum_cypher, node_checksum_cypher
@@ -20,6 +22,9 @@ from starcast.trees.naming import parsed_arguments
 
 #: Nodes a page.
 PAGE = 8_192
+
+#: Scans at a time: more find no processor to run on.
+_SCANS = 2
 
 _MIXING = {"modulus": MODULUS, "factor": FACTOR, "alphabet": ALPHABET}
 
@@ -46,6 +51,40 @@ def _sum(graph: Graph, cypher: str, where: Topology, parameters: dict[str, Any])
     return found, mixed
 
 
+def contents(graph: Graph) -> dict[tuple[str, str], Content]:
+    """What the graph holds of everything, by kind and key: of each thing that is there, and of whatever says it is part of one.
+
+    Other than `content` this counts also what a thing has outside its topology. Four scans, two at a time.
+    """
+    there = states(graph)
+    first = {key: first_key(where) for (_, key), row in there.items() if (where := _known(row["topology"])) is not None}
+    found: dict[tuple[str, str], Content] = dict.fromkeys(there, Content(0, 0, (0, 0)))
+    with ThreadPoolExecutor(_SCANS) as pool:
+        rows = {kind: pool.submit(graph.read, cypher, {**_MIXING, "first": first}) for kind, cypher in _ALL.items()}
+    for row in rows["node"].result():
+        found["topology", row["owner"]] = Content(row["found"], 0, (row["mixed"], 0))
+    for kind in RELATIONSHIP_OF:
+        for row in rows[kind].result():
+            nodes = found.get((kind, row["owner"]), Content(0, 0, (0, 0)))
+            found[kind, row["owner"]] = Content(nodes.nodes, row["found"], (nodes.sums[0], row["mixed"]))
+    return found
+
+
+def _known(spec: str | None) -> Topology | None:
+    try:
+        return topology(spec or "")
+    except InputError:  # somebody else wrote it
+        return None
+
+
+def _scan(kind: Relationship) -> str:
+    first = f"$first[r.{kind.owner}]"
+    return (
+        f"MATCH (a)-[r:{kind.name}]->(b) RETURN coalesce(r.{kind.owner}, '') AS owner, count(r) AS found, "
+        f"sum({checksum_cypher(_values(kind, first))}) AS mixed"
+    )
+
+
 _NODES = (
     f"MATCH (n:{NODE.name}) WHERE $low <= n.key < $high AND n.topology = $topology "
     f"RETURN count(n) AS found, sum({node_checksum_cypher()}) AS mixed"
@@ -57,8 +96,20 @@ def _span(kind: Relationship) -> str:
 
 
 def _relationships(kind: Relationship) -> str:
-    values = ["a.key - $first", "b.key - $first", *(f"r.{name}" for name in kind.columns)]
-    return f"{_span(kind)} RETURN count(r) AS found, sum({checksum_cypher(values)}) AS mixed"
+    return f"{_span(kind)} RETURN count(r) AS found, sum({checksum_cypher(_values(kind, '$first'))}) AS mixed"
+
+
+def _values(kind: Relationship, first: str) -> list[str]:
+    """What the checksum of a relationship reads, where ``first`` is the key of its topology's node 0."""
+    return [f"a.key - {first}", f"b.key - {first}", *(f"r.{name}" for name in kind.columns)]
+
+
+#: A scan for nodes, and one for each kind of thing: what there is of every owner.
+_ALL = {
+    "node": f"MATCH (n:{NODE.name}) RETURN coalesce(n.topology, '') AS owner, count(n) AS found, "
+    f"sum({node_checksum_cypher('$first[n.topology]')}) AS mixed",
+    **{kind: _scan(relationship) for kind, relationship in RELATIONSHIP_OF.items()},
+}
 
 
 def differences(graph: Graph, owner: Owner) -> list[str]:

@@ -202,11 +202,11 @@ def _node_checksum(topology: Topology, part: slice) -> int:
     return checksum((ranks, ranks, code), len(ranks))
 
 
-def node_checksum_cypher() -> str:
-    """The same for one node ``n``; `$first` is the key of node 0 and `$alphabet` the symbols in order."""
+def node_checksum_cypher(first: str = "$first") -> str:
+    """The same for one node ``n``; ``first`` is the key of node 0 and `$alphabet` the symbols in order."""
     symbol = "size(split($alphabet, substring(n.label, i, 1))[0]) + 1"
     code = f"reduce(c = 0, i IN range(0, size(n.label) - 1) | (c * {_BASE} + {symbol}) % $modulus)"
-    return checksum_cypher(["n.key - $first", "n.rank", code])
+    return checksum_cypher([f"n.key - {first}", "n.rank", code])
 
 
 def topology_content(topology: Topology, links: Rows | Iterable[Rows]) -> Content:
