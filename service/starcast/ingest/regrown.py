@@ -4,6 +4,8 @@ A name says all that is needed to build the thing again: ``S5``, ``S5:multiple:1
 ``S5:broadcast:multiple:all:segments=4:12345``.
 """
 
+from collections.abc import Callable, Mapping
+
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -27,6 +29,7 @@ def regrown(session: Session, kind: str, key: str) -> Thing:
     Raises:
         InputError: no thing of that kind has such a name.
     """
+    thing: Thing | None
     try:
         if kind == "forest" and session.get(models.Forest, key) is not None:
             return ForestThing(repository.load_forest(session, key))
@@ -60,4 +63,4 @@ def _schedule(spec: str, collective: str, name: str, ports: str, arguments: str,
     return ScheduleThing(rule, where, at, rule.model(ports), rule.settled(where, parsed_arguments(arguments)))
 
 
-_FROM_NAME = {"topology": _topology, "forest": _forest, "schedule": _schedule}
+_FROM_NAME: Mapping[str, Callable[..., Thing]] = {"topology": _topology, "forest": _forest, "schedule": _schedule}
