@@ -1,15 +1,20 @@
-"""Taking a thing out of the graph again, in transactions of bounded size; its own node goes last."""
+"""Taking a thing out of the graph again, in transactions of bounded size; its own node goes last.
+
+Tree edges and sends are found by the index of what they are part of, nodes by their keys, so every transaction begins where
+the one before it ended. What somebody edited cannot be found in this way: where less was found than there should be, all
+relationships of the type, or all nodes, are looked through once.
+"""
 
 from starcast.graph.connection import Graph
 from starcast.graph.owners import LABEL_OF, RELATIONSHIP_OF
 from starcast.graph.reader import pages
-from starcast.graph.schema import NODE, State
+from starcast.graph.schema import NODE, Relationship, State
 from starcast.graph.writer import set_state
 from starcast.progress import Task
 from starcast.topologies import Topology
 
 
-def erase(graph: Graph, kind: str, key: str, where: Topology, batch: int, task: Task) -> None:
+def erase(graph: Graph, kind: str, key: str, where: Topology, batch: int, task: Task, relationships: int = 0) -> None:
     """Take a topology, a forest or a schedule out of the graph; broken off, it is ``loading`` and can be erased again.
 
     Args:
@@ -19,22 +24,73 @@ def erase(graph: Graph, kind: str, key: str, where: Topology, batch: int, task: 
         where: its topology.
         batch: most nodes or relationships a transaction.
         task: hears of each one that is gone.
+        relationships: how many tree edges or sends it has where it is whole.
     """
-    label, relationship = LABEL_OF[kind], RELATIONSHIP_OF[kind]
+    label = LABEL_OF[kind]
     key_name = label.unique[0][0]
     set_state(graph, label.name, key_name, key, State.LOADING)
-    span = f"MATCH (a:{relationship.start})-[r:{relationship.name}]->() WHERE $low <= a.key < $high"
-    _drain(graph, f"{span} AND r.{relationship.owner} = $owner WITH r LIMIT $batch DELETE r", key, where, batch, task)
-    if kind == "topology":
-        nodes = f"MATCH (n:{NODE.name}) WHERE $low <= n.key < $high WITH n LIMIT $batch DETACH DELETE n"
-        _drain(graph, nodes, key, where, batch, task)
+    _Eraser(graph, key, batch, task).run(kind, where, relationships)
     graph.write(f"MATCH (o:{label.name} {{{key_name}: $key}}) DETACH DELETE o", {"key": key})
 
 
-def _drain(graph: Graph, cypher: str, owner: str, where: Topology, batch: int, task: Task) -> None:
-    statement = f"{cypher} RETURN count(*) AS gone"
-    for page in pages(where):
-        gone = batch
-        while gone == batch:
-            gone = graph.write(statement, {**page, "owner": owner, "batch": batch})[0]["gone"]
-            task.advance(gone)
+class _Eraser:
+    def __init__(self, graph: Graph, owner: str, batch: int, task: Task) -> None:
+        self._graph, self._owner, self._batch, self._task = graph, owner, batch, task
+
+    def run(self, kind: str, where: Topology, relationships: int) -> None:
+        if kind == "topology":
+            self._nodes(where)
+            return
+        part = RELATIONSHIP_OF[kind]
+        _index(self._graph, part)
+        if self._drain(_seek(part)) < relationships:
+            self._drain(_scan(part))
+
+    def _nodes(self, where: Topology) -> None:
+        """Take out the nodes with their links: a page has about as many rows as a batch."""
+        gone = 0
+        for page in pages(where, max(1, self._batch // (where.degree + 1))):
+            found = self._graph.write(_NODES, page)[0]
+            self._task.advance(found["nodes"] + found["links"])
+            gone += found["nodes"]
+        if gone < where.nodes:
+            self._drain(_STRAYS)
+
+    def _drain(self, cypher: str) -> int:
+        """Run a statement until it finds no full batch; returns how much it took out."""
+        gone, found = 0, self._batch
+        while found == self._batch:
+            found = self._graph.write(cypher, {"owner": self._owner, "batch": self._batch})[0]["gone"]
+            self._task.advance(found)
+            gone += found
+        return gone
+
+
+# The nodes of a page that an earlier try has taken out are not found, and cost nothing.
+_NODES = (
+    f"MATCH (n:{NODE.name}) WHERE $low <= n.key < $high "
+    "WITH collect(n) AS found, sum(COUNT { (n)-[:LINK]->() }) AS links "
+    "CALL (found) { UNWIND found AS n DETACH DELETE n } RETURN size(found) AS nodes, links"
+)
+_STRAYS = f"MATCH (n:{NODE.name}) WHERE n.topology = $owner WITH n LIMIT $batch DETACH DELETE n RETURN count(*) AS gone"
+
+
+def _seek(kind: Relationship) -> str:
+    """Take out a batch of a thing's relationships by the index; the second condition is what makes Neo4j use it."""
+    second = kind.indexes[0][1]
+    return f"MATCH ()-[r:{kind.name} WHERE r.{kind.owner} = $owner AND r.{second} >= 0]->() {_DELETE}"
+
+
+def _scan(kind: Relationship) -> str:
+    """The same for those that the index does not hold, since somebody removed what it is by."""
+    return f"MATCH ()-[r:{kind.name}]->() WHERE r.{kind.owner} = $owner {_DELETE}"
+
+
+_DELETE = "WITH r LIMIT $batch DELETE r RETURN count(*) AS gone"
+
+
+def _index(graph: Graph, kind: Relationship) -> None:
+    """Make the index where an older starcast, or somebody's hand, left none: without it every batch would look at all."""
+    for statement in kind.statements():
+        graph.write(statement)
+    graph.read("CALL db.awaitIndexes(300)")

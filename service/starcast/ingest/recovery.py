@@ -5,13 +5,16 @@ can be taken out. What one store has complete and the other has not is of no use
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from starcast.errors import InputError
 from starcast.graph import reader
 from starcast.graph.eraser import erase
+from starcast.graph.schema import State as GraphState
 from starcast.ingest.states import State, forget, move, state_of
 from starcast.ingest.stores import Stores
 from starcast.progress import Reporter
@@ -44,17 +47,19 @@ class Reference:
 def recover(stores: Stores, reporter: Reporter) -> list[Reference]:
     """Take out whatever is not complete in both stores, with what depends on it. Under the lock.
 
-    What was complete and is lost from the graph stays known as failed; the rest leaves no trace.
+    What was imported and not compared yet is left alone, unless it depends on what is taken out. What was complete and is lost from the graph stays known as failed; the rest leaves no trace.
     """
     with database.session(stores.engine) as session:
         known = _known(session)
         uses = _uses(session)
     there = reader.states(stores.graph)
     uses |= {key: row["forest"] for (kind, key), row in there.items() if kind == "schedule" and row["forest"]}
-    in_graph = {Reference(kind, key): row["state"] for (kind, key), row in there.items()}
+    in_graph = {Reference(kind, key): row["state"] for (kind, key), row in there.items() if _is_name(key)}
     broken = {one for one, state in known.items() if state in {State.PLANNED, State.LOADING}}
     broken |= {one for one, state in known.items() if state is State.COMPLETE and in_graph.get(one) != "complete"}
     broken |= {one for one in in_graph if known.get(one) is not State.COMPLETE}
+    # What was imported is whole, as far as anybody knows: `adopt` compares it.
+    broken -= {one for one, state in in_graph.items() if state == GraphState.IMPORTED.value}
     everything = known.keys() | in_graph.keys()
     broken |= {one for one in everything if one not in broken and _leans_on(one, broken, uses)}
     for one in sorted(broken, key=lambda one: one.order):
@@ -72,11 +77,12 @@ def discard(stores: Stores, one: Reference, error: str | None, reporter: Reporte
     with database.session(stores.engine) as session:
         before = state_of(session, one.kind, one.key)
         row = session.get(models.Materialization, (one.kind, one.key))
-        size = 0 if row is None else row.expected_nodes + row.expected_relationships
+        nodes, relationships = (0, 0) if row is None else (row.expected_nodes, row.expected_relationships)
+        error = error or (None if row is None else row.error)
         if before is State.COMPLETE:
             move(session, one.kind, one.key, State.LOADING)
-    with reporter.task(f"{one.key} out", size, "rows") as task:
-        erase(stores.graph, one.kind, one.key, topology(one.spec), stores.batch, task)
+    with reporter.task(f"{one.key} out", nodes + relationships, "rows") as task:
+        erase(stores.graph, one.kind, one.key, topology(one.spec), stores.batch, task, relationships)
     with database.session(stores.engine) as session:
         _DROP[one.kind](session, one.key)
         if error is not None:
@@ -84,6 +90,13 @@ def discard(stores: Stores, one: Reference, error: str | None, reporter: Reporte
                 move(session, one.kind, one.key, State.FAILED, error=error)
         elif before is not State.FAILED:
             forget(session, one.kind, one.key)
+
+
+def _is_name(key: str | None) -> bool:
+    """Whether it can be a thing's. Nobody but somebody's hand makes others; `verify` tells them, and they are left alone."""
+    with suppress(InputError):
+        return key is not None and bool(topology(key.partition(":")[0]))
+    return False
 
 
 def dependents(session: Session, one: Reference) -> list[Reference]:

@@ -52,6 +52,8 @@ def move(session: Session, kind: str, key: str, to: State, **values: Any) -> Non
         row = models.Materialization(kind=kind, key=key)
     if to is State.PLANNED:
         values = {"error": None, "started_at": _now(), "finished_at": None, "expected_checksum": "", **_UNKNOWN, **values}
+    if to is State.COMPLETE:
+        values = {"error": None, **values}
     if to in {State.COMPLETE, State.FAILED}:
         values = {"finished_at": _now(), **values}
     for name, value in values.items():
