@@ -3,17 +3,17 @@
 // parameters:
 //   forest (forest): id of the forest, as 'starcast tree list' prints it
 // columns:
-//   lower: end of the lower rank
+//   lower (node): end of the lower rank
 //   port: port of that end
-//   higher: the other end
+//   higher (node): the other end
 //   upward: trees that use the link from the lower end to the higher
 //   downward: trees that use it the other way
-// revision: 1
+// cost: every edge of the forest once, at most trees x (nodes - 1)
+// revision: 2
 // reference: conventions: opposite directions are not an overlap
 
-MATCH (f:Forest {id: $forest})
-// The index is on topology and rank; it is used only where both are asked for.
-MATCH (sender:Node {topology: f.topology} WHERE sender.rank >= 0)-[e:TREE_EDGE {forest: f.id}]->(receiver:Node)
+// The index is on forest and tree; it is used only where both are asked for.
+MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)
 WITH sender.rank < receiver.rank AS up, sender, receiver, e
 ORDER BY e.tree
 WITH CASE WHEN up THEN sender ELSE receiver END AS lower, CASE WHEN up THEN receiver ELSE sender END AS higher,

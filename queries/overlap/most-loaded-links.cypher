@@ -4,17 +4,17 @@
 //   forest (forest): id of the forest, as 'starcast tree list' prints it
 //   count (int >= 1, default 10): how many links to list; of equal ones the first by sender and port
 // columns:
-//   sender: node that the link leaves
+//   sender (node): node that the link leaves
 //   port: port of the sender
-//   receiver: node that the link enters
+//   receiver (node): node that the link enters
 //   load: how many trees use the link from parent to child
 //   trees: their numbers
-// revision: 1
+// cost: every edge of the forest once, at most trees x (nodes - 1), and the labels of all links that they use
+// revision: 2
 // reference: conventions: congestion is the greatest load
 
-MATCH (f:Forest {id: $forest})
-// The index is on topology and rank; it is used only where both are asked for.
-MATCH (sender:Node {topology: f.topology} WHERE sender.rank >= 0)-[e:TREE_EDGE {forest: f.id}]->(receiver:Node)
+// The index is on forest and tree; it is used only where both are asked for.
+MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)
 WITH sender, receiver, e
 ORDER BY e.tree
 WITH sender, receiver, e.port AS port, collect(e.tree) AS trees

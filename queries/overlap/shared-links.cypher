@@ -4,17 +4,17 @@
 //   forest (forest): id of the forest, as 'starcast tree list' prints it
 //   least (int >= 1, default 2): how many trees a link must carry to be listed
 // columns:
-//   sender: node that the link leaves
+//   sender (node): node that the link leaves
 //   port: port of the sender
-//   receiver: node that the link enters
+//   receiver (node): node that the link enters
 //   load: how many trees use the link from parent to child
 //   trees: their numbers
-// revision: 1
+// cost: every edge of the forest once, at most trees x (nodes - 1)
+// revision: 2
 // reference: Tseng & Sheu 1997, Lemma 6 (no link of the n-1 trees carries more than two)
 
-MATCH (f:Forest {id: $forest})
-// The index is on topology and rank; it is used only where both are asked for.
-MATCH (sender:Node {topology: f.topology} WHERE sender.rank >= 0)-[e:TREE_EDGE {forest: f.id}]->(receiver:Node)
+// The index is on forest and tree; it is used only where both are asked for.
+MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)
 WITH sender, receiver, e
 ORDER BY e.tree
 WITH sender, receiver, e.port AS port, collect(e.tree) AS trees

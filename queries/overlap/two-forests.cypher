@@ -4,18 +4,17 @@
 //   forest (forest): id of one forest, as 'starcast tree list' prints it
 //   other (forest): id of the other
 // columns:
-//   sender: node that the link leaves
+//   sender (node): node that the link leaves
 //   port: port of the sender
-//   receiver: node that the link enters
+//   receiver (node): node that the link enters
 //   trees: trees of the first forest that use the link from parent to child
 //   others: trees of the other that do
-// revision: 1
+// cost: every edge of both forests once
+// revision: 2
 // reference: conventions: load of a directed link
 
-MATCH (f:Forest {id: $forest})
-// The index is on topology and rank; it is used only where both are asked for.
-MATCH (sender:Node {topology: f.topology} WHERE sender.rank >= 0)-[e:TREE_EDGE]->(receiver:Node)
-WHERE e.forest IN [$forest, $other]
+// The index is on forest and tree; it is used only where both are asked for.
+MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest IN [$forest, $other] AND e.tree >= 0]->(receiver:Node)
 WITH sender, receiver, e
 ORDER BY e.tree
 WITH sender, receiver, e.port AS port,

@@ -243,6 +243,15 @@ def of_forests(*specs: str, **others: Any) -> list[Case]:
     return [{"forest": forest.id, **others} for spec in specs or SPECS for forest in forests(spec)]
 
 
+def of_two_forests() -> list[Case]:
+    """Every forest with the next one of its topology, the last with the first."""
+    return [
+        {"forest": one.id, "other": other.id}
+        for spec in SPECS
+        for one, other in zip(forests(spec), (*forests(spec)[1:], forests(spec)[0]), strict=True)
+    ]
+
+
 def of_schedules(*specs: str, **others: Any) -> list[Case]:
     """Every schedule, of these topologies or of all, with the other parameters given."""
     return [{"schedule": schedule.id, **others} for spec in specs or SPECS for schedule in schedules(spec)]

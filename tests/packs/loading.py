@@ -24,7 +24,7 @@ FORESTS: dict[str, tuple[tuple[str, int], ...]] = {
     "S3": (("multiple", 0), ("greedy", LAST), ("shortest-path-graph", LAST)),
     "S4": (*((name, 0) for name in plain_constructions("S4")), ("multiple", LAST), ("perfectly-balanced", LAST)),
     "S5": (("multiple", LAST), ("perfectly-balanced", 0), ("shortest-path", LAST), ("recursive-substar", LAST)),
-    "S6": (("multiple", LAST),),
+    "S6": (("multiple", LAST), ("balanced", 0)),
     "S4,2": (("nk-greedy", 0), ("nk-multiple", LAST)),
     "S5,3": (("nk-multiple", LAST),),
     "Q4": (("binomial", LAST), ("edge-disjoint-binomial", 0)),

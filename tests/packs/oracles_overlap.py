@@ -3,8 +3,21 @@
 from collections import Counter
 from itertools import combinations
 
-from packs.asking import Row, across, by_id, labels, of_forests, oracle, ports, users
-from packs.loading import SPECS, forests
+from packs.asking import (
+    Label,
+    Row,
+    Send,
+    across,
+    by_id,
+    labels,
+    of_forests,
+    of_schedules,
+    of_two_forests,
+    oracle,
+    ports,
+    sends,
+    users,
+)
 
 
 @oracle("overlap/shared-links", [*of_forests(), *of_forests("S3", "S4,2", least=1), *of_forests("Q4", "S6", least=3)])
@@ -61,14 +74,7 @@ def both_directions(forest: str) -> list[Row]:
     return sorted(rows, key=lambda row: (row["lower"], row["port"]))
 
 
-@oracle(
-    "overlap/two-forests",
-    [
-        {"forest": one.id, "other": other.id}
-        for spec in SPECS
-        for one, other in zip(forests(spec), (*forests(spec)[1:], forests(spec)[0]), strict=True)
-    ],
-)
+@oracle("overlap/two-forests", of_two_forests())
 def two_forests(forest: str, other: str) -> list[Row]:
     """Links that have users in both."""
     spec = by_id(forest).topology.spec
@@ -85,3 +91,36 @@ def two_forests(forest: str, other: str) -> list[Row]:
         if (sender, port) in others
     ]
     return sorted(rows, key=lambda row: (row["sender"], row["port"]))
+
+
+def packed(schedule: str) -> dict[tuple[int, Label, int, Label], list[Send]]:
+    """What crosses each directed link in each step, by tree and unit."""
+    found: dict[tuple[int, Label, int, Label], list[Send]] = {}
+    for send in sorted(sends(schedule), key=lambda send: (send.tree, send.unit)):
+        found.setdefault((send.step, send.sender, send.port, send.receiver), []).append(send)
+    return found
+
+
+@oracle("overlap/simultaneous-sends", [*of_schedules(), *of_schedules("S3", "Q4", least=1)])
+def simultaneous_sends(schedule: str, least: int = 2) -> list[Row]:
+    """By step, sender and port."""
+    return [
+        {
+            "step": step,
+            "sender": sender,
+            "port": port,
+            "receiver": receiver,
+            "sends": len(packet),
+            "trees": [send.tree for send in packet],
+            "units": [send.unit for send in packet],
+        }
+        for (step, sender, port, receiver), packet in sorted(packed(schedule).items())
+        if len(packet) >= least
+    ]
+
+
+@oracle("overlap/units-a-packet", [*of_schedules(), *of_schedules("S4", "S5", "S4,2", by_step=True)])
+def units_a_packet(schedule: str, by_step: bool = False) -> list[Row]:
+    """By step, where steps are told apart, and by units."""
+    counts = Counter((by_step and step, len(packet)) for (step, *_), packet in packed(schedule).items())
+    return [{"step": step or None, "units": units, "packets": counts[step, units]} for step, units in sorted(counts)]

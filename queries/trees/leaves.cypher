@@ -1,0 +1,18 @@
+// title: Leaves of tree i
+// question: Which nodes of tree i of a forest have no children, and how far are they from the root?
+// parameters:
+//   forest (forest): id of the forest, as 'starcast tree list' prints it
+//   tree (tree): number of the tree in the forest, from 0
+// columns:
+//   parent (node): the leaf's parent
+//   port: port of the parent that leads to the leaf
+//   leaf (node): label of the leaf
+//   level: its distance from the root in that tree
+// cost: every edge of the tree once, nodes - 1, and for each the edges of all forests at its lower end
+// revision: 1
+// reference: Fragopoulou & Akl (EDT), Def. 6 to 8
+
+MATCH (parent:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree = $tree]->(leaf:Node)
+WHERE NOT EXISTS { (leaf)-[:TREE_EDGE {forest: $forest, tree: $tree}]->() }
+RETURN parent.label AS parent, e.port AS port, leaf.label AS leaf, e.level AS level
+ORDER BY leaf
