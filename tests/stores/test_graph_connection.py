@@ -2,7 +2,9 @@
 
 import dataclasses
 import socket
+import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from neo4j import Result
@@ -10,6 +12,7 @@ from neo4j.exceptions import Neo4jError
 
 from starcast.connections import GraphAddress
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
+from starcast.graph.answers import Answer, answered
 from starcast.graph.connection import Graph
 from starcast.graph.writer import Bolt
 
@@ -35,6 +38,18 @@ def test_an_answer_has_at_most_the_rows_asked_for(graph: Graph) -> None:
     assert (len(exact.rows), exact.more) == (5, False)
 
 
+def test_an_answer_that_memory_cannot_hold_is_broken_off(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what is left while it is read, not by a number of rows; the connection goes on."""
+    left = iter([2**40, 2**40, 2**27])
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=next(left)))
+    with pytest.raises(LimitError, match=r"does not fit into memory: 30,000 rows were read, and 134 MB are left") as caught:
+        graph.ask("UNWIND range(1, 10000000) AS i RETURN i", most=10_000_000)
+    assert "--limit" in caught.value.hint
+    monkeypatch.undo()
+    assert len(graph.ask("UNWIND range(1, 25000) AS i RETURN i", most=30_000).rows) == 25_000
+
+
+@pytest.mark.usefixtures("bolt")  # makes the indexes, by which the server knows our names
 def test_what_the_server_remarks_is_kept(graph: Graph, capfd: pytest.CaptureFixture[str]) -> None:
     """A cartesian product is told in the answer, and not printed behind the program's back."""
     answer = graph.ask("EXPLAIN MATCH (a:Node), (b:Node) RETURN a.rank, b.rank")
@@ -120,6 +135,55 @@ def test_a_server_that_is_down_is_reported_at_once(graph_address: GraphAddress) 
     assert time.monotonic() - began < Graph.__init__.__globals__["RETRY_SECONDS"]
 
 
+@pytest.mark.parametrize("version", ["5.25.1", "4.4.40", "3.5.35", "unknown"])
+def test_a_server_that_is_too_old_is_refused(
+    graph_address: GraphAddress, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    """With what is needed; a name of that version is all that we see of one."""
+    monkeypatch.setattr(Graph, "_ask_version", lambda _: version)
+    error = refused(graph_address)
+    assert isinstance(error, RejectedError)
+    assert error.message == f"the server at {graph_address.uri} is Neo4j {version}, which is too old"
+    assert error.hint == "starcast needs Neo4j 5.26 (LTS) or newer"
+
+
+@pytest.mark.parametrize("version", ["5.26.0", "5.26.30", "5.27-aura", "2025.01.0", "2027.12.3"])
+def test_a_server_of_a_newer_version_is_taken(
+    graph_address: GraphAddress, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    monkeypatch.setattr(Graph, "_ask_version", lambda _: version)
+    with Graph.open(graph_address) as graph:
+        assert graph.version == version
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "words"),
+    [
+        (b"\0\0\0\0", RejectedError, "starcast needs Neo4j 5.26 (LTS) or newer"),
+        (b"HTTP/1.1 400 Bad Request", UnavailableError, "this port speaks HTTP"),
+        (b"", UnavailableError, "starcast up"),
+    ],
+)
+def test_what_is_no_such_server_at_all_is_told(
+    graph_address: GraphAddress, reply: bytes, kind: type[StarcastError], words: str
+) -> None:
+    """A server with no version of Bolt in common, Neo4j's other port, and one that hangs up."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=_answer_once, args=(server, reply))
+        thread.start()
+        error = refused(graph_address, uri=f"bolt://127.0.0.1:{server.getsockname()[1]}")
+        thread.join()
+    assert isinstance(error, kind)
+    assert words in error.hint
+
+
+def _answer_once(server: socket.socket, reply: bytes) -> None:
+    connection, _ = server.accept()
+    with connection:
+        connection.recv(64)
+        connection.sendall(reply)
+
+
 @pytest.mark.parametrize("uri", ["", "neo4j", "http://127.0.0.1:7474", "bolt:", "postgresql://127.0.0.1"])
 def test_a_uri_that_is_none_is_bad_input(graph_address: GraphAddress, uri: str) -> None:
     """Before anything is connected."""
@@ -158,7 +222,7 @@ def test_a_statement_without_memory_is_not_tried_again(graph: Graph, monkeypatch
         tries.append(1)
         raise Neo4jError._hydrate_neo4j(code="Neo.TransientError.General.MemoryPoolOutOfMemoryError", message="over")
 
-    monkeypatch.setattr(connection, "_answer", exhausted)
+    monkeypatch.setattr(connection, "answered", exhausted)
     with pytest.raises(LimitError):
         graph.read("RETURN 1")
     assert len(tries) == 1
@@ -168,14 +232,14 @@ def test_a_deadlock_is_tried_again(graph: Graph, monkeypatch: pytest.MonkeyPatch
     """As the driver's managed transactions do with what is transient."""
     from starcast.graph import connection
 
-    answer, tries = connection._answer, []
+    tries = []
 
-    def unlucky(result: Result, most: int | None) -> connection.Answer:
+    def unlucky(result: Result, most: int | None) -> Answer:
         tries.append(1)
         if len(tries) < 2:
             raise Neo4jError._hydrate_neo4j(code="Neo.TransientError.Transaction.DeadlockDetected", message="deadlock")
-        return answer(result, most)
+        return answered(result, most)
 
-    monkeypatch.setattr(connection, "_answer", unlucky)
+    monkeypatch.setattr(connection, "answered", unlucky)
     assert graph.write("CREATE (n:Thing) RETURN 1 AS one") == [{"one": 1}]
     assert graph.read("MATCH (n:Thing) RETURN count(n) AS n") == [{"n": 1}]

@@ -15,7 +15,7 @@ from sqlalchemy import URL, text
 
 from starcast.connections import GraphAddress
 from starcast.graph import identity
-from starcast.graph.connection import Graph
+from starcast.graph.connection import OLDEST, Graph
 from starcast.graph.schema import VERSION
 from starcast.local import doctor, processes
 from starcast.local.doctor import Finding, Verdict
@@ -177,7 +177,7 @@ def test_the_command_where_nothing_runs(tmp_path: Path) -> None:
 )
 def test_old_servers_are_told_apart(said: str, verdict: Verdict) -> None:
     """5.26 is the oldest Neo4j that speaks our Cypher; versions are numbers, not text."""
-    finding = doctor._server("Neo4j", said, doctor.OLDEST_NEO4J, "bolt://somewhere")
+    finding = doctor._server("Neo4j", said, OLDEST, "bolt://somewhere")
     assert finding.verdict is verdict
     assert finding.found == f"{said} at bolt://somewhere"
     assert finding.advice == ("" if verdict is Verdict.OK else "starcast needs Neo4j 5.26 or newer")

@@ -14,7 +14,7 @@ from starcast.cli.output import Format, FormatOption, emit, say
 from starcast.errors import InputError, RejectedError, UnavailableError
 
 if TYPE_CHECKING:
-    from starcast.graph.connection import Answer
+    from starcast.graph.answers import Answer
     from starcast.queries import Library, Query
     from starcast.settings import Settings
 
@@ -95,6 +95,7 @@ def run_query(
     from starcast.queries import run
     from starcast.queries.parameters import bind
     from starcast.queries.picture import check_drawable
+    from starcast.queries.runner import narrower
 
     settings = context.settings(ctx, row_limit=limit, timeout=timeout)
     _check_options(output, layout, out)
@@ -111,7 +112,7 @@ def run_query(
     else:
         _print(answer, Format(output))
     if answer.more:
-        say(f"only the first {settings.row_limit} rows; there are more: raise --limit")
+        say(f"only the first {settings.row_limit:,} rows are shown; there are more: {narrower(query)}, or raise --limit")
 
 
 def _check_options(output: Output, layout: Layout | None, out: Path | None) -> None:
@@ -133,7 +134,7 @@ def _check_options(output: Output, layout: Layout | None, out: Path | None) -> N
 
 def _print(answer: "Answer", output: Format) -> None:
     columns = list(answer.columns)
-    if output in {Format.TABLE, Format.MARKDOWN} and {"nodes", "ports"} <= set(columns):
+    if output in {Format.TABLE, Format.MARKDOWN} and {"nodes", "ports"} <= set(columns) and _are_paths(answer.rows):
         columns = _with_hops(answer.rows, columns)
     emit(answer.rows, columns, output)
 
@@ -239,8 +240,16 @@ def _show_cypher(query: "Query", values: dict[str, Any]) -> None:
 def _with_hops(rows: list[dict[str, Any]], columns: list[str]) -> list[str]:
     """Put one column ``path`` where nodes and ports stand."""
     for row in rows:
-        row["path"] = hops(row["nodes"], row["ports"])
+        row["path"] = hops(row["nodes"] or [], row["ports"] or [])
     return ["path" if column == "nodes" else column for column in columns if column != "ports"]
+
+
+def _are_paths(rows: Sequence[dict[str, Any]]) -> bool:
+    """Whether the columns ``nodes`` and ``ports`` are the hops of paths: a port for every node but the last."""
+    pairs = [(row["nodes"] or [], row["ports"] or []) for row in rows]
+    return all(
+        isinstance(nodes, list) and isinstance(ports, list) and len(nodes) in {0, len(ports) + 1} for nodes, ports in pairs
+    )
 
 
 def hops(nodes: Sequence[Any], ports: Sequence[Any]) -> str:

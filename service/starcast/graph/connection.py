@@ -8,11 +8,10 @@ import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, cast
 
-from neo4j import Driver, GraphDatabase, ManagedTransaction, NotificationMinimumSeverity, Result, Session, unit_of_work
+from neo4j import Driver, GraphDatabase, ManagedTransaction, NotificationMinimumSeverity, Session, unit_of_work
 from neo4j.exceptions import (
     AuthError,
     ConfigurationError,
@@ -21,51 +20,27 @@ from neo4j.exceptions import (
     ServiceUnavailable,
     SessionExpired,
     TransientError,
+    UnsupportedServerProduct,
 )
 
 from starcast.connections import GraphAddress
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
+from starcast.graph.answers import Answer, Row, answered
 
+#: The oldest server that speaks our Cypher: the LTS release of version 5.
+OLDEST = (5, 26)
 CONNECT_SECONDS = 5.0
 #: How long transient errors are tried again. A server that dies is reported after this, so it is short.
 RETRY_SECONDS = 5.0
 
+_NEEDED = f"starcast needs Neo4j {'.'.join(map(str, OLDEST))} (LTS) or newer"
 _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+")
 
 # What the driver logs is in an Answer or in an error as well. A program that sets up logging still gets it.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
-Row = dict[str, Any]
 Parameters = Mapping[str, Any]
 Work = Callable[[ManagedTransaction], "Answer"]
-
-
-@dataclass(frozen=True)
-class Notice:
-    """What the server remarks about a statement: a deprecation, a cartesian product, a name it does not know."""
-
-    status: str
-    severity: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The rows of a statement, and what came with them.
-
-    Attributes:
-        columns: their names, in the statement's order.
-        rows: at most as many as were asked for.
-        more: whether there would have been more.
-        notices: the server's remarks.
-        plan: the plan as the server tells it, where the statement says EXPLAIN or PROFILE.
-    """
-
-    columns: tuple[str, ...]
-    rows: list[Row]
-    more: bool
-    notices: tuple[Notice, ...]
-    plan: dict[str, Any] | None
 
 
 class Graph:
@@ -86,6 +61,8 @@ class Graph:
             # Unlike a transaction this is not tried again and again: a server that is down is reported at once.
             driver.verify_connectivity()
         self.version = self._ask_version()
+        if not new_enough(self.version):
+            raise RejectedError(f"the server at {self.uri} is Neo4j {self.version}, which is too old", hint=_NEEDED)
 
     @classmethod
     def open(cls, address: GraphAddress) -> Self:
@@ -94,6 +71,7 @@ class Graph:
         Raises:
             InputError: the URI is none.
             UnavailableError: the server is down, refuses the login or lacks the database.
+            RejectedError: it is no Neo4j, or one that is too old.
         """
         if not _SCHEME.fullmatch(address.uri):
             raise _no_uri(address.uri)
@@ -169,7 +147,7 @@ class Graph:
         @unit_of_work(timeout=timeout)
         def work(transaction: ManagedTransaction) -> Answer:
             try:
-                return _answer(transaction.run(cypher, dict(parameters or {})), most)
+                return answered(transaction.run(cypher, dict(parameters or {})), most)
             except TransientError as error:
                 if "Memory" in (error.code or ""):
                     # Transient to the driver, but the same statement needs the same memory again.
@@ -180,6 +158,8 @@ class Graph:
 
     def _ask_version(self) -> str:
         rows = self.read("CALL dbms.components() YIELD name, versions WHERE name STARTS WITH 'Neo4j' RETURN versions")
+        if not rows:
+            raise RejectedError(f"the server at {self.uri} is no Neo4j", hint=_NEEDED)
         return str(rows[0]["versions"][0])
 
     @contextmanager
@@ -190,7 +170,7 @@ class Graph:
             UnavailableError: the server is down, went away, refuses the login or lacks the database.
             LimitError: time, memory or disk ran out.
             InputError: the statement is wrong, or writes where it may only read.
-            RejectedError: a constraint forbids what it writes.
+            RejectedError: a constraint forbids what it writes, or the server is none that we can talk to.
         """
         try:
             yield
@@ -201,10 +181,13 @@ class Graph:
             ) from None
         except Neo4jError as error:
             raise self._of_server(error, timeout) from error
-        except (ServiceUnavailable, SessionExpired, DriverError, OSError):
+        except UnsupportedServerProduct:
+            raise RejectedError(f"the server at {self.uri} speaks no Bolt that we know", hint=_NEEDED) from None
+        except (ServiceUnavailable, SessionExpired, DriverError, OSError) as error:
+            start = "start it ('starcast up' starts the embedded one), then try again"
             raise UnavailableError(
                 f"Neo4j at {self.uri} cannot be reached or went away",
-                hint="start it ('starcast up' starts the embedded one), then try again",
+                hint="this port speaks HTTP; Bolt's is another, often 7687" if "looks like HTTP" in str(error) else start,
             ) from None
 
     def _of_server(self, error: Neo4jError, timeout: float | None) -> StarcastError:
@@ -239,17 +222,10 @@ class Graph:
         return UnavailableError(f"Neo4j at {self.uri} failed: {text} ({code})", hint="see its log; 'starcast doctor'")
 
 
-def _answer(result: Result, most: int | None) -> Answer:
-    columns = tuple(result.keys())
-    records = result.fetch(most + 1) if most is not None else list(result)
-    more = most is not None and len(records) > most
-    summary = result.consume()
-    notices = tuple(
-        Notice(status.gql_status, status.raw_severity or "", status.status_description)
-        for status in summary.gql_status_objects
-        if status.is_notification
-    )
-    return Answer(columns, [record.data() for record in records[:most]], more, notices, summary.plan or summary.profile)
+def new_enough(version: str) -> bool:
+    """Whether a server of this version speaks our Cypher; versions are numbers, and 2026.08 is newer than 5.26."""
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    return numbers is not None and (int(numbers[1]), int(numbers[2])) >= OLDEST
 
 
 def _no_uri(given: str) -> InputError:

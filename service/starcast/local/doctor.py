@@ -16,7 +16,7 @@ from sqlalchemy import Engine, text
 from starcast.connections import graph_address, store_url
 from starcast.errors import RejectedError, StarcastError, UnavailableError
 from starcast.graph import identity
-from starcast.graph.connection import Graph
+from starcast.graph.connection import OLDEST, Graph
 from starcast.graph.schema import VERSION
 from starcast.local import files, stack
 from starcast.local.jars import NEO4J_VERSION, JarSet
@@ -24,7 +24,6 @@ from starcast.runs import database
 from starcast.settings import Settings
 
 #: The oldest servers whose Cypher and SQL we use.
-OLDEST_NEO4J = (5, 26)
 OLDEST_POSTGRES = (14, 0)
 
 _CLIENT = ("starcast", "neo4j", "neo4j-rust-ext", "sqlalchemy", "psycopg", "alembic", "numpy", "typer", "pydantic-settings")
@@ -117,7 +116,7 @@ def _asked(name: str, ask: Callable[[], Asked]) -> Asked:
 def _neo4j(settings: Settings) -> Asked:
     address = graph_address(settings)
     with Graph.open(address) as graph:
-        server = _server("Neo4j", graph.version, OLDEST_NEO4J, address.uri)
+        server = _server("Neo4j", graph.version, OLDEST, address.uri)
         contents, store = _graph(graph)
         return [server, contents], store
 

@@ -15,7 +15,7 @@ from typing import Any
 from starcast.collectives.schedule import EXPANDED
 from starcast.drawing import Link, Picture
 from starcast.errors import InputError
-from starcast.graph.connection import Answer
+from starcast.graph.answers import Answer
 from starcast.queries.header import Column
 from starcast.queries.pack import Query
 from starcast.queries.parameters import STORED, Parameter, named_topologies

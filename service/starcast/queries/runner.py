@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from starcast.errors import LimitError
-from starcast.graph.connection import Answer, Graph
+from starcast.graph.answers import Answer
+from starcast.graph.connection import Graph
 from starcast.queries.pack import Query
 from starcast.queries.parameters import STORED, bind
 from starcast.queries.state import require_complete
@@ -30,11 +31,11 @@ def run(graph: Graph, query: Query, given: Mapping[str, object], *, row_limit: i
     try:
         return graph.ask(query.cypher, values, timeout, row_limit)
     except LimitError as error:
-        raise LimitError(f"{query.name}: {error.message}", hint=f"{_narrower(query)}; or {error.hint}") from None
+        raise LimitError(f"{query.name}: {error.message}", hint=f"{narrower(query)}; or {error.hint}") from None
 
 
-def _narrower(query: Query) -> str:
-    """What of this query's own to change when it takes too much."""
+def narrower(query: Query) -> str:
+    """What of this query's own to change when it takes or returns too much."""
     big = [parameter.name for parameter in query.parameters if parameter.type.name in STORED]
     small = [parameter.name for parameter in query.parameters if parameter.type.name in {"int", "float", "list"}]
     ways = [f"name a smaller one in {' or '.join(big)}"] if big else []
