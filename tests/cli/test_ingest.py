@@ -94,8 +94,10 @@ def test_a_dry_run_needs_no_server(starcast: Starcast, stores: Stores, monkeypat
         ("", "40320", str(141120 + 7 * 40319)),
     ]
     assert float(rows[-1]["megabytes"]) > 1
-    assert float(rows[-1]["seconds of writing"]) > 1
-    assert "of writing alone, on a warm server" in result.err
+    for way in ("over Bolt", "by import"):
+        assert float(rows[-1][f"seconds {way}"]) > 1
+    assert float(rows[-1]["megabytes meanwhile"]) > float(rows[-1]["megabytes"])
+    assert "over Bolt: 463,673 rows" in result.err
     assert untouched(stores)
 
 
@@ -144,9 +146,30 @@ def test_too_large_is_a_limit(starcast: Starcast, stores: Stores) -> None:
     error, hint = refused(starcast("ingest", "S10"), 7)
     assert "3,628,800 nodes and 16,329,600 relationships" in error
     assert "GB" in error
-    assert "min of writing alone over Bolt, on a warm server" in error
+    assert "min of writing and comparing over Bolt, on a warm server" in error
+    assert "starcast export" in hint
     assert "--dry-run" in hint
-    assert untouched(stores)
+    assert {name: count for name, count in stored_counts(stores).items() if count} == {}
+
+
+def test_an_import_into_a_server_of_the_user_s_is_bad_input(starcast: Starcast, stores: Stores) -> None:
+    """Exit code 2; it would have to be stopped, and the hint says what to do instead."""
+    assert "starcast export" in refused(starcast("ingest", "S4", "--way", "import"), 2)[1]
+    assert {name: count for name, count in stored_counts(stores).items() if count} == {}
+
+
+def test_a_dry_run_says_which_way_an_embedded_stack_would_go(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By import where that is faster or asked for, over Bolt if asked for; nothing has to run."""
+    for name in ("NEO4J_URI", "POSTGRES_URI"):
+        monkeypatch.delenv(f"STARCAST_{name}")
+    monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "nothing"))
+    for words, way in ((("S10",), "by offline import"), (("S9", "--way", "bolt"), "over Bolt"), (("S4",), "over Bolt")):
+        result = starcast("ingest", *words, "--dry-run")
+        assert (result.code, way in result.err.splitlines()[0]) == (0, True), result.err
+    assert "by offline import" in starcast("ingest", "S4", "--way", "import", "--dry-run").err
+    assert not (tmp_path / "nothing").exists()
 
 
 def test_a_server_that_is_down(starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:

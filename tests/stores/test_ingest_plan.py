@@ -6,7 +6,8 @@ from starcast.collectives import schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.schedule import COLLECTIVES
 from starcast.errors import InputError, LimitError, StarcastError
-from starcast.ingest.plan import MOST_OVER_BOLT, Size, duration, plan, wish
+from starcast.ingest.plan import Size, plan, wish
+from starcast.ingest.ways import MOST_BY_IMPORT, MOST_OVER_BOLT, Estimate, Way, choose, duration
 from starcast.topologies import topology
 from starcast.topologies.star import Star
 from starcast.trees import Forest, constructions, forest, plain_constructions
@@ -202,7 +203,7 @@ def test_bad_input_is_refused(words: tuple[str, ...], options: dict[str, object]
 
 
 @pytest.mark.parametrize("spec", ["S10", "S11", "S12"])
-def test_a_topology_that_is_too_large_is_refused_with_figures(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_large_for_any_way_is_refused_with_figures(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before any array is asked for."""
 
     def nothing(*_: object) -> None:
@@ -217,28 +218,93 @@ def test_a_topology_that_is_too_large_is_refused_with_figures(spec: str, monkeyp
     sizes = wish(spec, "all", "all").sizes()
     assert sizes[0].relationships == Star(int(spec[1:])).links
     assert f"{sum(one.relationships for one in sizes):,} relationships" in message
-    assert "GB" in message
-    assert "over Bolt" in message
-    assert f"{MOST_OVER_BOLT:,}" in message
+    assert "GB on the disk" in message
+    assert f"{MOST_BY_IMPORT:,}" in message
     assert "smaller topology" in caught.value.hint
 
 
 def test_too_many_segments_are_refused() -> None:
     """A small topology can be too much as well."""
     assert plan("S6", "all", "all").things
-    with pytest.raises(LimitError, match="over Bolt"):
-        plan("S6", schedules="multiple", segments=10_000)
+    with pytest.raises(LimitError, match="by offline import"):
+        plan("S6", schedules="multiple", segments=50_000)
 
 
-def test_the_largest_that_fits_is_s9_with_tseng_and_sheu_s_trees() -> None:
-    """The threshold's reason."""
-    estimate = plan("S9", "greedy,multiple").estimate
-    assert estimate.nodes + estimate.relationships < MOST_OVER_BOLT
+def test_only_what_is_asked_of_a_wish_is_grown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rest of a wish may be stored already."""
+    wanted = wish("S5", "greedy,multiple", "recursive-substar")
+    whole = wanted.plan()
+    assert [thing.key for thing in whole.things] == [size.key for size in wanted.sizes()]
+    assert whole.sizes() == wanted.sizes()
+    keys = {"S5:multiple:12345"}
+    assert [thing.key for thing in whole.plan(keys).things] == ["S5:multiple:12345"]
+    grown: list[str] = []
+    made = Forest.__post_init__
+
+    def counted(one: Forest) -> None:
+        made(one)
+        grown.append(one.id)
+
+    monkeypatch.setattr(Forest, "__post_init__", counted)
+    assert [thing.key for thing in wanted.plan(keys).things] == ["S5:multiple:12345"]
+    assert set(grown) == keys
 
 
-def test_the_way_in_is_told_with_its_reason() -> None:
-    """Its own size against the limit."""
-    assert plan("S4", "greedy,multiple,recursive-substar").way.startswith("over Bolt: 175 rows")
+SMALL, NINE, TEN = (wish(*words).sizes() for words in (("S6", "all", "all"), ("S9", "multiple"), ("S10",)))
+
+
+@pytest.mark.parametrize(
+    ("asked", "new", "embedded", "taken"),
+    [
+        (Way.AUTO, SMALL, True, Way.BOLT),
+        (Way.AUTO, NINE, True, Way.IMPORT),
+        (Way.AUTO, TEN, True, Way.IMPORT),
+        (Way.AUTO, SMALL, False, Way.BOLT),
+        (Way.AUTO, NINE, False, Way.BOLT),
+        (Way.BOLT, NINE, True, Way.BOLT),
+        (Way.IMPORT, SMALL, True, Way.IMPORT),
+    ],
+)
+def test_the_way_in_is_chosen_by_what_it_takes(asked: Way, new: list[Size], embedded: bool, taken: Way) -> None:
+    """The faster one that the server allows, unless one is asked for; the reason has the rows and the time of it."""
+    choice = choose(asked, new, [], embedded=embedded)
+    size = Estimate.of(new)
+    assert choice.way is taken
+    assert f"{size.rows:,}" in choice.reason
+    assert duration(size.import_seconds if taken is Way.IMPORT else size.seconds) in choice.reason
+    if asked is Way.AUTO and embedded:
+        assert (size.import_seconds < size.seconds) == (taken is Way.IMPORT)
+
+
+def test_what_is_stored_counts_for_an_import_only() -> None:
+    """It has to be imported again: so much of it that Bolt is faster, or that it is too much."""
+    assert choose(Way.AUTO, NINE, [], embedded=True).way is Way.IMPORT
+    assert choose(Way.AUTO, NINE, TEN * 2, embedded=True).way is Way.BOLT
+    assert choose(Way.IMPORT, NINE, TEN, embedded=True).everything.rows == Estimate.of([*NINE, *TEN]).rows
+    with pytest.raises(LimitError, match="with what is stored already"):
+        choose(Way.IMPORT, NINE, TEN * 3, embedded=True)
+
+
+def test_too_much_for_a_foreign_server_is_a_limit_with_the_way_out() -> None:
+    """Its figures over Bolt, and `starcast export`; an import into it is bad input, with the same hint."""
+    with pytest.raises(LimitError, match="over Bolt") as limit:
+        choose(Way.AUTO, TEN, [], embedded=False)
+    assert f"{MOST_OVER_BOLT:,} rows" in limit.value.message
+    assert "'starcast export'" in limit.value.hint
+    with pytest.raises(InputError, match="not starcast's own") as refused:
+        choose(Way.IMPORT, SMALL, [], embedded=False)
+    assert "'starcast export'" in refused.value.hint
+    with pytest.raises(LimitError) as own:
+        choose(Way.BOLT, TEN, [], embedded=True)
+    assert "leave out --way bolt" in own.value.hint
+
+
+def test_the_largest_over_bolt_is_s9_with_tseng_and_sheu_s_trees_and_by_import_s10_with_them() -> None:
+    """The thresholds' reasons."""
+    assert plan("S9", "greedy,multiple").estimate.rows < MOST_OVER_BOLT
+    ten = wish("S10", "multiple").sizes()
+    assert Estimate.of(ten).rows < MOST_BY_IMPORT
+    assert Estimate.of(wish("S10", "all").sizes()).rows > MOST_BY_IMPORT
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.4, "0 s"), (119, "119 s"), (600, "10 min"), (90_000, "25 h")])

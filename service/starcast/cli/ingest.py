@@ -1,7 +1,8 @@
 """``starcast ingest``: topology, trees and schedules into both stores."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,7 +10,18 @@ from starcast.cli import context
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
 
 if TYPE_CHECKING:
-    from starcast.ingest.plan import Estimate
+    from starcast.ingest import Way, Wish
+    from starcast.ingest.ways import Estimate
+    from starcast.settings import Settings
+
+
+class WayIn(StrEnum):
+    """Which way into Neo4j: `starcast.ingest.ways.Way`, which is not imported for the sake of a flag."""
+
+    AUTO = "auto"
+    BOLT = "bolt"
+    IMPORT = "import"
+
 
 TREES_HELP = (
     "Constructions, separated by commas, such as 'multiple,dimension-change(i=2,tree=greedy)', "
@@ -30,6 +42,9 @@ def ingest(
     ports: Annotated[str, typer.Option(help="Port model of the schedules: all, one, both, or own: each one's first.")] = "own",
     segments: Annotated[int | None, typer.Option(help="Pieces of the message for each tree, where one cuts it.")] = None,
     messages: Annotated[int | None, typer.Option(help="Unit messages, where an algorithm sends those.")] = None,
+    way: Annotated[
+        WayIn, typer.Option(help="Way into Neo4j: bolt, import (offline, only the embedded one), or auto: the faster.")
+    ] = WayIn.AUTO,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for another ingest or drop instead of refusing.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what it takes; no server is needed.")] = False,
     output: FormatOption = Format.TABLE,
@@ -39,21 +54,25 @@ def ingest(
     What is stored already is left alone, so a second time it creates nothing. It can be broken off or killed at any time: the
     next ingest or drop cleans up, and what is not complete is never used.
 
+    Much at a time is imported offline where Neo4j is the embedded one: a fresh store is made of everything and replaces the
+    one in force when it was compared; Neo4j is away for a part of that time.
+
     \b
     starcast ingest S5 --trees all --schedules all
     starcast ingest S6 --schedules multiple --ports both --segments 4 --root 654321
+    starcast ingest S9 --trees multiple --way import
     starcast ingest S5 --schedules 'allgather:dimension-change(tree=necklace),alltoall:exact'
     """
-    from starcast.ingest import ingest, open_stores, plan
+    from starcast.ingest import Way, ingest, open_stores, wish
 
-    asked = (topology, trees, schedules, 0 if root is None else root, ports, segments, messages)
+    wanted = wish(topology, trees, schedules, 0 if root is None else root, ports, segments, messages)
+    _tell_left_out(wanted.schedules.left_out)
     if dry_run:
-        _estimate(asked, output)
+        _estimate(wanted, Way(way), context.settings(ctx), output)
         return
-    what = plan(*asked)
-    _tell_left_out(what.left_out)
+    wanted.sizes()  # what cannot be is refused before a server is asked
     with open_stores(context.settings(ctx)) as stores:
-        summary = ingest(stores, what, wait, reporter())
+        summary = ingest(stores, wanted, wait, reporter(), way=Way(way))
     rows = [
         {"kind": one.kind, "name": one.key, "nodes": one.nodes, "relationships": one.relationships, "seconds": one.seconds}
         for one in summary.created
@@ -63,19 +82,20 @@ def ingest(
     say(str(summary))
 
 
-def _estimate(asked: tuple[Any, ...], output: Format) -> None:
-    """Print what each thing takes, and say whether all of it is within the limit; nothing is built."""
-    from starcast.ingest.plan import Estimate, over_limit, way_of, wish
+def _estimate(wanted: "Wish", way: "Way", settings: "Settings", output: Format) -> None:
+    """Print what each thing takes, and say which way all of it would go into an empty store; nothing is built."""
+    from starcast.errors import LimitError
+    from starcast.ingest.ways import Estimate, choose
 
-    wanted = wish(*asked)
-    _tell_left_out(wanted.schedules.left_out)
     sizes = wanted.sizes()
-    total = Estimate.of(sizes)
     rows = [(one.kind, one.key, Estimate.of([one])) for one in sizes]
+    total = Estimate.of(sizes)
     emit((_row(*row) for row in [*rows, ("all", "", total)]), list(_row("", "", total)), output)
-    excess = over_limit(wanted.where.spec, sizes)
-    say(way_of(total) if excess is None else f"too much to ingest: {excess.message}")
-    say("the seconds are of writing alone, on a warm server: building, proving and comparing come on top")
+    try:
+        say(choose(way, sizes, [], embedded=settings.neo4j_uri is None).reason)
+    except LimitError as excess:
+        say(f"too much to ingest: {excess.message}")
+    say("for an empty store and both processors idle: what is stored already is imported again, and proving comes on top")
 
 
 def _tell_left_out(reasons: Iterable[str]) -> None:
@@ -90,5 +110,7 @@ def _row(kind: str, name: str, size: "Estimate") -> dict[str, object]:
         "nodes": size.nodes,
         "relationships": size.relationships,
         "megabytes": size.bytes / 1e6,
-        "seconds of writing": size.seconds,
+        "seconds over Bolt": size.seconds,
+        "seconds by import": size.import_seconds,
+        "megabytes meanwhile": size.import_bytes / 1e6,
     }

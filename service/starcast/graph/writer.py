@@ -1,4 +1,4 @@
-"""The ways into the graph. Bolt is one; the offline import of design.md section 4 will be another of the same shape."""
+"""The way into a graph that answers: over Bolt. The other, the offline import, makes a whole store of files (`bulk`)."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, Protocol
@@ -12,6 +12,9 @@ from starcast.graph.rows import Rows
 from starcast.graph.schema import NODE, Relationship, State, first_key, statements
 from starcast.progress import Task
 from starcast.topologies import Topology
+
+#: Seconds that indexes may take: S10's nodes take 15, and the store that is filled may be larger and the machine busy.
+_INDEX_SECONDS = 3_600
 
 
 class WayIn(Protocol):
@@ -53,10 +56,8 @@ class Bolt:
         self._batch = batch
 
     def prepare(self) -> None:
-        """Make the constraints and indexes, and wait until they are there."""
-        for statement in statements():
-            self._graph.write(statement)
-        self._graph.read("CALL db.awaitIndexes(300)")
+        """See `make_indexes`."""
+        make_indexes(self._graph)
 
     def begin(self, owner: Owner) -> None:
         """See `WayIn.begin`."""
@@ -100,6 +101,13 @@ class Bolt:
     def finish(self, owner: Owner) -> None:
         """See `WayIn.finish`."""
         set_state(self._graph, owner.label.name, owner.key_name, owner.key, State.COMPLETE)
+
+
+def make_indexes(graph: Graph) -> None:
+    """Make the constraints and indexes that are not there, and wait until all can be used."""
+    for statement in statements():
+        graph.write(statement)
+    graph.read("CALL db.awaitIndexes($seconds)", {"seconds": _INDEX_SECONDS})
 
 
 def set_state(graph: Graph, label: str, key_name: str, key: str, state: State) -> None:

@@ -1,23 +1,30 @@
 """Ingestion: topologies, forests and schedules into both stores, proved before and compared after; and out again."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+
+from sqlalchemy import select
 
 from starcast.errors import RejectedError
 from starcast.graph.identity import claim
 from starcast.graph.writer import Bolt
+from starcast.ingest.adopt import adopt
 from starcast.ingest.load import Loaded, OnStage, load
-from starcast.ingest.plan import Plan, plan
+from starcast.ingest.offline import import_all
+from starcast.ingest.plan import Plan, Size, Wish, plan, wish
 from starcast.ingest.recovery import Reference, dependents, discard, recover
 from starcast.ingest.states import State, forget, state_of
 from starcast.ingest.stored import NOUN, find
 from starcast.ingest.stores import Stores, exclusively, open_stores
 from starcast.ingest.things import Thing
+from starcast.ingest.ways import Way, choose
+from starcast.local import rebuild
 from starcast.progress import Reporter, Silent
 from starcast.runs import database
+from starcast.runs.models import Materialization
 
-__all__ = ["Plan", "Stores", "Summary", "drop", "ingest", "open_stores", "plan"]
+__all__ = ["Plan", "Stores", "Summary", "Way", "Wish", "drop", "ingest", "open_stores", "plan", "wish"]
 
 
 @dataclass(frozen=True)
@@ -54,44 +61,75 @@ def _nothing(stage: str, thing: Thing) -> None:
 
 
 def ingest(
-    stores: Stores, what: Plan, wait: bool = False, reporter: Reporter | None = None, on_stage: OnStage = _nothing
+    stores: Stores,
+    what: Plan | Wish,
+    wait: bool = False,
+    reporter: Reporter | None = None,
+    on_stage: OnStage = _nothing,
+    way: Way = Way.AUTO,
 ) -> Summary:
-    """Store what a plan names and is not there yet; a second time it creates nothing.
+    """Store what is asked for and is not there yet; a second time it creates nothing.
 
     Args:
         stores: both stores, open.
-        what: see `plan`.
+        what: see `plan`; of a `Wish`, only what is not there is ever built.
         wait: wait for another ingest instead of refusing.
         reporter: hears of progress.
-        on_stage: called after each stage of each thing (`load.STAGES`); tests use it to break off.
+        on_stage: called after each stage (`load.STAGES`, `offline.STAGES`); tests use it to break off.
+        way: which way in; see `ways.choose`.
 
     Raises:
         BusyError: another process is at it.
         UnavailableError: a server went away, or the graph is not ours; what was complete stays.
         RejectedError: a check said no; that thing is not stored, what was complete stays.
+        LimitError: it is too much, or the disk too small; nothing was written.
+        InputError: an import was asked for into a server that is not ours.
     """
     listener = reporter or Silent()
     began = time.monotonic()
     with exclusively(stores.engine, wait, listener):
-        claim(stores.graph, stores.id)
-        recovered = recover(stores, listener)
-        missing = _missing(stores, what.things)
-        created = _create(stores, what, missing, listener, on_stage) if missing else []
-    present = [thing.key for thing in what.things if thing not in missing]
+        recovered = _put_right(stores, listener)
+        missing = _missing(stores, what.sizes())
+        created = _create(stores, what, missing, way, listener, on_stage) if missing else []
+    present = [one.key for one in what.sizes() if one not in missing]
     return Summary(created, present, [one.key for one in recovered], time.monotonic() - began)
 
 
-def _missing(stores: Stores, things: Iterable[Thing]) -> list[Thing]:
+def _put_right(stores: Stores, reporter: Reporter) -> list[Reference]:
+    """Finish or take out what other processes have left, killed or importing into a server of the user's."""
+    if stores.embedded is not None:
+        rebuild.tidy(stores.embedded, reporter)
+    claim(stores.graph, stores.id)
+    adopt(stores, reporter)
+    return recover(stores, reporter)
+
+
+def _missing(stores: Stores, things: Iterable[Size]) -> list[Size]:
     with database.session(stores.engine) as session:
         return [thing for thing in things if state_of(session, thing.kind, thing.key) is not State.COMPLETE]
 
 
-def _create(stores: Stores, what: Plan, missing: list[Thing], reporter: Reporter, on_stage: OnStage) -> list[Loaded]:
-    reporter.say(what.way)
+def _stored(stores: Stores) -> list[Size]:
+    complete = select(Materialization).where(Materialization.state == State.COMPLETE.value)
+    with database.session(stores.engine) as session:
+        rows = session.scalars(complete)
+        return [Size(row.kind, row.key, row.expected_nodes, row.expected_relationships) for row in rows]
+
+
+def _create(
+    stores: Stores, what: Plan | Wish, missing: list[Size], asked: Way, reporter: Reporter, on_stage: OnStage
+) -> list[Loaded]:
+    chosen = choose(asked, missing, _stored(stores), embedded=stores.embedded is not None)
+    reporter.say(chosen.reason)
+    things = what.plan({one.key for one in missing}).things
+    return (import_all if chosen.way is Way.IMPORT else _over_bolt)(stores, things, reporter, on_stage)
+
+
+def _over_bolt(stores: Stores, things: Sequence[Thing], reporter: Reporter, on_stage: OnStage) -> list[Loaded]:
     way = Bolt(stores.graph, stores.batch)
     way.prepare()
     created = []
-    for thing in missing:
+    for thing in things:
         created.append(load(stores, way, thing, reporter, on_stage))
         reporter.say(f"{thing.kind} {thing.key}: {thing.nodes + thing.relationships:,} rows, compared and complete")
     return created

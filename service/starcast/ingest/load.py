@@ -1,8 +1,8 @@
 """Loading one thing: build, prove, write both stores, read back, compare, mark complete."""
 
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from starcast.errors import RejectedError, StarcastError, UnavailableError
@@ -52,34 +52,34 @@ def load(stores: Stores, way: WayIn, thing: Thing, reporter: Reporter, on_stage:
         UnavailableError: a server went away; the next ingest or drop cleans up.
     """
     began = time.monotonic()
-    try:
+    with failing(stores, [thing], reporter):
         _load(stores, way, thing, reporter, on_stage)
+    on_stage("complete", thing)
+    return Loaded(thing.kind, thing.key, thing.nodes, thing.relationships, time.monotonic() - began)
+
+
+@contextmanager
+def failing(stores: Stores, things: Sequence[Thing], reporter: Reporter) -> Iterator[None]:
+    """Where an error ends this, leave nothing of these things but rows in state failed, as far as that can be done now."""
+    try:
+        yield
     except KeyboardInterrupt:
         # Taking much out again would keep the user waiting: the next ingest or drop does it.
-        _mark_failed(stores, thing, "interrupted")
+        for thing in things:
+            _mark_failed(stores, thing, "interrupted")
         raise
     except UnavailableError:
         # Nothing can be taken out now. The state says what the next ingest or drop has to clean up.
         raise
     except Exception as error:
         words = error.message if isinstance(error, StarcastError) else f"{type(error).__name__}: {error}"
-        _give_up(stores, thing, words, reporter)
+        for thing in reversed(things):
+            _give_up(stores, thing, words, reporter)
         raise
-    on_stage("complete", thing)
-    return Loaded(thing.kind, thing.key, thing.nodes, thing.relationships, time.monotonic() - began)
 
 
 def _load(stores: Stores, way: WayIn, thing: Thing, reporter: Reporter, on_stage: OnStage) -> None:
-    with database.session(stores.engine) as session:
-        expected = {"expected_nodes": thing.nodes, "expected_relationships": thing.relationships}
-        move(session, thing.kind, thing.key, State.PLANNED, way=way.name, **expected)
-    on_stage("planned", thing)
-    built = thing.build()
-    on_stage("built", thing)
-    with database.session(stores.engine) as session:
-        move(session, thing.kind, thing.key, State.LOADING, expected_checksum=built.content.checksum)
-        built.save(session)
-    on_stage("saved", thing)
+    built = proved(stores, way.name, thing, on_stage)
     way.begin(built.owner)
     on_stage("begun", thing)
     with reporter.task(thing.key, thing.nodes + thing.relationships, "rows") as task:
@@ -95,6 +95,25 @@ def _load(stores: Stores, way: WayIn, thing: Thing, reporter: Reporter, on_stage
     on_stage("finished", thing)
     with database.session(stores.engine) as session:
         move(session, thing.kind, thing.key, State.COMPLETE, **_found(found))
+
+
+def proved(stores: Stores, way: str, thing: Thing, on_stage: OnStage) -> Built:
+    """Build and prove a thing, and save it to the relational store, in state loading.
+
+    Raises:
+        RejectedError: its checker said no.
+    """
+    with database.session(stores.engine) as session:
+        expected = {"expected_nodes": thing.nodes, "expected_relationships": thing.relationships}
+        move(session, thing.kind, thing.key, State.PLANNED, way=way, **expected)
+    on_stage("planned", thing)
+    built = thing.build()
+    on_stage("built", thing)
+    with database.session(stores.engine) as session:
+        move(session, thing.kind, thing.key, State.LOADING, expected_checksum=built.content.checksum)
+        built.save(session)
+    on_stage("saved", thing)
+    return built
 
 
 def _compared(stores: Stores, thing: Thing, built: Built) -> Content:

@@ -1,58 +1,19 @@
-"""What an ingest is to store, how much that is, and which way in it takes; no server is asked.
+"""What an ingest is to store, and how much that is; no server is asked.
 
 `Wish.sizes` builds nothing at all, so that what is too much can be told in figures too.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-from starcast.errors import LimitError
 from starcast.ingest.selection import ALL, OWN, Selection, select
 from starcast.ingest.things import ForestThing, ScheduleThing, Thing, TopologyThing
+from starcast.ingest.ways import Estimate, Way, too_much
 from starcast.topologies import Topology, topology
 from starcast.trees import forest, plain_constructions
 from starcast.trees.naming import listed, parsed, written
 from starcast.trees.sizes import edges
-
-#: What a plain Bolt load reaches on a warm server (docs/decisions/0002-keys-and-labels.md).
-NODES_A_SECOND = 30_000
-RELATIONSHIPS_A_SECOND = 40_000
-
-#: What a row takes in Neo4j's store files, measured on S7 and S8. Most of a node are its three indexes; a schedule's id is too
-#: long to lie within the relationship's own record.
-BYTES_A_NODE = 250
-BYTES_A_RELATIONSHIP = {"topology": 120, "forest": 120, "schedule": 250}
-
-#: Most nodes and relationships over Bolt: ten million are about four minutes of writing, which a user sits through, and S9
-#: with the multiple trees fits; S10 alone has twenty. Its rows are sorted in memory too, at about 100 bytes each.
-MOST_OVER_BOLT = 10_000_000
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What things take: rows they add to the graph, and bytes on the disk of the graph store."""
-
-    nodes: int
-    relationships: int
-    bytes: int
-
-    @classmethod
-    def of(cls, things: "Iterable[Thing | Size]") -> Self:
-        """What these things take together."""
-        listed = list(things)
-        size = sum(one.nodes * BYTES_A_NODE + one.relationships * BYTES_A_RELATIONSHIP[one.kind] for one in listed)
-        return cls(sum(one.nodes for one in listed), sum(one.relationships for one in listed), size)
-
-    @property
-    def rows(self) -> int:
-        """Nodes and relationships."""
-        return self.nodes + self.relationships
-
-    @property
-    def seconds(self) -> float:
-        """Of writing over Bolt, on a warm server."""
-        return self.nodes / NODES_A_SECOND + self.relationships / RELATIONSHIPS_A_SECOND
 
 
 @dataclass(frozen=True)
@@ -76,17 +37,43 @@ class Wish:
 
     def sizes(self) -> list[Size]:
         """What each thing takes, in the order of `plan`."""
-        spec, label = self.where.spec, self.where.label(self.root)
-        grown = {word: edges(self.where, name, **arguments) for word, (name, arguments) in self.trees.items()}
-        found = [Size("topology", spec, self.where.nodes, self.where.links)]
-        found += [Size("forest", f"{spec}:{word}:{label}", 0, count) for word, count in grown.items()]
-        return found + [Size("schedule", one.key, 0, one.relationships) for one in self.sends()]
+        grown = {key: edges(self.where, name, **arguments) for key, (name, arguments) in self._forests.items()}
+        found = [Size("topology", self.where.spec, self.where.nodes, self.where.links)]
+        found += [Size("forest", key, 0, count) for key, count in grown.items()]
+        return found + [Size("schedule", key, 0, one.relationships) for key, one in self._schedules.items()]
 
-    def sends(self) -> list[ScheduleThing]:
-        """The schedules as things."""
-        return [
+    def plan(self, keys: Collection[str] | None = None) -> "Plan":
+        """All of it, or only the things of these names, with the trees grown.
+
+        Raises:
+            LimitError: it is too much for any way in; nothing has been built.
+        """
+        sizes = [one for one in self.sizes() if keys is None or one.key in keys]
+        excess = too_much(Estimate.of(sizes), Way.IMPORT, embedded=True)
+        if excess is not None:
+            raise excess
+        return Plan(tuple(self._thing(one.key) for one in sizes), tuple(self.schedules.left_out))
+
+    def _thing(self, key: str) -> Thing:
+        if key == self.where.spec:
+            return TopologyThing(self.where)
+        if key in self._forests:
+            # Only the ports' array is made here, a byte a node and tree.
+            name, arguments = self._forests[key]
+            return ForestThing(forest(self.where, name, self.root, **arguments))
+        return self._schedules[key]
+
+    @cached_property
+    def _forests(self) -> dict[str, tuple[str, Mapping[str, int | str]]]:
+        label = self.where.label(self.root)
+        return {f"{self.where.spec}:{word}:{label}": chosen for word, chosen in self.trees.items()}
+
+    @cached_property
+    def _schedules(self) -> dict[str, ScheduleThing]:
+        sends = (
             ScheduleThing(one.rule, self.where, self.root, one.ports, one.arguments) for one in self.schedules.chosen.values()
-        ]
+        )
+        return {one.key: one for one in sends}
 
 
 @dataclass(frozen=True)
@@ -99,15 +86,18 @@ class Plan:
     things: tuple[Thing, ...]
     left_out: tuple[str, ...] = ()
 
+    def plan(self, keys: Collection[str] | None = None) -> "Plan":
+        """Itself, or only the things of these names: a plan may stand where a `Wish` does."""
+        return self if keys is None else replace(self, things=tuple(one for one in self.things if one.key in keys))
+
+    def sizes(self) -> list[Size]:
+        """What each thing takes."""
+        return [Size(one.kind, one.key, one.nodes, one.relationships) for one in self.things]
+
     @property
     def estimate(self) -> Estimate:
         """What all of it takes, if nothing is there yet."""
         return Estimate.of(self.things)
-
-    @property
-    def way(self) -> str:
-        """The way in, and why."""
-        return way_of(self.estimate)
 
 
 def wish(
@@ -157,42 +147,9 @@ def plan(
 
     Raises:
         InputError: a name, the root or a number is wrong.
-        LimitError: it is too much for Bolt; nothing has been built.
+        LimitError: it is too much for any way in; nothing has been built.
     """
-    wanted = wish(spec, trees, schedules, root, ports, segments, messages)
-    excess = over_limit(spec, wanted.sizes())
-    if excess is not None:
-        raise excess
-    # Only the ports' array is made here, a byte a node and tree.
-    grown = {word: forest(wanted.where, name, wanted.root, **given) for word, (name, given) in wanted.trees.items()}
-    things: list[Thing] = [TopologyThing(wanted.where), *(ForestThing(one) for one in grown.values())]
-    return Plan((*things, *wanted.sends()), tuple(wanted.schedules.left_out))
-
-
-def over_limit(spec: str, sizes: Sequence[Size]) -> LimitError | None:
-    """The error that this is too much for Bolt, None where it is not."""
-    estimate = Estimate.of(sizes)
-    if estimate.rows <= MOST_OVER_BOLT:
-        return None
-    return LimitError(
-        f"{spec} with what is asked for is {estimate.nodes:,} nodes and {estimate.relationships:,} relationships, "
-        f"{estimate.bytes / 1e9:.1f} GB and {duration(estimate.seconds)} of writing alone over Bolt, on a warm server; "
-        f"the limit is {MOST_OVER_BOLT:,} rows",
-        hint="take a smaller topology, fewer trees or schedules, or fewer segments or messages; '--dry-run' shows what each "
-        "takes, and 'starcast run once' keeps a schedule's figures and steps without its rows",
-    )
-
-
-def way_of(estimate: Estimate) -> str:
-    """The way in of so much, and why."""
-    return f"over Bolt: {estimate.rows:,} rows are within the {MOST_OVER_BOLT:,} that go in while one waits"
-
-
-def duration(seconds: float) -> str:
-    """Seconds in words: 12 s, 4 min, 3 h."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+    return wish(spec, trees, schedules, root, ports, segments, messages).plan()
 
 
 def _constructions(where: Topology, trees: str | Iterable[str]) -> list[str]:

@@ -21,11 +21,19 @@ _LOOK_AGAIN_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Stores:
-    """The relational store, whose schema is ours, and the graph store; ``batch`` is the rows a transaction in the latter."""
+    """The relational store, whose schema is ours, and the graph store.
+
+    Attributes:
+        engine: the former.
+        graph: the latter.
+        batch: rows a transaction in the graph.
+        embedded: the settings of the embedded Neo4j, where that is the graph store: it may be stopped and its store replaced.
+    """
 
     engine: Engine
     graph: Graph
     batch: int
+    embedded: Settings | None = None
 
     @property
     def id(self) -> uuid.UUID:
@@ -47,7 +55,7 @@ def open_stores(settings: Settings) -> Iterator[Stores]:
         stack.callback(engine.dispose)
         database.check(engine)
         graph = stack.enter_context(Graph.open(graph_address(settings)))
-        yield Stores(engine, graph, settings.batch)
+        yield Stores(engine, graph, settings.batch, settings if settings.neo4j_uri is None else None)
 
 
 @contextmanager

@@ -71,18 +71,25 @@ def staging(home: Path) -> Path:
     return home / _STAGING
 
 
-def sweep(home: Path) -> list[str]:
-    """Remove the directories that are not in force, and the staging folder; returns their names. No server uses them.
+def leftovers(home: Path) -> list[str]:
+    """The names of the directories that are not in force, and of the staging folder.
 
     Raises:
-        UnavailableError: which one is in force cannot be told; nothing is removed.
+        UnavailableError: which one is in force cannot be told.
     """
     kept = current(home).name
-    gone = [name for name in _directories(home) if name != kept]
-    gone += [_STAGING] if staging(home).exists() else []
-    for name in gone:
+    others = [name for name in _directories(home) if name != kept]
+    return [*others, _STAGING] if staging(home).exists() else others
+
+
+def sweep(home: Path) -> None:
+    """Remove the `leftovers`, which no server and no import uses.
+
+    Raises:
+        UnavailableError: which directory is in force cannot be told; nothing is removed.
+    """
+    for name in leftovers(home):
         shutil.rmtree(home / name)
-    return gone
 
 
 def _directories(home: Path) -> list[str]:

@@ -21,7 +21,7 @@ from starcast.settings import Settings
 #: Bounds of the tool's memory: it would take nine tenths of the machine. S10 needs 0.3 GB of the second (measured).
 HEAP, OFF_HEAP = "1g", "1g"
 
-_OPTIONS = ("--id-type=actual", "--bad-tolerance=0", "--overwrite-destination", f"--max-off-heap-memory={OFF_HEAP}")
+_OPTIONS = ("--overwrite-destination", f"--max-off-heap-memory={OFF_HEAP}")
 _CONFIGURATION = """\
 server.directories.data={data}
 server.directories.logs={logs}
@@ -34,14 +34,15 @@ _IDLE = re.compile(r"-+|Error importing csv file\.?|Full exception details .*|Pl
 _KEPT_LINES = 40
 
 
-def run(server: Neo4j, settings: Settings, arguments: Sequence[str], folder: Path, reporter: Reporter) -> None:
+def run(server: Neo4j, settings: Settings, arguments: Sequence[str], folder: Path, own: Path, reporter: Reporter) -> None:
     """Fill the server's data directory, which is not in use, with its database.
 
     Args:
         server: of the home, on that directory.
         settings: where the jars are.
-        arguments: ``--nodes=...`` and ``--relationships=...``.
-        folder: where the tool runs, is configured and logs; its caller removes it.
+        arguments: the files of nodes and of relationships, and what they are like.
+        folder: where the tool runs, so that files may be named from there.
+        own: a folder below Neo4j's home for what the tool is told and what it logs; its caller removes it.
         reporter: hears of progress.
 
     Raises:
@@ -54,7 +55,7 @@ def run(server: Neo4j, settings: Settings, arguments: Sequence[str], folder: Pat
     files.put_aside(log)
     with ExitStack() as stack:
         output = stack.enter_context(log.open("w", encoding="utf-8"))
-        tool = stack.enter_context(_started(_command(server, settings, arguments), _environment(server, folder), folder))
+        tool = stack.enter_context(_started(_command(server, settings, arguments), _environment(server, own), folder))
         said = _followed(tool, reporter, output.write)
         code = tool.wait()
     if code != 0:
@@ -67,9 +68,9 @@ def _command(server: Neo4j, settings: Settings, arguments: Sequence[str]) -> lis
     return [*java, *tool, "database", "import", "full", server.database, *_OPTIONS, *arguments]
 
 
-def _environment(server: Neo4j, folder: Path) -> dict[str, str]:
+def _environment(server: Neo4j, own: Path) -> dict[str, str]:
     """The tool is told by a configuration of its own which directory to fill: that of the server speaks of another."""
-    conf, logs = folder / "conf", folder / "logs"
+    conf, logs = own / "conf", own / "logs"
     for each in (conf, logs):
         each.mkdir(parents=True, exist_ok=True)
     # Relative to the home, so that no folder's name has to be escaped.

@@ -5,9 +5,11 @@ that is free, known to nobody but the caller, who compares what is in it. Only `
 Whatever happens before that, an error, Ctrl-C or kill -9, the pointer names the old directory, which nobody has touched.
 """
 
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
+from starcast.connections import GraphAddress
 from starcast.errors import StarcastError, UnavailableError
 from starcast.local import directories, files, importing, starting
 from starcast.local.home import Home, Running
@@ -22,7 +24,7 @@ class Rebuilding:
     """One rebuilding: `load`, `start`, `commit`, in this order.
 
     Attributes:
-        folder: for the files to import; it goes at the end.
+        folder: empty, for the files to import.
     """
 
     def __init__(self, home: Home, settings: Settings, reporter: Reporter) -> None:
@@ -33,22 +35,23 @@ class Rebuilding:
         self._away = ExitStack()
         self._started: dict[str, Running] = {}
         self._committed = False
-        self.folder = directories.staging(home.neo4j)
-        self.folder.mkdir(mode=0o700)
+        self._staging = directories.staging(home.neo4j)
+        self.folder = self._staging / "files"
+        self.folder.mkdir(mode=0o700, parents=True)
 
     def load(self, arguments: Sequence[str]) -> None:
-        """Import the files that these arguments name into the fresh directory; the old server goes on.
+        """Import the files that these arguments name, as seen from `folder`, into the fresh directory; then they go.
+
+        The old server goes on.
 
         Raises:
             StarcastError: see `importing.run`.
         """
-        importing.run(self._fresh, self._settings, arguments, self.folder, self._reporter)
+        importing.run(self._fresh, self._settings, arguments, self.folder, self._staging, self._reporter)
+        shutil.rmtree(self._staging)
 
-    def start(self) -> tuple[str, str]:
-        """Stop the old server, and start one on the fresh directory, which is not published.
-
-        Returns:
-            Its Bolt URI and its password.
+    def start(self) -> GraphAddress:
+        """Stop the old server, and start one on the fresh directory, which nobody else is told of.
 
         Raises:
             UnavailableError: it does not start.
@@ -57,7 +60,8 @@ class Rebuilding:
         starting.stop([self._old])
         directories.take_over(self._old.data, self._fresh.data)
         self._started = self._start.ready([self._fresh])
-        return f"bolt://{LOOPBACK}:{self._started[Neo4j.name].port}", self._fresh.password
+        uri = f"bolt://{LOOPBACK}:{self._started[Neo4j.name].port}"
+        return GraphAddress(uri, Neo4j.user, self._fresh.password, Neo4j.database)
 
     def commit(self) -> None:
         """Make the fresh directory the one in force, and its server the home's; what it replaces goes."""
@@ -81,6 +85,14 @@ class Rebuilding:
             self._start.run([Neo4j(self._home)])
         except StarcastError as error:  # there is an error already that says why we are here
             self._reporter.say(f"Neo4j does not start again: {error.message}")
+
+
+def tidy(settings: Settings, reporter: Reporter) -> None:
+    """End and remove what a rebuilding that was killed has left, if there is anything."""
+    home = Home(settings.home.resolve())
+    if directories.leftovers(home.neo4j):
+        with files.writing(home.root), home.locked(reporter):
+            starting.tidy(home)
 
 
 @contextmanager
