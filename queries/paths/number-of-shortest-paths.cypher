@@ -7,7 +7,8 @@
 // columns:
 //   length: links on each of the paths, which is the distance of the two nodes
 //   paths: how many different ones there are
-// revision: 1
+// cost: every shortest path once; they are counted one by one, and there are many between far nodes of a large topology
+// revision: 2
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (source:Node {topology: $topology, label: $source})

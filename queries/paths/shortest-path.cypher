@@ -6,9 +6,10 @@
 //   target (node): label of the node where it ends
 // columns:
 //   length: links on the path, which is the distance of the two nodes
-//   nodes: labels of the nodes on the path, the two ends included
+//   nodes (list of node): labels of the nodes on the path, the two ends included
 //   ports: port that each hop leaves by
-// revision: 2
+// cost: the nodes within half the distance of either end
+// revision: 3
 // reference: Akers & Krishnamurthy 1989 (the diameter of S_n is floor(3(n-1)/2))
 
 MATCH (t:Topology {name: $topology})

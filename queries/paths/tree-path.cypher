@@ -6,32 +6,33 @@
 //   source (node): label of the node where the path begins; the root's, to go with the tree's links all the way
 //   target (node): label of the node where it ends
 // columns:
-//   length: links on the path
+//   length: links on the path; there is no row if the tree lacks an end
 //   climbed: how many of them, the first ones, go from child to parent; the others go from parent to child
-//   nodes: labels of the nodes on the path, the two ends included
+//   nodes (list of node): labels of the nodes on the path, the two ends included
 //   ports: port that each hop leaves by
-// revision: 2
+// cost: the links of the tree from either end up to the root
+// revision: 3
 // reference: Tseng & Sheu 1997, Def. 1 and 2
 
 MATCH (f:Forest {id: $forest})-[:ON]->(t:Topology)
 // Each end climbs in a subquery of its own; else the planner may search the whole tree from the root for the second.
+// Where the tree lacks an end, its way up does not lead to the root.
 CALL (f) {
   MATCH (source:Node {topology: f.topology, label: $source})
-  MATCH up = (source)(()<-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree = $tree]-())*(top)
-  WHERE NOT EXISTS { (top)<-[:TREE_EDGE {forest: $forest, tree: $tree}]-() }
+  MATCH up = (source)(()<-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree = $tree]-())*(root)
+  WHERE root.rank = f.root
   RETURN up
 }
 CALL (f) {
   MATCH (target:Node {topology: f.topology, label: $target})
-  MATCH down = (target)(()<-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree = $tree]-())*(top)
-  WHERE NOT EXISTS { (top)<-[:TREE_EDGE {forest: $forest, tree: $tree}]-() }
+  MATCH down = (target)(()<-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree = $tree]-())*(root)
+  WHERE root.rank = f.root
   RETURN down
 }
 // The two ways to the root are one from where they meet on; that part is not travelled.
 WITH t, up, down,
   size([v IN nodes(up) WHERE NOT v IN nodes(down)]) AS climbed,
   size([v IN nodes(down) WHERE NOT v IN nodes(up)]) AS descended
-WHERE last(nodes(up)) = last(nodes(down))
 RETURN climbed + descended AS length, climbed,
   [v IN nodes(up)[..climbed + 1] + reverse(nodes(down)[..descended]) | v.label] AS nodes,
   // A tree's link bears the parent's port. The child's is the same but for residual ports of (n,k)-stars.

@@ -1,5 +1,5 @@
 // title: Are two nodes adjacent
-// question: Are two nodes adjacent, by which port, and how far apart are they?
+// question: Are two nodes adjacent, and by which ports?
 // parameters:
 //   topology (topology): name of the topology
 //   first (node): label of one node
@@ -7,8 +7,9 @@
 // columns:
 //   adjacent: whether a link joins them
 //   port: port of the first node that leads to the second; nothing when they are not adjacent
-//   distance: links on a shortest path between them
-// revision: 2
+//   back: port of the second node that leads to the first; the same but for residual ports of (n,k)-stars
+// cost: the links of either node
+// revision: 3
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (t:Topology {name: $topology})
@@ -21,10 +22,10 @@ CALL (first) {
   MATCH (second:Node {topology: first.topology, label: $second})
   RETURN second
 }
-MATCH path = SHORTEST 1 (first)-[:LINK]-*(second)
 OPTIONAL MATCH (first)-[l:LINK]-(second)
 // A link bears the port of its lower end. The other end's is the same but for residual ports of (n,k)-stars.
 // properties(t).k, not t.k: where no (n,k)-star is stored, Neo4j does not know that property and would say so.
+WITH first, second, l, CASE WHEN l.port > properties(t).k THEN t.n + properties(t).k + 1 - l.port ELSE l.port END AS reverse
 RETURN l IS NOT NULL AS adjacent,
-  CASE WHEN first.rank > second.rank AND l.port > properties(t).k THEN t.n + properties(t).k + 1 - l.port ELSE l.port END AS port,
-  length(path) AS distance
+  CASE WHEN first.rank < second.rank THEN l.port ELSE reverse END AS port,
+  CASE WHEN first.rank < second.rank THEN reverse ELSE l.port END AS back

@@ -5,8 +5,9 @@
 //   node (node): label of the node
 // columns:
 //   port: port of the node
-//   neighbour: the node across it
-// revision: 2
+//   neighbour (node): the node across it
+// cost: the links of the node
+// revision: 3
 // reference: Akers & Krishnamurthy 1989 (port i exchanges the symbols in positions 1 and i)
 
 MATCH (t:Topology {name: $topology})

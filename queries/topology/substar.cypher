@@ -5,8 +5,9 @@
 //   members (pattern): a label with * in the positions that are free, as ****5 for S_4(5) in S5
 // columns:
 //   rank: rank of the node
-//   label: its label
-// revision: 1
+//   label (node): its label
+// cost: every node of the topology once
+// revision: 2
 // reference: Akers & Krishnamurthy 1989; Sheu, Liaw & Chen 1993, section 2
 
 // The index is on topology and rank; it is used only where both are asked for.

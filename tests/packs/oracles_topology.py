@@ -3,7 +3,23 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from packs.asking import Case, Label, Row, across, distances, labels, of_nodes, of_pairs, oracle, port_between, ports, some
+from packs.asking import (
+    SYMBOLS,
+    Case,
+    Label,
+    Row,
+    across,
+    distances,
+    labels,
+    of_nodes,
+    of_pairs,
+    oracle,
+    port_between,
+    ports,
+    ranks,
+    sizes,
+    some,
+)
 from packs.loading import SPECS
 
 #: Small enough to be asked of every node: the two ends of a residual link of an (n,k)-star have different ports.
@@ -30,8 +46,8 @@ def pair_cases() -> Iterator[Case]:
 @oracle("topology/adjacency", pair_cases())
 def adjacency(topology: str, first: Label, second: Label) -> list[Row]:
     """One row."""
-    port = port_between(topology, first, second)
-    return [{"adjacent": port is not None, "port": port, "distance": distances(topology, first)[second]}]
+    port, back = port_between(topology, first, second), port_between(topology, second, first)
+    return [{"adjacent": port is not None, "port": port, "back": back}]
 
 
 @oracle("topology/distance-profile", of_nodes())
@@ -66,4 +82,32 @@ def substar(topology: str, members: str) -> list[Row]:
         {"rank": rank, "label": label}
         for rank, label in enumerate(labels(topology))
         if all(wanted in ("*", symbol) for wanted, symbol in zip(members, label, strict=True))
+    ]
+
+
+def rotated(label: Label) -> Label:
+    """R: what stands in place i goes to r(i), and becomes r of it; r(1) = 1, r(i) = i+1 and r(n) = 2."""
+    turn = {1: 1, len(label): 2} | {i: i + 1 for i in range(2, len(label))}
+    moved = {turn[place]: turn[SYMBOLS.index(symbol) + 1] for place, symbol in enumerate(label, 1)}
+    return "".join(SYMBOLS[moved[place] - 1] for place in sorted(moved))
+
+
+def necklace_cases() -> Iterator[Case]:
+    """Every node of S4; of larger stars, nodes that come back after one, two or four rotations; a few of every topology."""
+    yield from of_nodes()
+    yield from ({"topology": "S4", "node": node} for node in labels("S4"))
+    yield from ({"topology": f"S{len(node)}", "node": node} for node in ("13452", "14523", "21453", "134562", "632145"))
+
+
+@oracle("topology/necklace", necklace_cases())
+def necklace(topology: str, node: Label) -> list[Row]:
+    """By the number of rotations; on no star, nothing."""
+    if not topology.startswith("S") or sizes(topology)[1]:
+        return []
+    orbit = [node]
+    while rotated(orbit[-1]) != node:
+        orbit.append(rotated(orbit[-1]))
+    return [
+        {"rotations": turns, "rank": ranks(topology)[label], "label": label, "period": len(orbit)}
+        for turns, label in enumerate(orbit)
     ]
