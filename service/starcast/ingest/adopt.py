@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from starcast.errors import RejectedError
+from starcast.errors import InputError, RejectedError
 from starcast.graph import reader
 from starcast.graph.identity import check as check_identity
 from starcast.graph.owners import LABEL_OF, Owner
@@ -126,7 +126,12 @@ def _compared(
     verdicts = []
     with reporter.task("comparing", len(waiting), "things") as task:
         for one in waiting:
-            meant = known.get(one) or _expected(stores, one)
+            try:
+                meant = known.get(one) or _expected(stores, one)
+            except InputError as error:
+                # Nobody could drop it either, so it must not stand in the way of others.
+                reporter.say(f"left as it is: {error.message}")
+                continue
             wrong = tuple(reader.differences(stores.graph, meant.owner))
             verdicts.append(Verdict(one, meant.content, there[one.kind, one.key], wrong))
             task.advance()

@@ -47,7 +47,8 @@ class Reference:
 def recover(stores: Stores, reporter: Reporter) -> list[Reference]:
     """Take out whatever is not complete in both stores, with what depends on it. Under the lock.
 
-    What was imported and not compared yet is left alone, unless it depends on what is taken out. What was complete and is lost from the graph stays known as failed; the rest leaves no trace.
+    What was imported and not compared yet is left alone, unless it depends on what is taken out. What was complete and is lost
+    from the graph stays known as failed; the rest leaves no trace.
     """
     with database.session(stores.engine) as session:
         known = _known(session)
