@@ -1,0 +1,184 @@
+"""Every shipped query on S6, S7 and S8, against the same question in NetworkX, igraph and numpy.
+
+All of it is measured in one run, warm: the median of some runs each. Answers are compared first, so that like is compared with
+like. ``python -m benchmarks packs --write`` keeps the figures in `queries/measured.json`, for the catalogue.
+"""
+
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from benchmarks import packs_arrays  # noqa: F401 - registers what numpy answers
+from benchmarks.measure import Figure
+from benchmarks.packs_cases import CASES, COMPARED
+from benchmarks.packs_peers import PEERS
+from benchmarks.packs_place import Place
+from starcast.cli.output import emit, say
+from starcast.connections import graph_address
+from starcast.errors import LimitError
+from starcast.graph.connection import Graph
+from starcast.graph.writer import Bolt
+from starcast.local import stack
+from starcast.progress import Silent
+from starcast.queries import Query, library, run
+from starcast.queries.parameters import bind
+from starcast.settings import Settings
+
+SIZES = ("S6", "S7", "S8")
+LIBRARIES = ("networkx", "igraph", "numpy")
+FILE = Path(__file__).parents[1] / "queries" / "measured.json"
+#: Runs of one question: at most so many, and another one as long as they took less than these seconds together.
+MOST, ENOUGH = 25, 1.5
+ALL = 10_000_000  # rows
+YARDSTICK = "topology/neighbours"
+
+Table = list[tuple[Any, ...]]
+
+
+@dataclass
+class Measured:
+    """One query: seconds of its worst case and of its typical one by size, None where it did not end; others' on S8."""
+
+    query: Query
+    worst: dict[str, float | None] = field(default_factory=dict)
+    typical: dict[str, float | None] = field(default_factory=dict)
+    others: dict[str, float] = field(default_factory=dict)
+
+    def row(self) -> dict[str, object]:
+        """Milliseconds, and on the largest size how many times as long as another library."""
+        cells: dict[str, object] = {"query": self.query.name}
+        for spec in SIZES:
+            cells[spec] = _milliseconds(self.worst[spec])
+        cells["typical"] = _milliseconds(self.typical[SIZES[-1]])
+        ours = self.worst[SIZES[-1]]
+        return cells | {name: ours / theirs for name, theirs in self.others.items() if ours is not None}
+
+    def record(self) -> dict[str, object]:
+        """What `queries/measured.json` keeps."""
+        seconds = {spec: _digits(value) for spec, value in self.worst.items()}
+        others = {name: _digits(value) for name, value in self.others.items()}
+        return {"revision": self.query.header.revision, "seconds": seconds, "others": others}
+
+
+def figures(write: bool = False) -> Iterator[Figure]:
+    """Every query on S6, which has to answer within a second, against looking up a node's neighbours.
+
+    Args:
+        write: keep the figures in `queries/measured.json`.
+
+    Raises:
+        AssertionError: a query and another library answer differently.
+    """
+    with tempfile.TemporaryDirectory(prefix="starcast-bench-") as folder:
+        settings = Settings.load(home=Path(folder) / "home")
+        stack.up(settings, Silent())
+        try:
+            with Graph.open(graph_address(settings)) as graph:
+                found, built = measured(graph, settings)
+                version = graph.version
+        finally:
+            stack.down(settings.home, Silent())
+    titles = "ms, worst case; typical on S8; how many times as long as another library on S8"
+    emit([one.row() for one in found], ["query", *SIZES, "typical", *LIBRARIES], title=titles)
+    say(f"built on {SIZES[-1]}, seconds: " + ", ".join(f"{name} {value:.2g}" for name, value in built.items()))
+    if write:
+        FILE.write_text(json.dumps(_document(found, built, version, settings), indent=2) + "\n", encoding="utf-8")
+    lookup = next(one.worst[SIZES[0]] for one in found if one.query.name == YARDSTICK)
+    for one in found:
+        value = one.worst[SIZES[0]]
+        yield Figure(f"{one.query.name} on {SIZES[0]}", value or settings.timeout, "s", "< 1", YARDSTICK, lookup or 1.0)
+
+
+def measured(graph: Graph, settings: Settings, only: Sequence[str] = ()) -> tuple[list[Measured], dict[str, float]]:
+    """All queries, or some, on every size; and seconds to build what each library asks, on the largest."""
+    way = Bolt(graph, settings.batch)
+    way.prepare()
+    found = [Measured(query) for name, query in library().items() if not only or name in only]
+    built: dict[str, float] = {}
+    for spec in SIZES:
+        place = Place(spec)
+        place.write(way)
+        built = place.building()
+        for one in found:
+            _ask(graph, settings.timeout, place, one)
+            say(f"{one.query.name} on {spec}: {_milliseconds(one.worst[spec])} ms")
+    return found, built
+
+
+def _ask(graph: Graph, timeout: float, place: Place, one: Measured) -> None:
+    spec, cases = place.topology.spec, CASES[one.query.name]
+    for kind, case in cases.items():
+        given, took = place.parameters(case), None
+        try:
+            answer = run(graph, one.query, given, row_limit=ALL, timeout=timeout)
+            took = _median(partial(run, graph, one.query, given, timeout=timeout))
+            _compare(place, one.query, given, answer.rows)
+        except LimitError as error:
+            say(f"{one.query.name} on {spec}: {error.message}")
+        (one.worst if kind == "worst" else one.typical)[spec] = took
+    one.typical.setdefault(spec, one.worst[spec])
+    if spec == SIZES[-1]:
+        works = _others(place, one.query, place.parameters(cases["worst"]))
+        one.others = {name: _median(work) for name, work in works.items()}
+
+
+def _others(place: Place, query: Query, given: Mapping[str, str]) -> dict[str, Callable[[], Table]]:
+    """What answers the question, by library."""
+    typed = bind(query.parameters, given)
+    return {name: partial(PEERS[query.name, name], place, typed) for name in LIBRARIES if (query.name, name) in PEERS}
+
+
+def _compare(place: Place, query: Query, given: Mapping[str, str], rows: list[dict[str, Any]]) -> None:
+    for name, work in _others(place, query, given).items():
+        assert sorted(work()) == sorted(_told(place, rows, COMPARED[query.name])), (query.name, name, given)
+
+
+def _told(place: Place, rows: list[dict[str, Any]], columns: Sequence[str]) -> Table:
+    """The query's rows as other libraries give them: nodes as ranks, sets of numbers as bits, a path in place of its column."""
+    return [tuple(cell for column in columns for cell in _cells(place, row[column])) for row in rows]
+
+
+def _cells(place: Place, value: Any) -> list[int]:
+    if isinstance(value, list):
+        nodes = [place.rank[item] for item in value if isinstance(item, str)]
+        return nodes or [sum(1 << item for item in value)]
+    if value is None:
+        return [-1]
+    return [place.rank[value] if isinstance(value, str) else int(value)]
+
+
+def _median(work: Callable[[], object]) -> float:
+    """The median time of some runs; what takes long is run once."""
+    times: list[float] = []
+    while not times or (len(times) < MOST and sum(times) < ENOUGH):
+        begin = perf_counter()
+        work()
+        times.append(perf_counter() - begin)
+    return median(times)
+
+
+def _milliseconds(seconds: float | None) -> str:
+    return "none" if seconds is None else f"{seconds * 1000:.3g}"
+
+
+def _digits(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.3g}")
+
+
+def _document(found: list[Measured], built: Mapping[str, float], version: str, settings: Settings) -> dict[str, object]:
+    """All that is kept; a time of null means that the query did not end within ``timeout`` seconds, or ran out of memory."""
+    return {
+        "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, heap {settings.neo4j_heap}",
+        "neo4j": version,
+        "timeout": settings.timeout,
+        "built": {name: _digits(value) for name, value in built.items()},
+        "queries": {one.query.name: one.record() for one in found},
+    }

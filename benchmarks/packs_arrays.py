@@ -1,0 +1,328 @@
+"""Questions about forests and schedules, answered by numpy on starcast's arrays; see `benchmarks.packs_peers`."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.packs_peers import Given, Rows, peer
+from benchmarks.packs_place import Numbers, Place, table
+from starcast.collectives import Schedule
+from starcast.trees import Forest
+
+
+def _bits(masks: Numbers) -> NDArray[np.uint8]:
+    return np.bitwise_count(masks)
+
+
+@peer("overlap/load-histogram", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    counts = np.bincount(_bits(place.numpy.masks(given["forest"]))).tolist()
+    return [(load, links) for load, links in enumerate(counts) if links or not load]
+
+
+@peer("overlap/shared-links", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    masks = place.numpy.masks(given["forest"])
+    links = np.flatnonzero(_bits(masks) >= given["least"])
+    return table(*place.numpy.ends(links), masks[links])
+
+
+@peer("overlap/most-loaded-links", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    masks = place.numpy.masks(given["forest"])
+    links = np.argsort(-_bits(masks).astype(np.int8), kind="stable")[: given["count"]]
+    return table(*place.numpy.ends(links), masks[links])
+
+
+@peer("overlap/tree-pairs", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    masks = place.numpy.masks(given["forest"])
+    used = [(masks >> tree & 1).astype(bool) for tree in range(place.forests[given["forest"]].trees)]
+    pairs = zip(*np.triu_indices(len(used), 1), strict=True)
+    return [(int(one), int(other), int(np.count_nonzero(used[one] & used[other]))) for one, other in pairs]
+
+
+@peer("overlap/both-directions", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    masks = place.numpy.masks(given["forest"])
+    links = np.flatnonzero(masks)
+    node, port = place.numpy.ends(links)
+    other = place.numpy.across(node, port)
+    down = masks[place.numpy.link(other, port)]  # on S_n a port leads back over itself
+    both = (down > 0) & (node < other)
+    return table(node[both], port[both], masks[links][both], down[both])
+
+
+@peer("overlap/two-forests", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    masks, others = place.numpy.masks(given["forest"]), place.numpy.masks(given["other"])
+    links = np.flatnonzero((masks > 0) & (others > 0))
+    return table(*place.numpy.ends(links), masks[links], others[links])
+
+
+@peer("overlap/units-a-packet", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    packets = _packets(place, place.broadcast)
+    if not given["by_step"]:
+        return [(-1, units, count) for units, count in enumerate(np.bincount(packets[1]).tolist()) if count]
+    pairs, counts = np.unique(np.column_stack([packets[0], packets[1]]), axis=0, return_counts=True)
+    return table(*pairs.T, counts)
+
+
+@peer("overlap/simultaneous-sends", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    step, units, links = _packets(place, place.broadcast)
+    chosen = units >= given["least"]
+    return table(step[chosen], *place.numpy.ends(links[chosen]), units[chosen])
+
+
+def _packets(place: Place, planned: Schedule) -> tuple[Numbers, Numbers, Numbers]:
+    """Step, units and link of every packet."""
+    size = place.topology.nodes * place.topology.degree
+    keys, units = np.unique(planned.step * np.int64(size) + place.numpy.link(planned.sender, planned.port), return_counts=True)
+    return keys // size, units, keys % size
+
+
+@peer("trees/level-profile", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    profile = place.forests[given["forest"]].level_profile()
+    trees, levels = np.nonzero(profile)
+    return table(trees, levels, profile[trees, levels])
+
+
+@peer("trees/leaf-count", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    children = _children(place, given)
+    members = place.forests[given["forest"]].members()
+    return table(range(len(children)), members.sum(axis=1), (members & (children == 0)).sum(axis=1))
+
+
+@peer("trees/leaves", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    grown, tree = place.forests[given["forest"]], given["tree"]
+    leaves = np.flatnonzero(grown.members()[tree] & (_children(place, given)[tree] == 0))
+    return table(leaves, grown.parents()[tree, leaves], grown.levels()[tree, leaves])
+
+
+@peer("trees/fan-out", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    children, members = _children(place, given), place.forests[given["forest"]].members()
+    counts = [np.bincount(row[inside]) for row, inside in zip(children, members, strict=True)]
+    return [(tree, many, nodes) for tree, row in enumerate(counts) for many, nodes in enumerate(row.tolist()) if nodes]
+
+
+def _children(place: Place, given: Given) -> Numbers:
+    """How many children each node has in each tree, int64 ``[trees, nodes]``."""
+    grown, edges = place.forests[given["forest"]], place.numpy.edges[given["forest"]]
+    size = grown.trees * place.topology.nodes
+    return np.bincount(edges.tree * place.topology.nodes + edges.parent, minlength=size).reshape(grown.trees, -1)
+
+
+@peer("trees/heights", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    levels = place.forests[given["forest"]].levels()
+    heights = levels.max(axis=1)
+    return table(range(len(levels)), heights, (levels == heights[:, None]).sum(axis=1))
+
+
+@peer("trees/root-subtrees", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    grown = place.forests[given["forest"]]
+    trees, nodes = np.nonzero(grown.levels() == 1)
+    return table(trees, nodes, grown.subtree_sizes()[trees, nodes])
+
+
+@peer("trees/deeper-nodes", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    excess = _excess(place, place.forests[given["forest"]])
+    trees, nodes = np.nonzero(excess >= given["least"])
+    return table(trees, nodes, excess[trees, nodes])
+
+
+@peer("trees/stretch", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    counts = [np.bincount(row) for row in _excess(place, place.forests[given["forest"]])]
+    return [(tree, excess, nodes) for tree, row in enumerate(counts) for excess, nodes in enumerate(row.tolist()) if nodes]
+
+
+def _excess(place: Place, grown: Forest) -> Numbers:
+    """Of a spanning forest."""
+    return np.asarray(grown.levels() - place.topology.distances(grown.root).astype(np.int64))
+
+
+@peer("trees/changed-parents", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    one, other = (place.forests[given[name]].parents() for name in ("forest", "other"))
+    trees = min(len(one), len(other))
+    changed = np.nonzero(one[:trees] != other[:trees])
+    return table(*changed, one[changed], other[changed])
+
+
+@peer("trees/places", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    grown, node = place.forests[given["forest"]], place.rank[given["node"]]
+    return table(range(grown.trees), grown.levels()[:, node], grown.parents()[:, node], grown.subtree_sizes()[:, node])
+
+
+@peer("paths/parallel-paths", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    grown = place.forests[given["forest"]]
+    return [(tree, len(path) - 1, *path[::-1]) for tree, path in enumerate(_climbs(grown, place.rank[given["node"]]))]
+
+
+@peer("paths/tree-path", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    grown, tree = place.forests[given["forest"]], given["tree"]
+    up, down = (_climbs(grown, place.rank[given[name]])[tree] for name in ("source", "target"))
+    ahead, behind = [node for node in up if node not in down], [node for node in down if node not in up]
+    meeting = up[len(ahead)]
+    return [(len(ahead) + len(behind), len(ahead), *ahead, meeting, *reversed(behind))]
+
+
+def _climbs(grown: Forest, node: int) -> list[list[int]]:
+    """The path from the node to the root in each tree."""
+    paths = []
+    for parents in grown.parents():
+        path = [node]
+        while path[-1] != grown.root:
+            path.append(int(parents[path[-1]]))
+        paths.append(path)
+    return paths
+
+
+@peer("faults/cut-off", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    grown = place.forests[given["forest"]]
+    cut = _cut(place, given)
+    cut[:, _dead(place, given)] = False
+    trees, nodes = np.nonzero(cut)
+    return table(trees, nodes, grown.levels()[trees, nodes], grown.parents()[trees, nodes])
+
+
+@peer("faults/damage", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    grown, dead = place.forests[given["forest"]], _dead(place, given)
+    living = np.ones(place.topology.nodes, dtype=bool)
+    living[dead] = False
+    cut, owed = _cut(place, given) & living, (grown.parents() >= 0) & living
+    return table(range(grown.trees), (owed & ~cut).sum(axis=1), cut.sum(axis=1))
+
+
+@peer("faults/left-by-all", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    owed = place.forests[given["forest"]].parents() >= 0
+    cut = _cut(place, given)
+    left = np.setdiff1d(np.flatnonzero(owed.any(axis=0) & ~(owed & ~cut).any(axis=0)), _dead(place, given))
+    return table(left, owed.sum(axis=0)[left])
+
+
+@peer("faults/fewer-trees", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    owed = place.forests[given["forest"]].parents() >= 0
+    cut = _cut(place, given)
+    reached = (owed & ~cut).sum(axis=0)
+    few = np.setdiff1d(np.flatnonzero(cut.any(axis=0) & (reached < given["needed"])), _dead(place, given))
+    return table(few, reached[few])
+
+
+def _dead(place: Place, given: Given) -> list[int]:
+    return [place.rank[label] for label in given["nodes"]]
+
+
+def _cut(place: Place, given: Given) -> NDArray[np.bool_]:
+    """What nothing from the root comes to, dead nodes among them or not: bool ``[trees, nodes]``."""
+    grown = place.forests[given["forest"]]
+    parents, broken = grown.parents(), np.zeros((grown.trees, place.topology.nodes), dtype=bool)
+    for dead in _dead(place, given):
+        broken |= parents == dead
+    for link in given["links"]:
+        one, other = (place.rank[label] for label in link.split("-"))
+        broken[:, one] |= parents[:, one] == other
+        broken[:, other] |= parents[:, other] == one
+    return place.numpy.below(grown, broken)
+
+
+@peer("faults/worst-nodes", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    grown = place.forests[given["forest"]]
+    cut = np.where(grown.parents() >= 0, grown.subtree_sizes() - 1, 0).sum(axis=0)
+    nodes = np.argsort(-cut, kind="stable")[: given["count"]]
+    return table(nodes, cut[nodes])
+
+
+@peer("faults/worst-links", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    grown, arrays, edges = place.forests[given["forest"]], place.numpy, place.numpy.edges[given["forest"]]
+    sizes = grown.subtree_sizes()[edges.tree, edges.child]
+    links = arrays.link(np.minimum(edges.parent, edges.child), edges.port)  # on S_n both ends have one port
+    cut = np.bincount(links, weights=sizes, minlength=place.topology.nodes * place.topology.degree).astype(np.int64)
+    lower, port = arrays.ends(np.arange(len(cut)))
+    order = np.lexsort((arrays.across(lower, port), lower, -cut))[: given["count"]]
+    return table(lower[order], port[order], cut[order])
+
+
+@peer("schedules/sends", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    return _sends(place.broadcast, place.broadcast.step == given["step"], "sender", "port", "payload", "tree")
+
+
+@peer("schedules/deliveries", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    arriving = place.broadcast.receiver == place.rank[given["node"]]
+    return _sends(place.broadcast, arriving, "step", "payload", "sender", "port", "tree")
+
+
+@peer("schedules/activity", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    node = place.rank[given["node"]]
+    busy = (place.broadcast.sender == node) | (place.broadcast.receiver == node)
+    return _sends(place.broadcast, busy, "step", "port", "payload", "tree")
+
+
+def _sends(planned: Schedule, chosen: NDArray[np.bool_], *columns: str) -> Rows:
+    return table(*(getattr(planned, column)[chosen] for column in columns))
+
+
+@peer("schedules/idle-links", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    now = place.broadcast.step == given["step"]
+    idle = np.ones(place.topology.nodes * place.topology.degree, dtype=bool)
+    idle[place.numpy.link(place.broadcast.sender[now], place.broadcast.port[now])] = False
+    node, port = place.numpy.ends(np.flatnonzero(idle))
+    return table(node, port, place.numpy.across(node, port))
+
+
+@peer("schedules/steps", "numpy")
+def _(place: Place, given: Given) -> Rows:  # noqa: ARG001 - there is one schedule a place
+    step, units, _links = _packets(place, place.broadcast)
+    largest = np.zeros(place.broadcast.steps + 1, dtype=np.int64)
+    np.maximum.at(largest, step, units)
+    busy, all_units = (np.bincount(step, weights=weights, minlength=len(largest)).astype(int) for weights in (None, units))
+    return table(range(1, len(largest)), busy[1:], all_units[1:], largest[1:])
+
+
+@peer("schedules/dimensions", "numpy")
+def _(place: Place, given: Given) -> Rows:  # noqa: ARG001 - there is one schedule a place
+    used: Any = np.zeros((place.broadcast.steps + 1, place.topology.n + 1), dtype=np.int64)
+    used[place.broadcast.step, place.broadcast.port] = 1
+    return table(range(1, len(used)), (used << np.arange(used.shape[1])).sum(axis=1)[1:])
+
+
+@peer("schedules/last-arrivals", "numpy")
+def _(place: Place, given: Given) -> Rows:
+    """Back along the same unit and tree; where a unit arrives once, what it left by is what brought it there."""
+    planned = place.broadcast
+    last = np.flatnonzero(planned.step == planned.steps)
+    order = np.lexsort((planned.tree[last], planned.payload[last], planned.receiver[last]))
+    return [_chain(planned, int(row)) for row in last[order][: given["count"]]]
+
+
+def _chain(planned: Schedule, row: int) -> tuple[Any, ...]:
+    unit, tree = int(planned.payload[row]), int(planned.tree[row])
+    same = np.flatnonzero((planned.payload == unit) & (planned.tree == tree))
+    into = dict(zip(planned.receiver[same].tolist(), planned.sender[same].tolist(), strict=True))
+    nodes = [int(planned.receiver[row])]
+    while nodes[-1] in into:
+        nodes.append(into[nodes[-1]])
+    return unit, tree, *nodes[::-1]

@@ -1,0 +1,165 @@
+"""What the benchmark of the packs asks about: a topology with forests and a schedule, in the graph and as arrays."""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from itertools import pairwise
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast import forest, schedule, topology
+from starcast.convert import to_igraph, to_networkx
+from starcast.graph.owners import Owner, forest_owner, schedule_owner, topology_owner
+from starcast.graph.rows import Rows, link_rows, send_rows, tree_rows
+from starcast.graph.writer import WayIn
+from starcast.progress import Silent
+from starcast.trees import Forest
+from starcast.trees.edges import Edges, edges_of
+
+CONSTRUCTIONS = ("multiple", "greedy", "edge-disjoint")
+
+Numbers = NDArray[np.int64]
+
+
+class Place:
+    """One star graph with its forests and a broadcast. What takes time to build is built when it is first asked for.
+
+    Args:
+        spec: the topology, such as ``S6``.
+    """
+
+    def __init__(self, spec: str) -> None:
+        self.topology = topology(spec)
+        self.forests = {grown.id: grown for grown in (forest(self.topology, name) for name in CONSTRUCTIONS)}
+        self.broadcast = schedule(self.topology, "broadcast", "multiple", segments=1)
+        self.labels: list[str] = self.topology.labels().tolist()
+        self.rank = {label: rank for rank, label in enumerate(self.labels)}
+
+    def words(self) -> dict[str, str]:
+        """What the cases may name in braces: see `benchmarks.packs_cases`."""
+        where, away = self.topology, self.topology.distances()
+        half, far = (self.labels[int(np.flatnonzero(away == d)[0])] for d in (where.diameter // 2, where.diameter))
+        near = self.labels[int(where.neighbours(2)[0])]
+        return {
+            **dict(zip(("multiple", "greedy", "disjoint"), self.forests, strict=True)),
+            "topology": where.spec,
+            "broadcast": self.broadcast.id,
+            "root": self.labels[0],
+            "near": near,
+            "half": half,
+            "far": far,
+            "link": f"{self.labels[0]}-{near}",
+            "distance": str(where.diameter // 2),
+            "substar": "*" * (where.n - 1) + "1",
+            "step": str(self.broadcast.steps // 2),
+        }
+
+    def parameters(self, case: Mapping[str, str]) -> dict[str, str]:
+        """The parameters of a case on this topology."""
+        words = self.words()
+        return {name: value.format_map(words) for name, value in case.items()}
+
+    def write(self, way: WayIn) -> None:
+        """Write all of it into the graph."""
+        where = self.topology
+        way.begin(topology_owner(where))
+        with Silent().task("", where.nodes) as task:
+            way.nodes(where, task)
+        self._relationships(way, topology_owner(where), link_rows(where), begun=True)
+        for grown in self.forests.values():
+            self._relationships(way, forest_owner(grown), tree_rows(grown))
+        self._relationships(way, schedule_owner(self.broadcast), send_rows(self.broadcast))
+
+    @staticmethod
+    def _relationships(way: WayIn, owner: Owner, rows: Rows, begun: bool = False) -> None:
+        if not begun:
+            way.begin(owner)
+        with Silent().task("", len(rows)) as task:
+            way.relationships(rows, task)
+        way.finish(owner)
+
+    @cached_property
+    def networkx(self) -> Any:
+        """The topology as a `networkx.Graph`."""
+        return to_networkx(self.topology)
+
+    @cached_property
+    def igraph(self) -> Any:
+        """The topology as an `igraph.Graph`."""
+        return to_igraph(self.topology)
+
+    @cached_property
+    def numpy(self) -> "Arrays":
+        """The topology, its forests and its schedule as columns."""
+        return Arrays(self)
+
+    def building(self) -> dict[str, float]:
+        """Seconds to build what each library asks, from the topology and its forests."""
+        found = {}
+        for name in ("networkx", "igraph", "numpy"):
+            begin = perf_counter()
+            getattr(self, name)
+            found[name] = perf_counter() - begin
+        return found
+
+
+class Arrays:
+    """A place as arrays.
+
+    Attributes:
+        table: neighbours, int32 ``[ports, nodes]``.
+        port_back: for each port of a row of the table, its number.
+        edges: by forest, parent -> child, sorted by level.
+        steps: by forest, where in `edges` each level begins, and the end.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self.topology = place.topology
+        self.table = place.topology.table()
+        self.edges = {name: _by_level(edges_of(grown)) for name, grown in place.forests.items()}
+        self.steps = {name: _levels(edges.level) for name, edges in self.edges.items()}
+
+    def link(self, node: NDArray[Any], port: NDArray[Any]) -> Numbers:
+        """A number for each directed link, by sender and port: on S_n ports begin with 2."""
+        return node.astype(np.int64) * self.topology.degree + port - 2
+
+    def ends(self, links: Numbers) -> tuple[Numbers, Numbers]:
+        """Sender and port of directed links."""
+        return links // self.topology.degree, links % self.topology.degree + 2
+
+    def across(self, node: Numbers, port: Numbers) -> Numbers:
+        """The nodes across these ports."""
+        return np.asarray(self.table[port - 2, node], dtype=np.int64)
+
+    def masks(self, name: str) -> Numbers:
+        """For each directed link, which trees of a forest use it, tree i as bit i."""
+        edges = self.edges[name]
+        # Every tree uses a link once, so the sum of powers of two is exact.
+        size = self.topology.nodes * self.topology.degree
+        sums = np.bincount(self.link(edges.parent, edges.port), weights=2.0**edges.tree, minlength=size)
+        return np.asarray(sums, dtype=np.int64)
+
+    def below(self, grown: Forest, broken: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """What hangs below broken edges too: bool ``[trees, nodes]``, from the children of the broken ones."""
+        cut = broken.copy()
+        edges = self.edges[grown.id]
+        for first, last in pairwise(self.steps[grown.id]):
+            part = slice(first, last)
+            cut[edges.tree[part], edges.child[part]] |= cut[edges.tree[part], edges.parent[part]]
+        return cut
+
+
+def _by_level(edges: Edges) -> Edges:
+    order = np.argsort(edges.level, kind="stable")
+    return Edges(*(column[order] for column in edges))
+
+
+def _levels(level: Numbers) -> list[int]:
+    return [*np.searchsorted(level, np.arange(1, level[-1] + 1)).tolist(), len(level)]
+
+
+def table(*columns: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """Columns of equal length as rows."""
+    return list(zip(*(np.asarray(column).tolist() for column in columns), strict=True))
