@@ -9,7 +9,7 @@ from starcast.collectives import Schedule, schedule
 from starcast.graph.connection import Graph
 from starcast.graph.owners import Owner, forest_owner, schedule_owner, topology_owner
 from starcast.graph.rows import Rows, link_rows, send_rows, tree_rows
-from starcast.graph.writer import Bolt
+from starcast.graph.writer import Bolt, refresh_plans
 from starcast.progress import Silent
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest, plain_constructions
@@ -123,6 +123,7 @@ def _fill(graph: Graph, specs: Sequence[str]) -> None:
             _load(way, forest_owner(grown), tree_rows(grown))
         for planned in schedules(spec):
             _load(way, schedule_owner(planned), send_rows(planned))
+    refresh_plans(graph)
 
 
 def _load_topology(way: Bolt, place: Topology) -> None:

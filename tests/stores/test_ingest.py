@@ -17,6 +17,7 @@ from starcast.ingest.stored import check, columns, description, listing
 from starcast.ingest.stores import exclusively
 from starcast.ingest.things import ForestThing, ScheduleThing, Thing, TopologyThing
 from starcast.progress import Silent
+from starcast.queries import find as find_query
 from starcast.runs.database import session
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
@@ -37,6 +38,13 @@ def test_everything_is_stored_and_equals_the_arrays(stores: Stores) -> None:
     assert [one.key for one in summary.created] == [thing.key for thing in everything.things]
     assert summary.rows == everything.estimate.nodes + everything.estimate.relationships
     assert_stored(stores, everything)
+
+
+def test_the_planner_knows_at_once_what_was_written(stores: Stores, what: Plan) -> None:
+    """Else it would read all tree edges of the store for those of one forest, until it has sampled the index."""
+    ingest(stores, what)
+    shared = find_query("shared-links").cypher
+    assert "RelationshipIndexSeek" in str(stores.graph.ask(f"EXPLAIN {shared}", {"forest": S4[1], "least": 2}).plan)
 
 
 @pytest.mark.parametrize("root", ["1234", "4321", "2143"])

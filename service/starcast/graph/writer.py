@@ -1,11 +1,12 @@
 """The way into a graph that answers: over Bolt. The other, the offline import, makes a whole store of files (`bulk`)."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from starcast.errors import RejectedError
+from starcast.errors import RejectedError, StarcastError
 from starcast.graph.connection import Graph
 from starcast.graph.owners import Owner
 from starcast.graph.rows import Rows
@@ -108,6 +109,16 @@ def make_indexes(graph: Graph) -> None:
     for statement in statements():
         graph.write(statement)
     graph.read("CALL db.awaitIndexes($seconds)", {"seconds": _INDEX_SECONDS})
+
+
+def refresh_plans(graph: Graph) -> None:
+    """Sample the indexes and plan all queries anew.
+
+    Until the server gets round to it by itself, it takes what was just written for nothing, and reads whole indexes where
+    it could seek in them. Where the login may not ask for that, nothing else is lost.
+    """
+    with suppress(StarcastError):
+        graph.read("CALL db.prepareForReplanning($seconds)", {"seconds": _INDEX_SECONDS})
 
 
 def set_state(graph: Graph, label: str, key_name: str, key: str, state: State) -> None:

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from starcast.errors import RejectedError
 from starcast.graph.identity import claim
-from starcast.graph.writer import Bolt
+from starcast.graph.writer import Bolt, refresh_plans
 from starcast.ingest.adopt import adopt
 from starcast.ingest.load import Loaded, OnStage, load
 from starcast.ingest.offline import import_all
@@ -132,6 +132,7 @@ def _over_bolt(stores: Stores, things: Sequence[Thing], reporter: Reporter, on_s
     for thing in things:
         created.append(load(stores, way, thing, reporter, on_stage))
         reporter.say(f"{thing.kind} {thing.key}: {thing.nodes + thing.relationships:,} rows, compared and complete")
+    refresh_plans(stores.graph)
     return created
 
 
