@@ -10,10 +10,13 @@ import pytest
 
 from fix_cli import Result, Starcast
 from packs.loading import loaded, without_indexes
-from starcast.cli.query import hops
+from starcast import drawing
+from starcast.cli.output import Format
+from starcast.cli.query import Layout, Output, hops
 from starcast.connections import GraphAddress
 from starcast.graph.connection import Graph
-from starcast.queries import find, library
+from starcast.queries import find, library, measured
+from starcast.queries.measured import Figures, Measurements
 from starcast.settings import Settings
 
 OWN = """\
@@ -76,6 +79,30 @@ def test_list_has_every_query_with_its_question_and_parameters(starcast: Starcas
     assert result.err == ""
 
 
+def test_list_and_show_tell_the_cost_in_words_and_the_seconds_that_were_measured(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = find("shared-links")
+    figures = Figures(query.header.revision, {"S6": 0.0123, "S7": 0.25, "S8": None}, {"numpy": 0.005}, 30.0)
+    monkeypatch.setattr(measured, "measurements", lambda: Measurements("2 cores", "2026.08.1", {query.name: figures}))
+    rows = {row["query"]: row for row in json.loads(starcast("query", "list", "-f", "json").out)}
+    assert rows[query.name]["cost"] == query.header.cost != ""
+    assert [rows[query.name][f"s on {spec}"] for spec in measured.SIZES] == ["0.012", "0.25", "> 30"]
+    assert rows["paths/tree-path"]["s on S6"] == ""
+    assert "numpy 0.005 s" in starcast("query", "show", query.name).err
+    assert starcast("query", "show", "tree-path").err == ""
+    head = starcast("query", "list").out.splitlines()[1].split("  ")
+    assert [words.strip() for words in head if words.strip()] == [
+        "query",
+        "question",
+        "parameters",
+        "s on S6",
+        "s on S7",
+        "s on S8",
+    ]
+    assert "cost" in starcast("query", "list", "--all").out.splitlines()[1]
+
+
 @pytest.mark.usefixtures("packs")
 def test_own_packs_are_listed_shown_and_checked_like_the_shipped_ones(starcast: Starcast) -> None:
     assert "mine/nodes" in starcast("query", "list", "-f", "csv").out
@@ -133,6 +160,12 @@ def test_a_query_needs_a_server(starcast: Starcast) -> None:
         (("nowhere.cypher",), 2, "nowhere.cypher cannot be read"),
         (("neighbours", "topology=S4", "node=1234", "--limit", "0"), 2, "--limit is wrong"),
         (("neighbours", "topology=S4", "node=1234", "--timeout", "0"), 2, "--timeout is wrong"),
+        (("cut-off", "forest=S4:multiple:1234", "links=1234-1243"), 2, "'1234-1243' is no link of S4"),
+        (("cut-off", "forest=S4:multiple:1234", "links=1234"), 2, "the parameter 'links' is a list (a,b,c), each a link"),
+        (("cut-off", "forest=S4:multiple:1234", "nodes=1234,12345"), 2, "'12345'"),
+        (("load-histogram", "forest=S4:multiple:1234", "-f", "svg"), 2, "none of them holds nodes"),
+        (("neighbours", "topology=S4", "node=1234", "--out", "a.svg"), 2, "--out writes svg, and the format is table"),
+        (("neighbours", "topology=S4", "node=1234", "--layout", "ring"), 2, "--layout is of pictures"),
     ],
 )
 def test_bad_words_are_refused_before_any_server_is_asked(
@@ -284,7 +317,89 @@ def test_rows_beyond_the_limit_are_told_on_stderr(starcast: Starcast, home: Path
     result = starcast("query", "run", "substar", "topology=S4", "members=****", "--limit", 5, "-f", "csv", home=home)
     assert result.code == 0
     assert len(result.out.splitlines()) == 6
-    assert result.err == "only the first 5 rows; there are more: raise --limit\n"
+    assert result.err.startswith("only the first 5 rows are shown; there are more: name a smaller one in topology")
+    assert result.err.endswith("or raise --limit\n")
+
+
+def test_several_paths_are_printed_hop_by_hop(starcast: Starcast, home: Path) -> None:
+    words = ("query", "run", "shortest-paths", "topology=S4", "source=1234", "target=2143")
+    rows = json.loads(starcast(*words, "-f", "json", home=home).out)
+    assert len(rows) == 4
+    for output in ("table", "markdown"):
+        printed = starcast(*words, "-f", output, home=home).out
+        for row in rows:
+            assert hops(row["nodes"], row["ports"]) in printed
+
+
+def test_columns_of_these_names_that_hold_no_path_are_printed_as_they_are(
+    starcast: Starcast, home: Path, tmp_path: Path
+) -> None:
+    """A number of nodes and a number of ports, and lists that do not fit together."""
+    text = OWN.replace("//   nodes: how many", "//   nodes: how many\n//   ports: too")
+    for ports, printed in {"3": "24 3", "[1, 2]": "24 1 2", "null": "24"}.items():
+        path = write(tmp_path / "some.cypher", text.replace("count(n) AS nodes", f"count(n) AS nodes, {ports} AS ports"))
+        result = starcast("query", "run", path, "topology=S4", home=home)
+        assert result.code == 0
+        assert result.out.split("\n")[3].split() == printed.split()
+
+
+def test_a_path_that_there_is_not_is_an_empty_cell(starcast: Starcast, home: Path, tmp_path: Path) -> None:
+    text = OWN.replace("//   nodes: how many", "//   least: a\n//   nodes: b\n//   ports: c")
+    text = text.replace("count(n) AS nodes", "min(n.rank) AS least, null AS nodes, null AS ports")
+    result = starcast("query", "run", write(tmp_path / "some.cypher", text), "topology=S4", "-f", "markdown", home=home)
+    assert result.out.splitlines()[-1] == "| 0 |  |"
+
+
+def test_a_picture_goes_to_stdout_or_to_a_file(starcast: Starcast, home: Path, tmp_path: Path) -> None:
+    result = starcast(*PATH, "-f", "svg", home=home)
+    assert result.code == 0
+    assert result.err == ""
+    assert result.out.startswith("<svg ")
+    file = tmp_path / "path.svg"
+    written = starcast(*PATH, "-f", "svg", "--out", file, home=home)
+    assert (written.out, written.err) == ("", f"drew the answer of paths/shortest-path as {file}\n")
+    assert file.read_text() == result.out
+
+
+def test_a_picture_shows_what_the_rows_say(starcast: Starcast, home: Path) -> None:
+    """Every hop of every path; the head says what was asked."""
+    words = ("query", "run", "shortest-paths", "topology=S4", "source=1234", "target=2143")
+    rows = json.loads(starcast(*words, "-f", "json", home=home).out)
+    drawn = starcast(*words, "-f", "svg", home=home).out
+    assert "topology=S4 source=1234 target=2143" in drawn
+    for row in rows:
+        for sender, port, receiver in zip(row["nodes"], row["ports"], row["nodes"][1:], strict=False):
+            assert f"{sender} -{port}-&gt; {receiver}" in drawn
+
+
+def test_a_picture_stands_by_levels_or_in_a_ring(starcast: Starcast, home: Path) -> None:
+    levels, ring = (starcast(*PATH, "-f", "svg", "--layout", layout, home=home).out for layout in ("levels", "ring"))
+    assert "levels: distance from 1234" in levels
+    assert "levels" not in ring
+    refused = starcast("query", "run", "substar", "topology=S4", "members=***4", "-f", "svg", "--layout", "levels", home=home)
+    assert (refused.code, refused.out) == (2, "")
+    assert "take --layout ring" in refused.err
+
+
+def test_an_answer_without_rows_is_no_picture(starcast: Starcast, home: Path) -> None:
+    words = ("query", "run", "shared-links", "forest=S4:multiple:1234", "least=99", "-f", "svg")
+    result = starcast(*words, home=home)
+    assert (result.code, result.out) == (2, "")
+    assert "the answer has no node" in result.err
+
+
+def test_the_formats_and_layouts_are_those_of_listings_and_drawings() -> None:
+    assert [*Format, "svg"] == list(Output)
+    assert [str(layout) for layout in Layout] == [str(layout) for layout in drawing.Layout]
+
+
+def test_a_name_that_two_packs_have_is_ambiguous(starcast: Starcast, packs: Path) -> None:
+    write(packs / "mine" / "tree-path.cypher")
+    result = starcast("query", "run", "tree-path", "topology=S4")
+    assert result.code == 2
+    assert "several queries are named 'tree-path'" in result.err
+    assert "mine/tree-path" in result.err
+    assert "paths/tree-path" in result.err
 
 
 def test_a_file_is_asked_like_a_query_of_a_pack(starcast: Starcast, home: Path, tmp_path: Path) -> None:
@@ -306,7 +421,7 @@ def test_what_is_not_stored_is_not_found(starcast: Starcast, home: Path) -> None
 
 def test_a_name_that_is_no_schedule_s_is_not_in_the_graph(starcast: Starcast, home: Path) -> None:
     """Not a word about topologies, of which none was asked for."""
-    result = starcast("query", "run", "paths/deliveries", "schedule=nothing", "node=2134", home=home)
+    result = starcast("query", "run", "schedules/deliveries", "schedule=nothing", "node=2134", home=home)
     assert result.code == 3
     assert "the schedule 'nothing' is not in the graph" in result.err
 

@@ -238,7 +238,7 @@ def shortest(spec: str, source: str, target: str) -> list[list[int]]:
 
 
 def test_shortest_paths_are_drawn_without_crossings_where_there_is_a_way() -> None:
-    """From 1234 to 2143 there are six, over 12 nodes and 14 links, in the plane."""
+    """From 1234 to 2143 there are four, over 12 nodes and 14 links, in the plane."""
     picture = paths("S4", "1234", shortest("S4", "1234", "2143"))
     assert (len(picture.nodes), len(picture.links)) == (12, 14)
     place, seen = picture.topology, Seen(sketch(picture))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from starcast.cli import context
-from starcast.cli.output import Format, FormatOption, emit, say
+from starcast.cli.output import AllOption, Format, FormatOption, emit, say
 from starcast.errors import InputError, RejectedError, UnavailableError
 
 if TYPE_CHECKING:
@@ -42,28 +42,38 @@ NameArgument = Annotated[str, typer.Argument(help="A query (pack/name, or its na
 
 
 @app.command("list")
-def list_queries(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
-    """List every query: what it answers and what it takes."""
+def list_queries(ctx: typer.Context, everything: AllOption = False, output: FormatOption = Format.TABLE) -> None:
+    """List every query: what it answers, what it takes, and the seconds that it was measured to take on S6, S7 and S8."""
     from starcast.queries import gather
     from starcast.queries.catalogue import described
+    from starcast.queries.measured import SIZES, measurements
 
-    known = gather(context.settings(ctx).packs)
-    rows = [
-        {
+    known, figures = gather(context.settings(ctx).packs), measurements()
+    rows = []
+    for query in known.queries.values():
+        taken = figures.of(query)
+        words = {
             "query": query.name,
             "question": query.header.question,
             "parameters": "; ".join(f"{p.name} ({described(p)})" for p in query.parameters),
+            "cost": query.header.cost,
         }
-        for query in known.queries.values()
-    ]
+        rows.append(words | {f"s on {spec}": taken.written(spec) if taken else "" for spec in SIZES})
     _warn(known)
-    emit(rows, ["query", "question", "parameters"], output)
+    shown = everything or output is not Format.TABLE
+    columns = ["query", "question", "parameters", *(["cost"] if shown else []), *(f"s on {spec}" for spec in SIZES)]
+    emit(rows, columns, output)
 
 
 @app.command("show")
 def show(ctx: typer.Context, name: NameArgument) -> None:
     """Print a query's file: the header and the Cypher, which pastes into Neo4j Browser."""
-    print(_found(name, context.settings(ctx).packs).text.rstrip())
+    from starcast.queries.measured import measurements
+
+    query = _found(name, context.settings(ctx).packs)
+    print(query.text.rstrip())
+    if told := measurements().told(query):
+        say(told)
 
 
 @app.command("run")

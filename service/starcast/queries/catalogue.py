@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from starcast.queries.header import Column
+from starcast.queries.measured import FASTER, LARGEST, SIZES, SLOW, Figures, measurements
 from starcast.queries.pack import Query, library
 from starcast.queries.parameters import EXPECTED, Parameter
 
@@ -42,9 +43,13 @@ _RULES = """
 `int` and `float` take a least value (`int >= 1`), and `list of` goes before every type; on the command line a list is
 `a,b,c`, and `nodes=` is the empty one.
 
-A column says its type where it holds labels of nodes, which pictures are drawn from: `sender (node): ...`,
-`nodes (list of node): ...`. A column called `nodes` next to one called `ports` is a path, which tables print hop by hop:
-`123 -2-> 213`.
+A column says its type where it holds labels of nodes: `sender (node): ...`, `nodes (list of node): ...`. A column called
+`nodes` next to one called `ports` is a path, which tables print hop by hop: `123 -2-> 213`.
+
+`query run --format svg` draws the nodes that the rows name, each link in the colour of its port: a row with two columns of
+nodes that are adjacent is an arrow from the first to the second, a list `nodes` is a path, and a column `port` beside one
+column of nodes is a link to the node that was asked about. Other links between the nodes are drawn faintly. `--layout levels`
+places them by their distance from where the paths begin, from the node asked about, or from the root; `--layout ring` around.
 
 A file is loaded only if its header is complete, every parameter is declared and used, RETURN has exactly the declared
 columns in their order (`expression AS name`), and nothing in it writes: no CREATE, INSERT, MERGE, SET, DELETE, DETACH, REMOVE,
@@ -52,15 +57,46 @@ FOREACH, LOAD CSV, no command for schema or rights, no CALL of a procedure, no I
 word stands in backticks. Two packs cannot have one name.
 
 What a `topology`, `forest` or `schedule` parameter names must be stored whole: a query never reads what is half loaded.
-Queries run in a read transaction, with a row limit (`row_limit`; a notice says when rows were left out) and a time-out
-(`timeout`).
+Queries run in a read transaction, with a row limit (`row_limit`; a notice says when rows were left out, and an answer that does
+not fit into memory is refused) and a time-out (`timeout`).
 """
 
 
 def page() -> str:
     """The text of `docs/queries.md`."""
     types = "\n".join(f"* `{name}`: {meaning}" for name, meaning in EXPECTED.items())
-    return "\n".join([f"{_HEAD}\n{types}\n{_RULES}", *_packs(list(library().values()))]).rstrip() + "\n"
+    queries = list(library().values())
+    parts = [f"{_HEAD}\n{types}\n{_RULES}", *_wrong_tool(queries), *_packs(queries)]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _wrong_tool(queries: list[Query]) -> Iterator[str]:
+    """Where another library is so much faster that Cypher is the wrong tool, by a rule that is stated."""
+    known = measurements()
+    yield "## What they take, and where Cypher is the wrong tool\n"
+    if not known.queries:
+        yield "Nobody has measured yet: `python -m benchmarks packs --write`.\n"
+        return
+    sizes = ", ".join(SIZES)
+    yield (
+        f"Each query was asked of Neo4j {known.neo4j} on {sizes} ({known.machine}), warm, in its worst case. The\n"
+        f"same question was put to other libraries on {LARGEST}, what they ask being built already.\n\n"
+        f"Cypher is the wrong tool where it takes more than {SLOW:g} s on {LARGEST} and another library at least {FASTER:g}\n"
+        "times less: who asks that often should ask the other.\n"
+    )
+    worse = [(query, known.of(query)) for query in queries]
+    table = [line for query, figures in worse if figures is not None for line in _worse(query, figures)]
+    if table:
+        yield f"| query | Cypher on {LARGEST}, s | better | s | times faster |\n| --- | --- | --- | --- | --- |"
+        yield "\n".join(table) + "\n"
+    else:
+        yield "By this rule that is nowhere among the shipped queries.\n"
+
+
+def _worse(query: Query, figures: Figures) -> Iterator[str]:
+    if better := figures.better():
+        name, ratio = better
+        yield f"| `{query.name}` | {figures.written(LARGEST)} | {name} | {figures.others[name]:.2g} | {ratio:,.0f} |"
 
 
 def _packs(queries: list[Query]) -> Iterator[str]:
@@ -79,6 +115,8 @@ def _section(query: Query) -> Iterator[str]:
     yield from (f"* column `{column.name}`{_typed(column)}: {column.meaning}" for column in header.columns)
     if header.cost:
         yield f"* cost: {header.cost}"
+    if told := measurements().told(query):
+        yield f"* {told}"
     yield f"* reference: {header.reference}; revision {header.revision}\n"
 
 
