@@ -3,7 +3,7 @@
 import argparse
 from functools import partial
 
-from benchmarks import arrays, model, packs, simulator, startup, stores, trees
+from benchmarks import arrays, model, offline, packs, simulator, startup, stores, trees
 from benchmarks.measure import COLUMNS, Figure
 from starcast.cli.output import emit, say
 
@@ -13,6 +13,7 @@ MODULES = {
     "startup": startup,
     "trees": trees,
     "stores": stores,
+    "offline": offline,
     "packs": packs,
     "model": model,
 }

@@ -128,7 +128,7 @@ def failure(code: int, said: Iterable[str], data: Path, log: Path) -> StarcastEr
         name = signal.Signals(-code).name
         return UnavailableError(f"Neo4j's import was ended by {name}", hint="see that enough memory is free, then try again")
     if processes.FULL.search(text):
-        return files.full_disk(data)
+        return LimitError(f"the disk of {data} ran full during the import", hint="free some space, then try again")
     if "OutOfMemoryError" in text:
         return LimitError(f"Neo4j's import ran out of its memory of {HEAP}", hint="import fewer things at a time")
     if "locked by another process" in text:

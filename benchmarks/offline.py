@@ -1,0 +1,121 @@
+"""The offline import, from a running embedded stack that holds S6 with all trees: from the command to an answered query."""
+
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+
+import psutil
+
+from benchmarks.measure import Figure
+from starcast.cli.output import say
+from starcast.connections import graph_address, store_url
+from starcast.graph.connection import Graph
+from starcast.ingest import Summary, Way, Wish, ingest, open_stores, wish
+from starcast.ingest.things import Thing
+from starcast.local import processes, stack
+from starcast.local.home import Home
+from starcast.local.neo4j import Neo4j
+from starcast.progress import Silent
+from starcast.runs import database
+from starcast.settings import Settings
+
+#: What is measured, and how many seconds it may take from the command to an answered query.
+ASKED = ((("S9", "multiple"), 60), (("S10",), 90))
+BEFORE = ("S6", "all")
+_ASK = "MATCH (:Node {topology: $topology, rank: 0})-[:LINK]-(n) RETURN count(n) AS neighbours"
+_LOOK_SECONDS = 0.5
+
+
+def figures() -> Iterator[Figure]:
+    """Seconds of each ingest against Bolt at the rate that the content before it went in; the import alone; memory."""
+    for words, most in ASKED:
+        wanted = wish(*words)
+        with _stack() as settings:
+            rate = _rate(_ingest(settings, wish(*BEFORE), Way.BOLT, {}))
+            stages: dict[str, float] = {}
+            say(f"{' '.join(words)}: load {os.getloadavg()[0]:.1f} before")
+            with _peak(Home(settings.home)) as peak:
+                began = perf_counter()
+                _ingest(settings, wanted, Way.AUTO, stages)
+                _answered(settings, wanted)
+                seconds = perf_counter() - began
+            yield from _figures(" ".join(words), wanted, seconds, most, stages, rate)
+            yield Figure(f"{' '.join(words)}: memory of all processes", peak() / 1e9, "GB", "< 6", "the limit", 6)
+
+
+def _figures(name: str, wanted: Wish, seconds: float, most: int, stages: dict[str, float], rate: float) -> Iterator[Figure]:
+    sizes = wanted.sizes()
+    rows = sum(one.nodes + one.relationships for one in sizes)
+    relationships = sum(one.relationships for one in sizes)
+    yield Figure(f"{name}: to an answered query", seconds, "s", f"< {most}", "over Bolt", rows / rate)
+    importing = relationships / (stages["imported"] - stages["written"])
+    yield Figure(f"{name}: import alone", importing, "relationships/s", "> 500 000", "Bolt with proofs", rate)
+    names = ("written", "imported", "started", "indexed", "compared", "changed")
+    say(", ".join(f"{stage} after {stages[stage] - stages['begun']:.1f} s" for stage in names))
+
+
+@contextmanager
+def _stack() -> Iterator[Settings]:
+    with tempfile.TemporaryDirectory(prefix="starcast-bench-") as folder:
+        settings = Settings.load(home=Path(folder) / "home")
+        stack.up(settings, Silent())
+        try:
+            engine = database.connect(store_url(settings))
+            database.upgrade(engine, Silent())
+            engine.dispose()
+            yield settings
+        finally:
+            stack.down(settings.home, Silent())
+
+
+def _ingest(settings: Settings, wanted: Wish, way: Way, stages: dict[str, float]) -> Summary:
+    """Ingest, and note when each stage was over for the last time."""
+    stages["begun"] = perf_counter()
+
+    def note(stage: str, _: Thing) -> None:
+        stages[stage] = perf_counter()
+
+    with open_stores(settings) as stores:
+        return ingest(stores, wanted, on_stage=note, way=way)
+
+
+def _rate(summary: Summary) -> float:
+    """Rows a second, with proofs."""
+    return summary.rows / sum(one.seconds for one in summary.created)
+
+
+def _answered(settings: Settings, wanted: Wish) -> None:
+    with Graph.open(graph_address(settings)) as graph:
+        found = graph.read(_ASK, {"topology": wanted.where.spec})[0]["neighbours"]
+        if found != wanted.where.degree:
+            raise AssertionError(f"{found} neighbours of a node of {wanted.where.spec}")
+
+
+@contextmanager
+def _peak(home: Home) -> Iterator[Callable[[], int]]:
+    """The most bytes that this process, what it started and the servers held together, as far as it was looked at."""
+    most, over = [0], threading.Event()
+
+    def watch() -> None:
+        while not over.wait(_LOOK_SECONDS):
+            most[0] = max(most[0], sum(map(processes.memory, _family(home))))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield lambda: most[0]
+    finally:
+        over.set()
+        watcher.join()
+
+
+def _family(home: Home) -> set[int]:
+    """This process, whose children are counted with it, and the servers, published or not."""
+    own = psutil.Process()
+    children = {child.pid for child in own.children(recursive=True)}
+    servers = [home.published()["postgres"].pid] + [process.pid for process in Neo4j(home).leftovers()]
+    return {own.pid, *(set(servers) - children)}
