@@ -57,18 +57,19 @@ class Jar:
 
 @dataclass(frozen=True)
 class JarSet:
-    """The jars of a lock file, and where a cache keeps them."""
+    """The jars of a lock file, where a cache keeps them, and the version of Neo4j that they are."""
 
     jars: tuple[Jar, ...]
     folder: Path
+    version: str = NEO4J_VERSION
 
     @classmethod
-    def of(cls, cache: Path, lock: Path = LOCK) -> "JarSet":
+    def of(cls, cache: Path, lock: Path = LOCK, version: str = NEO4J_VERSION) -> "JarSet":
         """The set of a lock file below a cache folder; another lock is another folder."""
         text = lock.read_text(encoding="utf-8")
         rows = (line.split() for line in text.splitlines() if line and not line.startswith("#"))
         jars = tuple(_jar(*row) for row in rows)
-        return cls(jars, cache / f"neo4j-{NEO4J_VERSION}-{hashlib.sha256(text.encode()).hexdigest()[:8]}")
+        return cls(jars, cache / f"neo4j-{version}-{hashlib.sha256(text.encode()).hexdigest()[:8]}", version)
 
     @property
     def class_path(self) -> str:
@@ -106,9 +107,9 @@ class JarSet:
         missing = [jar for jar in self.jars if not self._has(jar) or _sum(self._path(jar)) != jar.sha256]
         left = sum(jar.size for jar in missing)
         files.need_space(self.folder, left // files.MB + 50, "Neo4j's program")
-        reporter.say(f"fetching Neo4j {NEO4J_VERSION}: {len(missing)} of {len(self.jars)} files, {left / files.MB:.0f} MB")
+        reporter.say(f"fetching Neo4j {self.version}: {len(missing)} of {len(self.jars)} files, {left / files.MB:.0f} MB")
         try:
-            with reporter.task(f"Neo4j {NEO4J_VERSION}", left, "bytes") as task:
+            with reporter.task(f"Neo4j {self.version}", left, "bytes") as task:
                 _Fetch(self._partial, mirror, task.advance).run({jar: self._path(jar) for jar in missing})
         finally:
             shutil.rmtree(self._partial, ignore_errors=True)
@@ -197,7 +198,7 @@ def _failure(error: BaseException, jar: Jar, missing: int) -> BaseException:
         return error
     reason = str(error) if isinstance(error, ValueError) else _REASONS.get(type(error).__name__, str(error))
     return UnavailableError(
-        f"{missing} files of Neo4j {NEO4J_VERSION} could not be fetched, {jar.name} for one: {reason}",
+        f"{missing} files of Neo4j could not be fetched, {jar.name} for one: {reason}",
         hint="check the network, or name a mirror in STARCAST_MAVEN_REPOSITORY; 'starcast up' goes on where it broke off",
     )
 
