@@ -23,6 +23,7 @@ from starcast.cli.output import emit, say
 from starcast.connections import graph_address
 from starcast.graph.connection import Graph
 from starcast.graph.rows import Rows, link_rows, send_rows, tree_rows
+from starcast.graph.schema import LINK
 from starcast.graph.writer import batches
 from starcast.local import stack
 from starcast.progress import Silent
@@ -175,11 +176,13 @@ class _Run:
     def _relationships(self, model: Model, rows: Rows) -> None:
         for statement, some in model.create(rows):
             for count, groups in batches(some, self._settings.batch, model.first(rows.topology)):
-                parameters = {"rows": groups, "owner": rows.owner, "topology": rows.topology.spec}
+                owner = rows.owner if rows.kind is LINK else model.owner(rows.owner)
+                parameters = {"rows": groups, "owner": owner, "topology": rows.topology.spec}
                 assert self._graph.write(statement, parameters)[0]["made"] == count
 
     def _ask(self, model: Model, content: Content) -> None:
         gaps, parameters = model.gaps(), content.parameters()
+        parameters |= {name: model.owner(str(parameters[name])) for name in ("forest", "other", "schedule")}
         for name, question in QUESTIONS.items():
             cypher, key = question, (content.topology.spec, name)
             for gap, filling in gaps.items():

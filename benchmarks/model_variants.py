@@ -5,6 +5,7 @@ questions, and differ in how nodes, tree edges and links are found.
 """
 
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -90,6 +91,10 @@ class Model:
         """What is added to a rank to make what `end` looks for."""
         return first_key(topology)
 
+    def owner(self, name: str) -> object:
+        """What relationships say of the forest or the schedule that they are part of."""
+        return name
+
     def gaps(self) -> dict[str, str]:
         """What stands in the gaps of `QUESTIONS`."""
         node, nodes = self.named(self.node), self.named(self.nodes)
@@ -173,6 +178,17 @@ class LinkIndex(Model):
         """And one on links."""
         yield from super().relationship_indexes()
         yield "CREATE INDEX link IF NOT EXISTS FOR ()-[l:LINK]-() ON (l.topology)"
+
+
+class Numbered(Model):
+    """Forests and schedules are known to their relationships by number."""
+
+    name = "numbered owners"
+    differs = "as shipped, with numbers in place of the ids that TREE_EDGE.forest and SEND.schedule hold"
+
+    def owner(self, name: str) -> object:
+        """A number; a store would count."""
+        return zlib.crc32(name.encode())
 
 
 class Composite(Model):
@@ -341,6 +357,7 @@ MODELS: Sequence[type[Model]] = (
     Unindexed,
     ForestIndex,
     LinkIndex,
+    Numbered,
     Composite,
     Labelled,
     Dynamic,

@@ -121,9 +121,9 @@ class Arrays:
         self.edges = {name: _by_level(edges_of(grown)) for name, grown in place.forests.items()}
         self.steps = {name: _levels(edges.level) for name, edges in self.edges.items()}
 
-    def link(self, node: NDArray[Any], port: NDArray[Any]) -> Numbers:
+    def link(self, node: NDArray[np.integer], port: NDArray[np.integer]) -> Numbers:
         """A number for each directed link, by sender and port: on S_n ports begin with 2."""
-        return node.astype(np.int64) * self.topology.degree + port - 2
+        return node.astype(np.int64) * self.topology.degree + port.astype(np.int64) - 2
 
     def ends(self, links: Numbers) -> tuple[Numbers, Numbers]:
         """Sender and port of directed links."""
