@@ -6,12 +6,14 @@
 // columns:
 //   step: step in which the unit arrives, from 1
 //   unit: number of the unit in the whole collective, from 0
-//   sender: node that it comes from
+//   sender (node): node that it comes from
 //   port: port of the sender
 //   tree: number of the tree along which it travels
-// revision: 1
+// cost: everything that the node receives in the schedules of its topology
+// revision: 2
 // reference: Tseng & Sheu 1997, Alg. 1 and Theorem 2; Sheu, Liaw & Chen 1993
 
+// Of a symmetric schedule the units are those of the one source that is stored; the other sources' are translations of them.
 MATCH (s:Schedule {id: $schedule})
 MATCH (node:Node {topology: s.topology, label: $node})<-[e:SEND {schedule: s.id}]-(sender:Node)
 RETURN e.step AS step, e.payload AS unit, sender.label AS sender, e.port AS port, e.tree AS tree

@@ -1,0 +1,28 @@
+// title: Dimensions in use
+// question: Which dimensions, or ports, does each step of a schedule use, on how many links each?
+// parameters:
+//   schedule (schedule): id of the schedule, as 'starcast schedule list' prints it
+// columns:
+//   step: the step, from 1
+//   dimensions: ports over which somebody sends, ascending
+//   links: for each of them, over how many directed links
+//   units: for each of them, how many units in all
+// cost: every send of the schedule once
+// revision: 1
+// reference: Fragopoulou & Akl 1993, section 3; Fragopoulou & Akl (EDT), Lemma 7
+
+// A symmetric schedule on S_n or Q_d: with all sources at work, every directed link of a dimension carries in that step as many
+// units as stand for it in ``units``. No two sources meet on a link where all of these are 1.
+MATCH (s:Schedule {id: $schedule})
+CALL (s) {
+  MATCH (sender)-[e:SEND WHERE e.schedule = s.id AND e.step >= 1]->()
+  RETURN e.step AS step, e.port AS dimension, count(DISTINCT sender) AS links, count(*) AS units
+  UNION ALL
+  // A one-port schedule may leave a step empty.
+  UNWIND range(1, s.steps) AS step
+  RETURN step, null AS dimension, null AS links, null AS units
+}
+WITH step, dimension, links, units
+ORDER BY step, dimension
+RETURN step, collect(dimension) AS dimensions, collect(links) AS links, collect(units) AS units
+ORDER BY step
