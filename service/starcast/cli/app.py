@@ -17,6 +17,8 @@ from starcast.cli import (
     db,
     demo,
     experiment,
+    export,
+    graph,
     ingest,
     query,
     run,
@@ -46,6 +48,7 @@ app.command("status")(stack.status)
 app.command("doctor")(stack.doctor)
 app.command("config")(config.show)
 app.command("ingest")(ingest.ingest)
+app.command("export")(export.export)
 app.add_typer(topology.app, name="topology")
 app.add_typer(tree.app, name="tree")
 app.add_typer(schedule.app, name="schedule")
@@ -54,6 +57,7 @@ app.add_typer(query.app, name="query")
 app.add_typer(run.app, name="run")
 app.add_typer(experiment.app, name="experiment")
 app.command("compare")(compare.compare)
+app.add_typer(graph.app, name="graph")
 app.add_typer(db.app, name="db")
 
 
