@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from lts.server import VERSION, Lts
+from lts.server import Lts
 from starcast.cli.output import reporter, say
 from starcast.errors import StarcastError
 from starcast.local import starting
@@ -21,31 +21,33 @@ ROOT = Path(__file__).parents[2]
 
 
 def main(words: list[str]) -> int:
-    """Start the server, run pytest against it, stop the server."""
-    with tempfile.TemporaryDirectory(prefix="starcast-lts-") as folder:
-        settings = Settings.load(home=Path(folder))
-        home = Home(settings.home)
-        home.create()
-        server = Lts(home)
-        server.java()
-        server.jars(settings).fetch(settings.maven_repository, reporter())
-        started = starting.Start(home, settings, reporter()).ready([server])
-        try:
-            address = {
-                "STARCAST_TEST_NEO4J": f"bolt://{LOOPBACK}:{started[server.name].port}",
-                "STARCAST_TEST_NEO4J_PASSWORD_FILE": str(server.password_file),
-                "STARCAST_TEST_NEO4J_VERSION": VERSION,
-            }
-            command = [sys.executable, "-m", "pytest", *(words or ["tests/packs"])]
-            return subprocess.run(command, cwd=ROOT, env=os.environ | address, check=False).returncode
-        finally:
-            starting.stop([server])
-
-
-if __name__ == "__main__":
+    """Start the server, run pytest against it, stop the server; its exit code, or the error's."""
     try:
-        sys.exit(main(sys.argv[1:]))
+        with tempfile.TemporaryDirectory(prefix="starcast-lts-") as folder:
+            return _tested(Settings.load(home=Path(folder)), words)
     except StarcastError as error:
         say(f"error: {error.message}")
         say(f"hint: {error.hint}")
-        sys.exit(error.exit_code)
+        return error.exit_code
+
+
+def _tested(settings: Settings, words: list[str]) -> int:
+    home = Home(settings.home)
+    home.create()
+    server = Lts(home)
+    server.java()  # before anything is fetched
+    server.jars(settings).fetch(settings.maven_repository, reporter())
+    started = starting.Start(home, settings, reporter()).ready([server])
+    try:
+        address = {
+            "STARCAST_TEST_NEO4J": f"bolt://{LOOPBACK}:{started[server.name].port}",
+            "STARCAST_TEST_NEO4J_PASSWORD_FILE": str(server.password_file),
+        }
+        command = [sys.executable, "-m", "pytest", *(words or ["tests/packs"])]
+        return subprocess.run(command, cwd=ROOT, env=os.environ | address, check=False).returncode
+    finally:
+        starting.stop([server])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

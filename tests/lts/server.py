@@ -21,6 +21,8 @@ LOCK = Path(__file__).with_name("jars.lock")
 
 #: The versions of Java that it is made for; with others it may start, but nobody promises it.
 JAVAS = (17, 21)
+#: Where Linux distributions install it.
+INSTALLED = Path("/usr/lib/jvm")
 #: Settings that this version does not know, and refuses.
 _LATER = ("server.fleet_discovery.", "internal.dbms.bolt.netty_server_shutdown_quiet_period_duration")
 
@@ -56,12 +58,12 @@ class Lts(Neo4j):
 
 
 def _javas() -> Iterator[Path]:
-    """Where a Java may be: what the user says, what the shell finds, what Linux distributions install."""
+    """Where a Java may be: what the user says, what the shell finds, what is installed."""
     if home := os.environ.get("JAVA_HOME"):
         yield Path(home) / "bin" / "java"
     if found := shutil.which("java"):
         yield Path(found)
-    yield from sorted(Path("/usr/lib/jvm").glob("*/bin/java"))
+    yield from sorted(INSTALLED.glob("*/bin/java"))
 
 
 def _major(java: Path) -> int | None:
