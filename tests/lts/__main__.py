@@ -4,6 +4,7 @@ Ends with pytest's exit code, or with that of `starcast.errors` where the server
 """
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -50,4 +51,6 @@ def _tested(settings: Settings, words: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    # The server ends with whoever is asked to end, not only with Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     sys.exit(main(sys.argv[1:]))
