@@ -177,7 +177,7 @@ def copies(forest: str, copies: int, nodes: Sequence[Label] = (), links: Sequenc
 def worst_nodes(forest: str, count: int = 10) -> list[Row]:
     """What each node cuts off when it dies alone."""
     grown = by_id(forest)
-    rows = []
+    rows: list[Row] = []
     for label in {label for tree in range(grown.trees) for label in parents(grown, tree)}:
         by_tree = [below(grown, tree)[label] for tree in range(grown.trees)]
         rows.append({"node": label, "cut": sum(by_tree), "by_tree": by_tree})
@@ -188,7 +188,7 @@ def worst_nodes(forest: str, count: int = 10) -> list[Row]:
 def worst_links(forest: str, count: int = 10) -> list[Row]:
     """What each link that some tree uses cuts off when it dies alone: its lower end in that tree, and what is below it."""
     grown, spec = by_id(forest), spec_of(forest)
-    rows = []
+    rows: list[Row] = []
     for lower, higher in {tuple(sorted(edge)) for tree in range(grown.trees) for edge in parents(grown, tree).items()}:
         by_tree = [0] * grown.trees
         for tree in range(grown.trees):
