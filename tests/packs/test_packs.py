@@ -159,6 +159,16 @@ def test_what_is_half_loaded_is_never_used(graph: Graph, name: str, values: Case
         graph.write(f"MATCH {half} SET o.state = 'complete'")
 
 
+def test_what_was_imported_and_not_compared_is_never_used(graph: Graph) -> None:
+    graph.write("MATCH (o:Topology {name: 'S3'}) SET o.state = 'imported'")
+    try:
+        with pytest.raises(NotFoundError, match="the topology 'S3' was imported, and nobody has compared it") as refused:
+            run(graph, LIBRARY.find("neighbours"), {"topology": "S3", "node": "123"})
+        assert "starcast graph adopt" in refused.value.hint
+    finally:
+        graph.write("MATCH (o:Topology {name: 'S3'}) SET o.state = 'complete'")
+
+
 def test_a_query_that_takes_too_long_is_stopped_and_says_what_to_narrow(graph: Graph) -> None:
     with pytest.raises(LimitError, match=r"^overlap/shared-links: .* took longer than 0\.2 s") as refused:
         run(graph, _runaway(), {"forest": forests("S6")[0].id}, timeout=0.2)

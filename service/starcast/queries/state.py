@@ -8,6 +8,7 @@ from starcast.collectives.catalogue import ALGORITHMS
 from starcast.collectives.schedule import EXPANDED
 from starcast.errors import InputError, NotFoundError
 from starcast.graph.connection import Graph
+from starcast.graph.schema import State
 from starcast.queries.faults import meant
 from starcast.queries.parameters import STORED, Parameter, names
 from starcast.trees import constructions
@@ -38,13 +39,23 @@ def require_complete(graph: Graph, parameters: Sequence[Parameter], values: Mapp
         for name in asked:
             if name not in found:
                 raise _missing(graph, kind, name)
-            if found[name]["state"] != "complete":
-                raise NotFoundError(
-                    f"the {kind} '{name}' is not all in the graph: its state is '{found[name]['state']}'",
-                    hint=f"wait for the ingest that is at it, or run '{ingest_command(kind, name)}', which finishes it",
-                )
+            if found[name]["state"] != State.COMPLETE:
+                raise _unfit(kind, name, found[name]["state"])
         if kind == "forest":
             _check_trees(found, [int(tree) for tree in names(parameters, values, "tree")])
+
+
+def _unfit(kind: str, name: str, state: str) -> NotFoundError:
+    """What is there and may not be used."""
+    if state == State.IMPORTED:
+        return NotFoundError(
+            f"the {kind} '{name}' was imported, and nobody has compared it yet",
+            hint="run 'starcast graph adopt', which compares it and makes it complete",
+        )
+    return NotFoundError(
+        f"the {kind} '{name}' is not all in the graph: its state is '{state}'",
+        hint=f"wait for the ingest that is at it, or run '{ingest_command(kind, name)}', which finishes it",
+    )
 
 
 def _missing(graph: Graph, kind: str, name: str) -> NotFoundError:
