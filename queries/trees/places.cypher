@@ -28,7 +28,7 @@ CALL (node, tree) {
 }
 CALL (node, tree) {
   // Asked for the nodes alone, the planner searches in breadth; in full paths it would go over the way to each node again.
-  MATCH (node)-[:TREE_EDGE*0.. {forest: $forest, tree: tree}]->(below)
+  MATCH (node)-[:TREE_EDGE*0.. {tree: tree, forest: $forest}]->(below)
   RETURN count(DISTINCT below) AS subtree
 }
 RETURN tree, CASE WHEN top THEN 0 ELSE e.level END AS level, parent.label AS parent, e.port AS port, children, subtree

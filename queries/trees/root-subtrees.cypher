@@ -15,7 +15,7 @@ MATCH (f:Forest {id: $forest})
 MATCH (root:Node {topology: f.topology, rank: f.root})-[e:TREE_EDGE {forest: $forest}]->(child:Node)
 CALL (e, child) {
   // Asked for the nodes alone, the planner searches in breadth; in full paths it would go over the way to each node again.
-  MATCH (child)-[:TREE_EDGE*0.. {forest: $forest, tree: e.tree}]->(node)
+  MATCH (child)-[:TREE_EDGE*0.. {tree: e.tree, forest: $forest}]->(node)
   RETURN count(DISTINCT node) AS nodes
 }
 RETURN e.tree AS tree, e.port AS port, child.label AS child, nodes
