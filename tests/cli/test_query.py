@@ -11,8 +11,8 @@ import pytest
 from fix_cli import Result, Starcast
 from packs.loading import loaded, without_indexes
 from starcast import drawing
+from starcast.cli.answers import Layout, Output, hops
 from starcast.cli.output import Format
-from starcast.cli.query import Layout, Output, hops
 from starcast.connections import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.queries import find, library, measured

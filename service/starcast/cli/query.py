@@ -3,39 +3,21 @@
 import json
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import context
+from starcast.cli import answers, context
+from starcast.cli.answers import Layout, Output
 from starcast.cli.output import AllOption, Format, FormatOption, emit, say
 from starcast.errors import InputError, RejectedError, UnavailableError
 
 if TYPE_CHECKING:
-    from starcast.graph.answers import Answer
     from starcast.queries import Library, Query
     from starcast.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Questions in Cypher: list and show them, ask them, check your own.")
-
-
-class Output(StrEnum):
-    """How an answer is written: as every listing, or as a picture."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-    SVG = "svg"
-
-
-class Layout(StrEnum):
-    """How the nodes of a picture stand: `starcast.drawing.Layout`, which is imported when something is drawn."""
-
-    LEVELS = "levels"
-    RING = "ring"
 
 
 NameArgument = Annotated[str, typer.Argument(help="A query (pack/name, or its name alone), or a .cypher file.")]
@@ -108,7 +90,7 @@ def run_query(
     from starcast.queries.runner import narrower
 
     settings = context.settings(ctx, row_limit=limit, timeout=timeout)
-    _check_options(output, layout, out)
+    answers.check_options(output, layout, out)
     query = _found(name, settings.packs)
     bound = bind(query.parameters, _pairs(values or []))
     if output is Output.SVG:
@@ -118,49 +100,11 @@ def run_query(
     with Graph.open(graph_address(settings)) as graph:
         answer = run(graph, query, bound, row_limit=settings.row_limit, timeout=settings.timeout)
     if output is Output.SVG:
-        _draw(query, bound, answer, layout, out)
+        answers.draw(query, bound, answer, layout, out)
     else:
-        _print(answer, Format(output))
+        answers.show(answer, Format(output))
     if answer.more:
         say(f"only the first {settings.row_limit:,} rows are shown; there are more: {narrower(query)}, or raise --limit")
-
-
-def _check_options(output: Output, layout: Layout | None, out: Path | None) -> None:
-    """Refuse what only pictures have.
-
-    Raises:
-        InputError: it was given, and the answer is no picture.
-    """
-    if output is Output.SVG:
-        return
-    if layout is not None:
-        raise InputError(f"--layout is of pictures, and the format is {output}", hint="add --format svg")
-    if out is not None:
-        raise InputError(
-            f"--out writes svg, and the format is {output}",
-            hint=f"add --format svg for a picture, or write the {output} with > {out}",
-        )
-
-
-def _print(answer: "Answer", output: Format) -> None:
-    columns = list(answer.columns)
-    if output in {Format.TABLE, Format.MARKDOWN} and {"nodes", "ports"} <= set(columns) and _are_paths(answer.rows):
-        columns = _with_hops(answer.rows, columns)
-    emit(answer.rows, columns, output)
-
-
-def _draw(query: "Query", values: dict[str, Any], answer: "Answer", layout: Layout | None, out: Path | None) -> None:
-    from starcast import drawing
-    from starcast.queries.picture import picture
-    from starcast.writing import whole_file
-
-    drawn = drawing.sketch(picture(query, values, answer), drawing.Layout(layout) if layout else None)
-    if out is None:
-        print(drawn, end="")
-        return
-    with whole_file(out) as file:
-        file.write(drawn.encode())
-    say(f"drew the answer of {query.name} as {out}")
 
 
 @app.command("check")
@@ -245,27 +189,6 @@ def _show_cypher(query: "Query", values: dict[str, Any]) -> None:
     for name, value in values.items():
         say(f":param {name} => {json.dumps(value, ensure_ascii=False)}")
     print(query.text.rstrip(), file=sys.stderr)
-
-
-def _with_hops(rows: list[dict[str, Any]], columns: list[str]) -> list[str]:
-    """Put one column ``path`` where nodes and ports stand."""
-    for row in rows:
-        row["path"] = hops(row["nodes"] or [], row["ports"] or [])
-    return ["path" if column == "nodes" else column for column in columns if column != "ports"]
-
-
-def _are_paths(rows: Sequence[dict[str, Any]]) -> bool:
-    """Whether the columns ``nodes`` and ``ports`` are the hops of paths: a port for every node but the last."""
-    pairs = [(row["nodes"] or [], row["ports"] or []) for row in rows]
-    return all(
-        isinstance(nodes, list) and isinstance(ports, list) and len(nodes) in {0, len(ports) + 1} for nodes, ports in pairs
-    )
-
-
-def hops(nodes: Sequence[Any], ports: Sequence[Any]) -> str:
-    """A path hop by hop: ``123 -2-> 213 -3-> 312``; each port is that of the node before it."""
-    steps = [f" -{port}-> {node}" for node, port in zip(nodes[1:], ports, strict=True)]
-    return "".join([str(nodes[0]), *steps]) if nodes else ""
 
 
 def _targets(target: str | None, settings: "Settings") -> "list[Query]":
