@@ -1,6 +1,7 @@
 """Run by tests as a process of its own: ingests or drops, and kills itself with SIGKILL at a named place.
 
-``break_off.py ingest KIND STAGE`` or ``break_off.py drop BATCHES``. The servers are in ``STARCAST_*``.
+``break_off.py ingest KIND STAGE``, ``break_off.py import STAGE`` or ``break_off.py drop BATCHES``. The servers are in
+``STARCAST_*``.
 """
 
 import os
@@ -9,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from starcast.ingest import drop, ingest, open_stores, plan
+from starcast.ingest import Way, drop, ingest, open_stores, plan
 from starcast.ingest.things import Thing
 from starcast.progress import Silent, Task
 from starcast.settings import Settings
@@ -47,13 +48,14 @@ def main() -> None:
         if what == "drop":
             drop(stores, "topology", "S4", cascade=True, reporter=Mortal(int(words[0])))
             return
-        kind, stage = words
+        kind, stage = words if what == "ingest" else ("topology", *words)
 
         def on_stage(at: str, thing: Thing) -> None:
             if (at, thing.kind) == (stage, kind):
                 die()
 
-        ingest(stores, plan("S4", schedules="multiple", segments=2), on_stage=on_stage)
+        way = Way.BOLT if what == "ingest" else Way.IMPORT
+        ingest(stores, plan("S4", schedules="multiple", segments=2), on_stage=on_stage, way=way)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from sqlalchemy import select
 
 from starcast.errors import RejectedError
+from starcast.graph import strangers
+from starcast.graph.connection import Graph
 from starcast.graph.identity import claim
 from starcast.graph.writer import Bolt, refresh_plans
 from starcast.ingest.adopt import adopt
@@ -23,6 +25,7 @@ from starcast.local import rebuild
 from starcast.progress import Reporter, Silent
 from starcast.runs import database
 from starcast.runs.models import Materialization
+from starcast.wording import counted
 
 __all__ = ["Plan", "Stores", "Summary", "Way", "Wish", "drop", "ingest", "open_stores", "plan", "wish"]
 
@@ -120,9 +123,27 @@ def _create(
     stores: Stores, what: Plan | Wish, missing: list[Size], asked: Way, reporter: Reporter, on_stage: OnStage
 ) -> list[Loaded]:
     chosen = choose(asked, missing, _stored(stores), embedded=stores.embedded is not None)
+    if chosen.way is Way.IMPORT:
+        _keep_strangers(stores.graph)
     reporter.say(chosen.reason)
     things = what.plan({one.key for one in missing}).things
     return (import_all if chosen.way is Way.IMPORT else _over_bolt)(stores, things, reporter, on_stage)
+
+
+def _keep_strangers(graph: Graph) -> None:
+    """See that an import, which replaces the whole store, loses nothing but what can be built again.
+
+    Raises:
+        RejectedError: there is something that is not starcast's.
+    """
+    nodes, relationships = strangers.losses(graph, None)
+    words = [counted(count, f"node of {labels or 'no label'}", f"nodes of {labels or 'no label'}") for labels, count in nodes]
+    words += [counted(count, f"relationship {name}", f"relationships {name}") for name, count in relationships]
+    if words:
+        raise RejectedError(
+            f"an offline import would lose what is not starcast's: {', '.join(words)}",
+            hint="keep it in a Neo4j database of your own, or add --way bolt",
+        )
 
 
 def _over_bolt(stores: Stores, things: Sequence[Thing], reporter: Reporter, on_stage: OnStage) -> list[Loaded]:
