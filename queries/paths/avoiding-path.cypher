@@ -24,8 +24,12 @@ CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target
 }
-MATCH path = SHORTEST 1 (source)((a)-[:LINK
-  WHERE NOT a.label + '-' + b.label IN $links AND NOT b.label + '-' + a.label IN $links]-(b WHERE NOT b.label IN $nodes))*(target)
+// What a link is avoided by is said of the link alone, not of the nodes before and after it: Neo4j 5 would check that of whole
+// paths only, and where there is none try all.
+MATCH path = SHORTEST 1 (source)(()-[l:LINK
+  WHERE NOT startNode(l).label + '-' + endNode(l).label IN $links
+    AND NOT endNode(l).label + '-' + startNode(l).label IN $links
+]-(v WHERE NOT v.label IN $nodes))*(target)
 WHERE NOT source.label IN $nodes
 // A link bears the port of its lower end. The other end's is the same but for residual ports of (n,k)-stars.
 // properties(t).k, not t.k: where no (n,k)-star is stored, Neo4j does not know that property and would say so.

@@ -26,8 +26,8 @@ CALL (source) {
 // Neo4j takes no parameter after SHORTEST, and of equally long paths it finds any. So 1000 are found and the first k of them
 // taken, by length, then ports. If some of the same length as the last are not among the 1000, others might be as right.
 // That no step leads back to the source spares the search for longer and longer ways where source and target are one.
-MATCH SHORTEST 1000 (path = (source)(()-[:LINK]-(v WHERE v <> source))*(target)
-  WHERE all(v IN nodes(path) WHERE single(w IN nodes(path) WHERE w = v)))
+MATCH SHORTEST 1000 (path = (source)(()-[:LINK]-(onward WHERE onward <> source))*(target)
+  WHERE all(v IN onward WHERE single(w IN onward WHERE w = v)))
 // A link bears the port of its lower end. The other end's is the same but for residual ports of (n,k)-stars.
 // properties(t).k, not t.k: where no (n,k)-star is stored, Neo4j does not know that property and would say so.
 WITH t, nodes(path) AS nodes, relationships(path) AS links

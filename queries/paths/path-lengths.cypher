@@ -18,7 +18,7 @@ CALL (source) {
   RETURN target
 }
 // That no step leads back to the source spares the search for longer and longer ways where source and target are one.
-MATCH SHORTEST 2 GROUPS (path = (source)(()-[:LINK]-(v WHERE v <> source))*(target)
-  WHERE all(v IN nodes(path) WHERE single(w IN nodes(path) WHERE w = v)))
+MATCH SHORTEST 2 GROUPS (path = (source)(()-[:LINK]-(onward WHERE onward <> source))*(target)
+  WHERE all(v IN onward WHERE single(w IN onward WHERE w = v)))
 RETURN length(path) AS length, count(path) AS paths
 ORDER BY length

@@ -138,11 +138,12 @@ def avoiding_cases() -> Iterator[Case]:
     for spec in SPECS:
         for source, target in pairs(spec):
             ends: Case = {"topology": spec, "source": source, "target": target}
+            hops = list(dict.fromkeys(nodes[1] for nodes in shortest(spec, source, target) if nodes[1:]))
             near = [across(spec, target, port) for port in ports(spec)]
             links = [f"{there}-{target}" for there in near]
             yield ends
-            yield {**ends, "nodes": [nodes[1] for nodes in shortest(spec, source, target) if len(nodes) > 2]}
-            yield {**ends, "links": [f"{nodes[1]}-{source}" for nodes in shortest(spec, source, target)[1:]]}
+            yield {**ends, "nodes": [there for there in hops if there != target]}
+            yield {**ends, "links": [f"{there}-{source}" for there in hops[1:]]}
             yield {**ends, "nodes": [source, labels(spec)[1]]}
             yield {**ends, "links": links[:-1], "nodes": [labels(spec)[-2]]}
             yield {**ends, "links": links}
