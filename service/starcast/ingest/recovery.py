@@ -81,7 +81,7 @@ def discard(stores: Stores, one: Reference, error: str | None, reporter: Reporte
         nodes, relationships = (0, 0) if row is None else (row.expected_nodes, row.expected_relationships)
         error = error or (None if row is None else row.error)
         if before is State.COMPLETE:
-            move(session, one.kind, one.key, State.LOADING)
+            move(session, one.kind, one.key, State.LOADING, error=error)
     with reporter.task(f"{one.key} out", nodes + relationships, "rows") as task:
         erase(stores.graph, one.kind, one.key, topology(one.spec), stores.batch, task, relationships)
     with database.session(stores.engine) as session:
