@@ -10,7 +10,7 @@ from starcast.graph import owners, reader, rows
 from starcast.graph.connection import Graph
 from starcast.graph.eraser import erase
 from starcast.graph.schema import FOREST, TOPOLOGY, first_key
-from starcast.graph.writer import Bolt
+from starcast.graph.writer import Bolt, refresh_plans
 from starcast.progress import Silent
 from starcast.simulator import simulate
 from starcast.topologies import Topology, topology
@@ -247,3 +247,15 @@ def test_what_is_not_in_the_graph_is_not_found(graph: Graph) -> None:
         reader.read_forest(graph, "S4:greedy:1234")
     with pytest.raises(NotFoundError, match="no schedule"):
         reader.read_schedule(graph, "S4:broadcast:greedy:all:segments=1:1234")
+
+
+def test_the_planner_knows_what_was_written_once_it_is_told(graph: Graph, trees: Forest) -> None:
+    """By itself it would take all tree edges for none until it comes to sample the index, and read all of it."""
+    refresh_plans(graph)
+    statement = "EXPLAIN MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->() RETURN count(e) AS edges"
+    plan = graph.ask(statement, {"forest": trees.id}).plan
+    while plan is not None and "children" in plan:
+        (plan,) = plan["children"]
+    assert plan is not None
+    assert plan["operatorType"].startswith("DirectedRelationshipIndexSeek")
+    assert plan["args"]["EstimatedRows"] > 0
