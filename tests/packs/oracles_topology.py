@@ -96,7 +96,7 @@ def necklace_cases() -> Iterator[Case]:
     """Every node of S4; of larger stars, nodes that come back after one, two or four rotations; a few of every topology."""
     yield from of_nodes()
     yield from ({"topology": "S4", "node": node} for node in labels("S4"))
-    yield from ({"topology": f"S{len(node)}", "node": node} for node in ("13452", "14523", "21453", "134562", "632145"))
+    yield from ({"topology": f"S{len(node)}", "node": node} for node in ("13452", "13254", "21453", "134562", "632145"))
 
 
 @oracle("topology/necklace", necklace_cases())
