@@ -62,7 +62,7 @@ def verify(
         emit([asdict(finding) for finding in findings], _COLUMNS, output)
     if findings:
         raise RejectedError(
-            f"the graph store is not as it should be: {len(findings)} of what was looked at differ",
+            f"the graph store is not as it should be: {counted(len(findings), 'finding')}",
             hint="the column 'advice' says what to do; 'starcast graph rebuild' makes all that is starcast's anew",
         )
     say("the graph holds what it should")

@@ -1,0 +1,117 @@
+"""`starcast graph` as a user calls it: tables, exit codes, seeds, and what is told."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from sqlalchemy import URL
+
+from checks import assert_stored
+from fix_cli import Starcast
+from starcast.connections import GraphAddress
+from starcast.graph.owners import LABEL_OF
+from starcast.graph.schema import State
+from starcast.ingest import Plan, Stores, ingest, plan
+
+TREES = "S4:multiple:1234"
+
+
+@pytest.fixture
+def starcast(
+    starcast: Starcast,
+    monkeypatch: pytest.MonkeyPatch,
+    graph_address: GraphAddress,
+    fresh_database: URL,
+    tmp_path: Path,
+) -> Starcast:
+    """The command line on the test's servers."""
+    (tmp_path / "neo4j").write_text(graph_address.password, encoding="utf-8")
+    monkeypatch.setenv("STARCAST_NEO4J_PASSWORD_FILE", str(tmp_path / "neo4j"))
+    monkeypatch.setenv("STARCAST_NEO4J_URI", graph_address.uri)
+    monkeypatch.setenv("STARCAST_POSTGRES_PASSWORD", str(fresh_database.password or ""))
+    place = f"{fresh_database.host}:{fresh_database.port}/{fresh_database.database}"
+    monkeypatch.setenv("STARCAST_POSTGRES_URI", f"postgresql://{fresh_database.username}@{place}")
+    return starcast
+
+
+@pytest.fixture
+def what(stores: Stores) -> Plan:
+    """S4 with the multiple trees, stored."""
+    wanted = plan("S4", "multiple")
+    ingest(stores, wanted)
+    return wanted
+
+
+def test_verify_says_that_all_is_well(starcast: Starcast, what: Plan) -> None:
+    """In one line on standard error; other formats have an empty list."""
+    del what
+    done = starcast("graph", "verify")
+    assert (done.code, done.out) == (0, "")
+    assert done.err.endswith("the graph holds what it should\n")
+    for words in (["S4"], [TREES, "--all"], ["--sample", "3", "--seed", "5"]):
+        assert starcast("graph", "verify", *words).code == 0
+    assert json.loads(starcast("graph", "verify", "--format", "json").out) == []
+
+
+def test_verify_names_what_differs(starcast: Starcast, stores: Stores, what: Plan) -> None:
+    """A table with what to do, and exit code 6; doing it helps."""
+    stores.graph.write("MATCH (a:Node {label: '1234'})-[r:LINK]->(b:Node {label: '2134'}) SET r.port = 4")
+    found = starcast("graph", "verify", "--all")
+    assert found.code == 6
+    assert "LINK 1234-2134: port 4, not 2" in found.out
+    assert "error: the graph store is not as it should be: 2 findings" in found.err
+    rows = list(csv.DictReader(io.StringIO(starcast("graph", "verify", "S4", "--all", "--format", "csv").out)))
+    assert [row["thing"] for row in rows] == ["S4", "S4"]
+    assert (rows[1]["found"], rows[1]["expected"], rows[1]["advice"]) == ("port 4", "port 2", "starcast graph rebuild 'S4'")
+    made = starcast("graph", "rebuild", "S4", "--format", "json")
+    assert made.code == 0, made.err
+    assert [row["name"] for row in json.loads(made.out)] == ["S4", TREES]
+    assert "made 2 things anew" in made.err
+    assert starcast("graph", "verify", "--all").code == 0
+    assert_stored(stores, what)
+
+
+def test_a_drawn_seed_is_told(starcast: Starcast, what: Plan) -> None:
+    """So that the same nodes can be looked at again."""
+    del what
+    told = starcast("graph", "verify", "--sample", "2").err.splitlines()[0]
+    assert told.startswith("comparing what is at 2 nodes of each topology, drawn by --seed ")
+    seed = told.rpartition(" ")[2]
+    assert starcast("graph", "verify", "--sample", "2", "--seed", seed).err.splitlines()[0] == told
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["verify", "--sample", "2", "--all"], 2, "--sample and --all exclude each other"),
+        (["verify", "--seed", "2"], 2, "--seed draws a sample, and none is asked for"),
+        (["verify", "S5"], 3, "nothing of the name 'S5' is stored"),
+        (["rebuild", "S5"], 3, "nothing of the name 'S5' is stored"),
+        (["rebuild", "--way", "import"], 2, "this server is not starcast's own"),
+    ],
+)
+def test_bad_words(starcast: Starcast, what: Plan, words: list[str], code: int, sentence: str) -> None:
+    """One sentence and a hint."""
+    del what
+    done = starcast("graph", *words)
+    assert (done.code, done.out) == (code, "")
+    assert sentence in done.err
+    assert "\nhint: " in done.err
+
+
+def test_adopt(starcast: Starcast, stores: Stores, what: Plan) -> None:
+    """What was imported is compared and becomes complete; a second time there is nothing."""
+    for label in LABEL_OF.values():
+        stores.graph.write(f"MATCH (o:{label.name}) SET o.state = $state", {"state": State.IMPORTED.value})
+    waiting = starcast("graph", "verify", "--format", "json")
+    assert waiting.code == 6
+    assert {row["what"].partition(" has ")[2] for row in json.loads(waiting.out)} == {"state imported, not complete"}
+    done = starcast("graph", "adopt", "--format", "json")
+    assert done.code == 0, done.err
+    assert [row["name"] for row in json.loads(done.out)] == ["S4", TREES]
+    assert "adopted 2 things" in done.err
+    assert_stored(stores, what)
+    again = starcast("graph", "adopt")
+    assert (again.code, again.out, again.err) == (0, "", "nothing to adopt: nothing was imported\n")
