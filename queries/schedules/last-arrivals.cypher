@@ -22,8 +22,7 @@ LIMIT $count
 // Back along the same unit and tree. Copies of a unit travel along different trees, and each of them goes on by itself.
 MATCH back = (holder)(()<-[e:SEND WHERE e.schedule = $schedule AND e.payload = last.payload AND e.tree = last.tree]-())*(start)
 WITH last, receiver, nodes(back) AS nodes, relationships(back) AS sends
-WHERE all(i IN range(0, size(sends) - 1) WHERE sends[i].step < CASE i WHEN 0 THEN last.step ELSE sends[i - 1].step END)
-// The longest way back is the whole one.
+// The longest way back is the whole one: along a tree a node gets a unit once.
 ORDER BY size(sends) DESC
 WITH last, receiver, head(collect(nodes)) AS nodes, head(collect(sends)) AS sends
 RETURN last.payload AS unit, last.tree AS tree,
