@@ -1,6 +1,6 @@
 // title: What parallel paths share
 // question: What do the paths to a node in two trees of a forest share: which nodes, and which links in the same or in opposite
-//   directions?
+//     directions?
 // parameters:
 //   forest (forest): id of the forest, as 'starcast tree list' prints it
 //   node (node): label of the node where the paths end

@@ -1,6 +1,6 @@
 // title: Parallel paths to a node
 // question: By which paths, one in each tree of a forest, does a node hear from the root, how long are they, and what does each
-//   share with the others?
+//     share with the others?
 // parameters:
 //   forest (forest): id of the forest, as 'starcast tree list' prints it
 //   node (node): label of the node where the paths end

@@ -105,6 +105,7 @@ def test_a_field_cannot_be_missing_or_empty(field: str) -> None:
         ("//   links: how many links", "//   links", "12: this is no column"),
         ("nodes (list of node): a", "nodes (list of nodes): a", "11: 'list of nodes' is no type"),
         ("nodes (list of node): a", "nodes (): a", "11: this is no column"),
+        ("// cost: 3 s on S8", "// cost: 3 s\n//   on S8", "14: the field 'cost' has no items"),
         ("//   links: how", "//  links: how", "12: this line of the header is neither a field nor an item of one"),
         ("// cost: 3 s on S8", "//cost: 3 s", "13: this line of the header is neither a field nor an item of one"),
     ],

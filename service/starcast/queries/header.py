@@ -95,7 +95,8 @@ def _fields(text: str, path: Path) -> dict[str, _Field]:
         elif not fields:
             raise fault(path, number, "the header does not begin with a title", "begin with '// title: ...'")
         else:
-            _take(fields[next(reversed(fields))], line, path, number)
+            name = next(reversed(fields))
+            _take(name, fields[name], line, path, number)
     for name in FIELDS:
         if name not in fields and name not in OPTIONAL:
             raise fault(path, max(number, 1), f"the header has no field '{name}'", _HINT)
@@ -114,15 +115,17 @@ def _check_place(name: str, fields: dict[str, _Field], path: Path, number: int) 
         raise fault(path, number, f"the field '{name}' comes after '{late[0]}'", f"the order is {', '.join(FIELDS)}")
 
 
-def _take(last: _Field, line: str, path: Path, number: int) -> None:
-    """Add a line to the field above it: an item, or more of the text begun."""
+def _take(name: str, last: _Field, line: str, path: Path, number: int) -> None:
+    """Add a line to the field of that name above it: an item, or more of the text begun."""
     if match := _CONTINUED.fullmatch(line):
         if last.items:
             item = last.items[-1]
             last.items[-1] = Line(f"{item.text} {match[1].rstrip()}", item.number)
         else:
             last.text = f"{last.text} {match[1].rstrip()}".strip()
-    elif match := _ITEM.fullmatch(line):
+    elif (match := _ITEM.fullmatch(line)) and name not in ITEMISED:
+        raise fault(path, number, f"the field '{name}' has no items", "indent more of its text further, as '//     more'")
+    elif match:
         last.items.append(Line(match[1].rstrip(), number))
     else:
         raise fault(path, number, "this line of the header is neither a field nor an item of one", _HINT)
