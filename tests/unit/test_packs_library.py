@@ -9,7 +9,9 @@ import pytest
 
 from starcast.errors import InputError, NotFoundError
 from starcast.queries import Query, catalogue, find, gather, library
+from starcast.queries.header import Column
 from starcast.queries.pack import load
+from starcast.queries.parameters import Parameter
 from starcast.queries.state import ingest_command
 from starcast.resources import folder
 
@@ -189,7 +191,8 @@ def test_the_catalogue_has_every_query_with_all_that_its_header_says() -> None:
         section = page.split(f"### {query.name}\n")[1].split("\n### ")[0]
         for text in (query.header.title, query.header.question, query.header.reference):
             assert text in section
-        for item in [*query.parameters, *query.columns]:
+        items: list[Parameter | Column] = [*query.parameters, *query.columns]
+        for item in items:
             assert f"`{item.name}`" in section
             assert item.type is None or f"({item.type}" in section
             assert item.meaning in section
