@@ -14,7 +14,7 @@ from starcast.collectives import Schedule
 from starcast.errors import InputError, NotFoundError
 from starcast.graph.connection import Graph
 from starcast.graph.owners import LABEL_OF, RELATIONSHIP_OF, Owner
-from starcast.graph.rows import ALPHABET, FACTOR, MODULUS, Content, Rows, checksum_cypher, node_checksum_cypher
+from starcast.graph.rows import DIGITS, FACTOR, MODULUS, Content, Rows, checksum_cypher, node_checksum_cypher
 from starcast.graph.schema import FOREST, LINK, NODE, SCHEDULE, SEND, TREE_EDGE, Label, Relationship, first_key
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest
@@ -26,7 +26,7 @@ PAGE = 8_192
 #: Scans at a time: more find no processor to run on.
 _SCANS = 2
 
-_MIXING = {"modulus": MODULUS, "factor": FACTOR, "alphabet": ALPHABET}
+_MIXING = {"modulus": MODULUS, "factor": FACTOR, "digits": DIGITS}
 
 
 def pages(where: Topology, size: int = PAGE) -> Iterator[dict[str, int]]:

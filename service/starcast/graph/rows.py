@@ -30,6 +30,8 @@ FACTOR = 1_103_515_245
 #: Rounds without a value at the end, or the last column would enter linearly.
 _FINAL = (0, 0)
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
+#: What a symbol of a label counts as, in base 37.
+DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
 _BASE = len(ALPHABET) + 1
 
 Column = NDArray[np.int64]
@@ -195,7 +197,7 @@ def _node_checksum(topology: Topology, part: slice) -> int:
     labels = topology.labels(ranks)
     symbols = np.ascontiguousarray(labels).view(np.uint32).reshape(len(labels), -1)
     digit = np.zeros(128, dtype=np.int64)
-    digit[[ord(symbol) for symbol in ALPHABET]] = np.arange(1, len(ALPHABET) + 1)
+    digit[[ord(symbol) for symbol in DIGITS]] = list(DIGITS.values())
     code = np.zeros(len(labels), dtype=np.int64)
     for column in symbols.T:
         code = (code * _BASE + digit[column]) % MODULUS
@@ -203,9 +205,8 @@ def _node_checksum(topology: Topology, part: slice) -> int:
 
 
 def node_checksum_cypher(first: str = "$first") -> str:
-    """The same for one node ``n``; ``first`` is the key of node 0 and `$alphabet` the symbols in order."""
-    symbol = "size(split($alphabet, substring(n.label, i, 1))[0]) + 1"
-    code = f"reduce(c = 0, i IN range(0, size(n.label) - 1) | (c * {_BASE} + {symbol}) % $modulus)"
+    """The same for one node ``n``; ``first`` is the key of node 0 and `$digits` what each symbol counts as."""
+    code = f"reduce(c = 0, symbol IN split(n.label, '') | (c * {_BASE} + $digits[symbol]) % $modulus)"
     return checksum_cypher([f"n.key - {first}", "n.rank", code])
 
 
