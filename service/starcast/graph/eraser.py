@@ -47,12 +47,12 @@ class _Eraser:
             self._drain(_scan(part))
 
     def _nodes(self, where: Topology) -> None:
-        """Take out the nodes with their links: a page has about as many rows as a batch."""
+        """Take out the nodes with their links, in pages of about as many rows as a batch has."""
         gone = 0
         for page in pages(where, max(1, self._batch // (where.degree + 1))):
-            found = self._graph.write(_NODES, page)[0]
-            self._task.advance(found["nodes"] + found["links"])
-            gone += found["nodes"]
+            found = self._graph.write(_NODES, page)[0]["gone"]
+            self._task.advance(found + found * where.links // where.nodes)
+            gone += found
         if gone < where.nodes:
             self._drain(_STRAYS)
 
@@ -66,12 +66,7 @@ class _Eraser:
         return gone
 
 
-# The nodes of a page that an earlier try has taken out are not found, and cost nothing.
-_NODES = (
-    f"MATCH (n:{NODE.name}) WHERE $low <= n.key < $high "
-    "WITH collect(n) AS found, sum(COUNT { (n)-[:LINK]->() }) AS links "
-    "CALL (found) { UNWIND found AS n DETACH DELETE n } RETURN size(found) AS nodes, links"
-)
+_NODES = f"MATCH (n:{NODE.name}) WHERE $low <= n.key < $high DETACH DELETE n RETURN count(*) AS gone"
 _STRAYS = f"MATCH (n:{NODE.name}) WHERE n.topology = $owner WITH n LIMIT $batch DETACH DELETE n RETURN count(*) AS gone"
 
 
