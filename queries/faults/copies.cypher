@@ -7,16 +7,19 @@
 //   links (list of link, default []): the dead links, dead in both directions
 //   messages (int >= 1, default 1): how many messages there are
 // columns:
-//   everybody: whether every living node that got them gets all messages, dealt to the trees like cards: copy c of message m to
-//     tree (m x + c) mod trees, as broadcast, allgather and alltoall along edge-disjoint trees do
-//   lost: how many nodes miss one
-//   missing: which messages somebody misses, of the first ones, as many as there are trees; the deal repeats after them
-//   any_trees: whether any x trees would do
-//   exposed: how many nodes some x trees leave out
-//   enough: the least number of copies that reach everybody through any trees; nothing where some node is left by all
-// cost: every tree edge at and below the faults, and every tree edge into what is cut off
+//   everybody: whether every living node still gets all messages that it got without the faults; they are dealt to the trees
+//     like cards: copy c of message m goes to tree (m x + c) mod trees, c from 0, as broadcast,
+//     allgather and alltoall along edge-disjoint trees do
+//   lost: how many nodes miss a message
+//   missing: numbers, from 0, of the messages that somebody misses, of the first ones, as many as there are trees: after them
+//     the deal repeats
+//   any_trees: whether everybody would be reached whichever x trees carried a message
+//   exposed: how many nodes some choice of x trees leaves out
+//   enough: the least number of copies that reach everybody whichever trees carry them; nothing where some node is left by all
+// cost: every tree edge at and below the faults, and for each the edges of all forests at its ends,
+//     and every tree edge into what is cut off
 // revision: 1
-// reference: Fragopoulou & Akl (EDT), section 4.3 (x copies survive x-1 faults)
+// reference: Fragopoulou & Akl 1996, section 4.3 (x copies survive x-1 faults)
 
 // Every copy counts for itself. In a simulation a node that lacks a copy passes on another one that it got in time, so there no
 // more is lost than here. Scatter and gather choose trees by the node, not by this deal: for them see any_trees.

@@ -9,9 +9,9 @@
 //   level: the node's distance from the root in that tree
 //   parent (node): its parent in that tree
 //   node (node): a living node that is in that tree and that nothing from the root comes to; the dead ones are not listed
-// cost: every tree edge at and below the faults
+// cost: every tree edge at and below the faults, and for each the edges of all forests at its ends
 // revision: 1
-// reference: Fragopoulou & Akl (EDT), section 4.3; conventions: a link fault kills both directions
+// reference: Fragopoulou & Akl 1996, section 4.3; edge-disjoint-trees, pitfall 5 (a link fault kills both directions)
 
 MATCH (f:Forest {id: $forest})
 CALL (f) {

@@ -8,9 +8,10 @@
 //   tree: number of the tree in the forest
 //   reached: living nodes other than the root that it still reaches
 //   cut: living nodes in the tree that it does not reach any more
-// cost: every tree edge at and below the faults, and every edge of the forest once
+// cost: every tree edge at and below the faults, and for each the edges of all forests at its ends,
+//     and every edge of the forest once
 // revision: 1
-// reference: Fragopoulou & Akl (EDT), section 4.3
+// reference: Fragopoulou & Akl 1996, section 4.3
 
 MATCH (f:Forest {id: $forest})
 CALL (f) {

@@ -10,9 +10,10 @@
 //   reached: how many trees still reach it
 //   through: their numbers
 //   cut: the trees in which it is cut off
-// cost: every tree edge at and below the faults, and every tree edge into what is cut off
+// cost: every tree edge at and below the faults, and for each the edges of all forests at its ends,
+//     and every tree edge into what is cut off
 // revision: 1
-// reference: Fragopoulou & Akl (EDT), section 4.3
+// reference: Fragopoulou & Akl 1996, section 4.3
 
 MATCH (f:Forest {id: $forest})
 CALL (f) {

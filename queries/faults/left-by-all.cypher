@@ -7,9 +7,10 @@
 // columns:
 //   node (node): a living node that is cut off in every tree it is in
 //   trees: in how many trees it is
-// cost: every tree edge at and below the faults, and every tree edge into what is cut off
+// cost: every tree edge at and below the faults, and for each the edges of all forests at its ends,
+//     and every tree edge into what is cut off
 // revision: 1
-// reference: Fragopoulou & Akl (EDT), section 4.3 (n-1 edge-disjoint trees: no n-2 faults leave a node to none)
+// reference: Fragopoulou & Akl 1996, section 4.3 (n-1 edge-disjoint trees: no n-2 faults but the root leave a node to none)
 
 MATCH (f:Forest {id: $forest})
 CALL (f) {

@@ -9,9 +9,10 @@
 //   higher (node): the other end
 //   cut: nodes below the link, in all trees together
 //   by_tree: the same for each tree, from tree 0
-// cost: every node of every tree, with all the edges on its way from the root: trees x nodes x mean level
+// cost: every node of every tree, with all the edges on its way from the root: trees x nodes x mean level;
+//     and for each node the edges of all forests that leave it
 // revision: 1
-// reference: Fragopoulou & Akl (EDT), section 4.3; conventions: a link fault kills both directions
+// reference: Fragopoulou & Akl 1996, section 4.3; edge-disjoint-trees, pitfall 5 (a link fault kills both directions)
 
 MATCH (f:Forest {id: $forest})
 MATCH (root:Node {topology: f.topology, rank: f.root})

@@ -7,9 +7,10 @@
 //   node (node): a node other than the root, without which all are cut off
 //   cut: nodes below it, in all trees together
 //   by_tree: the same for each tree, from tree 0
-// cost: every node of every tree, with all the edges on its way from the root: trees x nodes x mean level
+// cost: every node of every tree, with all the edges on its way from the root: trees x nodes x mean level;
+//     and for each node the edges of all forests that leave it
 // revision: 1
-// reference: Fragopoulou & Akl (EDT), section 4.3; conventions: subtree
+// reference: Fragopoulou & Akl 1996, section 4.3
 
 MATCH (f:Forest {id: $forest})
 MATCH (root:Node {topology: f.topology, rank: f.root})

@@ -7,7 +7,7 @@
 //   links: how many directed links have that load
 // cost: every edge of the forest once, at most trees x (nodes - 1)
 // revision: 2
-// reference: Tseng & Sheu 1997, Theorem 1 and Lemma 6
+// reference: Tseng & Sheu 1997, Lemma 6; conventions: load of a directed link
 
 // The index is on forest and tree; it is used only where both are asked for.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)

@@ -11,7 +11,7 @@
 //   receiver (node): node that the link enters
 //   sends: how many units cross the link in that step; more than one is a packet, or an overlap where packets are not meant
 //   trees: the trees along which they travel, in order
-//   units: the number of each unit, in the same order
+//   units: the number of each unit, as schedules/sends gives it, in the same order
 // cost: every send of the schedule once
 // revision: 1
 // reference: Tseng & Sheu 1997, Alg. 1 (a packet is what a link carries in a step); conventions: capacity of one packet a step

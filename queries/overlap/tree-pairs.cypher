@@ -8,7 +8,7 @@
 //   links: how many directed links both use; 0 for a pair that is edge-disjoint
 // cost: every edge of the forest once, at most trees x (nodes - 1), and the pairs of trees on each link that several use
 // revision: 2
-// reference: Fragopoulou & Akl (EDT), Def. 8 (edge-disjoint: every pair shares none)
+// reference: Fragopoulou & Akl 1996, Def. 8 (edge-disjoint: every pair shares none)
 
 // The index is on forest and tree; it is used only where both are asked for.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)

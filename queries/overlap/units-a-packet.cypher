@@ -10,7 +10,7 @@
 //   packets: how many packets have so many
 // cost: every send of the schedule once
 // revision: 1
-// reference: Tseng & Sheu 1997, Theorem 2 and Lemma 6 (at most two units a packet in the n-1 trees)
+// reference: Tseng & Sheu 1997, Alg. 1 and Lemma 6 (at most two units a packet in the n-1 trees)
 
 // The index is on schedule and step; it is used only where both are asked for.
 MATCH (sender:Node)-[e:SEND WHERE e.schedule = $schedule AND e.step >= 1]->(receiver:Node)

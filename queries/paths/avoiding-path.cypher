@@ -12,7 +12,7 @@
 //   ports: port that each hop leaves by
 // cost: the nodes within half the path's length of either end
 // revision: 1
-// reference: Fragopoulou & Akl (EDT), section 4.3; Akers & Krishnamurthy 1989 (S_n stays connected after n-2 faults)
+// reference: Fragopoulou & Akl 1996, section 4.3; Akers & Krishnamurthy 1989 (S_n stays connected after n-2 faults)
 
 MATCH (t:Topology {name: $topology})
 CALL (t) {

@@ -9,7 +9,8 @@
 //   length: links on the path
 //   nodes (list of node): labels of the nodes on the path, the two ends included
 //   ports: port that each hop leaves by
-// cost: 1000 paths, whatever k is, and the nodes that are as near; where there are not so many, all paths
+// cost: 1000 paths, whatever k is, and the nodes that are as near; where there are not so many, all ways that use no
+//     link twice, which are too many on S7,1
 // revision: 1
 // reference: Akers & Krishnamurthy 1989
 

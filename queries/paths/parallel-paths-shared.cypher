@@ -10,9 +10,9 @@
 //   shared_nodes (list of node): nodes between the ends that both paths pass, in the order of the first
 //   shared_links (list of link): links, as sender-receiver, that both use in the same direction
 //   opposite_links (list of link): links, as the first uses them, that the second uses in the other direction
-// cost: the links of the paths, and each compared with each
+// cost: the links of the paths, for each the edges of all forests that enter its end, and each compared with each
 // revision: 1
-// reference: Tseng & Sheu 1997, Def. 2; Fragopoulou & Akl (EDT), Def. 8
+// reference: Tseng & Sheu 1997, Def. 2; Fragopoulou & Akl 1996, Def. 8
 
 MATCH (f:Forest {id: $forest})
 MATCH (node:Node {topology: f.topology, label: $node})

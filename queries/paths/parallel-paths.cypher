@@ -11,9 +11,9 @@
 //   ports: port that each hop leaves by
 //   shared_nodes (list of node): nodes between the ends that paths in other trees pass too
 //   shared_links (list of link): links, as sender-receiver, that paths in other trees use in the same direction too
-// cost: the links of the paths, and each compared with each
+// cost: the links of the paths, for each the edges of all forests that enter its end, and each compared with each
 // revision: 2
-// reference: Tseng & Sheu 1997, Def. 2; Fragopoulou & Akl (EDT), Def. 8
+// reference: Tseng & Sheu 1997, Def. 2; Fragopoulou & Akl 1996, Def. 8
 
 MATCH (f:Forest {id: $forest})
 MATCH (node:Node {topology: f.topology, label: $node})

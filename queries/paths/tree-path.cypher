@@ -10,7 +10,7 @@
 //   climbed: how many of them, the first ones, go from child to parent; the others go from parent to child
 //   nodes (list of node): labels of the nodes on the path, the two ends included
 //   ports: port that each hop leaves by
-// cost: the links of the tree from either end up to the root
+// cost: the links of the tree from either end up to the root, and for each the edges of all forests that enter its end
 // revision: 3
 // reference: Tseng & Sheu 1997, Def. 1 and 2
 

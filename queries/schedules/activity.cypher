@@ -1,20 +1,21 @@
 // title: What a node does
 // question: What does a node send and receive in every step of a schedule, over which of its ports?
 // parameters:
-//   schedule (schedule): id of the schedule, as 'starcast schedule list' prints it
+//   schedule (schedule): id of the schedule, as 'starcast schedule list' prints it; of a symmetric one, what the node does
+//     for the one source that is stored
 //   node (node): label of the node
 // columns:
 //   step: the step, from 1
 //   does: sends or receives
 //   port: port of the node itself
 //   partner (node): node that it sends to or receives from
-//   unit: number of the unit in the whole collective, from 0; those of one step and port that it sends are one packet
+//   unit: number of the unit, from 0, in the whole collective, or of a symmetric schedule among those of its source;
+//     those of one step and port that it sends are one packet
 //   tree: number of the tree along which it travels
 // cost: everything that the node sends and receives in the schedules of its topology
 // revision: 1
 // reference: conventions: all-port and one-port; Tseng & Sheu 1997, Alg. 1 and Theorem 2
 
-// Of a symmetric schedule this is what the node does for the one source that is stored.
 MATCH (s:Schedule {id: $schedule})
 MATCH (t:Topology {name: s.topology})
 CALL (s, t) {

@@ -1,7 +1,9 @@
 // title: Dimensions in use
 // question: Which dimensions, or ports, does each step of a schedule use, on how many links each?
 // parameters:
-//   schedule (schedule): id of the schedule, as 'starcast schedule list' prints it
+//   schedule (schedule): id of the schedule, as 'starcast schedule list' prints it; of a symmetric one, the sends of the one
+//     source that is stored: on S_n and Q_d, with all sources at work, every directed link of a dimension carries as many
+//     units as stand for it
 // columns:
 //   step: the step, from 1
 //   dimensions: ports over which somebody sends, ascending
@@ -9,10 +11,9 @@
 //   units: for each of them, how many units in all
 // cost: every send of the schedule once
 // revision: 1
-// reference: Fragopoulou & Akl 1993, section 3; Fragopoulou & Akl (EDT), Lemma 7
+// reference: Fragopoulou & Akl 1993, section 3; Fragopoulou & Akl 1996, Lemma 7
 
-// A symmetric schedule on S_n or Q_d: with all sources at work, every directed link of a dimension carries in that step as many
-// units as stand for it in ``units``. No two sources meet on a link where all of these are 1.
+// Of a symmetric schedule on S_n or Q_d no two sources meet on a link in a step where all ``units`` are 1.
 MATCH (s:Schedule {id: $schedule})
 CALL (s) {
   MATCH (sender)-[e:SEND WHERE e.schedule = s.id AND e.step >= 1]->()

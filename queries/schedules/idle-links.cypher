@@ -1,7 +1,9 @@
 // title: Idle links in a step
 // question: Which directed links of the topology carry nothing in a step of a schedule?
 // parameters:
-//   schedule (schedule): id of the schedule, as 'starcast schedule list' prints it
+//   schedule (schedule): id of the schedule, as 'starcast schedule list' prints it; of a symmetric one, only the one source
+//     that is stored sends (on S_n and Q_d, with all of them at work, a link is idle if no send uses its dimension: see
+//     schedules/dimensions)
 //   step (int >= 1): the step; after the last one all links are idle
 // columns:
 //   sender (node): node that could send
@@ -9,10 +11,8 @@
 //   receiver (node): node that would receive
 // cost: every link of the topology in both directions, and the sends of that step
 // revision: 1
-// reference: Tseng & Sheu 1997, Theorem 1; Fragopoulou & Akl (EDT), section 4
+// reference: Tseng & Sheu 1997, Theorem 1; Fragopoulou & Akl 1996, section 4
 
-// Of a symmetric schedule only the one source that is stored sends here; with all of them at work a link is idle if nobody uses
-// its dimension, see schedules/dimensions.
 MATCH (s:Schedule {id: $schedule})
 MATCH (t:Topology {name: s.topology})
 CALL (s, t) {

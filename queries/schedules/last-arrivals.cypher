@@ -1,19 +1,19 @@
 // title: The chain of sends that ends last
 // question: Which unit arrives last, and by which sends, one after the other, did it come there from where it started?
 // parameters:
-//   schedule (schedule): id of the schedule, as 'starcast schedule list' prints it
+//   schedule (schedule): id of the schedule, as 'starcast schedule list' prints it; of a symmetric one, the units of the one
+//     source that is stored, of which the other sources' are translations
 //   count (int >= 1, default 1): how many of the last arrivals to trace, by receiver, unit and tree; all are in the last step
 // columns:
-//   unit: number of the unit in the whole collective, from 0
+//   unit: number of the unit, from 0, in the whole collective, or of a symmetric schedule among those of its source
 //   tree: number of the tree along which it travels
 //   nodes (list of node): labels of the nodes that held it, from where it started to where it arrives last
 //   ports: port that each hop leaves by
 //   steps: step of each hop; what lies between two of them is waiting
 // cost: the sends of the last step, and the way back of those that are traced
 // revision: 1
-// reference: Tseng & Sheu 1997, Theorem 1; Sheu, Liaw & Chen 1993, section 4
+// reference: Tseng & Sheu 1997, Theorem 1; Sheu, Liaw & Chen 1993, section 2
 
-// Of a symmetric schedule these are the units of the one source that is stored; the other sources' are translations of them.
 MATCH (s:Schedule {id: $schedule})
 MATCH (holder)-[last:SEND WHERE last.schedule = s.id AND last.step = s.steps]->(receiver)
 WITH holder, last, receiver

@@ -1,7 +1,8 @@
 // title: Overview of the steps
 // question: How many directed links are busy and idle in each step of a schedule, and how much do they carry?
 // parameters:
-//   schedule (schedule): id of the schedule, as 'starcast schedule list' prints it
+//   schedule (schedule): id of the schedule, as 'starcast schedule list' prints it; of a symmetric one, the sends of the one
+//     source that is stored (for all sources together see schedules/dimensions)
 // columns:
 //   step: the step, from 1
 //   busy: directed links that carry something, each one packet
@@ -10,9 +11,8 @@
 //   largest: units in the largest packet
 // cost: every send of the schedule once
 // revision: 1
-// reference: Tseng & Sheu 1997, Theorem 1 and Alg. 2; simulator: link_use, largest_packet
+// reference: Tseng & Sheu 1997, Theorem 1 and Alg. 2; simulator: link_use, packet_sizes
 
-// Of a symmetric schedule these are the sends of the one source that is stored; for all together see schedules/dimensions.
 MATCH (s:Schedule {id: $schedule})
 MATCH (t:Topology {name: s.topology})
 CALL (s) {

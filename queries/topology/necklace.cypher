@@ -4,13 +4,13 @@
 //   topology (topology): name of a star graph; on other families there is no rotation, and no row
 //   node (node): label of the node
 // columns:
-//   rotations: how many rotations lead from the node to this one, at least
+//   rotations: the least number of rotations that lead from the node to this one
 //   rank: rank of this one
 //   label (node): its label
 //   period: how many nodes the necklace has, a divisor of n-1
 // cost: an index look-up for each of the n-1 rotations
 // revision: 1
-// reference: Fragopoulou & Akl 1993, section 2
+// reference: Fragopoulou & Akl 1993, Def. 6; conventions: rotation, necklace
 
 // R moves what stands in position i to position i+1, from n to 2, and makes symbol s into s+1, n into 2. Position 1 and symbol 1
 // stay. Here positions and symbols count from 0, as places in a text.

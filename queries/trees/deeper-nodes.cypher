@@ -9,7 +9,7 @@
 //   level: its distance from the root in that tree
 //   distance: its distance from the root in the topology
 //   excess: by how much it is deeper
-// cost: every link of the topology once, for the distances, and every edge of the forest once
+// cost: every link of the topology twice, for the distances, and every edge of the forest once
 // revision: 1
 // reference: Akers & Krishnamurthy 1989 (distance); Tseng & Sheu 1997, Def. 1 and 2
 

@@ -10,7 +10,7 @@
 //   first (node): the one of the lowest rank
 // cost: every edge of the forest once, at most trees x (nodes - 1)
 // revision: 1
-// reference: Tseng & Sheu 1997, Theorem 2 (the n-1 trees); conventions: height
+// reference: Tseng & Sheu 1997, Lemma 5 (the n-1 trees); conventions: height
 
 // The index is on forest and tree; it is used only where both are asked for.
 MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(child:Node)

@@ -8,7 +8,7 @@
 //   leaves: how many of them have no children
 // cost: every edge of the forest once, at most trees x (nodes - 1)
 // revision: 1
-// reference: Fragopoulou & Akl (EDT), Def. 6 to 8
+// reference: Fragopoulou & Akl 1996, Def. 6 to 8
 
 // The index is on forest and tree; it is used only where both are asked for.
 MATCH (parent:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->()

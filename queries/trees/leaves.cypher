@@ -10,7 +10,7 @@
 //   level: its distance from the root in that tree
 // cost: every edge of the tree once, nodes - 1, and for each the edges of all forests at its lower end
 // revision: 1
-// reference: Fragopoulou & Akl (EDT), Def. 6 to 8
+// reference: Fragopoulou & Akl 1996, Def. 6 to 8
 
 MATCH (parent:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree = $tree]->(leaf:Node)
 WHERE NOT EXISTS { (leaf)-[:TREE_EDGE {forest: $forest, tree: $tree}]->() }

@@ -12,7 +12,7 @@
 //   subtree: nodes in its subtree, the node among them
 // cost: every node below it in every tree once, and for each the edges of all forests that leave it; at the root, all nodes
 // revision: 1
-// reference: Tseng & Sheu 1997, Def. 1 and 2; Fragopoulou & Akl (EDT), Def. 8
+// reference: Tseng & Sheu 1997, Def. 1 and 2; Fragopoulou & Akl 1996, Def. 8
 
 MATCH (f:Forest {id: $forest})
 MATCH (node:Node {topology: f.topology, label: $node})

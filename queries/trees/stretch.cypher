@@ -6,7 +6,7 @@
 //   tree: number of the tree in the forest
 //   excess: level of a node in that tree minus its distance from the root; 0 for all nodes of a shortest-path tree
 //   nodes: how many nodes are so much deeper; the root at 0
-// cost: every link of the topology once, for the distances, and every edge of the forest once
+// cost: every link of the topology twice, for the distances, and every edge of the forest once
 // revision: 1
 // reference: Akers & Krishnamurthy 1989 (distance); Tseng & Sheu 1997, Def. 1 and 2
 

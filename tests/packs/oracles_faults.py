@@ -73,7 +73,7 @@ def some_faults(forest: Forest, seed: int) -> Case:
 
 
 def faults() -> list[Case]:
-    """Random faults of every forest; no fault, a dead root, a dead child of the root, and one dead link of a few forests."""
+    """Random faults of every forest; no fault, a dead root, a dead child, one dead link, all of it twice, of a few forests."""
     cases = [some_faults(forest, seed) for spec in SPECS for seed, forest in enumerate(forests(spec))]
     for forest in (forests("S4")[1], forests("S5,3")[0], forests("Q4")[1]):
         child = next(label for label in labels(forest.topology.spec) if parent(forest, 0, label) == root(forest))
@@ -82,6 +82,7 @@ def faults() -> list[Case]:
             {"forest": forest.id, "nodes": [root(forest)]},
             {"forest": forest.id, "nodes": [child]},
             {"forest": forest.id, "links": [f"{child}-{root(forest)}"]},
+            {"forest": forest.id, "nodes": [child] * 2, "links": [f"{child}-{root(forest)}", f"{root(forest)}-{child}"]},
             *(some_faults(forest, seed) for seed in (7, 8)),
         ]
     return cases
