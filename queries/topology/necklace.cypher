@@ -6,7 +6,7 @@
 // columns:
 //   rotations: the least number of rotations that lead from the node to this one
 //   rank: rank of this one
-//   label (node): its label
+//   node (node): its label
 //   period: how many nodes the necklace has, a divisor of n-1
 // cost: an index look-up for each of the n-1 rotations
 // revision: 1
@@ -27,5 +27,5 @@ WITH t, label, min(turns) AS rotations
 MATCH (member:Node {topology: t.name, label: label})
 WITH collect({rotations: rotations, rank: member.rank, label: label}) AS members
 UNWIND members AS member
-RETURN member.rotations AS rotations, member.rank AS rank, member.label AS label, size(members) AS period
+RETURN member.rotations AS rotations, member.rank AS rank, member.label AS node, size(members) AS period
 ORDER BY rotations

@@ -6,7 +6,7 @@
 //   distance (int >= 0): how many links away
 // columns:
 //   rank: rank of the node found
-//   label (node): its label
+//   node (node): its label
 // cost: every link of the topology twice, however near the nodes are
 // revision: 2
 // reference: Akers & Krishnamurthy 1989
@@ -16,5 +16,5 @@ MATCH (node:Node {topology: $topology, label: $node})
 MATCH (node)-[links:LINK*0..]-(other)
 WITH other, min(size(links)) AS distance
 WHERE distance = $distance
-RETURN other.rank AS rank, other.label AS label
+RETURN other.rank AS rank, other.label AS node
 ORDER BY rank

@@ -5,7 +5,7 @@
 //   members (pattern): a label with * in the positions that are free, as ****5 for S_4(5) in S5
 // columns:
 //   rank: rank of the node
-//   label (node): its label
+//   node (node): its label
 // cost: every node of the topology once
 // revision: 2
 // reference: Akers & Krishnamurthy 1989; Sheu, Liaw & Chen 1993, section 2
@@ -13,5 +13,5 @@
 // The index is on topology and rank; it is used only where both are asked for.
 MATCH (node:Node {topology: $topology} WHERE node.rank >= 0)
 WHERE all(i IN range(0, size($members) - 1) WHERE substring($members, i, 1) IN ['*', substring(node.label, i, 1)])
-RETURN node.rank AS rank, node.label AS label
+RETURN node.rank AS rank, node.label AS node
 ORDER BY rank

@@ -61,7 +61,7 @@ def distance_profile(topology: str, node: Label) -> list[Row]:
 def nodes_at_distance(topology: str, node: Label, distance: int) -> list[Row]:
     """By rank."""
     away = distances(topology, node)
-    return [{"rank": rank, "label": label} for rank, label in enumerate(labels(topology)) if away[label] == distance]
+    return [{"rank": rank, "node": label} for rank, label in enumerate(labels(topology)) if away[label] == distance]
 
 
 def pattern_cases() -> Iterator[Case]:
@@ -79,7 +79,7 @@ def pattern_cases() -> Iterator[Case]:
 def substar(topology: str, members: str) -> list[Row]:
     """By rank."""
     return [
-        {"rank": rank, "label": label}
+        {"rank": rank, "node": label}
         for rank, label in enumerate(labels(topology))
         if all(wanted in ("*", symbol) for wanted, symbol in zip(members, label, strict=True))
     ]
@@ -108,6 +108,6 @@ def necklace(topology: str, node: Label) -> list[Row]:
     while rotated(orbit[-1]) != node:
         orbit.append(rotated(orbit[-1]))
     return [
-        {"rotations": turns, "rank": ranks(topology)[label], "label": label, "period": len(orbit)}
+        {"rotations": turns, "rank": ranks(topology)[label], "node": label, "period": len(orbit)}
         for turns, label in enumerate(orbit)
     ]
