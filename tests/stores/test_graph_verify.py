@@ -146,6 +146,11 @@ EDITS = {
         [f"{GREEDY}: 1 TREE_EDGE without a right port (INTEGER)", f"{GREEDY}: its tree edges are not those that were built"],
         [f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134: port no integer, not 2"],
     ),
+    "an edge without a tree": Edit(
+        f"{_TREE} REMOVE e.tree",
+        [f"{GREEDY}: 1 TREE_EDGE without a right tree (INTEGER)", f"{GREEDY}: its tree edges are not those that were built"],
+        [f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134 is missing"],
+    ),
     "an edge without a forest": Edit(
         f"{_TREE} REMOVE e.forest",
         [f"{STORE}: 1 TREE_EDGE without a right forest (STRING)", f"{GREEDY}: it has 22 tree edges, not 23"],
@@ -166,6 +171,9 @@ EDITS = {
     ),
     "a property of a forest": Edit(
         f"MATCH (f:Forest {{id: '{GREEDY}'}}) SET f.height = 9", [f"{GREEDY}: (:Forest) has height 9, not 4"]
+    ),
+    "a forest's topology": Edit(
+        f"MATCH (f:Forest {{id: '{GREEDY}'}}) SET f.topology = 'S5'", [f"{GREEDY}: (:Forest) has topology S5, not S4"]
     ),
     "a property of a forest of another type": Edit(
         f"MATCH (f:Forest {{id: '{GREEDY}'}}) SET f.trees = 1.0", [f"{GREEDY}: (:Forest) has trees 1.0, not 1"]
@@ -267,6 +275,36 @@ def test_a_node_that_is_gone_takes_its_rows_along(stores: Stores, what: Plan) ->
     rebuild(stores, Order(["S4"], Way.BOLT))
     assert verify(stores, depth=ALL) == []
     assert_stored(stores, what)
+
+
+def test_a_key_that_was_changed(stores: Stores, what: Plan) -> None:
+    """By keys ends are told apart, so all that is at the node differs; the node is where it should not be."""
+    stores.graph.write("MATCH (n:Node {label: '4321'}) SET n.key = 7")
+    counted = [f"S4: its {noun}s are not those that were built" for noun in ("node", "link")]
+    counted += [f"{key}: its tree edges are not those that were built" for key in (GREEDY, TREES)]
+    assert starts(said(verify(stores)), [*counted, f"{SENDS}: its sends are not those that were built"])
+    closer = said(verify(stores, depth=ALL))
+    assert any(line.startswith("S4: the node 4321 (rank 23, key ") and line.endswith(" is missing") for line in closer)
+    assert "S4: a node of key 7, rank 23 and label 4321 should not be in S4" in closer
+    assert f"{GREEDY}: TREE_EDGE of tree 0 from 1324 to a node of key 7 should not be there" in closer
+    rebuild(stores, Order(way=Way.BOLT))
+    assert verify(stores, depth=ALL) == []
+    assert_stored(stores, what)
+
+
+def test_a_thing_that_stands_twice(stores: Stores, what: Plan) -> None:
+    """Only without the constraint it can; both nodes go, and the constraint comes back."""
+    stores.graph.write("DROP CONSTRAINT starcast_forest_id")
+    try:
+        stores.graph.write("CREATE (:Forest {id: $key})", {"key": GREEDY})
+        sentences = ["the store: the constraint starcast_forest_id on Forest(id) is missing"]
+        assert said(verify(stores)) == [*sentences, f"{GREEDY}: the node (:Forest) stands 2 times"]
+        rebuild(stores, Order([GREEDY], Way.BOLT))
+        assert verify(stores, depth=ALL) == []
+        assert_stored(stores, what)
+    finally:
+        stores.graph.write("MATCH (f:Forest) DETACH DELETE f")
+        make_indexes(stores.graph)
 
 
 def test_a_sample_is_the_same_by_the_same_seed(stores: Stores, what: Plan) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from starcast.errors import InputError, StarcastError
 from starcast.graph import audit, indexes, reader, strangers
-from starcast.graph.audit import REBUILD, Finding
+from starcast.graph.audit import REBUILD, Finding, ThingNode
 from starcast.graph.identity import NotOursError, usable
 from starcast.graph.owners import RELATIONSHIP_OF
 from starcast.graph.rows import Content
@@ -160,7 +160,7 @@ class _Verification:
             return [Finding(one.key, f"it cannot be built again: {error.message}", None, None, error.hint)]
         findings += self._remembered(one, built)
         nodes = self._nodes.get((one.kind, one.key), [])
-        found = self._content(one, thing, contents if nodes else None)  # without its node, no scan knows where its keys begin
+        found = self._content(one, thing, contents if _says_where(nodes, thing) else None)
         if not nodes and found == _NOTHING:
             return [*findings, Finding(one.key, "it is not in the graph", 0, 1, _mend(one))]
         findings += [*audit.owner_findings(built.owner, nodes), *self._amounts(one, built.content, found)]
@@ -216,6 +216,12 @@ class _Verification:
         more = differences.total - len(differences.named)
         if more > 0:
             yield Finding(one.key, f"and {more:,} more differences", None, None, _mend(one))
+
+
+def _says_where(nodes: Sequence[ThingNode], thing: Thing) -> bool:
+    """Whether the node of a thing tells on which topology it is: a scan of everything reads from there where its keys begin."""
+    names = [thing.key if thing.kind == "topology" else node.properties.get("topology") for node in nodes]
+    return names == [thing.topology.spec]
 
 
 def _mend(one: Reference) -> str:
