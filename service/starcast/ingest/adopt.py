@@ -18,7 +18,7 @@ from starcast.graph.owners import LABEL_OF, Owner
 from starcast.graph.rows import Content
 from starcast.graph.schema import State as GraphState
 from starcast.graph.writer import Bolt, set_state
-from starcast.ingest.recovery import KINDS, Reference, dependents
+from starcast.ingest.recovery import Reference, dependents
 from starcast.ingest.regrown import regrown
 from starcast.ingest.states import State, move, note, state_of
 from starcast.ingest.stores import Stores
@@ -77,7 +77,7 @@ def imported(stores: Stores) -> list[Reference]:
     """What is in the graph and was not compared yet, in the order of building."""
     states = reader.states(stores.graph)
     waiting = [Reference(*name) for name, row in states.items() if row["state"] == GraphState.IMPORTED.value]
-    return sorted(waiting, key=lambda one: (KINDS.index(one.kind), one.key))
+    return sorted(waiting, key=lambda one: (models.KINDS.index(one.kind), one.key))
 
 
 def adopt(

@@ -22,7 +22,7 @@ from starcast.ingest.load import Loaded, load
 from starcast.ingest.offline import import_all, shares
 from starcast.ingest.recovery import LOST, Reference, discard, recover
 from starcast.ingest.references import named
-from starcast.ingest.regrown import KINDS, regrown
+from starcast.ingest.regrown import regrown
 from starcast.ingest.states import State, note, state_of
 from starcast.ingest.stores import Stores, exclusively
 from starcast.ingest.things import Thing
@@ -87,8 +87,8 @@ def _things(stores: Stores, names: Sequence[str]) -> tuple[list[Thing], list[Thi
     with database.session(stores.engine) as session:
         wanted = named(session, names)
         rows = session.scalars(select(models.Materialization)).all()
-        listed = sorted((KINDS.index(row.kind), row.key) for row in rows if _is_known(row))
-        things = [regrown(session, KINDS[kind], key) for kind, key in listed]
+        listed = sorted((models.KINDS.index(row.kind), row.key) for row in rows if _is_known(row))
+        things = [regrown(session, models.KINDS[kind], key) for kind, key in listed]
     chosen = [thing for thing in things if Reference(thing.kind, thing.key) in wanted]
     return chosen, [thing for thing in things if thing not in chosen]
 

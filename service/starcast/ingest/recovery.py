@@ -21,8 +21,6 @@ from starcast.progress import Reporter
 from starcast.runs import database, models, repository
 from starcast.topologies import topology
 
-KINDS = ("topology", "forest", "schedule")
-
 LOST = "it is no longer in the graph store"
 
 
@@ -41,7 +39,7 @@ class Reference:
     @property
     def order(self) -> tuple[int, str]:
         """Schedules before forests before topologies: the order of taking out."""
-        return (-KINDS.index(self.kind), self.key)
+        return (-models.KINDS.index(self.kind), self.key)
 
 
 def recover(stores: Stores, reporter: Reporter) -> list[Reference]:

@@ -19,9 +19,6 @@ from starcast.topologies import topology
 from starcast.trees import forest
 from starcast.trees.naming import parsed, parsed_arguments
 
-#: In the order of building.
-KINDS = ("topology", "forest", "schedule")
-
 
 def regrown(session: Session, kind: str, key: str) -> Thing:
     """The thing of this name: a forest as it is stored, where it is; everything else from its name alone.
@@ -44,8 +41,8 @@ def regrown(session: Session, kind: str, key: str) -> Thing:
 def things(session: Session) -> list[Thing]:
     """Everything that is complete, in the order of building."""
     rows = session.scalars(select(models.Materialization).where(models.Materialization.state == State.COMPLETE.value))
-    names = sorted((KINDS.index(row.kind), row.key) for row in rows)
-    return [regrown(session, KINDS[place], key) for place, key in names]
+    names = sorted((models.KINDS.index(row.kind), row.key) for row in rows)
+    return [regrown(session, models.KINDS[place], key) for place, key in names]
 
 
 def _topology(spec: str) -> Thing:

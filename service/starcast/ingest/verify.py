@@ -18,7 +18,7 @@ from starcast.graph.owners import RELATIONSHIP_OF
 from starcast.graph.rows import Content
 from starcast.graph.schema import State as GraphState
 from starcast.ingest.comparison import Depth, RowComparison
-from starcast.ingest.recovery import KINDS, Reference
+from starcast.ingest.recovery import Reference
 from starcast.ingest.references import named
 from starcast.ingest.regrown import regrown
 from starcast.ingest.states import State
@@ -116,7 +116,7 @@ class _Verification:
             found += [*strangers.strangers(graph), *strangers.shapes(graph), *self._nodes_of_nothing()]
             contents = self._contents()
             found += self._rows_of_nothing(contents or {})
-        for one in sorted(wanted, key=lambda one: (KINDS.index(one.kind), one.key)):
+        for one in sorted(wanted, key=lambda one: (models.KINDS.index(one.kind), one.key)):
             found += self._thing(one, contents)
         return found
 

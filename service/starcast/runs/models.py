@@ -46,6 +46,7 @@ NAMING = {
 }
 
 PORTS = ("all", "one")
+#: In the order of building.
 KINDS = ("topology", "forest", "schedule")
 STATES = ("planned", "loading", "complete", "failed")
 WAYS = ("bolt", "import")
