@@ -57,6 +57,10 @@ FOREACH, LOAD CSV, no command for schema or rights, no CALL of a procedure, no I
 word stands in backticks. Two packs cannot have one name.
 
 What a `topology`, `forest` or `schedule` parameter names must be stored whole: a query never reads what is half loaded.
+Tree edges are found by forest and tree, sends by schedule and step, and only where both are asked for:
+`-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->` for a whole forest. With the forest alone, the edges of all forests
+are read.
+
 Queries run in a read transaction, with a row limit (`row_limit`; a notice says when rows were left out, and an answer that does
 not fit into memory is refused) and a time-out (`timeout`).
 """
