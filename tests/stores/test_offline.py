@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,11 @@ from starcast.errors import LimitError, RejectedError, UnavailableError
 from starcast.graph import reader
 from starcast.graph.connection import Graph
 from starcast.ingest import Plan, Stores, Way, drop, ingest, open_stores, plan
+from starcast.ingest.comparison import Depth
+from starcast.ingest.rebuild import Order, rebuild
 from starcast.ingest.stored import check
 from starcast.ingest.things import Thing
+from starcast.ingest.verify import verify
 from starcast.local import directories, files, stack
 from starcast.local.home import Home
 from starcast.local.neo4j import Neo4j
@@ -67,9 +71,19 @@ def in_force(own: Settings) -> str:
     return directories.current(home.neo4j).name
 
 
-def whole(stores: Stores, *plans: Plan) -> None:
-    """What these plans name, and nothing else, is complete in the graph, and counted and summed anew it is as it was built."""
-    things = {(thing.kind, thing.key) for what in plans for thing in what.things}
+def names(what: Plan) -> set[tuple[str, str]]:
+    """What a plan stores, by kind and key."""
+    return {(thing.kind, thing.key) for thing in what.things}
+
+
+def there(own: Settings) -> set[tuple[str, str]]:
+    """What the graph holds, by kind and key."""
+    with open_stores(own) as stores:
+        return set(reader.states(stores.graph))
+
+
+def whole(stores: Stores, things: set[tuple[str, str]]) -> None:
+    """These things, and nothing else, are complete in the graph, and counted and summed anew they are as they were built."""
     found = reader.states(stores.graph)
     assert {name: row["state"] for name, row in found.items()} == dict.fromkeys(things, "complete")
     for kind, key in things:
@@ -88,9 +102,10 @@ def dies(own: Settings, stage: str) -> None:
 def test_killed_before_the_server_stops(own: Settings, stage: str) -> None:
     """The old server has answered all the time, and answers; what was written goes with the next command."""
     before, pid = directories.current(Home(own.home).neo4j), Home(own.home).published()["neo4j"].pid
+    held = there(own)
     dies(own, stage)
     with open_stores(own) as stores:  # no 'up' is needed
-        whole(stores, OLD)
+        whole(stores, held)
         assert set(states(stores).values()) == {"complete", "loading"}
     stack.up(own, Silent())
     assert in_force(own) == before.name
@@ -99,23 +114,23 @@ def test_killed_before_the_server_stops(own: Settings, stage: str) -> None:
 
 def test_killed_while_it_compares_the_old_store_is_in_force(own: Settings) -> None:
     """A server runs that nobody knows of; the next `up` ends it, and starts on the old directory."""
-    before = in_force(own)
+    before, held = in_force(own), there(own)
     dies(own, "compared")
     assert directories.current(Home(own.home).neo4j).name == before
     with pytest.raises(UnavailableError, match="does not run"):
         graph_address(own)
     assert stack.status(own.home)[0].state == "starting"
     with opened(own) as stores:
-        whole(stores, OLD)
+        whole(stores, held)
     assert in_force(own) == before
 
 
 def test_killed_after_the_change_the_new_store_is_in_force(own: Settings) -> None:
     """Before anybody was told; old and new are whole, the password is the same, and a second ingest has nothing to do."""
-    before, password = in_force(own), Home(own.home).password("neo4j")
+    before, password, held = in_force(own), Home(own.home).password("neo4j"), there(own)
     dies(own, "changed")
     with opened(own) as stores:
-        whole(stores, OLD, NEW)
+        whole(stores, held | names(NEW))
         assert set(states(stores).values()) == {"complete"}
         forest = reader.read_forest(stores.graph, NEW.things[1].key)
         assert np.array_equal(forest.parent_port, grow("S4", "multiple").parent_port)
@@ -129,7 +144,7 @@ def test_a_store_that_differs_never_comes_into_force(own: Settings) -> None:
 
     Meanwhile status and every command say that Neo4j is away.
     """
-    before, address = in_force(own), graph_address(own)
+    before, address, held = in_force(own), graph_address(own), there(own)
     seen: list[str] = []
 
     def spoil(stage: str, _: Thing) -> None:
@@ -146,14 +161,14 @@ def test_a_store_that_differs_never_comes_into_force(own: Settings) -> None:
             ingest(stores, what, on_stage=spoil, way=Way.IMPORT)
         assert seen == ["rebuilding"]
         assert in_force(own) == before
-        whole(stores, OLD, NEW)
+        whole(stores, held)
         failed = {key: state for key, state in states(stores).items() if state != "complete"}
         assert failed == {thing.key: "failed" for thing in what.things}
 
 
 def test_ctrl_c_during_the_import(own: Settings) -> None:
     """The tool ends, the server was never away."""
-    before = Home(own.home).published()
+    before, held = Home(own.home).published(), there(own)
 
     class Interrupting(Silent):
         @contextmanager
@@ -172,10 +187,10 @@ def test_ctrl_c_during_the_import(own: Settings) -> None:
             ingest(stores, plan("Q3"), reporter=Interrupting(), way=Way.IMPORT)
         assert Home(own.home).published() == before
         in_force(own)
-        whole(stores, OLD, NEW)
+        whole(stores, held)
         assert states(stores)["Q3"] == "failed"
         ingest(stores, plan("Q3"))
-        whole(stores, OLD, NEW, plan("Q3"))
+        whole(stores, held | names(plan("Q3")))
         drop(stores, "topology", "Q3", cascade=True)
 
 
@@ -203,3 +218,18 @@ def test_a_disk_that_is_too_small(own: Settings, monkeypatch: pytest.MonkeyPatch
         with pytest.raises(LimitError, match=r"an import of \d+ nodes and \d+ relationships.* needs \d+ MB"):
             ingest(stores, plan("Q3"), way=Way.IMPORT)
         assert states(stores) == before
+
+
+def test_a_rebuild_mends_what_was_edited_by_hand(own: Settings) -> None:
+    """What is not starcast's is kept unless it may go; then a fresh store of what PostgreSQL knows takes the place of all."""
+    held, order = there(own), Order(way=Way.IMPORT)
+    with open_stores(own) as stores:
+        stores.graph.write("MATCH (n:Node) SET n.label = 'x'")
+        stores.graph.write("MATCH (s:Store) DELETE s CREATE (:Person)-[:KNOWS]->(:Person)")
+        with pytest.raises(RejectedError, match="2 nodes of Person, 1 relationship of the type KNOWS"):
+            rebuild(stores, order)
+        made = rebuild(stores, replace(order, discard_foreign=True))
+        assert {(one.kind, one.key) for one in made} == held
+    with open_stores(own) as stores:
+        whole(stores, held)
+        assert verify(stores, depth=Depth(whole=True)) == []
