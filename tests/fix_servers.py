@@ -11,6 +11,7 @@ import platform
 import secrets
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -125,6 +126,13 @@ def store_url(stack_settings: Settings) -> URL:
 
 @pytest.fixture
 def fresh_database(store_url: URL) -> Iterator[URL]:
+    """A new, empty database for one test."""
+    with new_database(store_url) as url:
+        yield url
+
+
+@contextmanager
+def new_database(store_url: URL) -> Iterator[URL]:
     """A new, empty database, dropped afterwards together with whoever is still connected."""
     name = f"test_{secrets.token_hex(6)}"
     with psycopg.connect(_plain(store_url), autocommit=True) as connection:
@@ -138,9 +146,14 @@ def fresh_database(store_url: URL) -> Iterator[URL]:
 @pytest.fixture
 def clean_graph(graph_address: GraphAddress) -> GraphAddress:
     """The graph store, without a node; its constraints and indexes stay."""
+    empty(graph_address)
+    return graph_address
+
+
+def empty(graph_address: GraphAddress) -> None:
+    """Take all nodes out of the graph store."""
     with _driver(graph_address) as driver, driver.session(database=graph_address.database) as session:
         session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 500 ROWS").consume()
-    return graph_address
 
 
 def _driver(address: GraphAddress) -> Driver:

@@ -62,6 +62,15 @@ def things(graph: Graph) -> dict[tuple[str, str], list[ThingNode]]:
     return dict(found)
 
 
+def taking_out(kind: str, key: str) -> str:
+    """How to delete by hand a node that bears our label and a name that no thing can have, or none."""
+    label = LABEL_OF[kind]
+    name = f"toStringOrNull(o.{label.unique[0][0]})"
+    escaped = key.replace("\\", "\\\\").replace("'", "\\'")
+    test = f"{name} = '{escaped}'" if key else f"coalesce({name}, '') = ''"
+    return f"in Neo4j: MATCH (o:{label.name}) WHERE {test} DETACH DELETE o"
+
+
 def owner_findings(owner: Owner, found: Sequence[ThingNode]) -> list[Finding]:
     """Where the node of a thing that is complete is not as it should be: its number, a property, its state, its place."""
     label, key = owner.label.name, owner.key

@@ -99,6 +99,10 @@ def _shape(kind: Label | Relationship, row: dict[str, Any]) -> Finding:
     sentence = f"{row['found']:,} {kind.name} {' and '.join(words)}"
     thing = WHOLE if row["owner"] is None else str(row["owner"])
     advice = REBUILD if thing == WHOLE else f"{REBUILD} '{thing}'"
+    if thing == WHOLE and kind is NODE:
+        advice += (
+            f"; what then is left is not starcast's, in Neo4j: MATCH (n:{NODE.name}) WHERE n.topology IS NULL DETACH DELETE n"
+        )
     return Finding(thing, sentence, row["found"], 0, advice)
 
 

@@ -53,7 +53,7 @@ def recover(stores: Stores, reporter: Reporter) -> list[Reference]:
         uses = _uses(session)
     there = reader.states(stores.graph)
     uses |= {key: row["forest"] for (kind, key), row in there.items() if kind == "schedule" and row["forest"]}
-    in_graph = {Reference(kind, key): row["state"] for (kind, key), row in there.items() if _is_name(key)}
+    in_graph = {Reference(kind, key): row["state"] for (kind, key), row in there.items() if is_name(key)}
     broken = {one for one, state in known.items() if state in {State.PLANNED, State.LOADING}}
     broken |= {one for one, state in known.items() if state is State.COMPLETE and in_graph.get(one) != "complete"}
     broken |= {one for one in in_graph if known.get(one) is not State.COMPLETE}
@@ -91,7 +91,7 @@ def discard(stores: Stores, one: Reference, error: str | None, reporter: Reporte
             forget(session, one.kind, one.key)
 
 
-def _is_name(key: str | None) -> bool:
+def is_name(key: str | None) -> bool:
     """Whether it can be a thing's. Nobody but somebody's hand makes others; `verify` tells them, and they are left alone."""
     with suppress(InputError):
         return key is not None and bool(topology(key.partition(":")[0]))

@@ -134,7 +134,8 @@ def _of_node(meant: Sequence[Any], found: Sequence[Sequence[Any]]) -> Iterator[D
         return
     for name, there, right in zip(("rank", "label", "topology"), found[0][1:], meant[1:], strict=True):
         if there != right:
-            yield Difference(f"the node {label}: {name} {there}, not {right}", f"{name} {there}", f"{name} {right}")
+            value = f"no {name}" if there is None else f"{name} {there}"
+            yield Difference(f"the node {label}: {value}, not {right}", value, f"{name} {right}")
 
 
 def strays(found: Sequence[Sequence[Any]]) -> Iterator[Difference]:

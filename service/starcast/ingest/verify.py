@@ -18,7 +18,7 @@ from starcast.graph.owners import RELATIONSHIP_OF
 from starcast.graph.rows import Content
 from starcast.graph.schema import State as GraphState
 from starcast.ingest.comparison import Depth, RowComparison
-from starcast.ingest.recovery import Reference
+from starcast.ingest.recovery import Reference, is_name
 from starcast.ingest.references import named
 from starcast.ingest.regrown import regrown
 from starcast.ingest.states import State
@@ -136,7 +136,8 @@ class _Verification:
             if any(node.properties.get("state") == GraphState.IMPORTED for node in nodes):
                 yield Finding(key, "it was imported and nobody has compared it yet", "imported", None, "starcast graph adopt")
             else:
-                yield Finding(key, f"the graph has a {kind} that PostgreSQL does not know", len(nodes), 0, REBUILD)
+                advice = REBUILD if is_name(key) else audit.taking_out(kind, key)
+                yield Finding(key, f"the graph has a {kind} that PostgreSQL does not know", len(nodes), 0, advice)
 
     def _rows_of_nothing(self, contents: Contents) -> Iterator[Finding]:
         """Nodes and relationships that say they are part of a thing which does not exist."""
