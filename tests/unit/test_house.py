@@ -23,10 +23,11 @@ ALLOWED = {
     "simulator": {"permutations", "topologies", "trees", "collectives"},
     "costs": {"permutations", "topologies", "trees", "collectives", "simulator"},
     "graph": {"permutations", "topologies", "trees", "collectives", "connections", "settings"},
-    "runs": {"permutations", "topologies", "trees", "collectives", "simulator", "costs", "resources"},
+    "claims": {"permutations", "topologies", "trees", "checkers", "collectives", "simulator", "costs"},
+    "runs": {"permutations", "topologies", "trees", "collectives", "simulator", "costs", "claims", "resources"},
     "local": {"settings", "connections", "graph", "runs"},
 }
-MATHEMATICS = ("permutations", "topologies", "trees", "checkers", "convert", "drawing", "collectives", "simulator", "costs")
+MATHEMATICS = ("permutations", "topologies", "trees", "checkers", "convert", "drawing", "collectives", "simulator", "costs", "claims")
 NO_MATHEMATICS = {
     "neo4j",
     "sqlalchemy",

@@ -1,0 +1,28 @@
+"""The numbers of which the papers' statements speak, as they write them; independent of `starcast.costs` and of every array."""
+
+from fractions import Fraction
+
+from starcast.claims.growth import Number, factorial, harmonic
+
+
+def diameter(n: int) -> int:
+    """D_n = floor(3(n-1)/2), of S_n; exact for every n."""
+    return 3 * (n - 1) // 2
+
+
+def nk_diameter(n: int, k: int) -> int:
+    """D of S_{n,k}: 2k-1 for k <= floor(n/2), k + floor((n-1)/2) above (Li et al., section 2)."""
+    return 2 * k - 1 if k <= n // 2 else k + (n - 1) // 2
+
+
+def distance_sum(n: int) -> Number:
+    """t_n = n!(n + 2/n + H_n - 4), the sum of all distances from a node of S_n; exact up to n = 60 (Fragopoulou & Akl 1993)."""
+    value = factorial(n) * (n + Fraction(2, n) + harmonic(n) - 4) if n <= 60 else factorial(n) * (n + harmonic(n) - 4)
+    return int(value) if n <= 60 else value
+
+
+def arrangements(n: int, k: int) -> Number:
+    """N = n!/(n-k)!, the nodes of S_{n,k}; exact for small n."""
+    if n <= 60:
+        return factorial(n) // factorial(n - k)
+    return factorial(n) / factorial(n - k)

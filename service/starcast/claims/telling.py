@@ -1,0 +1,112 @@
+"""What evidence says, in sentences."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from starcast.claims.declaration import Claim
+from starcast.claims.evidence import Evidence, Finding, Place
+from starcast.claims.verdict import Word, degenerate
+from starcast.wording import counted
+
+_MOST_SIZES = 8
+
+
+def detail(claim: Claim, word: Word, evidence: Sequence[Evidence]) -> str:
+    """What was found about a statement: how much was compared, where it fails and how, and what was looked at beside it."""
+    deciding = [one for one in evidence if one.size not in claim.sizes.beyond]
+    said = [*_found(word, deciding), *_asides(deciding), *_beyond(claim, evidence)]
+    return " ".join(sentence for sentence in said if sentence)
+
+
+def place(counterexample: Place) -> str:
+    """A counterexample in one line: ``n = 3, tree = 2: found 4, stated 5``."""
+    at = ", ".join(f"{name} = {value}" for name, value in counterexample.items() if name not in ("found", "stated"))
+    return f"{at}: found {counterexample['found']}, stated {counterexample['stated']}"
+
+
+def span(sizes: Iterable[str]) -> str:
+    """Sizes in short: ``S3..S7``."""
+    listed = list(sizes)
+    return ", ".join(listed) if len(listed) <= 2 else f"{listed[0]}..{listed[-1]}"
+
+
+def _found(word: Word, evidence: Sequence[Evidence]) -> Iterable[str]:
+    findings = [finding for one in evidence for finding in one.findings]
+    if word == "not checkable":
+        reasons = dict.fromkeys(finding.measured for finding in findings if finding.relation == "absent")
+        yield f"{'; '.join(reasons)}." if reasons else "Nothing was compared."
+    elif word == "fails":
+        yield from _failed(evidence)
+    else:
+        compared = sum(finding.compared for finding in findings)
+        yield f"{span(one.size for one in evidence)}: {counted(compared, 'value')} compared."
+        yield from _ratios(evidence)
+
+
+def _failed(evidence: Sequence[Evidence]) -> Iterable[str]:
+    wrong = [(one.size, finding) for one in evidence for finding in one.findings if finding.counterexample is not None]
+    sizes = list(dict.fromkeys(size for size, _ in wrong))
+    first = wrong[0][1]
+    yield f"{first.what}: {place(first.counterexample or {})}."
+    others = [one.size for one in evidence if one.size not in sizes]
+    yield f"Fails at {_listed(sizes)}{f', not at {_listed(others)}' if others else ''}."
+    if others and all(map(degenerate, sizes)):
+        yield "Only degenerate sizes fail."
+    more = [f"{size}: found {p['found']}, stated {p['stated']}" for size, p in _firsts(wrong)]
+    if len(more) > 1:
+        yield f"First differences: {'; '.join(more[:_MOST_SIZES])}{'; ..' if len(more) > _MOST_SIZES else ''}."
+
+
+def _firsts(wrong: Sequence[tuple[str, Finding]]) -> Iterable[tuple[str, Place]]:
+    for size, group in groupby(wrong, key=lambda pair: pair[0]):
+        first = next(group)[1].counterexample
+        if first is not None:
+            yield size, first
+
+
+def _ratios(evidence: Sequence[Evidence]) -> Iterable[str]:
+    """The quotients behind an order of growth, each at every size, and the greatest of them."""
+    quotients: dict[str, list[tuple[str, str]]] = {}
+    for one in evidence:
+        for finding in one.findings:
+            if finding.relation == "O":
+                quotients.setdefault(finding.what, []).append((one.size, finding.measured))
+    for what, values in quotients.items():
+        size, most = max(values, key=lambda pair: _number(pair[1]))
+        yield f"{what}: greatest quotient {most} (at {size}), {values[-1][1]} at {values[-1][0]}."
+
+
+def _number(words: str) -> float:
+    over, _, under = words.partition("/")
+    return float(over) / float(under or 1)
+
+
+def _asides(evidence: Sequence[Evidence]) -> Iterable[str]:
+    said: dict[tuple[str, str], list[tuple[str, bool, Place | None]]] = {}
+    for one in evidence:
+        for aside in one.asides:
+            wrong = next((f.counterexample for f in aside.findings if f.counterexample is not None), None)
+            said.setdefault((aside.kind, aside.words), []).append((one.size, aside.met, wrong))
+    for (kind, words), seen in said.items():
+        failing = [wrong for _, met, wrong in seen if not met and wrong is not None]
+        begin = "True instead" if kind == "instead" else "Other reading"
+        where = span(size for size, _, _ in seen)
+        if not failing:
+            yield f"{begin}: {words} ({where})."
+        elif kind == "reading":
+            yield f"{begin}: {words}: fails, {place(failing[0])}."
+
+
+def _beyond(claim: Claim, evidence: Sequence[Evidence]) -> Iterable[str]:
+    for one in evidence:
+        if one.size not in claim.sizes.beyond:
+            continue
+        wrong = next((f.counterexample for f in one.findings if f.counterexample is not None), None)
+        if one.undefined:
+            yield f"Beyond the statement, {one.size}: {one.undefined}."
+        elif wrong is not None:
+            yield f"Beyond the statement, {one.size} fails: {place(wrong)}."
+
+
+def _listed(sizes: Sequence[str]) -> str:
+    return ", ".join(sizes) if len(sizes) <= _MOST_SIZES else f"{len(sizes)} sizes from {sizes[0]} to {sizes[-1]}"

@@ -1,0 +1,116 @@
+"""From evidence to a verdict: one rule for all statements."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from starcast.claims.declaration import Claim, in_order
+from starcast.claims.evidence import Evidence, Finding, Place
+from starcast.topologies import topology
+
+Word = Literal["holds", "holds as a bound", "fails", "not checkable"]
+WORDS: tuple[Word, ...] = ("holds", "holds as a bound", "fails", "not checkable")
+_WORST_FIRST: tuple[Word, ...] = ("fails", "not checkable", "holds as a bound")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a statement.
+
+    Attributes:
+        claim: its id.
+        verdict: ``holds``, ``holds as a bound``, ``fails`` or ``not checkable``.
+        sizes: where it was looked at.
+        counterexample: of ``fails``, the smallest; else None.
+        detail: what was found, in sentences.
+        evidence: what the checks found, size by size.
+        parts: the verdicts of the statements that it is the conjunction of.
+        of: the id of the forest or schedule of which the counterexample speaks; empty without one.
+    """
+
+    claim: str
+    verdict: Word
+    sizes: tuple[str, ...]
+    counterexample: Place | None
+    detail: str
+    evidence: tuple[Evidence, ...] = field(default=(), repr=False)
+    parts: tuple["Verdict", ...] = field(default=(), repr=False)
+    of: str = ""
+
+
+def judged(findings: Iterable[Finding]) -> Word:
+    """The rule.
+
+    One counterexample and it fails. What is absent, or was never compared, cannot be checked. An inequality or an order that is
+    met holds as a bound. Else it holds.
+    """
+    seen = list(findings)
+    if any(finding.counterexample is not None for finding in seen):
+        return "fails"
+    if not seen or any(finding.relation == "absent" for finding in seen):
+        return "not checkable"
+    return "holds" if all(finding.relation == "=" for finding in seen) else "holds as a bound"
+
+
+def verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
+    """What the evidence of all sizes says about a statement; sizes beyond it are told, and do not decide."""
+    ordered = tuple(sorted(evidence, key=lambda one: in_order(one.size)))
+    deciding = [one for one in ordered if one.size not in claim.sizes.beyond]
+    findings = [finding for one in deciding for finding in one.findings]
+    word = judged(findings)
+    wrong = next((finding for finding in findings if finding.counterexample is not None), None)
+    from starcast.claims.telling import detail  # noqa: PLC0415 - it tells verdicts, so it imports this module
+
+    return Verdict(
+        claim.id,
+        word,
+        tuple(one.size for one in deciding),
+        None if wrong is None else wrong.counterexample,
+        detail(claim, word, ordered),
+        ordered,
+        of="" if wrong is None else wrong.of,
+    )
+
+
+def conjunction(name: str, parts: Sequence[Verdict]) -> Verdict:
+    """All parts together: it fails with the first that fails, else cannot be checked, else holds as a bound, if a part does."""
+    word = next(
+        (word for word in ("fails", "not checkable", "holds as a bound") if any(p.verdict == word for p in parts)), "holds"
+    )
+    decisive = [part for part in parts if part.verdict == word]
+    sizes = sorted({size for part in parts for size in part.sizes}, key=in_order)
+    first = min(decisive, key=_smallest) if word == "fails" else None
+    named = ", ".join(part.claim for part in decisive)
+    said: dict[Word, str] = {
+        "fails": f"{named} {'fails' if len(decisive) == 1 else 'fail'}",
+        "not checkable": f"{named} cannot be checked",
+        "holds as a bound": f"all of {len(parts)} parts hold, {named} as a bound",
+        "holds": f"all of {len(parts)} parts hold",
+    }[word]
+    return Verdict(
+        name,
+        word,
+        tuple(sizes),
+        None if first is None else first.counterexample,
+        f"{said}.",
+        parts=tuple(parts),
+        of="" if first is None else first.of,
+    )
+
+
+def size_of(counterexample: Mapping[str, object]) -> tuple[int, int]:
+    """The n and k of a counterexample, k = 0 where it has none."""
+    numbers = [int(str(counterexample.get(name, 0))) for name in ("n", "k")]
+    return numbers[0], numbers[1]
+
+
+def degenerate(spec: str) -> bool:
+    """Whether a size is at the edge of what its family can be: n <= 3, k = 1 or k = n-1 of S_{n,k}, or Q_1, Q_2."""
+    where = topology(spec)
+    if where.family == "nk-star":
+        return where.k in (1, where.n - 1)
+    return where.n <= (3 if where.family == "star" else 2)
+
+
+def _smallest(failed: Verdict) -> tuple[int, int]:
+    return size_of(failed.counterexample or {})
