@@ -74,25 +74,24 @@ def verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
 
 def conjunction(name: str, parts: Sequence[Verdict]) -> Verdict:
     """All parts together: it fails with the first that fails, else cannot be checked, else holds as a bound, if a part does."""
-    word = next(
-        (word for word in ("fails", "not checkable", "holds as a bound") if any(p.verdict == word for p in parts)), "holds"
-    )
+    found = {part.verdict for part in parts}
+    word = next((word for word in _WORST_FIRST if word in found), WORDS[0])
     decisive = [part for part in parts if part.verdict == word]
     sizes = sorted({size for part in parts for size in part.sizes}, key=in_order)
     first = min(decisive, key=_smallest) if word == "fails" else None
     named = ", ".join(part.claim for part in decisive)
-    said: dict[Word, str] = {
+    said = {
         "fails": f"{named} {'fails' if len(decisive) == 1 else 'fail'}",
         "not checkable": f"{named} cannot be checked",
         "holds as a bound": f"all of {len(parts)} parts hold, {named} as a bound",
         "holds": f"all of {len(parts)} parts hold",
-    }[word]
+    }
     return Verdict(
         name,
         word,
         tuple(sizes),
         None if first is None else first.counterexample,
-        f"{said}.",
+        f"{said[word]}.",
         parts=tuple(parts),
         of="" if first is None else first.of,
     )

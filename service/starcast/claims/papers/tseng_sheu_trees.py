@@ -1,7 +1,5 @@
 """Tseng & Sheu 1997, sections 2 and 3: the trees L(r) and L-hat, their paths, heights and congestion."""
 
-from math import gcd
-
 import numpy as np
 
 from starcast import checkers
