@@ -1,0 +1,75 @@
+"""Orders of growth are found out far out, for every kind of closed form that the papers have."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import factorial
+
+import pytest
+
+from starcast.claims import growth
+from starcast.claims.formulas import arrangements, diameter, distance_sum, nk_diameter
+from starcast.topologies import topology
+
+BOUNDED: dict[str, Callable[[int], growth.Number]] = {
+    "a constant": lambda _: Fraction(3, 7),
+    "D_n / n": lambda n: growth.divided(diameter(n), n),
+    "t_n / (n n!)": lambda n: growth.divided(distance_sum(n), n * growth.factorial(n)),
+    "log2 n! / (n log2 n)": lambda n: growth.divided(growth.log2(growth.factorial(n)), n * growth.log2(n)),
+    "1 / n": lambda n: growth.divided(1, n),
+    "1 / log n": lambda n: growth.divided(1, growth.log2(n)),
+    "n^20 / n!": lambda n: growth.divided(n**20, growth.factorial(n)),
+    "1 + 8 / log n": lambda n: 1 + growth.divided(8, growth.log2(n)),
+}
+UNBOUNDED: dict[str, Callable[[int], growth.Number]] = {
+    "log n": growth.log2,
+    "sqrt(log n)": lambda n: growth.sqrt(growth.log2(n)),
+    "n": lambda n: n,
+    "sqrt(n)": growth.sqrt,
+    "H_n": growth.harmonic,
+    "n!/n^9": lambda n: growth.divided(growth.factorial(n), n**9),
+    "log2 n! / n": lambda n: growth.divided(growth.log2(growth.factorial(n)), n),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_what_is_bounded(name: str) -> None:
+    assert growth.bounded(BOUNDED[name])[0]
+
+
+@pytest.mark.parametrize("name", UNBOUNDED)
+def test_what_grows(name: str) -> None:
+    assert not growth.bounded(UNBOUNDED[name])[0]
+
+
+def test_the_order_is_said() -> None:
+    assert growth.bounded(growth.log2)[1] == "log n"
+    assert growth.bounded(growth.sqrt)[1] == "n^1/2"
+    assert growth.bounded(lambda n: growth.log2(n) ** 2)[1] == "(log n)^2"
+    assert growth.bounded(lambda _: 5)[1] == "constant"
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 59, 60])
+def test_small_numbers_are_exact(n: int) -> None:
+    assert growth.factorial(n) == factorial(n)
+    assert growth.harmonic(n) == sum(Fraction(1, i) for i in range(1, n + 1))
+
+
+def test_huge_numbers_go_on_from_small_ones() -> None:
+    """The formulas for huge n say at n = 61, where they begin, what the exact ones would."""
+    assert abs(growth.factorial(61) / factorial(61) - 1) < 1e-30
+    assert abs(growth.harmonic(61) - float(sum(Fraction(1, i) for i in range(1, 62)))) < 1e-12
+
+
+@pytest.mark.parametrize("n", range(2, 9))
+def test_formulas_are_those_of_the_graphs(n: int) -> None:
+    star = topology(f"S{n}")
+    assert (diameter(n), distance_sum(n)) == (int(star.distances().max()), int(star.distances().sum()))
+    for k in range(1, n if n < 8 else 1):
+        where = topology(f"S{n},{k}")
+        assert (nk_diameter(n, k), arrangements(n, k)) == (int(where.distances().max()), where.nodes)
+
+
+def test_numbers_are_shown_exactly_or_with_four_digits() -> None:
+    assert growth.shown(Fraction(23, 3)) == "23/3"
+    assert growth.shown(7) == "7"
+    assert growth.shown(growth.log2(3)) == "1.585"

@@ -1,0 +1,180 @@
+"""One rule makes verdicts of evidence; what is said about them follows."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from starcast import StarcastError, check, topology
+from starcast.claims import catalogue, checking
+from starcast.claims.declaration import Claim, Sizes, cubes, in_order, joined, nk_stars, stars
+from starcast.claims.evidence import Evidence
+from starcast.claims.lab import Lab
+from starcast.claims.see import See
+from starcast.claims.statements import PAPERS, parts, statements
+from starcast.claims.verdict import Verdict, conjunction, degenerate, verdict
+
+SIZES = stars(5, 6, 7)
+
+
+def said(check: Callable[[See], None], sizes: Sizes = SIZES) -> Verdict:
+    """The verdict of a check made up here, under the id of a real statement."""
+    claim = Claim("TS.L5", "Lemma 5", "", sizes, check)
+    lab = Lab()
+    return verdict(claim, [checking.look(claim, spec, lab) for spec in checking.asked(claim, "quick")])
+
+
+def test_an_equality_that_is_met_holds() -> None:
+    made = said(lambda see: see.equal("nodes", see.where.nodes, len(see.where.labels())))
+    assert (made.verdict, made.sizes, made.counterexample) == ("holds", ("S3", "S4", "S5"), None)
+
+
+def test_an_inequality_that_is_met_holds_as_a_bound() -> None:
+    assert said(lambda see: see.at_most("degree", see.where.degree, see.where.n)).verdict == "holds as a bound"
+    assert said(lambda see: see.at_least("nodes", see.where.nodes, 2)).verdict == "holds as a bound"
+
+
+def test_an_order_that_is_met_holds_as_a_bound_and_its_greatest_quotient_is_said() -> None:
+    made = said(lambda see: see.order("D_n / n", lambda n: topology(f"S{min(n, 9)}").diameter))
+    assert made.verdict == "holds as a bound"
+    assert "greatest quotient 6 (at S5)" in made.detail
+
+
+def test_an_order_that_is_missed_fails_and_says_how_it_grows() -> None:
+    made = said(lambda see: see.order("n / 1", lambda n: n))
+    assert made.verdict == "fails"
+    assert made.counterexample == {"n": 3, "found": "the quotient grows like n^1", "stated": "bounded"}
+
+
+def test_the_smallest_counterexample_counts() -> None:
+    def check(see: See) -> None:
+        ranks = np.arange(see.where.nodes)
+        see.equal("rank", np.where((ranks > 4) & (see.where.n > 3), 0, ranks), ranks, node=see.where.label)
+
+    made = said(check)
+    assert made.counterexample == {"n": 4, "node": topology("S4").label(5), "found": 0, "stated": 5}
+    assert "Fails at S4, S5, not at S3" in made.detail
+
+
+def test_that_degenerate_sizes_alone_fail_is_said() -> None:
+    made = said(lambda see: see.true("n > 3", see.where.n > 3))
+    assert made.verdict == "fails"
+    assert "Only degenerate sizes fail" in made.detail
+
+
+def test_what_is_absent_or_never_compared_is_not_checkable() -> None:
+    made = said(lambda see: see.absent("an algorithm", "it is only cited"))
+    assert (made.verdict, made.detail) == ("not checkable", "it is only cited.")
+    assert said(lambda _: None).verdict == "not checkable"
+
+
+def test_a_counterexample_outweighs_what_is_absent() -> None:
+    def check(see: See) -> None:
+        see.absent("an algorithm", "it is only cited")
+        see.equal("nodes", see.where.nodes, 0)
+
+    assert said(check).verdict == "fails"
+
+
+def test_sizes_beyond_the_statement_are_told_and_do_not_decide() -> None:
+    def check(see: See) -> None:
+        see.true("n > 2", see.where.n > 2, node="12")
+
+    made = said(check)
+    assert made.verdict == "holds"
+    assert "S2" not in made.sizes
+    assert "Beyond the statement, S2 fails: n = 2, node = 12" in made.detail
+
+
+def test_a_check_that_cannot_be_made_beyond_the_statement_is_told() -> None:
+    made = said(lambda see: see.equal("quotient", 1 // (see.where.n - 2), 1 // (see.where.n - 2)))
+    assert made.verdict == "holds"
+    assert "S2: not defined there" in made.detail
+
+
+def test_asides_are_told_and_do_not_decide() -> None:
+    def check(see: See) -> None:
+        see.equal("nodes", see.where.nodes, 0)
+        see.instead("there are some nodes").at_least("nodes", see.where.nodes, 1)
+        see.reading("there is one node").equal("nodes", see.where.nodes, 1)
+
+    made = said(check)
+    assert made.verdict == "fails"
+    assert "True instead: there are some nodes (S3..S5)." in made.detail
+    assert "Other reading: there is one node: fails, n = 3: found 6, stated 1." in made.detail
+
+
+@pytest.mark.parametrize(
+    ("words", "together"),
+    [
+        (("holds", "holds"), "holds"),
+        (("holds", "holds as a bound"), "holds as a bound"),
+        (("holds as a bound", "not checkable"), "not checkable"),
+        (("not checkable", "fails", "holds"), "fails"),
+    ],
+)
+def test_a_conjunction_is_as_bad_as_its_worst_part(words: tuple[str, ...], together: str) -> None:
+    made = [
+        Verdict(f"TS.T1.{number}", word, ("S3",), {"n": 3 + number} if word == "fails" else None, "")  # type: ignore[arg-type]
+        for number, word in enumerate(words)
+    ]
+    whole = conjunction("TS.T1", made)
+    assert whole.verdict == together
+    assert whole.counterexample == next((part.counterexample for part in made if part.counterexample), None)
+
+
+def test_of_several_parts_that_fail_the_smallest_counterexample_counts() -> None:
+    made = [Verdict(f"TS.T1.{n}", "fails", ("S3",), {"n": n, "found": 0, "stated": 1}, "") for n in (5, 3, 4)]
+    assert conjunction("TS.T1", made).counterexample == {"n": 3, "found": 0, "stated": 1}
+
+
+def test_every_statement_has_an_id_of_its_own_and_a_paper() -> None:
+    assert {name.split(".")[0] for name in statements()} == PAPERS.keys()
+    assert all(words.strip() for words in statements().values())
+
+
+def test_conjunctions_have_the_ids_below_their_own() -> None:
+    assert parts("TS.T1") == ("TS.T1.time", "TS.T1.order")
+    assert parts("TS.T1.time") == ()
+
+
+def test_an_unknown_id_offers_the_nearest() -> None:
+    with pytest.raises(StarcastError) as told:
+        check("ts.l5-paths")
+    assert "TS.L5" in told.value.hint
+
+
+def test_a_size_of_another_family_is_refused() -> None:
+    with pytest.raises(StarcastError, match="says nothing about Q3"):
+        check("TS.L5", sizes=["Q3"])
+
+
+def test_a_size_beyond_memory_is_refused_with_an_estimate() -> None:
+    with pytest.raises(StarcastError, match=r"take about [0-9.,]+ GB, and this machine has"):
+        check("TS.L5", sizes=["S12"])
+
+
+def test_an_unknown_level_is_refused() -> None:
+    with pytest.raises(StarcastError, match="'slow' is no level"):
+        check("TS.L5", "slow")  # type: ignore[arg-type]
+
+
+def test_sizes_are_in_order_of_n_then_k() -> None:
+    assert nk_stars(4, 4, 4).quick == ("S3,1", "S3,2", "S4,1", "S4,2", "S4,3")
+    assert cubes(3).quick == ("Q2", "Q3")
+    assert joined([stars(4, 4, 4), stars(3, 5, 5)]).full == ("S3", "S4", "S5")
+    assert sorted(["S10", "S9", "S4,2", "S4,1"], key=in_order) == ["S4,1", "S4,2", "S9", "S10"]
+
+
+def test_degenerate_sizes_are_at_the_edge_of_their_family() -> None:
+    assert [degenerate(spec) for spec in ("S3", "S4", "S5,1", "S5,4", "S5,2", "Q2", "Q3")] == [
+        True, False, True, True, False, True, False,
+    ]  # fmt: skip
+
+
+def test_evidence_beyond_is_kept_with_its_reason() -> None:
+    claim = Claim("TS.L5", "Lemma 5", "", SIZES, lambda see: see.equal("quotient", 1 // (see.where.n - 2), 1))
+    found = checking.look(claim, "S2", Lab())
+    assert isinstance(found, Evidence)
+    assert found.undefined
+    assert catalogue.claim("TS.L5").id == "TS.L5"
