@@ -1,8 +1,8 @@
 """Second implementations for statements that fail: from the statement alone, in plain Python, without the ledger's checks.
 
-``@again("TS.L5")`` declares a function of one size, such as ``S4``, that gives the first counterexample there, or None: the place with
-``found`` and ``stated``, as the statement asks for it. Nothing here may import `starcast.claims`, `starcast.costs` or `starcast.trees`;
-schedules and forests come as arrays that are judged by the definitions.
+``@again("TS.L5")`` declares a function of one size, such as ``S4``, that gives the first counterexample there, or None: the
+place with ``found`` and ``stated``, as the statement asks for it. Nothing here may import `starcast.claims`, `starcast.costs`
+or `starcast.trees`; schedules and forests come as arrays that are judged by the definitions.
 """
 
 from collections.abc import Callable, Mapping

@@ -14,7 +14,7 @@ _MOST_SIZES = 8
 def detail(claim: Claim, word: Word, evidence: Sequence[Evidence]) -> str:
     """What was found about a statement: how much was compared, where it fails and how, and what was looked at beside it."""
     deciding = [one for one in evidence if one.size not in claim.sizes.beyond]
-    said = [*_found(word, deciding), *_asides(deciding), *_beyond(claim, evidence)]
+    said = [*_found(word, deciding), *_asides(word, deciding), *_beyond(claim, evidence)]
     return " ".join(sentence for sentence in said if sentence)
 
 
@@ -81,7 +81,7 @@ def _number(words: str) -> float:
     return float(over) / float(under or 1)
 
 
-def _asides(evidence: Sequence[Evidence]) -> Iterable[str]:
+def _asides(word: Word, evidence: Sequence[Evidence]) -> Iterable[str]:
     said: dict[tuple[str, str], list[tuple[str, bool, Place | None]]] = {}
     for one in evidence:
         for aside in one.asides:
@@ -89,6 +89,8 @@ def _asides(evidence: Sequence[Evidence]) -> Iterable[str]:
             said.setdefault((aside.kind, aside.words), []).append((one.size, aside.met, wrong))
     for (kind, words), seen in said.items():
         failing = [wrong for _, met, wrong in seen if not met and wrong is not None]
+        if kind == "instead" and word != "fails":
+            continue
         begin = "True instead" if kind == "instead" else "Other reading"
         where = span(size for size, _, _ in seen)
         if not failing:
