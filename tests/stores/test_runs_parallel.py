@@ -72,7 +72,7 @@ def test_jobs_together_stay_within_the_memory_that_is_free(monkeypatch: pytest.M
         at_once.append(len(futures))
         return concurrent.futures.wait(futures, **words)
 
-    monkeypatch.setattr("starcast.runs.parallel.wait", counted)
+    monkeypatch.setattr("starcast.processes.wait", counted)
     for room in (1, 2):
         at_once.clear()
         free = SimpleNamespace(available=room * needed(points[0]))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from starcast.claims import catalogue
-from starcast.claims.declaration import LEVELS, Claim, Level
+from starcast.claims.declaration import LEVELS, Claim, Level, in_order
 from starcast.claims.evidence import Evidence
 from starcast.claims.lab import Lab
 from starcast.claims.see import See
@@ -63,13 +63,24 @@ def asked(claim: Claim, level: Level, sizes: Sequence[str] | None = None) -> tup
         raise InputError(f"'{level}' is no level", hint=f"there are {', '.join(LEVELS)}")
     if sizes is None:
         return (*claim.sizes.beyond, *claim.sizes.at(level))
-    families = {topology(spec).family for spec in claim.sizes.deep}
     for spec in sizes:
-        if topology(spec).family not in families:
-            raise InputError(
-                f"{claim.id} says nothing about {spec}", hint=f"it is looked at on topologies such as {claim.sizes.quick[0]}"
-            )
-    return tuple(topology(spec).spec for spec in sizes)
+        if not speaks_of(claim, spec):
+            raise InputError(f"{claim.id} says nothing about {spec}", hint=f"it is looked at on {', '.join(claim.sizes.quick)}")
+    return tuple(sorted({topology(spec).spec for spec in sizes}, key=in_order))
+
+
+def speaks_of(claim: Claim, spec: str) -> bool:
+    """Whether a statement is about a size: one of its own, or a larger one of their family where it does not end with them.
+
+    Raises:
+        InputError: there is no such topology.
+    """
+    where = topology(spec)
+    own = [one for one in claim.sizes.deep if topology(one).family == where.family]
+    if not own or where.spec in own:
+        return bool(own)
+    ends = claim.sizes.quick == claim.sizes.deep
+    return not ends and in_order(where.spec) > max(map(in_order, own))
 
 
 def verdicts(claims: Iterable[Claim], evidence: Iterable[Evidence]) -> dict[str, Verdict]:

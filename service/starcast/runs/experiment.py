@@ -13,13 +13,14 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from starcast.errors import BusyError, InputError
+from starcast.processes import check_jobs
 from starcast.progress import Reporter
 from starcast.runs import models, repository
 from starcast.runs.database import Lock, await_lock, holding, session
 from starcast.runs.design import Design, stored_design
 from starcast.runs.execution import Execution, execute, priced
 from starcast.runs.grid import Grid, sharing
-from starcast.runs.parallel import check_jobs, executed, jobs_for
+from starcast.runs.parallel import executed, jobs_for
 from starcast.runs.point import Point
 from starcast.runs.remarks import Remarks
 from starcast.runs.values import check_name

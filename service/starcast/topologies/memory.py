@@ -1,6 +1,8 @@
 """What arrays take, asked for before they are made: a size beyond the machine is refused with its estimate."""
 
 import os
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starcast.errors import LimitError
@@ -15,6 +17,14 @@ _BESIDE = 5
 def physical() -> int:
     """The bytes of memory of this machine."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def available() -> int:
+    """The bytes of memory that can be had now without taking them from others; Linux says, elsewhere it is what is unused."""
+    with suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) * 1024
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
 
 
 def estimate(topology: "Topology", trees: int) -> int:
