@@ -1,5 +1,7 @@
 """What several papers' checks find out by search, from the table of neighbours alone."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +18,7 @@ def distances(lab: Lab, spec: str, root: int = 0) -> Ranks:
     return lab.array(f"distances by search from {root}", spec, lambda: searched(lab.neighbours(spec), root))
 
 
-def searched(across: Ranks, root: int) -> Ranks:
+def searched(across: NDArray[Any], root: int) -> Ranks:
     """Distances from the root in a graph that is given by its neighbours, ``[ports, nodes]``."""
     found = np.full(across.shape[1], -1, dtype=np.int32)
     found[root] = 0
