@@ -174,7 +174,8 @@ def _heights(see: See) -> None:
 
 def _outside(see: See, root: int, way: shifting.Path) -> int:
     """The greatest level of L(rho^i(r)) but for the branch by which p_i comes to rho^i(r)."""
-    where, goal = see.where, shifting.shifted(where, root, way.i)
+    where = see.where
+    goal = shifting.shifted(where, root, way.i)
     parent = searching.parents(see.lab, where, shifting.ports_to(see.lab, where, goal))
     levels = searching.levels(parent, goal)
     parent[way.nodes[-2]] = -1  # cut off: what hangs there does not come to the root any more
