@@ -55,7 +55,7 @@ class See:
         """No value is less than what is stated; the statement is an inequality."""
         self._compare(what, ">=", found, stated, place)
 
-    def true(self, what: str, found: ArrayLike, **place: Where) -> None:
+    def true(self, what: str, found: ArrayLike, /, **place: Where) -> None:
         """Something is so. ``found`` and ``stated`` may be given as places, where they say more than False and True."""
         self._compare(what, "=", found, True, place)
 
@@ -96,7 +96,7 @@ class See:
         """What the statement is about is not in the papers: the reason, in words that end without a full stop."""
         reason = self.lab.keep("absent", (what,), lambda: why)
         if not reason:
-            self.true(f"{what} is in the papers", found=True)
+            self.true(f"{what} is in the papers", not reason)
             return
         self._add(what, "absent", 0, np.array([reason], dtype=object), None, "")
 
