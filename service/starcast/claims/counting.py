@@ -1,0 +1,166 @@
+"""What the arguments for lower bounds count, by search, and the schedules of unit messages that are held against the bounds.
+
+A bound is a count divided by what can move in a step. The counts here come from the table of neighbours alone.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import mpmath
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast import permutations
+from starcast.claims import searching
+from starcast.claims.growth import Number, divided, factorial
+from starcast.claims.lab import Lab
+from starcast.claims.see import See
+from starcast.collectives.schedule import Schedule
+
+
+class Counted(NamedTuple):
+    """What is counted from one node, which stands for all of them.
+
+    Attributes:
+        others: nodes that are not the node itself.
+        links: of the node.
+        far: the distance of the farthest node.
+        total: the sum of all distances.
+    """
+
+    others: int
+    links: int
+    far: int
+    total: int
+
+    @property
+    def nodes(self) -> int:
+        """All of them."""
+        return self.others + 1
+
+
+def counted(see: See, spec: str = "", degree: int = 0) -> Counted:
+    """The counts of a topology, by breadth-first search; every node has as many links as there are ports, and gets as many.
+
+    Args:
+        see: where it is said that all nodes have the degree, and the same distances as the identity.
+        spec: the topology; that of the check if it is not said.
+        degree: how many links a node has by the papers; the ports of the table if it is not said.
+    """
+    where = see.lab.topology(spec) if spec else see.where
+    table = see.lab.neighbours(where.spec)
+    into = np.bincount(table.ravel(), minlength=where.nodes)
+    see.equal(f"links into every node of {where.spec}", into, degree or len(table), node=where.label)
+    profile = searching.profile(see.lab, where.spec)
+    for root in searching.roots(where, 3)[1:3]:
+        same = bool(np.array_equal(searching.profile(see.lab, where.spec, root), profile))
+        see.true(f"nodes at each distance of {where.spec} are as many as from the identity", same, node=where.label(root))
+    far = len(profile) - 1
+    total = int(profile @ np.arange(far + 1))
+    return Counted(int(profile.sum()) - 1, len(table), far, total)
+
+
+def shared(count: int, among: int) -> int:
+    """The least whole number of steps in which a count is through, some of it in a step."""
+    return -(-count // among)
+
+
+#: The schedules of unit messages, one a link and step, on star graphs: collective, port model, algorithm, what it is given.
+_ON_STARS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
+    ("broadcast", "all", "greedy", ("segments",)),
+    ("broadcast", "all", "recursive-substar", ("messages",)),
+    ("broadcast", "all", "edge-disjoint", ("messages", "copies")),
+    ("allgather", "one", "hamiltonian-cycle", ("messages",)),
+    ("allgather", "all", "rotated-hamiltonian", ("messages",)),
+    ("allgather", "all", "necklace", ("messages",)),
+    ("allgather", "all", "edge-disjoint", ("messages", "copies")),
+    ("scatter", "one", "one-port", ("messages",)),
+    ("scatter", "all", "balanced", ("messages",)),
+    ("scatter", "all", "near-balanced", ("messages",)),
+    ("scatter", "all", "perfectly-balanced", ("messages",)),
+    ("scatter", "all", "edge-disjoint", ("messages", "copies")),
+    ("alltoall", "one", "one-port", ("messages",)),
+    ("alltoall", "all", "necklace", ()),
+    ("alltoall", "all", "perfectly-balanced", ("messages",)),
+    ("alltoall", "all", "exact", ("messages",)),
+    ("alltoall", "all", "edge-disjoint", ("messages", "copies")),
+)
+_DEALT = "perfectly-balanced"  # deals messages to n-1 >= 2 trees alike: M is a multiple of n-1
+_ROOTED = ("broadcast", "scatter")
+
+
+def on_stars(see: See, collective: str, ports: str = "all", messages: int = 1, copies: int = 1) -> Iterator[Schedule]:
+    """All schedules of the house that do this with unit messages; under all-port those of one port are among them.
+
+    Of what has a root, from two of them.
+    """
+    degree = see.where.degree
+    for kind, model, algorithm, names in _ON_STARS:
+        if kind != collective or (ports == "one" and model != "one"):
+            continue
+        if (
+            (copies > 1 and "copies" not in names)
+            or (messages > 1 and not names)
+            or (algorithm == _DEALT and (messages % degree or degree < 2))
+        ):
+            continue
+        given = {"segments": messages, "messages": messages, "copies": copies}
+        for root in (0, see.where.nodes - 1) if collective in _ROOTED else (0,):
+            arguments = {name: given[name] for name in names}
+            yield see.lab.schedule(see.where.spec, collective, algorithm, ports=model, root=root, **arguments)
+
+
+def not_beaten(see: See, schedules: Iterable[Schedule], stated: int, what: str, **place: int) -> None:
+    """No schedule takes less than stated: steps, or transmissions."""
+    for schedule in schedules:
+        took = see.executed(schedule)
+        found = took.steps if what == "steps" else took.transmissions
+        see.at_least(f"{what} of {schedule.algorithm}", found, stated, **place, of=schedule)
+
+
+# Necklaces of S_n
+
+
+def necklaces(lab: Lab, spec: str) -> NDArray[np.int32]:
+    """The least rank in every node's necklace, int32 ``[n!]``: the orbits of R by turning all nodes n-2 times."""
+
+    def made() -> NDArray[np.int32]:
+        n = lab.topology(spec).n
+        r = np.array([1, *range(3, n + 1), 2][:n])
+        nodes = permutations.arrangements(n, n)
+        turned = np.empty_like(nodes)
+        turned[:, r - 1] = r[nodes - 1]
+        turn = permutations.rank(turned)
+        least = at = np.arange(len(turn), dtype=np.int32)
+        for _ in range(n - 2):
+            at = turn[at]
+            least = np.minimum(least, at)
+        return least
+
+    return lab.array("necklaces by turning", spec, made)
+
+
+def necklace_distances(lab: Lab, spec: str) -> NDArray[np.int32]:
+    """The distance of every necklace but the identity's, in the order of their least nodes."""
+    leaders = np.unique(necklaces(lab, spec))
+    return searching.distances(lab, spec)[leaders[leaders > 0]]
+
+
+def most_necklaces(n: int) -> Number:
+    """No fewer than S_n has: (n! + (n-2) B)/(n-1) for B of `most_fixed`, by counting what each rotation fixes (Burnside)."""
+    return divided(factorial(n) + (n - 2) * most_fixed(n), n - 1)
+
+
+def most_fixed(n: int) -> Number:
+    """B, no fewer than the nodes that a rotation R^e, e < n-1, fixes: (n//2)! 2^(n//2).
+
+    R^e has c cycles of length d, c d = n-1, d > 1. It fixes the c! d^c permutations that commute with it: the product of the
+    multiples of d up to n-1, which is at most the product of the even numbers up to n.
+    """
+    half = n // 2
+    return factorial(half) * power_of_2(half)
+
+
+def power_of_2(exponent: Number) -> Number:
+    """2^exponent, exact for small whole numbers."""
+    return 2**exponent if isinstance(exponent, int) and exponent < 4096 else mpmath.mpf(2) ** exponent
