@@ -1,0 +1,159 @@
+"""What Fragopoulou & Akl 1993 say of nodes, as arrays: cycles, cycle rotation, necklaces, translation, links of a type.
+
+All of it comes from the definitions in sections 3 and 3.1, by way of the lab, and from nothing that the constructions use.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast import permutations
+from starcast.claims.searching import distances
+from starcast.claims.see import See
+from starcast.permutations import Perms, Ranks
+
+
+def symbols(see: See) -> Perms:
+    """The labels as rows of symbols, in rank order, uint8 ``[nodes, n]``."""
+    n = see.where.n
+    return see.lab.array("symbols", see.where.spec, lambda: permutations.arrangements(n, n))
+
+
+def types(see: See) -> NDArray[np.int64]:
+    """The types of links, 2..n."""
+    return np.arange(2, see.where.n + 1)
+
+
+def across(see: See) -> Ranks:
+    """The neighbour of each node over each type, int32 ``[nodes, types]``."""
+    return see.lab.neighbours(see.where.spec).T
+
+
+def least_of_cycle(see: See) -> Perms:
+    """For each symbol of each node the least symbol of its cycle, uint8 ``[nodes, n]``; its own where it is in its place."""
+
+    def make() -> Perms:
+        row = symbols(see)
+        least = np.broadcast_to(np.arange(1, see.where.n + 1, dtype=np.uint8), row.shape).copy()
+        for _ in range(see.where.n):  # a cycle has n symbols at most
+            least = np.minimum(least, np.take_along_axis(least, row.astype(np.intp) - 1, axis=1))
+        return least
+
+    return see.lab.array("least symbols of cycles", see.where.spec, make)
+
+
+def displaced(see: See) -> NDArray[np.bool_]:
+    """Whether a symbol is in a cycle of two or more, bool ``[nodes, n]``."""
+    return np.asarray(symbols(see) != np.arange(1, see.where.n + 1))
+
+
+def cycles(see: See) -> NDArray[np.int64]:
+    """c(x), the number of cycles of two or more symbols."""
+    own = least_of_cycle(see) == np.arange(1, see.where.n + 1)
+    return np.asarray((own & displaced(see)).sum(axis=1))
+
+
+def spread(see: See) -> NDArray[np.int64]:
+    """s(x), the number of symbols in these cycles."""
+    return np.asarray(displaced(see).sum(axis=1))
+
+
+def rules(see: See) -> NDArray[np.bool_]:
+    """The moves that rules 2, 3 and 4 list, bool ``[nodes, types]``.
+
+    Rule 2, node starts with 1: any type whose symbol is not in its place. Rule 3 and rule 4 (a): the type that is the first
+    symbol. Rule 4 (b): any type whose symbol is in a cycle that does not contain 1.
+    """
+    first = symbols(see)[:, :1]
+    apart = displaced(see)[:, 1:] & (least_of_cycle(see)[:, 1:] != 1)
+    return np.asarray(apart | ((first != 1) & (first == types(see))))
+
+
+def closer(see: See) -> NDArray[np.bool_]:
+    """Whether a link leads closer to 12..n, by breadth-first search, bool ``[nodes, types]``."""
+    away = distances(see.lab, see.where.spec)
+    return np.asarray(away[across(see)] < away[:, None])
+
+
+def r(n: int) -> NDArray[np.int64]:
+    """Of each symbol its image in Definition 5: 1 of 1, (i-1) mod (n-1) + 2 of any other i, int64 ``[n]``."""
+    i = np.arange(1, n + 1)
+    return np.where(i == 1, i, (i - 1) % (n - 1) + 2)
+
+
+def rotation(see: See) -> Ranks:
+    """R(x) for every node x, int32 ``[nodes]``: as s is followed by x_s in a cycle of x, r(s) is by r(x_s) in one of R(x)."""
+
+    def make() -> Ranks:
+        row, by = symbols(see), r(see.where.n)
+        out = np.empty_like(row)
+        out[:, by - 1] = by[row.astype(np.intp) - 1]
+        return permutations.rank(out)
+
+    return see.lab.array("cycle rotation", see.where.spec, make)
+
+
+def turned(see: See) -> Ranks:
+    """The nodes after 0, 1, .., n-2 rotations, int32 ``[n-1, nodes]``."""
+    turn = rotation(see)
+    rows = [np.arange(see.where.nodes, dtype=np.int32)]
+    for _ in range(see.where.n - 2):
+        rows.append(turn[rows[-1]])
+    return np.stack(rows)
+
+
+def necklace_sizes(see: See) -> NDArray[np.int64]:
+    """How many nodes the necklace of each node has: the rotations after which it first returns; 0 if not within n!."""
+    turn = rotation(see)
+    here = np.arange(see.where.nodes)
+    at, size = turn, np.zeros(see.where.nodes, dtype=np.int64)
+    for count in range(1, 4 * see.where.n):
+        size = np.where((at == here) & (size == 0), count, size)
+        at = turn[at]
+    return size
+
+
+def translation(see: See, q: int) -> Ranks:
+    """F_q(x) = q.x, that is (q[x_1], .., q[x_n]), for every node x, int32 ``[nodes]``."""
+    row = symbols(see)
+    return see.lab.array(f"translation by {q}", see.where.spec, lambda: permutations.rank(row[q][row.astype(np.intp) - 1]))
+
+
+def translates(see: See) -> Ranks:
+    """F_q(x) for all q and x, int32 ``[nodes q, nodes x]``."""
+    row = symbols(see)
+
+    def make() -> Ranks:
+        out = np.empty((see.where.nodes, see.where.nodes), dtype=np.int32)
+        for node in range(see.where.nodes):
+            out[:, node] = permutations.rank(row[:, row[node].astype(np.intp) - 1])
+        return out
+
+    return see.lab.array("translates", see.where.spec, make)
+
+
+def type_between(see: See, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
+    """The type of the link between two nodes; 0 where there is none."""
+    there = across(see)[tail] == np.asarray(head)[:, None]
+    return np.where(there.any(axis=1), np.argmax(there, axis=1) + 2, 0)
+
+
+def notation(row: Perms) -> str:
+    """The cycle notation of a node: ``(1 3)(2 4 5)``; each symbol is followed by the one that stands in its position."""
+    found, seen = [], set[int]()
+    for start in range(1, len(row) + 1):
+        cycle, at = [], start
+        while at not in seen:
+            seen.add(at)
+            cycle.append(at)
+            at = int(row[at - 1])
+        if len(cycle) > 1:
+            found.append(f"({' '.join(map(str, cycle))})")
+    return "".join(found)
+
+
+def node_of(n: int, *given: tuple[int, ...]) -> int:
+    """The rank of the node with that cycle notation."""
+    row = np.arange(1, n + 1, dtype=np.uint8)
+    for cycle in given:
+        row[np.array(cycle) - 1] = np.roll(cycle, -1)
+    return int(permutations.rank(row[None, :])[0])
