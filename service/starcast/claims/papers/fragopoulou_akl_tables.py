@@ -104,9 +104,7 @@ def _takes(see: See, *, row: Row, what: str, stated: Callable[[int, int], int]) 
             place: dict[str, Any] = {"root": see.where.label(root)} if row.collective == "scatter" else {}
             if row.amounts is not _one:
                 place = {"M": messages, **place}
-            see.equal(
-                f"{what} of {row.algorithm}", found, stated[0](see.where.n, messages) if stated else -1, **place, of=schedule
-            )
+            see.equal(f"{what} of {row.algorithm}", found, stated(see.where.n, messages), **place, of=schedule)
 
 
 def _weight(where: Topology, row: Row) -> int:
