@@ -1,0 +1,162 @@
+"""Trees changed by label and by dimension (Tseng & Sheu 1997, section 5), path by path, and Algorithm 2 on any tree."""
+
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast import permutations
+from starcast.claims import searching, shifting
+from starcast.claims.lab import Lab
+from starcast.collectives.schedule import Schedule
+from starcast.permutations import Ranks
+from starcast.topologies import Topology
+from starcast.trees.catalogue import single_trees
+
+_FEW = 4_000_000  # entries at a time
+_DEEP = ("rotated-hamiltonian", "hamiltonian-cycle")
+
+Row = NDArray[np.uint8]
+
+
+class Tree(NamedTuple):
+    """A spanning tree: each node's port towards its parent. ``drawn`` tells that no construction of the catalogue made it."""
+
+    name: str
+    root: int
+    row: Row
+    drawn: bool = False
+
+
+def trees(lab: Lab, where: Topology, *, elsewhere: bool = False, deepest: int = 6) -> list[Tree]:
+    """Spanning trees rooted at the identity: the single trees of the catalogue, and three drawn at random.
+
+    Args:
+        lab: where they come from.
+        where: S_n.
+        elsewhere: two trees more, drawn at random with other roots.
+        deepest: the greatest n with trees of height of order (n-1)!.
+    """
+    names = [name for name in single_trees(where) if where.n <= deepest or name not in _DEEP]
+    made = [Tree(name, 0, lab.forest(where.spec, name).parent_port[0]) for name in names]
+    roots = [0, 0, 0, *((where.nodes // 2, where.nodes - 1) if elsewhere else ())]
+    return [*made, *(drawn(lab, where, seed, root) for seed, root in enumerate(roots, 1))]
+
+
+def drawn(lab: Lab, where: Topology, seed: int, root: int = 0) -> Tree:
+    """A spanning tree drawn at random."""
+    name = f"random tree {seed} rooted at {where.label(root)}"
+    row = lab.array(name, where.spec, partial(searching.random_tree, lab, where, seed, root))
+    return Tree(name, root, row, drawn=True)
+
+
+def translations(lab: Lab, where: Topology) -> Ranks:
+    """``[nodes, nodes]``: at (x, y) the node x∘y = (x_{y_1}, .., x_{y_n})."""
+    rows = shifting.symbols(lab, where)
+
+    def made() -> Ranks:
+        return np.stack([permutations.rank(x[rows - 1]) for x in rows])
+
+    return lab.array("translations", where.spec, made)
+
+
+def relabelled(lab: Lab, where: Topology, tree: Tree, x: int) -> Tree:
+    """LC(x, T): every node y becomes x∘y, and every link keeps its dimension."""
+    rows = shifting.symbols(lab, where)
+    image = permutations.rank(rows[x][rows - 1])
+    moved = np.zeros_like(tree.row)
+    moved[image] = tree.row
+    return Tree(f"LC({where.label(x)}, {tree.name})", int(image[tree.root]), moved, drawn=True)
+
+
+def turned(lab: Lab, where: Topology, tree: Tree, i: int) -> Tree:
+    """DC(i, T): the path d1, d2, .. from the root becomes that of d1 + i, d2 + i, .., counted cyclically from 2 to n."""
+    across, n = lab.neighbours(where.spec), where.n
+    parent = searching.parents(lab, where, tree.row)
+    levels = searching.levels(parent, tree.root)
+    column = (tree.row.astype(np.int64) - 2 + i) % (n - 1)
+    image = np.full(where.nodes, tree.root, dtype=np.int32)
+    row = np.zeros_like(tree.row)
+    order = np.argsort(levels, kind="stable")
+    ends = np.searchsorted(levels[order], np.arange(int(levels.max()) + 2))
+    for begin, end in pairwise(ends[1:].tolist()):
+        nodes = order[begin:end]
+        image[nodes] = across[column[nodes], image[parent[nodes]]]
+        row[image[nodes]] = column[nodes] + 2
+    return Tree(f"DC({i}, {tree.name})", tree.root, row, drawn=True)
+
+
+def uses(lab: Lab, where: Topology, tree: Tree, turns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many of all trees LC(x, DC(i, T)), i < turns, have each directed link on each level.
+
+    Returns:
+        int64 ``[levels, nodes, ports]``, from parent to child; and how many nodes T has on each level from 1.
+    """
+    images = translations(lab, where)
+    parent = searching.parents(lab, where, tree.row)
+    profile = np.bincount(np.maximum(searching.levels(parent, tree.root), 0))[1:]
+    links = where.nodes * where.degree
+    found = np.zeros(len(profile) * links, dtype=np.int64)
+    together = max(1, _FEW // where.nodes)
+    for i in range(turns):
+        made = turned(lab, where, tree, i)
+        above = searching.parents(lab, where, made.row)
+        levels = searching.levels(above, made.root)
+        nodes = np.flatnonzero(levels > 0)
+        place = (levels[nodes].astype(np.int64) - 1) * links + made.row[nodes].astype(np.int64) - 2
+        for begin in range(0, where.nodes, together):
+            at = images[begin : begin + together, above[nodes]].astype(np.int64) * where.degree + place
+            found += np.bincount(at.ravel(), minlength=len(found))[: len(found)]
+    return found.reshape(len(profile), where.nodes, where.degree), profile.astype(np.int64)
+
+
+def all_to_all(lab: Lab, where: Topology, tree: Tree) -> Schedule:
+    """Algorithm 2, all-port, on a tree at the identity: in step t segment i crosses the links of level t of DC(i, T)."""
+
+    def made() -> Schedule:
+        columns = [_columns(lab, where, turned(lab, where, tree, i), i) for i in range(where.n - 1)]
+        step, sender, port, receiver, payload = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+        order = np.argsort(step, kind="stable")
+        return Schedule(
+            where, "allgather", "dimension-change", "all", where.n - 1, packets=True, step=step[order], sender=sender[order],
+            port=port[order], receiver=receiver[order], tree=payload[order].astype(np.uint8), payload=payload[order],
+            arguments={"tree": tree.name.replace(" ", "-")}, symmetric=True,
+        )  # fmt: skip
+
+    return lab.keep("schedule", (where.spec, "Algorithm 2 on", tree.name), made)
+
+
+def _columns(lab: Lab, where: Topology, tree: Tree, i: int) -> tuple[Ranks, Ranks, Row, Ranks, Ranks]:
+    parent = searching.parents(lab, where, tree.row)
+    levels = searching.levels(parent, tree.root)
+    nodes = np.flatnonzero(levels > 0).astype(np.int32)
+    return levels[nodes], parent[nodes], tree.row[nodes], nodes, np.full(len(nodes), i, dtype=np.int32)
+
+
+def roundabout(lab: Lab, where: Topology) -> Tree | None:
+    """A tree of height D_n at the identity that is no shortest-path tree; None where there is none of this kind.
+
+    One node is left out of the search for shortest paths, and hung on where its way becomes longer.
+    """
+    distances = searching.distances(lab, where.spec)
+    row = lab.array("tree of height D_n with a detour", where.spec, partial(_roundabout, lab, where, distances))
+    return Tree("tree of height D_n with a detour", 0, row, drawn=True) if len(row) else None
+
+
+def _roundabout(lab: Lab, where: Topology, distances: Ranks) -> Row:
+    across, most = lab.neighbours(where.spec), int(distances.max())
+    for node in np.flatnonzero((distances > 0) & (distances < most - 1)).tolist():
+        without = np.where(across == node, np.arange(where.nodes, dtype=np.int32), across)
+        without[:, node] = node
+        found = searching.searched(without, 0)
+        around = found[across[:, node]]
+        longer = np.flatnonzero((around + 1 > distances[node]) & (around + 1 <= most))
+        if found.max() > most or not len(longer):
+            continue
+        closer = found[without] == found - 1
+        row = np.where(closer.any(axis=0), closer.argmax(axis=0) + 2, 0).astype(np.uint8)
+        row[0], row[node] = 0, longer[0] + 2
+        return row
+    return np.empty(0, dtype=np.uint8)
