@@ -6,7 +6,7 @@ WHEEL_VENV := .venv-wheel
 SOURCES := service tests benchmarks migrations docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest pytest-unit pytest-servers test-lts wheel-test bench compose-test docs lock clean
+.PHONY: help demo test lint types pytest pytest-unit pytest-packs pytest-stores test-lts wheel-test bench compose-test docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -36,14 +36,17 @@ lint: $(VENV)/.dev ## ruff
 types: $(VENV)/.dev ## mypy, strict
 	$(BIN)/mypy
 
-pytest: $(VENV)/.dev ## unit, stores, cli and packs, on a real Neo4j and a real PostgreSQL
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target pytest-unit pytest-servers
+pytest: $(VENV)/.dev ## all of them, three at a time: those with servers mostly wait
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target pytest-unit pytest-packs pytest-stores
 
-pytest-unit: $(VENV)/.dev ## the tests that need no server
-	$(BIN)/pytest tests/unit
+pytest-unit: $(VENV)/.dev ## the tests that need no server, and the claims
+	$(BIN)/pytest tests/unit tests/claims
 
-pytest-servers: $(VENV)/.dev ## those that do
-	$(BIN)/pytest tests --ignore=tests/unit
+pytest-packs: $(VENV)/.dev ## every query, on a real Neo4j
+	$(BIN)/pytest tests/packs
+
+pytest-stores: $(VENV)/.dev ## stores and command line, on a real Neo4j and a real PostgreSQL
+	$(BIN)/pytest tests --ignore=tests/unit --ignore=tests/claims --ignore=tests/packs
 
 test-lts: $(VENV)/.dev ## the queries of the packs on Neo4j 5.26 LTS (a Java 17 or 21, or it says that there is none)
 	PYTHONPATH=tests $(BIN)/python -m lts
