@@ -1,0 +1,134 @@
+"""Edge-disjoint trees of small depth, one from each neighbour of the identity of S_n: a bound, and a search.
+
+Such trees use every directed link between other nodes exactly once, n-2 links into each neighbour of the identity and n-1 into
+every other node. So in the n-1 trees a node hangs from its n-1 neighbours, one each (from the identity in the one tree only).
+"""
+
+from itertools import permutations as orders
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.claims import searching, star_rules
+from starcast.claims.lab import Lab
+from starcast.permutations import Ranks
+from starcast.topologies import Topology
+
+_FAR = 1_000
+_MOST = 1_000_000
+_TOGETHER = 100_000
+
+
+def least_levels(lab: Lab, where: Topology) -> NDArray[np.int64]:
+    """How deep, in one of the trees, each node is at least, int64 ``[nodes]``.
+
+    In tree l it is one link further from the identity than the neighbour from which it hangs, and that one is reached from the
+    root's neighbour across dimension l without the identity. Each dealing of its neighbours to the trees has its deepest tree;
+    the best dealing counts.
+    """
+
+    def make() -> NDArray[np.int64]:
+        costs = _costs(lab, where)
+        tree = np.arange(where.degree)
+        found = np.full(where.nodes, _FAR)
+        for dealing in orders(range(where.degree)):
+            np.minimum(found, costs[tree, np.array(dealing)].max(axis=0), out=found)
+        found[0] = 0
+        return found
+
+    return lab.array("least levels in edge-disjoint trees", where.spec, make)
+
+
+def rotated_trees(lab: Lab, where: Topology, depth: int) -> NDArray[np.uint8]:
+    """Edge-disjoint trees at the identity that are rotations of one another and no deeper, uint8 ``[trees, nodes]``.
+
+    All ways to hang the nodes are gone through, but those by which a single node is too deep; the first least deep trees count.
+    No rows where there are none, or too many ways.
+    """
+    return lab.array(f"trees of depth {depth}", where.spec, lambda: _searched(lab, where, depth))
+
+
+def _costs(lab: Lab, where: Topology) -> NDArray[np.int64]:
+    """How deep a node is in a tree at least if it hangs from the neighbour across a port, int64 ``[trees, ports, nodes]``."""
+    across = lab.neighbours(where.spec)
+    without = across.copy()
+    for port, there in enumerate(across[:, 0]):
+        without[port, there] = there
+    reached = np.stack([1 + searching.searched(without, int(child)) for child in across[:, 0]])
+    costs = 1 + reached[:, across].astype(np.int64)
+    for port, child in enumerate(across[:, 0]):
+        costs[:, port, child] = _FAR
+        costs[port, port, child] = 1
+    return costs
+
+
+def _searched(lab: Lab, where: Topology, depth: int) -> NDArray[np.uint8]:
+    orbits = _orbits(star_rules.rotation(lab, where))
+    options = [_options(where.degree, orbit, _costs(lab, where)[:, :, orbit[0]], depth) for orbit in orbits]
+    total = prod(map(len, options))
+    none = np.empty((0, where.nodes), dtype=np.uint8)
+    if total > _MOST:
+        return none
+    best, least = none, depth + 1
+    for start in range(0, total, _TOGETHER):
+        row = np.zeros((min(_TOGETHER, total - start), where.nodes), dtype=np.uint8)
+        rest = np.arange(start, start + len(row))
+        for orbit, ways in zip(orbits, options, strict=True):
+            rest, chosen = np.divmod(rest, len(ways))
+            row[:, orbit] = ways[chosen]
+        depths = _depths(lab.neighbours(where.spec), row)
+        if depths.min() < least:
+            best, least = row[depths.argmin()][None], int(depths.min())
+    return _turned(lab, where, best[0]) if len(best) else none
+
+
+def _orbits(turn: Ranks) -> list[list[int]]:
+    """The necklaces but the identity's, each from its lowest node on."""
+    found, seen = [], {0}
+    for node in range(len(turn)):
+        if node not in seen:
+            orbit, further = [node], int(turn[node])
+            seen.add(node)
+            while further not in seen:
+                orbit.append(further)
+                seen.add(further)
+                further = int(turn[further])
+            found.append(orbit)
+    return found
+
+
+def _options(trees: int, orbit: list[int], costs: NDArray[np.int64], depth: int) -> NDArray[np.uint8]:
+    """The dimensions toward the parent in tree 2 for the nodes of an orbit, uint8 ``[ways, nodes of the orbit]``.
+
+    A way deals the first node's ports to the trees. What R^j takes to the node j of the orbit, R^-j takes to tree 2. A shorter
+    orbit comes back to its first node, with the same dealing.
+    """
+    ways = []
+    for dealing in orders(range(trees)):
+        again = tuple((dealing[tree - len(orbit)] + len(orbit)) % trees for tree in range(trees))
+        if again == dealing and costs[np.arange(trees), np.array(dealing)].max() <= depth:
+            ways.append([(dealing[-j % trees] + j) % trees + 2 for j in range(len(orbit))])
+    return np.array(ways, dtype=np.uint8).reshape(-1, len(orbit))
+
+
+def _depths(across: Ranks, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """How deep each of many trees is, int64 ``[rows]``; `_FAR` where it is none."""
+    node = np.arange(rows.shape[1])
+    end = across[np.maximum(rows, 2) - 2, node[None, :]].astype(np.int64)
+    end[:, 0] = 0
+    steps = np.broadcast_to(node > 0, rows.shape).astype(np.int64)
+    for _ in range(rows.shape[1].bit_length()):
+        steps = steps + np.take_along_axis(steps, end, 1)
+        end = np.take_along_axis(end, end, 1)
+    return np.where((end == 0).all(axis=1), steps.max(axis=1), _FAR)
+
+
+def _turned(lab: Lab, where: Topology, row: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """A tree and its rotations."""
+    turn, rows = star_rules.rotation(lab, where), [row]
+    for _ in range(where.degree - 1):
+        further = np.zeros_like(row)
+        further[turn] = np.where(rows[-1] > 0, star_rules.turned(where.n, rows[-1]), 0)
+        rows.append(further)
+    return np.stack(rows)
