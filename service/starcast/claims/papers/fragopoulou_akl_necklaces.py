@@ -19,7 +19,7 @@ _ODD = Sizes(("S3", "S5", "S7"), ("S3", "S5", "S7", "S9"), ("S3", "S5", "S7", "S
     "FA.T5",
     "Theorem 5",
     stars(7, 8, 9),
-    "The necklace of a node has at most n-1 nodes, and their number divides n-1. In S_5, 14325 = (2 4) returns after two rotations.",
+    "The necklace of a node has at most n-1 nodes, a divisor of n-1. In S_5, 14325 = (2 4) returns after two rotations.",
     reading="The paper writes 'node 14325 of S_4'; a node of five symbols is one of S_5.",
 )
 def _necklace_sizes(see: See) -> None:
@@ -51,8 +51,8 @@ def _rotation_keeps_distance(see: See) -> None:
     "FA.R24",
     "Rules 2, 3 and 4",
     stars(7, 8, 9),
-    "g_t(x) is closer to 12..n than x if and only if x_1 = 1 and t is in a cycle of x, or x_1 = t != 1, or x_1 != 1 and t is in "
-    "a cycle of x that does not contain 1.",
+    "g_t(x) is closer to 12..n than x if and only if x_1 = 1 and t is in a cycle of x, or x_1 = t != 1, or x_1 != 1 and t is "
+    "in a cycle of x that does not contain 1.",
 )
 def _moves(see: See) -> None:
     types = nodes.types(see)
@@ -69,9 +69,9 @@ def _moves(see: See) -> None:
     "FA.R4-effect",
     "Rule 4",
     stars(7, 8, 9),
-    "x with x_1 != 1 and two cycles or more. (a) Over type x_1, c stays and s falls by 1; if 1 and x_1 alone are a cycle, c falls "
-    "by 1, s by 2, and 1 comes to the front; the other cycles stay. (b) Over a type in a cycle without 1, that cycle and the one "
-    "of 1 become one.",
+    "x with x_1 != 1 and two cycles or more. (a) Over type x_1, c stays and s falls by 1; if 1 and x_1 alone are a cycle, c "
+    "falls by 1, s by 2, and 1 comes to the front; the other cycles stay. (b) Over a type in a cycle without 1, that cycle and "
+    "the one of 1 become one.",
 )
 def _effects(see: See) -> None:
     row, least, around = nodes.symbols(see), nodes.least_of_cycle(see), nodes.across(see)

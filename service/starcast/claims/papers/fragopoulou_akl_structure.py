@@ -22,7 +22,7 @@ claim = FAMILY.claim
     stars(7, 8, 9),
     "The degree n-1 and the diameter floor(3(n-1)/2) of S_n are O(log2 n! / log n); the k of a Q_k with n! nodes is of order "
     "n log n.",
-    reading="'More slowly than log2 n!': the quotient goes to 0, as 1/log n does; an order of growth, where small n decide nothing.",
+    reading="'More slowly than log2 n!': the quotient goes to 0, as 1/log n does. Small n decide nothing about that.",
 )
 def _degree(see: See) -> None:
     n = see.where.n
