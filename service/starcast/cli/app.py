@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from starcast.cli import (
+    claims,
     compare,
     config,
     context,
@@ -57,6 +58,7 @@ app.add_typer(query.app, name="query")
 app.add_typer(run.app, name="run")
 app.add_typer(experiment.app, name="experiment")
 app.command("compare")(compare.compare)
+app.add_typer(claims.app, name="claims")
 app.add_typer(graph.app, name="graph")
 app.add_typer(db.app, name="db")
 

@@ -52,6 +52,7 @@ STATES = ("planned", "loading", "complete", "failed")
 WAYS = ("bolt", "import")
 STATUSES = ("complete", "failed")
 COSTS = ("closed form", "simulated", "lower bound")
+LEVELS = ("quick", "full", "deep")
 VERDICTS = ("holds", "holds as a bound", "fails", "not checkable")
 
 
@@ -333,16 +334,65 @@ class StepProfile(Base):
     largest_packet: Mapped[int] = mapped_column(BigInteger)
 
 
+class Ledger(Base):
+    """One look at statements of the papers. It is finished with its verdicts in one transaction; before, it has none.
+
+    ``names`` are the ids and beginnings of ids that were asked about, none for all; ``level`` is null where ``sizes`` were
+    asked for instead. ``fingerprint`` is the SHA-256 of the sources that decide what is found: evidence is used again where
+    it is the same. ``revision`` and ``dirty`` are git's, null outside a checkout.
+    """
+
+    __tablename__ = "ledger"
+    __table_args__ = (
+        _one_of("level", LEVELS),
+        CheckConstraint("(level is null) = (sizes is not null)", name="sizes"),
+        Index("ix_ledger_fingerprint", "fingerprint"),
+    )
+
+    id: Mapped[int] = mapped_column(Integer, Identity(), primary_key=True)
+    names: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
+    level: Mapped[str | None]
+    sizes: Mapped[list[Any] | None] = mapped_column(JSONB(none_as_null=True))
+    version: Mapped[str]
+    revision: Mapped[str | None]
+    dirty: Mapped[bool | None]
+    fingerprint: Mapped[str]
+    started_at: Mapped[datetime] = mapped_column(server_default=func.now())
+    finished_at: Mapped[datetime | None]
+
+
+class ClaimEvidence(Base):
+    """What a check found about one statement at one size: ``starcast.claims.plain`` writes and reads it.
+
+    ``seconds`` is how long it took; what several statements share is counted where it was first needed.
+    """
+
+    __tablename__ = "claim_evidence"
+
+    ledger: Mapped[int] = mapped_column(ForeignKey("ledger.id", ondelete="CASCADE"), primary_key=True)
+    claim: Mapped[str] = mapped_column(primary_key=True)
+    size: Mapped[str] = mapped_column(primary_key=True)
+    evidence: Mapped[dict[str, Any]]
+    seconds: Mapped[float]
+
+
 class ClaimVerdict(Base):
-    """What checking one statement of the papers said with one version of starcast."""
+    """What became of one statement in one ledger.
+
+    ``counterexample`` is null unless it fails; ``subject`` is the id of the forest or schedule that the counterexample speaks
+    of, empty without one; ``detail`` is what was found, in sentences.
+    """
 
     __tablename__ = "claim_verdict"
-    __table_args__ = (_one_of("verdict", VERDICTS),)
+    __table_args__ = (
+        _one_of("verdict", VERDICTS),
+        CheckConstraint("counterexample is null or verdict = 'fails'", name="counterexample"),
+    )
 
+    ledger: Mapped[int] = mapped_column(ForeignKey("ledger.id", ondelete="CASCADE"), primary_key=True)
     claim: Mapped[str] = mapped_column(primary_key=True)
-    version: Mapped[str] = mapped_column(primary_key=True)
     verdict: Mapped[str]
-    sizes: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
-    counterexample: Mapped[dict[str, Any] | None]
+    sizes: Mapped[list[Any]]
+    counterexample: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     detail: Mapped[str]
-    checked_at: Mapped[datetime] = mapped_column(server_default=func.now())
+    subject: Mapped[str] = mapped_column(server_default=text("''"))

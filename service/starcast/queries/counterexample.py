@@ -1,0 +1,228 @@
+"""The place of a counterexample as Cypher: text that pastes into Neo4j Browser and shows what is there.
+
+Labels and ids stand in it as literals, and the comment above says which ingest brings the place into the graph.
+"""
+
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from starcast.claims.telling import place
+from starcast.claims.verdict import Verdict
+from starcast.collectives.schedule import COLLECTIVES
+from starcast.errors import NotFoundError, StarcastError
+from starcast.graph.schema import FOREST, LINK, NODE, ON, SCHEDULE, SEND, TOPOLOGY, TREE_EDGE
+from starcast.ingest.plan import wish
+from starcast.topologies import Topology, topology
+
+_ARROW = " -> "
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a counterexample is.
+
+    Attributes:
+        where: the topology.
+        node: a label, or None.
+        link: the labels of its ends in the direction meant, or None.
+        tree: the number of a tree, or None.
+        step: of a schedule, or None.
+        forest: id of the forest that an ingest brings; empty without one.
+        schedule: likewise of the schedule.
+    """
+
+    where: Topology
+    node: str | None = None
+    link: tuple[str, str] | None = None
+    tree: int | None = None
+    step: int | None = None
+    forest: str = ""
+    schedule: str = ""
+
+
+def cypher(verdict: Verdict) -> str:
+    """A query that shows the place of a verdict's counterexample, below comments that say what it is and how to ingest it.
+
+    Raises:
+        NotFoundError: there is no counterexample, or none at a place of a topology.
+    """
+    if verdict.counterexample is None:
+        raise NotFoundError(
+            f"{verdict.claim} has no counterexample: the verdict is '{verdict.verdict}'",
+            hint="'starcast claims list --verdict fails' has those that do",
+        )
+    where = _topology(verdict, verdict.counterexample)
+    command = _ingest(where, verdict.of)
+    at = _place(where, verdict.counterexample, verdict.of if command else "")
+    lines = [f"// {verdict.claim}: {_plain(place(verdict.counterexample))}"]
+    if verdict.of:
+        lines.append(f"// of {_plain(verdict.of)}{'' if command else ', which no ingest builds: the place on the topology'}")
+    return "\n".join([*lines, f"// {command or f'starcast ingest {where.spec}'}", "", *_query(at)])
+
+
+def quoted(text: str) -> str:
+    """A string as Cypher writes it."""
+    inside = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+    return f"'{inside}'"
+
+
+def _query(at: Place) -> list[str]:
+    if at.schedule and (at.step is not None or at.link or at.node or at.tree is not None):
+        return _sends(at)
+    if at.link:
+        return _link(at)
+    if at.tree is not None and at.forest:
+        return _tree(at)
+    if at.node:
+        return _node(at)
+    return _whole(at)
+
+
+def _node(at: Place) -> list[str]:
+    return [
+        f"MATCH {_at(at, 'node', at.node)}-[link:{LINK.name}]-(neighbour:{NODE.name})",
+        "RETURN node, link, neighbour ORDER BY neighbour.rank",
+    ]
+
+
+def _link(at: Place) -> list[str]:
+    one, other = at.link or ("", "")
+    lines = [f"MATCH {_at(at, 'one', one)}-[link:{LINK.name}]-{_at(at, 'other', other)}"]
+    if not at.forest:
+        return [*lines, "RETURN one, link, other"]
+    return [
+        *lines,
+        f"OPTIONAL MATCH (one)-[edge:{TREE_EDGE.name} {{forest: {quoted(at.forest)}}}]-(other)",
+        "WITH one, link, other, edge ORDER BY edge.tree",
+        "// Trees in which the first is the parent of the second, and the other way round.",
+        "RETURN one, link, other, collect(CASE WHEN startNode(edge) = one THEN edge.tree END) AS down,",
+        "  collect(CASE WHEN startNode(edge) = other THEN edge.tree END) AS up",
+    ]
+
+
+def _tree(at: Place) -> list[str]:
+    narrowed = f"{TREE_EDGE.name} {{forest: {quoted(at.forest)}, tree: {at.tree}}}"
+    if at.node:
+        lines = [
+            f"MATCH {_at(at, 'node', at.node)}-[edge:{narrowed}]-()",
+            "WITH startNode(edge) AS parent, edge, endNode(edge) AS child",
+        ]
+    else:
+        lines = [f"MATCH (parent:{NODE.name})-[edge:{narrowed}]->(child:{NODE.name})"]
+    return [
+        *lines,
+        "// The greatest level is the height of the tree.",
+        "RETURN parent, edge, child, edge.level AS level ORDER BY level DESC, child.rank",
+    ]
+
+
+def _sends(at: Place) -> list[str]:
+    kept = {"schedule": quoted(at.schedule), "step": at.step, "tree": at.tree}
+    words = ", ".join(f"{name}: {value}" for name, value in kept.items() if value is not None)
+    sender, receiver = (f"({name}:{NODE.name})" for name in ("sender", "receiver"))
+    if at.link:
+        sender, receiver = _at(at, "sender", at.link[0]), _at(at, "receiver", at.link[1])
+    lines = [f"MATCH {sender}-[send:{SEND.name} {{{words}}}]->{receiver}"]
+    if at.node and not at.link:
+        lines.append(f"WHERE {quoted(at.node)} IN [sender.label, receiver.label]")
+    return [
+        *lines,
+        "RETURN send.step AS step, sender, send, receiver, send.tree AS tree, send.payload AS unit",
+        "ORDER BY step, sender.rank, send.port, tree, unit",
+    ]
+
+
+def _whole(at: Place) -> list[str]:
+    if at.forest:
+        return [
+            f"MATCH (forest:{FOREST.name} {{id: {quoted(at.forest)}}})-[on:{ON.name}]->(topology:{TOPOLOGY.name})",
+            "RETURN forest, on, topology, forest.trees AS trees, forest.height AS height, forest.congestion AS congestion",
+        ]
+    if at.schedule:
+        return [
+            f"MATCH (schedule:{SCHEDULE.name} {{id: {quoted(at.schedule)}}})",
+            f"MATCH (topology:{TOPOLOGY.name} {{name: schedule.topology}})",
+            "RETURN schedule, topology, schedule.steps AS steps, schedule.units AS units",
+        ]
+    return [
+        f"MATCH (topology:{TOPOLOGY.name} {{name: {quoted(at.where.spec)}}})",
+        "RETURN topology, topology.nodes AS nodes, topology.degree AS degree, topology.diameter AS diameter",
+    ]
+
+
+def _at(at: Place, name: str, label: str | None) -> str:
+    return f"({name}:{NODE.name} {{topology: {quoted(at.where.spec)}, label: {quoted(label or '')}}})"
+
+
+def _topology(verdict: Verdict, counterexample: Mapping[str, object]) -> Topology:
+    """The topology of a counterexample: of those that it can mean, the first that the statement was looked at on.
+
+    Raises:
+        NotFoundError: it is on none.
+    """
+    n, k = counterexample.get("n"), counterexample.get("k")
+    meant = [f"S{n},{k}", f"S{n}", f"Q{k}"]
+    spec = next((one for one in meant if one in verdict.sizes), None)
+    if spec is None:
+        raise NotFoundError(
+            f"the counterexample of {verdict.claim} is at no place of a topology", hint="see 'starcast claims show'"
+        )
+    return topology(spec)
+
+
+def _place(where: Topology, counterexample: Mapping[str, object], of: str) -> Place:
+    tree, step = (_number(counterexample.get(name)) for name in ("tree", "step"))
+    node = next((label for label in _labels(where, [counterexample.get(name) for name in ("node", "source", "root")])), None)
+    ends = tuple(_labels(where, str(counterexample.get("link", "")).split(_ARROW)))
+    is_schedule = of.split(":")[1] in COLLECTIVES if of else False
+    return Place(
+        where,
+        node,
+        (ends[0], ends[1]) if len(ends) == 2 else None,
+        tree,
+        step,
+        forest="" if is_schedule else of,
+        schedule=of if is_schedule else "",
+    )
+
+
+def _labels(where: Topology, values: Iterable[object]) -> Iterable[str]:
+    """Those that are labels of nodes, or ranks."""
+    for value in values:
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < where.nodes:
+            yield where.label(value)
+        elif isinstance(value, str) and value:
+            try:
+                yield where.label(where.rank(value))
+            except StarcastError:
+                continue
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _ingest(where: Topology, of: str) -> str:
+    """The command that brings a forest or a schedule into the graph; empty if none does."""
+    parts = of.split(":")
+    if len(parts) == 3 and parts[0] == where.spec:
+        trees, schedules, ports, flags = parts[1], "", "own", ["--trees", parts[1]]
+    elif len(parts) == 6 and parts[0] == where.spec:
+        words = f"{parts[1]}:{parts[2]}" + (f"({parts[4]})" if parts[4] else "")
+        trees, schedules, ports, flags = "", words, parts[3], ["--schedules", words, "--ports", parts[3]]
+    else:
+        return ""
+    root = parts[-1] if parts[-1] != "expanded" else where.label(0)
+    try:
+        brought = {one.key for one in wish(where.spec, trees, schedules, root, ports).sizes()}
+    except StarcastError:
+        return ""
+    if root != where.label(0):
+        flags += ["--root", root]
+    return shlex.join(["starcast", "ingest", where.spec, *flags]) if of in brought else ""
+
+
+def _plain(text: str) -> str:
+    """In one line, as a comment has to be."""
+    return " ".join(text.split())
