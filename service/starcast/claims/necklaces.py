@@ -104,7 +104,7 @@ def starting_necklaces(n: int) -> int:
 def full_necklaces(n: int) -> int:
     """How many of them have n-1 nodes: the nodes that no rotation but R^(n-1) fixes (Moebius), divided by n-1."""
     free = sum(_moebius(d) * d**m * int(factorial(m)) for d, m in _divisors(n - 1))
-    return free // (n - 1) - (n == 2)  # in S_2 the one node of period n-1 = 1 is 12
+    return int(free) // (n - 1) - (n == 2)  # in S_2 the one node of period n-1 = 1 is 12
 
 
 def rule_9_steps(n: int) -> Number:

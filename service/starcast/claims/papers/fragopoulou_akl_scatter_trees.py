@@ -300,7 +300,7 @@ def _leaves_10(see: See) -> None:
 def _shortest_10(see: See) -> None:
     made = _perfect(see)
     see.checked(checkers.shortest_paths(see.where, made.parent_port, 0), of=made)
-    reached = made.parent_port.any(axis=0)[1:]
+    reached = np.count_nonzero(made.parent_port, axis=0)[1:] > 0
     see.true("is in some subtree", reached, node=lambda x: see.where.label(x + 1), of=made)
 
 
@@ -337,7 +337,7 @@ def _label(see: See, nodes: NDArray[np.integer]) -> Callable[[int], str]:
 
 def _place_of_1(see: See) -> NDArray[np.int64]:
     """The position of symbol 1 in every node, 1..n."""
-    return np.asarray(np.equal(symbols(see.lab, see.where), 1).argmax(axis=1) + 1, dtype=np.int64)
+    return np.asarray(np.argmax(symbols(see.lab, see.where) == 1, axis=1) + 1, dtype=np.int64)
 
 
 def _branches(see: See, row: NDArray[np.uint8]) -> NDArray[np.int64]:
