@@ -4,6 +4,7 @@ A bound is a count divided by what can move in a step. The counts here come from
 """
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from typing import NamedTuple
 
 import mpmath
@@ -110,7 +111,7 @@ def on_stars(see: See, collective: str, ports: str = "all", messages: int = 1, c
             yield see.lab.schedule(see.where.spec, collective, algorithm, ports=model, root=root, **arguments)
 
 
-def not_beaten(see: See, schedules: Iterable[Schedule], stated: int, what: str, **place: int) -> None:
+def not_beaten(see: See, schedules: Iterable[Schedule], stated: int | Fraction, what: str, **place: int) -> None:
     """No schedule takes less than stated: steps, or transmissions."""
     for schedule in schedules:
         took = see.executed(schedule)

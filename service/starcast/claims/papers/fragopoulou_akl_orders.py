@@ -1,0 +1,136 @@
+"""Fragopoulou & Akl 1993, Table 6 and what closes the paper: star graph and hypercube compared, in orders of growth."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from starcast.claims.declaration import USUAL, Family, stars
+from starcast.claims.growth import Number, divided, factorial, log2
+from starcast.claims.see import See
+from starcast.claims.sides import Side, cube, seen, star, through
+from starcast.topologies import Topology
+
+FAMILY = Family("fragopoulou_akl_orders")
+claim = FAMILY.claim
+
+Order = Callable[[int], Number]
+
+
+class Pair(NamedTuple):
+    """A row and problem of Table 6.
+
+    Attributes:
+        cell: what the ids call it, without the network.
+        entry: the entry of Tables 4 and 5, by what it is made of.
+        star, cube: the orders that are stated, and in symbols.
+    """
+
+    cell: str
+    entry: Callable[[Side], Number]
+    star: tuple[Order, str]
+    cube: tuple[Order, str]
+
+
+def _n_log_n(n: int) -> Number:
+    return n * log2(n)
+
+
+_SQUARE = (lambda n: factorial(n) ** 2, "O(n!^2)")
+_NODES = (factorial, "O(n!)")
+_BY_N = (lambda n: divided(factorial(n), n), "O(n!/n)")
+_BY_N_LOG_N = (lambda n: divided(factorial(n), _n_log_n(n)), "O(n!/(n log n))")
+_TIMES_N = (lambda n: factorial(n) * n, "O(n! n)")
+_TIMES_N_LOG_N = (lambda n: factorial(n) * _n_log_n(n), "O(n! n log n)")
+PAIRS = {
+    pair.cell: pair
+    for pair in (
+        Pair("allgather-transmissions", lambda s: s.nodes * (s.nodes - 1), _SQUARE, _SQUARE),
+        Pair("allgather-oneport-time", lambda s: s.nodes - 1, _NODES, _NODES),
+        Pair("allgather-allport-time", lambda s: through(s.nodes - 1, s.links), _BY_N, _BY_N_LOG_N),
+        Pair("scatter-transmissions", lambda s: s.total, _TIMES_N, _TIMES_N_LOG_N),
+        Pair("scatter-oneport-time", lambda s: s.nodes - 1, _NODES, _NODES),
+        Pair("scatter-allport-time", lambda s: through(s.nodes - 1, s.links), _BY_N, _BY_N_LOG_N),
+        Pair(
+            "alltoall-transmissions", lambda s: s.nodes * s.total,
+            (lambda n: factorial(n) ** 2 * n, "O(n!^2 n)"), (lambda n: factorial(n) ** 2 * _n_log_n(n), "O(n!^2 n log n)"),
+        ),
+        Pair("alltoall-oneport-time", lambda s: s.total, _TIMES_N, _TIMES_N),
+        Pair("alltoall-allport-time", lambda s: through(s.total, s.links), _NODES, _NODES),
+    )
+}  # fmt: skip
+_WRONG = "alltoall-oneport-time"
+
+
+def weight(where: Topology) -> int:
+    """The neighbours of the hypercube, of up to twice as many nodes, come to those of the star graph."""
+    return USUAL * 4 * where.n
+
+
+def _is(see: See, *, pair: Pair, side: Callable[[int], Side], stated: Order, said: str) -> None:
+    """The entry is of the order that is stated."""
+    seen(see, (side,))
+    see.order(f"{pair.cell} / {said}", lambda n: divided(pair.entry(side(n)), stated(n)))
+    if pair.cell == _WRONG and side is cube:
+        _true_alltoall(see)
+
+
+def _true_alltoall(see: See) -> None:
+    true = see.instead("O(n! n log n) steps, as a node of the hypercube has k 2^(k-1) hops to pass on, k of order n log n")
+    true.same_order("k 2^(k-1) / (n! n log n)", lambda n: divided(PAIRS[_WRONG].entry(cube(n)), _TIMES_N_LOG_N[0](n)))
+
+
+def _factor(cell: str, n: int) -> Number:
+    """Star over hypercube."""
+    entry = PAIRS[cell].entry
+    return divided(entry(star(n)), entry(cube(n)))
+
+
+_SIZES = stars(6, 7, 8, beyond=False)
+for _pair in PAIRS.values():
+    for _name, _side, (_stated, _said) in (("star", star, _pair.star), ("hypercube", cube, _pair.cube)):
+        _where = "S_n" if _side is star else "Q_k, k = ceil(log2 n!)"
+        FAMILY.add(
+            f"FA.Tab6.{_pair.cell}-{_name}", "Table 6", _SIZES, f"{_pair.cell}, {_where}: {_said}.",
+            partial(_is, pair=_pair, side=_side, stated=_stated, said=_said), weight=weight,
+        )  # fmt: skip
+
+
+def _closing(name: str, notation: str) -> Callable[[Callable[[See], None]], Callable[[See], None]]:
+    return claim(f"FA.hyper.{name}", "Section 9", _SIZES, notation, weight=weight)
+
+
+@_closing("degree", "allgather and scatter, all-port: the steps on S_n over those on Q_k are of order log n.")
+def _degree(see: See) -> None:
+    seen(see)
+    for cell in ("allgather-allport-time", "scatter-allport-time"):
+        see.same_order(f"{cell}, star / hypercube / log n", lambda n, cell=cell: divided(_factor(cell, n), log2(n)))
+
+
+@_closing("diameter", "scatter and alltoall: the transmissions on Q_k over those on S_n are of order log n.")
+def _diameter(see: See) -> None:
+    seen(see)
+    for cell in ("scatter-transmissions", "alltoall-transmissions"):
+        see.same_order(f"{cell}, hypercube / star / log n", lambda n, cell=cell: divided(1, _factor(cell, n) * log2(n)))
+
+
+@_closing("both", "alltoall, all-port: the steps on S_n and on Q_k are of the same order.")
+def _both(see: See) -> None:
+    seen(see)
+    see.same_order("alltoall-allport-time, star / hypercube", lambda n: _factor("alltoall-allport-time", n))
+
+
+@_closing(
+    "other",
+    "allgather transmissions, and one-port steps of allgather, scatter and alltoall: S_n and Q_k are of the same order.",
+)
+def _other(see: See) -> None:
+    seen(see)
+    same = ("allgather-transmissions", "allgather-oneport-time", "scatter-oneport-time")
+    true = see.instead(
+        "one-port alltoall takes fewer steps on the star graph, by a factor of order log n; the others are the same"
+    )
+    for cell in (*same, _WRONG):
+        see.same_order(f"{cell}, star / hypercube", lambda n, cell=cell: _factor(cell, n))
+    for cell in same:
+        true.same_order(f"{cell}, star / hypercube", lambda n, cell=cell: _factor(cell, n))
+    true.same_order(f"{_WRONG}, hypercube / star / log n", lambda n: divided(1, _factor(_WRONG, n) * log2(n)))

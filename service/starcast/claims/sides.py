@@ -1,0 +1,80 @@
+"""Star graph and hypercube side by side, for orders of growth: their counts as closed forms that work for huge n.
+
+Beside S_n stands the least hypercube with as many nodes: of dimension k = ceil(log2 n!). So 2^k is from n! to 2 n!.
+"""
+
+from collections.abc import Callable, Iterable
+from math import isqrt
+from typing import NamedTuple
+
+from starcast.claims.counting import counted, power_of_2
+from starcast.claims.formulas import diameter, distance_sum
+from starcast.claims.growth import Number, divided, factorial, greatest, log2, rounded_up
+from starcast.claims.see import See
+
+_EXACT = 60  # factorials up to here are whole numbers
+
+
+class Side(NamedTuple):
+    """What the bounds of a network are made of.
+
+    Attributes:
+        nodes, links, far: its nodes, its degree and its diameter.
+        total: the sum of all distances from a node.
+    """
+
+    nodes: Number
+    links: Number
+    far: Number
+    total: Number
+
+
+def star(n: int) -> Side:
+    """S_n."""
+    return Side(factorial(n), n - 1, diameter(n), distance_sum(n))
+
+
+def cube(n: int) -> Side:
+    """The hypercube beside S_n."""
+    k = dimension(n)
+    nodes = power_of_2(k)
+    return Side(nodes, k, k, k * nodes // 2 if isinstance(k, int) else k * nodes / 2)
+
+
+def dimension(n: int) -> Number:
+    """The dimension ceil(log2 n!); for huge n the logarithm, whose digits behind the point do not matter."""
+    return int(factorial(n) - 1).bit_length() if n <= _EXACT else log2(factorial(n))
+
+
+def through(count: Number, links: Number) -> Number:
+    """ceil(count/links): the least steps in which a count is through."""
+    return rounded_up(divided(count, links))
+
+
+def seen(see: See, which: Iterable[Callable[[int], Side]] = (star, cube)) -> None:
+    """The closed forms are what is counted by search at this size."""
+    n = see.where.n
+    for side in which:
+        said = side(n)
+        spec = f"S{n}" if side is star else f"Q{said.links}"
+        found = counted(see, spec, degree=said.links)
+        see.equal(f"nodes, degree, diameter and distances of {spec}", [found.nodes, *found[1:]], list(said))
+
+
+# The greatest over all M and x
+
+
+def amounts(n: int) -> list[tuple[int, int]]:
+    """M and x to look at: powers of n, M beyond all others, x up to n-1."""
+    return [(m, x) for m in (1, isqrt(n), n, n**2, n**3, n**6) for x in sorted({1, isqrt(n), n - 1})]
+
+
+def order(see: See, what: str, quotient: Callable[[int, int, int], Number]) -> None:
+    """A quotient stays below one constant for all n, M and x."""
+    see.order(what, lambda n: greatest(quotient(n, m, x) for m, x in amounts(n)))
+
+
+def same_order(see: See, what: str, quotient: Callable[[int, int, int], Number]) -> None:
+    """A quotient and its reciprocal stay below one constant for all n, M and x."""
+    order(see, what, quotient)
+    order(see, f"{what}, the other way round", lambda n, m, x: divided(1, quotient(n, m, x)))
