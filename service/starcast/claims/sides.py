@@ -4,6 +4,7 @@ Beside S_n stands the least hypercube with as many nodes: of dimension k = ceil(
 """
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from math import isqrt
 from typing import NamedTuple
 
@@ -29,11 +30,13 @@ class Side(NamedTuple):
     total: Number
 
 
+@cache
 def star(n: int) -> Side:
     """S_n."""
     return Side(factorial(n), n - 1, diameter(n), distance_sum(n))
 
 
+@cache
 def cube(n: int) -> Side:
     """The hypercube beside S_n."""
     k = dimension(n)

@@ -86,17 +86,26 @@ _CUT = "what follows Mx n! in the damaged cell is read as a fraction with the de
 def _is(see: See, *, pair: Pair, side: Callable[[int], Side], stated: Order, said: str) -> None:
     """The entry is of the order that is stated, for all M and x."""
     seen(see, (side,))
-    sides.order(see, f"{pair.cell} / {said}", lambda n, m, x: divided(pair.entry(side(n), m, x), stated(n, m, x)))
+    sides.order(see, f"{pair.cell} / {said}", partial(_quotient, pair, side, stated))
     if pair.cell == _EXCHANGE:
         by_degree, words = _BY_N if side is star else _BY_N_LOG_N
         other = see.reading(f"{words}: {_CUT}")
-        sides.order(other, f"{pair.cell} / {words}", lambda n, m, x: divided(pair.entry(side(n), m, x), by_degree(n, m, x)))
+        sides.order(other, f"{pair.cell} / {words}", partial(_quotient, pair, side, by_degree))
 
 
 def _factor(cell: str, n: int, m: int, x: int) -> Number:
     """Star over hypercube."""
     entry = PAIRS[cell].entry
     return divided(entry(star(n), m, x), entry(cube(n), m, x))
+
+
+def _more(cell: str, n: int, m: int, x: int) -> Number:
+    """Hypercube over star, over log n."""
+    return divided(1, _factor(cell, n, m, x) * log2(n))
+
+
+def _quotient(pair: Pair, side: Callable[[int], Side], stated: Order, n: int, m: int, x: int) -> Number:
+    return divided(pair.entry(side(n), m, x), stated(n, m, x))
 
 
 _SIZES = stars(6, 7, 8, beyond=False)
@@ -126,13 +135,13 @@ def _degree(see: See) -> None:
 @_closing(
     "te-time",
     "alltoall in x copies: the steps on S_n over those on Q_k are of order log n.",
-    reading="the steps are Mx t_n/(n-1) and Mx 2^(k-1), as section 4.1 argues for n-1 copies; the rows of the tables are damaged",
+    reading="the steps are Mx t_n/(n-1) and Mx 2^(k-1), as section 4.1 argues for n-1 copies; the rows of tables are damaged",
 )
 def _exchanged(see: See) -> None:
     seen(see)
     _slower(see, _EXCHANGE)
     true = see.instead("Mx t_n/(n-1) and Mx 2^(k-1) steps are of the same order: it depends on both degree and distances")
-    sides.same_order(true, f"{_EXCHANGE}, star / hypercube", lambda n, m, x: _factor(_EXCHANGE, n, m, x))
+    sides.same_order(true, f"{_EXCHANGE}, star / hypercube", partial(_factor, _EXCHANGE))
     cut = see.reading(
         "of the terms with which the damaged rows begin, ceil(Mx(N-1)/degree), which are bounds too, and weaker ones"
     )
@@ -143,11 +152,7 @@ def _exchanged(see: See) -> None:
 def _diameter(see: See) -> None:
     seen(see)
     for cell in ("ft-scatter-transmissions", "ft-alltoall-transmissions"):
-        sides.same_order(
-            see,
-            f"{cell}, hypercube / star / log n",
-            lambda n, m, x, cell=cell: divided(1, _factor(cell, n, m, x) * log2(n)),
-        )
+        sides.same_order(see, f"{cell}, hypercube / star / log n", partial(_more, cell))
 
 
 @_closing(
@@ -159,20 +164,14 @@ def _broadcast(see: See) -> None:
     for cell in ("broadcast-time", "ft-broadcast-time"):
         pair = PAIRS[cell]
         for side, (stated, said) in ((star, pair.star), (cube, pair.cube)):
-
-            def quotient(
-                n: int, m: int, x: int, pair: Pair = pair, side: Callable[[int], Side] = side, stated: Order = stated
-            ) -> Number:
-                return divided(pair.entry(side(n), m, x), stated(n, m, x))
-
-            sides.same_order(see, f"{cell} / {said}", quotient)
+            sides.same_order(see, f"{cell} / {said}", partial(_quotient, pair, side, stated))
 
 
 @_closing("other", "the transmissions of broadcast in 1 and in x copies, and of allgather: S_n and Q_k are of the same order.")
 def _other(see: See) -> None:
     seen(see)
     for cell in ("broadcast-transmissions", "ft-broadcast-transmissions", "ft-allgather-transmissions"):
-        sides.same_order(see, f"{cell}, star / hypercube", lambda n, m, x, cell=cell: _factor(cell, n, m, x))
+        sides.same_order(see, f"{cell}, star / hypercube", partial(_factor, cell))
 
 
 def _slower(see: See, cell: str) -> None:
