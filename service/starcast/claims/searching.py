@@ -90,6 +90,8 @@ def random_tree(lab: Lab, where: Topology, seed: int, root: int = 0) -> NDArray[
     ports = np.array(where.ports, dtype=np.uint8)
     while not joined.all():
         near = joined[across] & ~joined
+        if not near.any():
+            break  # the rest is not connected to it: no tree, which the checkers say
         new = np.flatnonzero(near.any(axis=0) & (rng.random(where.nodes) < 1 / 2))
         chosen = np.argmax(near[:, new] * rng.random((len(across), len(new))), axis=0)
         row[new] = ports[chosen]

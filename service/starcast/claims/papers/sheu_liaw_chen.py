@@ -216,8 +216,8 @@ def _all_broadcasts(see: See, ports: str) -> Iterator[Schedule]:
 
 
 def _arrivals(made: Schedule) -> NDArray[np.int64]:
-    """The step in which every node first gets anything; 0 at the source."""
-    first = np.full(made.topology.nodes, np.iinfo(np.int64).max)
+    """The step in which every node first gets anything; 0 at the source, one after the last step where that is never."""
+    first = np.full(made.topology.nodes, made.steps + 1, dtype=np.int64)
     np.minimum.at(first, made.receiver, made.step.astype(np.int64))
     first[made.root] = 0
     return first
@@ -235,7 +235,7 @@ def _one_port_bound(see: See) -> None:
     nodes = factorial(see.where.n)
     for made in _all_broadcasts(see, "one"):
         took = see.executed(made)
-        have = np.cumsum(np.bincount(_arrivals(made), minlength=took.steps + 1))
+        have = np.cumsum(np.bincount(_arrivals(made))[: made.steps + 1])
         see.at_most("nodes that have anything", have[1:], 2 * have[:-1], step=lambda t: t + 1, of=made)
         see.at_least("steps", took.steps, (nodes - 1).bit_length(), of=made)
     see.order("n log2 n / ceil(log2 n!)", lambda n: divided(n * log2(n), rounded_up(log2(factorial(n)))))
