@@ -3,7 +3,7 @@
 import argparse
 from functools import partial
 
-from benchmarks import arrays, model, offline, packs, simulator, startup, stores, trees
+from benchmarks import arrays, claims, model, offline, packs, simulator, startup, stores, trees
 from benchmarks.measure import COLUMNS, Figure
 from starcast.cli.output import emit, say
 
@@ -15,6 +15,7 @@ MODULES = {
     "stores": stores,
     "offline": offline,
     "packs": packs,
+    "claims": claims,
     "model": model,
 }
 #: What runs only when it is asked for: it takes a quarter of an hour, and its decision is taken.

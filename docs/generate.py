@@ -1,4 +1,4 @@
-"""Writes the generated pages: algorithms, commands, the schema of both stores, queries, and the tables of two others.
+"""Writes the generated pages: algorithms, commands, the schema of both stores, queries, the ledger, and two tables.
 
 ``make docs`` runs it; a test compares what it would write with what is there.
 """
@@ -168,11 +168,33 @@ def algorithms_page() -> str:
     return "\n".join(parts)
 
 
+#: What stands above the verdicts.
+_LEDGER = (
+    "Every statement of the five papers, looked at by computation at its quick sizes. `starcast claims check` computes",
+    "the same page anew, `--level full` at larger sizes; `starcast claims show ID` says what a statement means in our",
+    "notation, and with `--cypher` shows its counterexample in the graph of an ingested topology.\n",
+    "No verdict is written down anywhere. A check says what it found against what is stated, and one rule makes a verdict",
+    "of it. One counterexample, and a statement *fails*; what it is about is not in the papers, or nothing could be",
+    "compared, and it is *not checkable*; an inequality or an order of growth that is met *holds as a bound*; else it",
+    "*holds*. A statement that says *all its parts* fails with the first part that fails. A counterexample is the",
+    "smallest: least n, then k, then the first node, link or step in the order of ranks. Whatever a check looks at comes",
+    "from the checkers, the simulator, or exact arithmetic, never from the closed form that it is to test.\n",
+)
+
+
+def claims_page() -> str:
+    """The ledger at quick sizes, computed by two processes."""
+    from starcast.claims import report
+
+    return "\n".join([f"# The ledger\n\n{NOTE}", *_LEDGER, report.markdown(report.quick())])
+
+
 PAGES = {
     "algorithms.md": algorithms_page,
     "commands.md": commands_page,
     "schema.md": schema_page,
     "queries.md": queries_page,
+    "claims.md": claims_page,
     "exact-alltoall.md": exact_alltoall.page,
     "fault-tolerance.md": fault_tolerance.page,
 }

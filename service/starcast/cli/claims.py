@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from starcast.claims import Claim, Verdict
+    from starcast.runs import models
 
 app = typer.Typer(
     no_args_is_help=True, help="The ledger: every statement of the five papers, checked by computation; verdicts are results."
@@ -67,7 +68,7 @@ def list_claims(
     for claim in chosen([] if paper is None else [paper]):
         ledger, found = stored.get(claim.id, (None, None))
         if verdict is None or (found is not None and found.verdict == verdict):
-            rows.append({**_about(claim), **_became(found), "ledger": ledger})
+            rows.append({**_about(claim), **_became(found), "ledger": ledger and ledger.id})
     short = ("id", "number", "verdict", "statement")
     long = ("id", "paper", "number", "statement", "notation", "verdict", "sizes", "counterexample", "detail", "ledger")
     emit(rows, short if output is Format.TABLE else long, output)
@@ -112,7 +113,8 @@ def show(
         "counterexample": _became(found).get("counterexample", ""),
         "of": "" if found is None else found.of,
         "detail": "" if found is None else found.detail,
-        "ledger": ledger,
+        "ledger": ledger and ledger.id,
+        "found by": "" if ledger is None else _code(ledger),
     }
     emit(
         [{"property": key, "value": value} for key, value in facts.items() if value not in ("", [], None)],
@@ -196,7 +198,7 @@ def _engine(ctx: typer.Context, stack: ExitStack, otherwise: str) -> "Engine | N
         return None
 
 
-def _stored(ctx: typer.Context, *, demanded: bool = False) -> "dict[str, tuple[int, Verdict]]":
+def _stored(ctx: typer.Context, *, demanded: bool = False) -> "dict[str, tuple[models.Ledger, Verdict]]":
     """The newest stored verdict of each statement, with its ledger; none where no server runs.
 
     Raises:
@@ -218,6 +220,12 @@ def _stored(ctx: typer.Context, *, demanded: bool = False) -> "dict[str, tuple[i
     if demanded and not found:
         raise NotFoundError("no verdict is stored", hint="'starcast claims check' computes and stores them")
     return found
+
+
+def _code(ledger: "models.Ledger") -> str:
+    from starcast.runs.fingerprint import fingerprint
+
+    return f"starcast {ledger.version}, {'this code' if ledger.fingerprint == fingerprint() else 'other code than this'}"
 
 
 def _cypher(claim: "Claim", found: "Verdict | None") -> str:

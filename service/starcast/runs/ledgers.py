@@ -194,11 +194,11 @@ def load_verdicts(session: Session, ledger: int) -> list[Verdict]:
     return [_verdict(row, evidence.get(row.claim, ())) for row in session.scalars(query)]
 
 
-def newest_verdicts(session: Session) -> dict[str, tuple[int, Verdict]]:
+def newest_verdicts(session: Session) -> dict[str, tuple[models.Ledger, Verdict]]:
     """The newest verdict of each statement, without its evidence, and the ledger that has it, by the statement's id."""
-    row = models.ClaimVerdict
+    row, by_number = models.ClaimVerdict, {ledger.id: ledger for ledger in list_ledgers(session)}
     query = select(row).distinct(row.claim).order_by(row.claim, row.ledger.desc())
-    return {one.claim: (one.ledger, _verdict(one, ())) for one in session.scalars(query)}
+    return {one.claim: (by_number[one.ledger], _verdict(one, ())) for one in session.scalars(query)}
 
 
 def _verdict(row: models.ClaimVerdict, evidence: Iterable[Evidence]) -> Verdict:
