@@ -23,6 +23,7 @@ claim = FAMILY.claim
     stars(7, 8, 9),
     "S_n has n! nodes, n-1 links at each, and D_n = floor(3(n-1)/2) as greatest distance. Translations take the identity to "
     "every node, and translations and the rotation R take one directed link to every other.",
+    weight=lambda where: 24 * where.degree * where.n,
 )
 def _size(see: See) -> None:
     sized(see)
