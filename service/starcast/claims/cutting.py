@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from starcast.claims.lab import Lab
 from starcast.collectives.schedule import Schedule
-from starcast.simulator import FaultLike
 from starcast.topologies import Topology
 
 #: For each unit, copy, fault and node: whether the fault keeps that copy of the unit from that healthy node.
 Cuts = NDArray[np.bool_]
+#: A node, or the two ends of a link.
+Place = int | tuple[int, int]
 _SEED = 1996
 
 
@@ -40,7 +41,7 @@ class Faulty:
     def __len__(self) -> int:
         return len(self.nodes) + len(self.links)
 
-    def what(self, fault: int) -> FaultLike:
+    def what(self, fault: int) -> Place:
         """A fault for the simulator."""
         return int(self.nodes[fault]) if fault < len(self.nodes) else self.links[fault - len(self.nodes)]
 
@@ -48,11 +49,11 @@ class Faulty:
         """A set of faults in words."""
         return ", ".join(self._label(self.what(int(fault))) for fault in faults) or "none"
 
-    def _label(self, fault: FaultLike) -> str:
-        return " - ".join(map(self.where.label, fault)) if isinstance(fault, tuple) else self.where.label(fault)  # type: ignore[arg-type]
+    def _label(self, fault: Place) -> str:
+        return " - ".join(map(self.where.label, fault)) if isinstance(fault, tuple) else self.where.label(fault)
 
     def sets(self, size: int, most: int = 3_000) -> NDArray[np.int64]:
-        """All sets of so many faults, ``[sets, size]``; where they are too many, some that are drawn, half of them near a node."""
+        """All sets of so many faults, ``[sets, size]``; of too many, some that are drawn, half of them near a node."""
         if size == 0:
             return np.empty((1, 0), dtype=np.int64)
         if size == 1 or (size == 2 and len(self) ** 2 // 2 <= most):

@@ -131,7 +131,7 @@ def _transmissions(see: See) -> None:
     stars(5, 6, 6),
     "For no x < n that does not divide n-1 and no M can M messages be dealt, x copies each, to the n-1 subtrees so that "
     "ceil(Mx/(n-1)) + h - 1 steps suffice, h the depth, and any x-1 faults are survived.",
-    reading='"Must divide .. to work properly" (the formula is damaged): no dealing works for other x, whatever M. Copies dealt '
+    reading='"Must divide .. to work properly" (the formula is damaged): no dealing works for other x. Copies dealt '
     "like cards, x in a row to x different subtrees, are held against it.",
     weight=lambda where: 64 * where.degree * where.nodes,
 )
