@@ -1,7 +1,7 @@
 """What the labels of S_{n,k} say: cycles towards Id, right shifts, and what a change of positions does to nodes.
 
-The cycles are those of docs/definitions/nk-star.md, found by following symbols: position i leads to the position that its symbol
-has in Id. Who never comes to a symbol beyond k stands on an internal cycle; who does, on the external chain of that symbol.
+The cycles are those of docs/definitions/nk-star.md, found by following symbols: position i leads to the position that its
+symbol has in Id. Who never comes to a symbol beyond k stands on an internal cycle; who does, on the external chain of it.
 """
 
 from typing import NamedTuple
@@ -38,25 +38,25 @@ class Cycles(NamedTuple):
     @property
     def chained(self) -> Counts:
         """M': how many positions stand on external chains."""
-        return np.count_nonzero(self.end, axis=1)
+        return np.asarray(np.count_nonzero(self.end, axis=1))
 
     @property
     def beta(self) -> Counts:
         """How many symbols beyond k there are, each with a chain: the ends that differ."""
         ordered = np.sort(self.end, axis=1)
         new = np.diff(ordered, axis=1, prepend=0) > 0
-        return np.count_nonzero(new, axis=1)
+        return np.asarray(np.count_nonzero(new, axis=1))
 
     def internal_of(self, length: int) -> Counts:
         """How many internal cycles of that length each node has."""
-        return np.count_nonzero(self.length == length, axis=1) // length
+        return np.asarray(np.count_nonzero(self.length == length, axis=1) // length)
 
     @property
     def internal_steps(self) -> Counts:
         """Formula (1), summed over the internal cycles of each node."""
         begins = self.moved & (self.first == np.arange(self.first.shape[1]))
         each = np.where(self.first == 0, self.length - 1, self.length + 1)
-        return np.where(begins, each, 0).sum(axis=1)
+        return np.asarray(np.where(begins, each, 0).sum(axis=1))
 
     @property
     def external_steps(self) -> Counts:

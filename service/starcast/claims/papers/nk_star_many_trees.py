@@ -45,8 +45,8 @@ def _shifts(n: int) -> NDArray[np.int64]:
     "NK.T6",
     "Theorem 6",
     nk_stars(6, 8, 9),
-    "The greatest load of a directed link, from parent to child, of the n-1 trees `nk-greedy` with the roots R_1(Id), .., R_{n-1}(Id) "
-    "together is i for n in (ik, (i+1)k], so ceil(n/k) - 1.",
+    "The greatest load of a directed link, from parent to child, of the n-1 trees `nk-greedy` with the roots R_1(Id), .., "
+    "R_{n-1}(Id) together is i for n in (ik, (i+1)k], so ceil(n/k) - 1.",
     reading="R_1 to R_{n-1}, as in Definition 5: R_n(Id) is Id itself, and the statement counts n-1 trees",
 )
 def _congestion(see: See) -> None:
@@ -79,7 +79,8 @@ def _full_shift(see: See) -> None:
     "NK.T7.spanning",
     "Theorem 7, spanning trees",
     nk_stars(6, 8, 9),
-    "Every tree of `nk-multiple` at Id is a spanning tree rooted at Id, and has the links of `nk-greedy` at R_i(Id), directions aside.",
+    "Every tree of `nk-multiple` at Id is a spanning tree rooted at Id, and has the links of `nk-greedy` at R_i(Id), "
+    "directions aside.",
 )
 def _spanning(see: See) -> None:
     where = see.where

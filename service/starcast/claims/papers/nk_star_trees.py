@@ -7,7 +7,6 @@ from starcast import checkers, permutations
 from starcast.claims import searching
 from starcast.claims.declaration import Family, nk_stars, only
 from starcast.claims.formulas import arrangements, nk_diameter
-from starcast.claims.growth import Number
 from starcast.claims.nk_labels import cycles, size, symbols, turned
 from starcast.claims.see import See
 from starcast.permutations import Ranks
@@ -41,7 +40,8 @@ def _each_pair(where: Topology) -> int:
     "NK.size",
     "Section 2",
     nk_stars(6, 8, 9),
-    "S_{n,k} has N = n!/(n-k)! nodes, n-1 neighbours each, and the diameter D: 2k-1 for k <= floor(n/2), k + floor((n-1)/2) above.",
+    "S_{n,k} has N = n!/(n-k)! nodes, n-1 neighbours each, and the diameter D: 2k-1 for k <= floor(n/2), k + floor((n-1)/2) "
+    "above.",
 )
 def _size(see: See) -> None:
     n, k, where = see.where.n, size(see.where), see.where
@@ -59,8 +59,8 @@ def _size(see: See) -> None:
     "NK.E1",
     "(1)",
     nk_stars(6, 7, 8),
-    "A node with an internal cycle of m positions is m-1 steps farther from Id than the node in which these positions are as in Id, if the "
-    "cycle contains position 1, and m+1 if not. For every node and each of its internal cycles.",
+    "A node with an internal cycle of m positions is m-1 steps farther from Id than the node in which these positions are as "
+    "in Id, if the cycle contains position 1, and m+1 if not. For every node and each of its internal cycles.",
 )
 def _internal_cycles(see: See) -> None:
     where, rows = see.where, symbols(see.lab, see.where)
@@ -77,8 +77,9 @@ def _internal_cycles(see: See) -> None:
     "NK.E2",
     "(2)",
     nk_stars(6, 7, 8),
-    "The external chains of a node without internal cycles, beta >= 1 of them with M' positions in all, put it M'+beta-1 steps from Id if "
-    "one of them contains position 1, M'+beta+1 if not. Of every node, that and (1) for each internal cycle add up to the distance from Id.",
+    "The external chains of a node without internal cycles, beta >= 1 of them with M' positions in all, put it M'+beta-1 "
+    "steps from Id if one of them contains position 1, M'+beta+1 if not. Of every node, that and (1) for each internal cycle "
+    "add up to the distance from Id.",
 )
 def _external_cycles(see: See) -> None:
     where, of = see.where, cycles(symbols(see.lab, see.where))
@@ -184,10 +185,12 @@ def _balance_of_s42(see: See) -> None:
     "NK.C2.farthest",
     "Corollary 2, proof, cases (1) to (3)",
     nk_stars(6, 7, 8),
-    "Every node at distance D from Id has one of these forms. k <= floor(n/2): p_1 = 1 and k-1 external symbols, or k external symbols. "
-    "Above: p_1 = 1 (n odd) or p_1 != 1 (n even) with n-k external chains of length 1, the rest in internal cycles of length 2; n even also "
-    "p_1 = 1 with n-k external chains of length 1, one internal cycle of length 3, the rest of length 2.",
-    reading="the length of an external cycle counts positions: the external symbol does, the missing symbol does not, as M' in (2)",
+    "Every node at distance D from Id has one of these forms. k <= floor(n/2): p_1 = 1 and k-1 external symbols, or k "
+    "external symbols. Above: p_1 = 1 (n odd) or p_1 != 1 (n even) with n-k external chains of length 1, the rest in internal "
+    "cycles of length 2; n even also p_1 = 1 with n-k external chains of length 1, one internal cycle of length 3, the rest "
+    "of length 2.",
+    reading="the length of an external cycle counts positions: the external symbol does, the missing symbol does not, as M' "
+    "in (2)",
 )
 def _farthest(see: See) -> None:
     n, k, where = see.where.n, size(see.where), see.where
@@ -211,8 +214,9 @@ def _farthest(see: See) -> None:
         fewer = fixed & single & (beta == n - k - 1) & (beta > 0) & twos & (threes == 0)
         stated |= longer | fewer
     true = see.instead(
-        "for n even and k > n/2 there are two more forms, both with p_1 = 1 and internal cycles of length 2: n-k external chains, one of "
-        "length 2 and the others of length 1, or n-k-1 >= 1 external chains of length 1; then exactly these nodes but Id are at distance D"
+        "for n even and k > n/2 there are two more forms, both with p_1 = 1 and internal cycles of length 2: n-k external "
+        "chains, one of length 2 and the others of length 1, or n-k-1 >= 1 external chains of length 1; then exactly these "
+        "nodes but Id are at distance D"
     )
     true.equal("distance D", far == nk_diameter(n, k), stated & (far > 0), node=where.label)
 
@@ -221,9 +225,11 @@ def _farthest(see: See) -> None:
     "NK.S51-EC",
     "Section 5.1, EC",
     nk_stars(6, 7, 7),
-    "Every i = 0..n-2 takes `nk-greedy` to a spanning tree if the dimensions d of its paths from Id become ((d-2+i) mod (n-1)) + 2, where "
-    "dimension d exchanges positions 1 and d of the label p_1..p_k[p_{k+1}..p_n]: every node is then reached once.",
-    reading="what is exchanged with p_1 stays where it comes to in the brackets; the brackets begin as k+1..n. The other reading sorts them",
+    "Every i = 0..n-2 takes `nk-greedy` to a spanning tree if the dimensions d of its paths from Id become ((d-2+i) mod "
+    "(n-1)) + 2, where dimension d exchanges positions 1 and d of the label p_1..p_k[p_{k+1}..p_n]: every node is then "
+    "reached once.",
+    reading="what is exchanged with p_1 stays where it comes to in the brackets; the brackets begin as k+1..n. The other "
+    "reading sorts them",
 )
 def _dimension_change(see: See) -> None:
     n, k, where = see.where.n, size(see.where), see.where
@@ -233,7 +239,8 @@ def _dimension_change(see: See) -> None:
         see.equal("times that the node is reached", _images(see, shifted), 1, i=i, node=where.label)
         other.equal("times that the node is reached", _images(see, shifted, in_order=True), 1, i=i, node=where.label)
     true = see.instead(
-        "for k = 1 and k = n-1 it does; for all others the cyclic shifts of positions 2..k alone, without the brackets, take it to spanning trees"
+        "for k = 1 and k = n-1 it does; for all others the cyclic shifts of positions 2..k alone, without the brackets, take "
+        "it to spanning trees"
     )
     last = n if k in (1, n - 1) else k
     for i in range(last - 1):
@@ -276,7 +283,8 @@ def _crossed(label: NDArray[np.uint8], place: NDArray[np.intp], k: int, *, in_or
     "Theorem 4, proof",
     nk_stars(6, 8, 9),
     "S_{n,k} has (n-1)(N-1) directed links.",
-    reading="directed links, since the proof spreads over them what all nodes send; the other reading counts both directions as one",
+    reading="directed links, since the proof spreads over them what all nodes send; the other reading counts both directions "
+    "as one",
 )
 def _links(see: See) -> None:
     n, k, where = see.where.n, size(see.where), see.where
@@ -284,7 +292,7 @@ def _links(see: See) -> None:
     ends = np.arange(where.nodes) * np.ones_like(across)
     directed = len(np.unique(ends * where.nodes + across))
     undirected = len(np.unique(np.minimum(ends, across) * where.nodes + np.maximum(ends, across)))
-    nodes: Number = arrangements(n, k)
+    nodes = arrangements(n, k)
     see.equal("directed links", directed, (n - 1) * (nodes - 1))
     see.reading("undirected links").equal("links", undirected, (n - 1) * (nodes - 1))
     true = see.instead("there are N(n-1) directed links, N(n-1)/2 undirected ones")
