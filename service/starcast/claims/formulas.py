@@ -10,6 +10,12 @@ def diameter(n: int) -> int:
     return 3 * (n - 1) // 2
 
 
+def multiple_height(n: int) -> int:
+    """D_n + n + g - 2, g the greatest proper divisor of n: the greatest of the heights in Lemma 5 of Tseng & Sheu 1997."""
+    least = next((d for d in range(2, 64) if n % d == 0), n)  # of a huge n, a power of two; else one that can be built
+    return diameter(n) + n + n // least - 2
+
+
 def nk_diameter(n: int, k: int) -> int:
     """D of S_{n,k}: 2k-1 for k <= floor(n/2), k + floor((n-1)/2) above (Li et al., section 2)."""
     return 2 * k - 1 if k <= n // 2 else k + (n - 1) // 2

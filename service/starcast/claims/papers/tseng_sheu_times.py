@@ -1,0 +1,314 @@
+"""Tseng & Sheu 1997: the lower bounds of section 2, and the times of Algorithm 1 (Theorems 1 and 2)."""
+
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from starcast.claims import growth
+from starcast.claims.declaration import Family, stars
+from starcast.claims.formulas import diameter, multiple_height
+from starcast.claims.growth import sqrt
+from starcast.claims.papers.tseng_sheu_shared import (
+    SEGMENTS,
+    algorithm1,
+    bound_kept,
+    height,
+    held_theorem1,
+    held_theorem2,
+    of_the_house,
+    theorem1,
+    theorem2,
+    weight,
+)
+from starcast.claims.pipelines import Parameters, Pipeline, exact_time, greatest, parameters, slotted
+from starcast.claims.searching import distances
+from starcast.claims.see import See
+from starcast.claims.surds import root
+from starcast.topologies import Topology
+
+FAMILY = Family("tseng_sheu_times")
+claim = FAMILY.claim
+
+_SMALL = parameters()
+_BOUNDED = parameters((1, 2), (0, 1, 4), (0, 1, 4))
+#: m = 1, 2; T_s = 1, 2, 4, .., 1024; T_c = 1, 2.
+_WIDE = parameters((1, 2), tuple(2**power for power in range(11)), (1, 2))
+_WITHIN = "m = 1, 2, T_s = 1, 2, 4, .., 1024, T_c = 1, 2"
+
+
+def _roots(where: Topology) -> tuple[int, ...]:
+    return (0, where.nodes - 1)
+
+
+def _rows(where: Topology) -> int:
+    """Bytes a node of all schedules that are held against a lower bound."""
+    return 80 * 40 * where.degree
+
+
+def _with_others(where: Topology) -> int:
+    """Bytes a node of Algorithm 1 and of the broadcasts beside it, with 1..2 SEGMENTS segments."""
+    return weight(where) + 80 * where.degree * SEGMENTS * (2 * SEGMENTS + 1)
+
+
+def _counts(see: See, root: int) -> None:
+    """What both lemmas count: links on a longest way, links of a node, and how often those who know can double."""
+    n, where = see.where.n, see.where
+    label = where.label(root)
+    see.equal("greatest distance from the source", int(distances(see.lab, where.spec, root).max()), diameter(n), source=label)
+    links = set(see.lab.neighbours(where.spec)[:, root].tolist()) - {root}
+    see.equal("links of the source", len(links), n - 1, source=label)
+    knowing, steps = 1, 0
+    while knowing < where.nodes:
+        knowing, steps = 2 * knowing, steps + 1
+    see.equal("doublings until all nodes know", steps, (growth.factorial(n) - 1).bit_length(), source=label)
+
+
+@claim(
+    "TS.L1",
+    "Lemma 1",
+    stars(6, 7, 8),
+    "No broadcast of m bytes takes less than max{D_n T_s, m T_c/(n-1)} all-port, max{D_n T_s, ceil(log2 n!) T_s, m T_c} "
+    "one-port. "
+    "Counted: distances, links of the source, doublings; and no broadcast of the catalogue takes less, executed.",
+    reading="n! in the logarithm, which the scan lost: section 4.2 says Omega(n log n)",
+    weight=_rows,
+)
+def _lower_bound_broadcast(see: See) -> None:
+    n = see.where.n
+    for source in _roots(see.where):
+        _counts(see, source)
+    doubling = (growth.factorial(n) - 1).bit_length()
+    for made in of_the_house(see, "broadcast", "all", _roots(see.where)):
+        bound_kept(see, made, _BOUNDED, diameter(n), Fraction(1, n - 1))
+    for made in of_the_house(see, "broadcast", "one", _roots(see.where)):
+        bound_kept(see, made, _BOUNDED, max(diameter(n), doubling), Fraction(1))
+
+
+@claim(
+    "TS.L2",
+    "Lemma 2",
+    stars(6, 7, 8),
+    "No allgather of m bytes a node takes less than max{D_n T_s, (n!-1) m T_c/(n-1)} all-port, max{D_n T_s, ceil(log2 n!) T_s, "
+    "(n!-1) m T_c} one-port. Counted: distances, links of a node, doublings; and no allgather of the catalogue takes less, "
+    "executed.",
+    reading="n! in the logarithm and in n!-1, which the scan lost: (8) has it",
+    weight=_rows,
+)
+def _lower_bound_allgather(see: See) -> None:
+    n = see.where.n
+    _counts(see, 0)
+    others = growth.factorial(n) - 1
+    see.equal("messages that a node receives", np.count_nonzero(distances(see.lab, see.where.spec) > 0), others)
+    for made in of_the_house(see, "allgather", "all", (0,)):
+        bound_kept(see, made, _BOUNDED, diameter(n), Fraction(others, n - 1))
+    for made in of_the_house(see, "allgather", "one", (0,)):
+        bound_kept(see, made, _BOUNDED, max(diameter(n), others.bit_length()), Fraction(others))
+
+
+@claim(
+    "TS.E3",
+    "Equation (3)",
+    stars(6, 7, 8),
+    "Algorithm 1 with slots of the fixed length T_s + 2m T_c/(p(n-1)) takes (h+p-1)(T_s + 2m T_c/(p(n-1))), h the greatest "
+    "height of "
+    "`multiple`; executed with p = 1..4.",
+    reading="slots of fixed length, as section 4.1 has them; a slot as long as its largest packet is the other reading",
+    weight=weight,
+)
+def _equation3(see: See) -> None:
+    n, h = see.where.n, height(see, "multiple")
+    other = see.reading("with slots as long as their largest packet Algorithm 1 takes at most (3)")
+    for p in range(1, SEGMENTS + 1):
+        made = algorithm1(see, p)
+        took = see.executed(made)
+        share = Fraction(2, p * (n - 1))
+        stated = (h + p - 1) * (_SMALL.T_s + _SMALL.m * _SMALL.T_c * share)
+        see.true("no packet is larger than the slot", took.largest_packet <= 2, p=p, of=made)
+        see.equal("time in slots of fixed length", slotted(took.steps, share, _SMALL), stated, p=p, of=made, **_SMALL.place)
+        other.at_most("time", exact_time(took, made.units, _SMALL), stated, p=p, of=made, **_SMALL.place)
+
+
+@claim(
+    "TS.E5",
+    "Equation (5)",
+    stars(),
+    "(h+p-1)(T_s + 2m T_c/(p(n-1))) is least over real p > 0 at q = sqrt(2m(h-1)T_c/((n-1)T_s)) <= c sqrt(m T_c/T_s). For "
+    "T_s = T_c = 1 "
+    "and m with q = 1/8, 1/4, .., 64 it is least there among q j/16, j = 1..64; for others it falls before q and rises "
+    "after it.",
+)
+def _best_real(see: See) -> None:
+    n, h = see.where.n, height(see, "multiple")
+    see.equal("h", h, multiple_height(n))
+    line = Pipeline(h, Fraction(2, n - 1))
+    for wanted in (Fraction(2) ** power for power in range(-3, 7)):
+        m = wanted * wanted * (n - 1) / Fraction(2 * (h - 1))
+        tried = [wanted * j / 16 for j in range(1, 65)]
+        found = min(tried, key=partial(line.time, T_s=1, b=m))
+        see.equal("p of the least time", found, root(2 * m * (h - 1) / (n - 1)) or 0, m=str(m), T_s=1, T_c=1)
+    tried = [Fraction(j, 8) for j in range(1, 200)]
+    for start, b in _SMALL.each():
+        times = [line.time(p, start, b) for p in tried]
+        square = 2 * b * (h - 1) / ((n - 1) * start)
+        falls = [one > two for p, one, two in zip(tried[1:], times, times[1:], strict=False) if p * p <= square]
+        rises = [one < two for p, one, two in zip(tried, times, times[1:], strict=False) if p * p >= square]
+        see.true("the time falls before q and rises after it", np.array(falls + rises), T_s=str(start), mT_c=str(b))
+    see.order("q over sqrt(m T_c/T_s)", lambda n: sqrt(growth.divided(2 * (multiple_height(n) - 1), n - 1)))
+
+
+def _ends_within(see: See, line: Pipeline, ports: str, more: Fraction | int) -> None:
+    """The time of Theorem 1 or 2 against Algorithm 1 with the best whole p; ``more`` is what the best whole p may need more."""
+    took = {p: see.executed(algorithm1(see, p, ports)) for p in range(1, SEGMENTS + 1)}
+    units = see.where.n - 1
+    times = np.array([exact_time(one, p * units, _WIDE) for p, one in took.items()], dtype=object)
+    stated = np.array([line.exact_least(*load) for load in _WIDE.each()], dtype=object)
+    # p > SEGMENTS needs a slot more than the last one that was executed, and at least a step of it.
+    longer = _WIDE.T_s * (line.slot * (line.height + SEGMENTS - 1) + 1)
+    known = (times.min(axis=0) <= stated) | (longer > stated)
+    here = Parameters(*(column[known] for column in _WIDE))
+    see.true("for some machines no larger p can help", bool((longer > stated).any()))
+    best = times[:, known].argmin(axis=0) + 1
+    see.at_most(
+        "least time over whole p", times.min(axis=0)[known], stated[known], **here.place, p=best, of=algorithm1(see, 1, ports)
+    )
+    slots = see.reading(f"the same with slots of the fixed length T_s + 2m T_c/(p(n-1)), {_WITHIN}")
+    whole = [line.best_whole(*load) for load in _WIDE.each()]
+    fixed = np.array([line.time(p, *load) for p, load in zip(whole, _WIDE.each(), strict=True)], dtype=object)
+    slots.at_most("least time over whole p", fixed, stated, **_WIDE.place, p=np.array(whole))
+    _whole_instead(see, line, more)
+
+
+def _whole_instead(see: See, line: Pipeline, more: Fraction | int) -> None:
+    words = (
+        f"p = ceil(q) takes at most {'T_s' if more == 1 else '(n-1) T_s'} longer; in slots of fixed length the stated time "
+        "is reached "
+        f"if and only if q is a whole number; where T_s >= 4h{'' if line.slot == 1 else '(n-1)^2'} a, the start-ups of p = "
+        "1, the "
+        "fewest, take longer than it by themselves"
+    )
+    true = see.instead(words)
+    loads = list(_WIDE.each())
+    least = np.array([line.exact_least(*load) for load in loads], dtype=object)
+    below = [line.best_whole(*load) for load in loads]
+    above = [next(p for p in (one, one + 1) if p * p >= line.square(*load)) for one, load in zip(below, loads, strict=True)]
+    fixed = np.array([line.time(p, *load) for p, load in zip(above, loads, strict=True)], dtype=object)
+    starts = np.array([start for start, _ in loads], dtype=object)
+    true.at_most("time with p = ceil(q)", fixed, least + starts * more, **_WIDE.place, p=np.array(above))
+    reached = [line.time(p, *load) == one for p, load, one in zip(below, loads, least, strict=True)]
+    q_whole = [(root(line.square(*load)) or Fraction(1, 2)).denominator == 1 for load in loads]
+    true.equal("the time is reached", reached, q_whole, **_WIDE.place)
+    slow = np.array([start >= 4 * line.height * line.slot**2 * line.share * b for start, b in loads])
+    start_ups = starts * (line.slot * (line.height - 1) + 1)
+    true.equal("the start-ups take longer", (start_ups > least)[slow], np.ones(slow.sum(), dtype=bool))
+
+
+@claim(
+    "TS.T1.time",
+    "Theorem 1, time",
+    stars(6, 7, 7),
+    "For all m, T_s, T_c > 0 some whole p >= 1 lets Algorithm 1 end within (h-1)T_s + a + 2 sqrt((h-1) a T_s), a = 2m "
+    "T_c/(n-1), which is "
+    "(h+q-1)(T_s + a/q) with q = sqrt((h-1)a/T_s). Looked at for "
+    + _WITHIN
+    + ", in this order; the time found is the least over p.",
+    reading="every slot lasts T_s and its largest packet, which is never longer than the fixed slots of section 4.1: what "
+    "fails so, fails "
+    "with fixed slots too. Decided exactly, by squaring; larger p than are executed are ruled out by their start-ups alone",
+    weight=_with_others,
+)
+def _theorem1_time(see: See) -> None:
+    n = see.where.n
+    see.equal("h", height(see, "multiple"), multiple_height(n))
+    _ends_within(see, theorem1(n), "all", 1)
+    _by_another(see, theorem1(n), "all", ("greedy", "segments", 1), ("edge-disjoint", "messages", n - 1))
+
+
+@claim(
+    "TS.T2.time",
+    "Theorem 2, time",
+    stars(6, 7, 7),
+    "For all m, T_s, T_c > 0 some whole p >= 1 lets the one-port simulation of Algorithm 1 end within n-1 times the time "
+    "of Theorem 1. "
+    "Looked at for " + _WITHIN + ", in this order; the time found is the least over p.",
+    reading="a sub-slot lasts T_s and its largest packet, and the last ones, in which nothing is sent, do not count: never "
+    "longer than n-1 "
+    "sub-slots for every slot. Decided exactly, by squaring; larger p than are executed are ruled out by their start-ups alone",
+    weight=_with_others,
+)
+def _theorem2_time(see: See) -> None:
+    n = see.where.n
+    see.equal("h", height(see, "multiple"), multiple_height(n))
+    _ends_within(see, theorem2(n), "one", n - 1)
+    _by_another(see, theorem2(n), "one", ("greedy", "segments", 1), ("recursive-substar", "messages", 1))
+    _without_idle(see, theorem2(n))
+
+
+def _by_another(see: See, line: Pipeline, ports: str, *algorithms: tuple[str, str, int]) -> None:
+    """Whether the time can be kept by a broadcast of the house at all."""
+    names = " or ".join(f"`{name}`" for name, _, _ in algorithms)
+    other = see.reading(f"some broadcast, Algorithm 1 or {names}, ends within it, {_WITHIN}")
+    times = [
+        exact_time(see.lab.simulation(algorithm1(see, p, ports)), p * (see.where.n - 1), _WIDE) for p in range(1, SEGMENTS + 1)
+    ]
+    for name, cut, times_p in algorithms:
+        for p in range(1, 2 * SEGMENTS + 1):
+            made = see.lab.schedule(see.where.spec, "broadcast", name, ports, **{cut: p * times_p})
+            times.append(exact_time(other.executed(made), made.units, _WIDE))
+    stated = np.array([line.exact_least(*load) for load in _WIDE.each()], dtype=object)
+    other.at_most("least time", np.array(times, dtype=object).min(axis=0), stated, **_WIDE.place)
+
+
+def _without_idle(see: See, line: Pipeline) -> None:
+    """Sub-slots in which nothing is sent left out; of more segments there are not fewer others."""
+    other = see.reading(f"the same if sub-slots in which nothing is sent take no time, {_WITHIN}")
+    units = see.where.n - 1
+    times, busy = [], 0
+    for p in range(1, SEGMENTS + 1):
+        took = see.lab.simulation(algorithm1(see, p, "one"))
+        busy = int((took.link_use > 0).sum())
+        carried = Fraction(int(took.packet_sizes.sum()), p * units)
+        times.append(_WIDE.T_s * busy + _WIDE.m * _WIDE.T_c * carried)
+    least = np.array(times, dtype=object).min(axis=0)
+    stated = np.array([line.exact_least(*load) for load in _WIDE.each()], dtype=object)
+    known = (least <= stated) | (_WIDE.T_s * busy > stated)
+    other.at_most("least time", least[known], stated[known], **Parameters(*(column[known] for column in _WIDE)).place)
+
+
+@claim(
+    "TS.T1.order",
+    "Theorem 1, order",
+    stars(6, 7, 8),
+    "min over whole p >= 1 of (h+p-1)(T_s + 2m T_c/(p(n-1))) <= c (n T_s + sqrt(m T_s T_c) + m T_c/n); the slots are "
+    "executed with p = 1..4.",
+    weight=weight,
+)
+def _theorem1_order(see: See) -> None:
+    held_theorem1(see)
+    see.order(
+        "time with the best whole p over n T_s + sqrt(m T_s T_c) + m T_c/n",
+        lambda n: greatest(
+            n,
+            lambda n, *load: theorem1(n).least_whole(*load),
+            lambda n, start, b: n * start + sqrt(start * b) + growth.divided(b, n),
+        ),
+    )
+
+
+@claim(
+    "TS.T2.order",
+    "Theorem 2, order",
+    stars(6, 7, 8),
+    "min over whole p >= 1 of (n-1)(h+p-1)(T_s + 2m T_c/(p(n-1))) <= c (n^2 T_s + n sqrt(m T_s T_c) + m T_c); the "
+    "sub-slots are executed "
+    "with p = 1..4.",
+    weight=weight,
+)
+def _theorem2_order(see: See) -> None:
+    held_theorem2(see)
+    see.order(
+        "time with the best whole p over n^2 T_s + n sqrt(m T_s T_c) + m T_c",
+        lambda n: greatest(
+            n, lambda n, *load: theorem2(n).least_whole(*load), lambda n, start, b: n * n * start + n * sqrt(start * b) + b
+        ),
+    )
