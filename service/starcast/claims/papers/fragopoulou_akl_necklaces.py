@@ -1,6 +1,9 @@
 """Fragopoulou & Akl 1993, section 3.2 and Appendix B: necklaces, moves that lead closer, how many nodes a distance has."""
 
+from itertools import permutations
+
 import numpy as np
+from numpy.typing import NDArray
 
 from starcast.claims.declaration import Family, Sizes, only, stars
 from starcast.claims.formulas import diameter
@@ -11,7 +14,7 @@ from starcast.claims.see import See
 FAMILY = Family("fragopoulou_akl_necklaces")
 claim = FAMILY.claim
 
-_EVEN = Sizes(("S4", "S6", "S8"), ("S4", "S6", "S8"), ("S4", "S6", "S8"), ("S2",))
+_EVEN = Sizes(("S4", "S6", "S8"), ("S4", "S6", "S8"), ("S4", "S6", "S8"))
 _ODD = Sizes(("S3", "S5", "S7"), ("S3", "S5", "S7", "S9"), ("S3", "S5", "S7", "S9"))
 
 
@@ -103,22 +106,42 @@ def _distance_1(see: See) -> None:
     see.equal("nodes at distance 1", int(profile(see.lab, see.where.spec)[1]), see.where.n - 1)
 
 
-@claim("FA.B.D2", "Appendix B", stars(8, 9, 9), "2(n-1) nodes are at distance 2 from 12..n.")
+def _between(see: See) -> NDArray[np.int64]:
+    """How many nodes are at each of the distances 2, 3, .., K-1, K the greatest."""
+    return see.lab.array("nodes by distance", see.where.spec, lambda: profile(see.lab, see.where.spec)[2:-1])
+
+
+@claim("FA.B.D2", "Appendix B", stars(8, 9, 9, beyond=False), "2(n-1) nodes are at distance 2 from 12..n.")
 def _distance_2(see: See) -> None:
     n = see.where.n
-    found = int(profile(see.lab, see.where.spec)[2])
+    found = int(_between(see)[0])
     see.equal("nodes at distance 2", found, 2 * (n - 1))
     see.instead("(n-1)(n-2) nodes are at distance 2").equal("nodes at distance 2", found, (n - 1) * (n - 2))
 
 
-@claim("FA.B.Dk", "Appendix B", stars(8, 9, 9), "At least 2(n-1) nodes are at distance k, 2 <= k <= K-1, K = floor(3(n-1)/2).")
+@claim(
+    "FA.B.Dk",
+    "Appendix B",
+    stars(8, 9, 9, beyond=False),
+    "At least 2(n-1) nodes are at distance k, 2 <= k <= K-1, K = floor(3(n-1)/2).",
+)
 def _distances_between(see: See) -> None:
     n = see.where.n
-    k = np.arange(2, diameter(n))
-    found = profile(see.lab, see.where.spec)[k]
+    found = _between(see)
+    k = np.arange(2, len(found) + 2)
+    see.equal("the last k", int(k[-1]), diameter(n) - 1)
     see.at_least("nodes at distance k", found, 2 * (n - 1), k=k)
     least = see.instead("at least 2(n-1) nodes are at distance k for n >= 4, and (n-2)(n-1) = 2 for n = 3, k = 2")
     least.at_least("nodes at distance k", found, min(2, n - 2) * (n - 1), k=k)
+
+
+def _named(see: See, last: int) -> int:
+    """How many nodes at distance K-1 are on the necklaces of (1 *) and pairs of the symbols after ``last``, * all orders."""
+    n, away = see.where.n, distances(see.lab, see.where.spec)
+    pairs = [(i, i + 1) for i in range(last + 1, n, 2)]
+    named = [nodes.node_of(n, (1, *order), *pairs) for order in permutations(range(2, last + 1))]
+    found = np.unique(nodes.turned(see)[:, named])
+    return int(np.count_nonzero(away[found] == diameter(n) - 1))
 
 
 @claim("FA.B.even", "Appendix B", _EVEN, "For n even, n >= 4, at least 3!(n-1) nodes are at distance K-1, K = floor(3(n-1)/2).")
@@ -126,6 +149,7 @@ def _even(see: See) -> None:
     n = see.where.n
     found = int(profile(see.lab, see.where.spec)[diameter(n) - 1])
     see.at_least("nodes at distance K-1", found, 6 * (n - 1))
+    see.at_least("those on the necklaces of (1 *)(5 6)..(n-1 n), * any order of 2, 3, 4", _named(see, 4), 6 * (n - 1))
     least = see.instead("at least 3!(n-1) nodes are at distance K-1 for even n >= 6, and 3(n-1) = 9 for n = 4")
     least.at_least("nodes at distance K-1", found, (6 if n >= 6 else 3) * (n - 1))
 
@@ -135,6 +159,7 @@ def _odd(see: See) -> None:
     n = see.where.n
     found = int(profile(see.lab, see.where.spec)[diameter(n) - 1])
     see.at_least("nodes at distance K-1", found, 2 * (n - 1))
+    see.at_least("those on the necklaces of (1 *)(4 5)..(n-1 n), * any order of 2, 3", _named(see, 3), 2 * (n - 1))
     least = see.instead("at least 2!(n-1) nodes are at distance K-1 for odd n >= 5, and n-1 = 2 for n = 3")
     least.at_least("nodes at distance K-1", found, (2 if n >= 5 else 1) * (n - 1))
 

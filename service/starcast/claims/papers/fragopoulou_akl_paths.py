@@ -1,6 +1,7 @@
 """Fragopoulou & Akl 1993, sections 3.1 and 4: the tree of rotated Hamiltonian paths, algorithm 1, and the Hamiltonian cycle."""
 
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,8 @@ _TRIES = 400
     "FA.T4",
     "Theorem 4",
     stars(7, 8, 9),
-    "R^(j-2) takes a Hamiltonian path from 213..n over the nodes with symbol 1 in position 2 to one from j23..(j-1)1(j+1)..n over the "
-    "nodes with symbol 1 in position j, j = 2..n.",
+    "R^(j-2) takes a Hamiltonian path from 213..n over the nodes with symbol 1 in position 2 to one from j23..(j-1)1(j+1)..n "
+    "over the nodes with symbol 1 in position j, j = 2..n.",
     reading="Any path T_2: that of `rotated-hamiltonian`, and up to S_6 some drawn at random.",
 )
 def _rotated_paths(see: See) -> None:
@@ -49,7 +50,7 @@ def _rotated_paths(see: See) -> None:
     "FA.T4-types",
     "Proof of Theorem 4",
     stars(7, 8, 9),
-    "Where T_2 crosses a link of type i, T_j crosses one of type (i+j-4) mod (n-1) + 2; the link from 12..n to the path counts.",
+    "Where T_2 crosses a link of type i, T_j crosses one of type (i+j-4) mod (n-1) + 2; the link from 12..n is its first.",
 )
 def _types(see: See) -> None:
     n, forest = see.where.n, _forest(see)
@@ -64,8 +65,8 @@ def _types(see: See) -> None:
     "FA.A1.1",
     "Section 3.1.1",
     stars(6, 8, 8),
-    "The links of `rotated-hamiltonian` to nodes that do not start with 1 take (n-1)! steps, without conflict; then node x has the "
-    "messages of all q with q_1 != x_1 and its own, no others.",
+    "The links of `rotated-hamiltonian` to nodes that do not start with 1 take (n-1)! steps, without conflict; then node x has "
+    "the messages of all q with q_1 != x_1 and its own, no others.",
     weight=lambda where: 80 + 64 * where.degree,
 )
 def _phase_1(see: See) -> None:
@@ -97,7 +98,8 @@ def _phase_1(see: See) -> None:
     "FA.A1.2",
     "Section 3.1.2",
     stars(6, 8, 8),
-    "The links to nodes that start with 1, used after step (n-1)!, keep rule 1, have no conflict and take ceil(((n-1)!-1)/(n-1)) steps.",
+    "The links to nodes that start with 1, used after step (n-1)!, keep rule 1, have no conflict and take "
+    "ceil(((n-1)!-1)/(n-1)) steps.",
     weight=lambda where: 80 + 64 * where.degree,
 )
 def _phase_2(see: See) -> None:
@@ -115,7 +117,12 @@ def _phase_2(see: See) -> None:
         see.executed(every)
         last = row[every.receiver, 0] == row[every.payload, 0]
         see.equal(
-            "first symbol of the sender is the last of the source", row[every.sender[last], 0], row[every.payload[last], -1]
+            "first symbol of the sender is the last of the source",
+            row[every.sender[last], 0],
+            row[every.payload[last], -1],
+            root=see.where.labels(every.payload[last]),
+            node=see.where.labels(every.receiver[last]),
+            of=every,
         )
 
 
@@ -123,8 +130,8 @@ def _phase_2(see: See) -> None:
     "FA.A1.local",
     "Section 3.1.1",
     stars(6, 7, 8),
-    "What a node sends in step t of phase 1, 1 < t, it got in step t-1; if T_2 crosses types i_inp, i_out in these steps, it is sent on "
-    "over t_j(i_out) if it came over t_j(i_inp), t_j(i) = (i+j-4) mod (n-1) + 2, for every j = 2..n.",
+    "What a node sends in step t of phase 1, 1 < t, it got in step t-1; if T_2 crosses types i_inp, i_out in these steps, it "
+    "is sent on over t_j(i_out) if it came over t_j(i_inp), t_j(i) = (i+j-4) mod (n-1) + 2, for every j = 2..n.",
 )
 def _locally(see: See) -> None:
     n, made = see.where.n, _schedule(see)
@@ -145,7 +152,8 @@ def _locally(see: See) -> None:
     "FA.A1.rule1",
     "Section 3.1.2, rule 1",
     stars(6, 7, 8),
-    "By rule 1 a node x gets from g_i(x) the messages of the q != x with q_1 = x_1, q_n = x_i: (n-2)! for i < n, (n-2)!-1 for i = n.",
+    "By rule 1 a node x gets from g_i(x) the messages of the q != x with q_1 = x_1, q_n = x_i: (n-2)! for i < n, (n-2)!-1 for "
+    "i = n.",
 )
 def _shares(see: See) -> None:
     n, row, made = see.where.n, nodes.symbols(see), _schedule(see)
@@ -200,10 +208,10 @@ def _transmissions(see: See) -> None:
     "FA.SLA",
     "Section 4",
     stars(5, 6, 6),
-    "If every node sends its own message to the next node of one directed Hamiltonian cycle, and then what it got a step before, "
-    "allgather takes n!-1 steps, one-port, and n!(n!-1) transmissions.",
-    reading="One cycle for all sources, as in section 4. The house's schedule, in which each source has the translated cycle, is "
-    "looked at as well.",
+    "If every node sends its own message to the next node of one directed Hamiltonian cycle, and then what it got a step "
+    "before, allgather takes n!-1 steps, one-port, and n!(n!-1) transmissions.",
+    reading="One cycle for all sources, as in section 4. The house's schedule, in which each source has the translated cycle, "
+    "is looked at as well.",
     weight=lambda where: 80 * where.nodes,
 )
 def _along_a_cycle(see: See) -> None:
@@ -231,7 +239,8 @@ def _path(see: See, j: int) -> Ranks:
     """T_j of the house: the nodes with symbol 1 in position j, by their level."""
     level = levels(parents(see.lab, see.where, _forest(see).parent_port[0]), 0)
     members = np.flatnonzero(nodes.symbols(see)[:, j - 1] == 1).astype(np.int32)
-    return members[np.argsort(level[members], kind="stable")]
+    ordered: Ranks = members[np.argsort(level[members], kind="stable")]
+    return ordered
 
 
 def _t(n: int, j: int, i: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -241,7 +250,7 @@ def _t(n: int, j: int, i: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _owed(row: NDArray[np.uint8], q: int) -> NDArray[np.int64]:
     """Whether a node is to have the message of q after phase 1."""
-    owed = (row[:, 0] != row[q, 0]).astype(np.int64)
+    owed: NDArray[np.int64] = (row[:, 0] != row[q, 0]).astype(np.int64)
     owed[q] = 1
     return owed
 
@@ -294,8 +303,8 @@ def _drawn(see: See) -> NDArray[np.int32]:
 
     def make() -> NDArray[np.int32]:
         rng = np.random.default_rng(1993)
-        found = [path for path in (_try(see, rng) for _ in range(_TRIES)) if path]
-        return np.array(found[:_OTHERS], dtype=np.int32)
+        found = (path for path in (_try(see, rng) for _ in range(_TRIES)) if path)
+        return np.array(list(islice(found, _OTHERS)), dtype=np.int32)
 
     return see.lab.array("Hamiltonian paths drawn at random", see.where.spec, make)
 

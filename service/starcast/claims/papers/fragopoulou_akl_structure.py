@@ -101,10 +101,12 @@ def _distance(see: See) -> None:
 def _examples(see: See) -> None:
     here = see.where
     if here.n == 3:
-        image = nodes.translation(see, here.rank("312"))[here.rank("213")]
-        see.equal("F_312(213)", here.label(image), "132", node="213")
+        q, x = (nodes.symbols(see)[here.rank(label)] for label in ("312", "213"))
+        image = see.lab.array("F_312(213)", here.spec, lambda: permutations.compose(q, x))
+        see.equal("F_312(213)", str(permutations.labels(image[None, :])[0]), "132", node="213")
     else:
-        see.equal("cycle notation", nodes.notation(nodes.symbols(see)[here.rank("341526")]), "(1 3)(2 4 5)", node="341526")
+        row = see.lab.array("341526", here.spec, lambda: nodes.symbols(see)[here.rank("341526")])
+        see.equal("cycle notation", nodes.notation(row), "(1 3)(2 4 5)", node="341526")
 
 
 @claim(
