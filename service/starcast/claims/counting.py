@@ -112,11 +112,25 @@ def on_stars(see: See, collective: str, ports: str = "all", messages: int = 1, c
 
 
 def not_beaten(see: See, schedules: Iterable[Schedule], stated: int | Fraction, what: str, **place: int) -> None:
-    """No schedule takes less than stated: steps, or transmissions."""
+    """No schedule takes less than stated: steps, or transmissions; with x among the places, all deliver x copies."""
     for schedule in schedules:
         took = see.executed(schedule)
+        if "x" in place:
+            see.true(f"{schedule.algorithm} delivers x copies", copied(schedule, place["x"]), **place, of=schedule)
         found = took.steps if what == "steps" else took.transmissions
         see.at_least(f"{what} of {schedule.algorithm}", found, stated, **place, of=schedule)
+
+
+def copied(schedule: Schedule, copies: int) -> bool:
+    """Whether everybody is reached that often by every message that is for them."""
+    nodes, units = schedule.topology.nodes, schedule.units
+    if schedule.collective in ("broadcast", "allgather"):
+        place = schedule.receiver.astype(np.int64) * units + schedule.payload
+        reached = np.bincount(place, minlength=nodes * units).reshape(nodes, units)
+    else:
+        arrived = schedule.payload[schedule.receiver == schedule.payload // (units // nodes)]
+        reached = np.bincount(arrived, minlength=units).reshape(nodes, -1)
+    return bool((np.delete(reached, schedule.root, axis=0) >= copies).all())
 
 
 # Necklaces of S_n

@@ -127,15 +127,16 @@ def _required(see: See, *, bound: Bound) -> None:
 
 
 _SIZES = stars(6, 7, 8)
+_UNITS = "a link carries one message in a step, as section 1 says; schedules that pack several into a packet are not looked at"
 for _bound in BOUNDS:
     _whose = f"{_bound.collective}{'' if _bound.what == 'transmissions' else f', {_bound.ports}-port'}, one message"
     FAMILY.add(
         f"FA.LB.{_bound.cell}", "Section 2", _SIZES, f"{_whose}: no schedule takes fewer than {_bound.said} {_bound.what}.",
-        partial(_not_beaten, bound=_bound),
+        partial(_not_beaten, bound=_bound), reading=_UNITS if _bound.collective == "allgather" else "",
     )  # fmt: skip
     FAMILY.add(
         f"FA.Tab4.{_bound.cell}", "Table 4", _SIZES, f"{_whose}: {_bound.said} {_bound.what} are needed, and enough.",
-        partial(_required, bound=_bound),
+        partial(_required, bound=_bound), reading=_UNITS if _bound.collective == "allgather" else "",
     )  # fmt: skip
 
 _OURS = ("exact",)  # not the paper's
