@@ -76,14 +76,21 @@ def cuts(lab: Lab, made: Schedule, faulty: Faulty) -> Cuts:
 
     The trees of a unit are its copies. A copy that does not come by any path from the source is kept off by every fault.
     """
-    units = [[_cut(made, faulty, unit, tree) for tree in copies_of(made, unit)] for unit in range(made.units)]
-    most = max(map(len, units))
-    lost = np.ones((len(faulty), made.topology.nodes), dtype=bool)
-    return lab.array(
-        f"cuts of {made.id}",
-        made.topology.spec,
-        lambda: np.stack([np.stack(row + [lost] * (most - len(row))) for row in units]),
-    )
+
+    def make() -> Cuts:
+        units = [[_cut(made, faulty, unit, tree) for tree in copies_of(made, unit)] for unit in range(made.units)]
+        most = max(map(len, units))
+        lost = np.ones((len(faulty), made.topology.nodes), dtype=bool)
+        return np.stack([np.stack(row + [lost] * (most - len(row))) for row in units])
+
+    return lab.array(f"cuts of {made.id}", made.topology.spec, make)
+
+
+def at_once(found: Cuts, faulty: Faulty) -> NDArray[np.uint8]:
+    """How many copies of a unit each fault keeps from each node, uint8 ``[units, faults, nodes]``; who is down is owed none."""
+    out = found.sum(axis=1, dtype=np.uint8)
+    out[:, np.arange(len(faulty.nodes)), faulty.nodes] = 0
+    return out
 
 
 def copies_of(made: Schedule, unit: int) -> list[int]:

@@ -24,7 +24,7 @@ claim = FAMILY.claim
     "In 341526 symbol s is followed by x_s, the symbol in position s: 1 -> 3 -> 1 and 2 -> 4 -> 5 -> 2, and 6 stays.",
 )
 def _cycle_notation(see: See) -> None:
-    node = rules.symbols(see.lab, see.where)[see.where.rank("341526")]
+    node = [int(symbol) for symbol in see.where.label(see.where.rank("341526"))]
     following = {a: b for cycle in ((1, 3), (2, 4, 5)) for a, b in zip(cycle, (*cycle[1:], cycle[0]), strict=True)}
     symbol = np.arange(1, see.where.n + 1)
     see.equal("symbol that follows", node, [following.get(s, s) for s in symbol.tolist()], symbol=symbol)
