@@ -88,7 +88,7 @@ def cuts(lab: Lab, made: Schedule, faulty: Faulty) -> Cuts:
 
 def at_once(found: Cuts, faulty: Faulty) -> NDArray[np.uint8]:
     """How many copies of a unit each fault keeps from each node, uint8 ``[units, faults, nodes]``; who is down is owed none."""
-    out = found.sum(axis=1, dtype=np.uint8)
+    out: NDArray[np.uint8] = found.sum(axis=1, dtype=np.uint8)
     out[:, np.arange(len(faulty.nodes)), faulty.nodes] = 0
     return out
 
