@@ -61,8 +61,7 @@ def joining(lab: Lab, where: Topology, c: Ranks, *, repeated: bool) -> Across:
     for j, there in zip(where.ports, lab.neighbours(where.spec), strict=True):
         least = d == j - 2
         if repeated:
-            k, rest = np.divmod(j - 2 - d, p)
-            least = (rest == 0) & (k >= 0) & (k <= (where.n - 1) // p - 1)
+            least = np.any([(d + k * p == j - 2) & ((k + 1) * p < where.n) for k in range(where.n - 1)], axis=0)
         across[:, j - 1] = least & (d[there] == j - 2) & (d >= 0)
     return across
 
