@@ -135,7 +135,16 @@ def _repeated(see: See, messages: int) -> Schedule:
             name: np.tile(getattr(once, name), messages) for name in ("sender", "port", "receiver", "tree")
         }
         step = np.tile(once.step, messages) + run * np.int32(once.steps)
-        return replace(once, step=step, payload=run, units=messages, arguments={"messages": messages}, forest=None, **columns)
+        return replace(
+            once,
+            step=step,
+            payload=run,
+            units=messages,
+            algorithm=f"{_PATHS}-repeated",
+            arguments={"messages": messages},
+            forest=None,
+            **columns,
+        )
 
     return see.lab.keep("schedule", (see.where.spec, f"{_PATHS} repeated", messages), made)
 
