@@ -104,6 +104,7 @@ def _time(see: See) -> None:
 def _number_of_necklaces(see: See) -> None:
     n, h = see.where.n, _necklaces(see)
     see.at_most("necklaces", h, 2 * factorial(n - 1) - 1)
+    see.reading("h counts the necklace of 12..n too").at_most("necklaces", h + 1, 2 * factorial(n - 1) - 1)
     see.equal("necklaces, by Burnside's count", h, factorial(n - 1) + necklaces.starting_necklaces(n))
 
 
