@@ -7,13 +7,11 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
-import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast import permutations
 from starcast.claims import searching
-from starcast.claims.growth import Number, divided, factorial
 from starcast.claims.lab import Lab
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
@@ -159,23 +157,3 @@ def necklace_distances(lab: Lab, spec: str) -> NDArray[np.int32]:
     """The distance of every necklace but the identity's, in the order of their least nodes."""
     leaders = np.unique(necklaces(lab, spec))
     return searching.distances(lab, spec)[leaders[leaders > 0]]
-
-
-def most_necklaces(n: int) -> Number:
-    """No fewer than S_n has: (n! + (n-2) B)/(n-1) for B of `most_fixed`, by counting what each rotation fixes (Burnside)."""
-    return divided(factorial(n) + (n - 2) * most_fixed(n), n - 1)
-
-
-def most_fixed(n: int) -> Number:
-    """B, no fewer than the nodes that a rotation R^e, e < n-1, fixes: (n//2)! 2^(n//2).
-
-    R^e has c cycles of length d, c d = n-1, d > 1. It fixes the c! d^c permutations that commute with it: the product of the
-    multiples of d up to n-1, which is at most the product of the even numbers up to n.
-    """
-    half = n // 2
-    return factorial(half) * power_of_2(half)
-
-
-def power_of_2(exponent: Number) -> Number:
-    """2^exponent, exact for small whole numbers."""
-    return 2**exponent if isinstance(exponent, int) and exponent < 4096 else mpmath.mpf(2) ** exponent

@@ -8,7 +8,9 @@ from functools import cache
 from math import isqrt
 from typing import NamedTuple
 
-from starcast.claims.counting import counted, power_of_2
+import mpmath
+
+from starcast.claims.counting import counted
 from starcast.claims.formulas import diameter, distance_sum
 from starcast.claims.growth import Number, divided, factorial, greatest, log2, rounded_up
 from starcast.claims.see import See
@@ -47,6 +49,11 @@ def cube(n: int) -> Side:
 def dimension(n: int) -> Number:
     """The dimension ceil(log2 n!); for huge n the logarithm, whose digits behind the point do not matter."""
     return int(factorial(n) - 1).bit_length() if n <= _EXACT else log2(factorial(n))
+
+
+def power_of_2(exponent: Number) -> Number:
+    """2^exponent, exact for small whole numbers."""
+    return 2**exponent if isinstance(exponent, int) and exponent < 4096 else mpmath.mpf(2) ** exponent
 
 
 def through(count: Number, links: Number) -> Number:

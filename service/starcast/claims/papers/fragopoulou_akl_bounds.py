@@ -7,8 +7,9 @@ from typing import NamedTuple
 from starcast.claims import counting
 from starcast.claims.counting import Counted, counted, shared
 from starcast.claims.declaration import Family, stars
-from starcast.claims.formulas import diameter, distance_sum
-from starcast.claims.growth import Number, divided, factorial, rounded_up
+from starcast.claims.formulas import distance_sum
+from starcast.claims.growth import divided, factorial, rounded_up
+from starcast.claims.necklaces import rule_9_steps
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
 
@@ -177,11 +178,12 @@ def _abstract(see: See) -> None:
     for bound in BOUNDS:
         if bound.collective != "alltoall":
             _met(see, bound)
-    _rule_9(see)
+    rule_9 = _rule_9(see)
     bound = BOUNDS[-1]
     see.equal(bound.why, bound.count(counted(see, degree=see.where.n - 1)), bound.stated(see.where.n))
+    see.equal("steps of Rule 9, and the closed form", see.executed(rule_9).steps, rule_9_steps(see.where.n), of=rule_9)
     see.order(
-        "steps of Rule 9 / ceil(t_n/(n-1))", lambda n: divided(most_of_rule_9(n), rounded_up(divided(distance_sum(n), n - 1)))
+        "steps of Rule 9 / ceil(t_n/(n-1))", lambda n: divided(rule_9_steps(n), rounded_up(divided(distance_sum(n), n - 1)))
     )
 
 
@@ -194,15 +196,10 @@ def _met(see: See, bound: Bound) -> None:
         see.equal(f"{bound.what} of {bound.collective} {algorithm}", _taken(see, bound, schedule), stated, of=schedule)
 
 
-def _rule_9(see: See) -> None:
-    """Rule 9 takes the sum of the necklaces' distances, and that is below the closed form of which the order is looked at."""
+def _rule_9(see: See) -> Schedule:
+    """Rule 9 takes the sum of the necklaces' distances."""
     rule_9 = see.lab.schedule(see.where.spec, "alltoall", "necklace")
     steps = see.executed(rule_9).steps
     away = counting.necklace_distances(see.lab, see.where.spec)
     see.equal("steps of Rule 9 and the sum of the distances of the necklaces", steps, int(away.sum()), of=rule_9)
-    see.true("they are no more than the closed form of which the order is taken", bool(steps <= most_of_rule_9(see.where.n)))
-
-
-def most_of_rule_9(n: int) -> Number:
-    """No less than the sum of the necklaces' distances: (t_n + (n-2) B D_n)/(n-1), as in `counting.most_necklaces`."""
-    return divided(distance_sum(n) + (n - 2) * counting.most_fixed(n) * diameter(n), n - 1)
+    return rule_9

@@ -11,8 +11,8 @@ from starcast.claims import counting, searching
 from starcast.claims.counting import shared
 from starcast.claims.declaration import USUAL, Family, stars
 from starcast.claims.formulas import distance_sum
-from starcast.claims.growth import Number, divided, factorial, rounded_up
-from starcast.claims.papers.fragopoulou_akl_bounds import most_of_rule_9
+from starcast.claims.growth import divided, factorial, rounded_up
+from starcast.claims.necklaces import even_share, largest_branch, rule_9_steps
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
 from starcast.topologies import Topology
@@ -193,8 +193,8 @@ def _near_scatter(see: See) -> None:
     steps = see.executed(schedule).steps
     necklaces = len(counting.necklace_distances(see.lab, see.where.spec))
     see.equal("steps of near-balanced, and necklaces without the root's", steps, necklaces, of=schedule)
-    see.true("they are no more than the closed form", bool(necklaces <= counting.most_necklaces(see.where.n)))
-    see.order("necklaces / ceil((n!-1)/(n-1))", lambda n: divided(counting.most_necklaces(n), _all_links(n)))
+    see.equal("steps of near-balanced, and the closed form", steps, largest_branch(see.where.n), of=schedule)
+    see.order("necklaces / ceil((n!-1)/(n-1))", lambda n: divided(largest_branch(n), even_share(n)))
 
 
 @claim(
@@ -209,11 +209,7 @@ def _near_alltoall(see: See) -> None:
     steps = see.executed(schedule).steps
     away = int(counting.necklace_distances(see.lab, see.where.spec).sum())
     see.equal("steps of Rule 9, and the sum of the distances of the necklaces", steps, away, of=schedule)
-    see.true("they are no more than the closed form", bool(away <= most_of_rule_9(see.where.n)))
+    see.equal("steps of Rule 9, and the closed form", steps, rule_9_steps(see.where.n), of=schedule)
     see.order(
-        "steps of Rule 9 / ceil(t_n/(n-1))", lambda n: divided(most_of_rule_9(n), rounded_up(divided(distance_sum(n), n - 1)))
+        "steps of Rule 9 / ceil(t_n/(n-1))", lambda n: divided(rule_9_steps(n), rounded_up(divided(distance_sum(n), n - 1)))
     )
-
-
-def _all_links(n: int) -> Number:
-    return rounded_up(divided(factorial(n) - 1, n - 1))
