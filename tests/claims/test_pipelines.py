@@ -1,0 +1,47 @@
+"""Numbers with square roots are compared exactly, and the best whole number of segments is the best of many."""
+
+from fractions import Fraction
+
+import pytest
+
+from starcast.claims.pipelines import Pipeline, loads, parameters
+from starcast.claims.surds import Surd, plus_root, root, root_down
+
+
+def test_a_root_that_is_a_fraction_is_one() -> None:
+    assert root(Fraction(9, 4)) == Fraction(3, 2)
+    assert root(Fraction(9, 2)) is None
+    assert plus_root(1, Fraction(9, 4)) == Fraction(5, 2)
+    assert root_down(Fraction(35, 4)) == 2
+
+
+@pytest.mark.parametrize("digits", [1, 20, 60])
+def test_a_surd_lies_between_the_fractions_beside_it(digits: int) -> None:
+    number = plus_root(-3, 2)
+    below = Fraction(root_down(2 * 100**digits), 10**digits) - 3
+    assert isinstance(number, Surd)
+    assert below < number < below + Fraction(1, 10**digits)
+    assert not below >= number
+    assert below + 1 < number + 1
+    assert str(number) == "-3 + sqrt(2)"
+
+
+def test_the_best_whole_number_of_segments_is_the_best_of_many() -> None:
+    for height in (1, 2, 5, 14):
+        line = Pipeline(height, Fraction(2, 5), 3)
+        for start, b in parameters((1, 3), (1, 2, 50), (1, 7)).each():
+            times = [line.time(p, start, b) for p in range(1, 60)]
+            best = line.best_whole(start, b)
+            assert best == 1 + times.index(min(times))
+            assert line.exact_least(start, b) <= min(times)
+            assert float(line.least_whole(start, b)) == pytest.approx(float(min(times)))
+
+
+def test_parameters_come_in_order_and_loads_go_to_both_ends() -> None:
+    assert [tuple(row) for row in zip(*parameters((1, 2), (0, 1), (5,)), strict=True)] == [
+        (1, 0, 5),
+        (1, 1, 5),
+        (2, 0, 5),
+        (2, 1, 5),
+    ]
+    assert {(1, 0), (0, 1)} <= set(loads(4))
