@@ -32,8 +32,8 @@ def read(claim: str, size: str, seconds: float, values: Mapping[str, Any]) -> Ev
 
 def ordered(place: Mapping[str, Any]) -> Place:
     """A counterexample whose names lost their order: the size first, found and stated last."""
-    names = sorted(place, key=lambda name: (name in _LAST, name not in _FIRST, name != "n"))
-    return {name: place[name] for name in names}
+    between = [name for name in place if name not in (*_FIRST, *_LAST)]
+    return {name: place[name] for name in (*_FIRST, *between, *_LAST) if name in place}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

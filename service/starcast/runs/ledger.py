@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from starcast.claims import catalogue, running
-from starcast.claims.declaration import Claim, Level
+from starcast.claims.declaration import Claim, Level, in_order
 from starcast.claims.running import Pair
 from starcast.claims.verdict import Verdict
 from starcast.errors import BusyError
@@ -69,7 +69,7 @@ def look(
     code = fingerprint()
     claims = catalogue.chosen(names)
     pairs = running.wanted(claims, level, sizes)
-    specs = None if sizes is None else tuple(dict.fromkeys(topology(spec).spec for spec in sizes))
+    specs = None if sizes is None else tuple(sorted({topology(spec).spec for spec in sizes}, key=in_order))
     asked = Question(tuple(names), None if specs is not None else level, specs)
     with holding(engine, "ledger", _BUSY) as lock:
         with session(engine) as opened:

@@ -197,7 +197,8 @@ def load_verdicts(session: Session, ledger: int) -> list[Verdict]:
 def newest_verdicts(session: Session) -> dict[str, tuple[models.Ledger, Verdict]]:
     """The newest verdict of each statement, without its evidence, and the ledger that has it, by the statement's id."""
     row, by_number = models.ClaimVerdict, {ledger.id: ledger for ledger in list_ledgers(session)}
-    query = select(row).distinct(row.claim).order_by(row.claim, row.ledger.desc())
+    last = select(row.claim, func.max(row.ledger)).group_by(row.claim)
+    query = select(row).where(tuple_(row.claim, row.ledger).in_(last))
     return {one.claim: (by_number[one.ledger], _verdict(one, ())) for one in session.scalars(query)}
 
 

@@ -1,0 +1,217 @@
+"""What is written of a ledger: evidence as JSON and back, differences, both pages, counterexamples as Cypher."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from starcast.claims import Verdict, chosen, plain, report, running
+from starcast.claims.changes import changes
+from starcast.claims.evidence import Aside, Evidence, Finding
+from starcast.claims.verdict import WORDS
+from starcast.errors import NotFoundError
+from starcast.queries.counterexample import cypher, quoted
+from starcast.runs.fingerprint import fingerprint
+
+PLACE: dict[str, int | str] = {"n": 3, "tree": 2, "link": "123 -> 213", "i": 1, "found": 4, "stated": "5/2"}
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> tuple[Verdict, ...]:
+    """Of a lemma that fails on S3, and of others."""
+    return running.ledger(chosen(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=1)
+
+
+def failed(place: dict[str, int | str], of: str = "", sizes: tuple[str, ...] = ("S3", "S4")) -> Verdict:
+    """A verdict with that counterexample."""
+    return Verdict("TS.L5", "fails", sizes, {**place, "found": 1, "stated": 2}, "", of=of)
+
+
+# Evidence.
+
+
+def test_evidence_goes_to_json_and_back_with_the_order_of_its_places(verdicts: tuple[Verdict, ...]) -> None:
+    finding = Finding("height", "=", 3, "4, 5", PLACE, "S3:multiple:123")
+    made_up = Evidence(
+        "TS.L5", "S3", (finding,), (Aside("instead", "other", (replace(finding, counterexample=None),)),), 0.5, "why"
+    )
+    for one in (made_up, *(evidence for verdict in verdicts for evidence in verdict.evidence)):
+        # PostgreSQL gives names back in an order of its own.
+        text = json.dumps(plain.written(one), sort_keys=True)
+        again = plain.read(one.claim, one.size, one.seconds, json.loads(text))
+        assert (again, again.seconds) == (one, one.seconds)
+        for old, new in zip(one.findings, again.findings, strict=True):
+            assert list(old.counterexample or ()) == list(new.counterexample or ())
+
+
+def test_a_counterexample_without_order_begins_with_the_size_and_ends_with_the_values() -> None:
+    ordered = list(plain.ordered({"stated": 1, "k": 2, "found": 3, "node": "12", "n": 4}))
+    assert ordered == ["n", "k", "node", "found", "stated"]
+
+
+# Differences.
+
+
+def test_what_differs_between_two_ledgers() -> None:
+    holds = Verdict("TS.L5", "holds", ("S3",), None, "")
+    assert changes([holds], [holds]) == []
+    larger = replace(holds, sizes=("S3", "S4"))
+    assert [change.row() for change in changes([holds], [larger])] == [
+        {"id": "TS.L5", "change": "sizes", "before": "S3", "after": "S3 S4"}
+    ]
+    fails = failed({"n": 3}, sizes=("S3",))
+    assert [(one.kind, one.before, one.after) for one in changes([holds], [fails])] == [
+        ("verdict", "holds", "fails"),
+        ("counterexample", "", "n = 3: found 1, stated 2"),
+    ]
+
+
+def test_what_was_not_asked_about_is_not_gone() -> None:
+    both = [Verdict(name, "holds", ("S3",), None, "") for name in ("TS.L5", "NK.L1")]
+    assert [(one.claim, one.kind) for one in changes(both, both[:1])] == [("NK.L1", "gone")]
+    assert changes(both, both[:1], ["TS"]) == []
+    assert [(one.claim, one.kind) for one in changes(both[:1], both)] == [("NK.L1", "appeared")]
+
+
+# Pages.
+
+
+def test_the_markdown_has_a_row_a_statement_and_what_is_true_instead(verdicts: tuple[Verdict, ...]) -> None:
+    page = report.markdown(verdicts)
+    rows = [line for line in page.splitlines() if line.startswith("| TS.")]
+    assert [row.split(" | ")[0] for row in rows] == [f"| {verdict.claim}" for verdict in verdicts]
+    assert all(len(re.split(r"(?<!\\)\|", row)) == 9 for row in rows)
+    assert "* **TS.L5** (Lemma 5)" in page
+    assert "  * Counterexample: n = 3, i = 2: found 4, stated 5." in page
+    assert "  * True instead: the height is" in page
+    counted = [row.verdict.verdict for row in report.rows(verdicts)]
+    summary = next(line for line in page.splitlines() if line.startswith("| TS: "))
+    assert [int(cell) for cell in summary.strip("| ").split(" | ")[1:]] == [
+        len(counted), *(counted.count(word) for word in WORDS),
+    ]  # fmt: skip
+
+
+def test_pages_are_the_same_every_time(verdicts: tuple[Verdict, ...]) -> None:
+    again = running.ledger(chosen(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=2)
+    assert report.markdown(again) == report.markdown(verdicts)
+    assert report.html(again) == report.html(verdicts)
+
+
+class Reader(HTMLParser):
+    """Collects what a page has."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.rows: dict[str, dict[str, str | None]] = {}
+        self.links: list[str] = []
+        self.elsewhere: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note it."""
+        given = dict(attrs)
+        if tag not in ("meta", "br", "col", "input"):
+            self.open.append(tag)
+        if tag == "tr" and "id" in given:
+            self.rows[given["id"] or ""] = given
+        if tag == "a":
+            self.links.append((given.get("href") or "").removeprefix("#"))
+        self.elsewhere += [
+            value or "" for name, value in attrs if name == "src" or (name == "href" and not (value or "").startswith("#"))
+        ]
+
+    def handle_endtag(self, tag: str) -> None:
+        """What ends is what began last."""
+        assert self.open.pop() == tag
+
+
+def test_the_html_is_whole_and_needs_nothing_else(verdicts: tuple[Verdict, ...]) -> None:
+    page = report.html(verdicts, {"Ledger": "7 <&>"})
+    read = Reader(page)
+    assert read.open == []
+    assert list(read.rows) == [verdict.claim for verdict in verdicts]
+    assert {row["data-verdict"] for row in read.rows.values()} == {verdict.verdict for verdict in verdicts}
+    assert set(read.links) <= set(read.rows)
+    assert read.elsewhere == []
+    assert "7 &lt;&amp;&gt;" in page
+    assert "prefers-color-scheme: dark" in page
+    assert not re.search(r"url\(|@import|https?://", page)
+
+
+def test_words_are_escaped_and_their_little_markdown_is_kept() -> None:
+    assert report._words("a < b, `x|y` & *as printed*") == "a &lt; b, <code>x|y</code> &amp; <em>as printed</em>"
+    assert report._marked("a < b | c * d * e") == "a &lt; b \\| c \\* d \\* e"
+
+
+def test_statements_that_are_no_more_are_no_rows(verdicts: tuple[Verdict, ...]) -> None:
+    assert len(report.rows([*verdicts, Verdict("TS.none", "holds", (), None, "")])) == len(verdicts)
+
+
+def test_the_summary_counts_a_paper(verdicts: tuple[Verdict, ...]) -> None:
+    (line,) = report.summary(verdicts)
+    assert line.startswith(f"TS: {len(verdicts)} statements: ")
+    assert "1 fails" in line
+
+
+# Counterexamples as Cypher; `tests/cli/test_claims.py` asks them.
+
+
+def test_text_is_quoted() -> None:
+    assert quoted("a'b\\c\nd") == r"'a\'b\\c\nd'"
+
+
+def test_what_does_not_fail_has_no_place() -> None:
+    with pytest.raises(NotFoundError, match=r"TS.L5 has no counterexample: the verdict is 'holds'"):
+        cypher(Verdict("TS.L5", "holds", ("S3",), None, ""))
+    with pytest.raises(NotFoundError, match="at no place of a topology"):
+        cypher(failed({"n": 9}))
+
+
+@pytest.mark.parametrize(
+    ("place", "sizes", "spec"),
+    [
+        ({"n": 4}, ("S3", "S4"), "S4"),
+        ({"n": 4, "k": 2}, ("S4,1", "S4,2"), "S4,2"),
+        ({"k": 3}, ("Q2", "Q3"), "Q3"),
+        ({"n": 4, "k": 1}, ("S3", "S4"), "S4"),  # k is no size on a star graph, but may be a place
+    ],
+)
+def test_the_topology_is_one_that_was_looked_at(place: dict[str, int | str], sizes: tuple[str, ...], spec: str) -> None:
+    text = cypher(failed(place, sizes=sizes))
+    assert f"// starcast ingest {spec}\n" in text
+    assert f"(topology:Topology {{name: '{spec}'}})" in text
+
+
+def test_the_ingest_brings_what_the_counterexample_is_of() -> None:
+    assert "\n// starcast ingest S4 --trees multiple --root 4321\n" in cypher(failed({"n": 4, "tree": 0}, "S4:multiple:4321"))
+    scheduled = cypher(failed({"n": 4, "step": 1}, "S4:broadcast:multiple:one:segments=2:1234"))
+    assert "\n// starcast ingest S4 --schedules 'broadcast:multiple(segments=2)' --ports one\n" in scheduled
+    assert "SEND {schedule: 'S4:broadcast:multiple:one:segments=2:1234', step: 1}" in scheduled
+
+
+def test_what_no_ingest_builds_is_shown_on_the_topology() -> None:
+    text = cypher(failed({"n": 4, "node": "4321"}, "S4:array:1234"))
+    assert "// of S4:array:1234, which no ingest builds: the place on the topology\n// starcast ingest S4\n" in text
+    assert "TREE_EDGE" not in text
+
+
+# The fingerprint.
+
+
+def test_the_fingerprint_is_of_what_decides_figures(tmp_path: Path) -> None:
+    package = tmp_path
+    (package / "claims").mkdir()
+    for name in ("whole.py", "claims/see.py", "claims/report.py", "settings.py"):
+        (package / name).write_text("a")
+    before = fingerprint(package)
+    for name in ("claims/report.py", "settings.py"):
+        (package / name).write_text("b")
+    assert fingerprint(package) == before
+    (package / "claims" / "see.py").write_text("b")
+    assert fingerprint(package) != before
+    assert len(fingerprint()) == 64
