@@ -1,0 +1,130 @@
+"""All-to-all broadcast on S_{n,k}, level after level: what the links of each level carry, counted and executed.
+
+Relabelling moves a tree from Id to any other source (LC), by any order of the symbols that the source lacks. The dimension
+changes that S_{n,k} admits are its automorphisms that keep Id: for 2 <= k <= n-2 permutations of positions 2..k, which take
+exchanges to exchanges and residual links to residual links; for k = n-1 and k = 1 all links are alike. A message that is cut
+evenly for all of these loads the links of such a class alike: as many units m on each as the tree has links of the class on
+that level, over the links of the class at a node.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.claims.formulas import arrangements, nk_diameter
+from starcast.claims.growth import Number, divided, greatest
+from starcast.claims.lab import Lab
+from starcast.claims.nk_labels import size, symbols, turned
+from starcast.claims.nk_runs import ONE_TREE
+from starcast.claims.searching import levels, parents
+from starcast.collectives.broadcast import pipelined
+from starcast.collectives.moving import port_between
+from starcast.collectives.schedule import Schedule
+from starcast.topologies import Topology
+from starcast.trees import Forest
+
+_CHANGED = "nk-greedy with dimension changes"
+
+
+def classes(where: Topology) -> tuple[tuple[int, ...], ...]:
+    """The ports whose links an automorphism takes to one another."""
+    k = size(where)
+    if k in (1, where.n - 1):
+        return (where.ports,)
+    return (where.ports[: k - 1], where.ports[k - 1 :])
+
+
+def spread(lab: Lab, where: Topology, construction: str) -> NDArray[Any]:
+    """Fractions ``[levels, classes]``: what each directed link of a class carries in the step of a level, over m.
+
+    The message is cut evenly for all trees of the construction, and for all relabellings and dimension changes.
+    """
+    forest = lab.forest(where.spec, construction)
+    counts: dict[tuple[int, int], int] = {}
+    high = 0
+    for row in forest.parent_port:
+        above = parents(lab, where, row)
+        above[0] = -1
+        level = levels(above, 0)
+        if level.min() < 0:
+            raise ValueError(f"{forest.id} does not span {where.spec}")
+        high = max(high, int(level.max()))
+        for kind, ports in enumerate(classes(where)):
+            for at, links in enumerate(np.bincount(level[np.isin(row, ports) & (level > 0)]).tolist()):
+                counts[at, kind] = counts.get((at, kind), 0) + links
+    return np.array(
+        [
+            [Fraction(counts.get((at, kind), 0), len(ports) * forest.trees) for kind, ports in enumerate(classes(where))]
+            for at in range(1, high + 1)
+        ],
+        dtype=object,
+    )
+
+
+def all_port(found: NDArray[Any]) -> Fraction:
+    """The bytes that take time, over m: in every step those of the fullest link."""
+    return sum((max(row) for row in found), Fraction(0))
+
+
+def one_port(where: Topology, found: NDArray[Any]) -> Fraction:
+    """The same with a sub-slot a port in place of a step."""
+    return sum((load * len(ports) for row in found for load, ports in zip(row, classes(where), strict=True)), Fraction(0))
+
+
+def sub_slots(where: Topology, found: NDArray[Any]) -> int:
+    """The last sub-slot in which something is sent, n-1 for each level."""
+    last = max(max(ports) for load, ports in zip(found[-1], classes(where), strict=True) if load)
+    return (len(found) - 1) * where.degree + last - 1
+
+
+def most(n: int, k: int) -> Number:
+    """No less than `all_port` of SP and of MT, for all n and k: each class by itself; exact for k = 1 and k = n-1.
+
+    A tree has N(n-k)/n residual links and kN/n - 1 others: as many nodes begin with a symbol beyond k, or not.
+    """
+    nodes = arrangements(n, k)
+    if k in (1, n - 1):
+        return divided(nodes - 1, n - 1)
+    return divided(nodes, n) + divided(divided(k * nodes, n) - 1, k - 1)
+
+
+def changed(lab: Lab, where: Topology) -> Schedule:
+    """All-to-all broadcast on SP, all-port, by levels, a part of each message for every cyclic shift of the positions.
+
+    Of positions 2..k, and of 2..n where k = n-1. For k = 1 the tree is its own image.
+    """
+
+    def make() -> Schedule:
+        row = lab.forest(where.spec, ONE_TREE).parent_port[0]
+        above = parents(lab, where, row)
+        k, node = size(where), np.arange(where.nodes)
+        last = where.n if k == where.n - 1 else k
+        rows = np.zeros((max(1, last - 1), where.nodes), dtype=np.uint8)
+        rows[0] = row
+        for by in range(1, last - 1):
+            image = turned(where, symbols(lab, where), last, by)
+            child, parent = image[node[above >= 0]], image[above[above >= 0]]
+            rows[by, child] = port_between(where, child, parent)
+        rows.flags.writeable = False
+        along = Forest(where, rows)
+        return pipelined(along, "all", 1, collective="allgather", algorithm=_CHANGED, packets=True, symmetric=True)
+
+    return lab.keep("schedule", (where.spec, "allgather", _CHANGED), make)
+
+
+def changed_weight(where: Topology) -> int:
+    """Bytes a node of `changed`, written out for all sources where that is needed."""
+    rows = where.degree * (1 if where.translation_keeps_ports else where.nodes)
+    return 200 * rows
+
+
+def height_at_most(n: int, k: int) -> int:
+    """2D, which no tree MT is higher than (Theorem 7)."""
+    return 2 * nk_diameter(n, k)
+
+
+def quotient(*terms: tuple[Number, Number]) -> Number:
+    """The greatest quotient of a sum and a stated sum over all positive parameters, term by term."""
+    return greatest(divided(found, stated) for found, stated in terms)

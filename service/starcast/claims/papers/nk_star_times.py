@@ -1,0 +1,237 @@
+"""Li, Chen, Xiang & Yao, sections 4 and 7: the times of one-to-all broadcast (Theorems 2, 3, 8 and 9), as executed."""
+
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast import checkers
+from starcast.claims.declaration import Family, nk_stars
+from starcast.claims.formulas import nk_diameter
+from starcast.claims.growth import divided
+from starcast.claims.nk_labels import size
+from starcast.claims.nk_runs import GRID, MANY_TREES, ONE_TREE, WITHIN, Broadcast, array, executed, heights, weight
+from starcast.claims.pipelines import Pipeline
+from starcast.claims.see import See
+from starcast.claims.surds import Surd, plus_root, root
+
+FAMILY = Family("nk_star_times")
+claim = FAMILY.claim
+
+_SIZES = nk_stars(6, 6, 7)
+_READING = (
+    "the expression in O(..) taken as the time; every step lasts T_s and its largest packet. Decided exactly, by squaring, and "
+    "for every p: from p = h on, one segment more adds the same again"
+)
+
+
+@claim(
+    "NK.S41-p",
+    "Section 4.1",
+    nk_stars(6, 8, 9),
+    "Over real p > 0, (D+p-1)(T_s + m T_c/(p(n-1))) is least at q = sqrt(m(D-1)T_c/((n-1)T_s)). For T_s = T_c = 1 and m with "
+    "q = 1, 2, .., 64, 1/2, 1/4, 1/8 it is least there among q j/16, j = 1..64; for others it falls before q and rises after "
+    "it.",
+    reading="h = D, as the section has it; for D = 1, so k = 1, q is 0, and the times for 1/16, 2/16, .., 4 are looked at",
+)
+def _best_real(see: See) -> None:
+    n, k = see.where.n, size(see.where)
+    h = int(heights(see, ONE_TREE).max())
+    see.equal("h", h, nk_diameter(n, k))
+    line = Pipeline(h, Fraction(1, n - 1))
+    true = see.instead(
+        "so it is for k >= 2; for k = 1 there is no least value over p > 0: it falls to m T_c/(n-1) as p goes to 0; over "
+        "whole p it is least at p = 1"
+    )
+    for power in (*range(7), -1, -2, -3):
+        wanted = Fraction(2) ** power
+        m = wanted * wanted * (n - 1) / Fraction(h - 1) if h > 1 else wanted
+        tried = [wanted * j / 16 for j in range(1, 65)]
+        least = min(tried, key=partial(line.time, T_s=1, b=m))
+        found = str(least) if least > tried[0] else "none: the smaller p, the less"
+        stated = str(root(m * (h - 1) / (n - 1)))
+        see.equal("p of the least time", found, stated, m=m, T_s=1, T_c=1)
+        true.equal("p of the least time", found, stated if k > 1 else "none: the smaller p, the less", m=m)
+        whole = min(range(1, 65), key=partial(line.time, T_s=1, b=m))
+        true.equal("best whole p for k = 1", whole if k == 1 else 1, 1, m=m)
+    for T_s, b in GRID.each():  # noqa: N806 - as the papers write it
+        square, tried = line.square(T_s, b), [Fraction(j, 4) for j in range(1, 41)]
+        times = [line.time(p, T_s, b) for p in tried]
+        falls = [one > two for p, one, two in zip(tried[1:], times, times[1:], strict=False) if p * p <= square]
+        rises = [one < two for p, one, two in zip(tried, times, times[1:], strict=False) if p * p >= square]
+        see.true("it falls before q and rises after it", np.array(falls + rises), T_s=str(T_s), mT_c=str(b))
+
+
+def _within(see: See, made: Broadcast, stated: list[Fraction | Surd]) -> None:
+    """The time with the best whole p against what is stated."""
+    found, p = made.bests(GRID)
+    see.at_most("least time over whole p", found, array(stated), **GRID.place, p=p, of=made.made)
+
+
+def _bounded_instead(true: See, made: Broadcast, line: Pipeline) -> None:
+    """With p segments at most the time of another pipeline; with the best p at most its best real time and a slot more."""
+    small = [(Fraction(start), Fraction(byte)) for start in (0, 1) for byte in (0, 1)]
+    for p in range(1, len(made.steps) + 1):
+        time = array(made.time(p, *load) for load in small)
+        true.at_most("time", time, array(line.time(p, *load) for load in small), p=p)
+    found, _ = made.bests(GRID)
+    above = array(line.exact_least(*load) + line.slot * load[0] for load in GRID.each())
+    true.at_most("least time over whole p", found, above, **GRID.place)
+
+
+@claim(
+    "NK.T2",
+    "Theorem 2",
+    _SIZES,
+    "One-to-all broadcast of `nk-greedy`, all-port: some whole p >= 1 lets the whole message reach every node within "
+    f"(D-1)T_s + m T_c/(n-1) + 2 sqrt(m(D-1)T_s T_c/(n-1)). Looked at for {WITHIN}, in this order; found is the least time "
+    "over p.",
+    reading=_READING + ". The one tree carries all m bytes, m/p in a slot: n-1 of the segments of m/(p(n-1)) bytes",
+    weight=weight,
+)
+def _one_tree_all_port(see: See) -> None:
+    n, k = see.where.n, size(see.where)
+    high = nk_diameter(n, k)
+    made = executed(see, ONE_TREE, "all")
+    _within(
+        see, made, [plus_root((high - 1) * T_s + b / (n - 1), 4 * b * (high - 1) * T_s / (n - 1)) for T_s, b in GRID.each()]
+    )
+    true = see.instead(
+        "with p segments it takes exactly (D+p-1)(T_s + m T_c/p), n-1 times the bytes: the one tree carries all of them; with "
+        "the best whole p at most D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c)"
+    )
+    p = np.arange(1, len(made.steps) + 1)
+    true.equal("start-ups", made.steps, high + p - 1, p=p)
+    true.equal("bytes over m", _shares(made), array(Fraction(high + int(one) - 1, int(one)) for one in p), p=p)
+    _bounded_instead(true, made, Pipeline(high))
+
+
+@claim(
+    "NK.T3",
+    "Theorem 3",
+    _SIZES,
+    "One-to-all broadcast of `nk-greedy`, one-port, n-1 sub-slots a slot: some whole p >= 1 lets the whole message reach "
+    f"every node within (n-1)(D-1)T_s + m T_c + 2 sqrt(m(n-1)(D-1)T_s T_c). Looked at for {WITHIN}, in this order; found is "
+    "the least time.",
+    reading=_READING + ". The one tree carries all m bytes; sub-slots after the last in which something is sent do not count",
+    weight=weight,
+)
+def _one_tree_one_port(see: See) -> None:
+    n, k = see.where.n, size(see.where)
+    high = nk_diameter(n, k)
+    made = executed(see, ONE_TREE, "one")
+    _within(
+        see, made, [plus_root((n - 1) * (high - 1) * T_s + b, 4 * b * (n - 1) * (high - 1) * T_s) for T_s, b in GRID.each()]
+    )
+    true = see.instead(
+        "it takes at least (n-1)m T_c, since the source sends the whole message to n-1 children; with p segments it takes at "
+        "most (n-1)(D+p-1)(T_s + m T_c/p), with the best whole p at most (n-1)(D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c))"
+    )
+    children = np.count_nonzero(checkers.loads(see.where, see.lab.forest(see.where.spec, ONE_TREE).parent_port, 0)[0])
+    true.equal("children of the source", children, n - 1)
+    true.at_least("bytes over m", _shares(made), n - 1)
+    _bounded_instead(true, made, Pipeline(high, 1, n - 1))
+
+
+def _congestion(see: See) -> int:
+    trees = see.lab.forest(see.where.spec, MANY_TREES)
+    return int(checkers.loads(see.where, trees.parent_port, 0).max())
+
+
+@claim(
+    "NK.T8",
+    "Theorem 8",
+    _SIZES,
+    "One-to-all broadcast of `nk-multiple`, all-port, m/(n-1) bytes a tree: some whole p >= 1 lets the whole message reach "
+    f"every node within (2D-1)T_s + m T_c/(n-1) + 2 sqrt(m(2D-1)T_s T_c/(n-1)). Looked at for {WITHIN}, in this order; found "
+    "is the least time.",
+    reading=_READING,
+    weight=weight,
+)
+def _many_trees_all_port(see: See) -> None:
+    n, k = see.where.n, size(see.where)
+    high = 2 * nk_diameter(n, k)
+    made = executed(see, MANY_TREES, "all")
+    _within(
+        see, made, [plus_root((high - 1) * T_s + b / (n - 1), 4 * b * (high - 1) * T_s / (n - 1)) for T_s, b in GRID.each()]
+    )
+    true = see.instead(
+        "with p segments it takes exactly h+p-1 start-ups and at most (h+p-1)(T_s + c m T_c/(p(n-1))), h the greatest height "
+        "of the trees and c their congestion, with the best whole p at most h T_s + c m T_c/(n-1) + 2 sqrt(c m(h-1)T_s "
+        "T_c/(n-1)); of every further segment c more have to cross one link"
+    )
+    h, c = int(heights(see, MANY_TREES).max()), _congestion(see)
+    p = np.arange(1, len(made.steps) + 1)
+    true.equal("start-ups", made.steps, h + p - 1, p=p)
+    true.equal("segments that one more adds to the largest packets", made.further, c)
+    _bounded_instead(true, made, Pipeline(h, Fraction(c, n - 1)))
+
+
+@claim(
+    "NK.T9",
+    "Theorem 9",
+    _SIZES,
+    "One-to-all broadcast of `nk-multiple`, one-port, n-1 sub-slots a slot: some whole p >= 1 lets the whole message reach "
+    f"every node within (n-1)(2D-1)T_s + m T_c + 2 sqrt(m(n-1)(2D-1)T_s T_c). Looked at for {WITHIN}, in this order; found is "
+    "the least time.",
+    reading=_READING + ". Sub-slots after the last in which something is sent do not count",
+    weight=weight,
+)
+def _many_trees_one_port(see: See) -> None:
+    n, k = see.where.n, size(see.where)
+    high = 2 * nk_diameter(n, k)
+    made = executed(see, MANY_TREES, "one")
+    _within(
+        see, made, [plus_root((n - 1) * (high - 1) * T_s + b, 4 * b * (n - 1) * (high - 1) * T_s) for T_s, b in GRID.each()]
+    )
+    true = see.instead(
+        "with p segments it takes at most (n-1)(h+p-1)(T_s + c m T_c/(p(n-1))), h the greatest height of the trees and c their "
+        "congestion, with the best whole p at most (n-1)h T_s + c m T_c + 2 sqrt(c m(n-1)(h-1)T_s T_c)"
+    )
+    _bounded_instead(true, made, Pipeline(int(heights(see, MANY_TREES).max()), Fraction(_congestion(see), n - 1), n - 1))
+
+
+def _shares(made: Broadcast) -> NDArray[Any]:
+    """The bytes of each p that was executed, over m."""
+    return array(made.share(p) for p in range(1, len(made.steps) + 1))
+
+
+@claim(
+    "NK.opt-broadcast",
+    "Abstract and section 9",
+    _SIZES,
+    "The bytes of one-to-all broadcast of `nk-greedy`, all-port, with the best p are at most c m/(n-1), for one c and all n, "
+    "k.",
+    reading="transmission time is the part with T_c alone, as executed: (D+p-1)m/p bytes, so m as p goes up without end",
+    weight=weight,
+)
+def _optimal_all_port(see: See) -> None:
+    high = nk_diameter(see.where.n, size(see.where))
+    made = executed(see, ONE_TREE, "all")
+    stated = array(Fraction(high + p - 1, p) for p in range(1, len(made.steps) + 1))
+    see.equal("bytes over m", _shares(made), stated, p=np.arange(1, len(made.steps) + 1), of=made.made)
+    see.equal("bytes over m that a further segment adds to p times all", made.further, 1, of=made.made)
+    see.order("m over m/(n-1)", lambda n, _: divided(1, divided(1, n - 1)))
+    see.instead("they are n-1 times the bound m/(n-1) of Lemma 1: at least m, since the one tree carries all of it").order(
+        "m over (n-1) m/(n-1)", lambda n, _: divided(n - 1, n - 1)
+    )
+
+
+@claim(
+    "NK.opt-broadcast-oneport",
+    "Abstract and section 9, one-port",
+    _SIZES,
+    "The bytes of one-to-all broadcast of `nk-greedy`, one-port, with the best p are at most c m, for one c and all n, k.",
+    reading="transmission time is the part with T_c alone, as executed: at least (n-1)m, since the source has n-1 children, "
+    "and that as p goes up without end",
+    weight=weight,
+)
+def _optimal_one_port(see: See) -> None:
+    n = see.where.n
+    made = executed(see, ONE_TREE, "one")
+    see.true("bytes are at least (n-1)m", _shares(made) >= n - 1, p=np.arange(1, len(made.steps) + 1), of=made.made)
+    see.equal("bytes over m that a further segment adds to p times all", made.further, n - 1, of=made.made)
+    see.order("(n-1)m over m", lambda n, _: n - 1)
+    see.instead("they are n-1 times the bound m of Lemma 1").order("(n-1)m over (n-1)m", lambda n, _: divided(n - 1, n - 1))
