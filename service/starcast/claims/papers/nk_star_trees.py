@@ -71,6 +71,8 @@ def _internal_cycles(see: See) -> None:
     m = of.length[node, first]
     stated = np.where(first == 0, m - 1, m + 1)
     see.equal("steps", far[node] - far[corrected], stated, node=where.labels(node), symbols=m)
+    inside = np.flatnonzero(of.beta == 0)
+    see.equal("steps of all internal cycles", far[inside], of.internal_steps[inside], node=where.labels(inside))
 
 
 @claim(
@@ -207,6 +209,7 @@ def _farthest(see: See) -> None:
         if n % 2 == 0:
             stated |= single & (beta == n - k) & twos & (threes == 1) & fixed
     far = searching.distances(see.lab, where.spec)
+    see.equal("distance by (1) and (2), as the proof has it", of.internal_steps + of.external_steps, far, node=where.label)
     at = np.flatnonzero(far == nk_diameter(n, k))
     see.true("it has one of the forms", stated[at], node=where.labels(at))
     if n % 2 == 0 and k > n // 2:
