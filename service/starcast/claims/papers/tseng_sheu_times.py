@@ -2,8 +2,10 @@
 
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from starcast.claims import growth
 from starcast.claims.declaration import Family, stars
@@ -160,23 +162,31 @@ def _best_real(see: See) -> None:
 def _ends_within(see: See, line: Pipeline, ports: str, more: Fraction | int) -> None:
     """The time of Theorem 1 or 2 against Algorithm 1 with the best whole p; ``more`` is what the best whole p may need more."""
     took = {p: see.executed(algorithm1(see, p, ports)) for p in range(1, SEGMENTS + 1)}
-    units = see.where.n - 1
-    times = np.array([exact_time(one, p * units, _WIDE) for p, one in took.items()], dtype=object)
     stated = np.array([line.exact_least(*load) for load in _WIDE.each()], dtype=object)
+    times = []
+    for p, one in took.items():
+        see.true("no packet is larger than the slot", one.largest_packet <= 2, p=p)
+        slots = -(-one.steps // int(line.slot))  # whole slots: the sub-slots of the last one are waited for
+        times.append(slotted(int(line.slot) * slots, Fraction(line.share) / p, _WIDE))
+    # Beyond q the time rises with p: where q <= SEGMENTS, no p is better than those that were executed.
+    known = np.array([line.square(*load) <= SEGMENTS**2 for load in _WIDE.each()])
+    see.true("for some machines no larger p can help", bool(known.any()))
+    _least(see, ports, np.array(times, dtype=object), stated, known)
+    packets = see.reading(f"the same with slots as long as their largest packet, {_WITHIN}")
+    units = see.where.n - 1
+    shorter = np.array([exact_time(one, p * units, _WIDE) for p, one in took.items()], dtype=object)
     # p > SEGMENTS needs a slot more than the last one that was executed, and at least a step of it.
     longer = _WIDE.T_s * (line.slot * (line.height + SEGMENTS - 1) + 1)
-    known = (times.min(axis=0) <= stated) | (longer > stated)
-    here = Parameters(*(column[known] for column in _WIDE))
-    see.true("for some machines no larger p can help", bool((longer > stated).any()))
-    best = times[:, known].argmin(axis=0) + 1
-    see.at_most(
-        "least time over whole p", times.min(axis=0)[known], stated[known], **here.place, p=best, of=algorithm1(see, 1, ports)
-    )
-    slots = see.reading(f"the same with slots of the fixed length T_s + 2m T_c/(p(n-1)), {_WITHIN}")
-    whole = [line.best_whole(*load) for load in _WIDE.each()]
-    fixed = np.array([line.time(p, *load) for p, load in zip(whole, _WIDE.each(), strict=True)], dtype=object)
-    slots.at_most("least time over whole p", fixed, stated, **_WIDE.place, p=np.array(whole))
+    _least(packets, ports, shorter, stated, (shorter.min(axis=0) <= stated) | (longer > stated))
     _whole_instead(see, line, more)
+
+
+def _least(see: See, ports: str, times: NDArray[Any], stated: NDArray[Any], known: NDArray[np.bool_]) -> None:
+    """The least of the times with 1, 2, .. segments, where it is known to be the least over all, against what is stated."""
+    here = Parameters(*(column[known] for column in _WIDE))
+    best = times[:, known].argmin(axis=0) + 1
+    made = algorithm1(see, 1, ports)
+    see.at_most("least time over whole p", times.min(axis=0)[known], stated[known], **here.place, p=best, of=made)
 
 
 def _whole_instead(see: See, line: Pipeline, more: Fraction | int) -> None:
@@ -212,9 +222,8 @@ def _whole_instead(see: See, line: Pipeline, more: Fraction | int) -> None:
     "(h+q-1)(T_s + a/q) with q = sqrt((h-1)a/T_s). Looked at for "
     + _WITHIN
     + ", in this order; the time found is the least over p.",
-    reading="every slot lasts T_s and its largest packet, which is never longer than the fixed slots of section 4.1: what "
-    "fails so, fails "
-    "with fixed slots too. Decided exactly, by squaring; larger p than are executed are ruled out by their start-ups alone",
+    reading="slots of the fixed length T_s + 2m T_c/(p(n-1)), as Algorithm 1 and (3) have them; a slot as long as its largest "
+    "packet, which is never longer, is the other reading. Decided exactly, by squaring",
     weight=_with_others,
 )
 def _theorem1_time(see: See) -> None:
@@ -231,9 +240,8 @@ def _theorem1_time(see: See) -> None:
     "For all m, T_s, T_c > 0 some whole p >= 1 lets the one-port simulation of Algorithm 1 end within n-1 times the time "
     "of Theorem 1. "
     "Looked at for " + _WITHIN + ", in this order; the time found is the least over p.",
-    reading="a sub-slot lasts T_s and its largest packet, and the last ones, in which nothing is sent, do not count: never "
-    "longer than n-1 "
-    "sub-slots for every slot. Decided exactly, by squaring; larger p than are executed are ruled out by their start-ups alone",
+    reading="n-1 sub-slots for every slot, all of the fixed length T_s + 2m T_c/(p(n-1)); a sub-slot as long as its largest "
+    "packet, and none after the last that is sent, is another reading. Decided exactly, by squaring",
     weight=_with_others,
 )
 def _theorem2_time(see: See) -> None:
