@@ -95,6 +95,60 @@ def test_going_back_drops_the_runs_that_the_first_revision_could_not_tell_apart(
         assert connection.scalars(text("select algorithm from run")).all() == ["necklace"]
 
 
+def test_the_third_revision_makes_the_ledger_and_going_back_drops_it(bare: Engine) -> None:
+    """The table of verdicts that it replaces was never written; experiments stay, both ways."""
+    with bare.begin() as connection:
+        command.upgrade(database._config(connection), "0002")
+        for statement in OLD.split(";"):
+            connection.exec_driver_sql(statement)
+    assert {"ledger", "claim_evidence"} & tables(bare) == set()
+    database.upgrade(bare, Silent())
+    assert database.differences(bare) == []
+    with database.session(bare) as session:
+        session.add(models.Ledger(level="quick", version="1", fingerprint="f"))
+        session.flush()
+        session.add(models.ClaimEvidence(ledger=1, claim="TS.L5", size="S3", evidence={}, seconds=0.5))
+        session.add(
+            models.ClaimVerdict(ledger=1, claim="TS.L5", verdict="fails", sizes=["S3"], counterexample={"n": 3}, detail="")
+        )
+    with bare.begin() as connection:
+        connection.execute(text("delete from ledger"))
+        assert connection.scalar(text("select count(*) from claim_evidence")) == 0
+        assert connection.scalar(text("select count(*) from claim_verdict")) == 0
+    database.downgrade(bare, "0002")
+    with bare.begin() as connection:
+        connection.execute(
+            text("insert into claim_verdict (claim, version, verdict, detail) values ('TS.L5', '1', 'holds', '')")
+        )
+        assert connection.scalar(text("select count(*) from run")) == 1
+    assert {"ledger", "claim_evidence"} & tables(bare) == set()
+    database.upgrade(bare, Silent())
+    assert database.differences(bare) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "constraint"),
+    [
+        ("insert into ledger (level, sizes, version, fingerprint) values ('quick', '[]', '1', 'f')", "ck_ledger_sizes"),
+        ("insert into ledger (version, fingerprint) values ('1', 'f')", "ck_ledger_sizes"),
+        ("insert into ledger (level, version, fingerprint) values ('slow', '1', 'f')", "ck_ledger_level"),
+        (
+            "insert into claim_verdict values ((select max(id) from ledger), 'TS.L5', 'holds', '[]', '{}', '')",
+            "ck_claim_verdict_counterexample",
+        ),
+        (
+            "insert into claim_verdict values ((select max(id) from ledger), 'TS.L5', 'perhaps', '[]', null, '')",
+            "ck_claim_verdict_verdict",
+        ),
+    ],
+)
+def test_the_ledger_refuses_what_cannot_be(engine: Engine, row: str, constraint: str) -> None:
+    with engine.begin() as connection:
+        connection.execute(text("insert into ledger (level, version, fingerprint) values ('quick', '1', 'f')"))
+    with pytest.raises(IntegrityError, match=constraint), engine.begin() as connection:
+        connection.execute(text(row))
+
+
 def test_a_table_that_was_changed_by_hand_is_a_difference(engine: Engine) -> None:
     with engine.begin() as connection:
         connection.execute(text("alter table forest drop column height"))

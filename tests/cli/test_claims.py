@@ -1,0 +1,295 @@
+"""``starcast claims`` as a user types it: with servers and without, output, streams and exit codes."""
+
+import csv
+import io
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import URL, Engine
+
+from fix_cli import Result, Starcast
+from starcast import check, forest, schedule
+from starcast.claims import Verdict, claims
+from starcast.connections import GraphAddress
+from starcast.graph.connection import Graph
+from starcast.ingest import Stores, ingest, wish
+from starcast.progress import Silent
+from starcast.queries.counterexample import cypher
+from starcast.runs import ledger
+from starcast.settings import Settings
+
+LOOK = ("claims", "check", "TS.L5", "TS.h", "--sizes", "S4,S3")
+
+
+@pytest.fixture
+def alone(starcast: Starcast, tmp_path: Path) -> Starcast:
+    """The command without a server."""
+
+    def call(*words: str) -> Result:
+        return starcast("--home", str(tmp_path / "nowhere"), *words)
+
+    return call
+
+
+@pytest.fixture
+def stored(fresh_database: URL, engine: Engine, starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> Starcast:  # noqa: ARG001
+    """The command with a migrated database of its own, and sources that are always the same."""
+    at = fresh_database
+    bare = URL.create("postgresql", at.username, host=at.host, port=at.port, database=at.database)
+    monkeypatch.setenv("STARCAST_POSTGRES_URI", str(bare))
+    monkeypatch.setenv("STARCAST_POSTGRES_PASSWORD", str(at.password))
+    monkeypatch.setattr(ledger, "fingerprint", lambda: "this code")
+    monkeypatch.setattr(ledger, "demand_same", lambda _: None)
+    return starcast
+
+
+def rows(result: Result) -> dict[str, dict[str, Any]]:
+    """The rows of a listing in JSON, by id."""
+    assert result.code == 0, result.err
+    return {row["id"]: row for row in json.loads(result.out)}
+
+
+def refused(result: Result, code: int) -> tuple[str, str]:
+    """The sentence and the hint of a refusal."""
+    assert (result.code, result.out) == (code, "")
+    error, hint = result.err.strip().splitlines()[-2:]
+    return error.removeprefix("error: "), hint.removeprefix("hint: ")
+
+
+# Without a server.
+
+
+def test_list_has_every_statement_in_the_order_of_the_papers(alone: Starcast) -> None:
+    listed = rows(alone("claims", "list", "-f", "json"))
+    assert list(listed) == list(claims())
+    five = listed["TS.L5"]
+    assert (five["paper"], five["number"], five["verdict"]) == ("Tseng & Sheu 1997", "Lemma 5", None)
+    assert list(rows(alone("claims", "list", "--paper", "TS", "-f", "json"))) == [
+        name for name in claims() if name.startswith("TS.")
+    ]
+
+
+def test_show_says_what_a_statement_means_and_where_it_is_looked_at(alone: Starcast) -> None:
+    result = alone("claims", "show", "TS.L5", "-f", "csv")
+    facts = dict(list(csv.reader(io.StringIO(result.out)))[1:])
+    assert facts["statement"] == claims()["TS.L5"].words
+    assert facts["sizes, quick"].startswith("S3 S4 S5 S6")
+    assert "verdict" not in facts
+    assert result.err == "no verdict is stored; 'starcast claims check TS.L5' looks at it\n"
+
+
+def test_check_works_without_a_server_and_says_once_that_nothing_is_stored(alone: Starcast) -> None:
+    result = alone(*LOOK, "-f", "json")
+    found = rows(result)
+    expected = check("TS.L5", sizes=["S3", "S4"])
+    assert found["TS.L5"]["verdict"] == expected.verdict == "fails"
+    assert found["TS.L5"]["sizes"] == ["S3", "S4"]
+    assert found["TS.L5"]["detail"] == expected.detail
+    first, summary = result.err.strip().splitlines()
+    assert first.startswith("nothing is stored: ")
+    assert "'starcast up'" in first
+    assert "--no-store" in first
+    assert re.fullmatch(r"TS: \d+ statements: .*1 fails", summary)
+    quiet = alone(*LOOK, "--no-store", "-f", "json")
+    assert (quiet.out, quiet.err.strip()) == (result.out, summary)
+
+
+def test_check_tells_few_statements_in_full(alone: Starcast) -> None:
+    out = alone("claims", "check", "TS.h", "--sizes", "S3", "--no-store").out
+    assert check("TS.h", sizes=["S3"]).detail in out
+
+
+@pytest.mark.parametrize("words", [("list",), ("report",), ("changed",), ("ledgers",)])
+def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) -> None:
+    flags = ("--verdict", "fails") if words == ("list",) else ()
+    assert "'starcast up'" in refused(alone("claims", *words, *flags), 4)[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "error", "hint"),
+    [
+        (("check", "TS.L55"), 2, "there is no statement 'TS.L55'", "did you mean TS.L5"),
+        (("show", "ts.l5x"), 2, "there is no statement 'ts.l5x'", "did you mean TS.L5"),
+        (("show", "nothing at all"), 2, "there is no statement", "'starcast claims list' has them all"),
+        (("list", "--paper", "ts"), 2, "there is no paper 'ts'", "there are TS, SLC, FA, EDT, NK"),
+        (("check", "TS.L5", "--sizes", "Q3"), 2, "TS.L5 says nothing about Q3", "it is looked at on S3, S4"),
+        (("check", "TS.L5", "--sizes", "T3"), 2, "'T3' names no topology", ""),
+        (("check", "TS.L5", "--sizes", ","), 2, "there are no sizes", "--sizes S4,S5"),
+        (("check", "--level", "full", "--sizes", "S3"), 2, "--level and --sizes are both given", "leave one"),
+        (("check", "TS.L5", "--jobs", "0"), 2, "0 jobs cannot work", "--jobs 1"),
+        (("check", "TS.L5", "--sizes", "S12"), 7, "the arrays that TS.L5 looks at on S12 take about", "smaller"),
+        (("report", "--changed", "--out", "page"), 2, "--changed is a listing", "claims changed"),
+    ],
+)
+def test_bad_input_is_a_sentence_and_a_hint(alone: Starcast, words: tuple[str, ...], code: int, error: str, hint: str) -> None:
+    said, told = refused(alone("claims", *words), code)
+    assert said.startswith(error)
+    assert hint in told
+
+
+def test_sizes_of_two_numbers_are_one_word(alone: Starcast) -> None:
+    assert refused(alone("claims", "check", "TS.L5", "--sizes", "S3,S4,2"), 2)[0] == "TS.L5 says nothing about S4,2"
+
+
+def test_cypher_is_computed_where_no_verdict_is_stored(alone: Starcast) -> None:
+    assert alone("claims", "show", "TS.L5", "--cypher").out == cypher(check("TS.L5")) + "\n"
+    holds = next(verdict for verdict in map(check, ("TS.size", "TS.L3", "TS.h")) if verdict.verdict != "fails")
+    assert "has no counterexample" in refused(alone("claims", "show", holds.claim, "--cypher"), 3)[0]
+
+
+def test_help_imports_nothing_heavy() -> None:
+    script = (
+        "import sys; from starcast.cli.app import app; from typer.testing import CliRunner; "
+        "assert CliRunner().invoke(app, ['claims', 'check', '--help']).exit_code == 0; "
+        "print(*sorted({name.partition('.')[0] for name in sys.modules} & {'numpy', 'sqlalchemy', 'jinja2', 'mpmath'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+# With PostgreSQL.
+
+
+def test_what_is_checked_is_stored_listed_shown_and_reported(stored: Starcast, tmp_path: Path) -> None:
+    first = stored(*LOOK, "-f", "json")
+    assert re.search(r"ledger 1: \d+ findings new, 0 known", first.err)
+    again = stored(*LOOK, "-f", "json")
+    assert (again.out, "--again computes all anew" in again.err) == (first.out, True)
+    assert re.search(r"ledger 1: 0 findings new, \d+ known", again.err)
+    assert list(rows(stored("claims", "list", "--verdict", "fails", "-f", "json"))) == ["TS.L5"]
+    facts = {row["property"]: row["value"] for row in json.loads(stored("claims", "show", "TS.L5", "-f", "json").out)}
+    assert (facts["verdict"], facts["ledger"], facts["looked at on"]) == ("fails", 1, ["S3", "S4"])
+    assert facts["counterexample"] == "n = 3, i = 2: found 4, stated 5"
+    assert facts["found by"].endswith("other code than this")  # this test says that the code is another
+    assert stored("claims", "show", "TS.L5", "--cypher").out == cypher(check("TS.L5", sizes=["S3", "S4"])) + "\n"
+    page = stored("claims", "report").out
+    assert page.startswith("# The ledger\n\nLedger: 1 (TS.L5 TS.h, S3 S4)")
+    assert all(f"| {name} | " in page for name in rows(first))
+    written = stored("claims", "report", "--ledger", "1", "--out", str(tmp_path / "page.html"))
+    assert (written.code, written.out) == (0, "")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_what_differs_between_the_newest_ledgers(stored: Starcast) -> None:
+    assert "no finished ledger" in refused(stored("claims", "changed"), 3)[0]
+    assert stored(*LOOK).code == 0
+    assert "before ledger 1" in refused(stored("claims", "changed"), 3)[0]
+    assert stored("claims", "check", "TS.h", "--sizes", "S3,S5").code == 0
+    for words in (("changed",), ("changed", "1", "2"), ("report", "--changed")):
+        flags = ("-f", "json") if words[0] == "changed" else ()
+        result = stored("claims", *words, *flags)
+        assert result.code == 0
+        if flags:
+            assert json.loads(result.out) == [{"id": "TS.h", "change": "sizes", "before": "S3 S4", "after": "S3 S5"}]
+        assert "of ledger 1 were not asked about in ledger 2" in result.err
+    listed = json.loads(stored("claims", "ledgers", "-f", "json").out)
+    assert [(row["ledger"], row["asked"], row["at"], row["fails"]) for row in listed] == [
+        (1, "TS.L5 TS.h", "S3 S4", 1),
+        (2, "TS.h", "S3 S5", 0),
+    ]
+    assert refused(stored("claims", "report", "--ledger", "9"), 3)[0] == "no ledger 9 is stored"
+    assert "nothing differs" in stored("claims", "changed", "1", "1").err
+
+
+def test_a_database_without_a_schema_is_said_and_asks_for_an_upgrade(
+    starcast: Starcast, fresh_database: URL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = fresh_database
+    bare = URL.create("postgresql", at.username, host=at.host, port=at.port, database=at.database)
+    monkeypatch.setenv("STARCAST_POSTGRES_URI", str(bare))
+    monkeypatch.setenv("STARCAST_POSTGRES_PASSWORD", str(at.password))
+    assert "starcast db upgrade" in refused(starcast(*LOOK), 6)[1]
+    listed = starcast("claims", "list", "--paper", "SLC")
+    assert (listed.code, "starcast db upgrade" in listed.err) == (0, True)
+
+
+# With Neo4j: every kind of place, in what the ingest above the query brings.
+
+
+def failed(place: dict[str, int | str], of: str = "") -> Verdict:
+    """A verdict with that counterexample on S4, S4,2 or Q3."""
+    return Verdict("TS.L5", "fails", ("S4", "S4,2", "Q3"), {**place, "found": "it's \\ so", "stated": 2}, "", of=of)
+
+
+FOREST = "S4:multiple:4321"
+SCHEDULE = "S4:broadcast:multiple:all:segments=2:1234"
+
+
+def sends(**columns: int) -> int:
+    """How many units that schedule sends with these values."""
+    planned = schedule("S4", "broadcast", "multiple", ports="all", segments=2)
+    return sum(all(getattr(planned, name)[row] == value for name, value in columns.items()) for row in range(len(planned.step)))
+
+
+PLACES: dict[str, tuple[dict[str, int | str], str, int]] = {
+    "topology": ({"n": 4}, "", 1),
+    "nk topology": ({"n": 4, "k": 2}, "", 1),
+    "cube": ({"k": 3}, "", 1),
+    "node": ({"n": 4, "node": "4321"}, "", 3),
+    "nk node": ({"n": 4, "k": 2, "node": "12"}, "", 3),
+    "cube node": ({"k": 3, "node": "010"}, "", 3),
+    "link": ({"n": 4, "link": "1234 -> 2134"}, "", 1),
+    "cube link": ({"k": 3, "link": "000 -> 100"}, "", 1),
+    "forest": ({"n": 4}, FOREST, 1),
+    "link of a forest": ({"n": 4, "link": "1234 -> 2134"}, FOREST, 1),
+    "tree": ({"n": 4, "tree": 1}, FOREST, 23),
+    "node of a tree": ({"n": 4, "tree": 1, "node": "4321"}, FOREST, 1),
+    "forest with arguments": ({"n": 4, "tree": 0}, "S4:dimension-change(i=2,tree=greedy):1234", 23),
+    "schedule": ({"n": 4}, SCHEDULE, 1),
+    "step": ({"n": 4, "step": 2}, SCHEDULE, sends(step=2)),
+    "node in a step": ({"n": 4, "step": 1, "node": "1234"}, SCHEDULE, sends(step=1, sender=0)),
+    "tree of a schedule": ({"n": 4, "tree": 0}, SCHEDULE, sends(tree=0)),
+    "link of a schedule": ({"n": 4, "link": "1234 -> 2134"}, SCHEDULE, sends(sender=0, port=2)),
+    "nothing that an ingest builds": ({"n": 4, "node": "1234", "tree": 1}, "S4:array:1234", 3),
+}
+
+
+@pytest.fixture(scope="module")
+def graph(stack_settings: Settings, graph_address: GraphAddress) -> Iterator[Graph]:
+    """A graph that the ingests of all places have filled."""
+    commands = dict.fromkeys(ingest_of(failed(place, of)) for place, of, _ in PLACES.values())
+    yield from filled(stack_settings, graph_address, commands)
+
+
+def ingest_of(verdict: Verdict) -> str:
+    """The ingest that the comment above a query names."""
+    return next(line[3:] for line in cypher(verdict).splitlines() if line.startswith("// starcast ingest "))
+
+
+def filled(settings: Settings, address: GraphAddress, commands: dict[str, None]) -> Iterator[Graph]:
+    """The graph after these commands, empty at the end."""
+    from fix_servers import empty, new_database
+    from starcast.connections import store_url
+    from starcast.runs import database
+
+    empty(address)
+    with new_database(store_url(settings)) as url, Graph.open(address) as opened:
+        engine = database.connect(url)
+        database.upgrade(engine, Silent())
+        for command in commands:
+            _, _, spec, *flags = shlex.split(command)
+            words = dict(zip((flag.removeprefix("--") for flag in flags[::2]), flags[1::2], strict=True))
+            ingest(Stores(engine, opened, 1_000), wish(spec, **words))  # type: ignore[arg-type]
+        yield opened
+        engine.dispose()
+    empty(address)
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_the_query_of_a_counterexample_shows_its_place(graph: Graph, kind: str) -> None:
+    place, of, expected = PLACES[kind]
+    query = cypher(failed(place, of))
+    found = graph.read(query)
+    assert len(found) == expected
+    if kind == "link of a forest":
+        load = forest("S4", "multiple", root="4321").load()
+        assert len(found[0]["down"]) == load[0, 0]
+    if kind == "tree":
+        assert found[0]["level"] == forest("S4", "multiple", root="4321").heights[1]
