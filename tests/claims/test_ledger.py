@@ -1,11 +1,17 @@
 """The ledger as a whole: every statement is in it, and what fails is accounted for, twice."""
 
+from importlib import import_module
+from pathlib import Path
+
 import pytest
 
 from claims.again import AGAIN
 from starcast.claims import claims
 from starcast.claims.statements import statements
 from starcast.claims.verdict import Verdict
+
+for module in sorted(Path(__file__).parent.glob("again_*.py")):
+    import_module(f"claims.{module.stem}")
 
 
 def own(ledger: dict[str, Verdict]) -> list[Verdict]:
