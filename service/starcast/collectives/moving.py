@@ -54,10 +54,11 @@ def expanded(schedule: Schedule) -> Schedule:
         )
     parts = Columns(*(np.empty(total, dtype=np.int32) for _ in Columns._fields))
     back = np.argsort(where.translation(schedule.root))
+    across = None if where.translation_keeps_ports else where.table()
     for source in range(where.nodes):
         image = where.translation(source)[back]
         part = slice(source * rows, (source + 1) * rows)
-        for column, values in zip(parts, _images(schedule, image), strict=True):
+        for column, values in zip(parts, _images(schedule, image, across), strict=True):
             column[part] = values
         if schedule.collective in _ADDRESSED:
             parts.payload[part] = _readdressed(schedule, image)
@@ -72,19 +73,23 @@ def parameters(schedule: Schedule) -> dict[str, Any]:
     return {name: getattr(schedule, name) for name in names}
 
 
-def _images(schedule: Schedule, image: Ranks) -> Columns:
+def _images(schedule: Schedule, image: Ranks, across: Ranks | None = None) -> Columns:
     ports = schedule.port
     sender, receiver = image[schedule.sender], image[schedule.receiver]
     if not schedule.topology.translation_keeps_ports:
-        ports = port_between(schedule.topology, sender, receiver)
+        ports = port_between(schedule.topology, sender, receiver, across)
     return Columns(schedule.step, sender, ports, receiver, schedule.tree, schedule.payload)
 
 
-def port_between(where: Topology, sender: Ranks, receiver: Ranks) -> NDArray[np.uint8]:
-    """The port over which each sender reaches its receiver, uint8 ``[rows]``; 0 where they are no neighbours."""
+def port_between(where: Topology, sender: Ranks, receiver: Ranks, across: Ranks | None = None) -> NDArray[np.uint8]:
+    """The port over which each sender reaches its receiver, uint8 ``[rows]``; 0 where they are no neighbours.
+
+    ``across`` is the topology's table, for those who ask more than once.
+    """
     ports = np.zeros(len(sender), dtype=np.uint8)
-    for port in where.ports:
-        ports[where.neighbours(port)[sender] == receiver] = port
+    for row, port in enumerate(where.ports):
+        beside = where.neighbours(port) if across is None else across[row]
+        ports[beside[sender] == receiver] = port
     return ports
 
 
