@@ -26,8 +26,9 @@ claim = FAMILY.claim
 _SIZES = nk_stars(6, 6, 7)
 _GRID = parameters((1, 2), (0, 1, 4), (0, 1, 4))
 #: Rows, of all sources where they have to be written out, up to which a schedule is held against a bound.
-_MOST = 200_000
-_ON_S_N = 5  # up to here the algorithms of S_n are held against the bounds of S_{n,n-1} too
+_MOST = 80_000
+_ALL_ROOTS = 130  # nodes up to which a broadcast is looked at from two roots
+_ON_S_N = 4  # up to here the algorithms of S_n are held against the bounds of S_{n,n-1} too
 
 
 def _weight(where: Topology) -> int:
@@ -66,7 +67,7 @@ def _of_the_house(see: See, collective: str, ports: str) -> Iterator[Schedule]:
             for chosen in product(*(_values(one.name, where) for one in rule.arguments)):
                 given = dict(zip((one.name for one in rule.arguments), chosen, strict=True))
                 if rule.refusal(where, given) is None and rule.rows(where, given) * sources <= _MOST:
-                    for root in (0, where.nodes - 1) if collective == "broadcast" else (0,):
+                    for root in (0, where.nodes - 1) if collective == "broadcast" and where.nodes <= _ALL_ROOTS else (0,):
                         yield see.lab.schedule(where.spec, collective, rule.name, ports, root, **given)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -81,6 +81,7 @@ def _one_tree_overall(see: See, ports: str) -> None:
     true.order("time over (n-1)(D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c))", lambda n, k: _over(n, k, n - 1, 1))
 
 
+@cache  # every size asks for the same huge n
 def _over(n: int, k: int, slot: Number, share: Number) -> Number:
     """The pipeline of one tree with its best whole p over slot (D T_s + share m T_c + 2 sqrt(share m (D-1) T_s T_c))."""
     high = nk_diameter(n, k)
