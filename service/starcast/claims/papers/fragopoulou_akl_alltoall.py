@@ -40,7 +40,7 @@ def _conflict_free(see: See, made: Schedule, most: int = _WRITTEN_OUT) -> None:
     """One source, standing for all; the link types of its steps; on small topologies all sources written out."""
     see.executed(made)
     used = np.unique(made.step.astype(np.int64) * (made.topology.n + 1) + made.port)
-    see.equal("links of one step with one another's type", len(made) - len(used), 0, of=made)
+    see.equal("links that share type and step with another", len(made) - len(used), 0, of=made)
     if see.where.nodes <= most:
         key = ("written out", see.where.spec, made.algorithm, *made.arguments.items())
         see.executed(see.lab.keep("schedule", key, made.expand))

@@ -54,10 +54,14 @@ def _rotated_paths(see: See) -> None:
 )
 def _types(see: See) -> None:
     n, forest = see.where.n, _forest(see)
-    ports = forest.parent_port[0].astype(np.int64)
-    i = ports[_path(see, 2)]
+    ports, turned = forest.parent_port[0].astype(np.int64), nodes.turned(see)
+    way = np.concatenate([[0], _path(see, 2)]).astype(np.int32)
+    i = nodes.type_between(see, way[:-1], way[1:])
     step = np.arange(1, len(i) + 1)
     for j in range(2, n + 1):
+        image = turned[j - 2, way]
+        crossed = nodes.type_between(see, image[:-1], image[1:])
+        see.equal("type that T_2 crosses, rotated j-2 times", crossed, _t(n, j, i), j=j, step=step, of=forest)
         see.equal("type in T_j", ports[_path(see, j)], _t(n, j, i), j=j, step=step, of=forest)
 
 
@@ -207,7 +211,7 @@ def _transmissions(see: See) -> None:
 @claim(
     "FA.SLA",
     "Section 4",
-    stars(5, 6, 6),
+    stars(6, 6, 6),
     "If every node sends its own message to the next node of one directed Hamiltonian cycle, and then what it got a step "
     "before, allgather takes n!-1 steps, one-port, and n!(n!-1) transmissions.",
     reading="One cycle for all sources, as in section 4. The house's schedule, in which each source has the translated cycle, "

@@ -66,6 +66,7 @@ def _substars(see: See) -> None:
     "Section 5.1",
     stars(6, 7, 8),
     "The subtrees are n!-1 nodes in n-1 parts that differ by at most 1; the greatest has ceil((n!-1)/(n-1)).",
+    reading="There is one way to part n!-1 nodes so: n-2 subtrees of ceil((n!-1)/(n-1)) nodes and one of one node less.",
 )
 def _sizes(see: See) -> None:
     n = see.where.n

@@ -38,6 +38,11 @@ def _degree(see: See) -> None:
     cube = see.lab.topology(f"Q{(see.where.nodes - 1).bit_length()}")
     see.true("the least hypercube with n! nodes has less than 2 n!", see.where.nodes <= cube.nodes < 2 * see.where.nodes)
     see.equal("its degree", len(np.unique(see.lab.neighbours(cube.spec)[:, 0])), cube.n)
+    below = see.reading("both are less than log2 n! at every n")
+    for what, value in (("degree", n - 1), ("diameter", diameter(n))):
+        below.true(
+            f"2 to the power of the {what} is less than n!", 2**value < see.where.nodes, found=2**value, stated=see.where.nodes
+        )
     see.same_order("log2 n! / (n log2 n)", lambda n: growth.divided(growth.log2(growth.factorial(n)), n * growth.log2(n)))
 
 
