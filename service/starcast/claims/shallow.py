@@ -4,6 +4,7 @@ Such trees use every directed link between other nodes exactly once, n-2 links i
 every other node. So in the n-1 trees a node hangs from its n-1 neighbours, one each (from the identity in the one tree only).
 """
 
+from itertools import count
 from itertools import permutations as orders
 from math import prod
 
@@ -20,24 +21,18 @@ _MOST = 1_000_000
 _TOGETHER = 100_000
 
 
-def least_levels(lab: Lab, where: Topology) -> NDArray[np.int64]:
-    """How deep, in one of the trees, each node is at least, int64 ``[nodes]``.
+def least_depth(lab: Lab, where: Topology) -> int:
+    """A bound: such trees are at least so deep.
 
-    In tree l it is one link further from the identity than the neighbour from which it hangs, and that one is reached from the
-    root's neighbour across dimension l without the identity. Each dealing of its neighbours to the trees has its deepest tree;
-    the best dealing counts.
+    In tree l a node is one link further from the identity than the neighbour from which it hangs. A dealing of its neighbours
+    to the trees that makes it deeper than the trees may be is out. What is left may put it deeper in a tree, which counts
+    against its neighbours' dealings. Where a node has none left, there are no trees of that depth: the next depth is tried.
     """
 
     def make() -> NDArray[np.int64]:
-        costs = _costs(lab, where)
-        tree = np.arange(where.degree)
-        found = np.full(where.nodes, _FAR)
-        for dealing in orders(range(where.degree)):
-            np.minimum(found, costs[tree, np.array(dealing)].max(axis=0), out=found)
-        found[0] = 0
-        return found
+        return np.array([next(depth for depth in count(1) if _possible(lab, where, depth))])
 
-    return lab.array("least levels in edge-disjoint trees", where.spec, make)
+    return int(lab.array("least depth of edge-disjoint trees", where.spec, make)[0])
 
 
 def rotated_trees(lab: Lab, where: Topology, depth: int) -> NDArray[np.uint8]:
@@ -49,23 +44,43 @@ def rotated_trees(lab: Lab, where: Topology, depth: int) -> NDArray[np.uint8]:
     return lab.array(f"trees of depth {depth}", where.spec, lambda: _searched(lab, where, depth))
 
 
-def _costs(lab: Lab, where: Topology) -> NDArray[np.int64]:
-    """How deep a node is in a tree at least if it hangs from the neighbour across a port, int64 ``[trees, ports, nodes]``."""
+def _reached(lab: Lab, where: Topology) -> NDArray[np.int64]:
+    """How far each node is from the identity at least in each tree: through the tree's own child of the root, and not back."""
     across = lab.neighbours(where.spec)
     without = across.copy()
     for port, there in enumerate(across[:, 0]):
         without[port, there] = there
-    reached = np.stack([1 + searching.searched(without, int(child)) for child in across[:, 0]])
-    costs = 1 + reached[:, across].astype(np.int64)
+    return np.stack([1 + searching.searched(without, int(child)) for child in across[:, 0]]).astype(np.int64)
+
+
+def _costs(lab: Lab, where: Topology, levels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How deep a node is in a tree at least if it hangs from the neighbour across a port, int64 ``[trees, ports, nodes]``."""
+    across = lab.neighbours(where.spec)
+    costs = 1 + levels[:, across]
     for port, child in enumerate(across[:, 0]):
         costs[:, port, child] = _FAR
         costs[port, port, child] = 1
     return costs
 
 
+def _possible(lab: Lab, where: Topology, depth: int) -> bool:
+    """Whether every node has a dealing of its neighbours by which it is no deeper, as far as the least levels tell."""
+    levels, tree = _reached(lab, where), np.arange(where.degree)
+    while True:
+        costs, further = _costs(lab, where, levels), np.full_like(levels, _FAR)
+        for dealing in orders(range(where.degree)):
+            own = costs[tree, np.array(dealing)]
+            np.minimum(further, np.where(own.max(axis=0) <= depth, own, _FAR), out=further)
+        further[:, 0] = levels[:, 0]
+        if further.max() >= _FAR or np.array_equal(further, levels):
+            return bool(further.max() < _FAR)
+        levels = np.maximum(levels, further)
+
+
 def _searched(lab: Lab, where: Topology, depth: int) -> NDArray[np.uint8]:
     orbits = _orbits(star_rules.rotation(lab, where))
-    options = [_options(where.degree, orbit, _costs(lab, where)[:, :, orbit[0]], depth) for orbit in orbits]
+    costs = _costs(lab, where, _reached(lab, where))
+    options = [_options(where.degree, orbit, costs[:, :, orbit[0]], depth) for orbit in orbits]
     total = prod(map(len, options))
     none = np.empty((0, where.nodes), dtype=np.uint8)
     if total > _MOST:
