@@ -234,6 +234,7 @@ PLACES: dict[str, tuple[dict[str, int | str], str, int]] = {
     "cube": ({"k": 3}, "", 1),
     "node": ({"n": 4, "node": "4321"}, "", 3),
     "nk node": ({"n": 4, "k": 2, "node": "12"}, "", 3),
+    "two nodes": ({"n": 4, "node": "4321", "other": "1234"}, "", 6),
     "cube node": ({"k": 3, "node": "010"}, "", 3),
     "link": ({"n": 4, "link": "1234 -> 2134"}, "", 1),
     "cube link": ({"k": 3, "link": "000 -> 100"}, "", 1),

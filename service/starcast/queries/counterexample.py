@@ -16,6 +16,8 @@ from starcast.ingest.plan import wish
 from starcast.topologies import Topology, topology
 
 _ARROW = " -> "
+#: The names under which a place has nodes, the most telling first.
+_NODES = ("node", "other", "source", "root")
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Place:
 
     Attributes:
         where: the topology.
-        node: a label, or None.
+        nodes: labels, the node meant first.
         link: the labels of its ends in the direction meant, or None.
         tree: the number of a tree, or None.
         step: of a schedule, or None.
@@ -33,7 +35,7 @@ class Place:
     """
 
     where: Topology
-    node: str | None = None
+    nodes: tuple[str, ...] = ()
     link: tuple[str, str] | None = None
     tree: int | None = None
     step: int | None = None
@@ -68,21 +70,23 @@ def quoted(text: str) -> str:
 
 
 def _query(at: Place) -> list[str]:
-    if at.schedule and (at.step is not None or at.link or at.node or at.tree is not None):
+    if at.schedule and (at.step is not None or at.link or at.nodes or at.tree is not None):
         return _sends(at)
     if at.link:
         return _link(at)
     if at.tree is not None and at.forest:
         return _tree(at)
-    if at.node:
+    if at.nodes:
         return _node(at)
     return _whole(at)
 
 
 def _node(at: Place) -> list[str]:
+    listed = ", ".join(quoted(label) for label in at.nodes)
     return [
-        f"MATCH {_at(at, 'node', at.node)}-[link:{LINK.name}]-(neighbour:{NODE.name})",
-        "RETURN node, link, neighbour ORDER BY neighbour.rank",
+        f"MATCH (node:{NODE.name} {{topology: {quoted(at.where.spec)}}})-[link:{LINK.name}]-(neighbour:{NODE.name})",
+        f"WHERE node.label IN [{listed}]",
+        "RETURN node, link, neighbour ORDER BY node.rank, neighbour.rank",
     ]
 
 
@@ -103,9 +107,9 @@ def _link(at: Place) -> list[str]:
 
 def _tree(at: Place) -> list[str]:
     narrowed = f"{TREE_EDGE.name} {{forest: {quoted(at.forest)}, tree: {at.tree}}}"
-    if at.node:
+    if at.nodes:
         lines = [
-            f"MATCH {_at(at, 'node', at.node)}-[edge:{narrowed}]-()",
+            f"MATCH {_at(at, 'node', at.nodes[0])}-[edge:{narrowed}]-()",
             "WITH startNode(edge) AS parent, edge, endNode(edge) AS child",
         ]
     else:
@@ -124,8 +128,8 @@ def _sends(at: Place) -> list[str]:
     if at.link:
         sender, receiver = _at(at, "sender", at.link[0]), _at(at, "receiver", at.link[1])
     lines = [f"MATCH {sender}-[send:{SEND.name} {{{words}}}]->{receiver}"]
-    if at.node and not at.link:
-        lines.append(f"WHERE {quoted(at.node)} IN [sender.label, receiver.label]")
+    if at.nodes and not at.link:
+        lines.append(f"WHERE {quoted(at.nodes[0])} IN [sender.label, receiver.label]")
     return [
         *lines,
         "RETURN send.step AS step, sender, send, receiver, send.tree AS tree, send.payload AS unit",
@@ -151,8 +155,8 @@ def _whole(at: Place) -> list[str]:
     ]
 
 
-def _at(at: Place, name: str, label: str | None) -> str:
-    return f"({name}:{NODE.name} {{topology: {quoted(at.where.spec)}, label: {quoted(label or '')}}})"
+def _at(at: Place, name: str, label: str) -> str:
+    return f"({name}:{NODE.name} {{topology: {quoted(at.where.spec)}, label: {quoted(label)}}})"
 
 
 def _topology(verdict: Verdict, counterexample: Mapping[str, object]) -> Topology:
@@ -173,12 +177,12 @@ def _topology(verdict: Verdict, counterexample: Mapping[str, object]) -> Topolog
 
 def _place(where: Topology, counterexample: Mapping[str, object], of: str) -> Place:
     tree, step = (_number(counterexample.get(name)) for name in ("tree", "step"))
-    node = next((label for label in _labels(where, [counterexample.get(name) for name in ("node", "source", "root")])), None)
+    nodes = _labels(where, [counterexample.get(name) for name in _NODES])
     ends = tuple(_labels(where, str(counterexample.get("link", "")).split(_ARROW)))
     is_schedule = of.split(":")[1] in COLLECTIVES if of else False
     return Place(
         where,
-        node,
+        tuple(dict.fromkeys(nodes)),
         (ends[0], ends[1]) if len(ends) == 2 else None,
         tree,
         step,
