@@ -1,0 +1,18 @@
+"""How a quotient grows, from its values at three enormous sizes: n^a (log n)^b, a and b multiples of 1/2."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+
+def growth(logarithm_of: Callable[[float], float]) -> str:
+    """Given the quotient's logarithm, base 2, as a function of that of n: 64, 128, 256.
+
+    From 64 to 128 the quotient's logarithm grows by 64 a + b, from 128 to 256 by 128 a + b.
+    """
+    small, middle, large = (logarithm_of(float(x)) for x in (64, 128, 256))
+    a = Fraction(round(2 * ((large - middle) - (middle - small)) / 64), 2)
+    b = Fraction(round(2 * (middle - small - 64 * float(a))), 2)
+    if a < 0 or (a == 0 and b <= 0):
+        return "bounded"
+    log_n = "log n" if b == 1 else f"(log n)^{b}"
+    return f"the quotient grows like {f'n^{a}' if a else log_n}"
