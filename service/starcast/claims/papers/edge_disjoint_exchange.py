@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims import growth, searching
+from starcast.claims import star_rules as rules
 from starcast.claims.cutting import Faulty, Place
 from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import distance_sum
@@ -66,7 +67,8 @@ def _allgather(see: See) -> None:
     "EDT.MNB.steps",
     "Section 4.4",
     stars(6, 7, 8),
-    "`edge-disjoint` allgather, M messages, n-1 copies, takes M(n!-1) steps; an acknowledgement takes none.",
+    "`edge-disjoint` allgather, M messages, n-1 copies, takes M(n!-1) steps, a hop after the other in every subtree; an "
+    "acknowledgement takes none.",
 )
 def _allgather_steps(see: See) -> None:
     for messages in (1, 2, 3):
@@ -74,6 +76,9 @@ def _allgather_steps(see: See) -> None:
         see.equal("steps", took.steps, messages * (factorial(see.where.n) - 1), M=messages, of=made)
         waiting = _waiting(see, made, [])
         see.equal("steps, waiting for acknowledgements", waiting.steps, messages * (factorial(see.where.n) - 1), M=messages)
+        rows = np.lexsort((made.step, made.tree))
+        stated = np.resize(np.arange(1, took.steps + 1), len(made))
+        see.equal("step of a row of a subtree", made.step[rows], stated, subtree=made.tree[rows] + 2, M=messages, of=made)
 
 
 @claim(
@@ -151,13 +156,26 @@ def _label(see: See, fault: Place) -> str:
     "EDT.SC.steps",
     "Section 4.5",
     stars(6, 7, 8),
-    "`edge-disjoint` scatter, M messages for each node, n-1 copies, takes M(n!-1) steps.",
+    "`edge-disjoint` scatter, M messages for each node, n-1 copies, the deepest node of a subtree first, takes M(n!-1) steps.",
 )
 def _scatter_steps(see: See) -> None:
     for messages, root in _cases(see):
         made, took = _made(see, "scatter", messages, root)
         stated = messages * (factorial(see.where.n) - 1)
-        see.equal("steps", took.steps, stated, M=messages, root=see.where.label(root), of=made)
+        place = {"M": messages, "root": see.where.label(root), "of": made}
+        see.equal("steps", took.steps, stated, **place)
+        hops = np.bincount(made.payload * np.int64(see.where.n) + made.tree, minlength=made.units * see.where.n)
+        tree, goal = _first_hops(made, root)
+        level = hops[goal * see.where.n + tree]
+        deepest_first = (np.diff(level) <= 0) | (np.diff(tree) > 0)
+        see.true("whether a deeper node's message does not leave later", deepest_first, subtree=tree[1:] + 2, **place)
+
+
+def _first_hops(made: Schedule, root: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The tree and the unit of all that leaves the root, tree by tree, in the order of steps."""
+    leaves = np.flatnonzero(made.sender == root)
+    order = leaves[np.lexsort((made.step[leaves], made.tree[leaves]))]
+    return made.tree[order].astype(np.int64), made.payload[order].astype(np.int64)
 
 
 def _cases(see: See) -> list[tuple[int, int]]:
@@ -222,10 +240,15 @@ def _scatter_transmissions(see: See) -> None:
     "Section 4.6",
     stars(6, 7, 7),
     "`edge-disjoint` alltoall, M messages a pair, n-1 copies: everything is delivered, and with all n! sources at once no "
-    "directed link carries two messages in a step.",
+    "directed link carries two messages in a step. What leaves I for x through subtree l, leaves for R(x) through r(l).",
 )
 def _exchange(see: See) -> None:
     _conflict_free(see, "alltoall")
+    made, _ = _made(see, "alltoall")
+    _, goal = _first_hops(made, 0)
+    there = np.resize(goal, (see.where.n - 1, factorial(see.where.n) - 1))
+    turn = rules.rotation(see.lab, see.where)
+    see.equal("destinations through the next subtree", there[1:], turn[there[:-1]], subtree=lambda row, _: row + 3, of=made)
 
 
 @claim(

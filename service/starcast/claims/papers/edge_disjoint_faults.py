@@ -121,7 +121,7 @@ def _transmissions(see: See) -> None:
 @claim(
     "EDT.FT.divides",
     "Section 4.3",
-    stars(5, 6, 6, least=4),
+    stars(6, 6, 6, least=4),
     "For no x < n that does not divide n-1 and no M can M messages be dealt, x copies each, to the n-1 subtrees so that "
     "ceil(Mx/(n-1)) + h - 1 steps suffice, h the depth, and any x-1 faults are survived; from n = 4 on there is such an x.",
     reading='"Must divide .. to work properly" (the formula is damaged): no dealing works for other x. Copies dealt '
