@@ -126,6 +126,7 @@ def _congestion_to_roots(see: See) -> None:
     where = see.where
     for root in searching.roots(where):
         loads = shifting.loads_to(see.lab, where, root)
+        see.equal("links of all trees", loads.sum(), (where.n - 1) * (factorial(where.n) - 1), node=where.label(root))
         see.at_most(f"trees on a link, r = {where.label(root)}", loads, 2, link=partial(_link, see))
 
 
@@ -209,6 +210,7 @@ def _congestion(see: See) -> None:
         trees = see.lab.forest(where.spec, "multiple", root=root)
         loads = checkers.loads(where, trees.parent_port, root)
         see.equal("number of trees", trees.trees, where.n - 1, of=trees)
+        see.equal("links of all trees", loads.sum(), (where.n - 1) * (factorial(where.n) - 1), of=trees)
         see.at_most("trees on a link", loads, 2, link=partial(_link, see), of=trees)
 
 
