@@ -46,6 +46,29 @@ def _conflict_free(see: See, made: Schedule, most: int = _WRITTEN_OUT) -> None:
         see.executed(see.lab.keep("schedule", key, made.expand))
 
 
+def _in_groups(see: See, made: Schedule, messages: int) -> None:
+    """Rules 9 and 10: messages to one necklace leave together, the nearest necklaces first, and then hop without a pause.
+
+    A group leaves when the one before has arrived. By rule 9 a necklace is one group, by rule 10 it is M p/(n-1) of them.
+    """
+    leader, away = counting.necklaces(see.lab, see.where.spec), searching.distances(see.lab, see.where.spec)
+    left, came = made.sender == 0, made.receiver == made.payload // messages
+    node, step = made.payload[left] // messages, made.step[left]
+    begin, first, group = np.unique(step, return_index=True, return_inverse=True)
+    ring, far = leader[node[first]], away[node[first]].astype(np.int64)
+    see.equal("necklace of those that leave together", leader[node], ring[group], step=step, of=made)
+    see.equal("distances do not fall", far, np.sort(far), step=begin, of=made)
+    see.equal("step in which a group leaves", begin, np.cumsum(far) - far + 1, of=made)
+    groups = np.bincount(ring, minlength=see.where.nodes)[np.unique(leader)[1:]]
+    periods = necklaces.periods(see.lab, see.where)[np.unique(leader)[1:]]
+    see.equal("groups of a necklace", groups, messages * periods // (see.where.n - 1) if messages > 1 else 1, of=made)
+    took = np.zeros(see.where.nodes * messages, dtype=np.int64)
+    took[made.payload[came]] += made.step[came]
+    took[made.payload[left]] -= step
+    needs = np.repeat(np.maximum(away - 1, 0), messages)
+    see.equal("steps from the first hop to the last", took, needs, of=made)
+
+
 def _mean_distance(see: See) -> Fraction:
     """d, by search."""
     return Fraction(searching.distance_sum(see.lab, see.where.spec), see.where.nodes)
@@ -68,6 +91,7 @@ def _necklaces(see: See) -> int:
     weight=_rows,
 )
 def _conflicts(see: See) -> None:
+    _in_groups(see, _rule_9(see), 1)
     _conflict_free(see, _rule_9(see))
 
 
@@ -156,6 +180,7 @@ def _rule_10(see: See) -> None:
     n = see.where.n
     for messages in (n - 1, 2 * (n - 1)):
         made = see.lab.schedule(see.where.spec, "alltoall", "perfectly-balanced", messages=messages)
+        _in_groups(see, made, messages)
         _conflict_free(see, made, most=24)
         took = see.executed(made)
         see.equal("steps", took.steps, -(-messages * distance_sum(n) // (n - 1)), M=messages, of=made)

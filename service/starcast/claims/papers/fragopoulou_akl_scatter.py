@@ -1,6 +1,6 @@
 """Fragopoulou & Akl 1993, sections 5 and 6: scattering and gathering by rules 5 and 8, one message a node and M."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -67,7 +67,27 @@ def _largest_subtree(see: See) -> None:
     for trees, name in _spanning(see):
         largest = checkers.branch_sizes(see.where, trees.parent_port, trees.root).max()
         for made in (_along(see, trees, name), _ties_drawn(see, trees, name)):
+            _furthest_first(see, made, trees, in_turn=False)
             see.equal("steps", see.executed(made).steps, largest, root=see.where.label(trees.root), of=made)
+
+
+def _furthest_first(see: See, made: Schedule, trees: Forest, *, in_turn: bool) -> None:
+    """The root keeps rule 5, or rule 8 with the subtrees in turn, and all links are those of the one tree."""
+    place = {"root": see.where.label(made.root), "of": made}
+    above = trees.parent_port[0, made.receiver]
+    see.equal("type of the link to a node", made.port, above, node=_label(see, made.receiver), **place)
+    sent = np.flatnonzero(made.sender == made.root)
+    sent = sent[np.lexsort((made.step[sent], made.port[sent]))]
+    port, step, node = made.port[sent], made.step[sent], made.payload[sent]
+    begins = 0 if in_turn else np.searchsorted(port, port)
+    see.equal("step in which the root sends", step, np.arange(len(sent)) - begins + 1, node=_label(see, node), **place)
+    level = searching.levels(searching.parents(see.lab, see.where, trees.parent_port[0]), trees.root)[node]
+    nearer = (level[1:] <= level[:-1]) | (port[1:] != port[:-1])
+    see.true("no node is further away than the one before it", nearer, node=_label(see, node[1:]), **place)
+
+
+def _label(see: See, nodes: NDArray[np.integer]) -> Callable[[int], str]:
+    return lambda at: see.where.label(int(nodes[at]))
 
 
 def _ties_drawn(see: See, trees: Forest, name: str) -> Schedule:
@@ -202,6 +222,16 @@ def _perfect(see: See) -> None:
             made = see.lab.schedule(see.where.spec, "scatter", "perfectly-balanced", messages=messages, root=root)
             took = see.executed(made)
             place = {"M": messages, "root": see.where.label(root)}
+            trees = see.lab.forest(see.where.spec, "perfectly-balanced", root=root)
+            above = trees.parent_port[made.tree, made.receiver]
+            see.equal("type of the link to a node", made.port, above, node=_label(see, made.receiver), **place, of=made)
+            share = np.zeros(trees.parent_port.shape, dtype=np.int64)
+            came = made.receiver == made.payload // messages
+            np.add.at(share, (made.tree[came], made.receiver[came]), 1)
+            inside = trees.parent_port > 0
+            parts = np.where(inside, messages // np.maximum(inside.sum(axis=0), 1), 0)
+            where = {"tree": lambda tree, _: tree, "node": lambda _, node: see.where.label(node)}
+            see.equal("messages of a node that come along a tree", share, parts, **place, **where, of=made)
             see.equal("steps", took.steps, _least(see, messages), **place, of=made)
 
 
@@ -269,13 +299,16 @@ def _least(see: See, messages: int) -> int:
 # Section 6
 
 
-def _one_at_a_time(see: See) -> Iterator[Schedule]:
-    """One-port scatters by rule 8: along the trees of section 5.1 and that of Definition 13."""
+def _one_at_a_time(see: See) -> Iterator[tuple[Schedule, Forest]]:
+    """One-port scatters by rule 8, and their trees: those of section 5.1 and that of Definition 13."""
     for root in _roots(see):
-        yield _along(see, see.lab.forest(see.where.spec, "balanced", root=root), "one-port-balanced", "one")
-        yield see.lab.schedule(see.where.spec, "scatter", "one-port", ports="one", root=root)
+        balanced = see.lab.forest(see.where.spec, "balanced", root=root)
+        yield _along(see, balanced, "one-port-balanced", "one"), balanced
+        near = see.lab.forest(see.where.spec, "near-balanced", root=root)
+        yield see.lab.schedule(see.where.spec, "scatter", "one-port", ports="one", root=root), near
     for number, row in enumerate(drawn(see.lab, see.where, _RANDOM)):
-        yield _along(see, Forest(see.where, row[None]), f"one-port-drawn-{number}", "one")
+        tree = Forest(see.where, row[None])
+        yield _along(see, tree, f"one-port-drawn-{number}", "one"), tree
 
 
 @claim(
@@ -285,7 +318,8 @@ def _one_at_a_time(see: See) -> Iterator[Schedule]:
     "One-port scattering by rule 8 takes n!-1 steps and t_n transmissions, over trees of section 5.1 and of Definition 13.",
 )
 def _rule_8(see: See) -> None:
-    for made in _one_at_a_time(see):
+    for made, trees in _one_at_a_time(see):
+        _furthest_first(see, made, trees, in_turn=True)
         took = see.executed(made)
         place = {"root": see.where.label(made.root), "of": made}
         see.equal("steps", took.steps, factorial(see.where.n) - 1, **place)
@@ -300,13 +334,11 @@ def _rule_8(see: See) -> None:
     "the sum of the nodes of T_1, .., T_j.",
 )
 def _clock(see: See) -> None:
-    for made in _one_at_a_time(see):
-        if made.forest is None:
-            continue
+    for made, trees in _one_at_a_time(see):
         first = made.sender == made.root
         last = np.zeros(see.where.n + 1, dtype=np.int64)
         np.maximum.at(last, made.port[first], made.step[first])
-        sizes = checkers.branch_sizes(see.where, made.forest.parent_port, made.root)[0]
+        sizes = checkers.branch_sizes(see.where, trees.parent_port, trees.root)[0]
         place = {"root": see.where.label(made.root), "subtree": lambda j: j + 1}
         see.equal("step of the last message, from 0", last[2:] - 1, np.cumsum(sizes) - 1, **place, of=made)
 
