@@ -114,7 +114,7 @@ def least_depth(n: int) -> int:
 def _less_deep(spec: str) -> Place | None:
     n = size(spec)
     stated = depth(edge_disjoint(n), n)
-    if least_depth(n) == stated:
+    if least_depth(n) == stated or n not in SHALLOW:
         return None
     tree = {node: int(digit) for node, digit in zip(nodes(n), SHALLOW[n], strict=True) if digit != "0"}
     trees = [turned_tree(tree, n, times) for times in range(n - 1)]

@@ -32,7 +32,10 @@ ONE = {"m": 1, "T_s": 1, "T_c": 1}
 
 
 def packets(trees: Sequence[Levels], p: int, n: int, k: int, one_port: bool) -> list[int]:
-    """One-to-all broadcast of p segments a tree: the largest packet of every step, in segments."""
+    """One-to-all broadcast of p segments a tree: the largest packet of every step, in segments.
+
+    Sub-slots in which nothing is sent take no time: the least that can be meant.
+    """
     rows = segments(trees, p)
     if one_port:
         rows = by_dimension(rows, n)
