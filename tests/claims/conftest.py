@@ -2,14 +2,11 @@
 
 import pytest
 
-from starcast.claims import claims
-from starcast.claims.checking import asked, look, verdicts
-from starcast.claims.lab import Lab
+from starcast.claims import claims, running
 from starcast.claims.verdict import Verdict
 
 
 @pytest.fixture(scope="session")
 def ledger() -> dict[str, Verdict]:
     """Every verdict at quick sizes, by id."""
-    chosen = list(claims().values())
-    return verdicts(chosen, [look(one, spec, Lab()) for one in chosen if one.check for spec in asked(one, "quick")])
+    return {one.claim: one for one in running.ledger(tuple(claims().values()), jobs=2)}

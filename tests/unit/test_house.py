@@ -27,7 +27,18 @@ ALLOWED = {
     "runs": {"permutations", "topologies", "trees", "collectives", "simulator", "costs", "claims", "resources"},
     "local": {"settings", "connections", "graph", "runs"},
 }
-MATHEMATICS = ("permutations", "topologies", "trees", "checkers", "convert", "drawing", "collectives", "simulator", "costs", "claims")
+MATHEMATICS = (
+    "permutations",
+    "topologies",
+    "trees",
+    "checkers",
+    "convert",
+    "drawing",
+    "collectives",
+    "simulator",
+    "costs",
+    "claims",
+)
 NO_MATHEMATICS = {
     "neo4j",
     "sqlalchemy",

@@ -44,15 +44,15 @@ def claim(name: str) -> Claim:
 def chosen(names: Iterable[str]) -> tuple[Claim, ...]:
     """Statements by id, by paper (``TS``), or by the beginning of ids (``NK.Tab1``), in the order of the papers.
 
-    All, if no name is given.
+    An id stands for itself alone, and for its parts if it is their conjunction. All, if none is given.
 
     Raises:
         InputError: a name is none of these.
     """
     wanted: set[str] = set()
     for name in names:
-        below = {known for known in claims() if known == name or known.startswith((f"{name}.", f"{name}-"))}
-        wanted |= below or {claim(name).id}
+        below = {known for known in claims() if known.startswith((f"{name}.", f"{name}-"))}
+        wanted |= {name} if name in claims() else below or {claim(name).id}
     return tuple(one for known, one in claims().items() if known in wanted or not wanted)
 
 
