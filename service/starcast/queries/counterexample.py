@@ -18,6 +18,8 @@ from starcast.topologies import Topology, topology
 _ARROW = " -> "
 #: The names under which a place has nodes, the most telling first.
 _NODES = ("node", "other", "source", "root")
+#: The names under which a place has a tree, each with the number that the first tree has there: i = 1..n-1, dimensions 2..n.
+_TREES = {"tree": 0, "subtree": 2, "i": 1}
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,8 @@ def _topology(verdict: Verdict, counterexample: Mapping[str, object]) -> Topolog
 
 
 def _place(where: Topology, counterexample: Mapping[str, object], of: str) -> Place:
-    tree, step = (_number(counterexample.get(name)) for name in ("tree", "step"))
+    trees = (_number(counterexample.get(name), first) for name, first in _TREES.items())
+    tree = next((number for number in trees if number is not None), None)
     nodes = _labels(where, [counterexample.get(name) for name in _NODES])
     ends = tuple(_labels(where, str(counterexample.get("link", "")).split(_ARROW)))
     is_schedule = of.split(":")[1] in COLLECTIVES if of else False
@@ -185,7 +188,7 @@ def _place(where: Topology, counterexample: Mapping[str, object], of: str) -> Pl
         tuple(dict.fromkeys(nodes)),
         (ends[0], ends[1]) if len(ends) == 2 else None,
         tree,
-        step,
+        _number(counterexample.get("step")),
         forest="" if is_schedule else of,
         schedule=of if is_schedule else "",
     )
@@ -203,8 +206,9 @@ def _labels(where: Topology, values: Iterable[object]) -> Iterable[str]:
                 continue
 
 
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+def _number(value: object, first: int = 0) -> int | None:
+    """A number counted from 0 where it was counted from ``first``; None if it is none."""
+    return value - first if isinstance(value, int) and not isinstance(value, bool) and value >= first else None
 
 
 def _ingest(where: Topology, of: str) -> str:
