@@ -147,6 +147,7 @@ def _closer(see: See) -> None:
     others = np.arange(1, see.where.nodes)
     label = see.where.labels(others)
     parent = nodes.across(see)[others, row.parent_port[0, others].astype(np.int64) - 2]
+    see.true("x has a type v(x)", row.parent_port[0, others] > 0, node=label, of=row)
     see.equal("distance of x' from 12..n", away[parent], away[others] - 1, node=label, of=row)
     for numbering in _numberings(see):
         parent = _parents(see, numbering)[1:]

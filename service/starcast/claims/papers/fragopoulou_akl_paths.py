@@ -142,6 +142,7 @@ def _locally(see: See) -> None:
     word = see.lab.forest(see.where.spec, "rotated-hamiltonian").parent_port[0, _path(see, 2)].astype(np.int64)
     for of in (made, *([made.expand()] if n <= _WRITTEN_OUT else [])):
         part = _part(of, nodes.symbols(see)[of.receiver, 0] != nodes.symbols(see)[_source(of), 0])
+        see.equal("steps of phase 1", part.steps, factorial(n - 1), of=of)
         came, sent = _forwarded(see, part)
         went_on = part.step > 1
         place = {"step": part.step[went_on], "node": see.where.labels(part.sender[went_on]), "of": of}
