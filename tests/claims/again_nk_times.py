@@ -125,24 +125,6 @@ def _start_ups(spec: str) -> Place | None:
     return {"n": n, "k": k, "found": one, "stated": many + 1} if one <= many else None
 
 
-@again("NK.S41-p")
-def _least_at(spec: str) -> Place | None:
-    """With m = T_s = T_c = 1: where the height is 1, halving p gains for ever, and p = 0 is none of p > 0."""
-    n, k = sizes(spec)
-    h = diameter(n, k)
-    square = Fraction(h - 1, n - 1)
-
-    def time(p: Fraction) -> Fraction:
-        return (h + p - 1) * (1 + 1 / (p * (n - 1)))
-
-    small = [Fraction(1, 2**i) for i in range(64)]
-    if all(time(p / 2) < time(p) for p in small):
-        return {"n": n, "k": k, **ONE, "found": "none: the smaller p, the less", "stated": str(surd(Fraction(0), square))}
-    stated = Fraction(float(square) ** 0.5)
-    assert all(time(stated) < time(stated * scale / 1000) for scale in range(1, 2000) if scale != 1000)
-    return None
-
-
 def grown(spec: str, logarithm_of: Callable[[float], float]) -> Place | None:
     n, k = sizes(spec)
     found = growth(logarithm_of)

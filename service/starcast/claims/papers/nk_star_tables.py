@@ -4,12 +4,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, partial
 
-import numpy as np
-
 from starcast import checkers
 from starcast.claims.declaration import Family, nk_stars
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import Number, divided, greatest, sqrt
+from starcast.claims.nk_crowded import least_loads, least_sends, least_sum, shared
 from starcast.claims.nk_labels import size
 from starcast.claims.nk_loads import all_port, height_at_most, most, one_port, quotient, spread, sub_slots
 from starcast.claims.nk_runs import MANY_TREES, ONE_TREE, executed, heights, weight
@@ -142,14 +141,6 @@ def _many_overall(see: See) -> None:
     )
 
 
-def _least_packets(n: int, k: int) -> Number:
-    """(k-1) + sum over s = 1..n-k of max{1, min{s, k-1, n-k}}: no more segments than the n-1 sub-slots of a slot have."""
-    rest, most_of_one = n - k, min(k - 1, n - k)
-    if most_of_one < 1:
-        return k - 1 + rest
-    return k - 1 + most_of_one * (most_of_one + 1) // 2 + (rest - most_of_one) * most_of_one
-
-
 def _many_one_port(see: See) -> None:
     """Transmission and overall, one-port: with T_s = 0 the bytes of the sub-slots grow like n m, with any p."""
     n, k, where = see.where.n, size(see.where), see.where
@@ -163,16 +154,23 @@ def _many_one_port(see: See) -> None:
         packets.append(int(see.executed(made).packet_sizes.sum()))
         see.true("p segments take at least p times the loads of the fullest links", packets[-1] >= p * int(sub_slot.sum()), p=p)
     see.equal("segments that one more adds to the packets", packets[1] - packets[0], int(sub_slot.sum()))
-    place = np.arange(1, n)
-    least = np.where(place <= k - 1, 1, np.maximum(1, np.minimum(place - k + 1, min(k - 1, n - k))))
-    see.true("port k+s has a link of load min{s, k-1, n-k} or more, every port one of load 1 or more", sub_slot >= least)
-    words = "((k-1) + sum over s = 1..n-k of max{1, min{s, k-1, n-k}})/(n-1), no more than the bytes over m, over 1"
-    see.order(words, lambda n, k: divided(_least_packets(n, k), n - 1))
+    see.true(
+        "port k+s has a link of load min{s, k-1, n-k-1} or more, every port one of 1 or more", sub_slot >= least_loads(n, k)
+    )
+    see.true("the links and the trees of which this is proved for all n and k are there", shared(see.lab, where))
+    words = "((k-1) + sum over s = 1..n-k of max{1, min{s, k-1, n-k-1}})/(n-1), no more than the bytes over m, over 1"
+    see.order(words, lambda n, k: divided(least_sum(n, k), n - 1))
+    other = see.reading("no sub-slots: only what a node itself sends, one packet after the other, takes time")
+    other.true("the busiest node sends at least so often", load.sum(axis=1).max() >= least_sends(n, k))
+    other.order(
+        "max{n-1, t(n-k-t+1)}/(n-1) with the best t < k, t < n-k, no more than the bytes over m of one node, over 1",
+        lambda n, k: divided(least_sends(n, k), n - 1),
+    )
     true = see.instead(
         "its bytes are at least that sum over n-1, times m, which for k = n/2 grows like n m, and with p without end at most "
         "c m, c the congestion of the trees"
     )
-    true.at_least("bytes over m, times n-1", sub_slot.sum(), _least_packets(n, k))
+    true.at_least("bytes over m, times n-1", sub_slot.sum(), least_sum(n, k))
     true.at_most("bytes over m, times n-1", sub_slot.sum(), (n - 1) * int(load.max()))
 
 

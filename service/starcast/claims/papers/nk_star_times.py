@@ -33,35 +33,41 @@ _READING = (
     nk_stars(6, 8, 9),
     "Over real p > 0, (D+p-1)(T_s + m T_c/(p(n-1))) is least at q = sqrt(m(D-1)T_c/((n-1)T_s)). For T_s = T_c = 1 and m with "
     "q = 1, 2, .., 64, 1/2, 1/4, 1/8 it is least there among q j/16, j = 1..64; for others it falls before q and rises after "
-    "it.",
-    reading="h = D, as the section has it; for D = 1, so k = 1, q is 0, and the times for 1/16, 2/16, .., 4 are looked at",
+    "it. For D = 1 it is p T_s + m T_c/(n-1) and q = 0: it rises from there, and comes as near to its value at 0 as one likes.",
+    reading="h = D, as the section has it. For h >= 2, so k >= 2, the least is at that p; for h = 1, so k = 1, the time falls "
+    "with p, and its infimum m T_c/(n-1) is approached as p -> 0, which is the p that the formula gives. That p is none of p > "
+    "0: to ask for it to be one would make k = 1 fail",
 )
 def _best_real(see: See) -> None:
     n, k = see.where.n, size(see.where)
     h = int(heights(see, ONE_TREE).max())
     see.equal("h", h, nk_diameter(n, k))
     line = Pipeline(h, Fraction(1, n - 1))
-    true = see.instead(
-        "so it is for k >= 2; for k = 1 there is no least value over p > 0: it falls to m T_c/(n-1) as p goes to 0; over "
-        "whole p it is least at p = 1"
-    )
     for power in (*range(7), -1, -2, -3):
         wanted = Fraction(2) ** power
         m = wanted * wanted * (n - 1) / Fraction(h - 1) if h > 1 else wanted
         tried = [wanted * j / 16 for j in range(1, 65)]
-        least = min(tried, key=partial(line.time, T_s=1, b=m))
-        found = str(least) if least > tried[0] else "none: the smaller p, the less"
-        stated = str(root(m * (h - 1) / (n - 1)))
-        see.equal("p of the least time", found, stated, m=m, T_s=1, T_c=1)
-        true.equal("p of the least time", found, stated if k > 1 else "none: the smaller p, the less", m=m)
-        whole = min(range(1, 65), key=partial(line.time, T_s=1, b=m))
-        true.equal("best whole p for k = 1", whole if k == 1 else 1, 1, m=m)
+        found = min(tried, key=partial(line.time, T_s=1, b=m)) if h > 1 else _approached(line, m)
+        see.equal("p of the least time", str(found), str(root(m * (h - 1) / (n - 1))), m=m, T_s=1, T_c=1)
     for T_s, b in GRID.each():  # noqa: N806 - as the papers write it
         square, tried = line.square(T_s, b), [Fraction(j, 4) for j in range(1, 41)]
         times = [line.time(p, T_s, b) for p in tried]
         falls = [one > two for p, one, two in zip(tried[1:], times, times[1:], strict=False) if p * p <= square]
         rises = [one < two for p, one, two in zip(tried, times, times[1:], strict=False) if p * p >= square]
         see.true("it falls before q and rises after it", np.array(falls + rises), T_s=str(T_s), mT_c=str(b))
+        if h == 1:
+            # Each halving of p takes off half of what the one before took: all of them together, twice the first.
+            halved = [line.time(Fraction(1, 2**i), T_s, b) for i in range(65)]
+            steps = [2 * (two - three) - (one - two) for one, two, three in zip(halved, halved[1:], halved[2:], strict=False)]
+            see.equal("a halving of p takes off half of the one before", array(steps), 0, T_s=str(T_s), mT_c=str(b))
+            see.equal("infimum", 2 * halved[1] - halved[0], b / (n - 1), T_s=str(T_s), mT_c=str(b))
+
+
+def _approached(line: Pipeline, b: Fraction) -> Fraction:
+    """0 if the least time among 1, 1/2, .., 1/2^i is that of the last of them, for every i up to 64; else where it is not."""
+    halved = [Fraction(1, 2**i) for i in range(65)]
+    best = [min(halved[: i + 1], key=partial(line.time, T_s=1, b=b)) for i in range(65)]
+    return next((found for found, last in zip(best, halved, strict=True) if found != last), Fraction(0))
 
 
 def _within(see: See, made: Broadcast, stated: list[Fraction | Surd]) -> None:
