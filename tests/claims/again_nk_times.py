@@ -169,9 +169,19 @@ def most_loaded(n: int, k: int) -> int:
 
 @again("NK.Tab1.oneport-many-trees-transmission", "NK.Tab1.oneport-many-trees-overall")
 def _congested(spec: str) -> Place | None:
-    """For k = n/2 they are at least (k-1)(k+4)/2 shares, so seen for n = 4, 6, 8."""
+    """For k = n/2 they are at least (k-1)(k+4)/2 shares: 1 each of dimensions 2..k, and of k+s the trees of one link.
+
+    That link is in the trees 2..t+1, t = min{s, k-1}, for all n: `starcast.claims.nk_crowded` has the reasons.
+    """
     for k in (2, 3, 4):
-        assert 2 * most_loaded(2 * k, k) >= (k - 1) * (k + 4)
+        n = 2 * k
+        for s in range(1, k + 1):
+            t = min(s, k - 1)
+            rest = (n - t, *range(1, k - t), *range(n - 1, n - t, -1))
+            link = (n, *rest), (k - 1 - t + s, *rest)
+            assert dimension(link, n) == k + s
+            assert all(link in many_trees(n, k)[i - 1] for i in range(2, t + 2))
+        assert 2 * most_loaded(n, k) >= (k - 1) * (k + 4)
     return grown(spec, lambda x: log2((2 ** (x - 1) - 1) * (2 ** (x - 1) + 4) / 2) - degree(x))
 
 

@@ -79,10 +79,16 @@ def sub_slots(where: Topology, found: NDArray[Any]) -> int:
     return (len(found) - 1) * where.degree + last - 1
 
 
-def most(n: int, k: int) -> Number:
-    """No less than `all_port` of SP and of MT, for all n and k: each class by itself; exact for k = 1 and k = n-1.
+def each_class(found: NDArray[Any]) -> Fraction:
+    """The same as `all_port` or more: in every step those of the fullest link of each class."""
+    return sum((sum(row, Fraction(0)) for row in found), Fraction(0))
 
-    A tree has N(n-k)/n residual links and kN/n - 1 others: as many nodes begin with a symbol beyond k, or not.
+
+def most(n: int, k: int) -> Number:
+    """`each_class` of SP and of MT, for all n and k, so no less than `all_port`; for k = 1 and k = n-1, one class, the same.
+
+    By Definition 3 as many nodes have a residual link to their parent in SP as begin with a symbol beyond k: N(n-k)/n, which
+    n-k ports share. The other kN/n - 1 are exchanges, which k-1 ports share. SP(r) is SP(Id) relabelled, and MT has its links.
     """
     nodes = arrangements(n, k)
     if k in (1, n - 1):

@@ -14,6 +14,7 @@ from starcast.claims.nk_loads import (
     changed,
     changed_weight,
     classes,
+    each_class,
     height_at_most,
     most,
     one_port,
@@ -169,12 +170,17 @@ def _time(see: See) -> None:
 def _bytes_kept(see: See, construction: str) -> None:
     """What the closed form behind an order of growth says, held against the trees."""
     n, k = see.where.n, size(see.where)
-    found = all_port(spread(see.lab, see.where, construction))
-    see.true("bytes over m are at most N/n + (kN/n - 1)/(k-1), and exactly (N-1)/(n-1) for k = 1, n-1", found <= most(n, k))
+    counted = spread(see.lab, see.where, construction)
+    found = all_port(counted)
+    see.equal("bytes over m, each class by itself", each_class(counted), most(n, k))
+    see.true("bytes over m are no more", found <= most(n, k))
     see.true("bytes over m are at least (N-1)/(n-1)", found >= Fraction(arrangements(n, k) - 1, n - 1))
 
 
-_ORDER = "D T_s + b m T_c with b <= N/n + (kN/n - 1)/(k-1), b = (N-1)/(n-1) for k = 1 and n-1: each class of links by itself"
+_ORDER = (
+    "D T_s + b m T_c with b <= N/n + (kN/n - 1)/(k-1), which is each class of links by itself, and b = (N-1)/(n-1) for k = 1 "
+    "and n-1"
+)
 
 
 @claim(

@@ -10,7 +10,7 @@ from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import Number, divided, greatest, sqrt
 from starcast.claims.nk_crowded import least_loads, least_sends, least_sum, shared
 from starcast.claims.nk_labels import size
-from starcast.claims.nk_loads import all_port, height_at_most, most, one_port, quotient, spread, sub_slots
+from starcast.claims.nk_loads import all_port, each_class, height_at_most, most, one_port, quotient, spread, sub_slots
 from starcast.claims.nk_runs import MANY_TREES, ONE_TREE, executed, heights, weight
 from starcast.claims.pipelines import Pipeline
 from starcast.claims.see import See
@@ -187,10 +187,8 @@ def _levels(see: See, construction: str, ports: str) -> None:
     else:
         see.true("levels are at most 2D", high <= height_at_most(n, k))
     if ports == "all":
-        see.true(
-            "bytes over m are at most N/n + (kN/n - 1)/(k-1), and exactly (N-1)/(n-1) for k = 1, n-1",
-            all_port(found) <= most(n, k),
-        )
+        see.equal("bytes over m, each class of links by itself", each_class(found), most(n, k))
+        see.true("bytes over m are no more", all_port(found) <= most(n, k))
     else:
         see.equal("bytes over m", one_port(where, found), arrangements(n, k) - 1)
         see.true("start-ups are at most n-1 for every level", sub_slots(where, found) <= (n - 1) * high)
