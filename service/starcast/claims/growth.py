@@ -21,21 +21,23 @@ _EXACT = 60  # factorials up to here are whole numbers
 _DIGITS = 120
 
 
-def bounded(quotient: Callable[[int], Number]) -> tuple[bool, str]:
-    """Whether a positive quotient of closed forms in n stays below a constant, and its order of growth in words.
+def bounded(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
+    """Whether a positive quotient of closed forms in n stays below a constant, its order in words, and its value at n = 2^256.
 
     Args:
         quotient: of n; it is asked for n up to 2^256, with the functions of this module in place of `math`'s.
     """
     with mpmath.workdps(_DIGITS):
-        logs = [mpmath.log(_float(quotient(n)), 2) for n in _HUGE]
+        values = [_float(quotient(n)) for n in _HUGE]
+        logs = [mpmath.log(value, 2) for value in values]
         by_log = logs[-1] - logs[-2]
         by_n = by_log / 128
         if abs(by_n) > 0.25:
             power = Fraction(round(2 * float(by_n)), 2)
-            return by_n < 0, f"n^{power}" if power else "n^(less than 1/2)"
+            return by_n < 0, f"n^{power}" if power else "n^(less than 1/2)", values[-1]
         power = Fraction(round(2 * float(by_log)), 2)
-        return power <= 0, "constant" if power == 0 else f"(log n)^{power}" if power != 1 else "log n"
+        order = "constant" if power == 0 else f"(log n)^{power}" if power != 1 else "log n"
+        return power <= 0, order, values[-1]
 
 
 def factorial(n: int) -> Number:

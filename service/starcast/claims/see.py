@@ -20,6 +20,8 @@ from starcast.trees.forest import Forest
 #: Where a value stands: itself, an array of one a value, or a function of its index.
 Where = Any
 _FEW = 12
+#: What stands between a quotient at a size and the same far beyond all sizes, where it was measured.
+FAR = " -> "
 
 
 class See:
@@ -83,9 +85,9 @@ class See:
                 huge n with the functions of `growth`; the greatest over all other parameters.
         """
         value = quotient(*self._numbers())
-        grows = self._growing(quotient)
+        grows, far = self._growing(quotient)
         place = None if grows is None else {"found": f"the quotient grows like {grows}", "stated": "bounded"}
-        self._add(what, "O", 1, np.array([growth.shown(value)], dtype=object), place, "")
+        self._add(what, "O", 1, np.array([f"{growth.shown(value)}{FAR}{growth.shown(far)}"], dtype=object), place, "")
 
     def same_order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
         """Two closed forms are of the same order: their quotient and its reciprocal stay below one constant."""
@@ -156,12 +158,16 @@ class See:
     def _numbers(self) -> tuple[int, ...]:
         return tuple(self._size().values())
 
-    def _growing(self, quotient: Callable[..., growth.Number]) -> str | None:
-        """How a quotient grows that does not stay bounded, along every way in which n, and k with it, can grow."""
+    def _growing(self, quotient: Callable[..., growth.Number]) -> tuple[str | None, growth.Number]:
+        """How a quotient grows that does not stay bounded, along every way in which n, and k with it, can grow.
+
+        And the greatest value that it has far out.
+        """
         ways: list[Callable[[int], growth.Number]] = [quotient]
         if self.where.family == "nk-star":
             ways = [partial(_along, quotient, k) for k in _WAYS]
-        return next((order for stays, order in map(growth.bounded, ways) if not stays), None)
+        judged = [growth.bounded(way) for way in ways]
+        return next((order for stays, order, _ in judged if not stays), None), max(far for _, _, far in judged)
 
 
 #: How k goes with n, where both grow: along the edges and through the middle of what they can be.

@@ -5,6 +5,7 @@ from itertools import groupby
 
 from starcast.claims.declaration import Claim
 from starcast.claims.evidence import Evidence, Finding, Place
+from starcast.claims.see import FAR
 from starcast.claims.verdict import Word, degenerate
 from starcast.wording import counted
 
@@ -52,8 +53,9 @@ def _failed(evidence: Sequence[Evidence]) -> Iterable[str]:
     yield f"Fails at {_listed(sizes)}{f', not at {_listed(others)}' if others else ''}."
     if others and all(map(degenerate, sizes)):
         yield "Only degenerate sizes fail."
-    more = [f"{size}: found {p['found']}, stated {p['stated']}" for size, p in _firsts(wrong)]
-    if len(more) > 1:
+    firsts = [(size, f"found {p['found']}, stated {p['stated']}") for size, p in _firsts(wrong)]
+    if len({words for _, words in firsts}) > 1:
+        more = [f"{size}: {words}" for size, words in firsts]
         yield f"First differences: {'; '.join(more[:_MOST_SIZES])}{'; ..' if len(more) > _MOST_SIZES else ''}."
 
 
@@ -65,15 +67,16 @@ def _firsts(wrong: Sequence[tuple[str, Finding]]) -> Iterable[tuple[str, Place]]
 
 
 def _ratios(evidence: Sequence[Evidence]) -> Iterable[str]:
-    """The quotients behind an order of growth, each at every size, and the greatest of them."""
-    quotients: dict[str, list[tuple[str, str]]] = {}
+    """The quotients behind an order of growth: the greatest at the sizes, and what becomes of it far out."""
+    quotients: dict[str, list[tuple[str, str, str]]] = {}
     for one in evidence:
         for finding in one.findings:
             if finding.relation == "O":
-                quotients.setdefault(finding.what, []).append((one.size, finding.measured))
+                here, _, far = finding.measured.partition(FAR)
+                quotients.setdefault(finding.what, []).append((one.size, here, far))
     for what, values in quotients.items():
-        size, most = max(values, key=lambda pair: _number(pair[1]))
-        yield f"{what}: greatest quotient {most} (at {size}), {values[-1][1]} at {values[-1][0]}."
+        size, most, far = max(values, key=lambda value: _number(value[1]))
+        yield f"{what}: greatest quotient {most} (at {size}), {far} at n = 2^256."
 
 
 def _number(words: str) -> float:
