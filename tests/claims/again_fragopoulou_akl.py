@@ -332,7 +332,7 @@ def grows(quotient: Callable[[float], float]) -> str:
     """How a quotient grows between n = 2^64 and n = 2^128: log n doubles."""
     growth = log2(quotient(2.0**128) / quotient(2.0**64))
     assert min(abs(growth + 1), abs(growth), abs(growth - 1)) < 0.05  # falls, stays, or grows like log n
-    return "the quotient grows like log n" if growth > 0.5 else "bounded"
+    return "growing like log n" if growth > 0.5 else "bounded"
 
 
 def unbounded(n: int, *quotients: Callable[[float], float]) -> Place | None:

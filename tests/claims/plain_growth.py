@@ -15,4 +15,5 @@ def growth(logarithm_of: Callable[[float], float]) -> str:
     if a < 0 or (a == 0 and b <= 0):
         return "bounded"
     log_n = "log n" if b == 1 else f"(log n)^{b}"
-    return f"the quotient grows like {f'n^{a}' if a else log_n}"
+    of_n = "n" if a == 1 else f"n^{a}"
+    return f"growing like {of_n if a else log_n}"

@@ -85,7 +85,7 @@ def test_the_markdown_has_a_row_a_statement_and_what_is_true_instead(verdicts: t
     assert [row.split(" | ")[0] for row in rows] == [f"| {verdict.claim}" for verdict in verdicts]
     assert all(len(re.split(r"(?<!\\)\|", row)) == 9 for row in rows)
     assert "* **TS.L5** (Lemma 5)" in page
-    assert "  * Counterexample: n = 3, i = 2: found 4, stated 5." in page
+    assert "  * Counterexample: height of L-hat(rho^i(r)): n = 3, i = 2: found 4, stated 5." in page
     assert "  * True instead: the height is" in page
     counted = [row.verdict.verdict for row in report.rows(verdicts)]
     summary = next(line for line in page.splitlines() if line.startswith("| TS: "))

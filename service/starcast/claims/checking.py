@@ -49,7 +49,7 @@ def look(claim: Claim, spec: str, lab: Lab, see: type[See] = See) -> Evidence:
     except (StarcastError, ArithmeticError, ValueError, IndexError) as error:
         if spec not in claim.sizes.beyond:
             raise
-        undefined = f"not defined there ({error})"
+        undefined = f"not defined there ({error.message if isinstance(error, StarcastError) else error})"
     return replace(looking.evidence(claim.id, time.perf_counter() - began), undefined=undefined)
 
 

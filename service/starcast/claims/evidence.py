@@ -9,6 +9,8 @@ from typing import Literal
 Relation = Literal["=", "<=", ">=", "O", "absent"]
 Plain = bool | int | str
 Place = Mapping[str, Plain]
+#: What is stated of a quotient that is said to be of an order.
+BOUNDED = "bounded"
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ def bounded(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
         by_n = by_log / 128
         if abs(by_n) > 0.25:
             power = Fraction(round(2 * float(by_n)), 2)
-            return by_n < 0, f"n^{power}" if power else "n^(less than 1/2)", values[-1]
+            return by_n < 0, "n" if power == 1 else f"n^{power}" if power else "n^(less than 1/2)", values[-1]
         power = Fraction(round(2 * float(by_log)), 2)
         order = "constant" if power == 0 else f"(log n)^{power}" if power != 1 else "log n"
         return power <= 0, order, values[-1]
@@ -83,7 +83,7 @@ def shown(value: Number) -> str:
     """A number for a reader: exact if it is a small fraction, else four digits."""
     if isinstance(value, Fraction | int) and Fraction(value).denominator < 1000:
         return str(value)
-    return str(mpmath.nstr(_float(value), 4))
+    return str(mpmath.nstr(_float(value), 4)).removesuffix(".0")
 
 
 @cache

@@ -56,6 +56,13 @@ class Row:
         return "" if self.verdict.counterexample is None else place(self.verdict.counterexample)
 
     @property
+    def different(self) -> str:
+        """The counterexample, after what was compared there; empty without one."""
+        deciding = (one for one in self.verdict.evidence if one.size not in self.claim.sizes.beyond)
+        first = (finding.what for one in deciding for finding in one.findings if finding.counterexample is not None)
+        return ": ".join(filter(None, (next(first, ""), self.counterexample)))
+
+    @property
     def instead(self) -> tuple[str, ...]:
         """What is true in its place: each with the sizes at which it was found to be."""
         seen: dict[str, list[str]] = {}
@@ -147,7 +154,7 @@ def _summed(listed: Sequence[Row]) -> Iterator[tuple[str, ...]]:
 
 def _told(row: Row) -> Iterator[str]:
     yield f"* **{row.claim.id}** ({row.claim.number}): {_marked(row.claim.words)}."
-    yield f"  * Counterexample: {_marked(row.counterexample)}."
+    yield f"  * Counterexample: {_marked(row.different)}."
     for instead in row.instead:
         yield f"  * True instead: {_marked(instead)}."
     yield ""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from starcast import checkers
 from starcast.claims import growth
-from starcast.claims.evidence import Aside, Evidence, Finding, Plain, Relation
+from starcast.claims.evidence import BOUNDED, Aside, Evidence, Finding, Plain, Relation
 from starcast.claims.lab import Lab
 from starcast.collectives.schedule import Schedule
 from starcast.simulator import Simulation
@@ -86,7 +86,7 @@ class See:
         """
         value = quotient(*self._numbers())
         grows, far = self._growing(quotient)
-        place = None if grows is None else {"found": f"the quotient grows like {grows}", "stated": "bounded"}
+        place = None if grows is None else {"found": f"growing like {grows}", "stated": BOUNDED}
         self._add(what, "O", 1, np.array([f"{growth.shown(value)}{FAR}{growth.shown(far)}"], dtype=object), place, "")
 
     def same_order(self, what: str, quotient: Callable[..., growth.Number]) -> None:

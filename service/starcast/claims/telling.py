@@ -4,12 +4,49 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from starcast.claims.declaration import Claim
-from starcast.claims.evidence import Evidence, Finding, Place
+from starcast.claims.evidence import BOUNDED, Evidence, Finding, Place, Plain
 from starcast.claims.see import FAR
 from starcast.claims.verdict import Word, degenerate
 from starcast.wording import counted
 
 _MOST_SIZES = 8
+#: The order in which the names of a place are told, the size first; others after them. It is the same from wherever they come:
+#: PostgreSQL keeps no order of names.
+_ORDER = (
+    *(
+        "n",
+        "k",
+        "table",
+        "row",
+        "column",
+        "cell",
+        "collective",
+        "algorithm",
+        "trees",
+        "construction",
+        "faults",
+        "root",
+        "source",
+    ),
+    *(
+        "destination",
+        "tree",
+        "subtree",
+        "i",
+        "step",
+        "node",
+        "other",
+        "link",
+        "dimension",
+        "j",
+        "x",
+        "M",
+        "m",
+        "T_s",
+        "T_c",
+        "p",
+    ),
+)
 
 
 def detail(claim: Claim, word: Word, evidence: Sequence[Evidence]) -> str:
@@ -20,9 +57,17 @@ def detail(claim: Claim, word: Word, evidence: Sequence[Evidence]) -> str:
 
 
 def place(counterexample: Place) -> str:
-    """A counterexample in one line: ``n = 3, tree = 2: found 4, stated 5``."""
-    at = ", ".join(f"{name} = {value}" for name, value in counterexample.items() if name not in ("found", "stated"))
-    return f"{at}: found {counterexample['found']}, stated {counterexample['stated']}"
+    """A counterexample in one line: ``n = 3, tree = 2: found 4, stated 5``; what grows, grows whatever the sizes are."""
+    if counterexample["stated"] == BOUNDED:
+        return difference(counterexample)
+    ranked = sorted(counterexample, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
+    at = ", ".join(f"{_named(name)} = {_said(counterexample[name])}" for name in ranked if name not in ("found", "stated"))
+    return f"{at}: {difference(counterexample)}"
+
+
+def difference(counterexample: Place) -> str:
+    """What was found and what is stated, without the place: ``found 4, stated 5``."""
+    return f"found {_said(counterexample['found'])}, stated {_said(counterexample['stated'])}"
 
 
 def span(sizes: Iterable[str]) -> str:
@@ -49,11 +94,13 @@ def _failed(evidence: Sequence[Evidence]) -> Iterable[str]:
     sizes = list(dict.fromkeys(size for size, _ in wrong))
     first = wrong[0][1]
     yield f"{first.what}: {place(first.counterexample or {})}."
+    if first.relation == "O":
+        return
     others = [one.size for one in evidence if one.size not in sizes]
     yield f"Fails at {_listed(sizes)}{f', not at {_listed(others)}' if others else ''}."
     if others and all(map(degenerate, sizes)):
         yield "Only degenerate sizes fail."
-    firsts = [(size, f"found {p['found']}, stated {p['stated']}") for size, p in _firsts(wrong)]
+    firsts = [(size, difference(p)) for size, p in _firsts(wrong)]
     if len({words for _, words in firsts}) > 1:
         more = [f"{size}: {words}" for size, words in firsts]
         yield f"First differences: {'; '.join(more[:_MOST_SIZES])}{'; ..' if len(more) > _MOST_SIZES else ''}."
@@ -84,6 +131,16 @@ def _number(words: str) -> float:
     return float(over) / float(under or 1)
 
 
+def _named(name: str) -> str:
+    """The name of a place in words; T_s and T_c are symbols."""
+    return name if len(name) < 4 else name.replace("_", " ")
+
+
+def _said(value: Plain) -> str:
+    """A value in words."""
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
 def _asides(word: Word, evidence: Sequence[Evidence]) -> Iterable[str]:
     said: dict[tuple[str, str], list[tuple[str, bool, Place | None]]] = {}
     for one in evidence:
@@ -106,7 +163,7 @@ def _beyond(claim: Claim, evidence: Sequence[Evidence]) -> Iterable[str]:
     for one in evidence:
         if one.size not in claim.sizes.beyond:
             continue
-        wrong = next((f.counterexample for f in one.findings if f.counterexample is not None), None)
+        wrong = next((f.counterexample for f in one.findings if f.counterexample is not None and f.relation != "O"), None)
         if one.undefined:
             yield f"Beyond the statement, {one.size}: {one.undefined}."
         elif wrong is not None:
