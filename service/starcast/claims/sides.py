@@ -15,6 +15,7 @@ from starcast.claims.formulas import diameter, distance_sum
 from starcast.claims.growth import Number, divided, factorial, greatest, log2, rounded_up
 from starcast.claims.see import See
 
+_WORDS = {"ft": "fault-tolerant", "allport": "all-port", "oneport": "one-port", "time": "steps"}
 _EXACT = 60  # factorials up to here are whole numbers
 
 
@@ -69,6 +70,13 @@ def seen(see: See, which: Iterable[Callable[[int], Side]] = (star, cube)) -> Non
         spec = f"S{n}" if side is star else f"Q{said.links}"
         found = counted(see, spec, degree=said.links)
         see.equal(f"nodes, degree, diameter and distances of {spec}", [found.nodes, *found[1:]], list(said))
+
+
+def in_words(cell: str) -> str:
+    """The name of a table's cell in words: ``alltoall-oneport-time`` is steps of one-port alltoall."""
+    *named, what = cell.split("-")
+    of = sorted(named, key=lambda word: word not in _WORDS)
+    return f"{_WORDS.get(what, what)} of {' '.join(_WORDS.get(word, word) for word in of)}"
 
 
 # The greatest over all M and x

@@ -9,7 +9,7 @@ from starcast.claims.declaration import Family, stars
 from starcast.claims.growth import Number, divided, factorial, log2
 from starcast.claims.papers.fragopoulou_akl_orders import weight
 from starcast.claims.see import See
-from starcast.claims.sides import Side, cube, seen, star, through
+from starcast.claims.sides import Side, cube, in_words, seen, star, through
 
 FAMILY = Family("edge_disjoint_orders")
 claim = FAMILY.claim
@@ -86,11 +86,11 @@ _CUT = "what follows Mx n! in the damaged cell is read as a fraction with the de
 def _is(see: See, *, pair: Pair, side: Callable[[int], Side], stated: Order, said: str) -> None:
     """The entry is of the order that is stated, for all M and x."""
     seen(see, (side,))
-    sides.order(see, f"{pair.cell} / {said}", partial(_quotient, pair, side, stated))
+    sides.order(see, f"{in_words(pair.cell)} / {said}", partial(_quotient, pair, side, stated))
     if pair.cell == _EXCHANGE:
         by_degree, words = _BY_N if side is star else _BY_N_LOG_N
         other = see.reading(f"{words}: {_CUT}")
-        sides.order(other, f"{pair.cell} / {words}", partial(_quotient, pair, side, by_degree))
+        sides.order(other, f"{in_words(pair.cell)} / {words}", partial(_quotient, pair, side, by_degree))
 
 
 def _factor(cell: str, n: int, m: int, x: int) -> Number:
@@ -114,7 +114,8 @@ for _pair in PAIRS.values():
     for _name, _side, (_stated, _said) in (("star", star, _pair.star), ("hypercube", cube, _pair.cube)):
         _where = "S_n" if _side is star else "Q_k, k = ceil(log2 n!)"
         FAMILY.add(
-            f"EDT.Tab4.{_pair.cell}-{_name}", "Table 4", _SIZES, f"{_pair.cell}, {_where}, all M and x <= n-1: {_said}.",
+            f"EDT.Tab4.{_pair.cell}-{_name}", "Table 4", _SIZES,
+            f"{in_words(_pair.cell).capitalize()}, {_where}, all M and x <= n-1: {_said}.",
             partial(_is, pair=_pair, side=_side, stated=_stated, said=_said), reading=_RESTORED, weight=weight,
         )  # fmt: skip
 
@@ -141,7 +142,7 @@ def _exchanged(see: See) -> None:
     seen(see)
     _slower(see, _EXCHANGE)
     true = see.instead("Mx t_n/(n-1) and Mx 2^(k-1) steps are of the same order: it depends on both degree and distances")
-    sides.same_order(true, f"{_EXCHANGE}, star / hypercube", partial(_factor, _EXCHANGE))
+    sides.same_order(true, f"{in_words(_EXCHANGE)}, star / hypercube", partial(_factor, _EXCHANGE))
     cut = see.reading(
         "of the terms with which the damaged rows begin, ceil(Mx(N-1)/degree), which are bounds too, and weaker ones"
     )
@@ -152,7 +153,7 @@ def _exchanged(see: See) -> None:
 def _diameter(see: See) -> None:
     seen(see)
     for cell in ("ft-scatter-transmissions", "ft-alltoall-transmissions"):
-        sides.same_order(see, f"{cell}, hypercube / star / log n", partial(_more, cell))
+        sides.same_order(see, f"{in_words(cell)}, hypercube / star / log n", partial(_more, cell))
 
 
 @_closing(
@@ -164,16 +165,18 @@ def _broadcast(see: See) -> None:
     for cell in ("broadcast-time", "ft-broadcast-time"):
         pair = PAIRS[cell]
         for side, (stated, said) in ((star, pair.star), (cube, pair.cube)):
-            sides.same_order(see, f"{cell} / {said}", partial(_quotient, pair, side, stated))
+            sides.same_order(see, f"{in_words(cell)} / {said}", partial(_quotient, pair, side, stated))
 
 
 @_closing("other", "the transmissions of broadcast in 1 and in x copies, and of allgather: S_n and Q_k are of the same order.")
 def _other(see: See) -> None:
     seen(see)
     for cell in ("broadcast-transmissions", "ft-broadcast-transmissions", "ft-allgather-transmissions"):
-        sides.same_order(see, f"{cell}, star / hypercube", partial(_factor, cell))
+        sides.same_order(see, f"{in_words(cell)}, star / hypercube", partial(_factor, cell))
 
 
 def _slower(see: See, cell: str) -> None:
     """The star graph takes more steps, by a factor of order log n."""
-    sides.same_order(see, f"{cell}, star / hypercube / log n", lambda n, m, x: divided(_factor(cell, n, m, x), log2(n)))
+    sides.same_order(
+        see, f"{in_words(cell)}, star / hypercube / log n", lambda n, m, x: divided(_factor(cell, n, m, x), log2(n))
+    )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from starcast.claims.declaration import USUAL, Family, stars
 from starcast.claims.growth import Number, divided, factorial, log2
 from starcast.claims.see import See
-from starcast.claims.sides import Side, cube, seen, star, through
+from starcast.claims.sides import Side, cube, in_words, seen, star, through
 from starcast.topologies import Topology
 
 FAMILY = Family("fragopoulou_akl_orders")
@@ -69,7 +69,7 @@ def weight(where: Topology) -> int:
 def _is(see: See, *, pair: Pair, side: Callable[[int], Side], stated: Order, said: str) -> None:
     """The entry is of the order that is stated."""
     seen(see, (side,))
-    see.order(f"{pair.cell} / {said}", lambda n: divided(pair.entry(side(n)), stated(n)))
+    see.order(f"{in_words(pair.cell)} / {said}", lambda n: divided(pair.entry(side(n)), stated(n)))
     if pair.cell == _WRONG and side is cube:
         _true_alltoall(see)
 
@@ -90,7 +90,7 @@ for _pair in PAIRS.values():
     for _name, _side, (_stated, _said) in (("star", star, _pair.star), ("hypercube", cube, _pair.cube)):
         _where = "S_n" if _side is star else "Q_k, k = ceil(log2 n!)"
         FAMILY.add(
-            f"FA.Tab6.{_pair.cell}-{_name}", "Table 6", _SIZES, f"{_pair.cell}, {_where}: {_said}.",
+            f"FA.Tab6.{_pair.cell}-{_name}", "Table 6", _SIZES, f"{in_words(_pair.cell).capitalize()}, {_where}: {_said}.",
             partial(_is, pair=_pair, side=_side, stated=_stated, said=_said), weight=weight,
         )  # fmt: skip
 
@@ -103,20 +103,22 @@ def _closing(name: str, notation: str) -> Callable[[Callable[[See], None]], Call
 def _degree(see: See) -> None:
     seen(see)
     for cell in ("allgather-allport-time", "scatter-allport-time"):
-        see.same_order(f"{cell}, star / hypercube / log n", lambda n, cell=cell: divided(_factor(cell, n), log2(n)))
+        see.same_order(f"{in_words(cell)}, star / hypercube / log n", lambda n, cell=cell: divided(_factor(cell, n), log2(n)))
 
 
 @_closing("diameter", "scatter and alltoall: the transmissions on Q_k over those on S_n are of order log n.")
 def _diameter(see: See) -> None:
     seen(see)
     for cell in ("scatter-transmissions", "alltoall-transmissions"):
-        see.same_order(f"{cell}, hypercube / star / log n", lambda n, cell=cell: divided(1, _factor(cell, n) * log2(n)))
+        see.same_order(
+            f"{in_words(cell)}, hypercube / star / log n", lambda n, cell=cell: divided(1, _factor(cell, n) * log2(n))
+        )
 
 
 @_closing("both", "alltoall, all-port: the steps on S_n and on Q_k are of the same order.")
 def _both(see: See) -> None:
     seen(see)
-    see.same_order("alltoall-allport-time, star / hypercube", lambda n: _factor("alltoall-allport-time", n))
+    see.same_order("steps of all-port alltoall, star / hypercube", lambda n: _factor("alltoall-allport-time", n))
 
 
 @_closing(
@@ -130,7 +132,7 @@ def _other(see: See) -> None:
         "one-port alltoall takes fewer steps on the star graph, by a factor of order log n; the others are the same"
     )
     for cell in (*same, _WRONG):
-        see.same_order(f"{cell}, star / hypercube", lambda n, cell=cell: _factor(cell, n))
+        see.same_order(f"{in_words(cell)}, star / hypercube", lambda n, cell=cell: _factor(cell, n))
     for cell in same:
-        true.same_order(f"{cell}, star / hypercube", lambda n, cell=cell: _factor(cell, n))
-    true.same_order(f"{_WRONG}, hypercube / star / log n", lambda n: divided(1, _factor(_WRONG, n) * log2(n)))
+        true.same_order(f"{in_words(cell)}, star / hypercube", lambda n, cell=cell: _factor(cell, n))
+    true.same_order(f"{in_words(_WRONG)}, hypercube / star / log n", lambda n: divided(1, _factor(_WRONG, n) * log2(n)))

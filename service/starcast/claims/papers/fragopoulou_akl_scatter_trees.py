@@ -106,7 +106,7 @@ def _inverse(see: See, above: trees.Across, below: trees.Across, what: str) -> N
     see.equal(what, above, of_child, node=lambda x, _: see.where.label(x), dimension=lambda _, j: j + 1)
 
 
-_WORDS = "parent function, against children function"
+_WORDS = "g_j(y) is the parent of y (found), y is a child of g_j(y) (stated), j the dimension"
 
 
 def _printed(see: See, *, repeated: bool) -> None:
@@ -136,7 +136,8 @@ for _number, _repeated in (("13", False), ("15", True)):
         f"FA.D{_number}{'' if _number == '13' else '-printed'}",
         f"Definition {_number}, as printed",
         stars(6, 7, 7),
-        f"{_AS_STATED}; with the second cycle from the left, children across all fixed symbols, left minima of the cycle of 1.",
+        f"{_AS_STATED}; with the second cycle from the left, children across all fixed symbols, left minima of the cycle of 1. "
+        "The printed functions may name dimension 1, which leads nowhere.",
         partial(_printed, repeated=_repeated),
         reading=_TIE,
     )
