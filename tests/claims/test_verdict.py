@@ -83,7 +83,7 @@ def test_sizes_beyond_the_statement_are_told_and_do_not_decide() -> None:
     made = said(check)
     assert made.verdict == "holds"
     assert "S2" not in made.sizes
-    assert "Beyond the statement, S2 fails: n = 2, node = 12" in made.detail
+    assert "Beyond the statement, S2 fails: n > 2: n = 2, node = 12: found no, stated yes." in made.detail
 
 
 def test_a_check_that_cannot_be_made_beyond_the_statement_is_told() -> None:

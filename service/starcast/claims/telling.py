@@ -1,5 +1,6 @@
 """What evidence says, in sentences."""
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
@@ -10,6 +11,8 @@ from starcast.claims.verdict import Word, degenerate
 from starcast.wording import counted
 
 _MOST_SIZES = 8
+_MOST_WORDS = 4
+_OF_A_SIZE = re.compile(r" of [SQ]\d+(,\d+)?\b")
 #: The order in which the names of a place are told, the size first; others after them. It is the same from wherever they come:
 #: PostgreSQL keeps no order of names.
 _ORDER = (
@@ -85,8 +88,19 @@ def _found(word: Word, evidence: Sequence[Evidence]) -> Iterable[str]:
         yield from _failed(evidence)
     else:
         compared = sum(finding.compared for finding in findings)
-        yield f"{span(one.size for one in evidence)}: {counted(compared, 'value')} compared."
+        what = _compared(evidence[0])
+        yield f"{span(one.size for one in evidence)}: {counted(compared, 'value')} compared{what and f': {what}'}."
         yield from _ratios(evidence)
+
+
+def _compared(evidence: Evidence) -> str:
+    """What was compared beside orders, at one size that stands for the others: all of a few, else the first and the last."""
+    words = [finding.what for finding in evidence.findings if finding.relation != "O"]
+    distinct = list(dict.fromkeys(_OF_A_SIZE.sub("", what) for what in words))
+    if len(distinct) > _MOST_WORDS:
+        half = _MOST_WORDS // 2
+        distinct = [*distinct[:half], "..", *distinct[-half:]]
+    return "; ".join(distinct)
 
 
 def _failed(evidence: Sequence[Evidence]) -> Iterable[str]:
@@ -163,11 +177,11 @@ def _beyond(claim: Claim, evidence: Sequence[Evidence]) -> Iterable[str]:
     for one in evidence:
         if one.size not in claim.sizes.beyond:
             continue
-        wrong = next((f.counterexample for f in one.findings if f.counterexample is not None and f.relation != "O"), None)
+        wrong = next((f for f in one.findings if f.counterexample is not None and f.relation != "O"), None)
         if one.undefined:
             yield f"Beyond the statement, {one.size}: {one.undefined}."
         elif wrong is not None:
-            yield f"Beyond the statement, {one.size} fails: {place(wrong)}."
+            yield f"Beyond the statement, {one.size} fails: {wrong.what}: {place(wrong.counterexample or {})}."
 
 
 def _listed(sizes: Sequence[str]) -> str:
