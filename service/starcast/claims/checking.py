@@ -40,7 +40,7 @@ def look(claim: Claim, spec: str, lab: Lab, see: type[See] = See) -> Evidence:
     """
     if claim.check is None:
         raise InputError(f"{claim.id} is the conjunction of others", hint=f"look at {', '.join(parts(claim.id))}")
-    memory.require(claim.needs(spec), f"the arrays that {claim.id} looks at on {spec}")
+    memory.require(claim.needs(spec), f"the arrays that {claim.id} looks at on {spec}", "take smaller sizes")
     began = time.perf_counter()
     looking = see(lab.topology(spec), lab)
     undefined = ""

@@ -68,7 +68,7 @@ def wanted(claims: Iterable[Claim], level: Level = "quick", sizes: Sequence[str]
     if sizes is None and level == "deep":
         pairs = [(claim, spec) for claim, spec in pairs if claim.needs(spec) <= memory.physical()]
     for claim, spec in pairs:
-        memory.require(claim.needs(spec), f"the arrays that {claim.id} looks at on {spec}")
+        memory.require(claim.needs(spec), f"the arrays that {claim.id} looks at on {spec}", "take smaller sizes")
     return tuple((claim.id, spec) for claim, spec in pairs)
 
 

@@ -183,7 +183,11 @@ def _checked(
             return running.ledger(chosen(names), level, sizes, jobs, reporter())
         from starcast.runs.ledger import look
 
-        outcome = look(engine, names, level, sizes, reporter=reporter(), jobs=jobs, again=again)
+        try:
+            outcome = look(engine, names, level, sizes, reporter=reporter(), jobs=jobs, again=again)
+        except KeyboardInterrupt:
+            say("what was found is stored; the same command goes on with it, without --again")
+            raise
         say(f"ledger {outcome.ledger}: {counted(outcome.found, 'finding')} new, {outcome.known:,} known")
         return outcome.verdicts
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 #: While trees grow or are judged, one array of ranks (int32) and one of distances (uint8) stand beside them.
 _BESIDE = 5
 
+_SMALLER = "take a smaller topology or fewer trees; labels and neighbours of single ranks need no memory"
+
 
 def physical() -> int:
     """The bytes of memory of this machine."""
@@ -32,12 +34,13 @@ def estimate(topology: "Topology", trees: int) -> int:
     return topology.nodes * (trees + _BESIDE)
 
 
-def require(needed: int, what: str) -> None:
+def require(needed: int, what: str, hint: str = _SMALLER) -> None:
     """Accept what this machine can hold.
 
     Args:
         needed: bytes.
         what: what they are for, as the subject of a sentence in the plural.
+        hint: what to do about it.
 
     Raises:
         LimitError: it is more than the memory of the machine.
@@ -45,5 +48,5 @@ def require(needed: int, what: str) -> None:
     if needed > physical():
         raise LimitError(
             f"{what} take about {needed / 1e9:,.1f} GB, and this machine has {physical() / 1e9:,.1f} GB of memory",
-            hint="take a smaller topology or fewer trees; labels and neighbours of single ranks need no memory",
+            hint=hint,
         )
