@@ -126,15 +126,18 @@ def _tree(at: Place) -> list[str]:
 def _sends(at: Place) -> list[str]:
     kept = {"schedule": quoted(at.schedule), "step": at.step, "tree": at.tree}
     words = ", ".join(f"{name}: {value}" for name, value in kept.items() if value is not None)
-    sender, receiver = (f"({name}:{NODE.name})" for name in ("sender", "receiver"))
-    if at.link:
+    shown = "sender, send, receiver"
+    if at.link:  # also where nothing is sent over it
         sender, receiver = _at(at, "sender", at.link[0]), _at(at, "receiver", at.link[1])
-    lines = [f"MATCH {sender}-[send:{SEND.name} {{{words}}}]->{receiver}"]
-    if at.nodes and not at.link:
-        lines.append(f"WHERE {quoted(at.nodes[0])} IN [sender.label, receiver.label]")
+        sent = f"OPTIONAL MATCH (sender)-[send:{SEND.name} {{{words}}}]->(receiver)"
+        lines, shown = [f"MATCH {sender}-[link:{LINK.name}]-{receiver}", sent], "sender, link, send, receiver"
+    else:
+        lines = [f"MATCH (sender:{NODE.name})-[send:{SEND.name} {{{words}}}]->(receiver:{NODE.name})"]
+        if at.nodes:
+            lines.append(f"WHERE {quoted(at.nodes[0])} IN [sender.label, receiver.label]")
     return [
         *lines,
-        "RETURN send.step AS step, sender, send, receiver, send.tree AS tree, send.payload AS unit",
+        f"RETURN send.step AS step, {shown}, send.tree AS tree, send.payload AS unit",
         "ORDER BY step, sender.rank, send.port, tree, unit",
     ]
 
