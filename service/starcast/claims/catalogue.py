@@ -58,6 +58,7 @@ def chosen(names: Iterable[str]) -> tuple[Claim, ...]:
 
 def _conjunction(name: str, declared: dict[str, Claim]) -> Claim:
     below = [declared[part] for part in parts(name) if part in declared]
-    number = statements()[name].partition(":")[0]
+    named = statements()[name].partition(":")[0].partition(",")[0]  # as Theorem 1, or in words, and then its parts say where
+    number = named if named[0].isupper() else ", ".join(dict.fromkeys(part.number.partition(",")[0] for part in below))
     notation = f"All of {', '.join(part.id for part in below)}."
     return Claim(name, number, notation, joined(part.sizes for part in below), None)

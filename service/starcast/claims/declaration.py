@@ -7,6 +7,7 @@ from typing import Literal
 from starcast.claims.see import See
 from starcast.claims.statements import PAPERS, statements
 from starcast.topologies import Topology, topology
+from starcast.wording import sentence
 
 Check = Callable[[See], None]
 Level = Literal["quick", "full", "deep"]
@@ -161,7 +162,7 @@ class Family:
     ) -> None:
         """Declare a check that is made by a function, for rows of tables that differ in a formula only."""
         made = {} if weight is None else {"weight": weight}
-        self.claims.append(Claim(name, number, notation, sizes, check, reading, self.name, **made))
+        self.claims.append(Claim(name, number, sentence(notation), sizes, check, sentence(reading), self.name, **made))
 
 
 def _tops(quick: int, full: int, deep: int) -> Sequence[tuple[Level, int]]:

@@ -115,7 +115,7 @@ for _pair in PAIRS.values():
         _where = "S_n" if _side is star else "Q_k, k = ceil(log2 n!)"
         FAMILY.add(
             f"EDT.Tab4.{_pair.cell}-{_name}", "Table 4", _SIZES,
-            f"{in_words(_pair.cell).capitalize()}, {_where}, all M and x <= n-1: {_said}.",
+            f"{in_words(_pair.cell)}, {_where}, all M and x <= n-1: {_said}.",
             partial(_is, pair=_pair, side=_side, stated=_stated, said=_said), reading=_RESTORED, weight=weight,
         )  # fmt: skip
 

@@ -90,7 +90,7 @@ for _pair in PAIRS.values():
     for _name, _side, (_stated, _said) in (("star", star, _pair.star), ("hypercube", cube, _pair.cube)):
         _where = "S_n" if _side is star else "Q_k, k = ceil(log2 n!)"
         FAMILY.add(
-            f"FA.Tab6.{_pair.cell}-{_name}", "Table 6", _SIZES, f"{in_words(_pair.cell).capitalize()}, {_where}: {_said}.",
+            f"FA.Tab6.{_pair.cell}-{_name}", "Table 6", _SIZES, f"{in_words(_pair.cell)}, {_where}: {_said}.",
             partial(_is, pair=_pair, side=_side, stated=_stated, said=_said), weight=weight,
         )  # fmt: skip
 
