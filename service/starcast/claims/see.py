@@ -22,6 +22,8 @@ Where = Any
 _FEW = 12
 #: What stands between a quotient at a size and the same far beyond all sizes, where it was measured.
 FAR = " -> "
+#: What is said behind a quotient whose reciprocal is meant.
+REVERSED = ", the other way round"
 
 
 class See:
@@ -92,7 +94,7 @@ class See:
     def same_order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
         """Two closed forms are of the same order: their quotient and its reciprocal stay below one constant."""
         self.order(what, quotient)
-        self.order(f"{what}, the other way round", lambda *size: growth.divided(1, quotient(*size)))
+        self.order(f"{what}{REVERSED}", lambda *size: growth.divided(1, quotient(*size)))
 
     def absent(self, what: str, why: str) -> None:
         """What the statement is about is not in the papers: the reason, in words that end without a full stop."""

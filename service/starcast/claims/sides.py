@@ -13,7 +13,7 @@ import mpmath
 from starcast.claims.counting import counted
 from starcast.claims.formulas import diameter, distance_sum
 from starcast.claims.growth import Number, divided, factorial, greatest, log2, rounded_up
-from starcast.claims.see import See
+from starcast.claims.see import REVERSED, See
 
 _WORDS = {"ft": "fault-tolerant", "allport": "all-port", "oneport": "one-port", "time": "steps"}
 _EXACT = 60  # factorials up to here are whole numbers
@@ -95,4 +95,4 @@ def order(see: See, what: str, quotient: Callable[[int, int, int], Number]) -> N
 def same_order(see: See, what: str, quotient: Callable[[int, int, int], Number]) -> None:
     """A quotient and its reciprocal stay below one constant for all n, M and x."""
     order(see, what, quotient)
-    order(see, f"{what}, the other way round", lambda n, m, x: divided(1, quotient(n, m, x)))
+    order(see, f"{what}{REVERSED}", lambda n, m, x: divided(1, quotient(n, m, x)))

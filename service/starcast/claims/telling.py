@@ -6,9 +6,9 @@ from itertools import groupby
 
 from starcast.claims.declaration import Claim
 from starcast.claims.evidence import BOUNDED, Evidence, Finding, Place, Plain
-from starcast.claims.see import FAR
+from starcast.claims.see import FAR, REVERSED
 from starcast.claims.verdict import Word, degenerate
-from starcast.wording import counted
+from starcast.wording import counted, sentence
 
 _MOST_SIZES = 8
 _MOST_WORDS = 4
@@ -83,7 +83,7 @@ def _found(word: Word, evidence: Sequence[Evidence]) -> Iterable[str]:
     findings = [finding for one in evidence for finding in one.findings]
     if word == "not checkable":
         reasons = dict.fromkeys(finding.measured for finding in findings if finding.relation == "absent")
-        yield f"{'; '.join(reasons)}." if reasons else "Nothing was compared."
+        yield sentence("; ".join(reasons)) if reasons else "Nothing was compared."
     elif word == "fails":
         yield from _failed(evidence)
     else:
@@ -136,8 +136,15 @@ def _ratios(evidence: Sequence[Evidence]) -> Iterable[str]:
                 here, _, far = finding.measured.partition(FAR)
                 quotients.setdefault(finding.what, []).append((one.size, here, far))
     for what, values in quotients.items():
-        size, most, far = max(values, key=lambda value: _number(value[1]))
-        yield f"{what}: greatest quotient {most} (at {size}), {far} at n = 2^256."
+        if what.removesuffix(REVERSED) in quotients and what.endswith(REVERSED):
+            continue
+        back = f"; its reciprocal {_greatest(quotients[what + REVERSED])}" if what + REVERSED in quotients else ""
+        yield f"{what}: greatest quotient {_greatest(values)}{back}."
+
+
+def _greatest(values: Iterable[tuple[str, str, str]]) -> str:
+    size, most, far = max(values, key=lambda value: _number(value[1]))
+    return f"{most} (at {size}), {far} at n = 2^256"
 
 
 def _number(words: str) -> float:
