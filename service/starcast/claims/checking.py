@@ -57,12 +57,14 @@ def asked(claim: Claim, level: Level, sizes: Sequence[str] | None = None) -> tup
     """The sizes to look at, those beyond the statement among them.
 
     Raises:
-        InputError: there is no such level, or a size is of a family of which the statement does not speak.
+        InputError: there is no such level, no size is named, or one is of a family of which the statement does not speak.
     """
     if level not in LEVELS:
         raise InputError(f"'{level}' is no level", hint=f"there are {', '.join(LEVELS)}")
     if sizes is None:
         return (*claim.sizes.beyond, *claim.sizes.at(level))
+    if not sizes or isinstance(sizes, str):
+        raise InputError(f"{sizes!r} is no list of sizes", hint='name topologies in a list: ["S4", "S5"]')
     for spec in sizes:
         if not speaks_of(claim, spec):
             raise InputError(f"{claim.id} says nothing about {spec}", hint=f"it is looked at on {', '.join(claim.sizes.quick)}")

@@ -150,7 +150,7 @@ def check(
     starcast claims check TS.L5 NK.Tab1 --level full
     starcast claims check TS.L5 --sizes S4,S5 --no-store
     """
-    from starcast.claims import report
+    from starcast.claims import chosen, report
 
     if level is not None and sizes is not None:
         raise InputError("--level and --sizes are both given", hint="leave one of them")
@@ -165,6 +165,11 @@ def check(
         emit(rows, (*short, "number", "statement", "detail", "of"), output)
     for line in report.summary(verdicts):
         say(line)
+    if sizes is not None and (silent := len(chosen(names or [])) - len(listed)):
+        left = counted(
+            silent, "statement is left out: it, or one of its parts,", "statements are left out: they, or some parts,"
+        )
+        say(f"{left} {'says' if silent == 1 else 'say'} nothing about these sizes")
 
 
 app.command("report")(ledgers.report)
