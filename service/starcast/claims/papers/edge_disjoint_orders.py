@@ -141,7 +141,7 @@ def _degree(see: See) -> None:
 def _exchanged(see: See) -> None:
     seen(see)
     _slower(see, _EXCHANGE)
-    true = see.instead("Mx t_n/(n-1) and Mx 2^(k-1) steps are of the same order: it depends on both degree and distances")
+    true = see.instead("Mx t_n/(n-1) and Mx 2^(k-1) steps are of the same order: a hypercube has more links and longer ways")
     sides.same_order(true, f"{in_words(_EXCHANGE)}, star / hypercube", partial(_factor, _EXCHANGE))
     cut = see.reading(
         "of the terms with which the damaged rows begin, ceil(Mx(N-1)/degree), which are bounds too, and weaker ones"

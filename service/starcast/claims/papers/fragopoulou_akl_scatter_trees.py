@@ -94,7 +94,7 @@ def _one_generator(see: See) -> None:
     see.equal("generators of the necklace of a node", count, 1, node=_label(see, leaders))
     starting = symbols(see.lab, see.where)[leaders, 0] == 1
     instead = see.instead(
-        "one in a necklace that does not start with 1; one or more in the others, of which one has to be chosen"
+        "it names one in a necklace that does not start with 1, and one or more in the others, of which one has to be chosen"
     )
     instead.equal("generators without 1 in front", count[~starting], 1, node=_label(see, leaders[~starting]))
     instead.at_least("generators with 1 in front", count[starting], 1, node=_label(see, leaders[starting]))
