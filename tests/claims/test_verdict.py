@@ -1,6 +1,7 @@
 """One rule makes verdicts of evidence; what is said about them follows."""
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,10 +9,12 @@ import pytest
 from starcast import StarcastError, check, topology
 from starcast.claims import catalogue, checking
 from starcast.claims.declaration import Claim, Sizes, cubes, in_order, joined, nk_stars, stars
-from starcast.claims.evidence import Evidence
+from starcast.claims.evidence import Evidence, Place
 from starcast.claims.lab import Lab
 from starcast.claims.see import See
+from starcast.claims.sides import in_words
 from starcast.claims.statements import PAPERS, parts, statements
+from starcast.claims.telling import place
 from starcast.claims.verdict import Verdict, conjunction, degenerate, verdict
 
 SIZES = stars(5, 6, 7)
@@ -178,3 +181,45 @@ def test_evidence_beyond_is_kept_with_its_reason() -> None:
     assert isinstance(found, Evidence)
     assert found.undefined
     assert catalogue.claim("TS.L5").id == "TS.L5"
+
+
+def test_a_place_is_told_in_one_order_whatever_order_it_comes_in() -> None:
+    one: Place = {"n": 4, "m": 1, "T_s": 2, "T_c": 1, "p": 3, "found": 5, "stated": "9/2"}
+    words = "n = 4, m = 1, T_s = 2, T_c = 1, p = 3: found 5, stated 9/2"
+    assert place(one) == words
+    assert place(dict(sorted(one.items()))) == words
+
+
+def test_what_is_so_or_not_is_told_in_words() -> None:
+    assert place({"n": 3, "node": "213", "found": False, "stated": True}) == "n = 3, node = 213: found no, stated yes"
+    assert place({"n": 3, "found": 0, "stated": 1}) == "n = 3: found 0, stated 1"
+
+
+def test_what_grows_is_told_without_a_size() -> None:
+    made = said(lambda see: see.order("n / 1", lambda n: n))
+    assert made.detail == "n / 1: found growing like n, stated bounded."
+
+
+def test_a_quotient_and_its_reciprocal_are_told_together() -> None:
+    made = said(lambda see: see.same_order("2n / n", lambda n: Fraction(2 * n, n)))
+    assert made.detail.endswith("greatest quotient 2 (at S3), 2 at n = 2^256; its reciprocal 1/2 (at S3), 0.5 at n = 2^256.")
+
+
+def test_what_was_compared_is_told() -> None:
+    def many(see: See) -> None:
+        for name in "abcdef":
+            see.equal(f"{name} of {see.where.spec}", 1, 1)
+
+    assert said(many).detail == "S3..S5: 18 values compared: a; b; ..; e; f."
+
+
+def test_cells_have_names_in_words() -> None:
+    assert in_words("ft-alltoall-time") == "steps of fault-tolerant alltoall"
+    assert in_words("scatter-oneport-time") == "steps of one-port scatter"
+    assert in_words("broadcast-transmissions") == "transmissions of broadcast"
+
+
+@pytest.mark.parametrize("sizes", [[], "S4"])
+def test_sizes_are_a_list_with_something_in_it(sizes: list[str] | str) -> None:
+    with pytest.raises(StarcastError, match="no list of sizes"):
+        check("TS.L5", sizes=sizes)

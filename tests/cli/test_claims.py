@@ -106,6 +106,12 @@ def test_check_tells_few_statements_in_full(alone: Starcast) -> None:
     assert check("TS.h", sizes=["S3"]).detail in out
 
 
+def test_statements_that_say_nothing_about_the_sizes_are_counted(alone: Starcast) -> None:
+    result = alone("claims", "check", "TS.h", "EDT.Tab3.broadcast-time", "--sizes", "S3", "--no-store")
+    assert result.code == 0
+    assert "1 statement is left out: it, or one of its parts, says nothing about these sizes" in result.err
+
+
 @pytest.mark.parametrize("words", [("list",), ("report",), ("changed",), ("ledgers",)])
 def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) -> None:
     flags = ("--verdict", "fails") if words == ("list",) else ()

@@ -1,8 +1,8 @@
-"""Numbers in sentences."""
+"""Numbers in sentences, and sentences."""
 
 import pytest
 
-from starcast.wording import counted
+from starcast.wording import counted, sentence
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,17 @@ from starcast.wording import counted
 )
 def test_one_is_singular(number: int, words: tuple[str, ...], said: str) -> None:
     assert counted(number, *words) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("all nodes are reached", "All nodes are reached."),
+        ("allgather: n!-1 steps.", "Allgather: n!-1 steps."),
+        ("n! nodes", "n! nodes."),
+        ("parent_EDT(3124, 3) = 1324", "parent_EDT(3124, 3) = 1324."),
+        ("", ""),
+    ],
+)
+def test_a_sentence_begins_with_a_capital_but_where_a_symbol_begins_it(text: str, said: str) -> None:
+    assert sentence(text) == said
