@@ -6,7 +6,7 @@ WHEEL_VENV := .venv-wheel
 SOURCES := service tests benchmarks migrations docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest pytest-unit pytest-packs pytest-stores test-lts wheel-test bench compose-test docs lock clean
+.PHONY: help demo test lint types pytest pytest-unit pytest-packs pytest-stores pytest-cli test-lts wheel-test bench compose-test docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -36,8 +36,8 @@ lint: $(VENV)/.dev ## ruff
 types: $(VENV)/.dev ## mypy, strict
 	$(BIN)/mypy
 
-pytest: $(VENV)/.dev ## all of them, three at a time: those with servers mostly wait
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target pytest-unit pytest-packs pytest-stores
+pytest: $(VENV)/.dev ## all of them, four jobs at a time: those with servers mostly wait
+	@$(MAKE) --no-print-directory --jobs=4 --output-sync=target pytest-stores pytest-unit pytest-packs pytest-cli
 
 pytest-unit: $(VENV)/.dev ## the tests that need no server, and the claims
 	$(BIN)/pytest tests/unit tests/claims
@@ -45,8 +45,11 @@ pytest-unit: $(VENV)/.dev ## the tests that need no server, and the claims
 pytest-packs: $(VENV)/.dev ## every query, on a real Neo4j
 	$(BIN)/pytest tests/packs
 
-pytest-stores: $(VENV)/.dev ## stores and command line, on a real Neo4j and a real PostgreSQL
-	$(BIN)/pytest tests --ignore=tests/unit --ignore=tests/claims --ignore=tests/packs
+pytest-stores: $(VENV)/.dev ## both stores, on a real Neo4j and a real PostgreSQL
+	$(BIN)/pytest tests/stores
+
+pytest-cli: $(VENV)/.dev ## the command line and all that is left, on the same
+	$(BIN)/pytest tests --ignore=tests/unit --ignore=tests/claims --ignore=tests/packs --ignore=tests/stores
 
 test-lts: $(VENV)/.dev ## the queries of the packs on Neo4j 5.26 LTS (a Java 17 or 21, or it says that there is none)
 	PYTHONPATH=tests $(BIN)/python -m lts

@@ -7,9 +7,9 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims import searching
 from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import diameter
+from starcast.claims.instruments import searching
 from starcast.claims.see import See
 from starcast.collectives.broadcast import pipelined
 from starcast.collectives.schedule import Schedule

@@ -7,11 +7,12 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims import growth, searching
-from starcast.claims import star_rules as rules
-from starcast.claims.cutting import Faulty, Place
+from starcast.claims import growth
 from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import distance_sum
+from starcast.claims.instruments import searching
+from starcast.claims.instruments import star_rules as rules
+from starcast.claims.instruments.cutting import Faulty, Place
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
 from starcast.simulator import Simulation, acknowledged

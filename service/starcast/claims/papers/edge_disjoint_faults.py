@@ -5,10 +5,10 @@ from math import factorial
 
 import numpy as np
 
-from starcast.claims import cutting
-from starcast.claims.cutting import Faulty
 from starcast.claims.declaration import Family, only, stars
 from starcast.claims.formulas import diameter
+from starcast.claims.instruments import cutting
+from starcast.claims.instruments.cutting import Faulty
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
 from starcast.whole import ceiling

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from starcast.claims import sides
 from starcast.claims.declaration import Family, stars
 from starcast.claims.growth import Number, divided, factorial, log2
+from starcast.claims.instruments import sides
+from starcast.claims.instruments.sides import Side, cube, in_words, seen, star, through
 from starcast.claims.papers.fragopoulou_akl_orders import weight
 from starcast.claims.see import See
-from starcast.claims.sides import Side, cube, in_words, seen, star, through
 
 FAMILY = Family("edge_disjoint_orders")
 claim = FAMILY.claim

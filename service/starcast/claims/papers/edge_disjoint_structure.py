@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import checkers
-from starcast.claims import searching
-from starcast.claims import star_rules as rules
 from starcast.claims.declaration import Family, only, stars
+from starcast.claims.instruments import searching
+from starcast.claims.instruments import star_rules as rules
 from starcast.claims.see import See
 from starcast.permutations import Ranks
 from starcast.topologies import Topology

@@ -9,12 +9,12 @@ from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
-from starcast.claims import counting
-from starcast.claims.counting import Counted, counted, shared
-from starcast.claims.cube_schedules import on_cubes
 from starcast.claims.declaration import USUAL, Family, Sizes, cubes, stars
 from starcast.claims.formulas import diameter, distance_sum
 from starcast.claims.growth import factorial
+from starcast.claims.instruments import counting
+from starcast.claims.instruments.counting import Counted, counted, shared
+from starcast.claims.instruments.cube_schedules import on_cubes
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
 from starcast.topologies import Topology

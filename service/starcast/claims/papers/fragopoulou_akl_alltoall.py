@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from starcast.claims import counting, necklaces, searching
 from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import distance_sum
 from starcast.claims.growth import Number, divided, factorial, rounded_up
+from starcast.claims.instruments import counting, necklaces, searching
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
 from starcast.topologies import Topology

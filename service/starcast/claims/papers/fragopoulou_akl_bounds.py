@@ -4,12 +4,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from starcast.claims import counting
-from starcast.claims.counting import Counted, counted, shared
 from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import distance_sum
 from starcast.claims.growth import divided, factorial, rounded_up
-from starcast.claims.necklaces import rule_9_steps
+from starcast.claims.instruments import counting
+from starcast.claims.instruments.counting import Counted, counted, shared
+from starcast.claims.instruments.necklaces import rule_9_steps
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import diameter
-from starcast.claims.papers import fragopoulou_akl_nodes as nodes
-from starcast.claims.searching import distances
+from starcast.claims.instruments import fragopoulou_akl_nodes as nodes
+from starcast.claims.instruments.searching import distances
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
 from starcast.permutations import Ranks

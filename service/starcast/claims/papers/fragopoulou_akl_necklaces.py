@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from starcast.claims.declaration import Family, Sizes, only, stars
 from starcast.claims.formulas import diameter
-from starcast.claims.papers import fragopoulou_akl_nodes as nodes
-from starcast.claims.searching import distances, profile
+from starcast.claims.instruments import fragopoulou_akl_nodes as nodes
+from starcast.claims.instruments.searching import distances, profile
 from starcast.claims.see import See
 
 FAMILY = Family("fragopoulou_akl_necklaces")

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from starcast.claims.declaration import USUAL, Family, stars
 from starcast.claims.growth import Number, divided, factorial, log2
+from starcast.claims.instruments.sides import Side, cube, in_words, seen, star, through
 from starcast.claims.see import See
-from starcast.claims.sides import Side, cube, in_words, seen, star, through
 from starcast.topologies import Topology
 
 FAMILY = Family("fragopoulou_akl_orders")

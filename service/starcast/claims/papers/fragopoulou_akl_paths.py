@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from starcast.claims.declaration import Family, stars
 from starcast.claims.growth import factorial
-from starcast.claims.papers import fragopoulou_akl_nodes as nodes
-from starcast.claims.searching import levels, parents
+from starcast.claims.instruments import fragopoulou_akl_nodes as nodes
+from starcast.claims.instruments.searching import levels, parents
 from starcast.claims.see import See
 from starcast.collectives.schedule import COLUMNS, Schedule
 from starcast.permutations import Ranks

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import checkers
-from starcast.claims import counting, necklaces, searching
 from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import distance_sum
 from starcast.claims.growth import Number, divided, factorial
-from starcast.claims.scatter_trees import drawn
+from starcast.claims.instruments import counting, necklaces, searching
+from starcast.claims.instruments.scatter_trees import drawn
 from starcast.claims.see import See
 from starcast.collectives.columns import arranged, routed
 from starcast.collectives.scatter import root_ports, scattered

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import checkers
-from starcast.claims import counting, necklaces, searching
-from starcast.claims import scatter_trees as trees
 from starcast.claims.declaration import Family, stars
 from starcast.claims.growth import Number, divided, factorial
+from starcast.claims.instruments import counting, necklaces, searching
+from starcast.claims.instruments import scatter_trees as trees
+from starcast.claims.instruments.shifting import symbols
 from starcast.claims.see import See
-from starcast.claims.shifting import symbols
 from starcast.trees.forest import Forest
 
 FAMILY = Family("fragopoulou_akl_scatter_trees")

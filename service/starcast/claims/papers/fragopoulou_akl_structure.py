@@ -8,8 +8,8 @@ from starcast import permutations
 from starcast.claims import growth
 from starcast.claims.declaration import Family, only, stars
 from starcast.claims.formulas import diameter
-from starcast.claims.papers import fragopoulou_akl_nodes as nodes
-from starcast.claims.searching import distances, roots
+from starcast.claims.instruments import fragopoulou_akl_nodes as nodes
+from starcast.claims.instruments.searching import distances, roots
 from starcast.claims.see import See
 
 FAMILY = Family("fragopoulou_akl_structure")

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from starcast.claims import counting, searching
-from starcast.claims.counting import shared
 from starcast.claims.declaration import USUAL, Family, stars
 from starcast.claims.formulas import distance_sum
 from starcast.claims.growth import divided, factorial, rounded_up
-from starcast.claims.necklaces import even_share, largest_branch, rule_9_steps
+from starcast.claims.instruments import counting, searching
+from starcast.claims.instruments.counting import shared
+from starcast.claims.instruments.necklaces import even_share, largest_branch, rule_9_steps
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
 from starcast.topologies import Topology

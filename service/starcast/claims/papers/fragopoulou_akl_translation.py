@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.declaration import Family, stars
-from starcast.claims.papers import fragopoulou_akl_nodes as nodes
-from starcast.claims.searching import levels, parents, random_tree, roots
+from starcast.claims.instruments import fragopoulou_akl_nodes as nodes
+from starcast.claims.instruments.searching import levels, parents, random_tree, roots
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
 from starcast.permutations import Ranks

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from functools import partial
 
-from starcast.claims import counting
-from starcast.claims.counting import counted, shared
-from starcast.claims.cube_schedules import on_cubes
 from starcast.claims.declaration import USUAL, Family, cubes
+from starcast.claims.instruments import counting
+from starcast.claims.instruments.counting import counted, shared
+from starcast.claims.instruments.cube_schedules import on_cubes
 from starcast.claims.papers.fragopoulou_akl_bounds import BOUNDS, Bound
 from starcast.claims.see import See
 from starcast.topologies import Topology

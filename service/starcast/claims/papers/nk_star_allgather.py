@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from starcast.claims.declaration import Family, Sizes, nk_stars
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import divided
-from starcast.claims.nk_labels import size
-from starcast.claims.nk_loads import (
+from starcast.claims.instruments.nk_labels import size
+from starcast.claims.instruments.nk_loads import (
     all_port,
     changed,
     changed_weight,
@@ -22,8 +22,8 @@ from starcast.claims.nk_loads import (
     spread,
     sub_slots,
 )
-from starcast.claims.nk_runs import GRID, MANY_TREES, ONE_TREE, WITHIN, array, heights
-from starcast.claims.pipelines import exact_time, slotted
+from starcast.claims.instruments.nk_runs import GRID, MANY_TREES, ONE_TREE, WITHIN, array, heights
+from starcast.claims.instruments.pipelines import exact_time, slotted
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
 from starcast.simulator import Simulation

@@ -7,13 +7,13 @@ from itertools import product
 
 import numpy as np
 
-from starcast.claims import searching
 from starcast.claims.declaration import Family, nk_stars
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import Number, divided, greatest
-from starcast.claims.nk_labels import size
-from starcast.claims.nk_runs import array, counted, doublings
-from starcast.claims.pipelines import exact_time, parameters
+from starcast.claims.instruments import searching
+from starcast.claims.instruments.nk_labels import size
+from starcast.claims.instruments.nk_runs import array, counted, doublings
+from starcast.claims.instruments.pipelines import exact_time, parameters
 from starcast.claims.see import See
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.schedule import Schedule

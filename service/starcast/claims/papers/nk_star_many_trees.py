@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import checkers, permutations
-from starcast.claims import searching
 from starcast.claims.declaration import Family, nk_stars
 from starcast.claims.formulas import nk_diameter
-from starcast.claims.nk_labels import right_shifts, shifted_roots, size
+from starcast.claims.instruments import searching
+from starcast.claims.instruments.nk_labels import right_shifts, shifted_roots, size
 from starcast.claims.see import See
 from starcast.permutations import Ranks
 

@@ -8,11 +8,20 @@ from starcast import checkers
 from starcast.claims.declaration import Family, nk_stars
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import Number, divided, greatest, sqrt
-from starcast.claims.nk_crowded import least_loads, least_sends, least_sum, shared
-from starcast.claims.nk_labels import size
-from starcast.claims.nk_loads import all_port, each_class, height_at_most, most, one_port, quotient, spread, sub_slots
-from starcast.claims.nk_runs import MANY_TREES, ONE_TREE, executed, heights, weight
-from starcast.claims.pipelines import Pipeline
+from starcast.claims.instruments.nk_crowded import least_loads, least_sends, least_sum, shared
+from starcast.claims.instruments.nk_labels import size
+from starcast.claims.instruments.nk_loads import (
+    all_port,
+    each_class,
+    height_at_most,
+    most,
+    one_port,
+    quotient,
+    spread,
+    sub_slots,
+)
+from starcast.claims.instruments.nk_runs import MANY_TREES, ONE_TREE, executed, heights, weight
+from starcast.claims.instruments.pipelines import Pipeline
 from starcast.claims.see import See
 
 FAMILY = Family("nk_star_tables")

@@ -11,11 +11,11 @@ from starcast import checkers
 from starcast.claims.declaration import Family, nk_stars
 from starcast.claims.formulas import nk_diameter
 from starcast.claims.growth import divided
-from starcast.claims.nk_labels import size
-from starcast.claims.nk_runs import GRID, MANY_TREES, ONE_TREE, WITHIN, Broadcast, array, executed, heights, weight
-from starcast.claims.pipelines import Pipeline
+from starcast.claims.instruments.nk_labels import size
+from starcast.claims.instruments.nk_runs import GRID, MANY_TREES, ONE_TREE, WITHIN, Broadcast, array, executed, heights, weight
+from starcast.claims.instruments.pipelines import Pipeline
+from starcast.claims.instruments.surds import Surd, plus_root, root
 from starcast.claims.see import See
-from starcast.claims.surds import Surd, plus_root, root
 
 FAMILY = Family("nk_star_times")
 claim = FAMILY.claim

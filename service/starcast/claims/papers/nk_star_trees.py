@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import checkers, permutations
-from starcast.claims import searching
 from starcast.claims.declaration import Family, nk_stars, only
 from starcast.claims.formulas import arrangements, nk_diameter
-from starcast.claims.nk_labels import cycles, size, symbols, turned
+from starcast.claims.instruments import searching
+from starcast.claims.instruments.nk_labels import cycles, size, symbols, turned
 from starcast.claims.see import See
 from starcast.permutations import Ranks
 from starcast.topologies import Topology

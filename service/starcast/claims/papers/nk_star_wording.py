@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from starcast.claims.declaration import Family, nk_stars
 from starcast.claims.formulas import arrangements, nk_diameter
-from starcast.claims.nk_labels import size
+from starcast.claims.instruments.nk_labels import size
 from starcast.claims.see import See
 
 FAMILY = Family("nk_star_wording")

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import checkers, permutations
-from starcast.claims import searching, shifting
 from starcast.claims.declaration import Family, only, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import Number, divided, factorial, greatest, log2, rounded_up
+from starcast.claims.instruments import searching, shifting
 from starcast.claims.papers.tseng_sheu_trees import sized
 from starcast.claims.see import See
 from starcast.collectives.catalogue import algorithms_on

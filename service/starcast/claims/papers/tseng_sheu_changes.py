@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 
 from starcast import checkers
-from starcast.claims import changing, searching, shifting
 from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import divided, factorial
+from starcast.claims.instruments import changing, searching, shifting
 from starcast.claims.see import See
 
 FAMILY = Family("tseng_sheu_changes")

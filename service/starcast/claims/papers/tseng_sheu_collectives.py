@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import checkers
-from starcast.claims import changing, searching
 from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import factorial
+from starcast.claims.instruments import changing, searching
 from starcast.claims.see import See
 from starcast.collectives.schedule import BYTES_A_ROW, Schedule
 from starcast.simulator import Simulation

@@ -5,7 +5,10 @@ from fractions import Fraction
 from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import Number, divided, factorial, log2, sqrt
-from starcast.claims.papers.tseng_sheu_shared import (
+from starcast.claims.instruments.pipelines import Pipeline, exact_time, greatest
+from starcast.claims.instruments.searching import diameter as searched_diameter
+from starcast.claims.instruments.surds import root
+from starcast.claims.instruments.tseng_sheu_shared import (
     SMALL,
     height,
     held_day,
@@ -22,10 +25,7 @@ from starcast.claims.papers.tseng_sheu_shared import (
     theorem2,
     weight,
 )
-from starcast.claims.pipelines import Pipeline, exact_time, greatest
-from starcast.claims.searching import diameter as searched_diameter
 from starcast.claims.see import See
-from starcast.claims.surds import root
 
 FAMILY = Family("tseng_sheu_optimal")
 claim = FAMILY.claim

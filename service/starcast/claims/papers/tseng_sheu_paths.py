@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import permutations
-from starcast.claims import searching, shifting
 from starcast.claims.declaration import Family, stars
+from starcast.claims.instruments import searching, shifting
 from starcast.claims.see import See
 
 FAMILY = Family("tseng_sheu_paths")

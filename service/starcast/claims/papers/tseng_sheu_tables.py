@@ -10,8 +10,9 @@ from starcast import checkers
 from starcast.claims.declaration import Check, Family, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import Number, divided, factorial, log2, sqrt
-from starcast.claims.papers.tseng_sheu_optimal import phases
-from starcast.claims.papers.tseng_sheu_shared import (
+from starcast.claims.instruments.pipelines import Time, exact_time, greatest
+from starcast.claims.instruments.surds import plus_root
+from starcast.claims.instruments.tseng_sheu_shared import (
     SMALL,
     by_level,
     day,
@@ -28,9 +29,8 @@ from starcast.claims.papers.tseng_sheu_shared import (
     theorem2,
     weight,
 )
-from starcast.claims.pipelines import Time, exact_time, greatest
+from starcast.claims.papers.tseng_sheu_optimal import phases
 from starcast.claims.see import See
-from starcast.claims.surds import plus_root
 
 FAMILY = Family("tseng_sheu_tables")
 

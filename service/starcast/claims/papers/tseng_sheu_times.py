@@ -11,7 +11,10 @@ from starcast.claims import growth
 from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import diameter, multiple_height
 from starcast.claims.growth import sqrt
-from starcast.claims.papers.tseng_sheu_shared import (
+from starcast.claims.instruments.pipelines import Parameters, Pipeline, exact_time, greatest, parameters, slotted
+from starcast.claims.instruments.searching import distances
+from starcast.claims.instruments.surds import root
+from starcast.claims.instruments.tseng_sheu_shared import (
     SEGMENTS,
     algorithm1,
     bound_kept,
@@ -23,10 +26,7 @@ from starcast.claims.papers.tseng_sheu_shared import (
     theorem2,
     weight,
 )
-from starcast.claims.pipelines import Parameters, Pipeline, exact_time, greatest, parameters, slotted
-from starcast.claims.searching import distances
 from starcast.claims.see import See
-from starcast.claims.surds import root
 from starcast.topologies import Topology
 
 FAMILY = Family("tseng_sheu_times")

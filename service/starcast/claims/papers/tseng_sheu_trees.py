@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import checkers, permutations
-from starcast.claims import searching, shifting
 from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import factorial
+from starcast.claims.instruments import searching, shifting
 from starcast.claims.see import See
 
 FAMILY = Family("tseng_sheu_trees")

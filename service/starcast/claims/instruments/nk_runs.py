@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims import searching
 from starcast.claims.formulas import nk_diameter
-from starcast.claims.nk_labels import size
-from starcast.claims.pipelines import Parameters, parameters
-from starcast.claims.searching import levels, parents
+from starcast.claims.instruments import searching
+from starcast.claims.instruments.nk_labels import size
+from starcast.claims.instruments.pipelines import Parameters, parameters
+from starcast.claims.instruments.searching import levels, parents
+from starcast.claims.instruments.surds import root_down
 from starcast.claims.see import See
-from starcast.claims.surds import root_down
 from starcast.collectives.schedule import Schedule
 from starcast.topologies import Topology
 

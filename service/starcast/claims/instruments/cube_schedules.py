@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcast.claims import searching
+from starcast.claims.instruments import searching
 from starcast.claims.see import See
 from starcast.collectives.columns import Columns, arranged, joined, routed
 from starcast.collectives.schedule import Schedule

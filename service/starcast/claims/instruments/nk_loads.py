@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import Number, divided, greatest
+from starcast.claims.instruments.nk_labels import size, symbols, turned
+from starcast.claims.instruments.nk_runs import ONE_TREE
+from starcast.claims.instruments.searching import levels, parents
 from starcast.claims.lab import Lab
-from starcast.claims.nk_labels import size, symbols, turned
-from starcast.claims.nk_runs import ONE_TREE
-from starcast.claims.searching import levels, parents
 from starcast.collectives.broadcast import pipelined
 from starcast.collectives.moving import port_between
 from starcast.collectives.schedule import Schedule

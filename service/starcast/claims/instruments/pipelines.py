@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from starcast.claims import growth
 from starcast.claims.growth import Number
-from starcast.claims.surds import Surd, plus_root, root_down
+from starcast.claims.instruments.surds import Surd, plus_root, root_down
 from starcast.simulator import Simulation
 
 #: Of n, T_s and b = m T_c.

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import permutations
-from starcast.claims.searching import distances
+from starcast.claims.instruments.searching import distances
 from starcast.claims.see import See
 from starcast.permutations import Perms, Ranks
 

@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import permutations
+from starcast.claims.instruments.nk_labels import size
+from starcast.claims.instruments.nk_runs import MANY_TREES
+from starcast.claims.instruments.searching import parents
 from starcast.claims.lab import Lab
-from starcast.claims.nk_labels import size
-from starcast.claims.nk_runs import MANY_TREES
-from starcast.claims.searching import parents
 from starcast.topologies import Topology
 
 

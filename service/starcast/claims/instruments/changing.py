@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import permutations
-from starcast.claims import searching, shifting
+from starcast.claims.instruments import searching, shifting
 from starcast.claims.lab import Lab
 from starcast.collectives.schedule import Schedule
 from starcast.permutations import Ranks

@@ -10,8 +10,8 @@ from starcast import checkers
 from starcast.claims import growth
 from starcast.claims.formulas import diameter, multiple_height
 from starcast.claims.growth import Number, log2
+from starcast.claims.instruments.pipelines import Parameters, Pipeline, exact_time, parameters
 from starcast.claims.lab import Lab
-from starcast.claims.pipelines import Parameters, Pipeline, exact_time, parameters
 from starcast.claims.see import See
 from starcast.collectives.broadcast import pipelined
 from starcast.collectives.catalogue import algorithms_on

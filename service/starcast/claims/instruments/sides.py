@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import mpmath
 
-from starcast.claims.counting import counted
 from starcast.claims.formulas import diameter, distance_sum
 from starcast.claims.growth import Number, divided, factorial, greatest, log2, rounded_up
+from starcast.claims.instruments.counting import counted
 from starcast.claims.see import REVERSED, See
 
 _WORDS = {"ft": "fault-tolerant", "allport": "all-port", "oneport": "one-port", "time": "steps"}

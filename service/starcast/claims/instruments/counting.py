@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import permutations
-from starcast.claims import searching
+from starcast.claims.instruments import searching
 from starcast.claims.lab import Lab
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule

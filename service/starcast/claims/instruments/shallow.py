@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims import searching, star_rules
+from starcast.claims.instruments import searching, star_rules
 from starcast.claims.lab import Lab
 from starcast.permutations import Ranks
 from starcast.topologies import Topology

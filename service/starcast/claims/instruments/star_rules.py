@@ -9,7 +9,7 @@ from itertools import permutations as orders
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims import searching
+from starcast.claims.instruments import searching
 from starcast.claims.lab import Lab
 from starcast.permutations import Ranks
 from starcast.topologies import Topology

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import permutations
-from starcast.claims import counting, searching
+from starcast.claims.instruments import counting, searching
+from starcast.claims.instruments.necklaces import cycle_from, displacements, periods, rotation
+from starcast.claims.instruments.shifting import symbols
 from starcast.claims.lab import Lab
-from starcast.claims.necklaces import cycle_from, displacements, periods, rotation
-from starcast.claims.shifting import symbols
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import permutations
-from starcast.claims import counting, searching
 from starcast.claims.formulas import distance_sum
 from starcast.claims.growth import Number, divided, factorial, harmonic, rounded_up
+from starcast.claims.instruments import counting, searching
+from starcast.claims.instruments.shifting import symbols
 from starcast.claims.lab import Lab
-from starcast.claims.shifting import symbols
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 

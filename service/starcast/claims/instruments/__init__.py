@@ -1,0 +1,1 @@
+"""What checks look with: definitions of the papers written out anew, counts, searches, and exact arithmetic."""
