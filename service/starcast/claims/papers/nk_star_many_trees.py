@@ -120,7 +120,7 @@ def _paths(see: See) -> None:
 def _height_is_sum(see: See) -> None:
     n, k = see.where.n, size(see.where)
     found, path, i = _heights(see), _path_lengths(see), _shifts(n)
-    see.equal("height", found, nk_diameter(n, k) + path, i=i)
+    see.equal("height", found, nk_diameter(n, k) + path, i=i, of=see.lab.forest(see.where.spec, "nk-multiple"))
     true = see.instead(
         "that is the height but for n = 2k-1 and i = n-1, where it is one less; the path has "
         "k-1 + min{i, n-i, k, n-k} + max{0, gcd(i,n) - (n-k)} links"
@@ -139,7 +139,7 @@ def _height_is_sum(see: See) -> None:
 def _height_at_least(see: See) -> None:
     n, k = see.where.n, size(see.where)
     found, i = _heights(see), _shifts(n)
-    see.at_least("height", found, k + nk_diameter(n, k), i=i)
+    see.at_least("height", found, k + nk_diameter(n, k), i=i, of=see.lab.forest(see.where.spec, "nk-multiple"))
     true = see.instead("it is at least k + D but for n = 2k-1 and i = n-1, where it is k + D - 1")
     true.at_least("height", found, k + nk_diameter(n, k) - (n == 2 * k - 1), i=i)
     last = found[-1:] if n == 2 * k - 1 else found[:0]

@@ -220,9 +220,9 @@ def _optimal_all_port(see: See) -> None:
     see.equal("bytes over m", _shares(made), stated, p=np.arange(1, len(made.steps) + 1), of=made.made)
     see.equal("bytes over m that a further segment adds to p times all", made.further, 1, of=made.made)
     see.order("m over m/(n-1)", lambda n, _: divided(1, divided(1, n - 1)))
-    see.instead("they are n-1 times the bound m/(n-1) of Lemma 1: at least m, since the one tree carries all of it").order(
-        "m over (n-1) m/(n-1)", lambda n, _: divided(n - 1, n - 1)
-    )
+    true = see.instead("the bytes are n-1 times the bound m/(n-1) of Lemma 1: at least m, since the one tree carries all of it")
+    true.at_least("bytes over m", _shares(made), 1)
+    true.equal("bytes over m that a further segment adds to p times all", made.further, 1)
 
 
 @claim(
@@ -240,4 +240,6 @@ def _optimal_one_port(see: See) -> None:
     see.true("bytes are at least (n-1)m", _shares(made) >= n - 1, p=np.arange(1, len(made.steps) + 1), of=made.made)
     see.equal("bytes over m that a further segment adds to p times all", made.further, n - 1, of=made.made)
     see.order("(n-1)m over m", lambda n, _: n - 1)
-    see.instead("they are n-1 times the bound m of Lemma 1").order("(n-1)m over (n-1)m", lambda n, _: divided(n - 1, n - 1))
+    true = see.instead("the bytes are n-1 times the bound m of Lemma 1, since the source has n-1 children")
+    true.at_least("bytes over m", _shares(made), n - 1)
+    true.equal("bytes over m that a further segment adds to p times all", made.further, n - 1)

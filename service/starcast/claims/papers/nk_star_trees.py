@@ -124,8 +124,9 @@ def _adjacent_if(see: See) -> None:
     adjacent[np.arange(where.nodes), across] = True
     node, other = np.nonzero(np.triu(np.abs(levels[:, None] - levels) <= 1, 1))
     see.true(
-        "they are adjacent",
+        "two nodes on the same level or on consecutive levels are adjacent",
         adjacent[node, other],
+        of=see.lab.forest(where.spec, "nk-greedy"),
         node=lambda at: where.label(int(node[at])),
         other=lambda at: where.label(int(other[at])),
     )
@@ -169,7 +170,12 @@ def _balance(see: See) -> None:
         apart = np.abs(depth - value)
         other[depth == value] = np.argmax(apart > 1) if (apart > 1).any() else np.argmax(apart)
     see.at_most(
-        "difference of the levels", np.abs(depth - depth[other]), 1, node=where.labels(leaf), other=where.labels(leaf[other])
+        "difference of the levels",
+        np.abs(depth - depth[other]),
+        1,
+        node=where.labels(leaf),
+        other=where.labels(leaf[other]),
+        of=see.lab.forest(where.spec, "nk-greedy"),
     )
     true = see.instead("the highest leaf is on level k, for k = 2 and n >= 4 on level 3, and the deepest on level D")
     true.equal("level of the highest leaf", depth.min(), 3 if k == 2 and n >= 4 else k)
