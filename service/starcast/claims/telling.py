@@ -16,40 +16,9 @@ _OF_A_SIZE = re.compile(r" of [SQ]\d+(,\d+)?\b")
 #: The order in which the names of a place are told, the size first; others after them. It is the same from wherever they come:
 #: PostgreSQL keeps no order of names.
 _ORDER = (
-    *(
-        "n",
-        "k",
-        "table",
-        "row",
-        "column",
-        "cell",
-        "collective",
-        "algorithm",
-        "trees",
-        "construction",
-        "faults",
-        "root",
-        "source",
-    ),
-    *(
-        "destination",
-        "tree",
-        "subtree",
-        "i",
-        "step",
-        "node",
-        "other",
-        "link",
-        "dimension",
-        "j",
-        "x",
-        "M",
-        "m",
-        "T_s",
-        "T_c",
-        "p",
-    ),
-)
+    "n", "k", "table", "row", "column", "cell", "collective", "algorithm", "trees", "construction", "faults", "root", "source",
+    "destination", "tree", "subtree", "i", "step", "node", "other", "link", "dimension", "j", "x", "M", "m", "T_s", "T_c", "p",
+)  # fmt: skip
 
 
 def detail(claim: Claim, word: Word, evidence: Sequence[Evidence]) -> str:
