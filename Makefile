@@ -4,9 +4,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WHEEL_VENV := .venv-wheel
 SOURCES := service tests benchmarks migrations docs
+# Tests of the stores that take long, most of it waiting for servers that start and stop: a job of their own.
+RUNS := $(wildcard $(addprefix tests/stores/test_, runs_*.py ledger.py offline.py stack*.py database.py))
+QUICK_JAVA := $(VENV)/.java/options
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest pytest-unit pytest-packs pytest-stores pytest-cli test-lts wheel-test bench compose-test docs lock clean
+.PHONY: help demo test lint types pytest pytest-unit pytest-packs pytest-stores pytest-runs pytest-cli test-lts wheel-test bench compose-test docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -36,19 +39,28 @@ lint: $(VENV)/.dev ## ruff
 types: $(VENV)/.dev ## mypy, strict
 	$(BIN)/mypy
 
-pytest: $(VENV)/.dev ## all of them, four jobs at a time: those with servers mostly wait
-	@$(MAKE) --no-print-directory --jobs=4 --output-sync=target pytest-stores pytest-unit pytest-packs pytest-cli
+pytest: $(VENV)/.dev ## all of them, five jobs at a time: those with servers mostly wait
+	@$(MAKE) --no-print-directory --jobs=5 --output-sync=target pytest-runs pytest-stores pytest-unit pytest-packs pytest-cli
+
+# The servers of the tests start often and live short: what Java compiles for long runs does not pay.
+$(QUICK_JAVA): $(VENV)/.dev
+	$(BIN)/python tests/quick_java.py $(abspath $(@D))
+
+pytest-runs pytest-stores pytest-packs pytest-cli: export STARCAST_NEO4J_JAVA_OPTIONS = $(shell cat $(QUICK_JAVA))
 
 pytest-unit: $(VENV)/.dev ## the tests that need no server, and the claims
 	$(BIN)/pytest tests/unit tests/claims
 
-pytest-packs: $(VENV)/.dev ## every query, on a real Neo4j
+pytest-packs: $(QUICK_JAVA) ## every query, on a real Neo4j
 	$(BIN)/pytest tests/packs
 
-pytest-stores: $(VENV)/.dev ## both stores, on a real Neo4j and a real PostgreSQL
-	$(BIN)/pytest tests/stores
+pytest-stores: $(QUICK_JAVA) ## both stores, on a real Neo4j and a real PostgreSQL
+	$(BIN)/pytest tests/stores $(addprefix --ignore=, $(RUNS))
 
-pytest-cli: $(VENV)/.dev ## the command line and all that is left, on the same
+pytest-runs: $(QUICK_JAVA) ## runs, ledgers, offline imports and the stack itself, on the same
+	$(BIN)/pytest $(RUNS)
+
+pytest-cli: $(QUICK_JAVA) ## the command line and all that is left, on the same
 	$(BIN)/pytest tests --ignore=tests/unit --ignore=tests/claims --ignore=tests/packs --ignore=tests/stores
 
 test-lts: $(VENV)/.dev ## the queries of the packs on Neo4j 5.26 LTS (a Java 17 or 21, or it says that there is none)

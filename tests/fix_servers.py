@@ -28,7 +28,7 @@ from starcast.local.jars import NEO4J_VERSION
 from starcast.progress import Silent
 from starcast.settings import PREFIX, Settings
 
-_KEPT = ("STARCAST_CACHE", "STARCAST_MAVEN_REPOSITORY")
+_KEPT = ("STARCAST_CACHE", "STARCAST_MAVEN_REPOSITORY", "STARCAST_NEO4J_JAVA_OPTIONS")
 _ASKED = pytest.StashKey[str]()
 _HOME = pytest.StashKey[str | None]()
 _FOREIGN = pytest.StashKey[GraphAddress | None]()

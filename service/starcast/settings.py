@@ -72,6 +72,7 @@ class Settings(BaseSettings):
     neo4j_database: str = Field("neo4j", description="database on the Neo4j server")
     neo4j_heap: str = Field("512m", description="heap of the embedded Neo4j", pattern=_SIZE)
     neo4j_pagecache: str = Field("256m", description="page cache of the embedded Neo4j", pattern=_SIZE)
+    neo4j_java_options: str = Field("", description="further options of the embedded Neo4j's Java, as a shell takes them")
     postgres_uri: str | None = Field(
         None, description="postgresql://USER@HOST:PORT/DATABASE of your own; unset: the embedded one"
     )

