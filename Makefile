@@ -46,7 +46,7 @@ pytest: $(VENV)/.dev ## all of them, five jobs at a time: those with servers mos
 $(QUICK_JAVA): $(VENV)/.dev
 	$(BIN)/python tests/quick_java.py $(abspath $(@D))
 
-pytest-runs pytest-stores pytest-packs pytest-cli: export STARCAST_NEO4J_JAVA_OPTIONS = $(shell cat $(QUICK_JAVA))
+pytest-runs pytest-stores pytest-packs pytest-cli: export STARCAST_NEO4J_JAVA_OPTIONS = $(shell cat $(QUICK_JAVA) 2>/dev/null)
 
 pytest-unit: $(VENV)/.dev ## the tests that need no server, and the claims
 	$(BIN)/pytest tests/unit tests/claims
