@@ -4,8 +4,10 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WHEEL_VENV := .venv-wheel
 SOURCES := service tests benchmarks migrations docs
-# Tests of the stores that take long, most of it waiting for servers that start and stop: a job of their own.
+# Tests of the stores that take long, most of it waiting for servers that start and stop, are a job of their own; those of the
+# graph store go with the packs, which end early.
 RUNS := $(wildcard $(addprefix tests/stores/test_, runs_*.py ledger.py offline.py stack*.py database.py))
+GRAPH := $(wildcard tests/stores/test_graph_*.py)
 QUICK_JAVA := $(VENV)/.java/options
 
 .DEFAULT_GOAL := help
@@ -51,11 +53,11 @@ pytest-runs pytest-stores pytest-packs pytest-cli: export STARCAST_NEO4J_JAVA_OP
 pytest-unit: $(VENV)/.dev ## the tests that need no server, and the claims
 	$(BIN)/pytest tests/unit tests/claims
 
-pytest-packs: $(QUICK_JAVA) ## every query, on a real Neo4j
-	$(BIN)/pytest tests/packs
+pytest-packs: $(QUICK_JAVA) ## every query, and the graph store, on a real Neo4j
+	$(BIN)/pytest tests/packs $(GRAPH)
 
-pytest-stores: $(QUICK_JAVA) ## both stores, on a real Neo4j and a real PostgreSQL
-	$(BIN)/pytest tests/stores $(addprefix --ignore=, $(RUNS))
+pytest-stores: $(QUICK_JAVA) ## ingests into both stores, on a real Neo4j and a real PostgreSQL
+	$(BIN)/pytest tests/stores $(addprefix --ignore=, $(RUNS) $(GRAPH))
 
 pytest-runs: $(QUICK_JAVA) ## runs, ledgers, offline imports and the stack itself, on the same
 	$(BIN)/pytest $(RUNS)
