@@ -1,6 +1,10 @@
 """The schema and the way to it: migrations, models, foreign and newer databases, servers that cannot be reached."""
 
+import signal
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 
 import pytest
@@ -366,3 +370,53 @@ def test_a_session_that_fails_leaves_nothing_behind(engine: Engine) -> None:
         work()
     with database.session(engine) as session:
         assert session.scalars(select(models.Experiment)).all() == []
+
+
+@contextmanager
+def interrupted(seconds: float) -> Iterator[threading.Thread]:
+    """Ctrl-C comes so long after the start of the thread."""
+
+    def strike() -> None:
+        time.sleep(seconds)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    striking = threading.Thread(target=strike)
+    try:
+        yield striking
+    finally:
+        striking.join()
+
+
+def busy(engine: Engine, striking: threading.Thread) -> None:
+    """One transaction after another, under a lock, until it strikes."""
+    with database.holding(engine, "this", BusyError("busy")) as lock:
+        striking.start()
+        while striking.is_alive():
+            with database.session(engine) as session:
+                lock.demand(session)
+        time.sleep(1)
+
+
+def test_ctrl_c_in_the_middle_of_an_exchange_is_no_error_of_the_connection(
+    engine: Engine, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Wherever it comes: the driver makes an error of its own of about one in ten, and the pool logs what it gives up."""
+    for round_ in range(60):
+        with interrupted(round_ / 2_000) as striking, pytest.raises(KeyboardInterrupt):
+            busy(engine, striking)
+        engine.dispose()
+    assert capfd.readouterr().err == ""
+
+
+def fails_while_interrupted(engine: Engine) -> None:
+    """What the driver may do."""
+    with database.session(engine) as session:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            session.execute(text("select nothing"))
+
+
+def test_an_error_that_an_interruption_has_left_behind_is_an_interruption(engine: Engine) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        fails_while_interrupted(engine)

@@ -1,5 +1,6 @@
 """The way to PostgreSQL: connecting, migrating the schema, and judging whether a database is ours."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,10 @@ UPGRADE_SECONDS = 60
 
 #: The advisory lock that lets one process at a time migrate a database ("starcast" in ASCII).
 UPGRADE_LOCK = int.from_bytes(b"starcast", "big", signed=True)
+
+# What these log of a connection that they give up is in the error as well. A program that sets up logging still gets it.
+for _name in ("sqlalchemy", "psycopg"):
+    logging.getLogger(_name).addHandler(logging.NullHandler())
 
 _VERSION_TABLE = "alembic_version"
 _LOCK_NOT_AVAILABLE = "55P03"
@@ -118,13 +123,25 @@ def reaching(url: URL) -> Iterator[None]:
 
     Raises:
         UnavailableError: the server is down or went away, refuses the login, or has no such database.
+        KeyboardInterrupt: Ctrl-C came while the driver was at work, and became an error on its way up.
     """
     try:
         yield
-    except DBAPIError as error:
-        if not _lost(error):
-            raise
-        raise _unavailable(url, str(error.orig)) from None
+    except Exception as error:
+        if _interrupted(error):
+            raise KeyboardInterrupt from None
+        if isinstance(error, DBAPIError) and _lost(error):
+            raise _unavailable(url, str(error.orig)) from None
+        raise
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether the error is one of a connection that an interruption has left in the middle of an exchange."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _lost(error: DBAPIError) -> bool:
