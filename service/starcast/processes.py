@@ -5,7 +5,6 @@ The processes only compute: they know no database. They end with the process tha
 
 import multiprocessing
 import os
-import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -16,11 +15,10 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from starcast.errors import InputError, LimitError
+from starcast.interruptions import held_back
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
-
-_SIGNALS = {signal.SIGINT, signal.SIGTERM}
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ def _through(
             work.demand(waiting[0], free)
         while waiting and len(running) < jobs and _fits(work.needed(waiting[0]), running, free):
             piece = waiting.popleft()
-            with _signals_wait():
+            with held_back():
                 running[pool.submit(work.perform, piece)] = piece, work.needed(piece)
         for done in wait(running, return_when=FIRST_COMPLETED).done:
             piece, _ = running.pop(done)
@@ -118,18 +116,8 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
             process.kill()
         raise
     finally:
-        with _signals_wait():
+        with held_back():
             pool.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def _signals_wait() -> Iterator[None]:
-    """Hold Ctrl-C and SIGTERM back. A process started in here never sees them: whoever started it decides when it ends."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end_with_parent() -> None:

@@ -3,8 +3,6 @@
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 
 import pytest
@@ -17,6 +15,7 @@ from starcast.progress import Silent
 from starcast.runs import database, models, repository
 from starcast.runs.experiment import run_experiment
 from starcast.runs.grid import Grid
+from striking import ctrl_c
 
 
 def tables(engine: Engine) -> set[str]:
@@ -372,21 +371,6 @@ def test_a_session_that_fails_leaves_nothing_behind(engine: Engine) -> None:
         assert session.scalars(select(models.Experiment)).all() == []
 
 
-@contextmanager
-def interrupted(seconds: float) -> Iterator[threading.Thread]:
-    """Ctrl-C comes so long after the start of the thread."""
-
-    def strike() -> None:
-        time.sleep(seconds)
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-
-    striking = threading.Thread(target=strike)
-    try:
-        yield striking
-    finally:
-        striking.join()
-
-
 def busy(engine: Engine, striking: threading.Thread) -> None:
     """One transaction after another, under a lock, until it strikes."""
     with database.holding(engine, "this", BusyError("busy")) as lock:
@@ -402,7 +386,7 @@ def test_ctrl_c_in_the_middle_of_an_exchange_is_no_error_of_the_connection(
 ) -> None:
     """Wherever it comes: the driver makes an error of its own of about one in ten, and the pool logs what it gives up."""
     for round_ in range(60):
-        with interrupted(round_ / 2_000) as striking, pytest.raises(KeyboardInterrupt):
+        with ctrl_c(round_ / 2_000) as striking, pytest.raises(KeyboardInterrupt):
             busy(engine, striking)
         engine.dispose()
     assert capfd.readouterr().err == ""

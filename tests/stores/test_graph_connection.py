@@ -15,6 +15,7 @@ from starcast.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.graph.answers import Answer, answered
 from starcast.graph.connection import Graph
 from starcast.graph.writer import Bolt
+from striking import ctrl_c
 
 
 def test_the_server_tells_its_version(graph: Graph) -> None:
@@ -243,3 +244,34 @@ def test_a_deadlock_is_tried_again(graph: Graph, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(connection, "answered", unlucky)
     assert graph.write("CREATE (n:Thing) RETURN 1 AS one") == [{"one": 1}]
     assert graph.read("MATCH (n:Thing) RETURN count(n) AS n") == [{"n": 1}]
+
+
+def busy(graph: Graph, striking: threading.Thread) -> None:
+    """One statement after another, until it strikes."""
+    striking.start()
+    while striking.is_alive():
+        graph.write("UNWIND range(1, 2000) AS i MERGE (:Thing {name: i % 10})")
+        graph.read("MATCH (t:Thing) RETURN count(t)")
+    time.sleep(1)
+
+
+@pytest.mark.parametrize("moment", range(8))
+def test_ctrl_c_in_the_middle_of_an_exchange_is_no_error_of_the_connection(graph: Graph, moment: int) -> None:
+    """Wherever it comes: the driver itself would wait without end, or complain of messages."""
+    with ctrl_c(0.02 + moment / 300) as striking, pytest.raises(KeyboardInterrupt):
+        busy(graph, striking)
+    assert graph.read("RETURN 1 AS one") == [{"one": 1}]
+
+
+def patient(graph: Graph, striking: threading.Thread) -> None:
+    """A statement that takes as long as it may."""
+    striking.start()
+    graph.read("UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b RETURN sum(a % b)", timeout=30)
+
+
+def test_ctrl_c_does_not_wait_for_the_end_of_a_statement(graph: Graph) -> None:
+    began = time.monotonic()
+    with ctrl_c(0.2) as striking, pytest.raises(KeyboardInterrupt):
+        patient(graph, striking)
+    assert time.monotonic() - began < 15
+    assert graph.read("RETURN 1 AS one") == [{"one": 1}]

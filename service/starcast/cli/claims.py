@@ -9,10 +9,11 @@ import typer
 
 from starcast.cli import ledgers
 from starcast.cli.db import store
-from starcast.cli.experiment import JobsOption, stoppable
+from starcast.cli.experiment import JobsOption
 from starcast.cli.ledgers import Word
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
 from starcast.errors import InputError, NotFoundError, RejectedError, UnavailableError
+from starcast.interruptions import stoppable
 from starcast.wording import counted
 
 if TYPE_CHECKING:

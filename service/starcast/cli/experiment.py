@@ -1,8 +1,6 @@
 """``starcast experiment``: named sets of runs from a grid."""
 
-import signal
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +9,7 @@ from starcast.cli import axes, figures
 from starcast.cli.db import store
 from starcast.cli.output import AllOption, Format, FormatOption, emit, narrowed, reporter, say
 from starcast.errors import InputError, RejectedError
+from starcast.interruptions import stoppable
 from starcast.wording import counted
 
 if TYPE_CHECKING:
@@ -185,20 +184,6 @@ _COLUMNS = ("experiment", "runs", "points", "failed", *_GRID_COLUMNS, "created")
 _SPARE = ("created", "seed", "T_c", "T_s", "faults", "copies", "messages", "segments", "ports", "tree", "m")
 #: Values of an axis that such a table has room for.
 _SAID = 2
-
-
-@contextmanager
-def stoppable() -> Iterator[None]:
-    """Let SIGTERM end the work as Ctrl-C does: processes are ended, what is stored is whole, the exit code is 130."""
-
-    def interrupt(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _shortened(row: Mapping[str, Any]) -> dict[str, Any]:

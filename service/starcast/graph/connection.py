@@ -17,8 +17,6 @@ from neo4j.exceptions import (
     ConfigurationError,
     DriverError,
     Neo4jError,
-    ServiceUnavailable,
-    SessionExpired,
     TransientError,
     UnsupportedServerProduct,
 )
@@ -26,6 +24,7 @@ from neo4j.exceptions import (
 from starcast.connections import GraphAddress
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.graph.answers import Answer, Row, answered
+from starcast.interruptions import postponed
 
 #: The oldest server that speaks our Cypher: the LTS release of version 5.
 OLDEST = (5, 26)
@@ -52,17 +51,13 @@ class Graph:
         version: the server's, such as ``2026.08.1``.
     """
 
-    def __init__(self, driver: Driver, address: GraphAddress) -> None:
-        self.driver = driver
+    def __init__(self, address: GraphAddress) -> None:
+        self.driver = _driver(address)
         self.database = address.database
         self.uri = address.uri
         self.user = address.user
-        with self._translated(None):
-            # Unlike a transaction this is not tried again and again: a server that is down is reported at once.
-            driver.verify_connectivity()
-        self.version = self._ask_version()
-        if not new_enough(self.version):
-            raise RejectedError(f"the server at {self.uri} is Neo4j {self.version}, which is too old", hint=_NEEDED)
+        self.version = ""
+        self._hung_up = False
 
     @classmethod
     def open(cls, address: GraphAddress) -> Self:
@@ -73,25 +68,13 @@ class Graph:
             UnavailableError: the server is down, refuses the login or lacks the database.
             RejectedError: it is no Neo4j, or one that is too old.
         """
-        if not _SCHEME.fullmatch(address.uri):
-            raise _no_uri(address.uri)
+        graph = cls(address)
         try:
-            driver = GraphDatabase.driver(
-                address.uri,
-                auth=(address.user, address.password),
-                connection_timeout=CONNECT_SECONDS,
-                connection_acquisition_timeout=2 * CONNECT_SECONDS,
-                max_transaction_retry_time=RETRY_SECONDS,
-                notifications_min_severity=NotificationMinimumSeverity.INFORMATION,
-                warn_notification_severity=NotificationMinimumSeverity.OFF,
-            )
-        except (ConfigurationError, ValueError):
-            raise _no_uri(address.uri) from None
-        try:
-            return cls(driver, address)
+            graph._meet()
         except BaseException:
-            driver.close()
+            graph.close()
             raise
+        return graph
 
     def close(self) -> None:
         """Close all connections."""
@@ -140,12 +123,32 @@ class Graph:
         with self._translated(timeout), self._session() as session:
             return session.execute_write(self._work(cypher, parameters, timeout, None)).rows
 
-    def _session(self) -> Session:
-        return self.driver.session(database=self.database)
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
+        with self._interruptible(), self.driver.session(database=self.database) as session:
+            yield session
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Let Ctrl-C end what the driver is at, and strike when it is out of it.
+
+        Struck in the middle of a message the driver would wait without end, and else for the end of the statement.
+        """
+        self._hung_up = False
+        with postponed(self._hang_up):
+            yield
+
+    def _hang_up(self) -> None:
+        self._hung_up = True
+        for connections in self.driver._pool.connections.values():  # noqa: SLF001 - to close the driver is to talk with the server
+            for connection in connections:
+                connection.kill()
 
     def _work(self, cypher: str, parameters: Parameters | None, timeout: float | None, most: int | None) -> Work:
         @unit_of_work(timeout=timeout)
         def work(transaction: ManagedTransaction) -> Answer:
+            if self._hung_up:  # the driver tries again what it takes for a server that went away
+                raise KeyboardInterrupt
             try:
                 return answered(transaction.run(cypher, dict(parameters or {})), most)
             except TransientError as error:
@@ -155,6 +158,14 @@ class Graph:
                 raise
 
         return cast("Work", work)  # the decorator keeps the type to itself
+
+    def _meet(self) -> None:
+        with self._translated(None), self._interruptible():
+            # Unlike a transaction this is not tried again and again: a server that is down is reported at once.
+            self.driver.verify_connectivity()
+        self.version = self._ask_version()
+        if not new_enough(self.version):
+            raise RejectedError(f"the server at {self.uri} is Neo4j {self.version}, which is too old", hint=_NEEDED)
 
     def _ask_version(self) -> str:
         rows = self.read("CALL dbms.components() YIELD name, versions WHERE name STARTS WITH 'Neo4j' RETURN versions")
@@ -174,21 +185,25 @@ class Graph:
         """
         try:
             yield
-        except AuthError:
-            raise UnavailableError(
-                f"Neo4j at {self.uri} refuses the login of '{self.user}'",
-                hint="put the right password into a file and name that in STARCAST_NEO4J_PASSWORD_FILE",
-            ) from None
-        except Neo4jError as error:
-            raise self._of_server(error, timeout) from error
-        except UnsupportedServerProduct:
-            raise RejectedError(f"the server at {self.uri} speaks no Bolt that we know", hint=_NEEDED) from None
-        except (ServiceUnavailable, SessionExpired, DriverError, OSError) as error:
-            start = "start it ('starcast up' starts the embedded one), then try again"
-            raise UnavailableError(
-                f"Neo4j at {self.uri} cannot be reached or went away",
-                hint="this port speaks HTTP; Bolt's is another, often 7687" if "looks like HTTP" in str(error) else start,
-            ) from None
+        except (Neo4jError, DriverError, OSError) as error:
+            raise self._in_words(error, timeout) from (error if isinstance(error, Neo4jError) else None)
+
+    def _in_words(self, error: Exception, timeout: float | None) -> StarcastError:
+        match error:
+            case AuthError():
+                return UnavailableError(
+                    f"Neo4j at {self.uri} refuses the login of '{self.user}'",
+                    hint="put the right password into a file and name that in STARCAST_NEO4J_PASSWORD_FILE",
+                )
+            case Neo4jError():
+                return self._of_server(error, timeout)
+            case UnsupportedServerProduct():
+                return RejectedError(f"the server at {self.uri} speaks no Bolt that we know", hint=_NEEDED)
+        start = "start it ('starcast up' starts the embedded one), then try again"
+        return UnavailableError(
+            f"Neo4j at {self.uri} cannot be reached or went away",
+            hint="this port speaks HTTP; Bolt's is another, often 7687" if "looks like HTTP" in str(error) else start,
+        )
 
     def _of_server(self, error: Neo4jError, timeout: float | None) -> StarcastError:
         code, words = error.code or "", (error.message or "").strip().splitlines()
@@ -220,6 +235,23 @@ class Graph:
         if code.startswith("Neo.ClientError."):
             return InputError(f"Neo4j refuses the statement: {text}", hint="mend the statement or its parameters")
         return UnavailableError(f"Neo4j at {self.uri} failed: {text} ({code})", hint="see its log; 'starcast doctor'")
+
+
+def _driver(address: GraphAddress) -> Driver:
+    if not _SCHEME.fullmatch(address.uri):
+        raise _no_uri(address.uri)
+    try:
+        return GraphDatabase.driver(
+            address.uri,
+            auth=(address.user, address.password),
+            connection_timeout=CONNECT_SECONDS,
+            connection_acquisition_timeout=2 * CONNECT_SECONDS,
+            max_transaction_retry_time=RETRY_SECONDS,
+            notifications_min_severity=NotificationMinimumSeverity.INFORMATION,
+            warn_notification_severity=NotificationMinimumSeverity.OFF,
+        )
+    except (ConfigurationError, ValueError):
+        raise _no_uri(address.uri) from None
 
 
 def new_enough(version: str) -> bool:

@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from starcast.errors import BusyError, RejectedError, StarcastError, UnavailableError
+from starcast.interruptions import interrupted
 from starcast.progress import Reporter
 from starcast.resources import folder
 from starcast.runs.models import Base
@@ -128,20 +129,11 @@ def reaching(url: URL) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if _interrupted(error):
+        if interrupted(error):
             raise KeyboardInterrupt from None
         if isinstance(error, DBAPIError) and _lost(error):
             raise _unavailable(url, str(error.orig)) from None
         raise
-
-
-def _interrupted(error: BaseException | None) -> bool:
-    """Whether the error is one of a connection that an interruption has left in the middle of an exchange."""
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
 
 
 def _lost(error: DBAPIError) -> bool:
