@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from starcast.claims import Verdict, chosen, plain, report, running
-from starcast.claims.changes import changes
+from starcast.claims import Verdict, chosen, claims, plain, report, running
+from starcast.claims.changes import asked_about, changes
 from starcast.claims.evidence import Aside, Evidence, Finding
 from starcast.claims.verdict import WORDS
 from starcast.errors import NotFoundError
@@ -74,6 +74,18 @@ def test_what_was_not_asked_about_is_not_gone() -> None:
     assert [(one.claim, one.kind) for one in changes(both, both[:1])] == [("NK.L1", "gone")]
     assert changes(both, both[:1], ["TS"]) == []
     assert [(one.claim, one.kind) for one in changes(both[:1], both)] == [("NK.L1", "appeared")]
+
+
+@pytest.mark.parametrize("name", ["TS", "TS.L5", "TS.L5-path", "TS.T1", "NK.Tab1", "NK.Tab1.allport-chen", "TS.opt"])
+def test_a_ledger_is_asked_about_what_is_chosen_for_it(name: str) -> None:
+    """TS.L5 is an id and stands for itself alone: TS.L5-path is not gone from a ledger that was asked for it."""
+    assert [known for known in claims() if asked_about(known, [name])] == [one.id for one in chosen([name])]
+
+
+def test_what_is_a_statement_no_more_is_gone_if_it_was_asked_about() -> None:
+    assert asked_about("TS.L99", ["TS.L99"])
+    assert asked_about("TS.L99-path", ["TS.L99"])
+    assert not asked_about("TS.L999", ["TS.L99"])
 
 
 # Pages.
