@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
+from starcast.claims.instruments.star_labels import symbols
 from starcast.claims.lab import Lab
-from starcast.permutations import Perms, Ranks
+from starcast.permutations import Ranks
 from starcast.topologies import Topology
 
 
@@ -17,11 +17,6 @@ class Path(NamedTuple):
     i: int
     nodes: Ranks
     ports: NDArray[np.uint8]
-
-
-def symbols(lab: Lab, where: Topology) -> Perms:
-    """The symbols of every node of S_n, uint8 ``[nodes, n]``."""
-    return lab.array("symbols", where.spec, lambda: permutations.unrank(where.n, np.arange(where.nodes)))
 
 
 def shifted(where: Topology, root: int, i: int) -> int:

@@ -11,7 +11,7 @@ from starcast.claims import growth
 from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import distance_sum
 from starcast.claims.instruments import searching
-from starcast.claims.instruments import star_rules as rules
+from starcast.claims.instruments import star_labels as labels
 from starcast.claims.instruments.cutting import Faulty, Place
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
@@ -248,7 +248,7 @@ def _exchange(see: See) -> None:
     made, _ = _made(see, "alltoall")
     _, goal = _first_hops(made, 0)
     there = np.resize(goal, (see.where.n - 1, factorial(see.where.n) - 1))
-    turn = rules.rotation(see.lab, see.where)
+    turn = labels.rotation(see.lab, see.where)
     see.equal("destinations through the next subtree", there[1:], turn[there[:-1]], subtree=lambda row, _: row + 3, of=made)
 
 

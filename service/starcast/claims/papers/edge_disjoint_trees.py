@@ -7,6 +7,7 @@ from starcast import checkers
 from starcast.claims.declaration import Family, only, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.instruments import searching, shallow
+from starcast.claims.instruments import star_labels as labels
 from starcast.claims.instruments import star_rules as rules
 from starcast.claims.see import See
 from starcast.permutations import Ranks
@@ -41,7 +42,7 @@ def _links(see: See) -> object:
     "are those of Definition 8.",
 )
 def _consistent(see: See) -> None:
-    rows, trees = rules.symbols(see.lab, see.where), _edt(see)
+    rows, trees = labels.symbols(see.lab, see.where), _edt(see)
     stated, children = rules.parents_edt(rows), rules.children_edt(rows)
     for own, row, parent, child in zip(see.where.ports, trees.parent_port, stated, children, strict=False):
         see.equal("dimension toward the parent", row, parent, subtree=own, node=see.where.label, of=trees)
@@ -110,10 +111,10 @@ def _disjoint(see: See) -> None:
 )
 def _rotations(see: See) -> None:
     where, trees = see.where, _edt(see)
-    turn = rules.rotation(see.lab, where)
+    turn = labels.rotation(see.lab, where)
     for tree, row in enumerate(trees.parent_port):
         further = trees.parent_port[(tree + 1) % trees.trees]
-        stated = np.where(row > 0, rules.turned(where.n, row), 0)
+        stated = labels.r(where.n)[row]
         see.equal("dimension toward the parent of R(x)", further[turn], stated, subtree=tree + 2, x=where.label, of=trees)
 
 
@@ -215,7 +216,7 @@ def _any_root(see: See) -> None:
     where, trees = see.where, _edt(see)
     for root in searching.roots(where):
         there = _edt(see, root)
-        image = rules.translation(see.lab, where, root)
+        image = labels.translation(see.lab, where, root)
         see.checked(checkers.spanning(where, there.parent_port, root), of=there)
         if not checkers.spanning(where, there.parent_port, root).holds:
             return
@@ -240,7 +241,7 @@ def _order(see: See) -> None:
     see.checked(spans, of=trees)
     if not spans.holds or trees.trees != where.n - 1:
         return
-    turn = rules.rotation(see.lab, where)
+    turn = labels.rotation(see.lab, where)
     walks = np.stack([_traversal(see, row, own) for own, row in zip(where.ports, trees.parent_port, strict=True)])
     hop = np.arange(1, where.nodes)
     for tree, walk in enumerate(walks):
@@ -271,7 +272,7 @@ def _traversal(see: See, row: NDArray[np.uint8], own: int) -> Ranks:
 )
 def _no_conflict(see: See) -> None:
     where = see.where
-    images = see.lab.array("translations of nodes", where.spec, lambda: _translations(see))
+    images = labels.translations(see.lab, where)
     made = see.lab.schedule(where.spec, "allgather", "edge-disjoint", messages=1, copies=where.n - 1)
     rng = np.random.default_rng(where.n)
     sets = [(rng.integers(where.nodes, size=where.degree), np.arange(where.degree)) for _ in range(10)]
@@ -287,11 +288,6 @@ def _no_conflict(see: See) -> None:
         see.equal(
             "links of another dimension", np.count_nonzero(across[ports, tail] != head), 0, first_link=_named(see, nodes, ports)
         )
-
-
-def _translations(see: See) -> Ranks:
-    """T_h(x) in row h."""
-    return np.stack([rules.translation(see.lab, see.where, h) for h in range(see.where.nodes)])
 
 
 def _named(see: See, nodes: NDArray[np.integer], ports: NDArray[np.integer]) -> str:

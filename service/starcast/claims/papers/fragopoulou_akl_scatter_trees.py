@@ -12,7 +12,7 @@ from starcast.claims.declaration import Family, stars
 from starcast.claims.growth import Number, divided, factorial
 from starcast.claims.instruments import counting, necklaces, searching
 from starcast.claims.instruments import scatter_trees as trees
-from starcast.claims.instruments.shifting import symbols
+from starcast.claims.instruments.star_labels import r, rotation, symbols
 from starcast.claims.see import See
 from starcast.trees.forest import Forest
 
@@ -323,9 +323,9 @@ def _same_sizes(see: See) -> None:
     reading=_THEOREM_10,
 )
 def _rotated(see: See) -> None:
-    made, turn = _perfect(see), necklaces.rotation(see.lab, see.where)
+    made, turn = _perfect(see), rotation(see.lab, see.where)
     turned = np.zeros_like(made.parent_port[:-1])
-    turned[:, turn] = necklaces.rotated_symbols(see.where.n)[made.parent_port[:-1]]
+    turned[:, turn] = r(see.where.n)[made.parent_port[:-1]]
     place: dict[str, Any] = {"tree": lambda tree, _: tree + 1, "node": lambda _, x: see.where.label(x)}
     see.equal("port towards the parent", made.parent_port[1:], turned, **place, of=made)
 

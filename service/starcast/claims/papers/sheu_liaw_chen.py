@@ -11,7 +11,8 @@ from starcast import checkers, permutations
 from starcast.claims.declaration import Family, only, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import Number, divided, factorial, greatest, log2, rounded_up
-from starcast.claims.instruments import searching, shifting
+from starcast.claims.instruments import searching
+from starcast.claims.instruments.star_labels import symbols
 from starcast.claims.papers.tseng_sheu_trees import sized
 from starcast.claims.see import See
 from starcast.collectives.catalogue import algorithms_on
@@ -50,7 +51,7 @@ def _size(see: See) -> None:
 )
 def _substars(see: See) -> None:
     where, n = see.where, see.where.n
-    rows, across = shifting.symbols(see.lab, where), see.lab.neighbours(where.spec)
+    rows, across = symbols(see.lab, where), see.lab.neighbours(where.spec)
     smaller = see.lab.neighbours(f"S{n - 1}")
     for p in range(1, n):
         fixed = rows[:, p]
@@ -72,7 +73,7 @@ def _ending(see: See, ending: str) -> None:
     """The nodes that end so are joined over the dimensions of the other positions as a star graph is."""
     where, i = see.where, see.where.n - len(ending)
     nodes = np.array([v for v in range(where.nodes) if where.label(v).endswith(ending)])
-    first = shifting.symbols(see.lab, where)[nodes, :i]
+    first = symbols(see.lab, where)[nodes, :i]
     small = permutations.rank(np.argsort(np.argsort(first, axis=1), axis=1).astype(np.uint8) + np.uint8(1))
     see.equal(f"nodes of S_{i}({ending})", len(nodes), factorial(i))
     see.equal(f"nodes of S_{i}({ending}) as those of S_{i}", np.sort(small), np.arange(factorial(i)))
@@ -97,7 +98,7 @@ def _broadcast(see: See, root: int = 0, messages: int = 1, ports: str = "all") -
     weight=_rows,
 )
 def _two_steps(see: See) -> None:
-    where, n, rows = see.where, see.where.n, shifting.symbols(see.lab, see.where)
+    where, n, rows = see.where, see.where.n, symbols(see.lab, see.where)
     for root in searching.roots(where):
         made = _broadcast(see, root)
         see.executed(made)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from starcast import permutations
 from starcast.claims.declaration import Family, stars
 from starcast.claims.instruments import searching, shifting
+from starcast.claims.instruments.star_labels import symbols
 from starcast.claims.see import See
 
 FAMILY = Family("tseng_sheu_paths")
@@ -53,8 +54,8 @@ def _cycles(see: See) -> None:
                 see.equal("the example", _written(found), "(0 6 4 2)(1 7 5 3)", node=at, i=i)
 
 
-def _places(symbols: str, other: str) -> NDArray[Any]:
-    return np.array([other.index(symbol) for symbol in symbols])
+def _places(label: str, other: str) -> NDArray[Any]:
+    return np.array([other.index(symbol) for symbol in label])
 
 
 def _stated(n: int, i: int) -> list[list[int]]:
@@ -77,7 +78,7 @@ def _from_zero(label: str) -> str:
     "No two of the paths p_1, .., p_{n-1} share a link, in either direction, and every node v of p_i but r has v_{i+1} = r_1.",
 )
 def _disjoint(see: See) -> None:
-    where, rows = see.where, shifting.symbols(see.lab, see.where)
+    where, rows = see.where, symbols(see.lab, see.where)
     for root in searching.roots(where):
         ways = shifting.paths(see.lab, where, root)
         for way in ways:
