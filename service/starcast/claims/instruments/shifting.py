@@ -67,8 +67,3 @@ def loads_to(lab: Lab, where: Topology, root: int) -> NDArray[np.int64]:
             for column, port in enumerate(where.ports):
                 load[:, column] += row == port
     return load
-
-
-def link(where: Topology, node: int, port: int) -> str:
-    """A directed link as text, by its tail and the port of it."""
-    return f"{where.label(node)} -> {where.label(int(where.neighbours(port, [node])[0]))}"

@@ -3,8 +3,6 @@
 Written from docs/definitions/edge-disjoint-trees.md, node by node in arrays, without `starcast.trees`.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,11 +15,6 @@ from starcast.topologies import Topology
 #: Symbols, positions or dimensions.
 Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-
-
-def labelled(where: Topology, nodes: NDArray[np.integer]) -> Callable[[int], str]:
-    """The label of the i-th of some nodes."""
-    return lambda i: where.label(int(nodes[i]))
 
 
 # The rules

@@ -10,9 +10,9 @@ from starcast.claims.declaration import Family, only, stars
 from starcast.claims.instruments import searching
 from starcast.claims.instruments import star_labels as labels
 from starcast.claims.instruments import star_rules as rules
+from starcast.claims.instruments.naming import by_port, labelled
 from starcast.claims.see import See
 from starcast.permutations import Perms, Ranks
-from starcast.topologies import Topology
 
 FAMILY = Family("edge_disjoint_structure")
 claim = FAMILY.claim
@@ -44,7 +44,7 @@ def _substars(see: See) -> None:
     inner = np.array([np.count_nonzero(k == place) for place in range(1, n + 1)])
     see.equal("nodes of S^k", inner, factorial(n - 1), substar=np.arange(1, n + 1))
     nodes = np.flatnonzero(k == 1)
-    see.equal("nodes of S^1 next to one of S^1", (k[across[:, nodes]] == 1).sum(axis=0), 0, node=rules.labelled(where, nodes))
+    see.equal("nodes of S^1 next to one of S^1", (k[across[:, nodes]] == 1).sum(axis=0), 0, node=labelled(where, nodes))
     if n > 2 and (inner == factorial(n - 1)).all():
         _like_smaller(see, rows, k)
 
@@ -81,7 +81,7 @@ def _translation(see: See) -> None:
         image = labels.translation(see.lab, where, h)
         see.equal("nodes that are met", np.sort(image), np.arange(where.nodes), h=where.label(h), node=where.label)
         found = _dimension(across, image, image[across])
-        see.equal("dimension of the translated link", found, dims, h=where.label(h), link=_links(where, across))
+        see.equal("dimension of the translated link", found, dims, h=where.label(h), link=by_port(see.lab, where))
 
 
 def _dimension(across: Ranks, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
@@ -90,10 +90,6 @@ def _dimension(across: Ranks, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
     for row, there in enumerate(across):
         found = np.where(there[tail] == head, row + 2, found)
     return found
-
-
-def _links(where: Topology, across: Ranks) -> object:
-    return lambda port, node: f"{where.label(node)} -> {where.label(int(across[port, node]))}"
 
 
 @claim(
@@ -109,13 +105,13 @@ def _rotation(see: See) -> None:
     turn, rows = labels.rotation(see.lab, where), labels.symbols(see.lab, where)
     see.equal("nodes that are met", np.sort(turn), np.arange(where.nodes), node=where.label)
     found = _dimension(across, turn, turn[across])
-    see.equal("dimension of the rotated link", found, labels.r(n)[dims][:, None], link=_links(where, across))
+    see.equal("dimension of the rotated link", found, labels.r(n)[dims][:, None], link=by_port(see.lab, where))
     kept = rows[turn, 0] == rows[:, 0]
     see.equal("whether the first symbol is kept", kept, rows[:, 0] == 1, node=where.label)
     for root in searching.roots(where):
         before, after = (searching.distances(see.lab, where.spec, node) for node in (root, int(turn[root])))
         see.equal("distance after the rotation", after[turn], before, of_node=where.label(root), node=where.label)
-    see.equal("different dimensions of a link and its rotations", _distinct(across, turn), n - 1, link=_links(where, across))
+    see.equal("different dimensions of a link and its rotations", _distinct(across, turn), n - 1, link=by_port(see.lab, where))
 
 
 def _distinct(across: Ranks, turn: Ranks) -> NDArray[np.int64]:
@@ -141,7 +137,7 @@ def _necklaces(see: See) -> None:
     turn, rows = labels.rotation(see.lab, where), labels.symbols(see.lab, where)
     size = _orbit_sizes(turn, n)
     outside = np.flatnonzero(rows[:, 0] != 1)
-    see.equal("nodes of a necklace outside S^1", size[outside], n - 1, node=rules.labelled(where, outside))
+    see.equal("nodes of a necklace outside S^1", size[outside], n - 1, node=labelled(where, outside))
     see.equal("n-1 modulo the nodes of a necklace", (n - 1) % np.maximum(size, 1), 0, node=where.label)
     see.true("a necklace ends within n-1 rotations", size > 0, node=where.label)
     distance = searching.distances(see.lab, where.spec)
@@ -176,8 +172,7 @@ def _inverse_spt(see: See) -> None:
     rows, row = labels.symbols(see.lab, see.where), see.lab.forest(see.where.spec, "shortest-path").parent_port[0]
     see.equal("dimension toward the parent in SPT", row, rules.toward_root(rows), node=see.where.label)
     found = rules.is_child(see.lab, see.where, row)
-    across = see.lab.neighbours(see.where.spec)
-    see.equal("whether it is a child in SPT", found, rules.children_spt(rows), link=_links(see.where, across))
+    see.equal("whether it is a child in SPT", found, rules.children_spt(rows), link=by_port(see.lab, see.where))
 
 
 @claim(
@@ -195,10 +190,10 @@ def _shortest(see: See) -> None:
     hangs = rules.branch(parent, 0)
     stated = np.where(k > 1, across[np.maximum(k - 2, 0), 0], -1)
     nodes = np.arange(1, where.nodes)
-    see.equal("neighbour of the root above", hangs[1:], stated[1:], node=rules.labelled(where, nodes), of=tree)
+    see.equal("neighbour of the root above", hangs[1:], stated[1:], node=labelled(where, nodes), of=tree)
     level, distance = searching.levels(parent, 0), searching.distances(see.lab, where.spec)
     outside = np.flatnonzero(k > 1)
-    see.equal("level in SPT", level[outside], distance[outside], node=rules.labelled(where, outside), of=tree)
+    see.equal("level in SPT", level[outside], distance[outside], node=labelled(where, outside), of=tree)
 
 
 @claim(
@@ -212,13 +207,12 @@ def _inverse_spg(see: See) -> None:
     trees = see.lab.forest(where.spec, "shortest-path-graph")
     see.equal("subtrees of SPG", trees.trees, where.n - 1, of=trees)
     k, dims = labels.places(rows)[0], np.array(where.ports)
-    child, across = rules.children_spg(rows), see.lab.neighbours(where.spec)
-    for own, row, children in zip(dims, trees.parent_port, child, strict=False):
+    for own, row, children in zip(dims, trees.parent_port, rules.children_spg(rows), strict=False):
         stated = np.where(k == 1, own, np.where(k == own, rules.toward_root(rows), 0))
         stated[0] = 0
         see.equal("dimension toward the parent in SPG", row, stated, subtree=own, node=where.label, of=trees)
         found = rules.is_child(see.lab, where, row)
-        see.equal("whether it is a child in SPG", found, children, subtree=own, link=_links(where, across), of=trees)
+        see.equal("whether it is a child in SPG", found, children, subtree=own, link=by_port(see.lab, where), of=trees)
 
 
 @claim(
@@ -235,9 +229,9 @@ def _parallel(see: See) -> None:
     see.checked(checkers.rooted(where, trees.parent_port, trees.root), of=trees)
     inner = np.flatnonzero(labels.symbols(see.lab, where)[:, 0] == 1)[1:]
     member = (trees.parent_port[:, inner] != 0).sum(axis=0)
-    see.equal("subtrees that have the node", member, where.n - 1, node=rules.labelled(where, inner), of=trees)
+    see.equal("subtrees that have the node", member, where.n - 1, node=labelled(where, inner), of=trees)
     see.checked(checkers.disjoint_paths(where, trees.parent_port, trees.root), of=trees)
     level = rules.levels(see.lab, where, trees.parent_port)
     distance, across = searching.distances(see.lab, where.spec), see.lab.neighbours(where.spec)
     least = (1 + distance[across[:, inner]]).sum(axis=0)
-    see.equal("total length of the paths", level[:, inner].sum(axis=0), least, node=rules.labelled(where, inner), of=trees)
+    see.equal("total length of the paths", level[:, inner].sum(axis=0), least, node=labelled(where, inner), of=trees)

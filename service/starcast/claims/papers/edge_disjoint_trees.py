@@ -9,6 +9,7 @@ from starcast.claims.formulas import diameter
 from starcast.claims.instruments import searching, shallow
 from starcast.claims.instruments import star_labels as labels
 from starcast.claims.instruments import star_rules as rules
+from starcast.claims.instruments.naming import by_port, leaving
 from starcast.claims.see import See
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
@@ -23,11 +24,6 @@ def _edt(see: See, root: int = 0) -> Forest:
     trees = see.lab.forest(see.where.spec, "edge-disjoint", root=root)
     see.equal("subtrees of EDT", trees.trees, see.where.n - 1, of=trees)
     return trees
-
-
-def _links(see: See) -> object:
-    across = see.lab.neighbours(see.where.spec)
-    return lambda port, node: f"{see.where.label(node)} -> {see.where.label(int(across[port, node]))}"
 
 
 # Definition 8
@@ -47,7 +43,7 @@ def _consistent(see: See) -> None:
     for own, row, parent, child in zip(see.where.ports, trees.parent_port, stated, children, strict=False):
         see.equal("dimension toward the parent", row, parent, subtree=own, node=see.where.label, of=trees)
         found = rules.is_child(see.lab, see.where, row)
-        see.equal("whether it is a child", found, child, subtree=own, link=_links(see), of=trees)
+        see.equal("whether it is a child", found, child, subtree=own, link=by_port(see.lab, see.where), of=trees)
 
 
 _EXAMPLES = (
@@ -194,7 +190,7 @@ def _judged(where: Topology, rows: NDArray[np.uint8]) -> int | None:
 def _twice(see: See) -> None:
     where, trees = see.where, _edt(see)
     across = see.lab.neighbours(where.spec)
-    links = lambda node, port: f"{where.label(node)} -> {where.label(int(across[port, node]))}"  # noqa: E731
+    links = leaving(see.lab, where)
     load = checkers.loads(where, trees.parent_port, trees.root)
     see.equal("trees that have the directed link", load, 1, link=links, of=trees)
     instead = see.instead("every directed link is in exactly one tree, but the n-1 links into I, which are in none")
@@ -280,16 +276,11 @@ def _no_conflict(see: See) -> None:
     of_steps = [(made.sender[made.step == step], made.port[made.step == step].astype(np.int64) - 2) for step in steps]
     see.equal("different dimensions", [len(set(ports.tolist())) for _, ports in of_steps], where.n - 1, step=steps, of=made)
     across = see.lab.neighbours(where.spec)
+    named = leaving(see.lab, where)
     for nodes, ports in (*sets, *of_steps):
+        first = named(int(nodes[0]), int(ports[0]))
         # Where a link really leads after the translation decides its dimension.
         tail, head = (np.clip(images[:, ends], 0, where.nodes - 1) for ends in (nodes, across[ports, nodes]))
         used = np.unique(tail.astype(np.int64) * where.nodes + head)
-        see.equal("directed links used", len(used), where.nodes * len(ports), first_link=_named(see, nodes, ports))
-        see.equal(
-            "links of another dimension", np.count_nonzero(across[ports, tail] != head), 0, first_link=_named(see, nodes, ports)
-        )
-
-
-def _named(see: See, nodes: NDArray[np.integer], ports: NDArray[np.integer]) -> str:
-    across = see.lab.neighbours(see.where.spec)
-    return f"{see.where.label(int(nodes[0]))} -> {see.where.label(int(across[ports[0], nodes[0]]))}"
+        see.equal("directed links used", len(used), where.nodes * len(ports), first_link=first)
+        see.equal("links of another dimension", np.count_nonzero(across[ports, tail] != head), 0, first_link=first)

@@ -1,6 +1,6 @@
 """Fragopoulou & Akl 1993, sections 5 and 6: scattering and gathering by rules 5 and 8, one message a node and M."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -11,6 +11,7 @@ from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import distance_sum
 from starcast.claims.growth import Number, divided, factorial
 from starcast.claims.instruments import counting, necklaces, searching
+from starcast.claims.instruments.naming import labelled
 from starcast.claims.instruments.scatter_trees import drawn
 from starcast.claims.see import See
 from starcast.collectives.columns import arranged, routed
@@ -75,19 +76,15 @@ def _furthest_first(see: See, made: Schedule, trees: Forest, *, in_turn: bool) -
     """The root keeps rule 5, or rule 8 with the subtrees in turn, and all links are those of the one tree."""
     place = {"root": see.where.label(made.root), "of": made}
     above = trees.parent_port[0, made.receiver]
-    see.equal("type of the link to a node", made.port, above, node=_label(see, made.receiver), **place)
+    see.equal("type of the link to a node", made.port, above, node=labelled(see.where, made.receiver), **place)
     sent = np.flatnonzero(made.sender == made.root)
     sent = sent[np.lexsort((made.step[sent], made.port[sent]))]
     port, step, node = made.port[sent], made.step[sent], made.payload[sent]
     begins = 0 if in_turn else np.searchsorted(port, port)
-    see.equal("step in which the root sends", step, np.arange(len(sent)) - begins + 1, node=_label(see, node), **place)
+    see.equal("step in which the root sends", step, np.arange(len(sent)) - begins + 1, node=labelled(see.where, node), **place)
     level = searching.levels(searching.parents(see.lab, see.where, trees.parent_port[0]), trees.root)[node]
     nearer = (level[1:] <= level[:-1]) | (port[1:] != port[:-1])
-    see.true("no node is further away than the one before it", nearer, node=_label(see, node[1:]), **place)
-
-
-def _label(see: See, nodes: NDArray[np.integer]) -> Callable[[int], str]:
-    return lambda at: see.where.label(int(nodes[at]))
+    see.true("no node is further away than the one before it", nearer, node=labelled(see.where, node[1:]), **place)
 
 
 def _ties_drawn(see: See, trees: Forest, name: str) -> Schedule:
@@ -224,7 +221,7 @@ def _perfect(see: See) -> None:
             place = {"M": messages, "root": see.where.label(root)}
             trees = see.lab.forest(see.where.spec, "perfectly-balanced", root=root)
             above = trees.parent_port[made.tree, made.receiver]
-            see.equal("type of the link to a node", made.port, above, node=_label(see, made.receiver), **place, of=made)
+            see.equal("type of the link to a node", made.port, above, node=labelled(see.where, made.receiver), **place, of=made)
             share = np.zeros(trees.parent_port.shape, dtype=np.int64)
             came = made.receiver == made.payload // messages
             np.add.at(share, (made.tree[came], made.receiver[came]), 1)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from starcast.claims.declaration import Family, Sizes, nk_stars
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import divided
+from starcast.claims.instruments.naming import leaving
 from starcast.claims.instruments.nk_labels import size
 from starcast.claims.instruments.nk_loads import (
     all_port,
@@ -106,11 +107,10 @@ def _even(see: See) -> None:
     load = _loads(made, took.steps)
     mean = [Fraction(int(row.sum()), load[0].size * units) for row in load]
     found = array(Fraction(int(one), units) for one in load.ravel()).reshape(load.shape)
-    across = see.lab.neighbours(where.spec)
+    at = leaving(see.lab, where)
 
     def link(_: int, node: int, port: int) -> str:
-        at = node if load.shape[1] > 1 else 0
-        return f"{where.label(at)} -> {where.label(int(across[port, at]))}"
+        return at(node if load.shape[1] > 1 else 0, port)
 
     see.equal(
         "messages on the link",

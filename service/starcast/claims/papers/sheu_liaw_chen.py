@@ -12,6 +12,7 @@ from starcast.claims.declaration import Family, only, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import Number, divided, factorial, greatest, log2, rounded_up
 from starcast.claims.instruments import searching
+from starcast.claims.instruments.naming import of_row
 from starcast.claims.instruments.star_labels import symbols
 from starcast.claims.papers.tseng_sheu_trees import sized
 from starcast.claims.see import See
@@ -163,7 +164,7 @@ def _ports(see: See) -> None:
     for messages in _STREAMS:
         made = _broadcast(see, messages=messages)
         see.executed(made)
-        link = _links(where, made)
+        link = of_row(made)
         crossed = (made.step.astype(np.int64) * where.nodes + made.sender) * 256 + made.port
         _, which, count = np.unique(crossed, return_inverse=True, return_counts=True)
         see.equal("messages on a link in a step", count[which], 1, M=messages, step=made.step, link=link, of=made)
@@ -171,10 +172,6 @@ def _ports(see: See) -> None:
         came[made.receiver, made.payload] = made.sender
         back = came[made.sender, made.payload] == made.receiver
         see.equal("sent back to where it came from", back, np.False_, M=messages, step=made.step, link=link, of=made)
-
-
-def _links(where: Topology, made: Schedule) -> Callable[[int], str]:
-    return lambda row: f"{where.label(int(made.sender[row]))} -> {where.label(int(made.receiver[row]))}"
 
 
 #: The example of section 2: who sends to whom in steps 1 and 2.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from starcast import permutations
 from starcast.claims.declaration import Family, stars
 from starcast.claims.instruments import searching, shifting
+from starcast.claims.instruments.naming import link
 from starcast.claims.instruments.star_labels import symbols
 from starcast.claims.see import See
 
@@ -91,7 +92,7 @@ def _disjoint(see: See) -> None:
             f"paths on a link, r = {where.label(root)}",
             used,
             1,
-            link=lambda j, of=links: f"{where.label(int(of[0, j]))} -> {where.label(int(of[1, j]))}",
+            link=lambda j, of=links: link(where, of[0, j], of[1, j]),
         )
 
 
@@ -126,6 +127,6 @@ def _opposite(see: See) -> None:
             found = loads[way.nodes[1:], way.ports.astype(np.int64) - 2]
 
             def opposite(j: int, way: shifting.Path = way) -> str:
-                return shifting.link(where, int(way.nodes[j + 1]), int(way.ports[j]))
+                return link(where, way.nodes[j + 1], way.nodes[j])
 
             see.at_most(f"trees with the opposite of a link of p_i, r = {where.label(root)}", found, 1, i=way.i, link=opposite)

@@ -1,6 +1,5 @@
 """Tseng & Sheu 1997, sections 2 to 4: the star graph, the trees L(r) and L-hat, their paths, heights and congestion."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import factorial
 from starcast.claims.instruments import searching, shifting, star_labels
+from starcast.claims.instruments.naming import leaving
 from starcast.claims.see import See
 
 FAMILY = Family("tseng_sheu_trees")
@@ -113,7 +113,7 @@ def _congestion_to_roots(see: See) -> None:
     for root in searching.roots(where):
         loads = shifting.loads_to(see.lab, where, root)
         see.equal("links of all trees", loads.sum(), (where.n - 1) * (factorial(where.n) - 1), node=where.label(root))
-        see.at_most(f"trees on a link, r = {where.label(root)}", loads, 2, link=partial(_link, see))
+        see.at_most(f"trees on a link, r = {where.label(root)}", loads, 2, link=leaving(see.lab, where))
 
 
 @claim(
@@ -197,8 +197,4 @@ def _congestion(see: See) -> None:
         loads = checkers.loads(where, trees.parent_port, root)
         see.equal("number of trees", trees.trees, where.n - 1, of=trees)
         see.equal("links of all trees", loads.sum(), (where.n - 1) * (factorial(where.n) - 1), of=trees)
-        see.at_most("trees on a link", loads, 2, link=partial(_link, see), of=trees)
-
-
-def _link(see: See, node: int, column: int) -> str:
-    return shifting.link(see.where, node, see.where.ports[column])
+        see.at_most("trees on a link", loads, 2, link=leaving(see.lab, where), of=trees)
