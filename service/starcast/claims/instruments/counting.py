@@ -59,11 +59,6 @@ def counted(see: See, spec: str = "", degree: int = 0) -> Counted:
     return Counted(int(profile.sum()) - 1, len(table), far, total)
 
 
-def shared(count: int, among: int) -> int:
-    """The least whole number of steps in which a count is through, some of it in a step."""
-    return -(-count // among)
-
-
 #: The schedules of unit messages, one a link and step, on star graphs: collective, port model, algorithm, what it is given.
 _ON_STARS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("broadcast", "all", "greedy", ("segments",)),

@@ -19,6 +19,7 @@ from starcast.claims.instruments.star_labels import r, rotation, symbols
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
 from starcast.permutations import Ranks
+from starcast.whole import ceiling
 
 FAMILY = Family("fragopoulou_akl_mbst")
 claim = FAMILY.claim
@@ -110,7 +111,7 @@ def _generators(see: See) -> None:
 )
 def _clusters(see: See) -> None:
     made, n = _schedule(see), see.where.n
-    steps = -(-(see.where.nodes - 1) // (n - 1))
+    steps = ceiling(see.where.nodes - 1, n - 1)
     see.equal("clusters", len(np.unique(made.step)), steps, of=made)
     found = np.bincount(made.step)[1:]
     step = np.arange(1, len(found) + 1)
@@ -209,7 +210,7 @@ def _algorithm_2(see: See) -> None:
     written_out = [see.lab.schedule(see.where.spec, "allgather", "necklace").expand()] if n <= 5 else []
     for made in (_schedule(see), *written_out):
         took = see.executed(made)
-        see.equal("steps", took.steps, -(-(count - 1) // (n - 1)), of=made)
+        see.equal("steps", took.steps, ceiling(count - 1, n - 1), of=made)
         see.equal("transmissions", took.transmissions, count * (count - 1), of=made)
 
 

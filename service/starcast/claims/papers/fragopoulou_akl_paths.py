@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.declaration import Family, stars
+from starcast.claims.formulas import even_share
 from starcast.claims.growth import factorial
 from starcast.claims.instruments import fragopoulou_akl_nodes as nodes
 from starcast.claims.instruments.searching import levels, parents
@@ -15,6 +16,7 @@ from starcast.claims.see import See
 from starcast.collectives.schedule import COLUMNS, Schedule
 from starcast.permutations import Ranks
 from starcast.trees.forest import Forest
+from starcast.whole import ceiling
 
 FAMILY = Family("fragopoulou_akl_paths")
 claim = FAMILY.claim
@@ -112,7 +114,7 @@ def _phase_2(see: See) -> None:
     made = _schedule(see)
     last = row[made.receiver, 0] == 1
     see.true("phase 2 is after phase 1", bool((made.step[last] > factorial(n - 1)).all()), of=made)
-    see.equal("steps", made.steps - factorial(n - 1), -(-(factorial(n - 1) - 1) // (n - 1)), of=made)
+    see.equal("steps", made.steps - factorial(n - 1), ceiling(factorial(n - 1) - 1, n - 1), of=made)
     see.equal(
         "first symbol of the sender, for source 12..n", row[made.sender[last], 0], n, node=see.where.labels(made.receiver[last])
     )
@@ -191,7 +193,7 @@ def _shares(see: See) -> None:
 def _steps(see: See) -> None:
     n, made = see.where.n, _schedule(see)
     took = see.executed(made)
-    see.equal("steps", took.steps, -(-(factorial(n) - 1) // (n - 1)), of=made)
+    see.equal("steps", took.steps, even_share(n), of=made)
     see.equal("steps, phase by phase", took.steps, factorial(n - 1) - (-(factorial(n - 1) - 1) // (n - 1)), of=made)
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from starcast import checkers
 from starcast.claims.declaration import Family, stars
-from starcast.claims.formulas import distance_sum
+from starcast.claims.formulas import distance_sum, even_share
 from starcast.claims.growth import Number, divided, factorial
 from starcast.claims.instruments import counting, necklaces, searching
 from starcast.claims.instruments.naming import labelled
@@ -19,6 +19,7 @@ from starcast.collectives.scatter import root_ports, scattered
 from starcast.collectives.schedule import Schedule
 from starcast.topologies import Topology
 from starcast.trees.forest import Forest
+from starcast.whole import ceiling
 
 FAMILY = Family("fragopoulou_akl_scatter")
 claim = FAMILY.claim
@@ -143,7 +144,7 @@ def _balanced_steps(see: See) -> None:
     for one in made:
         took = see.executed(one)
         place = {"root": see.where.label(one.root)}
-        see.equal("steps", took.steps, necklaces.even_share(see.where.n), **place, of=one)
+        see.equal("steps", took.steps, even_share(see.where.n), **place, of=one)
         see.equal("transmissions", took.transmissions, distance_sum(see.where.n), **place, of=one)
 
 
@@ -162,7 +163,7 @@ def _balanced_many(see: See) -> None:
     trees = see.lab.forest(see.where.spec, "balanced")
     for messages in _many(see):
         made = _along(see, trees, "balanced", messages=messages)
-        stated = messages * necklaces.even_share(see.where.n)
+        stated = messages * even_share(see.where.n)
         see.equal("steps", see.executed(made).steps, stated, M=messages, of=made)
 
 
@@ -184,7 +185,7 @@ def _near_many(see: See) -> None:
 
 def _near_ratio(n: int) -> Number:
     """For every M."""
-    return divided(necklaces.largest_branch(n), necklaces.even_share(n))
+    return divided(necklaces.largest_branch(n), even_share(n))
 
 
 @claim(
@@ -202,7 +203,7 @@ def _minimum(see: See) -> None:
     see.equal("links of the root", counted.links, n - 1)
     for messages in (1, 2, n - 1, n):
         made = list(counting.on_stars(see, "scatter", messages=messages))
-        counting.not_beaten(see, made, -(-messages * (nodes - 1) // (n - 1)), "steps", M=messages)
+        counting.not_beaten(see, made, ceiling(messages * (nodes - 1), n - 1), "steps", M=messages)
 
 
 @claim(
@@ -290,7 +291,7 @@ def _links(made: Schedule) -> NDArray[np.int64]:
 
 def _least(see: See, messages: int) -> int:
     """ceil(M(n!-1)/(n-1))."""
-    return -(-messages * (int(factorial(see.where.n)) - 1) // (see.where.n - 1))
+    return ceiling(messages * (int(factorial(see.where.n)) - 1), see.where.n - 1)
 
 
 # Section 6

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from starcast import checkers
 from starcast.claims.declaration import Family, stars
+from starcast.claims.formulas import even_share
 from starcast.claims.growth import Number, divided, factorial
 from starcast.claims.instruments import counting, necklaces, searching
 from starcast.claims.instruments import scatter_trees as trees
@@ -73,7 +74,7 @@ def _sizes(see: See) -> None:
     parts = [(see.where.nodes - 1 + i) // (n - 1) for i in range(n - 1)]
     found = np.sort(checkers.branch_sizes(see.where, _balanced(see), 0), axis=1)
     see.equal("sizes of the subtrees, the smallest first", found, np.array(parts), tree=lambda tree, _: tree)
-    see.equal("size of the largest subtree", found[:, -1], necklaces.even_share(n), tree=lambda tree: tree)
+    see.equal("size of the largest subtree", found[:, -1], even_share(n), tree=lambda tree: tree)
 
 
 # Definitions 7 and 13
