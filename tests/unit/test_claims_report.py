@@ -10,8 +10,7 @@ import pytest
 
 from starcast.claims import Verdict, chosen, claims, plain, report, running
 from starcast.claims.changes import asked_about, changes
-from starcast.claims.evidence import Aside, Evidence, Finding
-from starcast.claims.verdict import WORDS
+from starcast.claims.evidence import WORDS, Aside, Evidence, Finding
 from starcast.errors import NotFoundError
 from starcast.queries.counterexample import cypher, quoted
 from starcast.runs.fingerprint import fingerprint
