@@ -6,7 +6,6 @@ Written from docs/definitions/edge-disjoint-trees.md, node by node in arrays, wi
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.instruments import searching
 from starcast.claims.instruments.star_labels import places
 from starcast.claims.lab import Lab
 from starcast.permutations import Perms, Ranks
@@ -137,8 +136,3 @@ def branch(parent: Ranks, root: int) -> Ranks:
             break
         at = further
     return np.where(parent[at] == root, at, np.int32(-1))
-
-
-def levels(lab: Lab, where: Topology, ports: NDArray[np.uint8], root: int = 0) -> Ranks:
-    """Each node's distance from the root in each tree, int32 ``[trees, nodes]``; -1 where it is not in it."""
-    return np.stack([searching.levels(searching.parents(lab, where, row), root) for row in ports])

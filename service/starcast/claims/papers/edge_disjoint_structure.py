@@ -231,7 +231,7 @@ def _parallel(see: See) -> None:
     member = (trees.parent_port[:, inner] != 0).sum(axis=0)
     see.equal("subtrees that have the node", member, where.n - 1, node=labelled(where, inner), of=trees)
     see.checked(checkers.disjoint_paths(where, trees.parent_port, trees.root), of=trees)
-    level = rules.levels(see.lab, where, trees.parent_port)
+    level = searching.depths(see.lab, where, trees.parent_port)
     distance, across = searching.distances(see.lab, where.spec), see.lab.neighbours(where.spec)
     least = (1 + distance[across[:, inner]]).sum(axis=0)
     see.equal("total length of the paths", level[:, inner].sum(axis=0), least, node=labelled(where, inner), of=trees)

@@ -126,7 +126,7 @@ def _parallel(see: See) -> None:
     see.checked(checkers.spanning(where, trees.parent_port, trees.root), of=trees)
     if checkers.spanning(where, trees.parent_port, trees.root).holds:
         see.checked(checkers.disjoint_paths(where, trees.parent_port, trees.root), of=trees)
-        more = rules.levels(see.lab, where, trees.parent_port) - searching.distances(see.lab, where.spec)
+        more = searching.depths(see.lab, where, trees.parent_port) - searching.distances(see.lab, where.spec)
         see.at_most("links more than the distance", more, 4, subtree=lambda row, _: row + 2, node=_second(where), of=trees)
 
 

@@ -309,8 +309,7 @@ def _theorem1_order(see: See) -> None:
     "Theorem 2, order",
     stars(6, 7, 8),
     "min over whole p >= 1 of (n-1)(h+p-1)(T_s + 2m T_c/(p(n-1))) <= c (n^2 T_s + n sqrt(m T_s T_c) + m T_c); the "
-    "sub-slots are executed "
-    "with p = 1..4.",
+    "sub-slots are executed with p = 1..4.",
     weight=weight,
 )
 def _theorem2_order(see: See) -> None:
