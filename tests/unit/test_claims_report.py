@@ -48,11 +48,6 @@ def test_evidence_goes_to_json_and_back_with_the_order_of_its_places(verdicts: t
             assert list(old.counterexample or ()) == list(new.counterexample or ())
 
 
-def test_a_counterexample_without_order_begins_with_the_size_and_ends_with_the_values() -> None:
-    ordered = list(plain.ordered({"stated": 1, "k": 2, "found": 3, "node": "12", "n": 4}))
-    assert ordered == ["n", "k", "node", "found", "stated"]
-
-
 # Differences.
 
 
