@@ -8,14 +8,14 @@ import pytest
 
 from starcast import StarcastError, check, topology
 from starcast.claims import catalogue, checking
-from starcast.claims.declaration import Claim, Sizes, cubes, in_order, joined, nk_stars, stars
+from starcast.claims.declaration import Claim, Sizes, cubes, degenerate, in_order, joined, nk_stars, stars
 from starcast.claims.evidence import Evidence, Place
 from starcast.claims.instruments.sides import in_words
 from starcast.claims.lab import Lab
 from starcast.claims.see import See
 from starcast.claims.statements import PAPERS, parts, statements
 from starcast.claims.telling import place
-from starcast.claims.verdict import Verdict, conjunction, degenerate, verdict
+from starcast.claims.verdict import Verdict, conjunction, verdict
 
 SIZES = stars(5, 6, 7)
 

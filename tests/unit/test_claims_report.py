@@ -1,20 +1,21 @@
 """What is written of a ledger: evidence as JSON and back, differences, both pages, counterexamples as Cypher."""
 
 import json
+import os
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
-from starcast.claims import Verdict, chosen, plain, report, running
-from starcast.claims.changes import changes
-from starcast.claims.evidence import Aside, Evidence, Finding
-from starcast.claims.verdict import WORDS
-from starcast.errors import NotFoundError
+from starcast.claims import Verdict, chosen, claims, plain, report, running
+from starcast.claims.changes import asked_about, changes
+from starcast.claims.evidence import WORDS, Aside, Evidence, Finding
+from starcast.errors import NotFoundError, RejectedError
 from starcast.queries.counterexample import cypher, quoted
-from starcast.runs.fingerprint import fingerprint
+from starcast.runs.fingerprint import demand_same, fingerprint
 
 PLACE: dict[str, int | str] = {"n": 3, "tree": 2, "link": "123 -> 213", "i": 1, "found": 4, "stated": "5/2"}
 
@@ -47,11 +48,6 @@ def test_evidence_goes_to_json_and_back_with_the_order_of_its_places(verdicts: t
             assert list(old.counterexample or ()) == list(new.counterexample or ())
 
 
-def test_a_counterexample_without_order_begins_with_the_size_and_ends_with_the_values() -> None:
-    ordered = list(plain.ordered({"stated": 1, "k": 2, "found": 3, "node": "12", "n": 4}))
-    assert ordered == ["n", "k", "node", "found", "stated"]
-
-
 # Differences.
 
 
@@ -74,6 +70,18 @@ def test_what_was_not_asked_about_is_not_gone() -> None:
     assert [(one.claim, one.kind) for one in changes(both, both[:1])] == [("NK.L1", "gone")]
     assert changes(both, both[:1], ["TS"]) == []
     assert [(one.claim, one.kind) for one in changes(both[:1], both)] == [("NK.L1", "appeared")]
+
+
+@pytest.mark.parametrize("name", ["TS", "TS.L5", "TS.L5-path", "TS.T1", "NK.Tab1", "NK.Tab1.allport-chen", "TS.opt"])
+def test_a_ledger_is_asked_about_what_is_chosen_for_it(name: str) -> None:
+    """TS.L5 is an id and stands for itself alone: TS.L5-path is not gone from a ledger that was asked for it."""
+    assert [known for known in claims() if asked_about(known, [name])] == [one.id for one in chosen([name])]
+
+
+def test_what_is_a_statement_no_more_is_gone_if_it_was_asked_about() -> None:
+    assert asked_about("TS.L99", ["TS.L99"])
+    assert asked_about("TS.L99-path", ["TS.L99"])
+    assert not asked_about("TS.L999", ["TS.L99"])
 
 
 # Pages.
@@ -215,3 +223,51 @@ def test_the_fingerprint_is_of_what_decides_figures(tmp_path: Path) -> None:
     (package / "claims" / "see.py").write_text("b")
     assert fingerprint(package) != before
     assert len(fingerprint()) == 64
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """Sources that nobody else looks at."""
+    (tmp_path / "claims" / "papers").mkdir(parents=True)
+    for name in ("whole.py", "claims/see.py", "claims/statements.md", "claims/papers/paper.py"):
+        (tmp_path / name).write_text("a")
+    return tmp_path
+
+
+def test_sources_that_are_the_same_are_read_once(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = fingerprint(package)
+    demand_same(before, package)
+    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} is read"))
+    demand_same(before, package)
+
+
+def test_sources_that_were_only_touched_are_the_same(package: Path) -> None:
+    before = fingerprint(package)
+    demand_same(before, package)
+    os.utime(package / "whole.py", ns=(1, 1))
+    demand_same(before, package)
+
+
+def _of_the_same_time_and_size(package: Path) -> None:
+    old, new = package / "claims" / "see.py", package / "new"
+    new.write_text("b")
+    os.utime(new, ns=(old.stat().st_atime_ns, old.stat().st_mtime_ns))
+    new.replace(old)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda package: (package / "whole.py").write_text("other"),
+        lambda package: (package / "claims" / "papers" / "another.py").write_text(""),
+        lambda package: (package / "claims" / "statements.md").unlink(),
+        _of_the_same_time_and_size,
+    ],
+    ids=["written", "another", "gone", "of the same time and size"],
+)
+def test_sources_that_were_changed_meanwhile_are_not_accepted(package: Path, change: Callable[[Path], object]) -> None:
+    before = fingerprint(package)
+    demand_same(before, package)
+    change(package)
+    with pytest.raises(RejectedError, match="were changed"):
+        demand_same(before, package)

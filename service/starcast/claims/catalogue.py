@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 
 from starcast.claims import papers
 from starcast.claims.declaration import Claim, Family, joined
-from starcast.claims.statements import parts, statements
+from starcast.claims.statements import covers, parts, statements
 from starcast.errors import InputError
 
 
@@ -44,15 +44,14 @@ def claim(name: str) -> Claim:
 def chosen(names: Iterable[str]) -> tuple[Claim, ...]:
     """Statements by id, by paper (``TS``), or by the beginning of ids (``NK.Tab1``), in the order of the papers.
 
-    An id stands for itself alone, and for its parts if it is their conjunction. All, if none is given.
+    What a name stands for, `covers` says: an id for itself alone. All, if none is given.
 
     Raises:
         InputError: a name is none of these.
     """
     wanted: set[str] = set()
     for name in names:
-        below = {known for known in claims() if known.startswith((f"{name}.", f"{name}-"))}
-        wanted |= {name} if name in claims() else below or {claim(name).id}
+        wanted |= {known for known in claims() if covers(name, known)} or {claim(name).id}
     return tuple(one for known, one in claims().items() if known in wanted or not wanted)
 
 

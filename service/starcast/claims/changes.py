@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from starcast.claims.statements import covers
 from starcast.claims.telling import place
 from starcast.claims.verdict import Verdict
 
@@ -52,7 +53,7 @@ def changes(before: Iterable[Verdict], after: Iterable[Verdict], names: Collecti
 
 def asked_about(claim: str, names: Collection[str]) -> bool:
     """Whether these ids or beginnings of ids cover a statement; none cover all."""
-    return not names or any(claim == name or claim.startswith((f"{name}.", f"{name}-")) for name in names)
+    return not names or any(covers(name, claim) for name in names)
 
 
 def _between(old: Verdict, new: Verdict) -> list[Change]:

@@ -81,6 +81,14 @@ def in_order(spec: str) -> tuple[int, int, int]:
     return where.n, int(where.k or 0), len(where.family)
 
 
+def degenerate(spec: str) -> bool:
+    """Whether a size is at the edge of what its family can be: n <= 3, k = 1 or k = n-1 of S_{n,k}, or Q_1, Q_2."""
+    where = topology(spec)
+    if where.family == "nk-star":
+        return where.k in (1, where.n - 1)
+    return where.n <= (3 if where.family == "star" else 2)
+
+
 @dataclass(frozen=True)
 class Claim:
     """A statement of a paper that can be looked at.

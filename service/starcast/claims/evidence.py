@@ -1,8 +1,8 @@
-"""What a check found out, before anybody calls it a verdict."""
+"""What a check found out, before anybody calls it a verdict, and the words that there are for one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 #: ``=``: two values are the same; ``<=`` and ``>=``: one is a bound on the other; ``O``: a quotient stays below a constant;
 #: ``absent``: what the statement is about is not in the papers.
@@ -11,6 +11,9 @@ Plain = bool | int | str
 Place = Mapping[str, Plain]
 #: What is stated of a quotient that is said to be of an order.
 BOUNDED = "bounded"
+#: A verdict.
+Word = Literal["holds", "holds as a bound", "fails", "not checkable"]
+WORDS: tuple[Word, ...] = get_args(Word)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from starcast.claims.growth import Number, factorial, harmonic
+from starcast.claims.growth import EXACT, Number, divided, factorial, harmonic, rounded_up
 
 
 def diameter(n: int) -> int:
@@ -23,12 +23,17 @@ def nk_diameter(n: int, k: int) -> int:
 
 def distance_sum(n: int) -> Number:
     """t_n = n!(n + 2/n + H_n - 4), the sum of all distances from a node of S_n; exact up to n = 60 (Fragopoulou & Akl 1993)."""
-    value = factorial(n) * (n + Fraction(2, n) + harmonic(n) - 4) if n <= 60 else factorial(n) * (n + harmonic(n) - 4)
-    return int(value) if n <= 60 else value
+    value = factorial(n) * (n + Fraction(2, n) + harmonic(n) - 4) if n <= EXACT else factorial(n) * (n + harmonic(n) - 4)
+    return int(value) if n <= EXACT else value
+
+
+def even_share(n: int) -> Number:
+    """ceil((n!-1)/(n-1)): what each of the n-1 links of a node of S_n has of all other nodes, if they are shared evenly."""
+    return rounded_up(divided(factorial(n) - 1, n - 1))
 
 
 def arrangements(n: int, k: int) -> Number:
     """N = n!/(n-k)!, the nodes of S_{n,k}; exact for small n."""
-    if n <= 60:
+    if n <= EXACT:
         return factorial(n) // factorial(n - k)
     return factorial(n) / factorial(n - k)

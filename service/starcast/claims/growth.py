@@ -17,8 +17,9 @@ import mpmath
 Number = Any
 #: n = 2^64, 2^128, 2^256: what 1/log n is, is small against one half there.
 _HUGE = tuple(2**power for power in (64, 128, 256))
-_EXACT = 60  # factorials up to here are whole numbers
 _DIGITS = 120
+#: The greatest n whose factorials, sums and counts are exact; of greater ones they have 120 digits.
+EXACT = 60
 
 
 def bounded(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
@@ -42,12 +43,12 @@ def bounded(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
 
 def factorial(n: int) -> Number:
     """n!, exact up to 60!."""
-    return exact_factorial(n) if n <= _EXACT else _huge_factorial(n)
+    return exact_factorial(n) if n <= EXACT else _huge_factorial(n)
 
 
 def harmonic(n: int) -> Number:
     """H_n = 1 + 1/2 + .. + 1/n, exact up to n = 60."""
-    return sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0)) if n <= _EXACT else mpmath.harmonic(n)
+    return sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0)) if n <= EXACT else mpmath.harmonic(n)
 
 
 def log2(value: Number) -> Number:

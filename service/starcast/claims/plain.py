@@ -1,15 +1,12 @@
 """Evidence as plain values, as JSON keeps them, and back.
 
-Places become lists of pairs: the order of their names is how they are told, and PostgreSQL keeps no order of names.
+Places become lists of pairs, in the order in which a check named them: PostgreSQL keeps no order of names.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from starcast.claims.evidence import Aside, Evidence, Finding, Place
-
-_LAST = ("found", "stated")
-_FIRST = ("n", "k")
+from starcast.claims.evidence import Aside, Evidence, Finding
 
 
 def written(evidence: Evidence) -> dict[str, Any]:
@@ -28,12 +25,6 @@ def read(claim: str, size: str, seconds: float, values: Mapping[str, Any]) -> Ev
     """The evidence that `written` wrote."""
     asides = tuple(Aside(aside["kind"], aside["words"], _findings(aside["findings"])) for aside in values["asides"])
     return Evidence(claim, size, _findings(values["findings"]), asides, seconds, values["undefined"])
-
-
-def ordered(place: Mapping[str, Any]) -> Place:
-    """A counterexample whose names lost their order: the size first, found and stated last."""
-    between = [name for name in place if name not in (*_FIRST, *_LAST)]
-    return {name: place[name] for name in (*_FIRST, *between, *_LAST) if name in place}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

@@ -13,10 +13,11 @@ from markupsafe import Markup
 
 from starcast.claims import catalogue
 from starcast.claims.declaration import Claim
+from starcast.claims.evidence import WORDS
 from starcast.claims.running import ledger
 from starcast.claims.statements import PAPERS
 from starcast.claims.telling import place, span
-from starcast.claims.verdict import WORDS, Verdict
+from starcast.claims.verdict import Verdict
 from starcast.wording import counted
 
 #: What stands beside a verdict, so that it is not told by colour alone.

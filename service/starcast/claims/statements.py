@@ -28,3 +28,12 @@ def parts(name: str) -> tuple[str, ...]:
     if not statements()[name].endswith(CONJUNCTION):
         return ()
     return tuple(other for other in statements() if other.startswith(f"{name}."))
+
+
+def covers(name: str, claim: str) -> bool:
+    """Whether a name that was asked for covers a statement: an id itself alone, the beginning of ids those that go on from it.
+
+    ``TS.L5`` is an id, and does not cover ``TS.L5-path``; ``TS`` and ``NK.Tab1`` are beginnings. So is what is an id no more,
+    which covers itself as well.
+    """
+    return claim == name or (name not in statements() and claim.startswith((f"{name}.", f"{name}-")))

@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from starcast.claims.declaration import Claim
-from starcast.claims.evidence import BOUNDED, Evidence, Finding, Place, Plain
+from starcast.claims.declaration import Claim, degenerate
+from starcast.claims.evidence import BOUNDED, Evidence, Finding, Place, Plain, Word
 from starcast.claims.see import FAR, REVERSED
-from starcast.claims.verdict import Word, degenerate
 from starcast.wording import counted, sentence
 
 _MOST_SIZES = 8

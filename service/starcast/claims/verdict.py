@@ -2,14 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from starcast.claims.declaration import Claim, in_order
-from starcast.claims.evidence import Evidence, Finding, Place
-from starcast.topologies import topology
+from starcast.claims.evidence import WORDS, Evidence, Finding, Place, Word
+from starcast.claims.telling import detail
 
-Word = Literal["holds", "holds as a bound", "fails", "not checkable"]
-WORDS: tuple[Word, ...] = ("holds", "holds as a bound", "fails", "not checkable")
 _WORST_FIRST: tuple[Word, ...] = ("fails", "not checkable", "holds as a bound")
 
 
@@ -59,8 +56,6 @@ def verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
     findings = [finding for one in deciding for finding in one.findings]
     word = judged(findings)
     wrong = next((finding for finding in findings if finding.counterexample is not None), None)
-    from starcast.claims.telling import detail  # noqa: PLC0415 - it tells verdicts, so it imports this module
-
     return Verdict(
         claim.id,
         word,
@@ -101,14 +96,6 @@ def size_of(counterexample: Mapping[str, object]) -> tuple[int, int]:
     """The n and k of a counterexample, k = 0 where it has none."""
     numbers = [int(str(counterexample.get(name, 0))) for name in ("n", "k")]
     return numbers[0], numbers[1]
-
-
-def degenerate(spec: str) -> bool:
-    """Whether a size is at the edge of what its family can be: n <= 3, k = 1 or k = n-1 of S_{n,k}, or Q_1, Q_2."""
-    where = topology(spec)
-    if where.family == "nk-star":
-        return where.k in (1, where.n - 1)
-    return where.n <= (3 if where.family == "star" else 2)
 
 
 def _smallest(failed: Verdict) -> tuple[int, int]:

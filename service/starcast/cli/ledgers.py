@@ -25,7 +25,7 @@ class Page(StrEnum):
 
 
 class Word(StrEnum):
-    """A verdict: `starcast.claims.verdict.Word`."""
+    """A verdict: `starcast.claims.evidence.Word`."""
 
     HOLDS = "holds"
     BOUND = "holds as a bound"

@@ -207,7 +207,7 @@ def _verdict(row: models.ClaimVerdict, evidence: Iterable[Evidence]) -> Verdict:
         row.claim,
         row.verdict,  # type: ignore[arg-type]
         tuple(row.sizes),
-        None if row.counterexample is None else plain.ordered(row.counterexample),
+        row.counterexample,  # its names have lost their order; `telling.place` has one of its own
         row.detail,
         tuple(sorted(evidence, key=lambda one: in_order(one.size))),
         of=row.subject,

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
-from starcast.claims.instruments import searching, shifting
+from starcast.claims.instruments import searching, star_labels
 from starcast.claims.lab import Lab
 from starcast.collectives.schedule import Schedule
 from starcast.permutations import Ranks
@@ -52,20 +51,9 @@ def drawn(lab: Lab, where: Topology, seed: int, root: int = 0) -> Tree:
     return Tree(name, root, row, drawn=True)
 
 
-def translations(lab: Lab, where: Topology) -> Ranks:
-    """``[nodes, nodes]``: at (x, y) the node x∘y = (x_{y_1}, .., x_{y_n})."""
-    rows = shifting.symbols(lab, where)
-
-    def made() -> Ranks:
-        return np.stack([permutations.rank(x[rows - 1]) for x in rows])
-
-    return lab.array("translations", where.spec, made)
-
-
 def relabelled(lab: Lab, where: Topology, tree: Tree, x: int) -> Tree:
     """LC(x, T): every node y becomes x∘y, and every link keeps its dimension."""
-    rows = shifting.symbols(lab, where)
-    image = permutations.rank(rows[x][rows - 1])
+    image = star_labels.translation(lab, where, x)
     moved = np.zeros_like(tree.row)
     moved[image] = tree.row
     return Tree(f"LC({where.label(x)}, {tree.name})", int(image[tree.root]), moved, drawn=True)
@@ -94,7 +82,7 @@ def uses(lab: Lab, where: Topology, tree: Tree, turns: int) -> tuple[NDArray[np.
     Returns:
         int64 ``[levels, nodes, ports]``, from parent to child; and how many nodes T has on each level from 1.
     """
-    images = translations(lab, where)
+    images = star_labels.translations(lab, where)
     parent = searching.parents(lab, where, tree.row)
     profile = np.bincount(np.maximum(searching.levels(parent, tree.root), 0))[1:]
     links = where.nodes * where.degree

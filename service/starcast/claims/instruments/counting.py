@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
 from starcast.claims.instruments import searching
+from starcast.claims.instruments.star_labels import rotation
 from starcast.claims.lab import Lab
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
@@ -57,11 +57,6 @@ def counted(see: See, spec: str = "", degree: int = 0) -> Counted:
     far = len(profile) - 1
     total = int(profile @ np.arange(far + 1))
     return Counted(int(profile.sum()) - 1, len(table), far, total)
-
-
-def shared(count: int, among: int) -> int:
-    """The least whole number of steps in which a count is through, some of it in a step."""
-    return -(-count // among)
 
 
 #: The schedules of unit messages, one a link and step, on star graphs: collective, port model, algorithm, what it is given.
@@ -138,14 +133,10 @@ def necklaces(lab: Lab, spec: str) -> NDArray[np.int32]:
     """The least rank in every node's necklace, int32 ``[n!]``: the orbits of R by turning all nodes n-2 times."""
 
     def made() -> NDArray[np.int32]:
-        n = lab.topology(spec).n
-        r = np.array([1, *range(3, n + 1), 2][:n])
-        nodes = permutations.arrangements(n, n)
-        turned = np.empty_like(nodes)
-        turned[:, r - 1] = r[nodes - 1]
-        turn = permutations.rank(turned)
-        least = at = np.arange(len(turn), dtype=np.int32)
-        for _ in range(n - 2):
+        where = lab.topology(spec)
+        turn = rotation(lab, where)
+        least = at = np.arange(where.nodes, dtype=np.int32)
+        for _ in range(where.n - 2):
             at = turn[at]
             least = np.minimum(least, at)
         return least

@@ -108,7 +108,7 @@ def _sent(see: See) -> Schedule:
     """scatter, one-port: farthest first along the binomial tree, one a step, in 2^k - 1 steps."""
     where = see.where
     forest = see.lab.forest(where.spec, _TREE)
-    node = np.argsort(-_levels(see, forest, 0), kind="stable")[:-1]
+    node = np.argsort(-_levels(see, forest), kind="stable")[:-1]
     rows = routed(forest, np.zeros_like(node), node, np.arange(1, len(node) + 1), node)
     return _schedule(where, "scatter", "one-port", rows, 1, ports="one", forest=forest)
 
@@ -150,8 +150,9 @@ def _turned(where: Topology, tree: int) -> np.ndarray[tuple[int], np.dtype[np.in
     return (nodes >> tree) | ((nodes << (where.n - tree)) & (where.nodes - 1))
 
 
-def _levels(see: See, forest: Forest, tree: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    above = searching.parents(see.lab, see.where, forest.parent_port[tree])
+def _levels(see: See, forest: Forest) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Those of the first tree, of which the others are turned."""
+    above = searching.parents(see.lab, see.where, forest.parent_port[0])
     return searching.levels(above, forest.root).astype(np.int64)
 
 
@@ -159,7 +160,7 @@ def _spread(see: See, messages: int, copies: int) -> Schedule:
     """allgather: the trees' links level by level, one of each tree in a step, which are turned into one another."""
     where = see.where
     forest = see.lab.forest(where.spec, _TREES)
-    order = np.argsort(_levels(see, forest, 0), kind="stable")[1:]
+    order = np.argsort(_levels(see, forest), kind="stable")[1:]
     parts = []
     for message, tree, turn in _dealt(where, messages, copies):
         node = _turned(where, tree)[order]
@@ -174,7 +175,7 @@ def _addressed(see: See, messages: int, copies: int) -> Schedule:
     """scatter: every node's copies through the next trees in turn, and through every tree one a step, the farthest first."""
     where = see.where
     forest = see.lab.forest(where.spec, _TREES)
-    levels = np.stack([_levels(see, forest, tree) for tree in range(where.degree)])
+    levels = searching.depths(see.lab, where, forest.parent_port, forest.root).astype(np.int64)
     copy, node = np.divmod(np.arange(messages * copies * where.nodes), where.nodes)
     copy, node = copy[node > 0], node[node > 0]
     tree = (copy + node * messages * copies) % where.degree
@@ -193,7 +194,7 @@ def _exchanged(see: See, messages: int, copies: int) -> Schedule:
 
 
 def _one_by_one(see: See, forest: Forest, dealt: list[_Dealt], messages: int, *, turned: bool) -> Columns:
-    level = _levels(see, forest, 0)[1:]
+    level = _levels(see, forest)[1:]
     begins = np.cumsum(level) - level + 1
     parts = []
     for message, tree, turn in dealt:

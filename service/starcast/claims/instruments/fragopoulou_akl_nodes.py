@@ -1,4 +1,4 @@
-"""What Fragopoulou & Akl 1993 say of nodes, as arrays: cycles, cycle rotation, necklaces, translation, links of a type.
+"""What Fragopoulou & Akl 1993 say of nodes, as arrays: cycles, necklaces, links of a type.
 
 All of it comes from the definitions in sections 3 and 3.1, by way of the lab, and from nothing that the constructions use.
 """
@@ -8,14 +8,9 @@ from numpy.typing import NDArray
 
 from starcast import permutations
 from starcast.claims.instruments.searching import distances
+from starcast.claims.instruments.star_labels import rotation, symbols
 from starcast.claims.see import See
 from starcast.permutations import Perms, Ranks
-
-
-def symbols(see: See) -> Perms:
-    """The labels as rows of symbols, in rank order, uint8 ``[nodes, n]``."""
-    n = see.where.n
-    return see.lab.array("symbols", see.where.spec, lambda: permutations.arrangements(n, n))
 
 
 def types(see: See) -> NDArray[np.int64]:
@@ -32,7 +27,7 @@ def least_of_cycle(see: See) -> Perms:
     """For each symbol of each node the least symbol of its cycle, uint8 ``[nodes, n]``; its own where it is in its place."""
 
     def make() -> Perms:
-        row = symbols(see)
+        row = symbols(see.lab, see.where)
         least = np.broadcast_to(np.arange(1, see.where.n + 1, dtype=np.uint8), row.shape).copy()
         for _ in range(see.where.n):  # a cycle has n symbols at most
             least = np.minimum(least, np.take_along_axis(least, row.astype(np.intp) - 1, axis=1))
@@ -43,7 +38,7 @@ def least_of_cycle(see: See) -> Perms:
 
 def displaced(see: See) -> NDArray[np.bool_]:
     """Whether a symbol is in a cycle of two or more, bool ``[nodes, n]``."""
-    return np.asarray(symbols(see) != np.arange(1, see.where.n + 1))
+    return np.asarray(symbols(see.lab, see.where) != np.arange(1, see.where.n + 1))
 
 
 def cycles(see: See) -> NDArray[np.int64]:
@@ -63,7 +58,7 @@ def rules(see: See) -> NDArray[np.bool_]:
     Rule 2, node starts with 1: any type whose symbol is not in its place. Rule 3 and rule 4 (a): the type that is the first
     symbol. Rule 4 (b): any type whose symbol is in a cycle that does not contain 1.
     """
-    first = symbols(see)[:, :1]
+    first = symbols(see.lab, see.where)[:, :1]
     apart = displaced(see)[:, 1:] & (least_of_cycle(see)[:, 1:] != 1)
     return np.asarray(apart | ((first != 1) & (first == types(see))))
 
@@ -74,27 +69,9 @@ def closer(see: See) -> NDArray[np.bool_]:
     return np.asarray(away[across(see)] < away[:, None])
 
 
-def r(n: int) -> NDArray[np.int64]:
-    """Of each symbol its image in Definition 5: 1 of 1, (i-1) mod (n-1) + 2 of any other i, int64 ``[n]``."""
-    i = np.arange(1, n + 1)
-    return np.where(i == 1, i, (i - 1) % (n - 1) + 2)
-
-
-def rotation(see: See) -> Ranks:
-    """R(x) for every node x, int32 ``[nodes]``: as s is followed by x_s in a cycle of x, r(s) is by r(x_s) in one of R(x)."""
-
-    def make() -> Ranks:
-        row, by = symbols(see), r(see.where.n)
-        out = np.empty_like(row)
-        out[:, by - 1] = by[row.astype(np.intp) - 1]
-        return permutations.rank(out)
-
-    return see.lab.array("cycle rotation", see.where.spec, make)
-
-
 def turned(see: See) -> Ranks:
     """The nodes after 0, 1, .., n-2 rotations, int32 ``[n-1, nodes]``."""
-    turn = rotation(see)
+    turn = rotation(see.lab, see.where)
     rows = [np.arange(see.where.nodes, dtype=np.int32)]
     for _ in range(see.where.n - 2):
         rows.append(turn[rows[-1]])
@@ -103,32 +80,13 @@ def turned(see: See) -> Ranks:
 
 def necklace_sizes(see: See) -> NDArray[np.int64]:
     """How many nodes the necklace of each node has: the rotations after which it first returns; 0 if not within n!."""
-    turn = rotation(see)
+    turn = rotation(see.lab, see.where)
     here = np.arange(see.where.nodes)
     at, size = turn, np.zeros(see.where.nodes, dtype=np.int64)
     for count in range(1, 4 * see.where.n):
         size = np.where((at == here) & (size == 0), count, size)
         at = turn[at]
     return size
-
-
-def translation(see: See, q: int) -> Ranks:
-    """F_q(x) = q.x, that is (q[x_1], .., q[x_n]), for every node x, int32 ``[nodes]``."""
-    row = symbols(see)
-    return see.lab.array(f"translation by {q}", see.where.spec, lambda: permutations.rank(row[q][row.astype(np.intp) - 1]))
-
-
-def translates(see: See) -> Ranks:
-    """F_q(x) for all q and x, int32 ``[nodes q, nodes x]``."""
-    row = symbols(see)
-
-    def make() -> Ranks:
-        out = np.empty((see.where.nodes, see.where.nodes), dtype=np.int32)
-        for node in range(see.where.nodes):
-            out[:, node] = permutations.rank(row[:, row[node].astype(np.intp) - 1])
-        return out
-
-    return see.lab.array("translates", see.where.spec, make)
 
 
 def type_between(see: See, tail: Ranks, head: Ranks) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Necklaces of S_n for the statements of Fragopoulou & Akl 1993: the rotation, generators, displacements, periods, counts."""
+"""Necklaces of S_n for the statements of Fragopoulou & Akl 1993: generators, displacements, periods, counts."""
 
 from fractions import Fraction
 from math import gcd
@@ -6,33 +6,12 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
 from starcast.claims.formulas import distance_sum
-from starcast.claims.growth import Number, divided, factorial, harmonic, rounded_up
+from starcast.claims.growth import EXACT, Number, divided, factorial, harmonic
 from starcast.claims.instruments import counting, searching
-from starcast.claims.instruments.shifting import symbols
+from starcast.claims.instruments.star_labels import rotation, symbols
 from starcast.claims.lab import Lab
-from starcast.permutations import Ranks
 from starcast.topologies import Topology
-
-_EXACT = 60  # up to here the divisors of n-1 are gone through
-
-
-def rotation(lab: Lab, where: Topology) -> Ranks:
-    """The rank of R(x) for every node x."""
-
-    def made() -> Ranks:
-        rows, r = symbols(lab, where), rotated_symbols(where.n)
-        turned = np.empty_like(rows)
-        turned[:, r[1:] - 1] = r[rows]
-        return permutations.rank(turned)
-
-    return lab.array("rotation", where.spec, made)
-
-
-def rotated_symbols(n: int) -> NDArray[np.uint8]:
-    """r(s) at s; 0 at 0, which is no symbol."""
-    return np.array([0, 1, *range(3, n + 1), 2][: n + 1], dtype=np.uint8)
 
 
 def periods(lab: Lab, where: Topology) -> NDArray[np.int64]:
@@ -117,7 +96,7 @@ def rule_9_steps(n: int) -> Number:
     """
     t_1 = factorial(n - 1) * (n - 3 + harmonic(n - 1))
     rest = divided(distance_sum(n) - t_1, n - 1)
-    if n > _EXACT:
+    if n > EXACT:
         return rest + t_1
     shares = (
         _phi(d) * d**m * factorial(m) * (n - 3 + harmonic(m) * Fraction(sum(gcd(d, e) for e in range(d)), d))
@@ -128,17 +107,12 @@ def rule_9_steps(n: int) -> Number:
 
 def largest_branch(n: int) -> Number:
     """(n-1)! nodes that do not start with 1, and one of each necklace of those that do; no less than it above n = 60."""
-    return factorial(n - 1) + (starting_necklaces(n) if n <= _EXACT else factorial(n - 1) - 1)
+    return factorial(n - 1) + (starting_necklaces(n) if n <= EXACT else factorial(n - 1) - 1)
 
 
 def smallest_branch(n: int) -> Number:
     """(n-1)! nodes that do not start with 1, and one of each necklace of n-1 nodes that do; no more than it above n = 60."""
-    return factorial(n - 1) + (full_necklaces(n) if n <= _EXACT else 0)
-
-
-def even_share(n: int) -> Number:
-    """ceil((n!-1)/(n-1))."""
-    return rounded_up(divided(factorial(n) - 1, n - 1))
+    return factorial(n - 1) + (full_necklaces(n) if n <= EXACT else 0)
 
 
 def _divisors(number: int) -> list[tuple[int, int]]:

@@ -17,7 +17,7 @@ from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import Number, divided, greatest
 from starcast.claims.instruments.nk_labels import size, symbols, turned
 from starcast.claims.instruments.nk_runs import ONE_TREE
-from starcast.claims.instruments.searching import levels, parents
+from starcast.claims.instruments.searching import depths, parents
 from starcast.claims.lab import Lab
 from starcast.collectives.broadcast import pipelined
 from starcast.collectives.moving import port_between
@@ -43,21 +43,17 @@ def spread(lab: Lab, where: Topology, construction: str) -> NDArray[Any]:
     """
     forest = lab.forest(where.spec, construction)
     counts: dict[tuple[int, int], int] = {}
-    high = 0
-    for row in forest.parent_port:
-        above = parents(lab, where, row)
-        above[0] = -1
-        level = levels(above, 0)
-        if level.min() < 0:
-            raise ValueError(f"{forest.id} does not span {where.spec}")
-        high = max(high, int(level.max()))
+    depth = depths(lab, where, forest.parent_port)
+    if depth.min() < 0:
+        raise ValueError(f"{forest.id} does not span {where.spec}")
+    for row, level in zip(forest.parent_port, depth, strict=True):
         for kind, ports in enumerate(classes(where)):
             for at, links in enumerate(np.bincount(level[np.isin(row, ports) & (level > 0)]).tolist()):
                 counts[at, kind] = counts.get((at, kind), 0) + links
     return np.array(
         [
             [Fraction(counts.get((at, kind), 0), len(ports) * forest.trees) for kind, ports in enumerate(classes(where))]
-            for at in range(1, high + 1)
+            for at in range(1, int(depth.max()) + 1)
         ],
         dtype=object,
     )

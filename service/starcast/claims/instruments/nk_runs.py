@@ -16,7 +16,6 @@ from starcast.claims.formulas import nk_diameter
 from starcast.claims.instruments import searching
 from starcast.claims.instruments.nk_labels import size
 from starcast.claims.instruments.pipelines import Parameters, parameters
-from starcast.claims.instruments.searching import levels, parents
 from starcast.claims.instruments.surds import root_down
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
@@ -35,14 +34,8 @@ def weight(where: Topology) -> int:
 
 def heights(see: See, construction: str) -> NDArray[np.int64]:
     """The height of each tree of a construction at Id; -1 where it does not span."""
-    where = see.where
-    found = []
-    for row in see.lab.forest(where.spec, construction).parent_port:
-        above = parents(see.lab, where, row)
-        above[0] = -1
-        level = levels(above, 0)
-        found.append(int(level.max()) if level.min() >= 0 else -1)
-    return np.array(found)
+    found = searching.depths(see.lab, see.where, see.lab.forest(see.where.spec, construction).parent_port)
+    return np.where(found.min(axis=1) >= 0, found.max(axis=1), -1).astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
-from starcast.claims.instruments import counting, searching
-from starcast.claims.instruments.necklaces import cycle_from, displacements, periods, rotation
-from starcast.claims.instruments.shifting import symbols
+from starcast.claims.instruments import counting, searching, star_labels
+from starcast.claims.instruments.necklaces import cycle_from, displacements, periods
+from starcast.claims.instruments.star_labels import rotation, symbols
 from starcast.claims.lab import Lab
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
@@ -113,17 +112,15 @@ def listed(lab: Lab, where: Topology, below: Across) -> Across:
     return seen
 
 
-def translation(lab: Lab, where: Topology, root: int) -> tuple[Ranks, Ranks]:
+def both_ways(lab: Lab, where: Topology, root: int) -> tuple[Ranks, Ranks]:
     """F_r(x) and F_r^{-1}(x) for every node x."""
-    rows = symbols(lab, where)
-    back = np.empty(where.n, dtype=np.uint8)
-    back[rows[root] - 1] = np.arange(1, where.n + 1)
-    return permutations.rank(rows[root][rows - 1]), permutations.rank(back[rows - 1])
+    forth = star_labels.translation(lab, where, root)
+    return forth, np.argsort(forth).astype(np.int32)
 
 
 def at_root(lab: Lab, where: Topology, root: int, *, repeated: bool) -> Across:
     """The parent function of Definition 14, of 16 if nodes are repeated, repaired as Definition 13, at any root."""
-    _, c = translation(lab, where, root)
+    _, c = both_ways(lab, where, root)
     starts = symbols(lab, where)[c][:, 0] == 1
     across = np.where(starts[:, None], joining(lab, where, c, repeated=repeated), parents(lab, where, "right")[c])
     across[root] = False
@@ -132,7 +129,7 @@ def at_root(lab: Lab, where: Topology, root: int, *, repeated: bool) -> Across:
 
 def carried(lab: Lab, where: Topology, root: int, across: Across) -> Across:
     """A tree (or several in one) at 12..n, every node and its parent translated to another root."""
-    forth, back = translation(lab, where, root)
+    forth, back = both_ways(lab, where, root)
     next_to = lab.neighbours(where.spec)
     out = np.zeros_like(across)
     for j, there in zip(where.ports, next_to, strict=True):

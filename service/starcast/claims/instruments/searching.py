@@ -77,6 +77,11 @@ def levels(parent: Ranks, root: int) -> Ranks:
     return np.where(end == root, steps, np.int32(-1))
 
 
+def depths(lab: Lab, where: Topology, rows: NDArray[np.uint8], root: int = 0) -> Ranks:
+    """The levels of all nodes in each tree of a forest, given by its ports, int32 ``[trees, nodes]``."""
+    return np.stack([levels(parents(lab, where, row), root) for row in rows])
+
+
 def random_tree(lab: Lab, where: Topology, seed: int, root: int = 0) -> NDArray[np.uint8]:
     """The ports towards the parents in a spanning tree drawn at random, uint8 ``[nodes]``; every tree can come out.
 

@@ -11,7 +11,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.instruments import searching, star_rules
+from starcast.claims.instruments import searching
+from starcast.claims.instruments.star_labels import r, rotation
 from starcast.claims.lab import Lab
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
@@ -78,7 +79,7 @@ def _possible(lab: Lab, where: Topology, depth: int) -> bool:
 
 
 def _searched(lab: Lab, where: Topology, depth: int) -> NDArray[np.uint8]:
-    orbits = _orbits(star_rules.rotation(lab, where))
+    orbits = _orbits(rotation(lab, where))
     costs = _costs(lab, where, _reached(lab, where))
     options = [_options(where.degree, orbit, costs[:, :, orbit[0]], depth) for orbit in orbits]
     total = prod(map(len, options))
@@ -141,9 +142,9 @@ def _depths(across: Ranks, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 def _turned(lab: Lab, where: Topology, row: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """A tree and its rotations."""
-    turn, rows = star_rules.rotation(lab, where), [row]
+    turn, rows = rotation(lab, where), [row]
     for _ in range(where.degree - 1):
         further = np.zeros_like(row)
-        further[turn] = np.where(rows[-1] > 0, star_rules.turned(where.n, rows[-1]), 0)
+        further[turn] = r(where.n)[rows[-1]]
         rows.append(further)
     return np.stack(rows)

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import permutations
+from starcast.claims.instruments.star_labels import symbols
 from starcast.claims.lab import Lab
-from starcast.permutations import Perms, Ranks
+from starcast.permutations import Ranks
 from starcast.topologies import Topology
 
 
@@ -17,11 +17,6 @@ class Path(NamedTuple):
     i: int
     nodes: Ranks
     ports: NDArray[np.uint8]
-
-
-def symbols(lab: Lab, where: Topology) -> Perms:
-    """The symbols of every node of S_n, uint8 ``[nodes, n]``."""
-    return lab.array("symbols", where.spec, lambda: permutations.unrank(where.n, np.arange(where.nodes)))
 
 
 def shifted(where: Topology, root: int, i: int) -> int:
@@ -72,8 +67,3 @@ def loads_to(lab: Lab, where: Topology, root: int) -> NDArray[np.int64]:
             for column, port in enumerate(where.ports):
                 load[:, column] += row == port
     return load
-
-
-def link(where: Topology, node: int, port: int) -> str:
-    """A directed link as text, by its tail and the port of it."""
-    return f"{where.label(node)} -> {where.label(int(where.neighbours(port, [node])[0]))}"

@@ -11,12 +11,11 @@ from typing import NamedTuple
 import mpmath
 
 from starcast.claims.formulas import diameter, distance_sum
-from starcast.claims.growth import Number, divided, factorial, greatest, log2, rounded_up
+from starcast.claims.growth import EXACT, Number, divided, factorial, greatest, log2, rounded_up
 from starcast.claims.instruments.counting import counted
 from starcast.claims.see import REVERSED, See
 
 _WORDS = {"ft": "fault-tolerant", "allport": "all-port", "oneport": "one-port", "time": "steps"}
-_EXACT = 60  # factorials up to here are whole numbers
 
 
 class Side(NamedTuple):
@@ -49,7 +48,7 @@ def cube(n: int) -> Side:
 
 def dimension(n: int) -> Number:
     """The dimension ceil(log2 n!); for huge n the logarithm, whose digits behind the point do not matter."""
-    return int(factorial(n) - 1).bit_length() if n <= _EXACT else log2(factorial(n))
+    return int(factorial(n) - 1).bit_length() if n <= EXACT else log2(factorial(n))
 
 
 def power_of_2(exponent: Number) -> Number:

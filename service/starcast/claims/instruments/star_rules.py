@@ -1,69 +1,25 @@
-"""Translation, rotation and the rules of the trees EDT on labels (Fragopoulou & Akl, edge-disjoint trees, Def. 2 to 8).
+"""The rules of the trees SPT, SPG and EDT on labels (Fragopoulou & Akl, edge-disjoint trees, Def. 6 to 8).
 
 Written from docs/definitions/edge-disjoint-trees.md, node by node in arrays, without `starcast.trees`.
 """
 
-from collections.abc import Callable
-from itertools import permutations as orders
-
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.instruments import searching
+from starcast.claims.instruments.star_labels import places
 from starcast.claims.lab import Lab
-from starcast.permutations import Ranks
+from starcast.permutations import Perms, Ranks
 from starcast.topologies import Topology
 
-Symbols = NDArray[np.int64]
+#: Symbols, positions or dimensions.
+Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-
-
-def symbols(lab: Lab, where: Topology) -> Symbols:
-    """Row x has the symbols of the node of rank x, int64 ``[nodes, n]``."""
-    return lab.array("symbols by order", where.spec, lambda: np.array(list(orders(range(1, where.n + 1))), dtype=np.int64))
-
-
-def labelled(where: Topology, nodes: NDArray[np.integer]) -> Callable[[int], str]:
-    """The label of the i-th of some nodes."""
-    return lambda i: where.label(int(nodes[i]))
-
-
-def places(rows: Symbols) -> Symbols:
-    """The position of symbol s+1 in each node, counted from 1, int64 ``[n, nodes]``."""
-    return np.argsort(rows, axis=1).T + 1
-
-
-def ranked(lab: Lab, where: Topology, rows: Symbols) -> Ranks:
-    """The ranks of rows of symbols."""
-    weights = (where.n + 1) ** np.arange(where.n - 1, -1, -1)
-    found = np.searchsorted(symbols(lab, where) @ weights, rows @ weights)
-    return np.minimum(found, where.nodes - 1).astype(np.int32)
-
-
-def translation(lab: Lab, where: Topology, h: int) -> Ranks:
-    """The rank of T_h(x) = h_{x_1} .. h_{x_n} for every node x."""
-    rows = symbols(lab, where)
-    return ranked(lab, where, rows[h][np.clip(rows, 1, where.n) - 1])
-
-
-def rotation(lab: Lab, where: Topology) -> Ranks:
-    """The rank of R(x) for every node x: symbol r(x_j) in position r(j)."""
-    rows = symbols(lab, where)
-    r = np.append(1, turned(where.n, np.arange(2, where.n + 1)))
-    out = np.empty_like(rows)
-    out[:, r - 1] = r[np.clip(rows, 1, where.n) - 1]
-    return ranked(lab, where, out)
-
-
-def turned(n: int, dimension: NDArray[np.integer], times: int = 1) -> Symbols:
-    """The function r, applied some times, on the dimensions 2..n."""
-    return np.asarray((dimension.astype(np.int64) - 2 + times) % (n - 1) + 2)
 
 
 # The rules
 
 
-def first_misplaced(rows: Symbols) -> Symbols:
+def first_misplaced(rows: Perms) -> Numbers:
     """fmr(x,k), k the position of symbol 1: the first j in k+1, .., n, 2, .., k with x_j != j, int64 ``[nodes]``."""
     n, node = rows.shape[1], np.arange(len(rows))
     k = places(rows)[0]
@@ -74,19 +30,19 @@ def first_misplaced(rows: Symbols) -> Symbols:
     return np.asarray(found)
 
 
-def toward_root(rows: Symbols) -> Symbols:
+def toward_root(rows: Perms) -> Numbers:
     """p(x): the dimension of the link from x to its parent in SPT; 0 in S^1."""
     k, first = places(rows)[0], rows[:, 0]
     return np.where(k == 1, 0, np.where(first != k, first, first_misplaced(rows)))
 
 
-def adjacent(rows: Symbols) -> Mask:
+def adjacent(rows: Perms) -> Mask:
     """Whether x is a neighbour of I."""
     misplaced = (rows != np.arange(1, rows.shape[1] + 1)).sum(axis=1)
     return np.asarray((misplaced == 2) & (rows[:, 0] != 1))
 
 
-def staying(rows: Symbols) -> Mask:
+def staying(rows: Perms) -> Mask:
     """C1(x): whether dimension d leads to a child of x in SPT, bool ``[ports, nodes]``, for x in S^2, .., S^n."""
     n, first = rows.shape[1], rows[:, 0]
     place = places(rows)
@@ -97,14 +53,14 @@ def staying(rows: Symbols) -> Mask:
     return np.asarray(((d == rows[:, 1:].T) | ((d == j) & merged)) & (k != 1))
 
 
-def children_spt(rows: Symbols) -> Mask:
+def children_spt(rows: Perms) -> Mask:
     """Whether dimension d leads to a child of x in SPT, bool ``[ports, nodes]``; the root's neighbours are all children."""
     found = staying(rows)
     found[:, 0] = True
     return found
 
 
-def children_spg(rows: Symbols) -> Mask:
+def children_spg(rows: Perms) -> Mask:
     """The same in subtree l of SPG, bool ``[trees, ports, nodes]``: x in S^l has a child in S^1 as well."""
     n = rows.shape[1]
     dims, k = np.arange(2, n + 1), places(rows)[0]
@@ -114,7 +70,7 @@ def children_spg(rows: Symbols) -> Mask:
     return found
 
 
-def children_edt(rows: Symbols) -> Mask:
+def children_edt(rows: Perms) -> Mask:
     """The same in subtree l of EDT, bool ``[trees, ports, nodes]`` (Def. 8)."""
     n = rows.shape[1]
     dims, node, place = np.arange(2, n + 1), np.arange(len(rows)), places(rows)
@@ -132,7 +88,7 @@ def children_edt(rows: Symbols) -> Mask:
     return found
 
 
-def _run_to(rows: Symbols, m: Symbols) -> Mask:
+def _run_to(rows: Perms, m: Numbers) -> Mask:
     """Position m, and the run of correctly placed positions left of it, cyclically in 2..n; bool ``[ports, nodes]``."""
     n, node = rows.shape[1], np.arange(len(rows))
     found = np.zeros((n - 1, len(rows)), dtype=bool)
@@ -144,7 +100,7 @@ def _run_to(rows: Symbols, m: Symbols) -> Mask:
     return found
 
 
-def parents_edt(rows: Symbols) -> Symbols:
+def parents_edt(rows: Perms) -> Numbers:
     """The dimension of the link from x to its parent in subtree l of EDT, int64 ``[trees, nodes]``; 0 at I (Def. 8)."""
     n, node, place = rows.shape[1], np.arange(len(rows)), places(rows)
     k, first = place[0], rows[:, 0]
@@ -180,8 +136,3 @@ def branch(parent: Ranks, root: int) -> Ranks:
             break
         at = further
     return np.where(parent[at] == root, at, np.int32(-1))
-
-
-def levels(lab: Lab, where: Topology, ports: NDArray[np.uint8], root: int = 0) -> Ranks:
-    """Each node's distance from the root in each tree, int32 ``[trees, nodes]``; -1 where it is not in it."""
-    return np.stack([searching.levels(searching.parents(lab, where, row), root) for row in ports])

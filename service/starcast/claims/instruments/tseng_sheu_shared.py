@@ -8,7 +8,7 @@ import numpy as np
 
 from starcast import checkers
 from starcast.claims import growth
-from starcast.claims.formulas import diameter, multiple_height
+from starcast.claims.formulas import diameter, even_share, multiple_height
 from starcast.claims.growth import Number, log2
 from starcast.claims.instruments.pipelines import Parameters, Pipeline, exact_time, parameters
 from starcast.claims.lab import Lab
@@ -18,6 +18,7 @@ from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.schedule import Schedule
 from starcast.topologies import Topology
 from starcast.trees.catalogue import single_trees
+from starcast.whole import ceiling
 
 #: How many segments are executed: 1..SEGMENTS.
 SEGMENTS = 4
@@ -98,7 +99,7 @@ def held_theorem2(see: See) -> None:
     for p in range(1, SEGMENTS + 1):
         made = algorithm1(see, p, "one")
         took = see.executed(made)
-        see.equal("slots of n-1 sub-slots", -(-took.steps // (n - 1)), multiple_height(n) + p - 1, p=p, of=made)
+        see.equal("slots of n-1 sub-slots", ceiling(took.steps, n - 1), multiple_height(n) + p - 1, p=p, of=made)
         see.true("a packet of two segments is large enough", took.largest_packet <= 2, p=p, of=made)
 
 
@@ -127,13 +128,8 @@ def held_hamiltonian(see: See) -> None:
     n = see.where.n
     made = see.lab.schedule(see.where.spec, "allgather", "rotated-hamiltonian", "all", messages=1)
     took = see.executed(made)
-    see.equal("steps of rotated Hamiltonian paths", took.steps, hamiltonian_steps(n), of=made)
+    see.equal("steps of rotated Hamiltonian paths", took.steps, even_share(n), of=made)
     see.equal("messages in a packet", took.largest_packet, 1, of=made)
-
-
-def hamiltonian_steps(n: int) -> Number:
-    """ceil((n!-1)/(n-1))."""
-    return growth.rounded_up(growth.divided(growth.factorial(n) - 1, n - 1))
 
 
 def held_theorem3(see: See, ports: str) -> None:

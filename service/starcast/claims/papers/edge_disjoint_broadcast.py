@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.instruments import searching
+from starcast.claims.instruments.naming import leaving
 from starcast.claims.see import See
 from starcast.collectives.broadcast import pipelined
 from starcast.collectives.schedule import Schedule
@@ -196,7 +197,7 @@ def _directed(see: See) -> None:
     instead = see.instead("it sends over every directed link but the n-1 into the source")
     for messages in range(where.n - 1, 2 * where.n):
         made, used = _used(see, messages)
-        links = _links(see)
+        links = leaving(see.lab, where)
         see.true("whether the directed link carries a message", used, M=messages, link=links, of=made)
         instead.equal("whether the directed link carries a message", used, across.T != 0, M=messages, link=links)
         stated = (where.n - 1) * (factorial(where.n) - 1)
@@ -214,14 +215,9 @@ def _undirected(see: See) -> None:
     for messages in range(where.n - 1, 2 * where.n):
         made, used = _used(see, messages)
         back = np.stack([used[there, port] for port, there in enumerate(across)], axis=1)
-        see.true("whether the link carries a message", used | back, M=messages, link=_links(see), of=made)
+        see.true("whether the link carries a message", used | back, M=messages, link=leaving(see.lab, where), of=made)
         count = np.count_nonzero(used | back)
         see.equal("links that carry a message, each from both ends", count, factorial(where.n) * (where.n - 1), M=messages)
-
-
-def _links(see: See) -> object:
-    where, across = see.where, see.lab.neighbours(see.where.spec)
-    return lambda node, port: f"{where.label(node)} -> {where.label(int(across[port, node]))}"
 
 
 @claim(

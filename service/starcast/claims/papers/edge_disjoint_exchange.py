@@ -11,8 +11,9 @@ from starcast.claims import growth
 from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import distance_sum
 from starcast.claims.instruments import searching
-from starcast.claims.instruments import star_rules as rules
+from starcast.claims.instruments import star_labels as labels
 from starcast.claims.instruments.cutting import Faulty, Place
+from starcast.claims.instruments.naming import labelled, leaving
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
 from starcast.simulator import Simulation, acknowledged
@@ -193,13 +194,12 @@ def _cases(see: See) -> list[tuple[int, int]]:
 )
 def _bottleneck(see: See) -> None:
     where = see.where
-    across = see.lab.neighbours(where.spec)
+    over = leaving(see.lab, where)
     for messages, root in _cases(see):
         made, took = _made(see, "scatter", messages, root)
         stated = messages * (factorial(where.n) - 1)
-        leaving = np.bincount(made.port[made.sender == root], minlength=where.n + 1)[2:]
-        links = np.array([f"{where.label(root)} -> {where.label(int(there))}" for there in across[:, root]])
-        see.equal("messages over a link of the source", leaving, stated, M=messages, link=links, of=made)
+        leave = np.bincount(made.port[made.sender == root], minlength=where.n + 1)[2:]
+        see.equal("messages over a link of the source", leave, stated, M=messages, link=partial(over, root), of=made)
         see.at_least("steps", took.steps, stated, M=messages, root=where.label(root), of=made)
 
 
@@ -248,7 +248,7 @@ def _exchange(see: See) -> None:
     made, _ = _made(see, "alltoall")
     _, goal = _first_hops(made, 0)
     there = np.resize(goal, (see.where.n - 1, factorial(see.where.n) - 1))
-    turn = rules.rotation(see.lab, see.where)
+    turn = labels.rotation(see.lab, see.where)
     see.equal("destinations through the next subtree", there[1:], turn[there[:-1]], subtree=lambda row, _: row + 3, of=made)
 
 
@@ -298,13 +298,18 @@ def _paths(see: See) -> None:
         last = np.append(first[1:], True)
         place = {"M": messages, "of": made}
         see.equal(
-            "where a path begins", sender[first], 0, destination=_labels(see, goal[first]), subtree=tree[first] + 2, **place
+            "where a path begins",
+            sender[first],
+            0,
+            destination=labelled(see.where, goal[first]),
+            subtree=tree[first] + 2,
+            **place,
         )
         see.equal("where a path ends", receiver[last], goal[last], subtree=tree[last] + 2, **place)
-        see.equal("next hop from", sender[~first], receiver[~last], destination=_labels(see, goal[~first]), **place)
+        see.equal("next hop from", sender[~first], receiver[~last], destination=labelled(see.where, goal[~first]), **place)
         goals = np.arange(messages, where.nodes * messages) // messages
         paths = np.bincount(unit[first], minlength=where.nodes * messages)[messages:]
-        see.equal("paths of a message", paths, where.n - 1, destination=_labels(see, goals), **place)
+        see.equal("paths of a message", paths, where.n - 1, destination=labelled(see.where, goals), **place)
         inner = unit[~last] * where.nodes + receiver[~last]
         see.equal("inner nodes of a message's paths, all different", len(np.unique(inner)), len(inner), **place)
         direct = np.count_nonzero(first & last)
@@ -315,7 +320,3 @@ def _paths(see: See) -> None:
 
 def _columns(made: Schedule) -> tuple[NDArray[np.integer], ...]:
     return made.payload, made.tree, made.sender, made.receiver
-
-
-def _labels(see: See, nodes: NDArray[np.integer]) -> Callable[[int], str]:
-    return lambda i: see.where.label(int(nodes[i]))

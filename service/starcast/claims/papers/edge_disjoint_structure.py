@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from starcast import checkers
 from starcast.claims.declaration import Family, only, stars
 from starcast.claims.instruments import searching
+from starcast.claims.instruments import star_labels as labels
 from starcast.claims.instruments import star_rules as rules
+from starcast.claims.instruments.naming import by_port, labelled
 from starcast.claims.see import See
-from starcast.permutations import Ranks
-from starcast.topologies import Topology
+from starcast.permutations import Perms, Ranks
 
 FAMILY = Family("edge_disjoint_structure")
 claim = FAMILY.claim
@@ -38,17 +39,17 @@ def _cycle_notation(see: See) -> None:
 )
 def _substars(see: See) -> None:
     where, n = see.where, see.where.n
-    rows, across = rules.symbols(see.lab, where), see.lab.neighbours(where.spec)
-    k = rules.places(rows)[0]
+    rows, across = labels.symbols(see.lab, where), see.lab.neighbours(where.spec)
+    k = labels.places(rows)[0]
     inner = np.array([np.count_nonzero(k == place) for place in range(1, n + 1)])
     see.equal("nodes of S^k", inner, factorial(n - 1), substar=np.arange(1, n + 1))
     nodes = np.flatnonzero(k == 1)
-    see.equal("nodes of S^1 next to one of S^1", (k[across[:, nodes]] == 1).sum(axis=0), 0, node=rules.labelled(where, nodes))
+    see.equal("nodes of S^1 next to one of S^1", (k[across[:, nodes]] == 1).sum(axis=0), 0, node=labelled(where, nodes))
     if n > 2 and (inner == factorial(n - 1)).all():
         _like_smaller(see, rows, k)
 
 
-def _like_smaller(see: See, rows: rules.Symbols, k: NDArray[np.int64]) -> None:
+def _like_smaller(see: See, rows: Perms, k: NDArray[np.int64]) -> None:
     """Every S^k, k >= 2, is S_{n-1}: without its position k and symbol 1, a node keeps its neighbours in S^k."""
     where, n = see.where, see.where.n
     smaller = see.lab.topology(f"S{n - 1}")
@@ -56,12 +57,12 @@ def _like_smaller(see: See, rows: rules.Symbols, k: NDArray[np.int64]) -> None:
     for place in range(2, n + 1):
         nodes = np.flatnonzero(k == place)
         short = np.clip(np.delete(rows, place - 1, axis=1) - 1, 1, n - 1)
-        image = rules.ranked(see.lab, smaller, short[nodes])
+        image = labels.ranked(see.lab, smaller, short[nodes])
         see.equal("nodes of S_{n-1} that are met", np.sort(image), np.arange(smaller.nodes), node=nodes, substar=place)
         for d in (d for d in range(2, n + 1) if d != place):
             there = across[d - 2, nodes]
             shorter = d - 1 if d > place else d
-            found = np.where(k[there] == place, rules.ranked(see.lab, smaller, short[there]), -1)
+            found = np.where(k[there] == place, labels.ranked(see.lab, smaller, short[there]), -1)
             stated = below[shorter - 2, image]
             label = [where.label(int(node)) for node in nodes]
             see.equal("neighbour in S_{n-1}", found, stated, substar=place, node=np.array(label), dimension=d)
@@ -77,10 +78,10 @@ def _translation(see: See) -> None:
     where = see.where
     across, dims = see.lab.neighbours(where.spec), np.array(where.ports)[:, None]
     for h in range(where.nodes) if where.n <= 5 else searching.roots(where, 24):
-        image = rules.translation(see.lab, where, h)
+        image = labels.translation(see.lab, where, h)
         see.equal("nodes that are met", np.sort(image), np.arange(where.nodes), h=where.label(h), node=where.label)
         found = _dimension(across, image, image[across])
-        see.equal("dimension of the translated link", found, dims, h=where.label(h), link=_links(where, across))
+        see.equal("dimension of the translated link", found, dims, h=where.label(h), link=by_port(see.lab, where))
 
 
 def _dimension(across: Ranks, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
@@ -89,10 +90,6 @@ def _dimension(across: Ranks, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
     for row, there in enumerate(across):
         found = np.where(there[tail] == head, row + 2, found)
     return found
-
-
-def _links(where: Topology, across: Ranks) -> object:
-    return lambda port, node: f"{where.label(node)} -> {where.label(int(across[port, node]))}"
 
 
 @claim(
@@ -105,16 +102,16 @@ def _links(where: Topology, across: Ranks) -> object:
 def _rotation(see: See) -> None:
     where, n = see.where, see.where.n
     across, dims = see.lab.neighbours(where.spec), np.array(where.ports)
-    turn, rows = rules.rotation(see.lab, where), rules.symbols(see.lab, where)
+    turn, rows = labels.rotation(see.lab, where), labels.symbols(see.lab, where)
     see.equal("nodes that are met", np.sort(turn), np.arange(where.nodes), node=where.label)
     found = _dimension(across, turn, turn[across])
-    see.equal("dimension of the rotated link", found, rules.turned(n, dims)[:, None], link=_links(where, across))
+    see.equal("dimension of the rotated link", found, labels.r(n)[dims][:, None], link=by_port(see.lab, where))
     kept = rows[turn, 0] == rows[:, 0]
     see.equal("whether the first symbol is kept", kept, rows[:, 0] == 1, node=where.label)
     for root in searching.roots(where):
         before, after = (searching.distances(see.lab, where.spec, node) for node in (root, int(turn[root])))
         see.equal("distance after the rotation", after[turn], before, of_node=where.label(root), node=where.label)
-    see.equal("different dimensions of a link and its rotations", _distinct(across, turn), n - 1, link=_links(where, across))
+    see.equal("different dimensions of a link and its rotations", _distinct(across, turn), n - 1, link=by_port(see.lab, where))
 
 
 def _distinct(across: Ranks, turn: Ranks) -> NDArray[np.int64]:
@@ -137,10 +134,10 @@ def _distinct(across: Ranks, turn: Ranks) -> NDArray[np.int64]:
 )
 def _necklaces(see: See) -> None:
     where, n = see.where, see.where.n
-    turn, rows = rules.rotation(see.lab, where), rules.symbols(see.lab, where)
+    turn, rows = labels.rotation(see.lab, where), labels.symbols(see.lab, where)
     size = _orbit_sizes(turn, n)
     outside = np.flatnonzero(rows[:, 0] != 1)
-    see.equal("nodes of a necklace outside S^1", size[outside], n - 1, node=rules.labelled(where, outside))
+    see.equal("nodes of a necklace outside S^1", size[outside], n - 1, node=labelled(where, outside))
     see.equal("n-1 modulo the nodes of a necklace", (n - 1) % np.maximum(size, 1), 0, node=where.label)
     see.true("a necklace ends within n-1 rotations", size > 0, node=where.label)
     distance = searching.distances(see.lab, where.spec)
@@ -172,11 +169,10 @@ def _orbit_sizes(turn: Ranks, n: int) -> NDArray[np.int64]:
     "g_d(x) is among children_SPT(x) exactly where parent_SPT(g_d(x)) = x, for all x in S^2, .., S^n and I.",
 )
 def _inverse_spt(see: See) -> None:
-    rows, row = rules.symbols(see.lab, see.where), see.lab.forest(see.where.spec, "shortest-path").parent_port[0]
+    rows, row = labels.symbols(see.lab, see.where), see.lab.forest(see.where.spec, "shortest-path").parent_port[0]
     see.equal("dimension toward the parent in SPT", row, rules.toward_root(rows), node=see.where.label)
     found = rules.is_child(see.lab, see.where, row)
-    across = see.lab.neighbours(see.where.spec)
-    see.equal("whether it is a child in SPT", found, rules.children_spt(rows), link=_links(see.where, across))
+    see.equal("whether it is a child in SPT", found, rules.children_spt(rows), link=by_port(see.lab, see.where))
 
 
 @claim(
@@ -189,15 +185,15 @@ def _shortest(see: See) -> None:
     where = see.where
     tree = see.lab.forest(where.spec, "shortest-path")
     see.checked(checkers.rooted(where, tree.parent_port, tree.root), of=tree)
-    across, k = see.lab.neighbours(where.spec), rules.places(rules.symbols(see.lab, where))[0]
+    across, k = see.lab.neighbours(where.spec), labels.places(labels.symbols(see.lab, where))[0]
     parent = searching.parents(see.lab, where, tree.parent_port[0])
     hangs = rules.branch(parent, 0)
     stated = np.where(k > 1, across[np.maximum(k - 2, 0), 0], -1)
     nodes = np.arange(1, where.nodes)
-    see.equal("neighbour of the root above", hangs[1:], stated[1:], node=rules.labelled(where, nodes), of=tree)
+    see.equal("neighbour of the root above", hangs[1:], stated[1:], node=labelled(where, nodes), of=tree)
     level, distance = searching.levels(parent, 0), searching.distances(see.lab, where.spec)
     outside = np.flatnonzero(k > 1)
-    see.equal("level in SPT", level[outside], distance[outside], node=rules.labelled(where, outside), of=tree)
+    see.equal("level in SPT", level[outside], distance[outside], node=labelled(where, outside), of=tree)
 
 
 @claim(
@@ -207,17 +203,16 @@ def _shortest(see: See) -> None:
     "g_d(x) is among children_SPG(x) of subtree l exactly where parent_SPG(g_d(x), l) = x, for all l, d, x.",
 )
 def _inverse_spg(see: See) -> None:
-    where, rows = see.where, rules.symbols(see.lab, see.where)
+    where, rows = see.where, labels.symbols(see.lab, see.where)
     trees = see.lab.forest(where.spec, "shortest-path-graph")
     see.equal("subtrees of SPG", trees.trees, where.n - 1, of=trees)
-    k, dims = rules.places(rows)[0], np.array(where.ports)
-    child, across = rules.children_spg(rows), see.lab.neighbours(where.spec)
-    for own, row, children in zip(dims, trees.parent_port, child, strict=False):
+    k, dims = labels.places(rows)[0], np.array(where.ports)
+    for own, row, children in zip(dims, trees.parent_port, rules.children_spg(rows), strict=False):
         stated = np.where(k == 1, own, np.where(k == own, rules.toward_root(rows), 0))
         stated[0] = 0
         see.equal("dimension toward the parent in SPG", row, stated, subtree=own, node=where.label, of=trees)
         found = rules.is_child(see.lab, where, row)
-        see.equal("whether it is a child in SPG", found, children, subtree=own, link=_links(where, across), of=trees)
+        see.equal("whether it is a child in SPG", found, children, subtree=own, link=by_port(see.lab, where), of=trees)
 
 
 @claim(
@@ -232,11 +227,11 @@ def _parallel(see: See) -> None:
     trees = see.lab.forest(where.spec, "shortest-path-graph")
     see.equal("subtrees of SPG", trees.trees, where.n - 1, of=trees)
     see.checked(checkers.rooted(where, trees.parent_port, trees.root), of=trees)
-    inner = np.flatnonzero(rules.symbols(see.lab, where)[:, 0] == 1)[1:]
+    inner = np.flatnonzero(labels.symbols(see.lab, where)[:, 0] == 1)[1:]
     member = (trees.parent_port[:, inner] != 0).sum(axis=0)
-    see.equal("subtrees that have the node", member, where.n - 1, node=rules.labelled(where, inner), of=trees)
+    see.equal("subtrees that have the node", member, where.n - 1, node=labelled(where, inner), of=trees)
     see.checked(checkers.disjoint_paths(where, trees.parent_port, trees.root), of=trees)
-    level = rules.levels(see.lab, where, trees.parent_port)
+    level = searching.depths(see.lab, where, trees.parent_port)
     distance, across = searching.distances(see.lab, where.spec), see.lab.neighbours(where.spec)
     least = (1 + distance[across[:, inner]]).sum(axis=0)
-    see.equal("total length of the paths", level[:, inner].sum(axis=0), least, node=rules.labelled(where, inner), of=trees)
+    see.equal("total length of the paths", level[:, inner].sum(axis=0), least, node=labelled(where, inner), of=trees)

@@ -7,7 +7,9 @@ from starcast import checkers
 from starcast.claims.declaration import Family, only, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.instruments import searching, shallow
+from starcast.claims.instruments import star_labels as labels
 from starcast.claims.instruments import star_rules as rules
+from starcast.claims.instruments.naming import by_port, leaving
 from starcast.claims.see import See
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
@@ -24,11 +26,6 @@ def _edt(see: See, root: int = 0) -> Forest:
     return trees
 
 
-def _links(see: See) -> object:
-    across = see.lab.neighbours(see.where.spec)
-    return lambda port, node: f"{see.where.label(node)} -> {see.where.label(int(across[port, node]))}"
-
-
 # Definition 8
 
 
@@ -41,12 +38,12 @@ def _links(see: See) -> object:
     "are those of Definition 8.",
 )
 def _consistent(see: See) -> None:
-    rows, trees = rules.symbols(see.lab, see.where), _edt(see)
+    rows, trees = labels.symbols(see.lab, see.where), _edt(see)
     stated, children = rules.parents_edt(rows), rules.children_edt(rows)
     for own, row, parent, child in zip(see.where.ports, trees.parent_port, stated, children, strict=False):
         see.equal("dimension toward the parent", row, parent, subtree=own, node=see.where.label, of=trees)
         found = rules.is_child(see.lab, see.where, row)
-        see.equal("whether it is a child", found, child, subtree=own, link=_links(see), of=trees)
+        see.equal("whether it is a child", found, child, subtree=own, link=by_port(see.lab, see.where), of=trees)
 
 
 _EXAMPLES = (
@@ -110,10 +107,10 @@ def _disjoint(see: See) -> None:
 )
 def _rotations(see: See) -> None:
     where, trees = see.where, _edt(see)
-    turn = rules.rotation(see.lab, where)
+    turn = labels.rotation(see.lab, where)
     for tree, row in enumerate(trees.parent_port):
         further = trees.parent_port[(tree + 1) % trees.trees]
-        stated = np.where(row > 0, rules.turned(where.n, row), 0)
+        stated = labels.r(where.n)[row]
         see.equal("dimension toward the parent of R(x)", further[turn], stated, subtree=tree + 2, x=where.label, of=trees)
 
 
@@ -129,7 +126,7 @@ def _parallel(see: See) -> None:
     see.checked(checkers.spanning(where, trees.parent_port, trees.root), of=trees)
     if checkers.spanning(where, trees.parent_port, trees.root).holds:
         see.checked(checkers.disjoint_paths(where, trees.parent_port, trees.root), of=trees)
-        more = rules.levels(see.lab, where, trees.parent_port) - searching.distances(see.lab, where.spec)
+        more = searching.depths(see.lab, where, trees.parent_port) - searching.distances(see.lab, where.spec)
         see.at_most("links more than the distance", more, 4, subtree=lambda row, _: row + 2, node=_second(where), of=trees)
 
 
@@ -193,7 +190,7 @@ def _judged(where: Topology, rows: NDArray[np.uint8]) -> int | None:
 def _twice(see: See) -> None:
     where, trees = see.where, _edt(see)
     across = see.lab.neighbours(where.spec)
-    links = lambda node, port: f"{where.label(node)} -> {where.label(int(across[port, node]))}"  # noqa: E731
+    links = leaving(see.lab, where)
     load = checkers.loads(where, trees.parent_port, trees.root)
     see.equal("trees that have the directed link", load, 1, link=links, of=trees)
     instead = see.instead("every directed link is in exactly one tree, but the n-1 links into I, which are in none")
@@ -215,7 +212,7 @@ def _any_root(see: See) -> None:
     where, trees = see.where, _edt(see)
     for root in searching.roots(where):
         there = _edt(see, root)
-        image = rules.translation(see.lab, where, root)
+        image = labels.translation(see.lab, where, root)
         see.checked(checkers.spanning(where, there.parent_port, root), of=there)
         if not checkers.spanning(where, there.parent_port, root).holds:
             return
@@ -240,7 +237,7 @@ def _order(see: See) -> None:
     see.checked(spans, of=trees)
     if not spans.holds or trees.trees != where.n - 1:
         return
-    turn = rules.rotation(see.lab, where)
+    turn = labels.rotation(see.lab, where)
     walks = np.stack([_traversal(see, row, own) for own, row in zip(where.ports, trees.parent_port, strict=True)])
     hop = np.arange(1, where.nodes)
     for tree, walk in enumerate(walks):
@@ -271,7 +268,7 @@ def _traversal(see: See, row: NDArray[np.uint8], own: int) -> Ranks:
 )
 def _no_conflict(see: See) -> None:
     where = see.where
-    images = see.lab.array("translations of nodes", where.spec, lambda: _translations(see))
+    images = labels.translations(see.lab, where)
     made = see.lab.schedule(where.spec, "allgather", "edge-disjoint", messages=1, copies=where.n - 1)
     rng = np.random.default_rng(where.n)
     sets = [(rng.integers(where.nodes, size=where.degree), np.arange(where.degree)) for _ in range(10)]
@@ -279,21 +276,11 @@ def _no_conflict(see: See) -> None:
     of_steps = [(made.sender[made.step == step], made.port[made.step == step].astype(np.int64) - 2) for step in steps]
     see.equal("different dimensions", [len(set(ports.tolist())) for _, ports in of_steps], where.n - 1, step=steps, of=made)
     across = see.lab.neighbours(where.spec)
+    named = leaving(see.lab, where)
     for nodes, ports in (*sets, *of_steps):
+        first = named(int(nodes[0]), int(ports[0]))
         # Where a link really leads after the translation decides its dimension.
         tail, head = (np.clip(images[:, ends], 0, where.nodes - 1) for ends in (nodes, across[ports, nodes]))
         used = np.unique(tail.astype(np.int64) * where.nodes + head)
-        see.equal("directed links used", len(used), where.nodes * len(ports), first_link=_named(see, nodes, ports))
-        see.equal(
-            "links of another dimension", np.count_nonzero(across[ports, tail] != head), 0, first_link=_named(see, nodes, ports)
-        )
-
-
-def _translations(see: See) -> Ranks:
-    """T_h(x) in row h."""
-    return np.stack([rules.translation(see.lab, see.where, h) for h in range(see.where.nodes)])
-
-
-def _named(see: See, nodes: NDArray[np.integer], ports: NDArray[np.integer]) -> str:
-    across = see.lab.neighbours(see.where.spec)
-    return f"{see.where.label(int(nodes[0]))} -> {see.where.label(int(across[ports[0], nodes[0]]))}"
+        see.equal("directed links used", len(used), where.nodes * len(ports), first_link=first)
+        see.equal("links of another dimension", np.count_nonzero(across[ports, tail] != head), 0, first_link=first)

@@ -11,6 +11,7 @@ from starcast.claims.instruments import counting, necklaces, searching
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
 from starcast.topologies import Topology
+from starcast.whole import ceiling
 
 FAMILY = Family("fragopoulou_akl_alltoall")
 claim = FAMILY.claim
@@ -183,7 +184,7 @@ def _rule_10(see: See) -> None:
         _in_groups(see, made, messages)
         _conflict_free(see, made, most=24)
         took = see.executed(made)
-        see.equal("steps", took.steps, -(-messages * distance_sum(n) // (n - 1)), M=messages, of=made)
+        see.equal("steps", took.steps, ceiling(messages * distance_sum(n), n - 1), M=messages, of=made)
         see.equal("transmissions", took.transmissions, messages * factorial(n) * distance_sum(n), M=messages, of=made)
 
 
@@ -217,4 +218,4 @@ def _open(see: See) -> None:
     n = see.where.n
     made = see.lab.schedule(see.where.spec, "alltoall", "exact")
     _conflict_free(see, made)
-    see.equal("steps", see.executed(made).steps, -(-distance_sum(n) // (n - 1)), of=made)
+    see.equal("steps", see.executed(made).steps, ceiling(distance_sum(n), n - 1), of=made)

@@ -5,13 +5,14 @@ from functools import partial
 from typing import NamedTuple
 
 from starcast.claims.declaration import Family, stars
-from starcast.claims.formulas import distance_sum
+from starcast.claims.formulas import distance_sum, even_share
 from starcast.claims.growth import divided, factorial, rounded_up
 from starcast.claims.instruments import counting
-from starcast.claims.instruments.counting import Counted, counted, shared
+from starcast.claims.instruments.counting import Counted, counted
 from starcast.claims.instruments.necklaces import rule_9_steps
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
+from starcast.whole import ceiling
 
 FAMILY = Family("fragopoulou_akl_bounds")
 claim = FAMILY.claim
@@ -45,10 +46,6 @@ class Bound(NamedTuple):
         return "steps" if self.cell.endswith("time") else "transmissions"
 
 
-def _all_links(n: int) -> int:
-    return shared(factorial(n) - 1, n - 1)
-
-
 _RECEIVED = "messages that a node lacks, one a step"
 _RECEIVED_ALL = "messages that a node lacks, shared by its links"
 _GATHERS = (("rotated-hamiltonian", "all"), ("necklace", "all"))
@@ -64,7 +61,7 @@ BOUNDS = (
     ),
     Bound(
         "allgather-allport-time", "allgather", "all", _RECEIVED_ALL,
-        lambda c: shared(c.others, c.links), _all_links, "ceil((n!-1)/(n-1))", _GATHERS,
+        lambda c: ceiling(c.others, c.links), even_share, "ceil((n!-1)/(n-1))", _GATHERS,
     ),
     Bound(
         "scatter-transmissions", "scatter", "all", "distances of all nodes from the root",
@@ -76,7 +73,7 @@ BOUNDS = (
     ),
     Bound(
         "scatter-allport-time", "scatter", "all", "messages that the root sends, shared by its links",
-        lambda c: shared(c.others, c.links), _all_links, "ceil((n!-1)/(n-1))", (("balanced", "all"),),
+        lambda c: ceiling(c.others, c.links), even_share, "ceil((n!-1)/(n-1))", (("balanced", "all"),),
     ),
     Bound(
         "alltoall-transmissions", "alltoall", "all", "distances of all pairs",
@@ -85,11 +82,11 @@ BOUNDS = (
     ),
     Bound(
         "alltoall-oneport-time", "alltoall", "one", "distances of all pairs, n! links a step",
-        lambda c: shared(c.nodes * c.total, c.nodes), distance_sum, "t_n", (("one-port", "one"),),
+        lambda c: ceiling(c.nodes * c.total, c.nodes), distance_sum, "t_n", (("one-port", "one"),),
     ),
     Bound(
         "alltoall-allport-time", "alltoall", "all", "distances of all pairs, n!(n-1) links a step",
-        lambda c: shared(c.nodes * c.total, c.nodes * c.links), lambda n: shared(distance_sum(n), n - 1), "ceil(t_n/(n-1))",
+        lambda c: ceiling(c.nodes * c.total, c.nodes * c.links), lambda n: ceiling(distance_sum(n), n - 1), "ceil(t_n/(n-1))",
         (("exact", "all"),),
     ),
 )  # fmt: skip

@@ -15,9 +15,11 @@ from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.instruments import fragopoulou_akl_nodes as nodes
 from starcast.claims.instruments.searching import distances
+from starcast.claims.instruments.star_labels import r, rotation, symbols
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
 from starcast.permutations import Ranks
+from starcast.whole import ceiling
 
 FAMILY = Family("fragopoulou_akl_mbst")
 claim = FAMILY.claim
@@ -53,7 +55,7 @@ class Begin(NamedTuple):
     reading="Whatever comes before a necklace, v of its first node may be any type: a first node is looked for for each.",
 )
 def _first_nodes(see: See) -> None:
-    leads, turn, types = nodes.closer(see), nodes.rotation(see), nodes.types(see)
+    leads, turn, types = nodes.closer(see), rotation(see.lab, see.where), nodes.types(see)
     turned = nodes.turned(see)
     least = np.unique(turned.min(axis=0))[1:]  # of each necklace, without 12..n
     exists = leads[turned[:, least]].any(axis=0)
@@ -63,7 +65,7 @@ def _first_nodes(see: See) -> None:
         node=lambda row, _: see.where.label(int(least[row])),
         dimension=lambda _, column: types[column],
     )
-    after = nodes.r(see.where.n)[types - 1]
+    after = r(see.where.n)[types]
     see.equal(
         "the rotated link leads closer",
         leads[turn][:, after - 2],
@@ -109,7 +111,7 @@ def _generators(see: See) -> None:
 )
 def _clusters(see: See) -> None:
     made, n = _schedule(see), see.where.n
-    steps = -(-(see.where.nodes - 1) // (n - 1))
+    steps = ceiling(see.where.nodes - 1, n - 1)
     see.equal("clusters", len(np.unique(made.step)), steps, of=made)
     found = np.bincount(made.step)[1:]
     step = np.arange(1, len(found) + 1)
@@ -208,7 +210,7 @@ def _algorithm_2(see: See) -> None:
     written_out = [see.lab.schedule(see.where.spec, "allgather", "necklace").expand()] if n <= 5 else []
     for made in (_schedule(see), *written_out):
         took = see.executed(made)
-        see.equal("steps", took.steps, -(-(count - 1) // (n - 1)), of=made)
+        see.equal("steps", took.steps, ceiling(count - 1, n - 1), of=made)
         see.equal("transmissions", took.transmissions, count * (count - 1), of=made)
 
 
@@ -257,7 +259,7 @@ def _begins(see: See) -> dict[int, Begin]:
     for k in range(1, diameter(n) + 1 - n % 2):
         if k <= n - 1:
             node = nodes.node_of(n, tuple(range(k + 1, 0, -1)))
-            found[k] = Begin(node, int(nodes.symbols(see)[node, 0]))
+            found[k] = Begin(node, int(symbols(see.lab, see.where)[node, 0]))
         else:
             pairs = [(n - 2 * i, n - 2 * i - 1) for i in range(k + 1 - n)]
             node = nodes.node_of(n, *pairs, tuple(range(n - 2 * len(pairs), 0, -1)))
@@ -269,7 +271,7 @@ def _drawn(see: See, seed: int) -> NDArray[np.int64]:
     """A numbering by section 3.2, drawn at random where it leaves a choice; necklaces that start with 1 last (Appendix B)."""
     rng = np.random.default_rng([1993, seed])
     turned, may, away = nodes.turned(see), nodes.rules(see), distances(see.lab, see.where.spec)
-    ones = nodes.symbols(see)[:, 0] == 1
+    ones = symbols(see.lab, see.where)[:, 0] == 1
     least = np.unique(turned.min(axis=0))
     begins = _begins(see)
     m, number = np.zeros(see.where.nodes, dtype=np.int64), 1
@@ -293,7 +295,7 @@ def _drawn(see: See, seed: int) -> NDArray[np.int64]:
 
 def _described(see: See, numbering: Numbering) -> None:
     """Whether a numbering keeps to section 3.2: distance after distance, N_k1 first, necklaces rotation after rotation."""
-    count, turn = see.where.nodes, nodes.rotation(see)
+    count, turn = see.where.nodes, rotation(see.lab, see.where)
     order = np.argsort(numbering.m, kind="stable")
     see.equal("numbers", np.sort(numbering.m), np.arange(count), of=numbering.of)
     away = distances(see.lab, see.where.spec)[order]

@@ -9,6 +9,7 @@ from starcast.claims.declaration import Family, Sizes, only, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.instruments import fragopoulou_akl_nodes as nodes
 from starcast.claims.instruments.searching import distances, profile
+from starcast.claims.instruments.star_labels import rotation, symbols
 from starcast.claims.see import See
 
 FAMILY = Family("fragopoulou_akl_necklaces")
@@ -35,12 +36,12 @@ def _necklace_sizes(see: See) -> None:
     if n == 5:
         node = see.where.rank("14325")
         see.equal("rotations after which 14325 returns", int(size[node]), 2, node="14325")
-        see.equal("cycle notation", nodes.notation(nodes.symbols(see)[node]), "(2 4)", node="14325")
+        see.equal("cycle notation", nodes.notation(symbols(see.lab, see.where)[node]), "(2 4)", node="14325")
 
 
 @claim("FA.T6", "Theorem 6", stars(7, 8, 9), "The necklace of x has n-1 nodes if x_1 != 1.")
 def _full_necklaces(see: See) -> None:
-    others = np.flatnonzero(nodes.symbols(see)[:, 0] != 1)
+    others = np.flatnonzero(symbols(see.lab, see.where)[:, 0] != 1)
     found = nodes.necklace_sizes(see)[others]
     see.equal("nodes of the necklace", found, see.where.n - 1, node=see.where.labels(others))
 
@@ -48,7 +49,7 @@ def _full_necklaces(see: See) -> None:
 @claim("FA.T7", "Theorem 7", stars(7, 8, 9), "R(x) is as far from 12..n as x.")
 def _rotation_keeps_distance(see: See) -> None:
     away = distances(see.lab, see.where.spec)
-    see.equal("distance of R(x)", away[nodes.rotation(see)], away, node=see.where.label)
+    see.equal("distance of R(x)", away[rotation(see.lab, see.where)], away, node=see.where.label)
 
 
 @claim(
@@ -78,7 +79,7 @@ def _moves(see: See) -> None:
     "the one of 1 become one.",
 )
 def _effects(see: See) -> None:
-    row, least, around = nodes.symbols(see), nodes.least_of_cycle(see), nodes.across(see)
+    row, least, around = symbols(see.lab, see.where), nodes.least_of_cycle(see), nodes.across(see)
     c, s = nodes.cycles(see), nodes.spread(see)
     many = np.flatnonzero((row[:, 0] != 1) & (c > 1))
     first, with_1 = row[many, 0], (least[many] == 1).sum(axis=1)
@@ -168,7 +169,7 @@ def _odd(see: See) -> None:
 @claim("FA.B.ones", "Appendix B", _ODD, "For n odd, n >= 3, at least n-1 of the nodes at distance K-1 start with 1.")
 def _ones(see: See) -> None:
     n = see.where.n
-    found = int((nodes.symbols(see)[distances(see.lab, see.where.spec) == diameter(n) - 1, 0] == 1).sum())
+    found = int((symbols(see.lab, see.where)[distances(see.lab, see.where.spec) == diameter(n) - 1, 0] == 1).sum())
     see.at_least("nodes at distance K-1 that start with 1", found, n - 1)
     least = see.instead("at least n-1 of the nodes at distance K-1 start with 1 for odd n >= 5, none for n = 3")
     least.at_least("nodes at distance K-1 that start with 1", found, n - 1 if n >= 5 else 0)
@@ -179,7 +180,7 @@ def _ones(see: See) -> None:
 def _last(see: See) -> None:
     last = np.flatnonzero(distances(see.lab, see.where.spec) == diameter(see.where.n))
     see.true("there are nodes at distance K", len(last) > 0)
-    see.equal("first symbol", nodes.symbols(see)[last, 0], 1, node=see.where.labels(last))
+    see.equal("first symbol", symbols(see.lab, see.where)[last, 0], 1, node=see.where.labels(last))
 
 
 #: Cycle notations as listed: in each row one is the rotation of the one before it.
@@ -197,7 +198,7 @@ _LISTED = (
     "(154)(23), (125)(34) are another.",
 )
 def _listed(see: See) -> None:
-    n, turn, away = see.where.n, nodes.rotation(see), distances(see.lab, see.where.spec)
+    n, turn, away = see.where.n, rotation(see.lab, see.where), distances(see.lab, see.where.spec)
     rows = np.array([[nodes.node_of(n, *given) for given in necklace] for necklace in _LISTED])
     where = see.where.labels(rows.ravel()).reshape(rows.shape)
     see.equal("rank of R(x)", turn[rows], np.roll(rows, -1, axis=1), node=where)

@@ -7,13 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.declaration import Family, stars
+from starcast.claims.formulas import even_share
 from starcast.claims.growth import factorial
 from starcast.claims.instruments import fragopoulou_akl_nodes as nodes
 from starcast.claims.instruments.searching import levels, parents
+from starcast.claims.instruments.star_labels import symbols
 from starcast.claims.see import See
 from starcast.collectives.schedule import COLUMNS, Schedule
 from starcast.permutations import Ranks
 from starcast.trees.forest import Forest
+from starcast.whole import ceiling
 
 FAMILY = Family("fragopoulou_akl_paths")
 claim = FAMILY.claim
@@ -33,7 +36,7 @@ _TRIES = 400
 )
 def _rotated_paths(see: See) -> None:
     n, forest = see.where.n, _forest(see)
-    turned, row = nodes.turned(see), nodes.symbols(see)
+    turned, row = nodes.turned(see), symbols(see.lab, see.where)
     paths = [_path(see, 2), *_drawn(see)] if n <= 6 else [_path(see, 2)]
     for j in range(2, n + 1):
         members = np.flatnonzero(row[:, j - 1] == 1)
@@ -74,7 +77,7 @@ def _types(see: See) -> None:
     weight=lambda where: 80 + 64 * where.degree,
 )
 def _phase_1(see: See) -> None:
-    n, row = see.where.n, nodes.symbols(see)
+    n, row = see.where.n, symbols(see.lab, see.where)
     made = _schedule(see)
     part = _part(made, row[made.receiver, 0] != 1)
     took = see.lab.simulation(part)
@@ -107,11 +110,11 @@ def _phase_1(see: See) -> None:
     weight=lambda where: 80 + 64 * where.degree,
 )
 def _phase_2(see: See) -> None:
-    n, row = see.where.n, nodes.symbols(see)
+    n, row = see.where.n, symbols(see.lab, see.where)
     made = _schedule(see)
     last = row[made.receiver, 0] == 1
     see.true("phase 2 is after phase 1", bool((made.step[last] > factorial(n - 1)).all()), of=made)
-    see.equal("steps", made.steps - factorial(n - 1), -(-(factorial(n - 1) - 1) // (n - 1)), of=made)
+    see.equal("steps", made.steps - factorial(n - 1), ceiling(factorial(n - 1) - 1, n - 1), of=made)
     see.equal(
         "first symbol of the sender, for source 12..n", row[made.sender[last], 0], n, node=see.where.labels(made.receiver[last])
     )
@@ -141,7 +144,7 @@ def _locally(see: See) -> None:
     n, made = see.where.n, _schedule(see)
     word = see.lab.forest(see.where.spec, "rotated-hamiltonian").parent_port[0, _path(see, 2)].astype(np.int64)
     for of in (made, *([made.expand()] if n <= _WRITTEN_OUT else [])):
-        part = _part(of, nodes.symbols(see)[of.receiver, 0] != nodes.symbols(see)[_source(of), 0])
+        part = _part(of, symbols(see.lab, see.where)[of.receiver, 0] != symbols(see.lab, see.where)[_source(of), 0])
         see.equal("steps of phase 1", part.steps, factorial(n - 1), of=of)
         came, sent = _forwarded(see, part)
         went_on = part.step > 1
@@ -161,7 +164,7 @@ def _locally(see: See) -> None:
     "i = n.",
 )
 def _shares(see: See) -> None:
-    n, row, made = see.where.n, nodes.symbols(see), _schedule(see)
+    n, row, made = see.where.n, symbols(see.lab, see.where), _schedule(see)
     types = nodes.types(see)
     stated = np.where(types == n, factorial(n - 2) - 1, factorial(n - 2))
     first, last = row[:, 0].astype(np.intp), row[:, -1].astype(np.intp)
@@ -190,7 +193,7 @@ def _shares(see: See) -> None:
 def _steps(see: See) -> None:
     n, made = see.where.n, _schedule(see)
     took = see.executed(made)
-    see.equal("steps", took.steps, -(-(factorial(n) - 1) // (n - 1)), of=made)
+    see.equal("steps", took.steps, even_share(n), of=made)
     see.equal("steps, phase by phase", took.steps, factorial(n - 1) - (-(factorial(n - 1) - 1) // (n - 1)), of=made)
 
 
@@ -243,7 +246,7 @@ def _forest(see: See) -> Forest:
 def _path(see: See, j: int) -> Ranks:
     """T_j of the house: the nodes with symbol 1 in position j, by their level."""
     level = levels(parents(see.lab, see.where, _forest(see).parent_port[0]), 0)
-    members = np.flatnonzero(nodes.symbols(see)[:, j - 1] == 1).astype(np.int32)
+    members = np.flatnonzero(symbols(see.lab, see.where)[:, j - 1] == 1).astype(np.int32)
     ordered: Ranks = members[np.argsort(level[members], kind="stable")]
     return ordered
 
@@ -318,7 +321,7 @@ def _try(see: See, rng: np.random.Generator) -> list[int]:
     """One path that always goes on to a node with the fewest ways out; empty if it gets stuck before it has all nodes."""
     near = see.lab.neighbours(see.where.spec)[1:].T.tolist()  # links of type 3..n keep symbol 1 in position 2
     path = [nodes.node_of(see.where.n, (1, 2))]
-    left = set(np.flatnonzero(nodes.symbols(see)[:, 1] == 1).tolist()) - set(path)
+    left = set(np.flatnonzero(symbols(see.lab, see.where)[:, 1] == 1).tolist()) - set(path)
     while left:
         ways = {node: sum(other in left for other in near[node]) for node in near[path[-1]] if node in left}
         if not ways:

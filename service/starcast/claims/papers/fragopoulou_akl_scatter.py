@@ -1,6 +1,6 @@
 """Fragopoulou & Akl 1993, sections 5 and 6: scattering and gathering by rules 5 and 8, one message a node and M."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from starcast import checkers
 from starcast.claims.declaration import Family, stars
-from starcast.claims.formulas import distance_sum
+from starcast.claims.formulas import distance_sum, even_share
 from starcast.claims.growth import Number, divided, factorial
 from starcast.claims.instruments import counting, necklaces, searching
+from starcast.claims.instruments.naming import labelled
 from starcast.claims.instruments.scatter_trees import drawn
 from starcast.claims.see import See
 from starcast.collectives.columns import arranged, routed
@@ -18,6 +19,7 @@ from starcast.collectives.scatter import root_ports, scattered
 from starcast.collectives.schedule import Schedule
 from starcast.topologies import Topology
 from starcast.trees.forest import Forest
+from starcast.whole import ceiling
 
 FAMILY = Family("fragopoulou_akl_scatter")
 claim = FAMILY.claim
@@ -75,19 +77,15 @@ def _furthest_first(see: See, made: Schedule, trees: Forest, *, in_turn: bool) -
     """The root keeps rule 5, or rule 8 with the subtrees in turn, and all links are those of the one tree."""
     place = {"root": see.where.label(made.root), "of": made}
     above = trees.parent_port[0, made.receiver]
-    see.equal("type of the link to a node", made.port, above, node=_label(see, made.receiver), **place)
+    see.equal("type of the link to a node", made.port, above, node=labelled(see.where, made.receiver), **place)
     sent = np.flatnonzero(made.sender == made.root)
     sent = sent[np.lexsort((made.step[sent], made.port[sent]))]
     port, step, node = made.port[sent], made.step[sent], made.payload[sent]
     begins = 0 if in_turn else np.searchsorted(port, port)
-    see.equal("step in which the root sends", step, np.arange(len(sent)) - begins + 1, node=_label(see, node), **place)
+    see.equal("step in which the root sends", step, np.arange(len(sent)) - begins + 1, node=labelled(see.where, node), **place)
     level = searching.levels(searching.parents(see.lab, see.where, trees.parent_port[0]), trees.root)[node]
     nearer = (level[1:] <= level[:-1]) | (port[1:] != port[:-1])
-    see.true("no node is further away than the one before it", nearer, node=_label(see, node[1:]), **place)
-
-
-def _label(see: See, nodes: NDArray[np.integer]) -> Callable[[int], str]:
-    return lambda at: see.where.label(int(nodes[at]))
+    see.true("no node is further away than the one before it", nearer, node=labelled(see.where, node[1:]), **place)
 
 
 def _ties_drawn(see: See, trees: Forest, name: str) -> Schedule:
@@ -146,7 +144,7 @@ def _balanced_steps(see: See) -> None:
     for one in made:
         took = see.executed(one)
         place = {"root": see.where.label(one.root)}
-        see.equal("steps", took.steps, necklaces.even_share(see.where.n), **place, of=one)
+        see.equal("steps", took.steps, even_share(see.where.n), **place, of=one)
         see.equal("transmissions", took.transmissions, distance_sum(see.where.n), **place, of=one)
 
 
@@ -165,7 +163,7 @@ def _balanced_many(see: See) -> None:
     trees = see.lab.forest(see.where.spec, "balanced")
     for messages in _many(see):
         made = _along(see, trees, "balanced", messages=messages)
-        stated = messages * necklaces.even_share(see.where.n)
+        stated = messages * even_share(see.where.n)
         see.equal("steps", see.executed(made).steps, stated, M=messages, of=made)
 
 
@@ -187,7 +185,7 @@ def _near_many(see: See) -> None:
 
 def _near_ratio(n: int) -> Number:
     """For every M."""
-    return divided(necklaces.largest_branch(n), necklaces.even_share(n))
+    return divided(necklaces.largest_branch(n), even_share(n))
 
 
 @claim(
@@ -205,7 +203,7 @@ def _minimum(see: See) -> None:
     see.equal("links of the root", counted.links, n - 1)
     for messages in (1, 2, n - 1, n):
         made = list(counting.on_stars(see, "scatter", messages=messages))
-        counting.not_beaten(see, made, -(-messages * (nodes - 1) // (n - 1)), "steps", M=messages)
+        counting.not_beaten(see, made, ceiling(messages * (nodes - 1), n - 1), "steps", M=messages)
 
 
 @claim(
@@ -224,7 +222,7 @@ def _perfect(see: See) -> None:
             place = {"M": messages, "root": see.where.label(root)}
             trees = see.lab.forest(see.where.spec, "perfectly-balanced", root=root)
             above = trees.parent_port[made.tree, made.receiver]
-            see.equal("type of the link to a node", made.port, above, node=_label(see, made.receiver), **place, of=made)
+            see.equal("type of the link to a node", made.port, above, node=labelled(see.where, made.receiver), **place, of=made)
             share = np.zeros(trees.parent_port.shape, dtype=np.int64)
             came = made.receiver == made.payload // messages
             np.add.at(share, (made.tree[came], made.receiver[came]), 1)
@@ -293,7 +291,7 @@ def _links(made: Schedule) -> NDArray[np.int64]:
 
 def _least(see: See, messages: int) -> int:
     """ceil(M(n!-1)/(n-1))."""
-    return -(-messages * (int(factorial(see.where.n)) - 1) // (see.where.n - 1))
+    return ceiling(messages * (int(factorial(see.where.n)) - 1), see.where.n - 1)
 
 
 # Section 6

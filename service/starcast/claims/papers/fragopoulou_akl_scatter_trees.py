@@ -1,6 +1,5 @@
 """Fragopoulou & Akl 1993, section 5: the balanced trees, Definitions 7 and 13 to 16, Theorems 9 and 10."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,10 +8,12 @@ from numpy.typing import NDArray
 
 from starcast import checkers
 from starcast.claims.declaration import Family, stars
+from starcast.claims.formulas import even_share
 from starcast.claims.growth import Number, divided, factorial
 from starcast.claims.instruments import counting, necklaces, searching
 from starcast.claims.instruments import scatter_trees as trees
-from starcast.claims.instruments.shifting import symbols
+from starcast.claims.instruments.naming import labelled
+from starcast.claims.instruments.star_labels import r, rotation, symbols
 from starcast.claims.see import See
 from starcast.trees.forest import Forest
 
@@ -57,8 +58,8 @@ def _substars(see: See) -> None:
     for tree, row in enumerate(_balanced(see)):
         parent = searching.parents(see.lab, see.where, row)[nodes]
         kept = np.where(parent == 0, place[nodes], place[parent])
-        see.equal("position of symbol 1 in the parent", kept, place[nodes], tree=tree, node=_label(see, nodes))
-        see.equal("subtree", _branches(see, row)[nodes], place[nodes], tree=tree, node=_label(see, nodes))
+        see.equal("position of symbol 1 in the parent", kept, place[nodes], tree=tree, node=labelled(see.where, nodes))
+        see.equal("subtree", _branches(see, row)[nodes], place[nodes], tree=tree, node=labelled(see.where, nodes))
 
 
 @claim(
@@ -73,7 +74,7 @@ def _sizes(see: See) -> None:
     parts = [(see.where.nodes - 1 + i) // (n - 1) for i in range(n - 1)]
     found = np.sort(checkers.branch_sizes(see.where, _balanced(see), 0), axis=1)
     see.equal("sizes of the subtrees, the smallest first", found, np.array(parts), tree=lambda tree, _: tree)
-    see.equal("size of the largest subtree", found[:, -1], necklaces.even_share(n), tree=lambda tree: tree)
+    see.equal("size of the largest subtree", found[:, -1], even_share(n), tree=lambda tree: tree)
 
 
 # Definitions 7 and 13
@@ -91,13 +92,13 @@ def _one_generator(see: See) -> None:
     leader = counting.necklaces(see.lab, see.where.spec)
     leaders = np.unique(leader)[1:]
     count = np.bincount(leader[necklaces.named(see.lab, see.where)], minlength=see.where.nodes)[leaders]
-    see.equal("generators of the necklace of a node", count, 1, node=_label(see, leaders))
+    see.equal("generators of the necklace of a node", count, 1, node=labelled(see.where, leaders))
     starting = symbols(see.lab, see.where)[leaders, 0] == 1
     instead = see.instead(
         "it names one in a necklace that does not start with 1, and one or more in the others, of which one has to be chosen"
     )
-    instead.equal("generators without 1 in front", count[~starting], 1, node=_label(see, leaders[~starting]))
-    instead.at_least("generators with 1 in front", count[starting], 1, node=_label(see, leaders[starting]))
+    instead.equal("generators without 1 in front", count[~starting], 1, node=labelled(see.where, leaders[~starting]))
+    instead.at_least("generators with 1 in front", count[starting], 1, node=labelled(see.where, leaders[starting]))
 
 
 def _inverse(see: See, above: trees.Across, below: trees.Across, what: str) -> None:
@@ -200,7 +201,7 @@ def _substars_9(see: See) -> None:
     place = _place_of_1(see)
     nodes = np.flatnonzero(place > 1)
     found = _branches(see, _near(see).parent_port[0])[nodes]
-    see.equal("subtree", found, place[nodes], node=_label(see, nodes), of=_near(see))
+    see.equal("subtree", found, place[nodes], node=labelled(see.where, nodes), of=_near(see))
 
 
 @claim("FA.T9.2", "Theorem 9.2", stars(7, 8, 8), "A node of displacement d is in the subtree of link type d+2.", reading=_TIE)
@@ -208,7 +209,7 @@ def _displacements_9(see: See) -> None:
     nodes = np.arange(1, see.where.nodes)
     d = necklaces.displacements(see.lab, see.where)[1:]
     found = _branches(see, _near(see).parent_port[0])[1:]
-    see.equal("subtree", found, d + 2, node=_label(see, nodes), of=_near(see))
+    see.equal("subtree", found, d + 2, node=labelled(see.where, nodes), of=_near(see))
 
 
 @claim("FA.T9.3", "Theorem 9.3", stars(7, 8, 9), "No node that starts with 1 has a child, 12..n aside.", reading=_THEOREM_9)
@@ -258,7 +259,7 @@ def _substars_10(see: See) -> None:
     for tree, row in enumerate(made.parent_port):
         inside = _branches(see, row)[nodes]
         expected = np.where(place[nodes] == tree + 2, tree + 2, 0)
-        see.equal("subtree", inside, expected, tree=tree, node=_label(see, nodes), of=made)
+        see.equal("subtree", inside, expected, tree=tree, node=labelled(see.where, nodes), of=made)
 
 
 @claim("FA.T10.2", "Theorem 10.2", stars(7, 8, 9), "A node of period p is in (n-1)/p of the n-1 subtrees.", reading=_THEOREM_10)
@@ -266,7 +267,7 @@ def _repeats(see: See) -> None:
     made, nodes = _perfect(see), np.arange(1, see.where.nodes)
     found = np.count_nonzero(made.parent_port, axis=0)[1:]
     stated = (see.where.n - 1) // necklaces.periods(see.lab, see.where)[1:]
-    see.equal("how often a node appears", found, stated, node=_label(see, nodes), of=made)
+    see.equal("how often a node appears", found, stated, node=labelled(see.where, nodes), of=made)
 
 
 @claim(
@@ -323,18 +324,14 @@ def _same_sizes(see: See) -> None:
     reading=_THEOREM_10,
 )
 def _rotated(see: See) -> None:
-    made, turn = _perfect(see), necklaces.rotation(see.lab, see.where)
+    made, turn = _perfect(see), rotation(see.lab, see.where)
     turned = np.zeros_like(made.parent_port[:-1])
-    turned[:, turn] = necklaces.rotated_symbols(see.where.n)[made.parent_port[:-1]]
+    turned[:, turn] = r(see.where.n)[made.parent_port[:-1]]
     place: dict[str, Any] = {"tree": lambda tree, _: tree + 1, "node": lambda _, x: see.where.label(x)}
     see.equal("port towards the parent", made.parent_port[1:], turned, **place, of=made)
 
 
 # What several look at
-
-
-def _label(see: See, nodes: NDArray[np.integer]) -> Callable[[int], str]:
-    return lambda at: see.where.label(int(nodes[at]))
 
 
 def _place_of_1(see: See) -> NDArray[np.int64]:
@@ -362,4 +359,4 @@ def _leaves(see: See, made: Forest) -> None:
     for tree, row in enumerate(made.parent_port):
         parent = searching.parents(see.lab, see.where, row)
         children = np.bincount(parent[parent >= 0], minlength=see.where.nodes)[starting]
-        see.equal("children", children, 0, tree=tree, node=_label(see, starting), of=made)
+        see.equal("children", children, 0, tree=tree, node=labelled(see.where, starting), of=made)

@@ -10,6 +10,7 @@ from starcast.claims.declaration import Family, only, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.instruments import fragopoulou_akl_nodes as nodes
 from starcast.claims.instruments.searching import distances, roots
+from starcast.claims.instruments.star_labels import r, rotation, symbols
 from starcast.claims.see import See
 
 FAMILY = Family("fragopoulou_akl_structure")
@@ -54,7 +55,7 @@ def _degree(see: See) -> None:
     "class each is an S_k.",
 )
 def _substars(see: See) -> None:
-    n, row, around = see.where.n, nodes.symbols(see), nodes.across(see)
+    n, row, around = see.where.n, symbols(see.lab, see.where), nodes.across(see)
     for k in range(1, n):
         fixed = np.unique(row[:, k:], axis=0, return_inverse=True)[1].reshape(-1)
         inner = permutations.rank(np.argsort(np.argsort(row[:, :k], axis=1), axis=1).astype(np.uint8) + np.uint8(1))
@@ -93,7 +94,7 @@ def _mean_distance(see: See) -> None:
     "The distance of x from 12..n is c(x) + s(x) if x_1 = 1, else c(x) + s(x) - 2.",
 )
 def _distance(see: See) -> None:
-    stated = nodes.cycles(see) + nodes.spread(see) - np.where(nodes.symbols(see)[:, 0] == 1, 0, 2)
+    stated = nodes.cycles(see) + nodes.spread(see) - np.where(symbols(see.lab, see.where)[:, 0] == 1, 0, 2)
     see.equal("distance from 12..n", distances(see.lab, see.where.spec), stated, node=see.where.label)
 
 
@@ -106,11 +107,11 @@ def _distance(see: See) -> None:
 def _examples(see: See) -> None:
     here = see.where
     if here.n == 3:
-        q, x = (nodes.symbols(see)[here.rank(label)] for label in ("312", "213"))
+        q, x = (symbols(see.lab, see.where)[here.rank(label)] for label in ("312", "213"))
         image = see.lab.array("F_312(213)", here.spec, lambda: permutations.compose(q, x))
         see.equal("F_312(213)", str(permutations.labels(image[None, :])[0]), "132", node="213")
     else:
-        row = see.lab.array("341526", here.spec, lambda: nodes.symbols(see)[here.rank("341526")])
+        row = see.lab.array("341526", here.spec, lambda: symbols(see.lab, see.where)[here.rank("341526")])
         see.equal("cycle notation", nodes.notation(row), "(1 3)(2 4 5)", node="341526")
 
 
@@ -121,7 +122,7 @@ def _examples(see: See) -> None:
     "If y = g_t(x), then R(y) = g_u(R(x)) with u = (t-1) mod (n-1) + 2.",
 )
 def _rotation_keeps_links(see: See) -> None:
-    turn, around = nodes.rotation(see), nodes.across(see)
+    turn, around = rotation(see.lab, see.where), nodes.across(see)
     types = nodes.types(see)
     image = (types - 1) % (see.where.n - 1) + 2
     see.equal(
@@ -141,7 +142,7 @@ def _rotation_keeps_links(see: See) -> None:
     "R(x) = r(x_1) r(x_n) r(x_2) .. r(x_{n-1}); R is defined by cycles: s followed by x_s becomes r(s) followed by r(x_s).",
 )
 def _coordinates(see: See) -> None:
-    n, row = see.where.n, nodes.symbols(see)
-    moved = nodes.r(n)[row.astype(np.intp) - 1].astype(np.uint8)
+    n, row = see.where.n, symbols(see.lab, see.where)
+    moved = r(n)[row].astype(np.uint8)
     stated = permutations.rank(np.column_stack([moved[:, 0], moved[:, n - 1], moved[:, 1 : n - 1]]))
-    see.equal("rank of R(x)", nodes.rotation(see), stated, node=see.where.label)
+    see.equal("rank of R(x)", rotation(see.lab, see.where), stated, node=see.where.label)

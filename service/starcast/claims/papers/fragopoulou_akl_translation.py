@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from starcast.claims.declaration import Family, stars
 from starcast.claims.instruments import fragopoulou_akl_nodes as nodes
 from starcast.claims.instruments.searching import levels, parents, random_tree, roots
+from starcast.claims.instruments.star_labels import translation, translations
 from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
 from starcast.permutations import Ranks
@@ -42,7 +43,7 @@ def _translation(see: See) -> None:
     broadcasts = [see.lab.schedule(see.where.spec, "allgather", name, ports=ports) for name, ports in _REPEATED]
     broadcasts += [_at_random(see, seed) for seed in range(2)]
     for q in roots(see.where):
-        image = nodes.translation(see, q)
+        image = translation(see.lab, see.where, q)
         see.equal(
             "rank of the translated neighbour",
             image[around],
@@ -126,7 +127,8 @@ def _at_random(see: See, seed: int) -> Schedule:
 def _met(see: See, links: Links) -> NDArray[np.int64]:
     """In how many of the translates L(q), over all q, every directed link is, ``[nodes * types]``."""
     tails, types = links
-    codes = nodes.translates(see)[:, tails].astype(np.int64) * (see.where.n - 1) + (np.asarray(types, dtype=np.int64) - 2)
+    images = translations(see.lab, see.where)[:, tails].astype(np.int64)
+    codes = images * (see.where.n - 1) + (np.asarray(types, dtype=np.int64) - 2)
     return np.bincount(codes.ravel(), minlength=see.where.nodes * (see.where.n - 1))
 
 

@@ -5,11 +5,12 @@ from functools import partial
 
 from starcast.claims.declaration import USUAL, Family, cubes
 from starcast.claims.instruments import counting
-from starcast.claims.instruments.counting import counted, shared
+from starcast.claims.instruments.counting import counted
 from starcast.claims.instruments.cube_schedules import on_cubes
 from starcast.claims.papers.fragopoulou_akl_bounds import BOUNDS, Bound
 from starcast.claims.see import See
 from starcast.topologies import Topology
+from starcast.whole import ceiling
 
 FAMILY = Family("hypercube_bounds")
 
@@ -17,10 +18,10 @@ FAMILY = Family("hypercube_bounds")
 _CELLS: tuple[tuple[Callable[[int], int], str], ...] = (
     (lambda k: 2**k * (2**k - 1), "2^k(2^k-1)"),
     (lambda k: 2**k - 1, "2^k-1"),
-    (lambda k: shared(2**k - 1, k), "ceil((2^k-1)/k)"),
+    (lambda k: ceiling(2**k - 1, k), "ceil((2^k-1)/k)"),
     (lambda k: k * 2 ** (k - 1), "k 2^(k-1)"),
     (lambda k: 2**k - 1, "2^k-1"),
-    (lambda k: shared(2**k - 1, k), "ceil((2^k-1)/k)"),
+    (lambda k: ceiling(2**k - 1, k), "ceil((2^k-1)/k)"),
     (lambda k: k * 2 ** (2 * k - 1), "k 2^(2k-1)"),
     (lambda k: k * 2 ** (k - 1), "k 2^(k-1)"),
     (lambda k: 2 ** (k - 1), "2^(k-1)"),

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from starcast.claims.declaration import Family, Sizes, nk_stars
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import divided
+from starcast.claims.instruments.naming import leaving
 from starcast.claims.instruments.nk_labels import size
 from starcast.claims.instruments.nk_loads import (
     all_port,
@@ -28,6 +29,7 @@ from starcast.claims.see import See
 from starcast.collectives.schedule import Schedule
 from starcast.simulator import Simulation
 from starcast.topologies import Topology
+from starcast.whole import ceiling
 
 FAMILY = Family("nk_star_allgather")
 claim = FAMILY.claim
@@ -106,11 +108,10 @@ def _even(see: See) -> None:
     load = _loads(made, took.steps)
     mean = [Fraction(int(row.sum()), load[0].size * units) for row in load]
     found = array(Fraction(int(one), units) for one in load.ravel()).reshape(load.shape)
-    across = see.lab.neighbours(where.spec)
+    at = leaving(see.lab, where)
 
     def link(_: int, node: int, port: int) -> str:
-        at = node if load.shape[1] > 1 else 0
-        return f"{where.label(at)} -> {where.label(int(across[port, at]))}"
+        return at(node if load.shape[1] > 1 else 0, port)
 
     see.equal(
         "messages on the link",
@@ -251,7 +252,7 @@ def _executed_beside(see: See, ports: str, steps: int, found: Fraction) -> None:
         return
     made, took = _lc(see, MANY_TREES, ports)
     high = int(heights(see, MANY_TREES).max())
-    slots = took.steps if ports == "all" else -(-took.steps // where.degree)
+    slots = took.steps if ports == "all" else ceiling(took.steps, where.degree)
     see.equal("levels that are executed", slots, high, of=made)
     see.true("no more start-ups are counted than there are sub-slots", took.steps <= steps, of=made)
     see.true("with LC alone no fewer bytes", Fraction(int(took.packet_sizes.sum()), _units(made)) >= found, of=made)

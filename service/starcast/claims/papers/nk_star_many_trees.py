@@ -8,6 +8,7 @@ from starcast.claims.declaration import Family, nk_stars
 from starcast.claims.formulas import nk_diameter
 from starcast.claims.instruments import searching
 from starcast.claims.instruments.nk_labels import right_shifts, shifted_roots, size
+from starcast.claims.instruments.nk_runs import MANY_TREES, heights
 from starcast.claims.see import See
 from starcast.permutations import Ranks
 
@@ -26,15 +27,8 @@ def _path_lengths(see: See) -> NDArray[np.int64]:
     found = []
     for root in shifted_roots(see.lab, see.where):
         row = see.lab.forest(see.where.spec, "nk-greedy", root=root).parent_port[0]
-        found.append(int(searching.levels(_parents(see, row, root), root)[0]))
+        found.append(int(searching.levels(searching.parents(see.lab, see.where, row), root)[0]))
     return np.array(found)
-
-
-def _heights(see: See) -> NDArray[np.int64]:
-    """The heights of MT(R_1(Id)), .., MT(R_{n-1}(Id))."""
-    trees = see.lab.forest(see.where.spec, "nk-multiple")
-    found = [searching.levels(_parents(see, row, 0), 0) for row in trees.parent_port]
-    return np.array([int(levels.max()) if levels.min() >= 0 else -1 for levels in found])
 
 
 def _shifts(n: int) -> NDArray[np.int64]:
@@ -119,7 +113,7 @@ def _paths(see: See) -> None:
 )
 def _height_is_sum(see: See) -> None:
     n, k = see.where.n, size(see.where)
-    found, path, i = _heights(see), _path_lengths(see), _shifts(n)
+    found, path, i = heights(see, MANY_TREES), _path_lengths(see), _shifts(n)
     see.equal("height", found, nk_diameter(n, k) + path, i=i, of=see.lab.forest(see.where.spec, "nk-multiple"))
     true = see.instead(
         "that is the height but for n = 2k-1 and i = n-1, where it is one less; the path has "
@@ -138,7 +132,7 @@ def _height_is_sum(see: See) -> None:
 )
 def _height_at_least(see: See) -> None:
     n, k = see.where.n, size(see.where)
-    found, i = _heights(see), _shifts(n)
+    found, i = heights(see, MANY_TREES), _shifts(n)
     see.at_least("height", found, k + nk_diameter(n, k), i=i, of=see.lab.forest(see.where.spec, "nk-multiple"))
     true = see.instead("it is at least k + D but for n = 2k-1 and i = n-1, where it is k + D - 1")
     true.at_least("height", found, k + nk_diameter(n, k) - (n == 2 * k - 1), i=i)
@@ -154,6 +148,6 @@ def _height_at_least(see: See) -> None:
 )
 def _height_at_most(see: See) -> None:
     n, k = see.where.n, size(see.where)
-    found = _heights(see)
+    found = heights(see, MANY_TREES)
     see.true("it is a spanning tree", found >= 0, i=_shifts(n))
     see.at_most("height", found, 2 * nk_diameter(n, k), i=_shifts(n))

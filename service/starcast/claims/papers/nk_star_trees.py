@@ -7,6 +7,7 @@ from starcast import checkers, permutations
 from starcast.claims.declaration import Family, nk_stars, only
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.instruments import searching
+from starcast.claims.instruments.naming import labelled, leaving
 from starcast.claims.instruments.nk_labels import cycles, size, symbols, turned
 from starcast.claims.see import See
 from starcast.permutations import Ranks
@@ -127,8 +128,8 @@ def _adjacent_if(see: See) -> None:
         "two nodes on the same level or on consecutive levels are adjacent",
         adjacent[node, other],
         of=see.lab.forest(where.spec, "nk-greedy"),
-        node=lambda at: where.label(int(node[at])),
-        other=lambda at: where.label(int(other[at])),
+        node=labelled(where, node),
+        other=labelled(where, other),
     )
     true = see.instead("adjacent nodes are on the same level or on consecutive levels")
     true.at_most("difference of the levels", np.abs(levels[across] - levels).T, 1)
@@ -148,7 +149,7 @@ def _same_or_next_level(see: See) -> None:
         see.true(
             "the levels are the same or consecutive",
             (np.abs(levels[across] - levels) <= 1).T & (levels >= 0)[:, None],
-            link=lambda node, port, across=across: f"{where.label(node)} -> {where.label(int(across[port, node]))}",
+            link=leaving(see.lab, where),
             root=where.label(root),
         )
 

@@ -11,12 +11,15 @@ from starcast import checkers, permutations
 from starcast.claims.declaration import Family, only, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import Number, divided, factorial, greatest, log2, rounded_up
-from starcast.claims.instruments import searching, shifting
+from starcast.claims.instruments import searching
+from starcast.claims.instruments.naming import of_row
+from starcast.claims.instruments.star_labels import symbols
 from starcast.claims.papers.tseng_sheu_trees import sized
 from starcast.claims.see import See
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.schedule import BYTES_A_ROW, Schedule
 from starcast.topologies import Topology
+from starcast.whole import ceiling
 
 FAMILY = Family("sheu_liaw_chen")
 claim = FAMILY.claim
@@ -38,7 +41,7 @@ def _rows(where: Topology) -> int:
 def _size(see: See) -> None:
     sized(see)
     found = searching.diameter(see.lab, see.where.spec)
-    see.reading("the brackets as the ceiling").equal("greatest distance", found, -(-3 * (see.where.n - 1) // 2))
+    see.reading("the brackets as the ceiling").equal("greatest distance", found, ceiling(3 * (see.where.n - 1), 2))
 
 
 @claim(
@@ -50,7 +53,7 @@ def _size(see: See) -> None:
 )
 def _substars(see: See) -> None:
     where, n = see.where, see.where.n
-    rows, across = shifting.symbols(see.lab, where), see.lab.neighbours(where.spec)
+    rows, across = symbols(see.lab, where), see.lab.neighbours(where.spec)
     smaller = see.lab.neighbours(f"S{n - 1}")
     for p in range(1, n):
         fixed = rows[:, p]
@@ -72,7 +75,7 @@ def _ending(see: See, ending: str) -> None:
     """The nodes that end so are joined over the dimensions of the other positions as a star graph is."""
     where, i = see.where, see.where.n - len(ending)
     nodes = np.array([v for v in range(where.nodes) if where.label(v).endswith(ending)])
-    first = shifting.symbols(see.lab, where)[nodes, :i]
+    first = symbols(see.lab, where)[nodes, :i]
     small = permutations.rank(np.argsort(np.argsort(first, axis=1), axis=1).astype(np.uint8) + np.uint8(1))
     see.equal(f"nodes of S_{i}({ending})", len(nodes), factorial(i))
     see.equal(f"nodes of S_{i}({ending}) as those of S_{i}", np.sort(small), np.arange(factorial(i)))
@@ -97,7 +100,7 @@ def _broadcast(see: See, root: int = 0, messages: int = 1, ports: str = "all") -
     weight=_rows,
 )
 def _two_steps(see: See) -> None:
-    where, n, rows = see.where, see.where.n, shifting.symbols(see.lab, see.where)
+    where, n, rows = see.where, see.where.n, symbols(see.lab, see.where)
     for root in searching.roots(where):
         made = _broadcast(see, root)
         see.executed(made)
@@ -162,7 +165,7 @@ def _ports(see: See) -> None:
     for messages in _STREAMS:
         made = _broadcast(see, messages=messages)
         see.executed(made)
-        link = _links(where, made)
+        link = of_row(made)
         crossed = (made.step.astype(np.int64) * where.nodes + made.sender) * 256 + made.port
         _, which, count = np.unique(crossed, return_inverse=True, return_counts=True)
         see.equal("messages on a link in a step", count[which], 1, M=messages, step=made.step, link=link, of=made)
@@ -170,10 +173,6 @@ def _ports(see: See) -> None:
         came[made.receiver, made.payload] = made.sender
         back = came[made.sender, made.payload] == made.receiver
         see.equal("sent back to where it came from", back, np.False_, M=messages, step=made.step, link=link, of=made)
-
-
-def _links(where: Topology, made: Schedule) -> Callable[[int], str]:
-    return lambda row: f"{where.label(int(made.sender[row]))} -> {where.label(int(made.receiver[row]))}"
 
 
 #: The example of section 2: who sends to whom in steps 1 and 2.

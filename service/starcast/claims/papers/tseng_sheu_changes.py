@@ -1,7 +1,6 @@
 """Tseng & Sheu 1997, section 5 and 6.2: label change, dimension change, and how often their trees use the links."""
 
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 
@@ -9,7 +8,8 @@ from starcast import checkers
 from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import divided, factorial
-from starcast.claims.instruments import changing, searching, shifting
+from starcast.claims.instruments import changing, searching
+from starcast.claims.instruments.naming import leaving
 from starcast.claims.see import See
 
 FAMILY = Family("tseng_sheu_changes")
@@ -118,19 +118,19 @@ def _roots(see: See) -> None:
     weight=lambda where: 16 * where.nodes,
 )
 def _equal_loads(see: See) -> None:
-    where = see.where
+    where, at = see.where, leaving(see.lab, see.where)
+
+    def link(_level: int, node: int, column: int) -> str:
+        return at(node, column)
+
     for tree in changing.trees(see.lab, where, elsewhere=True):
         found, nodes = changing.uses(see.lab, where, tree, where.n - 1)
         stated = nodes[:, None, None]
-        see.equal("trees with a link on a level", found, stated, level=_level, link=partial(_link, see), of=tree.name)
+        see.equal("trees with a link on a level", found, stated, level=_level, link=link, of=tree.name)
 
 
 def _level(index: int, _node: int, _column: int) -> int:
     return index + 1
-
-
-def _link(see: See, _level: int, node: int, column: int) -> str:
-    return shifting.link(see.where, node, see.where.ports[column])
 
 
 @claim(
@@ -169,7 +169,7 @@ def _translates(see: See) -> None:
         forest = see.lab.forest(where.spec, name)
         tree = changing.Tree(name, forest.root, forest.parent_port[0])
         found = changing.uses(see.lab, where, tree, 1)[0].sum(axis=0)
-        at = partial(_link, see, 0)
+        at = leaving(see.lab, where)
         see.equal(f"translates of {name} on a link", found, mean, link=at, of=forest)
         instead.equal("translates on a link", found, np.bincount(tree.row, minlength=n + 1)[2:], link=at, of=forest)
         instead.true("one of two numbers", (found >= int(mean)) & (found <= int(mean) + 1), link=at, of=forest)

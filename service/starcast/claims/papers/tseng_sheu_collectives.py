@@ -12,6 +12,7 @@ from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import factorial
 from starcast.claims.instruments import changing, searching
+from starcast.claims.instruments.naming import leaving, of_row
 from starcast.claims.see import See
 from starcast.collectives.schedule import BYTES_A_ROW, Schedule
 from starcast.simulator import Simulation
@@ -49,7 +50,7 @@ def _pipelined(see: See) -> None:
             took = see.executed(made)
             see.equal("number of the last slot", took.steps, h + p - 1, p=p, of=made)
             see.equal("segments", made.units, p * (where.n - 1), p=p, of=made)
-            link = _links(see, made)
+            link = of_row(made)
             see.equal("slots that a segment waits", _waits(made, p), 0, p=p, step=made.step, link=link, of=made)
             sizes = _packets(made)
             see.true("no more than two segments in a packet", sizes <= 2, p=p, step=made.step, link=link, found=sizes, of=made)
@@ -70,10 +71,6 @@ def _packets(made: Schedule) -> NDArray[np.int64]:
     return np.asarray(count[which])
 
 
-def _links(see: See, made: Schedule) -> Any:
-    return lambda row: f"{see.where.label(int(made.sender[row]))} -> {see.where.label(int(made.receiver[row]))}"
-
-
 @claim(
     "TS.T2.simulation",
     "Section 4.2",
@@ -89,7 +86,7 @@ def _sub_slots(see: See) -> None:
     for p in _SEGMENTS[:3]:
         one = see.lab.schedule(where.spec, "broadcast", "multiple", ports="one", segments=p)
         see.executed(one)
-        step, link = one.step, _links(see, one)
+        step, link = one.step, of_row(one)
         for end, there in ((one.sender, one.receiver), (one.receiver, one.sender)):
             see.equal("packets of a node in a sub-slot", _partners(one, end, there), 1, p=p, step=step, link=link, of=one)
         slot, turn = np.divmod(step - 1, where.n - 1)
@@ -136,12 +133,7 @@ def _all_to_all(see: See) -> None:
         see.executed(every)
         found = np.zeros((where.nodes, where.degree), dtype=np.int64)
         np.add.at(found, (every.sender, every.port.astype(np.int64) - 2), 1)
-        see.equal("segments over a link", found, factorial(n) - 1, link=lambda v, c: _link(see, v, c), of=every)
-
-
-def _link(see: See, node: int, column: int) -> str:
-    where = see.where
-    return f"{where.label(node)} -> {where.label(int(see.lab.neighbours(where.spec)[column, node]))}"
+        see.equal("segments over a link", found, factorial(n) - 1, link=leaving(see.lab, where), of=every)
 
 
 def _messages(took: Simulation, n: int) -> Fraction:
@@ -217,7 +209,7 @@ def _one_port(see: See) -> None:
     took = see.executed(made)
     see.equal("sub-slots", took.steps, (where.n - 1) * diameter(where.n), of=made)
     turn = (made.step - 1) % (where.n - 1)
-    see.equal("dimension of a sub-slot", made.port, turn + 2, step=made.step, link=_links(see, made), of=made)
+    see.equal("dimension of a sub-slot", made.port, turn + 2, step=made.step, link=of_row(made), of=made)
     _timed(see, took, diameter(where.n), made, repeats=where.n - 1)
 
 

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from starcast import permutations
 from starcast.claims.declaration import Family, stars
 from starcast.claims.instruments import searching, shifting
+from starcast.claims.instruments.naming import link
+from starcast.claims.instruments.star_labels import symbols
 from starcast.claims.see import See
 
 FAMILY = Family("tseng_sheu_paths")
@@ -53,8 +55,8 @@ def _cycles(see: See) -> None:
                 see.equal("the example", _written(found), "(0 6 4 2)(1 7 5 3)", node=at, i=i)
 
 
-def _places(symbols: str, other: str) -> NDArray[Any]:
-    return np.array([other.index(symbol) for symbol in symbols])
+def _places(label: str, other: str) -> NDArray[Any]:
+    return np.array([other.index(symbol) for symbol in label])
 
 
 def _stated(n: int, i: int) -> list[list[int]]:
@@ -77,7 +79,7 @@ def _from_zero(label: str) -> str:
     "No two of the paths p_1, .., p_{n-1} share a link, in either direction, and every node v of p_i but r has v_{i+1} = r_1.",
 )
 def _disjoint(see: See) -> None:
-    where, rows = see.where, shifting.symbols(see.lab, see.where)
+    where, rows = see.where, symbols(see.lab, see.where)
     for root in searching.roots(where):
         ways = shifting.paths(see.lab, where, root)
         for way in ways:
@@ -90,7 +92,7 @@ def _disjoint(see: See) -> None:
             f"paths on a link, r = {where.label(root)}",
             used,
             1,
-            link=lambda j, of=links: f"{where.label(int(of[0, j]))} -> {where.label(int(of[1, j]))}",
+            link=lambda j, of=links: link(where, of[0, j], of[1, j]),
         )
 
 
@@ -125,6 +127,6 @@ def _opposite(see: See) -> None:
             found = loads[way.nodes[1:], way.ports.astype(np.int64) - 2]
 
             def opposite(j: int, way: shifting.Path = way) -> str:
-                return shifting.link(where, int(way.nodes[j + 1]), int(way.ports[j]))
+                return link(where, way.nodes[j + 1], way.nodes[j])
 
             see.at_most(f"trees with the opposite of a link of p_i, r = {where.label(root)}", found, 1, i=way.i, link=opposite)

@@ -8,7 +8,7 @@ import numpy as np
 
 from starcast import checkers
 from starcast.claims.declaration import Check, Family, stars
-from starcast.claims.formulas import diameter
+from starcast.claims.formulas import diameter, even_share
 from starcast.claims.growth import Number, divided, factorial, log2, sqrt
 from starcast.claims.instruments.pipelines import Time, exact_time, greatest
 from starcast.claims.instruments.surds import plus_root
@@ -16,7 +16,6 @@ from starcast.claims.instruments.tseng_sheu_shared import (
     SMALL,
     by_level,
     day,
-    hamiltonian_steps,
     held_day,
     held_hamiltonian,
     held_sheu93,
@@ -212,12 +211,12 @@ def _short(n: int) -> Number:
 
 def _ham_startup(see: See) -> None:
     held_hamiltonian(see)
-    see.order("ceil((n!-1)/(n-1)) over (n-1)!", lambda n: divided(hamiltonian_steps(n), factorial(n - 1)))
+    see.order("ceil((n!-1)/(n-1)) over (n-1)!", lambda n: divided(even_share(n), factorial(n - 1)))
 
 
 def _ham_transmission(see: See) -> None:
     held_hamiltonian(see)
-    see.order("ceil((n!-1)/(n-1)) over (n!-1)/(n-1)", lambda n: divided(hamiltonian_steps(n), _share(n)))
+    see.order("ceil((n!-1)/(n-1)) over (n!-1)/(n-1)", lambda n: divided(even_share(n), _share(n)))
 
 
 def _ham_overall(see: See) -> None:
@@ -229,7 +228,7 @@ def _ham_overall(see: See) -> None:
     stated = SMALL.T_s * factorial(n - 1) + bytes_time
     see.equal("time", found, stated, of=made, **SMALL.place)
     true = see.instead("it takes ceil((n!-1)/(n-1)) steps, hence ceil((n!-1)/(n-1))(T_s + m T_c)")
-    true.equal("time", found, -(-(factorial(n) - 1) // (n - 1)) * (SMALL.T_s + SMALL.m * SMALL.T_c), **SMALL.place)
+    true.equal("time", found, even_share(n) * (SMALL.T_s + SMALL.m * SMALL.T_c), **SMALL.place)
     other = see.reading("the tree run level by level, all messages of a link and level in one packet, takes that time")
     steps, most = _by_level(other, "rotated-hamiltonian")
     other.equal("time", SMALL.T_s * steps + SMALL.m * SMALL.T_c * most, stated, **SMALL.place)

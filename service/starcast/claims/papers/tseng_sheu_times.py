@@ -28,6 +28,7 @@ from starcast.claims.instruments.tseng_sheu_shared import (
 )
 from starcast.claims.see import See
 from starcast.topologies import Topology
+from starcast.whole import ceiling
 
 FAMILY = Family("tseng_sheu_times")
 claim = FAMILY.claim
@@ -166,7 +167,7 @@ def _ends_within(see: See, line: Pipeline, ports: str, more: Fraction | int) -> 
     times = []
     for p, one in took.items():
         see.true("no packet is larger than the slot", one.largest_packet <= 2, p=p)
-        slots = -(-one.steps // int(line.slot))  # whole slots: the sub-slots of the last one are waited for
+        slots = ceiling(one.steps, int(line.slot))  # whole slots: the sub-slots of the last one are waited for
         times.append(slotted(int(line.slot) * slots, Fraction(line.share) / p, _WIDE))
     # Beyond q the time rises with p: where q <= SEGMENTS, no p is better than those that were executed.
     known = np.array([line.square(*load) <= SEGMENTS**2 for load in _WIDE.each()])
@@ -308,8 +309,7 @@ def _theorem1_order(see: See) -> None:
     "Theorem 2, order",
     stars(6, 7, 8),
     "min over whole p >= 1 of (n-1)(h+p-1)(T_s + 2m T_c/(p(n-1))) <= c (n^2 T_s + n sqrt(m T_s T_c) + m T_c); the "
-    "sub-slots are executed "
-    "with p = 1..4.",
+    "sub-slots are executed with p = 1..4.",
     weight=weight,
 )
 def _theorem2_order(see: See) -> None:

@@ -1,16 +1,16 @@
 """Tseng & Sheu 1997, sections 2 to 4: the star graph, the trees L(r) and L-hat, their paths, heights and congestion."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import checkers, permutations
+from starcast import checkers
 from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import factorial
-from starcast.claims.instruments import searching, shifting
+from starcast.claims.instruments import searching, shifting, star_labels
+from starcast.claims.instruments.naming import leaving
 from starcast.claims.see import See
 
 FAMILY = Family("tseng_sheu_trees")
@@ -46,7 +46,7 @@ def _size(see: See) -> None:
 def sized(see: See) -> None:
     """The nodes, the degree and the diameter of S_n, from the table of neighbours."""
     where, across = see.where, see.lab.neighbours(see.where.spec)
-    n, rows = where.n, shifting.symbols(see.lab, see.where)
+    n, rows = where.n, star_labels.symbols(see.lab, see.where)
     see.equal("nodes with labels of their own", len(np.unique(where.labels())), factorial(n))
     for port, there in zip(where.ports, across, strict=True):
         swapped = rows.copy()
@@ -67,25 +67,11 @@ def _automorphisms(see: See) -> list[tuple[NDArray[Any], NDArray[Any]]]:
 
     They generate all others: what they take the identity to is found by search.
     """
-    where, n = see.where, see.where.n
-    rows = shifting.symbols(see.lab, where)
+    lab, where = see.lab, see.where
     dimensions = np.array(where.ports)
-    by = see.lab.neighbours(where.spec)[:, 0]
-    made = [
-        (see.lab.array(f"translation by {node}", where.spec, partial(_translation, rows, node)), dimensions)
-        for node in by.tolist()
-    ]
-    turned = np.array([0, 1, *range(3, n + 1), 2])
-    back = np.array([0, 1, n, *range(2, n)]) if n > 2 else np.arange(3)
-
-    def rotated() -> NDArray[Any]:
-        return permutations.rank(turned[rows[:, back[1:] - 1]].astype(np.uint8))
-
-    return [*made, (see.lab.array("rotation", where.spec, rotated), turned[dimensions])]
-
-
-def _translation(rows: permutations.Perms, node: int) -> permutations.Ranks:
-    return permutations.rank(rows[node][rows - 1])
+    by = lab.neighbours(where.spec)[:, 0].tolist()
+    made = [(star_labels.translation(lab, where, node), dimensions) for node in by]
+    return [*made, (star_labels.rotation(lab, where), star_labels.r(where.n)[dimensions])]
 
 
 @claim(
@@ -127,7 +113,7 @@ def _congestion_to_roots(see: See) -> None:
     for root in searching.roots(where):
         loads = shifting.loads_to(see.lab, where, root)
         see.equal("links of all trees", loads.sum(), (where.n - 1) * (factorial(where.n) - 1), node=where.label(root))
-        see.at_most(f"trees on a link, r = {where.label(root)}", loads, 2, link=partial(_link, see))
+        see.at_most(f"trees on a link, r = {where.label(root)}", loads, 2, link=leaving(see.lab, where))
 
 
 @claim(
@@ -211,8 +197,4 @@ def _congestion(see: See) -> None:
         loads = checkers.loads(where, trees.parent_port, root)
         see.equal("number of trees", trees.trees, where.n - 1, of=trees)
         see.equal("links of all trees", loads.sum(), (where.n - 1) * (factorial(where.n) - 1), of=trees)
-        see.at_most("trees on a link", loads, 2, link=partial(_link, see), of=trees)
-
-
-def _link(see: See, node: int, column: int) -> str:
-    return shifting.link(see.where, node, see.where.ports[column])
+        see.at_most("trees on a link", loads, 2, link=leaving(see.lab, where), of=trees)
