@@ -14,7 +14,7 @@ from starcast.claims.growth import divided
 from starcast.claims.instruments.nk_labels import size
 from starcast.claims.instruments.nk_runs import GRID, MANY_TREES, ONE_TREE, WITHIN, Broadcast, array, executed, heights, weight
 from starcast.claims.instruments.pipelines import Pipeline
-from starcast.claims.instruments.surds import root
+from starcast.claims.instruments.surds import Surd, plus_root, root
 from starcast.claims.see import See
 
 FAMILY = Family("nk_star_times")
@@ -70,11 +70,18 @@ def _approached(line: Pipeline, b: Fraction) -> Fraction:
     return next((found for found, last in zip(best, halved, strict=True) if found != last), Fraction(0))
 
 
-def _within(see: See, made: Broadcast, stated: Pipeline) -> None:
-    """The time with the best whole p against what is stated: that of a pipeline with its best real p."""
+def _printed(n: int, high: int, slot: int = 1) -> list[Surd | Fraction]:
+    """The time that Theorems 2, 3, 8 and 9 print, for trees of that height and start-ups of so many slots."""
+    return [
+        plus_root(slot * ((high - 1) * T_s + b / (n - 1)), slot**2 * 4 * b * (high - 1) * T_s / (n - 1))
+        for T_s, b in GRID.each()
+    ]
+
+
+def _within(see: See, made: Broadcast, stated: list[Surd | Fraction]) -> None:
+    """The time with the best whole p against what is stated."""
     found, p = made.bests(GRID)
-    least = array(stated.exact_least(*load) for load in GRID.each())
-    see.at_most("least time over whole p", found, least, **GRID.place, p=p, of=made.made)
+    see.at_most("least time over whole p", found, array(stated), **GRID.place, p=p, of=made.made)
 
 
 def _bounded_instead(true: See, made: Broadcast, line: Pipeline) -> None:
@@ -102,7 +109,7 @@ def _one_tree_all_port(see: See) -> None:
     n, k = see.where.n, size(see.where)
     high = nk_diameter(n, k)
     made = executed(see, ONE_TREE, "all")
-    _within(see, made, Pipeline(high, Fraction(1, n - 1)))
+    _within(see, made, _printed(n, high))
     true = see.instead(
         "with p segments it takes exactly (D+p-1)(T_s + m T_c/p), n-1 times the bytes: the one tree carries all of them; with "
         "the best whole p at most D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c)"
@@ -127,7 +134,7 @@ def _one_tree_one_port(see: See) -> None:
     n, k = see.where.n, size(see.where)
     high = nk_diameter(n, k)
     made = executed(see, ONE_TREE, "one")
-    _within(see, made, Pipeline(high, Fraction(1, n - 1), n - 1))
+    _within(see, made, _printed(n, high, n - 1))
     true = see.instead(
         "it takes at least (n-1)m T_c, since the source sends the whole message to n-1 children; with p segments it takes at "
         "most (n-1)(D+p-1)(T_s + m T_c/p), with the best whole p at most (n-1)(D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c))"
@@ -157,7 +164,7 @@ def _many_trees_all_port(see: See) -> None:
     n, k = see.where.n, size(see.where)
     high = 2 * nk_diameter(n, k)
     made = executed(see, MANY_TREES, "all")
-    _within(see, made, Pipeline(high, Fraction(1, n - 1)))
+    _within(see, made, _printed(n, high))
     true = see.instead(
         "with p segments it takes exactly h+p-1 start-ups and at most (h+p-1)(T_s + c m T_c/(p(n-1))), h the greatest height "
         "of the trees and c their congestion, with the best whole p at most h T_s + c m T_c/(n-1) + 2 sqrt(c m(h-1)T_s "
@@ -184,7 +191,7 @@ def _many_trees_one_port(see: See) -> None:
     n, k = see.where.n, size(see.where)
     high = 2 * nk_diameter(n, k)
     made = executed(see, MANY_TREES, "one")
-    _within(see, made, Pipeline(high, Fraction(1, n - 1), n - 1))
+    _within(see, made, _printed(n, high, n - 1))
     true = see.instead(
         "with p segments it takes at most (n-1)(h+p-1)(T_s + c m T_c/(p(n-1))), h the greatest height of the trees and c their "
         "congestion, with the best whole p at most (n-1)h T_s + c m T_c + 2 sqrt(c m(n-1)(h-1)T_s T_c)"
