@@ -1,6 +1,7 @@
 """Both stores for tests: a database with our schema, and a graph without a node that is nobody's yet."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import Engine
@@ -10,8 +11,9 @@ from starcast.graph.connection import Graph
 from starcast.graph.writer import Bolt
 from starcast.ingest import Stores
 
-#: Small, so that even S4 takes several batches.
-BATCH = 10
+BATCH = 1_000
+#: So that everything of S4 takes several batches.
+FEW = 25
 
 
 @pytest.fixture
@@ -24,7 +26,7 @@ def graph(clean_graph: GraphAddress) -> Iterator[Graph]:
 @pytest.fixture
 def bolt(graph: Graph) -> Bolt:
     """The Bolt way in, with constraints and indexes made."""
-    way = Bolt(graph, BATCH)
+    way = Bolt(graph, FEW)
     way.prepare()
     return way
 
@@ -33,3 +35,9 @@ def bolt(graph: Graph) -> Bolt:
 def stores(engine: Engine, graph: Graph) -> Stores:
     """Both stores, empty."""
     return Stores(engine, graph, BATCH)
+
+
+@pytest.fixture
+def few(stores: Stores) -> Stores:
+    """The same, written in small batches."""
+    return replace(stores, batch=FEW)

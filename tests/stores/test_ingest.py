@@ -90,10 +90,10 @@ def test_what_is_missing_is_added(stores: Stores) -> None:
     assert check_nodes(stores.graph, "Topology", ("name", "state")) == {("S3", "complete"), ("S4", "complete")}
 
 
-def test_the_stages_come_in_order(stores: Stores, what: Plan) -> None:
+def test_the_stages_come_in_order(few: Stores, what: Plan) -> None:
     """And every one of them, for every thing: tests below break off at each."""
     seen: list[tuple[str, str]] = []
-    ingest(stores, what, on_stage=lambda stage, thing: seen.append((thing.kind, stage)))
+    ingest(few, what, on_stage=lambda stage, thing: seen.append((thing.kind, stage)))
     for kind in ("topology", "forest", "schedule"):
         found = [stage for one, stage in seen if one == kind]
         assert list(dict.fromkeys(found)) == list(STAGES)
@@ -101,18 +101,18 @@ def test_the_stages_come_in_order(stores: Stores, what: Plan) -> None:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_while_loading_nobody_calls_it_complete(stores: Stores, what: Plan, stage: str) -> None:
+def test_while_loading_nobody_calls_it_complete(few: Stores, what: Plan, stage: str) -> None:
     """At every stage of every thing, what either store calls complete is whole there."""
 
     def look(at: str, thing: Thing) -> None:
         if at != stage:
             return
-        state = states(stores)[thing.key]
+        state = states(few)[thing.key]
         assert (state == "complete") == (at == "complete")
         if at not in {"finished", "complete"}:
-            assert (thing.key,) not in check_nodes(stores.graph, f"{thing.kind.capitalize()} {{state: 'complete'}}", ("id",))
+            assert (thing.key,) not in check_nodes(few.graph, f"{thing.kind.capitalize()} {{state: 'complete'}}", ("id",))
 
-    ingest(stores, what, on_stage=look)
+    ingest(few, what, on_stage=look)
 
 
 class Break(Exception):  # noqa: N818 - not an error of anybody's
@@ -127,7 +127,7 @@ class Break(Exception):  # noqa: N818 - not an error of anybody's
     ],
 )
 def test_what_is_broken_off_is_cleaned_up_by_the_next(
-    stores: Stores, what: Plan, how: type[BaseException], kind: str, stage: str
+    few: Stores, what: Plan, how: type[BaseException], kind: str, stage: str
 ) -> None:
     """Ctrl-C or a defect at any stage: what was complete stays, the rest is failed, and the next ingest makes it whole."""
 
@@ -136,17 +136,17 @@ def test_what_is_broken_off_is_cleaned_up_by_the_next(
             raise how
 
     with pytest.raises(how):
-        ingest(stores, what, on_stage=broken)
+        ingest(few, what, on_stage=broken)
     place = ("topology", "forest", "schedule").index(kind)
     done = place + (stage == "complete")
-    assert {key for key, state in states(stores).items() if state == "complete"} == set(S4[:done])
+    assert {key for key, state in states(few).items() if state == "complete"} == set(S4[:done])
     if stage != "complete":
-        assert states(stores)[S4[place]] == "failed"
+        assert states(few)[S4[place]] == "failed"
     if stage != "finished":
-        nothing_unproved_is_complete(stores)
-    summary = ingest(stores, what)
+        nothing_unproved_is_complete(few)
+    summary = ingest(few, what)
     assert summary.present == list(S4[:done])
-    assert_stored(stores, what)
+    assert_stored(few, what)
 
 
 def test_a_defect_s_words_are_kept(stores: Stores, what: Plan) -> None:

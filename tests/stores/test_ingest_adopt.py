@@ -37,12 +37,6 @@ class Ear(Silent):
 
 
 @pytest.fixture
-def stores(stores: Stores) -> Stores:
-    """Both stores, with batches of a usual size."""
-    return replace(stores, batch=1000)
-
-
-@pytest.fixture
 def what(stores: Stores) -> Plan:
     """Things of every kind, in both stores; the graph says of each that it was imported."""
     chosen = plan("S4", ["multiple", "shortest-path", "perfectly-balanced"], ["broadcast:multiple", "alltoall:exact"])
