@@ -15,7 +15,7 @@ from starcast.progress import Silent
 from starcast.runs import database, models, repository
 from starcast.runs.experiment import run_experiment
 from starcast.runs.grid import Grid
-from striking import ctrl_c
+from striking import ctrl_c, heard
 
 
 def tables(engine: Engine) -> set[str]:
@@ -402,5 +402,5 @@ def fails_while_interrupted(engine: Engine) -> None:
 
 
 def test_an_error_that_an_interruption_has_left_behind_is_an_interruption(engine: Engine) -> None:
-    with pytest.raises(KeyboardInterrupt):
+    with heard(), pytest.raises(KeyboardInterrupt):
         fails_while_interrupted(engine)

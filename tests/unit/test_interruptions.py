@@ -2,26 +2,33 @@
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from starcast.interruptions import interrupted, postponed, stoppable
+from striking import heard
 
 
-def strikes_twice(heard: list[str]) -> None:
-    with postponed(lambda: heard.append("acted")):
+@pytest.fixture(autouse=True)
+def _heard() -> Iterator[None]:
+    with heard():
+        yield
+
+
+def strikes_twice(told: list[str]) -> None:
+    with postponed(lambda: told.append("acted")):
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
-        heard.append("went on")
-    heard.append("never")
+        told.append("went on")
+    told.append("never")
 
 
 def test_postponed_it_acts_each_time_and_strikes_once_at_the_end() -> None:
-    heard: list[str] = []
+    told: list[str] = []
     with pytest.raises(KeyboardInterrupt):
-        strikes_twice(heard)
-    assert heard == ["acted", "acted", "went on"]
+        strikes_twice(told)
+    assert told == ["acted", "acted", "went on"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -55,16 +62,16 @@ def test_sigterm_is_postponed_where_it_is_as_good_as_ctrl_c() -> None:
 
 
 def test_other_threads_may_postpone_what_they_never_hear() -> None:
-    heard: list[str] = []
+    told: list[str] = []
 
     def work() -> None:
-        with postponed(lambda: heard.append("acted")):
-            heard.append("worked")
+        with postponed(lambda: told.append("acted")):
+            told.append("worked")
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert heard == ["worked"]
+    assert told == ["worked"]
 
 
 def leaves_an_error_behind() -> None:
