@@ -1,3 +1,8 @@
 """What every test may ask for; the fixtures themselves stand in plugins, one a concern."""
 
+import signal
+
 pytest_plugins = ["fix_servers", "fix_store", "fix_graph", "fix_cli"]
+
+# A shell lets what it starts in the background ignore Ctrl-C, and so would all that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -32,8 +32,9 @@ def bolt(graph: Graph) -> Bolt:
 
 
 @pytest.fixture
-def stores(engine: Engine, graph: Graph) -> Stores:
-    """Both stores, empty."""
+def stores(engine: Engine, graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Stores:
+    """Both stores, empty. Plans are kept from test to test: any will do for so few rows, and they take half the time."""
+    monkeypatch.setattr("starcast.ingest.refresh_plans", lambda _: None)
     return Stores(engine, graph, BATCH)
 
 

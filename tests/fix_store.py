@@ -1,12 +1,14 @@
-"""A relational store for tests: a real PostgreSQL database of its own for each test, empty but for the schema."""
+"""A relational store for tests: a real PostgreSQL database, empty but for the schema."""
 
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import URL, Engine
+from sqlalchemy import URL, Engine, text
 
+from fix_servers import new_database
 from starcast.progress import Silent
 from starcast.runs import database
+from starcast.runs.models import Base
 
 
 @pytest.fixture
@@ -17,8 +19,21 @@ def bare(fresh_database: URL) -> Iterator[Engine]:
     engine.dispose()
 
 
+@pytest.fixture(scope="session")
+def database_url(store_url: URL) -> Iterator[URL]:
+    """A database with the newest schema, for all tests that leave the schema alone: to make it takes longer than most."""
+    with new_database(store_url) as url:
+        opened = database.connect(url)
+        database.upgrade(opened, Silent())
+        opened.dispose()
+        yield url
+
+
 @pytest.fixture
-def engine(bare: Engine) -> Engine:
-    """A database with the newest schema and no rows."""
-    database.upgrade(bare, Silent())
-    return bare
+def engine(database_url: URL) -> Iterator[Engine]:
+    """That database, with no rows but the one that names it."""
+    opened = database.connect(database_url)
+    with opened.begin() as connection:
+        connection.execute(text(f"TRUNCATE {', '.join(Base.metadata.tables.keys() - {'store'})} RESTART IDENTITY"))
+    yield opened
+    opened.dispose()

@@ -8,16 +8,6 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def heard() -> Iterator[None]:
-    """Ctrl-C raises KeyboardInterrupt, as it does by default; not in a process that a shell has started in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
 def ctrl_c(seconds: float) -> Iterator[threading.Thread]:
     """It strikes so long after this thread is started, and has struck when the context is left."""
 
@@ -26,8 +16,7 @@ def ctrl_c(seconds: float) -> Iterator[threading.Thread]:
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     striking = threading.Thread(target=strike)
-    with heard():
-        try:
-            yield striking
-        finally:
-            striking.join()
+    try:
+        yield striking
+    finally:
+        striking.join()

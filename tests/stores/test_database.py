@@ -15,11 +15,18 @@ from starcast.progress import Silent
 from starcast.runs import database, models, repository
 from starcast.runs.experiment import run_experiment
 from starcast.runs.grid import Grid
-from striking import ctrl_c, heard
+from striking import ctrl_c
 
 
 def tables(engine: Engine) -> set[str]:
     return set(inspect(engine).get_table_names())
+
+
+@pytest.fixture
+def engine(bare: Engine) -> Engine:
+    """A database of the test's own with the newest schema, which it may alter."""
+    database.upgrade(bare, Silent())
+    return bare
 
 
 class Told(Silent):
@@ -402,5 +409,5 @@ def fails_while_interrupted(engine: Engine) -> None:
 
 
 def test_an_error_that_an_interruption_has_left_behind_is_an_interruption(engine: Engine) -> None:
-    with heard(), pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt):
         fails_while_interrupted(engine)

@@ -59,10 +59,10 @@ class Killable:
 
 
 @pytest.fixture
-def killable(stores: Stores, graph_address: GraphAddress, fresh_database: URL, tmp_path: Path) -> Killable:
+def killable(stores: Stores, graph_address: GraphAddress, database_url: URL, tmp_path: Path) -> Killable:
     """A process to kill; the stores are the test's."""
     del stores
-    return Killable(graph_address, fresh_database, tmp_path)
+    return Killable(graph_address, database_url, tmp_path)
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -241,10 +241,10 @@ def test_an_experiment_takes_its_runs_costs_and_profiles_with_it(engine: Engine)
 
 
 @pytest.mark.parametrize("rows", [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK + 1])
-def test_copied_columns_read_back_equal_at_every_length(engine: Engine, rows: int) -> None:
+def test_copied_columns_read_back_equal_at_every_length(bare: Engine, rows: int) -> None:
     kinds = {"small": SmallInteger, "whole": Integer, "large": BigInteger, "real": Double}
     table = Table("copied", MetaData(), *(Column(name, kind) for name, kind in kinds.items()))
-    table.create(engine)
+    table.create(bare)
     rng = np.random.default_rng(rows)
     columns: dict[str, NDArray[Any]] = {
         "large": rng.integers(-(2**63), 2**63, rows),
@@ -252,9 +252,9 @@ def test_copied_columns_read_back_equal_at_every_length(engine: Engine, rows: in
         "whole": rng.integers(-(2**31), 2**31, rows),
         "real": rng.normal(size=rows),
     }
-    with session(engine) as opened:
+    with session(bare) as opened:
         assert copy_columns(opened, table, columns) == rows
-    with session(engine) as opened:
+    with session(bare) as opened:
         found = opened.execute(select(*(table.c[name] for name in columns))).all()
     assert sorted(found) == sorted(zip(*(column.tolist() for column in columns.values()), strict=True))
 

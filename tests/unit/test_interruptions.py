@@ -2,18 +2,11 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from starcast.interruptions import interrupted, postponed, stoppable
-from striking import heard
-
-
-@pytest.fixture(autouse=True)
-def _heard() -> Iterator[None]:
-    with heard():
-        yield
 
 
 def strikes_twice(told: list[str]) -> None:
