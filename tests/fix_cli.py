@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
+from sqlalchemy import URL
 
 from starcast.cli.app import main
 
@@ -18,6 +19,13 @@ class Result(NamedTuple):
 
 
 Starcast = Callable[..., Result]
+
+
+def name_store(patch: pytest.MonkeyPatch, at: URL) -> None:
+    """Let the settings name this database."""
+    bare = URL.create("postgresql", at.username, host=at.host, port=at.port, database=at.database)
+    patch.setenv("STARCAST_POSTGRES_URI", str(bare))
+    patch.setenv("STARCAST_POSTGRES_PASSWORD", str(at.password or ""))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from starcast.ingest import Stores
 
 BATCH = 1_000
 #: So that everything of S4 takes several batches.
-FEW = 25
+FEW = 10
 
 
 @pytest.fixture

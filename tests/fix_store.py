@@ -20,7 +20,7 @@ def bare(fresh_database: URL) -> Iterator[Engine]:
 
 
 @pytest.fixture(scope="session")
-def database_url(store_url: URL) -> Iterator[URL]:
+def kept_database(store_url: URL) -> Iterator[URL]:
     """A database with the newest schema, for all tests that leave the schema alone: to make it takes longer than most."""
     with new_database(store_url) as url:
         opened = database.connect(url)
@@ -30,10 +30,18 @@ def database_url(store_url: URL) -> Iterator[URL]:
 
 
 @pytest.fixture
-def engine(database_url: URL) -> Iterator[Engine]:
-    """That database, with no rows but the one that names it."""
-    opened = database.connect(database_url)
+def clean_database(kept_database: URL) -> URL:
+    """The same, with no rows but the one that names it."""
+    opened = database.connect(kept_database)
     with opened.begin() as connection:
         connection.execute(text(f"TRUNCATE {', '.join(Base.metadata.tables.keys() - {'store'})} RESTART IDENTITY"))
+    opened.dispose()
+    return kept_database
+
+
+@pytest.fixture
+def engine(clean_database: URL) -> Iterator[Engine]:
+    """A way to it."""
+    opened = database.connect(clean_database)
     yield opened
     opened.dispose()

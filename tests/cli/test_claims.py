@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import URL, Engine
+from sqlalchemy import URL
 
-from fix_cli import Result, Starcast
+from fix_cli import Result, Starcast, name_store
 from starcast import check, forest, schedule
 from starcast.claims import Verdict, claims
 from starcast.connections import GraphAddress
@@ -39,12 +39,9 @@ def alone(starcast: Starcast, tmp_path: Path) -> Starcast:
 
 
 @pytest.fixture
-def stored(fresh_database: URL, engine: Engine, starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> Starcast:  # noqa: ARG001
-    """The command with a migrated database of its own, and sources that are always the same."""
-    at = fresh_database
-    bare = URL.create("postgresql", at.username, host=at.host, port=at.port, database=at.database)
-    monkeypatch.setenv("STARCAST_POSTGRES_URI", str(bare))
-    monkeypatch.setenv("STARCAST_POSTGRES_PASSWORD", str(at.password))
+def stored(clean_database: URL, starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> Starcast:
+    """The command with a migrated, empty database, and sources that are always the same."""
+    name_store(monkeypatch, clean_database)
     monkeypatch.setattr(ledger, "fingerprint", lambda: "this code")
     monkeypatch.setattr(ledger, "demand_same", lambda _: None)
     return starcast
@@ -207,10 +204,7 @@ def test_what_differs_between_the_newest_ledgers(stored: Starcast) -> None:
 def test_a_database_without_a_schema_is_said_and_asks_for_an_upgrade(
     starcast: Starcast, fresh_database: URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at = fresh_database
-    bare = URL.create("postgresql", at.username, host=at.host, port=at.port, database=at.database)
-    monkeypatch.setenv("STARCAST_POSTGRES_URI", str(bare))
-    monkeypatch.setenv("STARCAST_POSTGRES_PASSWORD", str(at.password))
+    name_store(monkeypatch, fresh_database)
     assert "starcast db upgrade" in refused(starcast(*LOOK), 6)[1]
     listed = starcast("claims", "list", "--paper", "SLC")
     assert (listed.code, "starcast db upgrade" in listed.err) == (0, True)

@@ -12,9 +12,9 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from sqlalchemy import URL, Engine
+from sqlalchemy import URL
 
-from fix_cli import Starcast
+from fix_cli import Starcast, name_store
 
 GRID = ("--topology", "S4", "--segments", "1", "--segments", "4", "-m", "16", "-m", "256", "-m", "4096")
 ALGORITHMS = ("multiple", "recursive-substar")
@@ -22,20 +22,16 @@ ALGORITHMS = ("multiple", "recursive-substar")
 
 @pytest.fixture
 def stored(
-    fresh_database: URL,
-    engine: Engine,  # noqa: ARG001 - it has migrated the database
+    clean_database: URL,
     starcast: Starcast,
     monkeypatch: pytest.MonkeyPatch,
 ) -> URL:
     """Two experiments, `ours` and `theirs`, and one of both algorithms, `sweep`, in a database that the settings name."""
-    at = fresh_database
-    bare = URL.create("postgresql", at.username, host=at.host, port=at.port, database=at.database)
-    monkeypatch.setenv("STARCAST_POSTGRES_URI", str(bare))
-    monkeypatch.setenv("STARCAST_POSTGRES_PASSWORD", str(at.password))
+    name_store(monkeypatch, clean_database)
     for name, algorithms in (("ours", ALGORITHMS[:1]), ("theirs", ALGORITHMS[1:]), ("sweep", ALGORITHMS)):
         flags = [word for algorithm in algorithms for word in ("--algorithm", algorithm)]
         assert starcast("experiment", "run", name, *flags, *GRID, "--jobs", "1").code == 0
-    return at
+    return clean_database
 
 
 @pytest.mark.usefixtures("stored")

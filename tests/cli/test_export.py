@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from sqlalchemy import URL, Engine
+from sqlalchemy import URL
 
-from fix_cli import Result, Starcast
+from fix_cli import Result, Starcast, name_store
 from starcast.errors import RejectedError
 from starcast.graph import bulk
 from starcast.ingest import Stores, ingest, plan
@@ -23,13 +23,10 @@ _Usage = namedtuple("_Usage", "total used free")  # noqa: PYI024 - as shutil has
 
 
 @pytest.fixture
-def starcast(starcast: Starcast, monkeypatch: pytest.MonkeyPatch, fresh_database: URL, engine: Engine) -> Starcast:
+def starcast(starcast: Starcast, monkeypatch: pytest.MonkeyPatch, clean_database: URL) -> Starcast:
     """The command line on the test's PostgreSQL, and on a Neo4j that is not there: nobody asks it."""
-    del engine  # the database has its schema
     monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://127.0.0.1:9")
-    monkeypatch.setenv("STARCAST_POSTGRES_PASSWORD", str(fresh_database.password or ""))
-    place = f"{fresh_database.host}:{fresh_database.port}/{fresh_database.database}"
-    monkeypatch.setenv("STARCAST_POSTGRES_URI", f"postgresql://{fresh_database.username}@{place}")
+    name_store(monkeypatch, clean_database)
     return starcast
 
 

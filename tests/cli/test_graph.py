@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import URL
 
 from checks import assert_stored
-from fix_cli import Starcast
+from fix_cli import Starcast, name_store
 from starcast.connections import GraphAddress
 from starcast.graph.owners import LABEL_OF
 from starcast.graph.schema import State
@@ -23,16 +23,14 @@ def starcast(
     starcast: Starcast,
     monkeypatch: pytest.MonkeyPatch,
     graph_address: GraphAddress,
-    fresh_database: URL,
+    clean_database: URL,
     tmp_path: Path,
 ) -> Starcast:
     """The command line on the test's servers."""
     (tmp_path / "neo4j").write_text(graph_address.password, encoding="utf-8")
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD_FILE", str(tmp_path / "neo4j"))
     monkeypatch.setenv("STARCAST_NEO4J_URI", graph_address.uri)
-    monkeypatch.setenv("STARCAST_POSTGRES_PASSWORD", str(fresh_database.password or ""))
-    place = f"{fresh_database.host}:{fresh_database.port}/{fresh_database.database}"
-    monkeypatch.setenv("STARCAST_POSTGRES_URI", f"postgresql://{fresh_database.username}@{place}")
+    name_store(monkeypatch, clean_database)
     return starcast
 
 

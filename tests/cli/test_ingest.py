@@ -7,10 +7,10 @@ import socket
 from pathlib import Path
 
 import pytest
-from sqlalchemy import URL, Engine
+from sqlalchemy import URL
 
 from checks import assert_stored, counts, states, stored_counts
-from fix_cli import Result, Starcast
+from fix_cli import Result, Starcast, name_store
 from starcast.connections import GraphAddress
 from starcast.ingest import Stores, plan
 from starcast.ingest.stores import exclusively
@@ -23,17 +23,17 @@ def starcast(
     starcast: Starcast,
     monkeypatch: pytest.MonkeyPatch,
     graph_address: GraphAddress,
-    fresh_database: URL,
+    clean_database: URL,
     tmp_path: Path,
 ) -> Starcast:
     """The command line on the test's servers; passwords are in files, as they should be."""
-    secrets = {"NEO4J": graph_address.password, "POSTGRES": fresh_database.password or ""}
+    secrets = {"NEO4J": graph_address.password, "POSTGRES": clean_database.password or ""}
     for name, secret in secrets.items():
         (tmp_path / name).write_text(str(secret), encoding="utf-8")
         monkeypatch.setenv(f"STARCAST_{name}_PASSWORD_FILE", str(tmp_path / name))
-    place = f"{fresh_database.host}:{fresh_database.port}/{fresh_database.database}"
+    place = f"{clean_database.host}:{clean_database.port}/{clean_database.database}"
     monkeypatch.setenv("STARCAST_NEO4J_URI", graph_address.uri)
-    monkeypatch.setenv("STARCAST_POSTGRES_URI", f"postgresql://{fresh_database.username}@{place}")
+    monkeypatch.setenv("STARCAST_POSTGRES_URI", f"postgresql://{clean_database.username}@{place}")
 
     def call(*words: str) -> Result:
         result = starcast(*words)
@@ -203,9 +203,11 @@ def test_a_foreign_graph(starcast: Starcast, stores: Stores) -> None:
     assert counts(stores.graph) == (2, 1)
 
 
-def test_a_database_without_our_schema(starcast: Starcast, clean_graph: GraphAddress) -> None:
+@pytest.mark.usefixtures("clean_graph")
+def test_a_database_without_our_schema(starcast: Starcast, fresh_database: URL, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 6, and what to run."""
-    del clean_graph
+    monkeypatch.delenv("STARCAST_POSTGRES_PASSWORD_FILE")
+    name_store(monkeypatch, fresh_database)
     assert "starcast db upgrade" in refused(starcast("ingest", "S3"), 6)[1]
 
 
@@ -254,9 +256,8 @@ def test_listing(starcast: Starcast, stores: Stores) -> None:
 
 
 @pytest.mark.parametrize("noun", ["tree", "schedule"])
-def test_listing_on_a_topology_that_cannot_be(starcast: Starcast, engine: Engine, noun: str) -> None:
+def test_listing_on_a_topology_that_cannot_be(starcast: Starcast, noun: str) -> None:
     """Exit code 2, where one that can be and is not stored has an empty list."""
-    del engine
     assert "T9" in refused(starcast(noun, "list", "--topology", "T9"), 2)[0]
     assert json.loads(starcast(noun, "list", "--topology", "S9", "-f", "json").out) == []
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sqlalchemy import URL, Engine, text
 
-from fix_cli import Result, Starcast
+from fix_cli import Result, Starcast, name_store
 from starcast.collectives import Schedule, schedule
 from starcast.runs import execution, parallel
 from starcast.runs.grid import Point
@@ -25,17 +25,15 @@ POINT = ("S4", "broadcast", "multiple", "-m", "1024")
 @pytest.fixture
 def bare_database(fresh_database: URL, monkeypatch: pytest.MonkeyPatch) -> URL:
     """An empty database that the settings name."""
-    at = fresh_database
-    bare = URL.create("postgresql", at.username, host=at.host, port=at.port, database=at.database)
-    monkeypatch.setenv("STARCAST_POSTGRES_URI", str(bare))
-    monkeypatch.setenv("STARCAST_POSTGRES_PASSWORD", str(fresh_database.password))
+    name_store(monkeypatch, fresh_database)
     return fresh_database
 
 
 @pytest.fixture
-def database(bare_database: URL, engine: Engine) -> URL:  # noqa: ARG001 - the engine has migrated it
+def database(clean_database: URL, monkeypatch: pytest.MonkeyPatch) -> URL:
     """A migrated database that the settings name."""
-    return bare_database
+    name_store(monkeypatch, clean_database)
+    return clean_database
 
 
 @pytest.fixture
@@ -67,9 +65,10 @@ def test_db_upgrade_makes_the_schema_once_and_check_accepts_it(starcast: Starcas
     assert json.loads(starcast("db", "current", "-f", "json").out)[0]["revision"] == "0003"
 
 
-@pytest.mark.usefixtures("database")
-def test_db_check_rejects_tables_that_were_changed_by_hand(starcast: Starcast, engine: Engine) -> None:
-    with engine.begin() as connection:
+@pytest.mark.usefixtures("bare_database")
+def test_db_check_rejects_tables_that_were_changed_by_hand(starcast: Starcast, bare: Engine) -> None:
+    assert starcast("db", "upgrade").code == 0
+    with bare.begin() as connection:
         connection.execute(text("alter table cost add column colour text"))
     result = starcast("db", "check")
     assert result.code == 6

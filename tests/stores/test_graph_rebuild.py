@@ -124,28 +124,28 @@ BREAKS = {"sends go": 3, "edges go": 18, "nodes go": 28, "nodes come": 35, "link
     [*((place, Gone) for place in BREAKS), ("nodes go", KeyboardInterrupt), ("edges come", KeyboardInterrupt)],
     ids=str,
 )
-def test_broken_off_it_goes_on(stores: Stores, what: Plan, place: str, error: type[BaseException]) -> None:
+def test_broken_off_it_goes_on(few: Stores, what: Plan, place: str, error: type[BaseException]) -> None:
     """Nothing half made is complete, nothing is forgotten, and the next rebuild leaves all as it was."""
     with pytest.raises(error):
-        rebuild(stores, BOLT, Breaking(BREAKS[place], error))
-    nothing_unproved_is_complete(stores)
-    assert set(states(stores)) == {"S4", TREES, SENDS}
-    assert set(states(stores).values()) != {"complete"}
-    rebuild(stores, BOLT)
-    as_it_was(stores, what)
-    assert [error_of(stores, thing.kind, thing.key) for thing in what.things] == [None] * 3
+        rebuild(few, BOLT, Breaking(BREAKS[place], error))
+    nothing_unproved_is_complete(few)
+    assert set(states(few)) == {"S4", TREES, SENDS}
+    assert set(states(few).values()) != {"complete"}
+    rebuild(few, BOLT)
+    as_it_was(few, what)
+    assert [error_of(few, thing.kind, thing.key) for thing in what.things] == [None] * 3
 
 
-def test_broken_off_an_ingest_makes_what_it_is_asked_for(stores: Stores, what: Plan) -> None:
+def test_broken_off_an_ingest_makes_what_it_is_asked_for(few: Stores, what: Plan) -> None:
     """And keeps in mind what it is not asked for."""
     with pytest.raises(Gone):
-        rebuild(stores, BOLT, Breaking(BREAKS["edges come"], Gone))
-    assert states(stores) == {"S4": "complete", TREES: "loading", SENDS: "failed"}
-    ingest(stores, plan("S4"))
-    assert states(stores) == {"S4": "complete", TREES: "failed", SENDS: "failed"}
-    assert error_of(stores, "forest", TREES) == error_of(stores, "schedule", SENDS) == REBUILDING
-    ingest(stores, what)
-    as_it_was(stores, what)
+        rebuild(few, BOLT, Breaking(BREAKS["edges come"], Gone))
+    assert states(few) == {"S4": "complete", TREES: "loading", SENDS: "failed"}
+    ingest(few, plan("S4"))
+    assert states(few) == {"S4": "complete", TREES: "failed", SENDS: "failed"}
+    assert error_of(few, "forest", TREES) == error_of(few, "schedule", SENDS) == REBUILDING
+    ingest(few, what)
+    as_it_was(few, what)
 
 
 def test_somebody_s_nodes_stay(stores: Stores, what: Plan) -> None:

@@ -210,11 +210,11 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def started(database_url: URL, engine: Engine, tmp_path: Path) -> subprocess.Popen[str]:
+def started(clean_database: URL, engine: Engine, tmp_path: Path) -> subprocess.Popen[str]:
     """Statements that two processes look at; something of it is stored."""
-    (tmp_path / "password").write_text(str(database_url.password), encoding="utf-8")
+    (tmp_path / "password").write_text(str(clean_database.password), encoding="utf-8")
     (tmp_path / "run.py").write_text(SCRIPT, encoding="utf-8")
-    url = database_url
+    url = clean_database
     environment = {
         **os.environ,
         "STARCAST_POSTGRES_URI": f"postgresql://{url.username}@{url.host}:{url.port}/{url.database}",

@@ -75,9 +75,9 @@ def design(tmp_path: Path) -> tuple[Path, Design]:
 
 
 @pytest.fixture
-def started(engine: Engine, database_url: URL, design: tuple[Path, Design], tmp_path: Path) -> Iterator[Started]:
+def started(engine: Engine, clean_database: URL, design: tuple[Path, Design], tmp_path: Path) -> Iterator[Started]:
     """An experiment under way: a run is stored, others are at work."""
-    url = database_url
+    url = clean_database
     secret = tmp_path / "password"
     secret.write_text(str(url.password), encoding="utf-8")
     environment = {
