@@ -46,10 +46,9 @@ def postponed(act: Callable[[], None]) -> Iterator[None]:
 
     Only Python's first thread hears of signals; in others this does nothing.
     """
-    handlers = {number: signal.getsignal(number) for number in _SIGNALS}
+    here = threading.current_thread() is threading.main_thread()
+    handlers = {int(number): signal.getsignal(number) for number in _SIGNALS if here}
     ours = {number: handler for number, handler in handlers.items() if callable(handler)}
-    if threading.current_thread() is not threading.main_thread():
-        ours = {}
     struck: list[tuple[int, FrameType | None]] = []
 
     def strike(number: int, frame: FrameType | None) -> None:
@@ -63,5 +62,5 @@ def postponed(act: Callable[[], None]) -> Iterator[None]:
     finally:
         for number, handler in ours.items():
             signal.signal(number, handler)
-        for first, frame in struck[:1]:
-            ours[signal.Signals(first)](first, frame)
+        for number, frame in struck[:1]:
+            ours[number](number, frame)
