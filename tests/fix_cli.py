@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pytest
 from sqlalchemy import URL
 
+from fix_servers import without_password
 from starcast.cli.app import main
 
 
@@ -23,8 +24,7 @@ Starcast = Callable[..., Result]
 
 def name_store(patch: pytest.MonkeyPatch, at: URL) -> None:
     """Let the settings name this database."""
-    bare = URL.create("postgresql", at.username, host=at.host, port=at.port, database=at.database)
-    patch.setenv("STARCAST_POSTGRES_URI", str(bare))
+    patch.setenv("STARCAST_POSTGRES_URI", without_password(at))
     patch.setenv("STARCAST_POSTGRES_PASSWORD", str(at.password or ""))
 
 

@@ -160,6 +160,11 @@ def _driver(address: GraphAddress) -> Driver:
     return GraphDatabase.driver(address.uri, auth=(address.user, address.password))
 
 
+def without_password(url: URL) -> str:
+    """The URL as the setting ``postgres_uri`` takes it."""
+    return str(URL.create("postgresql", url.username, host=url.host, port=url.port, database=url.database))
+
+
 def _plain(url: URL) -> str:
     """The URL as psycopg reads it."""
     return url.set(drivername="postgresql").render_as_string(hide_password=False)

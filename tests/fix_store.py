@@ -41,7 +41,7 @@ def clean_database(kept_database: URL) -> URL:
 
 @pytest.fixture
 def engine(clean_database: URL) -> Iterator[Engine]:
-    """A way to it."""
+    """A way to the clean database."""
     opened = database.connect(clean_database)
     yield opened
     opened.dispose()

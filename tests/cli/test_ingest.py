@@ -11,6 +11,7 @@ from sqlalchemy import URL
 
 from checks import assert_stored, counts, states, stored_counts
 from fix_cli import Result, Starcast, name_store
+from fix_servers import without_password
 from starcast.connections import GraphAddress
 from starcast.ingest import Stores, plan
 from starcast.ingest.stores import exclusively
@@ -31,9 +32,8 @@ def starcast(
     for name, secret in secrets.items():
         (tmp_path / name).write_text(str(secret), encoding="utf-8")
         monkeypatch.setenv(f"STARCAST_{name}_PASSWORD_FILE", str(tmp_path / name))
-    place = f"{clean_database.host}:{clean_database.port}/{clean_database.database}"
     monkeypatch.setenv("STARCAST_NEO4J_URI", graph_address.uri)
-    monkeypatch.setenv("STARCAST_POSTGRES_URI", f"postgresql://{clean_database.username}@{place}")
+    monkeypatch.setenv("STARCAST_POSTGRES_URI", without_password(clean_database))
 
     def call(*words: str) -> Result:
         result = starcast(*words)

@@ -15,6 +15,7 @@ from sqlalchemy import URL
 
 from checks import assert_stored, counts, nothing_unproved_is_complete, states
 from fix_graph import FEW
+from fix_servers import without_password
 from starcast.connections import GraphAddress
 from starcast.errors import UnavailableError
 from starcast.graph.connection import Graph
@@ -42,7 +43,7 @@ class Killable:
             **os.environ,
             "STARCAST_NEO4J_URI": address.uri,
             "STARCAST_NEO4J_PASSWORD_FILE": str(secret),
-            "STARCAST_POSTGRES_URI": f"postgresql://{url.username}@{url.host}:{url.port}/{url.database}",
+            "STARCAST_POSTGRES_URI": without_password(url),
             "STARCAST_BATCH": str(FEW),
         }
         if url.password is not None:

@@ -13,6 +13,7 @@ import psutil
 import pytest
 from sqlalchemy import URL, Engine, func, select
 
+from fix_servers import without_password
 from starcast.claims import claims, running
 from starcast.claims.evidence import Evidence
 from starcast.claims.telling import place
@@ -217,7 +218,7 @@ def started(clean_database: URL, engine: Engine, tmp_path: Path) -> subprocess.P
     url = clean_database
     environment = {
         **os.environ,
-        "STARCAST_POSTGRES_URI": f"postgresql://{url.username}@{url.host}:{url.port}/{url.database}",
+        "STARCAST_POSTGRES_URI": without_password(url),
         "STARCAST_POSTGRES_PASSWORD_FILE": str(tmp_path / "password"),
     }
     words = ("claims", "check", "TS.L5", "TS.h", "TS.L3", "--sizes", "S3,S4,S5,S6", "--jobs", "2")

@@ -12,6 +12,7 @@ import psutil
 import pytest
 from sqlalchemy import URL, Engine, func, select
 
+from fix_servers import without_password
 from starcast.progress import Silent
 from starcast.runs import models, repository
 from starcast.runs.database import session
@@ -82,7 +83,7 @@ def started(engine: Engine, clean_database: URL, design: tuple[Path, Design], tm
     secret.write_text(str(url.password), encoding="utf-8")
     environment = {
         **os.environ,
-        "STARCAST_POSTGRES_URI": f"postgresql://{url.username}@{url.host}:{url.port}/{url.database}",
+        "STARCAST_POSTGRES_URI": without_password(url),
         "STARCAST_POSTGRES_PASSWORD_FILE": str(secret),
     }
     running = Started(engine, environment, design[0])
