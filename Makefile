@@ -53,7 +53,7 @@ checks: $(VENV)/.dev ## mypy and all tests, side by side
 
 # The servers of the tests start often and live short: what Java compiles for long runs does not pay.
 $(QUICK_JAVA): $(VENV)/.dev
-	$(BIN)/python tests/quick_java.py $(abspath $(@D))
+	$(BIN)/python tests/support/quick_java.py $(abspath $(@D))
 
 pytest-runs pytest-stores pytest-packs pytest-cli: export STARCAST_NEO4J_JAVA_OPTIONS = $(shell cat $(QUICK_JAVA) 2>/dev/null)
 
@@ -96,7 +96,7 @@ docs: $(VENV)/.dev ## write the generated pages again
 	$(BIN)/python docs/generate.py
 
 lock: $(VENV)/.dev ## write the lock file of Neo4j's jars again
-	$(BIN)/python -m starcast.local.lock
+	$(BIN)/python -m starcast.embedded.lockfile
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) $(WHEEL_VENV) dist build .mypy_cache .pytest_cache .ruff_cache

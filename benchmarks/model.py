@@ -20,12 +20,12 @@ from benchmarks.measure import Figure
 from benchmarks.model_variants import MODELS, QUESTIONS, Model
 from starcast import Forest, forest, schedule, topology
 from starcast.cli.output import emit, say
-from starcast.connections import graph_address
+from starcast.endpoints import graph_address
 from starcast.graph.connection import Graph
 from starcast.graph.rows import Rows, link_rows, send_rows, tree_rows
 from starcast.graph.schema import LINK
 from starcast.graph.writer import batches
-from starcast.local import stack
+from starcast.embedded import stack
 from starcast.progress import Silent
 from starcast.settings import Settings
 from starcast.topologies import Topology

@@ -12,15 +12,15 @@ import psutil
 
 from benchmarks.measure import Figure
 from starcast.cli.output import say
-from starcast.connections import graph_address, store_url
+from starcast.endpoints import graph_address, store_url
 from starcast.graph.connection import Graph
 from starcast.ingest import Summary, Way, Wish, ingest, open_stores, wish
-from starcast.ingest.things import Thing
-from starcast.local import processes, stack
-from starcast.local.home import Home
-from starcast.local.neo4j import Neo4j
+from starcast.ingest.artifacts import Thing
+from starcast.embedded import processes, stack
+from starcast.embedded.home import Home
+from starcast.embedded.neo4j import Neo4j
 from starcast.progress import Silent
-from starcast.runs import database
+from starcast.database import connection
 from starcast.settings import Settings
 
 #: What is measured, and how many seconds it may take from the command to an answered query.
@@ -64,8 +64,8 @@ def _stack() -> Iterator[Settings]:
         settings = Settings.load(home=Path(folder) / "home")
         stack.up(settings, Silent())
         try:
-            engine = database.connect(store_url(settings))
-            database.upgrade(engine, Silent())
+            engine = connection.connect(store_url(settings))
+            connection.upgrade(engine, Silent())
             engine.dispose()
             yield settings
         finally:

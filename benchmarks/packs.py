@@ -22,11 +22,11 @@ from benchmarks.packs_cases import CASES, COMPARED
 from benchmarks.packs_peers import PEERS
 from benchmarks.packs_place import Place
 from starcast.cli.output import emit, say
-from starcast.connections import graph_address
+from starcast.endpoints import graph_address
 from starcast.errors import LimitError
 from starcast.graph.connection import Graph
 from starcast.graph.writer import Bolt
-from starcast.local import stack
+from starcast.embedded import stack
 from starcast.progress import Silent
 from starcast.queries import Query, library, run
 from starcast.queries.parameters import bind

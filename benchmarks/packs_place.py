@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from starcast import forest, schedule, topology
 from starcast.convert import to_igraph, to_networkx
-from starcast.graph.owners import Owner, forest_owner, schedule_owner, topology_owner
+from starcast.graph.artifact_nodes import Owner, forest_owner, schedule_owner, topology_owner
 from starcast.graph.rows import Rows, link_rows, send_rows, tree_rows
 from starcast.graph.writer import WayIn
 from starcast.progress import Silent

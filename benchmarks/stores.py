@@ -11,16 +11,16 @@ from sqlalchemy.orm import Session
 
 from benchmarks.measure import Figure, seconds
 from starcast import forest, topology
-from starcast.connections import graph_address, store_url
+from starcast.endpoints import graph_address, store_url
 from starcast.graph import rows
 from starcast.graph.connection import Graph
-from starcast.graph.owners import topology_owner
+from starcast.graph.artifact_nodes import topology_owner
 from starcast.graph.schema import LINK
 from starcast.graph.writer import Bolt
-from starcast.local import stack
+from starcast.embedded import stack
 from starcast.progress import Silent
-from starcast.runs.copying import copy_columns
-from starcast.runs.database import connect
+from starcast.database.bulk_copy import copy_columns
+from starcast.database.connection import connect
 from starcast.settings import Settings
 from starcast.topologies import Topology
 

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from marked import filled, head, row
 
-from starcast.collectives import Schedule, schedule
+from starcast.collectives import Schedule, model
 from starcast.collectives.exact import full_necklaces
 from starcast.collectives.exact_short import opening
 from starcast.topologies import topology
-from starcast.whole import ceiling
+from starcast.support.integers import ceil_div
 
 PAGE = Path(__file__).parent / "exact-alltoall.md"
 SIZES = range(3, 9)
@@ -53,12 +53,12 @@ def figures(n: int, messages: int = 1) -> Figures:
         total=total,
         short=len({word.node for word in begun.words}),
         hops=hops,
-        share=ceiling(hops, n - 1),
+        share=ceil_div(hops, n - 1),
         opening=begun.length,
         early=begun.idle.shape[1],
         full=len(full_necklaces(where).length),
         steps=exact(n, messages).steps,
-        bound=ceiling(messages * total, n - 1),
+        bound=ceil_div(messages * total, n - 1),
     )
 
 

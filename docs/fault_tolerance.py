@@ -5,7 +5,7 @@ from pathlib import Path
 
 from marked import filled, head, row
 
-from starcast.collectives import schedule
+from starcast.collectives import model
 from starcast.simulator import Fault, acknowledged, simulate
 from starcast.topologies import Topology, topology
 

@@ -101,7 +101,7 @@ def _properties(properties: Sequence["Property"]) -> Iterator[str]:
 def _tables() -> Iterator[str]:
     from sqlalchemy.dialects import postgresql
 
-    from starcast.runs.models import Base
+    from starcast.database.models import Base
 
     dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
     for mapper in sorted(Base.registry.mappers, key=lambda mapper: mapper.class_.__tablename__):
@@ -148,7 +148,7 @@ _ROWS = (
 def algorithms_page() -> str:
     """The algorithms of each collective, and the constructions that they send along."""
     from starcast.collectives.catalogue import algorithms
-    from starcast.collectives.schedule import COLLECTIVES
+    from starcast.collectives.model import COLLECTIVES
 
     parts = [
         f"# Algorithms\n\n{NOTE}",

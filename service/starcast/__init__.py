@@ -11,11 +11,11 @@ from starcast.errors import StarcastError
 if TYPE_CHECKING:
     from starcast.claims import check
     from starcast.collectives.catalogue import algorithms, schedule
-    from starcast.collectives.schedule import Schedule
+    from starcast.collectives.model import Schedule
     from starcast.simulator import Fault, Simulation, simulate
     from starcast.topologies import Topology, topology
     from starcast.trees.catalogue import constructions, forest
-    from starcast.trees.forest import Forest
+    from starcast.trees.model import Forest
 
 __all__ = [
     "Fault",

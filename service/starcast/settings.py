@@ -1,6 +1,6 @@
 """Settings: a flag beats ``STARCAST_*`` in the environment, that beats ``starcast.toml``, that the embedded default.
 
-A setting that names no server means the embedded one: `starcast.connections` finds it in ``home``.
+A setting that names no server means the embedded one: `starcast.endpoints` finds it in ``home``.
 """
 
 import os

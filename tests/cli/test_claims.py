@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 from sqlalchemy import URL
 
-from fix_cli import Result, Starcast, name_store
+from support.fix_cli import Result, Starcast, name_store
 from starcast import check, forest, schedule
 from starcast.claims import Verdict, claims
-from starcast.connections import GraphAddress
+from starcast.endpoints import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.ingest import Stores, ingest, wish
 from starcast.progress import Silent
 from starcast.queries.counterexample import cypher
-from starcast.runs import ledger
+from starcast.claims import claim_run
 from starcast.settings import Settings
 
 LOOK = ("claims", "check", "TS.L5", "TS.h", "--sizes", "S4,S3")
@@ -266,14 +266,14 @@ def ingest_of(verdict: Verdict) -> str:
 
 def filled(settings: Settings, address: GraphAddress, commands: dict[str, None]) -> Iterator[Graph]:
     """The graph after these commands, empty at the end."""
-    from fix_servers import empty, new_database
-    from starcast.connections import store_url
-    from starcast.runs import database
+    from support.fix_servers import empty, new_database
+    from starcast.endpoints import store_url
+    from starcast.database import connection
 
     empty(address)
     with new_database(store_url(settings)) as url, Graph.open(address) as opened:
-        engine = database.connect(url)
-        database.upgrade(engine, Silent())
+        engine = connection.connect(url)
+        connection.upgrade(engine, Silent())
         for command in commands:
             _, _, spec, *flags = shlex.split(command)
             words = dict(zip((flag.removeprefix("--") for flag in flags[::2]), flags[1::2], strict=True))

@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from sqlalchemy import URL
 
-from fix_cli import Starcast, name_store
+from support.fix_cli import Starcast, name_store
 
 GRID = ("--topology", "S4", "--segments", "1", "--segments", "4", "-m", "16", "-m", "256", "-m", "4096")
 ALGORITHMS = ("multiple", "recursive-substar")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from fix_cli import Starcast
+from support.fix_cli import Starcast
 from starcast import costs
-from starcast.collectives.schedule import COLLECTIVES
+from starcast.collectives.model import COLLECTIVES
 from starcast.costs.tables import Problem, executed, table
 from starcast.topologies import topology
 

@@ -13,11 +13,11 @@ from typing import NoReturn
 import pytest
 from sqlalchemy import URL
 
-from fix_cli import Result, Starcast, name_store
+from support.fix_cli import Result, Starcast, name_store
 from starcast.errors import RejectedError
 from starcast.graph import bulk
-from starcast.ingest import Stores, ingest, plan
-from starcast.trees import forest
+from starcast.ingest import Stores, ingest, planning
+from starcast.trees import model
 
 _Usage = namedtuple("_Usage", "total used free")  # noqa: PYI024 - as shutil has it
 

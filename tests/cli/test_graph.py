@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL
 
-from checks import assert_stored
-from fix_cli import Starcast, name_store
-from starcast.connections import GraphAddress
-from starcast.graph.owners import LABEL_OF
+from support.checks import assert_stored
+from support.fix_cli import Starcast, name_store
+from starcast.endpoints import GraphAddress
+from starcast.graph.artifact_nodes import LABEL_OF
 from starcast.graph.schema import State
-from starcast.ingest import Plan, Stores, ingest, plan
+from starcast.ingest import Plan, Stores, ingest, planning
 
 TREES = "S4:multiple:1234"
 

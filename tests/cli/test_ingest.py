@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL
 
-from checks import assert_stored, counts, states, stored_counts
-from fix_cli import Result, Starcast, name_store
-from fix_servers import without_password
-from starcast.connections import GraphAddress
-from starcast.ingest import Stores, plan
+from support.checks import assert_stored, counts, states, stored_counts
+from support.fix_cli import Result, Starcast, name_store
+from support.fix_servers import without_password
+from starcast.endpoints import GraphAddress
+from starcast.ingest import Stores, planning
 from starcast.ingest.stores import exclusively
 from starcast.progress import Silent
-from starcast.trees import forest, plain_constructions
+from starcast.trees import model, plain_constructions
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ def test_another_ingest_at_the_same_time(starcast: Starcast, stores: Stores) -> 
 
 def test_ctrl_c_in_the_middle(starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 130, one word, no traceback; what was complete stays."""
-    from starcast.ingest.things import ForestThing
+    from starcast.ingest.artifacts import ForestThing
 
     def interrupted(_: ForestThing) -> None:
         raise KeyboardInterrupt

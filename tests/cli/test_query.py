@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from fix_cli import Result, Starcast
-from packs.loading import loaded, without_indexes
+from support.fix_cli import Result, Starcast
+from support.packs.loading import loaded, without_indexes
 from starcast import drawing
-from starcast.cli.answers import Layout, Output, hops
+from starcast.cli.query_output import Layout, Output, hops
 from starcast.cli.output import Format
-from starcast.connections import GraphAddress
+from starcast.endpoints import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.queries import find, library, measured
 from starcast.queries.measured import Figures, Measurements

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from sqlalchemy import URL, Engine, text
 
-from fix_cli import Result, Starcast, name_store
-from starcast.collectives import Schedule, schedule
-from starcast.runs import execution, parallel
-from starcast.runs.grid import Point
+from support.fix_cli import Result, Starcast, name_store
+from starcast.collectives import Schedule, model
+from starcast.experiments import execution, parallel
+from starcast.experiments.grid import Point
 
 GRID = ("--topology", "S4", "--segments", "1", "--segments", "4", "-m", "1024", "-m", "64")
 POINT = ("S4", "broadcast", "multiple", "-m", "1024")

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from fix_cli import Result, Starcast
-from starcast.collectives import algorithms, schedule
+from support.fix_cli import Result, Starcast
+from starcast.collectives import algorithms, model
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.schedule import COLUMNS
+from starcast.collectives.model import COLUMNS
 from starcast.simulator import simulate
 from starcast.topologies import topology
 

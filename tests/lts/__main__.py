@@ -13,9 +13,9 @@ from pathlib import Path
 from lts.server import Lts
 from starcast.cli.output import reporter, say
 from starcast.errors import StarcastError
-from starcast.local import starting
-from starcast.local.home import Home
-from starcast.local.processes import LOOPBACK
+from starcast.embedded import lifecycle
+from starcast.embedded.home import Home
+from starcast.embedded.processes import LOOPBACK
 from starcast.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ def _tested(settings: Settings, words: list[str]) -> int:
     server = Lts(home)
     server.java()  # before anything is fetched
     server.jars(settings).fetch(settings.maven_repository, reporter())
-    started = starting.Start(home, settings, reporter()).ready([server])
+    started = lifecycle.Start(home, settings, reporter()).ready([server])
     try:
         address = {
             "STARCAST_TEST_NEO4J": f"bolt://{LOOPBACK}:{started[server.name].port}",
@@ -47,7 +47,7 @@ def _tested(settings: Settings, words: list[str]) -> int:
         command = [sys.executable, "-m", "pytest", *(words or ["tests/packs"])]
         return subprocess.run(command, cwd=ROOT, env=os.environ | address, check=False).returncode
     finally:
-        starting.stop([server])
+        lifecycle.stop([server])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Neo4j 5.26 LTS as a server of its own, from jars with a lock of their own, on a Java 17 or 21 of this machine.
 
-The product runs the version that `starcast.local.jars` pins; users may have this one. ``make test-lts`` asks it all queries.
+The product runs the version that `starcast.embedded.jars` pins; users may have this one. ``make test-lts`` asks it all queries.
 """
 
 import os
@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from starcast.errors import UnavailableError
-from starcast.local.jars import JarSet
-from starcast.local.neo4j import CONFIGURATION, Neo4j
+from starcast.embedded.jars import JarSet
+from starcast.embedded.neo4j import CONFIGURATION, Neo4j
 from starcast.settings import Settings
 
-#: ``python -m starcast.local.lock VERSION tests/lts/jars.lock`` makes the lock of another one.
+#: ``python -m starcast.embedded.lockfile VERSION tests/lts/jars.lock`` makes the lock of another one.
 VERSION = "5.26.30"
 LOCK = Path(__file__).with_name("jars.lock")
 

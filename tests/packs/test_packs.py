@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from packs import oracles_faults, oracles_overlap, oracles_paths, oracles_schedules, oracles_topology, oracles_trees
-from packs.asking import ORACLES, Case
-from packs.loading import forests, loaded
-from starcast.connections import GraphAddress
+from support.packs import oracles_faults, oracles_overlap, oracles_paths, oracles_schedules, oracles_topology, oracles_trees
+from support.packs.asking import ORACLES, Case
+from support.packs.loading import forests, loaded
+from starcast.endpoints import GraphAddress
 from starcast.errors import InputError, LimitError, NotFoundError
 from starcast.graph.connection import Graph
 from starcast.queries import Query, gather, run

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from packs import test_packs  # noqa: F401 - imports the oracles
-from packs.asking import ORACLES, labels
+from support.packs.asking import ORACLES, labels
 from starcast.drawing import Picture, sketch
 from starcast.errors import InputError
-from starcast.graph.answers import Answer
+from starcast.graph.results import Answer
 from starcast.queries import Query, library
 from starcast.queries.header import Column
 from starcast.queries.parameters import bind, named_topologies

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from packs.asking import Case
-from packs.loading import loaded, schedules
-from packs.oracles_faults import some_faults
+from support.packs.asking import Case
+from support.packs.loading import loaded, schedules
+from support.packs.oracles_faults import some_faults
 from starcast import schedule, simulate
 from starcast.collectives import Schedule
-from starcast.connections import GraphAddress
+from starcast.endpoints import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.queries import find, run
-from starcast.trees import forest
+from starcast.trees import model
 
 FOREST = forest("S4", "edge-disjoint")
 FAULTS = [some_faults(FOREST, seed) for seed in range(3, 12)]

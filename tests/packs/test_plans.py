@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from packs.loading import loaded, without_indexes
-from starcast.connections import GraphAddress
+from support.packs.loading import loaded, without_indexes
+from starcast.endpoints import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.graph.schema import NODE
 from starcast.graph.writer import Bolt

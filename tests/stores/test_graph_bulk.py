@@ -10,24 +10,24 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from checks import assert_stored, same_rows
-from starcast.connections import GraphAddress
+from support.checks import assert_stored, same_rows
+from starcast.endpoints import GraphAddress
 from starcast.graph import reader, rows
 from starcast.graph.connection import Graph
 from starcast.graph.schema import NODE
-from starcast.ingest import Plan, Stores, plan
-from starcast.ingest.adopt import adopt
+from starcast.ingest import Plan, Stores, planning
+from starcast.ingest.adoption import adopt
 from starcast.ingest.export import Export, export
-from starcast.ingest.load import proved
+from starcast.ingest.loading import proved
 from starcast.ingest.states import State, move
-from starcast.local import packages
-from starcast.local.home import Home
-from starcast.local.jars import JarSet
-from starcast.local.neo4j import JAVA_OPTIONS, Neo4j
-from starcast.local.processes import LOOPBACK
-from starcast.local.starting import Start, stop
+from starcast.embedded import packages
+from starcast.embedded.home import Home
+from starcast.embedded.jars import JarSet
+from starcast.embedded.neo4j import JAVA_OPTIONS, Neo4j
+from starcast.embedded.processes import LOOPBACK
+from starcast.embedded.lifecycle import Start, stop
 from starcast.progress import Silent
-from starcast.runs.database import session
+from starcast.database.connection import session
 from starcast.settings import Settings
 from starcast.topologies import topology
 

@@ -10,17 +10,17 @@ import pytest
 from neo4j import Result
 from neo4j.exceptions import Neo4jError
 
-from starcast.connections import GraphAddress
+from starcast.endpoints import GraphAddress
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
-from starcast.graph.answers import Answer, answered
+from starcast.graph.results import Answer, answered
 from starcast.graph.connection import Graph
 from starcast.graph.writer import Bolt
-from striking import ctrl_c
+from support.striking import ctrl_c
 
 
 def test_the_server_tells_its_version(graph: Graph) -> None:
     """It is the one of the lock file, and asked for once."""
-    from starcast.local.jars import NEO4J_VERSION
+    from starcast.embedded.jars import NEO4J_VERSION
 
     assert graph.version == NEO4J_VERSION
 

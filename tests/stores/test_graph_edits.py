@@ -9,17 +9,17 @@ from typing import NamedTuple
 import pytest
 from sqlalchemy import URL
 
-from checks import assert_stored
-from fix_servers import empty, new_database
-from starcast.connections import GraphAddress
+from support.checks import assert_stored
+from support.fix_servers import empty, new_database
+from starcast.endpoints import GraphAddress
 from starcast.graph.audit import REBUILD, Finding
 from starcast.graph.connection import Graph
-from starcast.ingest import Stores, Way, ingest, plan
+from starcast.ingest import Stores, Way, ingest, planning
 from starcast.ingest.comparison import Depth
-from starcast.ingest.rebuild import Order, rebuild
+from starcast.ingest.rebuilding import Order, rebuild
 from starcast.ingest.verify import verify
 from starcast.progress import Silent
-from starcast.runs import database
+from starcast.database import connection
 
 ALL = Depth(whole=True)
 TREES, GREEDY, SENDS = "S4:multiple:1234", "S4:greedy:1234", "S4:broadcast:multiple:all:segments=2:1234"
@@ -32,8 +32,8 @@ def held(graph_address: GraphAddress, store_url: URL) -> Iterator[Stores]:
     """S4 with the multiple trees, the greedy tree and a broadcast, stored."""
     empty(graph_address)
     with new_database(store_url) as url, Graph.open(graph_address) as graph:
-        engine = database.connect(url)
-        database.upgrade(engine, Silent())
+        engine = connection.connect(url)
+        connection.upgrade(engine, Silent())
         stores = Stores(engine, graph, 1000)
         ingest(stores, WHAT)
         yield stores

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from checks import check_nodes, counts
+from support.checks import check_nodes, counts
 from starcast.errors import UnavailableError
 from starcast.graph.connection import Graph
 from starcast.graph.identity import check, claim, owner

@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from checks import assert_stored, counts, nothing_unproved_is_complete, states
+from support.checks import assert_stored, counts, nothing_unproved_is_complete, states
 from starcast.errors import BusyError, InputError, NotFoundError, RejectedError
 from starcast.graph.identity import NotOursError
-from starcast.ingest import Plan, Stores, Way, ingest, plan
+from starcast.ingest import Plan, Stores, Way, ingest, planning
 from starcast.ingest.comparison import Depth
-from starcast.ingest.rebuild import REBUILDING, Order, rebuild
+from starcast.ingest.rebuilding import REBUILDING, Order, rebuild
 from starcast.ingest.recovery import LOST
 from starcast.ingest.stores import exclusively
 from starcast.ingest.verify import verify
 from starcast.progress import Silent, Task
-from starcast.runs import models
-from starcast.runs.database import session
+from starcast.database import models
+from starcast.database.connection import session
 from starcast.settings import Settings
 
 ALL = Depth(whole=True)

@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from checks import same_rows
-from starcast.collectives import schedule
+from support.checks import same_rows
+from starcast.collectives import model
 from starcast.errors import RejectedError
 from starcast.graph import rows
 from starcast.graph.rows import FACTOR, MODULUS, Rows
 from starcast.graph.schema import LINK, TREE_EDGE
 from starcast.topologies import topology
 from starcast.topologies.star import Star
-from starcast.trees import forest
+from starcast.trees import model
 
 
 def mixed(values: list[int]) -> int:

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from checks import check_nodes, check_relationships, counts, same_rows
-from starcast.collectives import schedule
+from support.checks import check_nodes, check_relationships, counts, same_rows
+from starcast.collectives import model
 from starcast.errors import NotFoundError, RejectedError
-from starcast.graph import owners, reader, rows
+from starcast.graph import artifact_nodes, reader, rows
 from starcast.graph.connection import Graph
-from starcast.graph.eraser import erase
+from starcast.graph.deletion import erase
 from starcast.graph.schema import FOREST, TOPOLOGY, first_key
 from starcast.graph.writer import Bolt, refresh_plans
 from starcast.progress import Silent
 from starcast.simulator import simulate
 from starcast.topologies import Topology, topology
-from starcast.trees import Forest, forest
+from starcast.trees import Forest, model
 
 
 class Counting:
@@ -30,19 +30,19 @@ class Counting:
 
 def write_topology(bolt: Bolt, where: Topology) -> None:
     """Nodes, links, and the topology's own node."""
-    bolt.begin(owners.topology_owner(where))
+    bolt.begin(artifact_nodes.topology_owner(where))
     with Silent().task("", 0) as task:
         bolt.nodes(where, task)
         bolt.relationships(rows.link_rows(where), task)
-    bolt.finish(owners.topology_owner(where))
+    bolt.finish(artifact_nodes.topology_owner(where))
 
 
 def write_forest(bolt: Bolt, grown: Forest) -> None:
     """Tree edges, and the forest's own node."""
-    bolt.begin(owners.forest_owner(grown))
+    bolt.begin(artifact_nodes.forest_owner(grown))
     with Silent().task("", 0) as task:
         bolt.relationships(rows.tree_rows(grown), task)
-    bolt.finish(owners.forest_owner(grown))
+    bolt.finish(artifact_nodes.forest_owner(grown))
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_links_stand_once_and_point_upwards(graph: Graph, s4: Topology) -> None:
 def test_the_topology_s_own_node_says_what_it_is(graph: Graph, s4: Topology) -> None:
     """Every declared property, and complete."""
     assert check_nodes(graph, "Topology", TOPOLOGY.names) == {("S4", "star", 4, None, 24, 36, 3, 4, "complete")}
-    assert reader.differences(graph, owners.topology_owner(s4)) == []
+    assert reader.differences(graph, artifact_nodes.topology_owner(s4)) == []
 
 
 def test_a_forest_comes_back_as_the_array_it_was(graph: Graph, trees: Forest) -> None:
@@ -97,7 +97,7 @@ def test_a_forest_comes_back_as_the_array_it_was(graph: Graph, trees: Forest) ->
 def test_a_schedule_comes_back_and_still_works(graph: Graph, bolt: Bolt, trees: Forest, ports: str) -> None:
     """Rows and parameters suffice to simulate it again."""
     made = schedule("S4", "broadcast", "multiple", ports, root="3142", segments=3)
-    bolt.begin(owners.schedule_owner(made))
+    bolt.begin(artifact_nodes.schedule_owner(made))
     with Silent().task("", 0) as task:
         bolt.relationships(rows.send_rows(made), task)
     found = reader.read_schedule(graph, made.id)
@@ -114,7 +114,7 @@ def test_the_size_of_a_batch_changes_nothing(graph: Graph, bolt: Bolt, batch: in
     """Groups of start nodes are cut wherever a batch ends; every row is told to the task."""
     bolt.prepare()
     where, way, task = topology("S3"), Bolt(graph, batch), Counting()
-    way.begin(owners.topology_owner(where))
+    way.begin(artifact_nodes.topology_owner(where))
     way.nodes(where, task)
     way.relationships(rows.link_rows(where), task)
     assert task.done == where.nodes + where.links
@@ -206,7 +206,7 @@ def test_an_edit_of_nodes_and_links_is_noticed(graph: Graph, s4: Topology, edit:
 def test_an_edit_of_a_thing_s_own_node_is_named(graph: Graph, trees: Forest, edit: str, words: list[str]) -> None:
     """Properties are compared one by one."""
     graph.write(f"MATCH (f:Forest) {edit}")
-    assert reader.differences(graph, owners.forest_owner(trees)) == words
+    assert reader.differences(graph, artifact_nodes.forest_owner(trees)) == words
 
 
 def test_a_relationship_without_an_end_is_refused(graph: Graph, bolt: Bolt, s4: Topology) -> None:
@@ -219,7 +219,7 @@ def test_a_relationship_without_an_end_is_refused(graph: Graph, bolt: Bolt, s4: 
 def test_a_forest_cannot_hang_from_a_topology_that_is_not_there(bolt: Bolt) -> None:
     """Its node would stand alone."""
     with pytest.raises(RejectedError, match="S4 is not in the graph"):
-        bolt.begin(owners.forest_owner(forest("S4", "greedy")))
+        bolt.begin(artifact_nodes.forest_owner(forest("S4", "greedy")))
 
 
 @pytest.mark.parametrize("batch", [1, 5, 1000])

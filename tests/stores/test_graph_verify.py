@@ -6,21 +6,21 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
-from checks import assert_stored
+from support.checks import assert_stored
 from starcast.errors import NotFoundError
 from starcast.graph import indexes
 from starcast.graph.audit import Finding
 from starcast.graph.identity import NotOursError
 from starcast.graph.writer import make_indexes
-from starcast.ingest import Plan, Stores, drop, ingest, plan
+from starcast.ingest import Plan, Stores, drop, ingest, planning
 from starcast.ingest.comparison import NAMED, Depth
-from starcast.ingest.rebuild import Order, rebuild
+from starcast.ingest.rebuilding import Order, rebuild
 from starcast.ingest.verify import verify
-from starcast.ingest.ways import Way
+from starcast.ingest.load_methods import Way
 from starcast.progress import Silent
-from starcast.runs import models
-from starcast.runs.database import session
-from starcast.trees import Forest, forest
+from starcast.database import models
+from starcast.database.connection import session
+from starcast.trees import Forest, model
 
 ALL = Depth(whole=True)
 TREES, GREEDY, SENDS = "S4:multiple:1234", "S4:greedy:1234", "S4:broadcast:multiple:all:segments=2:1234"

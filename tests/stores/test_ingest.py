@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from checks import assert_stored, check_nodes, counts, nothing_unproved_is_complete, states, stored_counts
+from support.checks import assert_stored, check_nodes, counts, nothing_unproved_is_complete, states, stored_counts
 from starcast.collectives.catalogue import find
 from starcast.errors import BusyError, NotFoundError, RejectedError, UnavailableError
-from starcast.ingest import Plan, Stores, drop, ingest, plan
-from starcast.ingest.load import STAGES
+from starcast.ingest import Plan, Stores, drop, ingest, planning
+from starcast.ingest.loading import STAGES
 from starcast.ingest.stored import check, columns, description, listing
 from starcast.ingest.stores import exclusively
-from starcast.ingest.things import ForestThing, ScheduleThing, Thing, TopologyThing
+from starcast.ingest.artifacts import ForestThing, ScheduleThing, Thing, TopologyThing
 from starcast.progress import Silent
-from starcast.runs.database import session
+from starcast.database.connection import session
 from starcast.topologies import topology
-from starcast.trees import Forest, forest
+from starcast.trees import Forest, model
 
 S4 = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234")
 
@@ -182,8 +182,8 @@ def test_a_schedule_that_breaks_a_rule_is_not_stored(stores: Stores, monkeypatch
     """One-port rows of an all-port schedule: the simulator says no."""
     import dataclasses
 
-    from starcast.collectives import schedule
-    from starcast.ingest import things
+    from starcast.collectives import model
+    from starcast.ingest import artifacts
 
     def wrong(*words: object, **options: object) -> object:
         return dataclasses.replace(schedule(*words, **options), step=np.ones(23, dtype=np.int32))  # type: ignore[arg-type]
@@ -199,8 +199,8 @@ def test_a_schedule_that_leaves_somebody_out_is_not_stored(stores: Stores, monke
     """No violation, but not complete."""
     import dataclasses
 
-    from starcast.collectives import schedule
-    from starcast.ingest import things
+    from starcast.collectives import model
+    from starcast.ingest import artifacts
 
     def short(*words: object, **options: object) -> object:
         made = schedule(*words, **options)  # type: ignore[arg-type]

@@ -10,17 +10,17 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import delete
 
-from checks import assert_stored, states
+from support.checks import assert_stored, states
 from starcast.errors import RejectedError, UnavailableError
 from starcast.graph import reader
 from starcast.graph.connection import Graph
 from starcast.graph.rows import Content
-from starcast.ingest import Plan, Stores, drop, ingest, plan, things
-from starcast.ingest.adopt import Expected, adopt
+from starcast.ingest import Plan, Stores, drop, ingest, planning, artifacts
+from starcast.ingest.adoption import Expected, adopt
 from starcast.ingest.recovery import Reference, recover
 from starcast.progress import Silent
-from starcast.runs import models
-from starcast.runs.database import session
+from starcast.database import models
+from starcast.database.connection import session
 
 FOREST = "S4:multiple:1234"
 
@@ -161,9 +161,9 @@ def test_what_the_caller_has_built_is_not_built_again(stores: Stores, what: Plan
     for thing in what.things:
         built = thing.build()
         known[Reference(thing.kind, thing.key)] = Expected(built.owner, built.content)
-    monkeypatch.delattr(things.TopologyThing, "build")
-    monkeypatch.delattr(things.ForestThing, "build")
-    monkeypatch.delattr(things.ScheduleThing, "build")
+    monkeypatch.delattr(artifacts.TopologyThing, "build")
+    monkeypatch.delattr(artifacts.ForestThing, "build")
+    monkeypatch.delattr(artifacts.ScheduleThing, "build")
     other = {**known, Reference("topology", "S4"): replace(known[Reference("topology", "S4")], content=Content(24, 36, (1, 2)))}
     with pytest.raises(RejectedError, match=r"S4: 24 of 24 nodes, 36 of 36 relationships, checksum .* for 1-2"):
         adopt(stores, Silent(), other, strict=True)

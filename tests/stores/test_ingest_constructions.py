@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from checks import assert_stored, check_nodes
+from support.checks import assert_stored, check_nodes
 from starcast.errors import InputError
 from starcast.graph import reader
-from starcast.ingest import Stores, ingest, plan
+from starcast.ingest import Stores, ingest, planning
 from starcast.ingest.stored import check, description, listing
-from starcast.ingest.things import ForestThing
-from starcast.runs import models, repository
-from starcast.runs.database import session
+from starcast.ingest.artifacts import ForestThing
+from starcast.database import models, repository
+from starcast.database.connection import session
 from starcast.topologies import topology
-from starcast.trees import Forest, constructions, forest, plain_constructions
+from starcast.trees import Forest, constructions, model, plain_constructions
 from starcast.trees.catalogue import CONSTRUCTIONS
-from starcast.trees.naming import parsed, written
+from starcast.trees.spec_syntax import parsed, written
 
 SPECS = ("S4", "S5", "S4,2", "Q3")
 

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL
 
-from checks import assert_stored, counts, nothing_unproved_is_complete, states
-from fix_graph import FEW
-from fix_servers import without_password
-from starcast.connections import GraphAddress
+from support.checks import assert_stored, counts, nothing_unproved_is_complete, states
+from support.fix_graph import FEW
+from support.fix_servers import without_password
+from starcast.endpoints import GraphAddress
 from starcast.errors import UnavailableError
 from starcast.graph.connection import Graph
-from starcast.ingest import Plan, Stores, ingest, plan
-from starcast.ingest.load import STAGES
-from starcast.ingest.things import Thing
+from starcast.ingest import Plan, Stores, ingest, planning
+from starcast.ingest.loading import STAGES
+from starcast.ingest.artifacts import Thing
 
 S4 = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234")
 SCRIPT = Path(__file__).with_name("break_off.py")

@@ -2,16 +2,16 @@
 
 import pytest
 
-from starcast.collectives import schedule
+from starcast.collectives import model
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.schedule import COLLECTIVES
+from starcast.collectives.model import COLLECTIVES
 from starcast.errors import InputError, LimitError, StarcastError
-from starcast.ingest.plan import Size, plan, wish
-from starcast.ingest.ways import MOST_BY_IMPORT, MOST_OVER_BOLT, Estimate, Way, choose, duration
+from starcast.ingest.planning import Size, plan, wish
+from starcast.ingest.load_methods import MOST_BY_IMPORT, MOST_OVER_BOLT, Estimate, Way, choose, duration
 from starcast.topologies import topology
 from starcast.topologies.star import Star
-from starcast.trees import Forest, constructions, forest, plain_constructions
-from starcast.trees.naming import parsed
+from starcast.trees import Forest, constructions, model, plain_constructions
+from starcast.trees.spec_syntax import parsed
 
 
 def names(*words: object, **options: object) -> list[str]:

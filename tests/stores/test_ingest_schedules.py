@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from checks import assert_stored
-from starcast.collectives import Schedule, schedule
+from support.checks import assert_stored
+from starcast.collectives import Schedule, model
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.schedule import COLUMNS
+from starcast.collectives.model import COLUMNS
 from starcast.graph import reader
-from starcast.ingest import Stores, ingest, plan
-from starcast.runs import repository
-from starcast.runs.database import session
+from starcast.ingest import Stores, ingest, planning
+from starcast.database import repository
+from starcast.database.connection import session
 from starcast.simulator import simulate
 from starcast.topologies import topology
 

@@ -8,8 +8,8 @@ from sqlalchemy.orm import Session
 
 from starcast.errors import BusyError
 from starcast.ingest.states import TRANSITIONS, State, forget, move, state_of
-from starcast.runs import models
-from starcast.runs.database import session
+from starcast.database import models
+from starcast.database.connection import session
 
 EXPECTED = {"way": "bolt", "expected_nodes": 1, "expected_relationships": 2}
 #: A way to each state that begins where nothing is known.

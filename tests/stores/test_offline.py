@@ -15,24 +15,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from checks import states
-from starcast.connections import graph_address
+from support.checks import states
+from starcast.endpoints import graph_address
 from starcast.errors import LimitError, RejectedError, UnavailableError
 from starcast.graph import reader
 from starcast.graph.connection import Graph
-from starcast.ingest import Plan, Stores, Way, drop, ingest, open_stores, plan
+from starcast.ingest import Plan, Stores, Way, drop, ingest, open_stores, planning
 from starcast.ingest.comparison import Depth
-from starcast.ingest.rebuild import Order, rebuild
+from starcast.ingest.rebuilding import Order, rebuild
 from starcast.ingest.stored import check
-from starcast.ingest.things import Thing
+from starcast.ingest.artifacts import Thing
 from starcast.ingest.verify import verify
-from starcast.local import directories, files, stack
-from starcast.local.home import Home
-from starcast.local.neo4j import Neo4j
+from starcast.embedded import data_directories, files, stack
+from starcast.embedded.home import Home
+from starcast.embedded.neo4j import Neo4j
 from starcast.progress import Silent
-from starcast.runs import database
+from starcast.database import connection
 from starcast.settings import Settings
-from starcast.trees import forest as grow
+from starcast.trees import model as grow
 
 SCRIPT = Path(__file__).with_name("break_off.py")
 OLD = plan("S3", schedules="greedy")
@@ -45,8 +45,8 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     settings = Settings.load(home=tmp_path_factory.mktemp("offline") / "a home: ü")
     stack.up(settings, Silent())
     try:
-        engine = database.connect(stack.store_endpoint(settings.home))
-        database.upgrade(engine, Silent())
+        engine = connection.connect(stack.store_endpoint(settings.home))
+        connection.upgrade(engine, Silent())
         engine.dispose()
         with open_stores(settings) as stores:
             ingest(stores, OLD)
@@ -66,9 +66,9 @@ def opened(own: Settings) -> Iterator[Stores]:
 def in_force(own: Settings) -> str:
     """The name of the data directory in force; there is no other, and no leftover."""
     home = Home(own.home)
-    assert directories.leftovers(home.neo4j) == []
+    assert data_directories.leftovers(home.neo4j) == []
     assert [process.pid for process in Neo4j(home).leftovers()] == [home.published()["neo4j"].pid]
-    return directories.current(home.neo4j).name
+    return data_directories.current(home.neo4j).name
 
 
 def names(what: Plan) -> set[tuple[str, str]]:
@@ -101,7 +101,7 @@ def dies(own: Settings, stage: str) -> None:
 @pytest.mark.parametrize("stage", ["saved", "written", "imported"])
 def test_killed_before_the_server_stops(own: Settings, stage: str) -> None:
     """The old server has answered all the time, and answers; what was written goes with the next command."""
-    before, pid = directories.current(Home(own.home).neo4j), Home(own.home).published()["neo4j"].pid
+    before, pid = data_directories.current(Home(own.home).neo4j), Home(own.home).published()["neo4j"].pid
     held = there(own)
     dies(own, stage)
     with open_stores(own) as stores:  # no 'up' is needed
@@ -116,7 +116,7 @@ def test_killed_while_it_compares_the_old_store_is_in_force(own: Settings) -> No
     """A server runs that nobody knows of; the next `up` ends it, and starts on the old directory."""
     before, held = in_force(own), there(own)
     dies(own, "compared")
-    assert directories.current(Home(own.home).neo4j).name == before
+    assert data_directories.current(Home(own.home).neo4j).name == before
     with pytest.raises(UnavailableError, match="does not run"):
         graph_address(own)
     assert stack.status(own.home)[0].state == "starting"

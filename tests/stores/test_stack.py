@@ -19,12 +19,12 @@ import pytest
 from neo4j import Driver, GraphDatabase
 from sqlalchemy import URL
 
-from starcast.connections import GraphAddress, graph_address, store_url
+from starcast.endpoints import GraphAddress, graph_address, store_url
 from starcast.errors import UnavailableError
-from starcast.local import processes, stack
-from starcast.local.home import Home
-from starcast.local.neo4j import Neo4j
-from starcast.local.postgres import Postgres
+from starcast.embedded import processes, stack
+from starcast.embedded.home import Home
+from starcast.embedded.neo4j import Neo4j
+from starcast.embedded.postgres import Postgres
 from starcast.progress import Silent
 from starcast.settings import Settings
 

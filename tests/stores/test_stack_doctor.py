@@ -13,15 +13,16 @@ import pytest
 from neo4j import GraphDatabase
 from sqlalchemy import URL, text
 
-from starcast.connections import GraphAddress
+from starcast.endpoints import GraphAddress
 from starcast.graph import identity
 from starcast.graph.connection import OLDEST, Graph
 from starcast.graph.schema import VERSION
-from starcast.local import doctor, processes
-from starcast.local.doctor import Finding, Verdict
-from starcast.local.home import Home
+from starcast import doctor
+from starcast.embedded import processes
+from starcast.doctor import Finding, Verdict
+from starcast.embedded.home import Home
 from starcast.progress import Silent
-from starcast.runs import database
+from starcast.database import connection
 from starcast.settings import Settings
 
 
@@ -45,8 +46,8 @@ def foreign(stack_settings: Settings, fresh_database: URL, clean_graph: GraphAdd
 @pytest.fixture
 def migrated(foreign: Settings, fresh_database: URL) -> Settings:
     """The same, with our tables."""
-    engine = database.connect(fresh_database)
-    database.upgrade(engine, Silent())
+    engine = connection.connect(fresh_database)
+    connection.upgrade(engine, Silent())
     engine.dispose()
     return foreign
 
@@ -66,7 +67,7 @@ def test_healthy_servers_of_one_s_own(migrated: Settings) -> None:
     assert doctor.exit_code(list(findings.values())) == 0, findings
     assert findings["Neo4j"].found.startswith("2026.08.1 at bolt://127.0.0.1:")
     assert findings["PostgreSQL"].found.startswith("18.")
-    assert findings["schema"].found == f"{database.head()}, the newest"
+    assert findings["schema"].found == f"{connection.head()}, the newest"
     assert findings["graph"].found == "empty"
     assert not {"embedded Neo4j", "embedded PostgreSQL", "package jgo", "Neo4j's jars"} & set(findings)
     assert not migrated.home.exists()
@@ -126,7 +127,7 @@ def test_a_graph_that_an_ingest_would_refuse(migrated: Settings, graph: Graph, n
 
 def test_a_graph_of_ours(migrated: Settings, fresh_database: URL, graph: Graph) -> None:
     """It is said whose it is."""
-    engine = database.connect(fresh_database)
+    engine = connection.connect(fresh_database)
     with engine.connect() as connection:
         store = connection.execute(text("SELECT id FROM store")).scalar_one()
     engine.dispose()

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, algorithms, schedule
+from starcast.collectives import Schedule, algorithms, model
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.schedule import COLLECTIVES, COLUMNS, MANY_SOURCES
+from starcast.collectives.model import COLLECTIVES, COLUMNS, MANY_SOURCES
 from starcast.errors import StarcastError
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees.catalogue import single_trees
-from unit.meeting import refused
+from support.meeting import refused
 
 SPECS = ("S2", "S3", "S4", "S5", "S3,1", "S4,2", "S4,3", "S5,3", "Q1", "Q3", "Q4")
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from starcast.collectives import catalogue
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from starcast.trees import forest
+from starcast.trees import model
 from starcast.trees.catalogue import single_trees
-from unit import oracles
-from unit import oracles_allgather as page
-from unit.allgathers import all_sources, allgather, everybody_gets_everything, hops_of
-from unit.meeting import refused, tree_of
+from support import oracles
+from support import oracles_allgather as page
+from support.allgathers import all_sources, allgather, everybody_gets_everything, hops_of
+from support.meeting import refused, tree_of
 
 TREES = single_trees("S4")
 every_tree = pytest.mark.parametrize("tree", TREES)
@@ -54,7 +54,7 @@ def test_the_rows_are_algorithm_2_s(n: int, tree: str, ports: str) -> None:
 @pytest.mark.parametrize("n", [4, 5])
 def test_segments_take_the_trees_in_the_page_s_order(n: int) -> None:
     """Dimensions that move the other way give the same trees in another order."""
-    from unit.oracles_change import dimension_change, moved_back
+    from support.oracles_change import dimension_change, moved_back
 
     root = oracles.identity(n)
     back = [dimension_change(i, page_tree(n, "greedy"), root, moved_back) for i in range(n - 1)]

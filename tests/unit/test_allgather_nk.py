@@ -8,11 +8,11 @@ import pytest
 
 from starcast.collectives import Schedule, catalogue
 from starcast.topologies import topology
-from starcast.trees import forest
-from unit import oracles, oracles_nk
-from unit import oracles_allgather as page
-from unit.allgathers import allgather, everybody_gets_everything, hops_of, places, relabelled
-from unit.meeting import refused
+from starcast.trees import model
+from support import oracles, oracles_nk
+from support import oracles_allgather as page
+from support.allgathers import allgather, everybody_gets_everything, hops_of, places, relabelled
+from support.meeting import refused
 
 ALGORITHMS = ("nk-greedy", "nk-multiple")
 SIZES = [(n, k) for n in range(2, 6) for k in range(1, n)]

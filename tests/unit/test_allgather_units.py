@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from starcast.collectives import catalogue
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from starcast.trees import forest
-from unit import oracles, oracles_multinode
-from unit import oracles_allgather as page
-from unit.allgathers import all_sources, allgather, everybody_gets_everything, hops_of
-from unit.meeting import refused
-from unit.oracles_balanced import v
+from starcast.trees import model
+from support import oracles, oracles_multinode
+from support import oracles_allgather as page
+from support.allgathers import all_sources, allgather, everybody_gets_everything, hops_of
+from support.meeting import refused
+from support.oracles_balanced import v
 
 ALL_PORT = ("rotated-hamiltonian", "necklace")
 ALGORITHMS = (*ALL_PORT, "hamiltonian-cycle")

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from starcast.collectives import Schedule, algorithms, schedule
+from starcast.collectives import Schedule, algorithms, model
 from starcast.collectives.catalogue import find
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from starcast.trees import forest
-from unit import oracles
-from unit import oracles_balanced as trees_page
-from unit import oracles_scatter as page
-from unit.meeting import plain_rows, refused, roots
+from starcast.trees import model
+from support import oracles
+from support import oracles_balanced as trees_page
+from support import oracles_scatter as page
+from support.meeting import plain_rows, refused, roots
 
 EXCHANGES = ("necklace", "perfectly-balanced", "one-port")
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from starcast.topologies import topology
-from starcast.trees import Forest, constructions, forest
+from starcast.trees import Forest, constructions, model
 from starcast.trees.balanced import running_numbers
-from unit import oracles
-from unit import oracles_balanced as page
-from unit.meeting import ports_of, refused, roots, tree_of
-from unit.oracles_edge_disjoint import position, rotate
+from support import oracles
+from support import oracles_balanced as page
+from support.meeting import ports_of, refused, roots, tree_of
+from support.oracles_edge_disjoint import position, rotate
 
 SIZES = range(2, 8)
 PAGES: dict[str, Callable[[oracles.Node], Sequence[oracles.Tree]]] = {

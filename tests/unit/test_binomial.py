@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from starcast.topologies import topology
-from starcast.trees import forest
-from unit import oracles_cube
-from unit.meeting import refused
+from starcast.trees import model
+from support import oracles_cube
+from support.meeting import refused
 
 SIZES = range(1, 9)
 

@@ -5,8 +5,8 @@ from math import factorial
 import pytest
 
 from starcast.simulator import simulate
-from unit import oracles
-from unit.meeting import BROADCASTS, agrees, broadcast, executed, roots
+from support import oracles
+from support.meeting import BROADCASTS, agrees, broadcast, executed, roots
 
 ALGORITHMS = sorted(BROADCASTS)
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from starcast.collectives import Schedule, catalogue, schedule
+from starcast.collectives import Schedule, catalogue, model
 from starcast.topologies import topology
-from starcast.trees import forest
-from unit import oracles, oracles_cube, oracles_nk
-from unit.allgathers import hops_of, places, simulator_agrees
-from unit.oracles_allgather import Hop, execute
+from starcast.trees import model
+from support import oracles, oracles_cube, oracles_nk
+from support.allgathers import hops_of, places, simulator_agrees
+from support.oracles_allgather import Hop, execute
 
 ALGORITHMS = ("nk-greedy", "nk-multiple")
 SIZES = [(n, k) for n in range(2, 6) for k in range(1, n)]

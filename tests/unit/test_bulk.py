@@ -12,11 +12,11 @@ import pytest
 from starcast.collectives.catalogue import algorithms_on
 from starcast.graph import bulk, rows
 from starcast.graph.schema import LABELS, RELATIONSHIPS, VERSION, first_key
-from starcast.ingest.plan import plan
-from starcast.ingest.things import Built, ForestThing, ScheduleThing, Thing, TopologyThing
+from starcast.ingest.planning import plan
+from starcast.ingest.artifacts import Built, ForestThing, ScheduleThing, Thing, TopologyThing
 from starcast.progress import Silent
 from starcast.topologies import topology
-from starcast.trees import forest
+from starcast.trees import model
 
 STORE = UUID("00000000-0000-4000-8000-000000000001")
 Table = list[dict[str, str]]

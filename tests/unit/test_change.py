@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.topologies import topology
-from starcast.trees import Forest, constructions, forest, plain_constructions
+from starcast.trees import Forest, constructions, model, plain_constructions
 from starcast.trees.change import dimension_change
-from unit import oracles
-from unit import oracles_change as page
-from unit.meeting import refused, roots, tree_of
+from support import oracles
+from support import oracles_change as page
+from support.meeting import refused, roots, tree_of
 
 SIZES = range(2, 7)
 TREES = ("greedy", "multiple", "recursive-substar", "shortest-path", "edge-disjoint")

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from starcast import checkers
 from starcast.checkers import Evidence
 from starcast.topologies import topology
-from starcast.trees import Forest, constructions, forest, plain_constructions
-from unit.meeting import refused
+from starcast.trees import Forest, constructions, model, plain_constructions
+from support.meeting import refused
 
 
 class Case(NamedTuple):

@@ -15,7 +15,7 @@ from starcast.claims.changes import asked_about, changes
 from starcast.claims.evidence import WORDS, Aside, Evidence, Finding
 from starcast.errors import NotFoundError, RejectedError
 from starcast.queries.counterexample import cypher, quoted
-from starcast.runs.fingerprint import demand_same, fingerprint
+from starcast.claims.fingerprint import demand_same, fingerprint
 
 PLACE: dict[str, int | str] = {"n": 3, "tree": 2, "link": "123 -> 213", "i": 1, "found": 4, "stated": "5/2"}
 

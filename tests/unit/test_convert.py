@@ -17,7 +17,7 @@ from starcast import convert
 from starcast.convert import to_igraph, to_networkx, to_scipy
 from starcast.errors import InputError, RejectedError, UnavailableError
 from starcast.topologies import topology
-from starcast.trees import Forest, forest, plain_constructions
+from starcast.trees import Forest, model, plain_constructions
 
 SPECS = ("S2", "S3", "S4", "S5", "S4,1", "S4,2", "S5,3", "Q1", "Q4")
 PLAIN = [(spec, name) for spec in ("S4", "S5", "S4,2", "Q3") for name in plain_constructions(spec)]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from starcast import costs
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from unit import oracles
-from unit.meeting import BROADCASTS, broadcast, executed, refused
+from support import oracles
+from support.meeting import BROADCASTS, broadcast, executed, refused
 
 ALGORITHMS = sorted(BROADCASTS)
 SIZES = range(2, 13)

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast import costs
-from starcast.collectives.schedule import COLLECTIVES
+from starcast.collectives.model import COLLECTIVES
 from starcast.topologies import topology
-from unit import oracles, oracles_costs
-from unit.meeting import refused
-from unit.oracles_costs import Asked
-from unit.pricing import MACHINE, MESSAGE, SMALL
+from support import oracles, oracles_costs
+from support.meeting import refused
+from support.oracles_costs import Asked
+from support.pricing import MACHINE, MESSAGE, SMALL
 
 SPECS = (*SMALL, "S6", "S7", "S12", "S6,3", "S7,2", "Q7", "Q20")
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from starcast import costs
 from starcast.collectives.catalogue import ALGORITHMS
-from starcast.collectives.schedule import MANY_SOURCES
+from starcast.collectives.model import MANY_SOURCES
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from starcast.trees import forest
-from unit import oracles_costs
-from unit.pricing import CUBES, NK_STARS, STARS, Case, built, cases, priced, run, took
+from starcast.trees import model
+from support import oracles_costs
+from support.pricing import CUBES, NK_STARS, STARS, Case, built, cases, priced, run, took
 
 #: Executions cost what their form says, start-ups, bytes and transmissions, all-port or one-port.
 EXACT = {

@@ -15,14 +15,14 @@ from starcast.collectives.catalogue import ALGORITHMS
 from starcast.costs import counts
 from starcast.topologies import topology
 from starcast.topologies.necklaces import necklaces
-from starcast.trees import forest
+from starcast.trees import model
 from starcast.trees.catalogue import single_trees
 from starcast.trees.edge_disjoint_levels import level_sum
-from starcast.whole import ceiling
-from unit import oracles, oracles_costs
-from unit.meeting import refused
-from unit.oracles_costs import Asked
-from unit.pricing import SMALL, Case, built, cases, priced, unit
+from starcast.support.integers import ceil_div
+from support import oracles, oracles_costs
+from support.meeting import refused
+from support.oracles_costs import Asked
+from support.pricing import SMALL, Case, built, cases, priced, unit
 
 LARGE = ("S6", "S7", "S9", "S12", "S6,2", "S6,3", "S6,5", "Q7", "Q12")
 
@@ -146,7 +146,7 @@ def test_the_sum_of_distances_is_counted(spec: str) -> None:
 @pytest.mark.parametrize("value", [1, 2, 3, 4, 5, 119, 120, 127, 128, 129, factorial(20), 2**100, 2**100 + 1])
 def test_logarithms_and_quotients_are_rounded_up_exactly(value: int) -> None:
     assert counts.ceil_log2(value) == oracles.ceil_log2(value)
-    assert ceiling(value, 7) == next(q for q in range(value // 7, value // 7 + 2) if 7 * q >= value)
+    assert ceil_div(value, 7) == next(q for q in range(value // 7, value // 7 + 2) if 7 * q >= value)
 
 
 # Bad input

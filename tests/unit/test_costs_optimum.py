@@ -13,8 +13,8 @@ from starcast.collectives.catalogue import ALGORITHMS
 from starcast.costs.optimum import optimum
 from starcast.errors import InputError
 from starcast.topologies import Topology, topology
-from unit.meeting import refused
-from unit.pricing import MACHINE
+from support.meeting import refused
+from support.pricing import MACHINE
 
 CUT = [key for key, rule in ALGORITHMS.items() if rule.cut_by]
 

@@ -11,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starcast import costs
-from starcast.collectives import schedule
+from starcast.collectives import model
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.schedule import COLLECTIVES, PORT_MODELS
+from starcast.collectives.model import COLLECTIVES, PORT_MODELS
 from starcast.costs import tables
 from starcast.costs.tables import Problem, Row, executed, table
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from unit import oracles, oracles_costs
-from unit.meeting import refused
-from unit.pricing import MACHINE
+from support import oracles, oracles_costs
+from support.meeting import refused
+from support.pricing import MACHINE
 
 #: Rows of the papers' tables that are no algorithm here, by family, collective and port model.
 CITED = {

@@ -7,9 +7,9 @@ import pytest
 
 from starcast.topologies.displacements import displacements
 from starcast.topologies.necklaces import necklaces
-from unit import oracles
-from unit import oracles_balanced as page
-from unit.oracles_edge_disjoint import rotate
+from support import oracles
+from support import oracles_balanced as page
+from support.oracles_edge_disjoint import rotate
 
 SIZES = range(2, 8)
 

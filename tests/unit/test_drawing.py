@@ -11,7 +11,7 @@ import pytest
 from starcast.drawing import COLOURS, READABLE, draw, style
 from starcast.errors import InputError, LimitError, RejectedError
 from starcast.topologies import topology
-from starcast.trees import Forest, forest, plain_constructions
+from starcast.trees import Forest, model, plain_constructions
 
 SVG = "{http://www.w3.org/2000/svg}"
 DRAWN = [

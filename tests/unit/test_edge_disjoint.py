@@ -8,10 +8,10 @@ from math import factorial
 import numpy as np
 import pytest
 
-from starcast.trees import Forest, forest
-from unit import oracles
-from unit import oracles_edge_disjoint as page
-from unit.meeting import refused, roots, tree_of
+from starcast.trees import Forest, model
+from support import oracles
+from support import oracles_edge_disjoint as page
+from support.meeting import refused, roots, tree_of
 
 SIZES = range(2, 8)
 

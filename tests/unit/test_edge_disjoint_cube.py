@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, catalogue, schedule
+from starcast.collectives import Schedule, catalogue, model
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from unit import oracles
-from unit import oracles_edge_disjoint_schedules as page
-from unit.meeting import refused
-from unit.oracles import Node, Plain
+from support import oracles
+from support import oracles_edge_disjoint_schedules as page
+from support.meeting import refused
+from support.oracles import Node, Plain
 
 CASES = [(d, messages, copies) for d in range(1, 5) for messages in (1, 2, 5) for copies in range(1, d + 1)]
 

@@ -14,10 +14,10 @@ import pytest
 
 from starcast import simulator
 from starcast.simulator import simulate
-from unit import oracles
-from unit import oracles_edge_disjoint_schedules as page
-from unit.meeting_edge_disjoint import COLLECTIVES, held_first, lacking, made, others, owed_last, rows
-from unit.oracles import Node, Plain, identity, swap
+from support import oracles
+from support import oracles_edge_disjoint_schedules as page
+from support.meeting_edge_disjoint import COLLECTIVES, held_first, lacking, made, others, owed_last, rows
+from support.oracles import Node, Plain, identity, swap
 
 #: A node, or the two ends of a link.
 Fault = frozenset[Node]

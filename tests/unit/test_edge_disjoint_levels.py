@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from starcast import permutations
-from starcast.collectives import edge_disjoint_addressed as addressed
-from starcast.collectives import schedule
-from starcast.collectives.schedule import MOST_ROWS
+from starcast.collectives import edge_disjoint_personalized as addressed
+from starcast.collectives import model
+from starcast.collectives.model import MOST_ROWS
 from starcast.errors import LimitError
 from starcast.topologies import topology
 from starcast.topologies.necklaces import necklaces, short_necklaces
-from starcast.trees import Forest, forest
+from starcast.trees import Forest, model
 from starcast.trees.edge_disjoint_levels import detours, level_sum
 
 

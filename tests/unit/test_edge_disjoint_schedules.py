@@ -11,24 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starcast.collectives import catalogue
-from starcast.collectives.deal import dealt, most_dealt
+from starcast.collectives.round_robin import dealt, most_dealt
 from starcast.topologies import topology
-from starcast.trees import forest
-from unit import oracles
-from unit import oracles_edge_disjoint_schedules as page
-from unit.meeting import refused, roots
-from unit.meeting_edge_disjoint import (
-    ADDRESSED,
-    COLLECTIVES,
-    PAGES,
-    held_first,
-    lacking,
-    made,
-    owed_last,
-    rows,
-    tree_levels,
-)
-from unit.oracles import identity
+from starcast.trees import model
+from support import oracles
+from support import oracles_edge_disjoint_schedules as page
+from support.meeting import refused, roots
+from support.meeting_edge_disjoint import ADDRESSED, COLLECTIVES, PAGES, held_first, lacking, made, owed_last, rows, tree_levels
+from support.oracles import identity
 
 #: n, messages and copies that meet every case: fewer copies than trees, as many, more; x that divides n-1 or does not.
 SMALL = [(n, messages, copies) for n in range(2, 5) for messages in (1, 2, 4) for copies in range(1, n)]

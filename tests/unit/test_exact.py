@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, catalogue, schedule
+from starcast.collectives import Schedule, catalogue, model
 from starcast.collectives.exact import full_necklaces
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from unit import oracles
-from unit import oracles_exact as page
-from unit.meeting import plain_rows, refused
-from unit.oracles_balanced import near_balanced
+from support import oracles
+from support import oracles_exact as page
+from support.meeting import plain_rows, refused
+from support.oracles_balanced import near_balanced
 
 COLUMNS = ("step", "sender", "port", "receiver", "tree", "payload")
 #: n and M: all M up to 2n for small n.

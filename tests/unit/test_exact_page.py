@@ -8,8 +8,8 @@ import exact_alltoall
 import pytest
 from marked import BEGIN, END
 
-from unit import oracles
-from unit import oracles_exact as exact
+from support import oracles
+from support import oracles_exact as exact
 
 TEXT = exact_alltoall.PAGE.read_text(encoding="utf-8")
 

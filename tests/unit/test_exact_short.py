@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from starcast.collectives import exact_short
 from starcast.collectives.exact import _starts
 from starcast.collectives.exact_short import entries, listed, opening, short_words
-from unit import oracles
-from unit import oracles_exact as page
-from unit.meeting import refused
-from unit.oracles_balanced import cycles
+from support import oracles
+from support import oracles_exact as page
+from support.meeting import refused
+from support.oracles_balanced import cycles
 
 #: n and M: what a round may have, M <= n-1.
 ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from starcast.errors import StarcastError
 from starcast.topologies import topology
-from starcast.trees import Forest, constructions, forest
-from unit import oracles
-from unit.meeting import PAGES, Pair, pair, ports_of, refused, roots, tree_of
+from starcast.trees import Forest, constructions, model
+from support import oracles
+from support.meeting import PAGES, Pair, pair, ports_of, refused, roots, tree_of
 
 CONSTRUCTIONS = sorted(PAGES)
 CASES = [(n, construction) for n in range(2, 7) for construction in CONSTRUCTIONS]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from starcast.errors import InputError
 from starcast.topologies import topology
-from starcast.trees import Forest, constructions, forest, plain_constructions
+from starcast.trees import Forest, constructions, model, plain_constructions
 from starcast.trees.catalogue import CONSTRUCTIONS
 
 SPECS = ("S2", "S4", "S5", "S4,2", "S5,1", "Q3")

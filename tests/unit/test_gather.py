@@ -5,15 +5,15 @@ from math import factorial
 import numpy as np
 import pytest
 
-from starcast.collectives import Schedule, algorithms, schedule
+from starcast.collectives import Schedule, algorithms, model
 from starcast.collectives.catalogue import find
 from starcast.collectives.gather import reversed_in_time
 from starcast.collectives.scatter import scattered
 from starcast.topologies import topology
-from starcast.trees import forest
-from unit import oracles
-from unit import oracles_scatter as page
-from unit.meeting import plain_rows, refused, roots
+from starcast.trees import model
+from support import oracles
+from support import oracles_scatter as page
+from support.meeting import plain_rows, refused, roots
 from unit.test_scatter import SCATTERS, cases, columns, steps
 
 

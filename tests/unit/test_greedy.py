@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from starcast.topologies import topology
-from starcast.trees import forest
-from unit import oracles
-from unit.meeting import pair, ports_of, roots
+from starcast.trees import model
+from support import oracles
+from support.meeting import pair, ports_of, roots
 
 SIZES = range(2, 8)
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.trees import Forest, forest
+from starcast.trees import Forest, model
 from starcast.trees.hamiltonian import phase_1_word, phase_2_ports
-from starcast.trees.words import cycle_word, path_word, walk
-from unit import oracles
-from unit import oracles_multinode as page
-from unit.meeting import ports_of, refused, roots, tree_of
-from unit.oracles_balanced import necklace
+from starcast.trees.hamiltonian_paths import cycle_word, path_word, walk
+from support import oracles
+from support import oracles_multinode as page
+from support.meeting import ports_of, refused, roots, tree_of
+from support.oracles_balanced import necklace
 
 SIZES = range(2, 8)
 

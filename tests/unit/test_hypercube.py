@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from starcast.errors import StarcastError
 from starcast.topologies import topology
-from unit import oracles_cube
-from unit.meeting import refused
+from support import oracles_cube
+from support.meeting import refused
 
 SIZES = range(1, 9)
 

@@ -9,10 +9,10 @@ from lts import server
 from lts.server import JAVAS, LOCK, VERSION, Lts
 from starcast.errors import UnavailableError
 from starcast.graph.connection import OLDEST, new_enough
-from starcast.local.home import Home
-from starcast.local.jars import LOCK as PINNED
-from starcast.local.jars import JarSet
-from starcast.local.neo4j import Neo4j
+from starcast.embedded.home import Home
+from starcast.embedded.jars import LOCK as PINNED
+from starcast.embedded.jars import JarSet
+from starcast.embedded.neo4j import Neo4j
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from math import gcd
 import numpy as np
 import pytest
 
-from starcast.trees import Forest, forest
-from unit import oracles
-from unit.meeting import pair, ports_of, roots
+from starcast.trees import Forest, model
+from support import oracles
+from support.meeting import pair, ports_of, roots
 
 SIZES = range(2, 8)
 

@@ -9,12 +9,12 @@ import pytest
 from numpy.typing import NDArray
 
 from starcast.topologies import topology
-from starcast.trees import Forest, forest
+from starcast.trees import Forest, model
 from starcast.trees.necklace import dimensions, generators, numbering
-from unit import oracles
-from unit import oracles_multinode as page
-from unit.meeting import ports_of, roots
-from unit.oracles_balanced import cycles, distance, necklace, necklaces
+from support import oracles
+from support import oracles_multinode as page
+from support.meeting import ports_of, roots
+from support.oracles_balanced import cycles, distance, necklace, necklaces
 
 SIZES = range(2, 8)
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from starcast.errors import StarcastError
 from starcast.topologies import topology
-from unit import oracles, oracles_nk
-from unit.meeting import refused
+from support import oracles, oracles_nk
+from support.meeting import refused
 
 SIZES = [(n, k) for n in range(2, 8) for k in range(1, n)]
 every_size = pytest.mark.parametrize(("n", "k"), SIZES)

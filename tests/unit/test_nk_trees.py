@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from starcast.topologies import topology
-from starcast.trees import Forest, forest
-from starcast.trees.growth import translated
-from unit import oracles, oracles_nk
-from unit.meeting import refused
+from starcast.trees import Forest, model
+from starcast.trees.common import translated
+from support import oracles, oracles_nk
+from support.meeting import refused
 
 SIZES = [(n, k) for n in range(2, 8) for k in range(1, n)]
 every_size = pytest.mark.parametrize(("n", "k"), SIZES)

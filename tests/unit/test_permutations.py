@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from starcast import permutations
 from starcast.errors import StarcastError
-from unit import oracles
+from support import oracles
 
 SIZES = range(2, 8)
 

@@ -7,7 +7,7 @@ import pytest
 
 from starcast.drawing import Link
 from starcast.errors import InputError
-from starcast.graph.answers import Answer
+from starcast.graph.results import Answer
 from starcast.queries import Query
 from starcast.queries.parameters import bind
 from starcast.queries.picture import check_drawable, picture

@@ -6,9 +6,9 @@ from math import factorial
 import numpy as np
 import pytest
 
-from starcast.trees import forest
-from unit import oracles
-from unit.meeting import ports_of, roots, tree_of
+from starcast.trees import model
+from support import oracles
+from support.meeting import ports_of, roots, tree_of
 
 SIZES = range(2, 8)
 

@@ -13,12 +13,12 @@ from xml.etree import ElementTree as ET
 import matplotlib as mpl
 import pytest
 
-from starcast.runs import crossings, picture, plots, report
-from starcast.runs.compare import Comparison, compare
-from starcast.runs.curves import Panel, panels
-from starcast.runs.matching import Side
-from starcast.runs.models import Run
-from unit.stored_runs import PROVENANCE, along, priced_run, side
+from starcast.comparison import crossovers, page_svg, plots, report
+from starcast.comparison.compare import Comparison, compare
+from starcast.comparison.curves import Panel, panels
+from starcast.comparison.matching import Side
+from starcast.database.models import Run
+from support.stored_runs import PROVENANCE, along, priced_run, side
 
 SIZES = (16, 256, 4096, 65536)
 WRITTEN = datetime(2026, 11, 21, tzinfo=UTC)
@@ -89,8 +89,8 @@ def page(comparison: Comparison, **options: Any) -> str:
     return report.page(comparison, profiles(comparison), WRITTEN, **options)
 
 
-def drawn(panel: Panel, marked: Sequence[crossings.Crossing] = ()) -> ET.Element:
-    return parsed(plots.times(panel, picture.Styles(curve.label for curve in panel.curves), marked, "plot"))
+def drawn(panel: Panel, marked: Sequence[crossovers.Crossing] = ()) -> ET.Element:
+    return parsed(plots.times(panel, page_svg.Styles(curve.label for curve in panel.curves), marked, "plot"))
 
 
 def parsed(svg: str) -> ET.Element:
@@ -277,7 +277,7 @@ def test_a_plot_shows_the_best_p_at_each_m_and_says_so() -> None:
 
 def test_a_crossing_is_marked_where_the_curves_meet() -> None:
     (panel,) = panels(three())
-    found = crossings.marked(crossings.crossings(panel))
+    found = crossovers.marked(crossovers.crossings(panel))
     svg = drawn(panel, found)
     assert len(found) >= 2
     ((left, _), *_, (right, _)) = marks(svg, "curve-0")
@@ -292,7 +292,7 @@ def test_a_change_between_two_stored_m_is_a_band() -> None:
     ours = [priced_run(10, 2, m, p=p) for p, m in enumerate(SIZES, start=1)]
     theirs = [priced_run(3, 5, m, p=p, algorithm="greedy") for p, m in enumerate(SIZES, start=5)]
     (panel,) = panels(compare([side("a", ours), side("b", theirs)]))
-    (found,) = crossings.marked(crossings.crossings(panel))
+    (found,) = crossovers.marked(crossovers.crossings(panel))
     svg = drawn(panel, [found])
     (band,) = [each for each in svg.iter(f"{SVG}g") if each.get("id") == "plot-crossing-1"]
     (path,) = band.iter(f"{SVG}path")
@@ -303,9 +303,9 @@ def test_a_change_between_two_stored_m_is_a_band() -> None:
 
 def test_every_curve_looks_different_and_alike_in_all_plots() -> None:
     labels = [f"algorithm {place}" for place in range(40)]
-    styles = picture.Styles(labels)
+    styles = page_svg.Styles(labels)
     assert len({json.dumps(styles.of(label)) for label in labels}) == len(labels)
-    assert picture.Styles([*labels, *labels]).of(labels[7]) == styles.of(labels[7])
+    assert page_svg.Styles([*labels, *labels]).of(labels[7]) == styles.of(labels[7])
 
 
 def test_plots_say_what_they_show_to_those_who_do_not_see_them() -> None:
@@ -326,7 +326,7 @@ def test_links_busy_are_drawn_for_the_fastest_run_of_each_at_the_greatest_common
     (panel,) = panels(comparison)
     chosen = {curve.label: (int(run.m), run.p) for curve, run in panel.profiled()}
     assert chosen == {"multiple": (65536, 4), "recursive-substar": (65536, 4), "edge-disjoint": (65536, 1)}
-    text = plots.links(panel, profiles(comparison), picture.Styles(chosen), "links")
+    text = plots.links(panel, profiles(comparison), page_svg.Styles(chosen), "links")
     description = parsed(text).findtext(f"{SVG}desc") or ""
     # 1 + ... + 13 = 91 of 13 steps with 480 directed links.
     assert f"multiple, p = 4: 13 steps, {100 * 91 / (13 * 480):.1f} % of the links busy on average" in description
@@ -391,13 +391,13 @@ def test_a_page_across_topologies_says_so_and_how_large_each_network_is() -> Non
 def test_a_plot_across_topologies_has_a_bound_for_each_and_shares_of_each_ones_links() -> None:
     comparison = across()
     (panel,) = panels(comparison)
-    svg = drawn(panel, crossings.marked(crossings.crossings(panel)))
+    svg = drawn(panel, crossovers.marked(crossovers.crossings(panel)))
     words = {each.text for each in svg.iter(f"{SVG}text")}
     assert {"lower bound of S5", "lower bound of Q7", "S5 greedy", "Q7 binomial"} <= words
     ids = [str(each.get("id")) for each in svg.iter() if each.get("id")]
     assert {"plot-bound-S5", "plot-bound-Q7"} <= set(ids)
     assert len(ids) == len(set(ids))
-    text = plots.links(panel, profiles(comparison), picture.Styles(curve.label for curve in panel.curves), "links")
+    text = plots.links(panel, profiles(comparison), page_svg.Styles(curve.label for curve in panel.curves), "links")
     # 1 + ... + 8 = 36 of 8 steps with 480 directed links; 1 + ... + 9 = 45 of 9 with 896.
     assert f"S5 edge-disjoint, p = 1: 8 steps, {100 * 36 / (8 * 480):.1f} % of the links busy on average" in text
     assert f"Q7 edge-disjoint-binomial, p = 1: 9 steps, {100 * 45 / (9 * 896):.1f} % of the links busy on average" in text
@@ -411,7 +411,7 @@ def test_changes_between_the_same_two_m_share_a_band_and_its_numbers() -> None:
         [priced_run(start, 5, m, p=p, algorithm=f"a{start}") for p, m in enumerate(SIZES, start=5)] for start in (7, 8, 9)
     ]
     (panel,) = panels(compare([side("a", [*ours, *(run for each in others for run in each)])]))
-    found = crossings.marked(crossings.crossings(panel))
+    found = crossovers.marked(crossovers.crossings(panel))
     bands = {(crossing.low, crossing.high) for crossing in found}
     assert len(found) == 3
     assert len(bands) == 1

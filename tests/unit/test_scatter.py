@@ -7,17 +7,17 @@ from math import factorial
 import numpy as np
 import pytest
 
-from starcast.collectives import Schedule, algorithms, schedule
+from starcast.collectives import Schedule, algorithms, model
 from starcast.collectives.catalogue import find
 from starcast.collectives.scatter import balanced_copies, root_ports, scattered, spread
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from starcast.trees import Forest, forest
+from starcast.trees import Forest, model
 from starcast.trees.balanced import numbered_dimension, running_numbers
-from unit import oracles
-from unit import oracles_balanced as trees_page
-from unit import oracles_scatter as page
-from unit.meeting import plain_rows, ports_of, refused, roots, tree_of
+from support import oracles
+from support import oracles_balanced as trees_page
+from support import oracles_scatter as page
+from support.meeting import plain_rows, ports_of, refused, roots, tree_of
 
 SCATTERS = ("balanced", "near-balanced", "perfectly-balanced", "one-port")
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, algorithms, schedule
+from starcast.collectives import Schedule, algorithms, model
 from starcast.collectives import broadcast as broadcast_module
 from starcast.errors import LimitError, StarcastError
 from starcast.simulator import simulate
-from unit import oracles
-from unit.meeting import BROADCASTS, broadcast, numbered_rows, page_rows, pair, plain_rows, refused, roots
+from support import oracles
+from support.meeting import BROADCASTS, broadcast, numbered_rows, page_rows, pair, plain_rows, refused, roots
 
 COLUMNS = ("step", "sender", "port", "receiver", "tree", "payload")
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, schedule
+from starcast.collectives import Schedule, model
 from starcast.errors import StarcastError
 from starcast.simulator import Fault, FaultLike, simulate
 from starcast.topologies import topology
-from unit import oracles
-from unit.meeting import BROADCASTS, Down, agrees, broadcast, executed, refused
+from support import oracles
+from support.meeting import BROADCASTS, Down, agrees, broadcast, executed, refused
 
 COLUMNS = ("step", "sender", "port", "receiver", "tree", "payload")
 BASES = [(algorithm, ports) for algorithm in sorted(BROADCASTS) for ports in ("all", "one")]

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, schedule
-from starcast.collectives.columns import Columns, arranged
+from starcast.collectives import Schedule, model
+from starcast.collectives.rows import Columns, arranged
 from starcast.simulator import Fault, Simulation, acknowledged, simulate
-from starcast.trees import forest
-from unit import oracles_simulator as oracle
-from unit.meeting import refused
-from unit.simulating import agrees, changed, down, fault_sets, kept, plan_of, same
+from starcast.trees import model
+from support import oracles_simulator as oracle
+from support.meeting import refused
+from support.simulating import agrees, changed, down, fault_sets, kept, plan_of, same
 
 
 @cache

@@ -9,32 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from starcast.collectives import schedule
-from starcast.collectives.schedule import COLLECTIVES
-from starcast.simulator import Fault, arrivals, judging, rows, simulate, survival
+from starcast.collectives import model
+from starcast.collectives.model import COLLECTIVES
+from starcast.simulator import Fault, arrivals, simulation, rows, simulate, fault_execution
 from starcast.simulator.arrivals import Journeys, Times
-from starcast.simulator.holdings import Pairs, Table
-from starcast.simulator.promises import Promise, promised
+from starcast.simulator.ownership import Pairs, Table
+from starcast.simulator.postconditions import Promise, promised
 from starcast.simulator.rows import Rows
 from starcast.topologies import topology
-from unit.meeting import refused
-from unit.simulating import (
-    SPOILS,
-    Base,
-    bases,
-    built,
-    by_lot,
-    changed,
-    fault_sets,
-    judged_alike,
-    kept,
-    names_the_first,
-    no_rows,
-    rows_by_lot,
-    same,
-    spoil,
-    spoilt,
-)
+from support.meeting import refused
+from support.simulating import SPOILS, Base, bases, built, by_lot, changed, fault_sets, judged_alike, kept, names_the_first, no_rows, rows_by_lot, same, spoil, spoilt
 
 SMALL = bases("S3", "S4", "Q3", "S4,2")
 

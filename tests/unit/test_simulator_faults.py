@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from starcast import Fault, schedule, simulate, topology
 from starcast.errors import StarcastError
 from starcast.simulator import FaultLike
-from unit.meeting import refused
-from unit.simulating import Base, bases, built, fault_sets, judged_alike, kept
+from support.meeting import refused
+from support.simulating import Base, bases, built, fault_sets, judged_alike, kept
 
 # How they are written
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, schedule
+from starcast.collectives import Schedule, model
 from starcast.simulator import simulate
-from unit.meeting import refused
-from unit.simulating import Base, bases, built, by_lot, changed, fault_sets, kept, same, spoilt
+from support.meeting import refused
+from support.simulating import Base, bases, built, by_lot, changed, fault_sets, kept, same, spoilt
 
 
 def symmetric(*specs: str) -> list[Base]:

@@ -8,8 +8,8 @@ import pytest
 
 from starcast.errors import LimitError
 from starcast.topologies import memory, topology
-from starcast.trees import forest
-from unit.meeting import refused
+from starcast.trees import model
+from support.meeting import refused
 
 # Distance profiles
 

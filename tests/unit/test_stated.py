@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from starcast.topologies import topology
-from starcast.trees import Forest, constructions, forest, plain_constructions
+from starcast.trees import Forest, constructions, model, plain_constructions
 from starcast.trees.catalogue import CONSTRUCTIONS
-from starcast.trees.measures import measures
+from starcast.trees.metrics import measures
 from starcast.trees.stated import OURS, derangements, multiple_height, stated
 
 SPECS = ("S2", "S3", "S4", "S5", "S6", "S3,1", "S4,1", "S4,2", "S4,3", "S5,2", "S5,3", "S6,2", "S6,4", "Q1", "Q2", "Q3", "Q5")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from starcast.errors import StarcastError
 from starcast.topologies import topology
-from unit import oracles
-from unit.meeting import refused
+from support import oracles
+from support.meeting import refused
 
 SIZES = range(2, 8)
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from starcast.checkers.evidence import Evidence
 from starcast.checkers.shape import forest
-from starcast.checkers.walk import Grown, Ports, Walk
+from starcast.checkers.traversal import Grown, Ports, Walk
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from starcast.checkers.evidence import Evidence
 from starcast.checkers.shape import forest
-from starcast.checkers.walk import Grown, Ports, Walk
+from starcast.checkers.traversal import Grown, Ports, Walk
 from starcast.topologies import Topology
 
 _CELLS = 4_000_000  # steps of paths at a time: some 100 MB with what sorting takes

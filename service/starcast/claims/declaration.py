@@ -7,7 +7,7 @@ from typing import Literal
 from starcast.claims.see import See
 from starcast.claims.statements import PAPERS, statements
 from starcast.topologies import Topology, topology
-from starcast.wording import sentence
+from starcast.support.text import sentence
 
 Check = Callable[[See], None]
 Level = Literal["quick", "full", "deep"]

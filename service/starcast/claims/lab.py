@@ -7,12 +7,12 @@ from typing import Any, TypeVar, cast
 from numpy.typing import NDArray
 
 from starcast.collectives.catalogue import schedule
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.permutations import Ranks
 from starcast.simulator import FaultLike, Simulation, simulate
 from starcast.topologies import Topology, topology
 from starcast.trees.catalogue import forest
-from starcast.trees.forest import Forest
+from starcast.trees.model import Forest
 
 Made = TypeVar("Made")
 

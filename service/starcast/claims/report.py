@@ -18,7 +18,7 @@ from starcast.claims.running import ledger
 from starcast.claims.statements import PAPERS
 from starcast.claims.telling import place, span
 from starcast.claims.verdict import Verdict
-from starcast.wording import counted
+from starcast.support.text import counted
 
 #: What stands beside a verdict, so that it is not told by colour alone.
 SIGNS = {"holds": "✓", "holds as a bound": "≤", "fails": "✕", "not checkable": "?"}

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from starcast import processes
+from starcast.support import processes
 from starcast.claims import catalogue
 from starcast.claims.checking import asked, look, speaks_of, verdicts
 from starcast.claims.declaration import Claim, Level, in_order

@@ -12,10 +12,10 @@ from starcast import checkers
 from starcast.claims import growth
 from starcast.claims.evidence import BOUNDED, Aside, Evidence, Finding, Plain, Relation
 from starcast.claims.lab import Lab
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.simulator import Simulation
 from starcast.topologies import Topology
-from starcast.trees.forest import Forest
+from starcast.trees.model import Forest
 
 #: Where a value stands: itself, an array of one a value, or a function of its index.
 Where = Any

@@ -7,7 +7,7 @@ from itertools import groupby
 from starcast.claims.declaration import Claim, degenerate
 from starcast.claims.evidence import BOUNDED, Evidence, Finding, Place, Plain, Word
 from starcast.claims.see import FAR, REVERSED
-from starcast.wording import counted, sentence
+from starcast.support.text import counted, sentence
 
 _MOST_SIZES = 8
 _MOST_WORDS = 4

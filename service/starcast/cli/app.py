@@ -9,25 +9,7 @@ from typing import Annotated
 
 import typer
 
-from starcast.cli import (
-    claims,
-    compare,
-    config,
-    context,
-    cost,
-    db,
-    demo,
-    experiment,
-    export,
-    graph,
-    ingest,
-    query,
-    run,
-    schedule,
-    stack,
-    topology,
-    tree,
-)
+from starcast.cli import claims, compare, config, context, cost, db, demo, experiment, export, graph, ingest, query, run, schedule, stack, topology, forest
 from starcast.errors import LimitError, StarcastError
 
 INTERRUPTED = 130
@@ -51,7 +33,7 @@ app.command("config")(config.show)
 app.command("ingest")(ingest.ingest)
 app.command("export")(export.export)
 app.add_typer(topology.app, name="topology")
-app.add_typer(tree.app, name="tree")
+app.add_typer(forest.app, name="tree")
 app.add_typer(schedule.app, name="schedule")
 app.add_typer(cost.app, name="cost")
 app.add_typer(query.app, name="query")

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import ledgers
+from starcast.cli import claim_runs
 from starcast.cli.db import store
 from starcast.cli.experiment import JobsOption
-from starcast.cli.ledgers import Word
+from starcast.cli.claim_runs import Word
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
 from starcast.errors import InputError, NotFoundError, RejectedError, UnavailableError
-from starcast.interruptions import stoppable
-from starcast.wording import counted
+from starcast.support.signals import sigterm_as_interrupt
+from starcast.support.text import counted
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from starcast.claims import Claim, Verdict
-    from starcast.runs import models
+    from starcast.database import models
 
 app = typer.Typer(
     no_args_is_help=True, help="The ledger: every statement of the five papers, checked by computation; verdicts are results."
@@ -173,9 +173,9 @@ def check(
         say(f"{left} {'says' if silent == 1 else 'say'} nothing about these sizes")
 
 
-app.command("report")(ledgers.report)
-app.command("changed")(ledgers.changed)
-app.command("ledgers")(ledgers.list_ledgers)
+app.command("report")(claim_runs.report)
+app.command("changed")(claim_runs.changed)
+app.command("ledgers")(claim_runs.list_ledgers)
 
 
 def _checked(
@@ -183,11 +183,11 @@ def _checked(
 ) -> "Sequence[Verdict]":
     from starcast.claims import chosen, running
 
-    with stoppable(), ExitStack() as stack:
+    with sigterm_as_interrupt(), ExitStack() as stack:
         engine = _engine(ctx, stack, "nothing is stored") if stored else None
         if engine is None:
             return running.ledger(chosen(names), level, sizes, jobs, reporter())
-        from starcast.runs.ledger import look
+        from starcast.claims.claim_run import look
 
         try:
             outcome = look(engine, names, level, sizes, reporter=reporter(), jobs=jobs, again=again)
@@ -215,8 +215,8 @@ def _stored(ctx: typer.Context, *, demanded: bool = False) -> "dict[str, tuple[m
         UnavailableError: verdicts are demanded, and no server runs.
         NotFoundError: they are demanded, and none is stored.
     """
-    from starcast.runs.database import session
-    from starcast.runs.ledgers import newest_verdicts
+    from starcast.database.connection import session
+    from starcast.claims.storage import newest_verdicts
 
     try:
         with store(ctx) as engine, session(engine) as opened:
@@ -233,7 +233,7 @@ def _stored(ctx: typer.Context, *, demanded: bool = False) -> "dict[str, tuple[m
 
 
 def _code(ledger: "models.Ledger") -> str:
-    from starcast.runs.fingerprint import fingerprint
+    from starcast.claims.fingerprint import fingerprint
 
     return f"starcast {ledger.version}, {'this code' if ledger.fingerprint == fingerprint() else 'other code than this'}"
 

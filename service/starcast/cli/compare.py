@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import figures
+from starcast.cli import run_output
 from starcast.cli.db import store
 from starcast.cli.output import Format, emit, fits, reporter, say
 from starcast.errors import InputError
@@ -16,8 +16,8 @@ from starcast.errors import InputError
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from starcast.runs.compare import Comparison
-    from starcast.runs.layout import Layout
+    from starcast.comparison.compare import Comparison
+    from starcast.comparison.layout import Layout
 
 
 class Output(StrEnum):
@@ -71,11 +71,11 @@ def compare(
     starcast compare substar multiple --format html --out page.html
     starcast compare sizes --across topology --where topology=S5 --where topology=Q7
     """
-    from starcast.runs.across import crossed
-    from starcast.runs.choosing import chosen, wanted
-    from starcast.runs.compare import compare
-    from starcast.runs.database import session
-    from starcast.runs.sides import load_side
+    from starcast.comparison.networks import crossed
+    from starcast.comparison.filters import chosen, wanted
+    from starcast.comparison.compare import compare
+    from starcast.database.connection import session
+    from starcast.comparison.sides import load_side
 
     if out is not None and output is not Output.HTML:
         raise InputError(
@@ -112,7 +112,7 @@ def _emit(comparison: "Comparison", output: Format, *, everything: bool) -> None
 
 def _laid_out(comparison: "Comparison", output: Format, *, everything: bool) -> tuple["Comparison", "Layout"]:
     """The comparison as it is shown, and its layout: of a table the first that fits on the terminal, else the last."""
-    from starcast.runs.layout import MOST_ABREAST, laid_out
+    from starcast.comparison.layout import MOST_ABREAST, laid_out
 
     brief = comparison.briefly()
     if output is not Format.TABLE:
@@ -130,24 +130,24 @@ def _laid_out(comparison: "Comparison", output: Format, *, everything: bool) -> 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row with figures as people read them."""
-    read = figures.plain_row(row)
+    read = run_output.plain_row(row)
     gaps = [name for name in read if name.split()[0] == "gap" and read[name] is not None]
     return read | {name: round(read[name], 3) for name in gaps}
 
 
 def _emit_crossovers(comparison: "Comparison", output: Format) -> None:
-    from starcast.runs import crossings
+    from starcast.comparison import crossovers
 
-    rows = [figures.plain_row(row) for row in crossings.rows(crossings.of(comparison))]
-    columns = crossings.COLUMNS if output in (Format.JSON, Format.CSV) else crossings.told_columns(rows)
+    rows = [run_output.plain_row(row) for row in crossovers.rows(crossovers.of(comparison))]
+    columns = crossovers.COLUMNS if output in (Format.JSON, Format.CSV) else crossovers.told_columns(rows)
     emit(rows, columns, output)
 
 
 def _tell_crossovers(comparison: "Comparison") -> None:
     """On stderr, those of every algorithm at its best."""
-    from starcast.runs import crossings
+    from starcast.comparison import crossovers
 
-    found = crossings.marked(crossings.of(comparison))
+    found = crossovers.marked(crossovers.of(comparison))
     alone = len({crossing.question for crossing in found}) == 1
     for crossing in found[:_TOLD]:
         say(f"crossover {crossing.change if alone else crossing}")
@@ -161,7 +161,8 @@ def _page(comparison: "Comparison", opened: "Session", *, everything: bool) -> s
     # A home that cannot be written, or fonts that are looked up for the first time, are no news to who compares runs.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
-    from starcast.runs import report, repository
+    from starcast.comparison import report
+    from starcast.database import repository
 
     runs = dict.fromkeys(run.id for run in report.profiled(comparison))
     profiles = {run: [step.links_used for step in repository.load_profile(opened, run)] for run in runs}
@@ -169,12 +170,12 @@ def _page(comparison: "Comparison", opened: "Session", *, everything: bool) -> s
 
 
 def _write(page: str, out: Path | None) -> None:
-    from starcast.writing import whole_file
+    from starcast.support.atomic import atomic_write
 
     if out is None:
         print(page)
         return
-    with whole_file(out) as file:
+    with atomic_write(out) as file:
         file.write(page.encode())
     say(f"written to {out}")
 

@@ -69,7 +69,7 @@ def table(
     starcast cost table S5 --collective allgather -m 1024 --no-simulate -f markdown
     starcast cost table S6 --collective scatter --messages 5 --copies 2
     """
-    from starcast.collectives.schedule import COLLECTIVES, PORT_MODELS
+    from starcast.collectives.model import COLLECTIVES, PORT_MODELS
     from starcast.costs.tables import Problem
     from starcast.topologies import topology as named
 
@@ -110,7 +110,7 @@ def optimum(
     starcast cost optimum S7 broadcast multiple -m 1e6
     starcast cost optimum S6 broadcast edge-disjoint --copies 2
     """
-    from starcast.cli.figures import plain_row
+    from starcast.cli.run_output import plain_row
     from starcast.collectives.catalogue import find
     from starcast.costs import best_share, closed_form
     from starcast.topologies import topology as named
@@ -162,7 +162,7 @@ def _rows(problem: "Problem", most_rows: int) -> list[dict[str, Any]]:
 
 
 def _row(problem: "Problem", row: "Row", most_rows: int) -> dict[str, Any]:
-    from starcast.cli.figures import plain_row, ratio
+    from starcast.cli.run_output import plain_row, ratio
 
     figures: dict[str, Any] = {name: getattr(row.cost, name, None) for name in COSTS}
     return plain_row(
@@ -184,7 +184,7 @@ def _row(problem: "Problem", row: "Row", most_rows: int) -> dict[str, Any]:
 
 def _simulated(problem: "Problem", row: "Row", most_rows: int) -> dict[str, Any]:
     """What its execution took; nothing, and a line on stderr, where it is too large for that."""
-    from starcast.cli.figures import ratio
+    from starcast.cli.run_output import ratio
     from starcast.costs.tables import executed
     from starcast.errors import LimitError
 
@@ -207,13 +207,13 @@ def _machine(t_s: str, t_c: str) -> "Machine":
 
 
 def _exact(words: str, name: str) -> Any:
-    from starcast.runs.values import number
+    from starcast.experiments.values import number
 
     return number(words, name)
 
 
 def _pieces(words: str) -> int | None:
-    from starcast.runs.values import BEST, count
+    from starcast.experiments.values import BEST, count
 
     given = count(words, "segments", also=(BEST,))
     return None if given == BEST else int(given)

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import axes, figures
+from starcast.cli import axes, run_output
 from starcast.cli.db import store
 from starcast.cli.output import AllOption, Format, FormatOption, emit, narrowed, reporter, say
 from starcast.errors import InputError, RejectedError
-from starcast.interruptions import stoppable
-from starcast.wording import counted
+from starcast.support.signals import sigterm_as_interrupt
+from starcast.support.text import counted
 
 if TYPE_CHECKING:
-    from starcast.runs.models import Experiment
+    from starcast.database.models import Experiment
 
 app = typer.Typer(no_args_is_help=True, help="Experiments: named sets of runs from a grid.")
 
@@ -49,8 +49,8 @@ def run_grid(
     An axis that an algorithm does not have collapses for it. An interrupted experiment goes on where it stopped; a
     complete one is left as it is.
     """
-    from starcast.runs.design import read
-    from starcast.runs.experiment import run_experiment
+    from starcast.experiments.design import read
+    from starcast.experiments.running import run_experiment
 
     flags = {
         "topology": topology, "collective": collective, "algorithm": algorithm, "tree": tree, "ports": ports,
@@ -58,7 +58,7 @@ def run_grid(
         "T_s": t_s, "T_c": t_c,
     }  # fmt: skip
     design = read(grid, {axis: values for axis, values in flags.items() if values})
-    with stoppable(), store(ctx) as engine:
+    with sigterm_as_interrupt(), store(ctx) as engine:
         outcome = run_experiment(engine, name, design, reporter(), replace=replace, jobs=jobs)
     created, kept = counted(outcome.created, "run"), counted(outcome.kept, "was", "were")
     say(f"experiment '{name}': {created} executed and stored, {kept} there")
@@ -81,14 +81,14 @@ def reproduce(
 
     Nothing is stored. The exit code is 6 if a figure does not agree.
     """
-    from starcast.runs.reproduction import FIGURES
-    from starcast.runs.reproduction import reproduce as repeat
+    from starcast.experiments.reproduction import FIGURES
+    from starcast.experiments.reproduction import reproduce as repeat
 
-    with stoppable(), store(ctx) as engine:
+    with sigterm_as_interrupt(), store(ctx) as engine:
         repeated = repeat(engine, name, reporter(), jobs)
-    rows = [{**figures.run_row(one.run, name), **one.figures, "agrees": one.agrees} for one in repeated]
-    columns = ("run", *figures.POINT, "agrees", *FIGURES)
-    figures.emit_runs(rows, columns, output, everything=everything, needed=FIGURES)
+    rows = [{**run_output.run_row(one.run, name), **one.figures, "agrees": one.agrees} for one in repeated]
+    columns = ("run", *run_output.POINT, "agrees", *FIGURES)
+    run_output.emit_runs(rows, columns, output, everything=everything, needed=FIGURES)
     wrong = sum(not one.agrees for one in repeated)
     say(f"all figures agree in {len(repeated) - wrong} of {counted(len(repeated), 'run')}")
     if wrong:
@@ -101,7 +101,7 @@ def reproduce(
 @app.command("examples")
 def list_examples(output: FormatOption = Format.TABLE) -> None:
     """List the experiments that starcast ships: run one with 'starcast experiment run NAME --grid EXAMPLE'."""
-    from starcast.runs.design import examples, read
+    from starcast.experiments.design import examples, read
 
     designs = {name: read(str(file)) for name, file in examples().items()}
     rows = [
@@ -115,9 +115,9 @@ def list_examples(output: FormatOption = Format.TABLE) -> None:
 @app.command("list")
 def list_experiments(ctx: typer.Context, everything: AllOption = False, output: FormatOption = Format.TABLE) -> None:
     """List the stored experiments: how many runs they hold of how many that their grids ask for, and their grids."""
-    from starcast.runs import repository
-    from starcast.runs.database import session
-    from starcast.runs.design import stored_axes
+    from starcast.database import repository
+    from starcast.database.connection import session
+    from starcast.experiments.design import stored_axes
 
     rows: list[dict[str, Any]] = []
     with store(ctx) as engine, session(engine) as opened:
@@ -134,7 +134,7 @@ def list_experiments(ctx: typer.Context, everything: AllOption = False, output: 
     said = [name for name in _COLUMNS if name not in _GRID_COLUMNS or any(name in row for row in rows)]
     said.remove("points")  # told beside the runs
     shown = narrowed(short, said, _SPARE)
-    emit(short, shown, output, below=figures.not_shown(said, shown))
+    emit(short, shown, output, below=run_output.not_shown(said, shown))
 
 
 @app.command("show")
@@ -146,10 +146,10 @@ def show(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print the runs of an experiment; the command that runs it, and what it lacks, go to stderr."""
-    from starcast.runs import repository
-    from starcast.runs.database import session
-    from starcast.runs.design import in_order
-    from starcast.runs.sides import load_side
+    from starcast.database import repository
+    from starcast.database.connection import session
+    from starcast.experiments.design import in_order
+    from starcast.comparison.sides import load_side
 
     with store(ctx) as engine, session(engine) as opened:
         experiment = repository.load_experiment(opened, name)
@@ -157,18 +157,18 @@ def show(
             print(_toml(experiment), end="")
             return
         side = load_side(opened, name)
-        rows = [figures.run_row(run, name) for run in in_order(experiment, side.runs)]
+        rows = [run_output.run_row(run, name) for run in in_order(experiment, side.runs)]
     for command in side.commands:
         say(command)
     if side.lacking:
         say(side.lacking)
-    figures.emit_runs(rows, [name for name in figures.RUN_COLUMNS if name != "experiment"], output, everything=everything)
+    run_output.emit_runs(rows, [name for name in run_output.RUN_COLUMNS if name != "experiment"], output, everything=everything)
 
 
 @app.command("drop")
 def drop(ctx: typer.Context, name: NameArgument) -> None:
     """Forget an experiment with its runs."""
-    from starcast.runs.experiment import drop_experiment
+    from starcast.experiments.running import drop_experiment
 
     with store(ctx) as engine:
         runs = drop_experiment(engine, name)
@@ -190,7 +190,7 @@ def _shortened(row: Mapping[str, Any]) -> dict[str, Any]:
     """What a table says of an experiment: some values of each axis, and the points only where some are not run."""
     lacks = row["points"] is not None and row["runs"] < row["points"]
     runs = f"{row['runs']} of {row['points']}" if lacks else row["runs"]
-    return {"runs": runs, **{axis: figures.brief(row[axis], _SAID) for axis in _GRID_COLUMNS if axis in row}}
+    return {"runs": runs, **{axis: run_output.brief(row[axis], _SAID) for axis in _GRID_COLUMNS if axis in row}}
 
 
 def _joined(row: Mapping[str, Any]) -> dict[str, str]:
@@ -198,7 +198,7 @@ def _joined(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _toml(experiment: "Experiment") -> str:
-    from starcast.runs.design import stored_design
+    from starcast.experiments.design import stored_design
 
     if not experiment.grid:
         raise InputError(f"the experiment '{experiment.name}' collects single runs and has no grid", hint="leave --toml out")

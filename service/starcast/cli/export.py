@@ -9,7 +9,7 @@ from starcast.cli import context
 from starcast.cli.ingest import SCHEDULES_HELP, TREES_HELP
 from starcast.cli.output import reporter, say
 from starcast.errors import InputError
-from starcast.wording import counted
+from starcast.support.text import counted
 
 
 def export(
@@ -34,7 +34,7 @@ def export(
     """
     from starcast.cli.db import store
     from starcast.ingest.export import export
-    from starcast.ingest.plan import wish
+    from starcast.ingest.planning import wish
 
     asked = (trees, schedules, 0 if root is None else root, ports, segments, messages)
     if topology is None and asked != ("", "", 0, "own", None, None):

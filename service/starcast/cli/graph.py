@@ -9,13 +9,13 @@ from starcast.cli import context, stored
 from starcast.cli.ingest import WayIn
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
 from starcast.errors import InputError, RejectedError
-from starcast.wording import counted
+from starcast.support.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from starcast.ingest.comparison import Depth
-    from starcast.ingest.load import Loaded
+    from starcast.ingest.loading import Loaded
 
 app = typer.Typer(no_args_is_help=True, help="The graph store: compare it with the generators, make it anew, adopt an import.")
 
@@ -110,7 +110,7 @@ def rebuild(
     starcast graph rebuild S6 --way bolt
     """
     from starcast.ingest import Way, open_stores
-    from starcast.ingest.rebuild import Order, rebuild
+    from starcast.ingest.rebuilding import Order, rebuild
 
     with open_stores(context.settings(ctx)) as stores:
         made = rebuild(stores, Order(names or (), Way(way.value), discard_foreign, wait), reporter())
@@ -125,7 +125,7 @@ def adopt(ctx: typer.Context, wait: stored.WaitOption = False, output: FormatOpt
     What differs is rejected and never used: import it again, or drop it.
     """
     from starcast.ingest import open_stores
-    from starcast.ingest.adopt import adopt
+    from starcast.ingest.adoption import adopt
     from starcast.ingest.stores import exclusively
 
     listener = reporter()

@@ -11,12 +11,12 @@ from starcast.cli.output import Format, FormatOption, emit, reporter, say
 
 if TYPE_CHECKING:
     from starcast.ingest import Way, Wish
-    from starcast.ingest.ways import Estimate
+    from starcast.ingest.load_methods import Estimate
     from starcast.settings import Settings
 
 
 class WayIn(StrEnum):
-    """Which way into Neo4j: `starcast.ingest.ways.Way`, which is not imported for the sake of a flag."""
+    """Which way into Neo4j: `starcast.ingest.load_methods.Way`, which is not imported for the sake of a flag."""
 
     AUTO = "auto"
     BOLT = "bolt"
@@ -85,7 +85,7 @@ def ingest(
 def _estimate(wanted: "Wish", way: "Way", settings: "Settings", output: Format) -> None:
     """Print what each thing takes, and say which way all of it would go into an empty store; nothing is built."""
     from starcast.errors import LimitError
-    from starcast.ingest.ways import Estimate, choose
+    from starcast.ingest.load_methods import Estimate, choose
 
     sizes = wanted.sizes()
     rows = [(one.kind, one.key, Estimate.of([one])) for one in sizes]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import answers, context
-from starcast.cli.answers import Layout, Output
+from starcast.cli import query_output, context
+from starcast.cli.query_output import Layout, Output
 from starcast.cli.output import AllOption, Format, FormatOption, emit, say
 from starcast.errors import InputError, RejectedError, UnavailableError
 
@@ -82,15 +82,15 @@ def run_query(
     starcast query run shortest-paths topology=S4 source=1234 target=4321
     starcast query run shortest-paths topology=S4 source=1234 target=4321 -f svg --out paths.svg
     """
-    from starcast.connections import graph_address
+    from starcast.endpoints import graph_address
     from starcast.graph.connection import Graph
     from starcast.queries import run
     from starcast.queries.parameters import bind
     from starcast.queries.picture import check_drawable
-    from starcast.queries.runner import narrower
+    from starcast.queries.execution import narrower
 
     settings = context.settings(ctx, row_limit=limit, timeout=timeout)
-    answers.check_options(output, layout, out)
+    query_output.check_options(output, layout, out)
     query = _found(name, settings.packs)
     bound = bind(query.parameters, _pairs(values or []))
     if output is Output.SVG:
@@ -100,9 +100,9 @@ def run_query(
     with Graph.open(graph_address(settings)) as graph:
         answer = run(graph, query, bound, row_limit=settings.row_limit, timeout=settings.timeout)
     if output is Output.SVG:
-        answers.draw(query, bound, answer, layout, out)
+        query_output.draw(query, bound, answer, layout, out)
     else:
-        answers.show(answer, Format(output))
+        query_output.show(answer, Format(output))
     if answer.more:
         say(f"only the first {settings.row_limit:,} rows are shown; there are more: {narrower(query)}, or raise --limit")
 
@@ -114,7 +114,7 @@ def check(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Check query files, then let the server plan each: no notification, no cartesian product, nothing that writes."""
-    from starcast.connections import graph_address
+    from starcast.endpoints import graph_address
     from starcast.graph.connection import Graph
     from starcast.queries.plan import indexed, problems
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from starcast.cli import axes, figures
+from starcast.cli import axes, run_output
 from starcast.cli.db import store
 from starcast.cli.output import AllOption, Format, FormatOption, emit, reporter, say
 
@@ -35,9 +35,9 @@ def once(
 
     A stored run of the same point in the same collection is replaced.
     """
-    from starcast.runs.execution import execute, priced
-    from starcast.runs.experiment import run_once
-    from starcast.runs.grid import Grid
+    from starcast.experiments.execution import execute, priced
+    from starcast.experiments.running import run_once
+    from starcast.experiments.grid import Grid
 
     values = {
         "topology": topology, "collective": collective, "algorithm": algorithm, "ports": ports, "segments": segments,
@@ -54,10 +54,10 @@ def once(
         run = priced(point, execution)
         for remark in execution.remarks:
             say(remark)
-    figures.demand_complete(run)
+    run_output.demand_complete(run)
     if run.faults:
-        say(figures.loss(run))
-    emit(figures.cost_rows(run), figures.COST_COLUMNS, output)
+        say(run_output.loss(run))
+    emit(run_output.cost_rows(run), run_output.COST_COLUMNS, output)
 
 
 @app.command("list")
@@ -68,15 +68,15 @@ def list_runs(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """List the stored runs, each with its simulated time and its gap (time / lower bound)."""
-    from starcast.runs import repository
-    from starcast.runs.database import session
+    from starcast.database import repository
+    from starcast.database.connection import session
 
     with store(ctx) as engine, session(engine) as opened:
         chosen = repository.list_experiments(opened)
         if experiment is not None:
             chosen = [repository.load_experiment(opened, experiment)]
-        rows = [figures.run_row(run, one.name) for one in chosen for run in repository.load_runs(opened, one.id)]
-    figures.emit_runs(rows, figures.RUN_COLUMNS, output, everything=everything)
+        rows = [run_output.run_row(run, one.name) for one in chosen for run in repository.load_runs(opened, one.id)]
+    run_output.emit_runs(rows, run_output.RUN_COLUMNS, output, everything=everything)
 
 
 @app.command("show")
@@ -87,13 +87,13 @@ def show(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print all that is stored of a run: parameters, costs, seconds of each phase, provenance."""
-    from starcast.runs import repository
-    from starcast.runs.database import session
-    from starcast.runs.profiles import COLUMNS
+    from starcast.database import repository
+    from starcast.database.connection import session
+    from starcast.simulator.step_profile import COLUMNS
 
     with store(ctx) as engine, session(engine) as opened:
         run = repository.load_run(opened, number)
-        facts = figures.run_facts(run, repository.experiment_name(opened, run.experiment))
+        facts = run_output.run_facts(run, repository.experiment_name(opened, run.experiment))
         profile = repository.load_profile(opened, number)
     if steps:
         columns = ("step", *COLUMNS)

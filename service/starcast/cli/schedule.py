@@ -40,7 +40,7 @@ def list_algorithms(
 ) -> None:
     """List the algorithms of each collective: where they run, their port models, arguments and paper. No server is needed."""
     from starcast.collectives.catalogue import algorithms, algorithms_on
-    from starcast.collectives.schedule import check_collective
+    from starcast.collectives.model import check_collective
     from starcast.topologies import topology as parse
 
     if collective is not None:
@@ -188,8 +188,8 @@ def _chosen(
     tree: str | None,
 ) -> "Schedule":
     """The schedule that the words of a command mean."""
-    from starcast.collectives import schedule
-    from starcast.trees.naming import parsed
+    from starcast.collectives import model
+    from starcast.trees.spec_syntax import parsed
 
     name, arguments = parsed(word, "algorithm")
     options = {"segments": segments, "messages": messages, "copies": copies, "tree": tree}

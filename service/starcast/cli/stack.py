@@ -17,7 +17,7 @@ def up(ctx: typer.Context, home: context.HomeOption = None, output: FormatOption
     Prints where they are and which files hold their passwords. As root it makes the system user 'starcast', which
     PostgreSQL runs as, and may keep a copy of PostgreSQL in /var/cache/starcast.
     """
-    from starcast.local import stack
+    from starcast.embedded import stack
 
     settings = context.settings(ctx, home=home)
     running = stack.up(settings, reporter())
@@ -26,14 +26,14 @@ def up(ctx: typer.Context, home: context.HomeOption = None, output: FormatOption
 
 def down(ctx: typer.Context, home: context.HomeOption = None) -> None:
     """Stop Neo4j and PostgreSQL; what is stored stays."""
-    from starcast.local import stack
+    from starcast.embedded import stack
 
     stack.down(context.settings(ctx, home=home).home, reporter())
 
 
 def status(ctx: typer.Context, home: context.HomeOption = None, output: FormatOption = Format.TABLE) -> None:
     """Show what the embedded servers do: process, port, uptime, memory. Exit code 0 when both run, else 4."""
-    from starcast.local import stack
+    from starcast.embedded import stack
 
     servers = stack.status(context.settings(ctx, home=home).home)
     emit([asdict(server) for server in servers], _STATUS, output)
@@ -43,7 +43,7 @@ def status(ctx: typer.Context, home: context.HomeOption = None, output: FormatOp
 
 def doctor(ctx: typer.Context, home: context.HomeOption = None, output: FormatOption = Format.TABLE) -> None:
     """Examine packages, servers, schema, disk and memory. Exit code 0: healthy, 4: a server is down, 6: something is wrong."""
-    from starcast.local.doctor import examine, exit_code
+    from starcast.doctor import examine, exit_code
 
     findings = examine(context.settings(ctx, home=home))
     emit([asdict(finding) for finding in findings], ["check", "verdict", "found", "advice"], output)

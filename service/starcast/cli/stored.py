@@ -21,7 +21,7 @@ def list_things(ctx: typer.Context, kind: str, spec: str | None, output: Format)
     """
     from starcast.cli.db import store
     from starcast.ingest.stored import columns, listing
-    from starcast.runs.database import session
+    from starcast.database.connection import session
     from starcast.topologies import topology
 
     wanted = None if spec is None else topology(spec).spec
@@ -36,7 +36,7 @@ def show_thing(ctx: typer.Context, kind: str, key: str, verify: bool, output: Fo
     from starcast.cli.db import store
     from starcast.ingest.stored import check, description
     from starcast.ingest.stores import open_stores
-    from starcast.runs.database import session
+    from starcast.database.connection import session
 
     with store(ctx) as engine, session(engine) as opened:
         rows = description(opened, kind, key)
@@ -51,9 +51,9 @@ def show_steps(ctx: typer.Context, key: str, output: Format) -> None:
     """Print the step profile of a stored schedule."""
     from starcast.cli.db import store
     from starcast.ingest.stored import find
-    from starcast.runs import repository
-    from starcast.runs.database import session
-    from starcast.runs.profiles import COLUMNS
+    from starcast.database import repository
+    from starcast.database.connection import session
+    from starcast.simulator.step_profile import COLUMNS
 
     columns = ("step", *COLUMNS)
     with store(ctx) as engine, session(engine) as opened:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from starcast.collectives.schedule import PORT_MODELS, Schedule, identity
+from starcast.collectives.model import PORT_MODELS, Schedule, identity
 from starcast.errors import InputError
 from starcast.topologies import Topology
 from starcast.trees.catalogue import constructions, single_trees
-from starcast.whole import count
+from starcast.support.integers import count
 
 #: The arguments of a schedule by name, each with a value: what `Algorithm.settled` returns.
 Arguments = Mapping[str, int | str]

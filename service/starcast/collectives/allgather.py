@@ -12,10 +12,10 @@ import numpy as np
 from starcast.collectives import allgather_units
 from starcast.collectives.algorithm import Algorithm, Argument, Arguments
 from starcast.collectives.broadcast import pipelined
-from starcast.collectives.moving import moved
-from starcast.collectives.schedule import COLUMNS, Schedule
+from starcast.collectives.translation import moved
+from starcast.collectives.model import COLUMNS, Schedule
 from starcast.topologies import Topology
-from starcast.trees import Forest, forest
+from starcast.trees import Forest, model
 from starcast.trees.catalogue import CONSTRUCTIONS
 from starcast.trees.change import dimension_change
 

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.algorithm import MESSAGES, Algorithm, Arguments
-from starcast.collectives.columns import Columns, arranged
-from starcast.collectives.moving import moved
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.rows import Columns, arranged
+from starcast.collectives.translation import moved
+from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import rotated_dimension, rotation
-from starcast.trees import Forest, forest
+from starcast.trees import Forest, model
 from starcast.trees.necklace import numbering
-from starcast.trees.words import cycle_word, walk
+from starcast.trees.hamiltonian_paths import cycle_word, walk
 
 
 class _Single(NamedTuple):

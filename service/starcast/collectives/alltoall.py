@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.algorithm import MESSAGES, Algorithm
-from starcast.collectives.columns import Integers, arranged, routed
-from starcast.collectives.moving import moved
-from starcast.collectives.queues import Units
+from starcast.collectives.rows import Integers, arranged, routed
+from starcast.collectives.translation import moved
+from starcast.collectives.injection_order import Units
 from starcast.collectives.scatter import MULTIPLE_MESSAGES, SMALLEST_BALANCED, shortest_rows, spread, tree_counts, uneven
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import necklaces
-from starcast.trees import Forest, forest
+from starcast.trees import Forest, model
 
 
 def _necklace(where: Topology, root: int, ports: str) -> Schedule:

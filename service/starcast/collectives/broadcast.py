@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.algorithm import MESSAGES, SEGMENTS, Algorithm, Arguments
-from starcast.collectives.columns import arranged, flooded
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.rows import arranged, flooded
+from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
-from starcast.trees import Forest, forest
+from starcast.trees import Forest, model
 from starcast.trees.catalogue import CONSTRUCTIONS
 
 

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from starcast.collectives import allgather, alltoall, broadcast, edge_disjoint, exact, gather, scatter
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.schedule import BYTES_A_ROW, COLLECTIVES, MOST_ROWS, Schedule, check_collective
+from starcast.collectives.model import BYTES_A_ROW, COLLECTIVES, MOST_ROWS, Schedule, check_collective
 from starcast.errors import InputError, LimitError
 from starcast.topologies import Topology, known
 

@@ -6,11 +6,11 @@ and a directed link carries one unit in a step. Who sends what when is fixed bef
 
 from collections.abc import Callable
 
-from starcast.collectives import edge_disjoint_addressed as addressed
-from starcast.collectives import edge_disjoint_spread as spread
+from starcast.collectives import edge_disjoint_personalized as addressed
+from starcast.collectives import edge_disjoint_broadcast as spread
 from starcast.collectives.algorithm import COPIES, MESSAGES, Algorithm, Arguments
 from starcast.collectives.gather import gathering
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
 from starcast.trees.edge_disjoint_levels import level_sum
 

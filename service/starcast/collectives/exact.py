@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.algorithm import MESSAGES, Algorithm
-from starcast.collectives.columns import Columns, Integers, arranged, joined
+from starcast.collectives.rows import Columns, Integers, arranged, joined
 from starcast.collectives.exact_short import Opening, defect, opening
-from starcast.collectives.moving import moved
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.translation import moved
+from starcast.collectives.model import Schedule
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import necklaces, rotated_dimension, rotation
-from starcast.trees import forest
+from starcast.trees import model
 
 
 class FullNecklaces(NamedTuple):

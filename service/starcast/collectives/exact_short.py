@@ -19,7 +19,7 @@ from starcast import permutations
 from starcast.errors import StarcastError
 from starcast.permutations import Perms
 from starcast.topologies.necklaces import short_necklaces
-from starcast.whole import ceiling
+from starcast.support.integers import ceil_div
 
 Cycle = tuple[int, ...]
 
@@ -137,7 +137,7 @@ def _cycles(node: Perms) -> list[Cycle]:
 def _room(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
     """How often each symbol may be an entry: ceil(M L / (n-1)) less what it is crossed anyhow."""
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
-    most = ceiling(crossed.total() + len(cycles), n - 1)
+    most = ceil_div(crossed.total() + len(cycles), n - 1)
     return {symbol: most - crossed[symbol] for symbol in range(2, n + 1)}
 
 
@@ -154,7 +154,7 @@ def _idle(n: int, words: Sequence[Word], steps: Sequence[Sequence[int]], length:
         for word, crossed in zip(words, steps, strict=True)
         for dimension, step in zip(word.dimensions, crossed, strict=True)
     }
-    sure = length - ceiling(sum(map(len, steps)), n - 1)
+    sure = length - ceil_div(sum(map(len, steps)), n - 1)
     idle = [[step for step in range(1, length + 1) if (dimension, step) not in busy] for dimension in range(2, n + 1)]
     if min(map(len, idle)) < sure:
         raise defect(f"a dimension has fewer than {sure} idle steps")

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from starcast.collectives import scatter
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.columns import Columns, arranged
-from starcast.collectives.moving import parameters
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.rows import Columns, arranged
+from starcast.collectives.translation import parameters
+from starcast.collectives.model import Schedule
 from starcast.errors import InputError
 from starcast.topologies import Topology
 

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.algorithm import MESSAGES, Algorithm, Argument, Arguments, Refusal
-from starcast.collectives.columns import arranged, routed
-from starcast.collectives.moving import moved
-from starcast.collectives.queues import Units, furthest_first
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.rows import arranged, routed
+from starcast.collectives.translation import moved
+from starcast.collectives.injection_order import Units, furthest_first
+from starcast.collectives.model import Schedule
 from starcast.errors import InputError
 from starcast.topologies import Topology
-from starcast.trees import Forest, forest
+from starcast.trees import Forest, model
 from starcast.trees.balanced import numbered_dimension, running_numbers
 
 

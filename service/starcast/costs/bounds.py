@@ -8,11 +8,11 @@ Lemmas 1 and 2 (S_{n,k}); Fragopoulou & Akl 1993, Tables 4 (S_n) and 5 (Q_d); Fr
 from dataclasses import dataclass
 from fractions import Fraction
 
-from starcast.collectives.schedule import check_collective, check_ports
+from starcast.collectives.model import check_collective, check_ports
 from starcast.costs.counts import ceil_log2
 from starcast.costs.machine import Cost, Machine, check_message
 from starcast.topologies import Topology, known
-from starcast.whole import ceiling, count
+from starcast.support.integers import ceil_div, count
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def lower_bound(
     carried = Fraction(m) * copies * needed.through / links
     steps, transmissions = start_ups, None
     if messages is not None:
-        full = ceiling(messages * copies * needed.through, links)
+        full = ceil_div(messages * copies * needed.through, links)
         steps = full + start_ups - 1 if collective == "broadcast" else max(full, start_ups)
         transmissions = messages * copies * needed.sent
     return Cost(

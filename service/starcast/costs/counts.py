@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import factorial, gcd
 
 from starcast.topologies import Topology
-from starcast.trees import forest
+from starcast.trees import model
 
 
 def ceil_log2(value: int) -> int:

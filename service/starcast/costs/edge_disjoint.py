@@ -6,11 +6,11 @@ ours.
 
 from fractions import Fraction
 
-from starcast.collectives.edge_disjoint_addressed import scatter_transmissions
+from starcast.collectives.edge_disjoint_personalized import scatter_transmissions
 from starcast.costs.machine import Form, stepwise
 from starcast.topologies import Topology
 from starcast.trees.edge_disjoint_levels import level_sum
-from starcast.whole import ceiling
+from starcast.support.integers import ceil_div
 
 PAPER = "Fragopoulou & Akl 1996"
 OURS = "starcast"
@@ -22,7 +22,7 @@ def broadcast(where: Topology, _ports: str, messages: int, copies: int) -> Form:
     An upper bound: the paper takes the trees for D_n + 4 high. Counted for n = 3..10, they are D_n + 3 high for even n and
     D_n + 2 for odd n, so that it has one step too many or two (on S_2, whose tree is one link, four).
     """
-    steps = ceiling(messages * copies, where.degree) + where.diameter + 3
+    steps = ceil_div(messages * copies, where.degree) + where.diameter + 3
     transmissions = messages * copies * (where.nodes - 1)
     many = "one step" if where.n % 2 == 0 else "two steps"
     note = f"{many if where.n > 2 else 'four steps'} too many: the trees are lower than the paper takes them for"
@@ -35,7 +35,7 @@ def allgather(where: Topology, _ports: str, messages: int, copies: int) -> Form:
     With x copies c(N-1) steps and Mx N(N-1) transmissions, c = ceil(Mx/(n-1)): ours; Table 2's ceil(Mx(N-1)/(n-1)) is the
     lower bound.
     """
-    steps = ceiling(messages * copies, where.degree) * (where.nodes - 1)
+    steps = ceil_div(messages * copies, where.degree) * (where.nodes - 1)
     transmissions = messages * copies * where.nodes * (where.nodes - 1)
     return stepwise(steps, Fraction(1, messages), transmissions, _source(where, copies, "section 4.4"))
 
@@ -46,7 +46,7 @@ def scatter(where: Topology, _ports: str, messages: int, copies: int) -> Form:
     Transmissions with n-1 copies: M times the sum of all levels in all trees, which the paper bounds by a constant times
     M(n-1) t_n; with fewer they depend on which trees a node's copies take, which is ours.
     """
-    steps = ceiling(messages * copies * (where.nodes - 1), where.degree)
+    steps = ceil_div(messages * copies * (where.nodes - 1), where.degree)
     transmissions = scatter_transmissions(where, messages, copies)
     source = f"{PAPER}, section 4.5" if copies == where.degree else f"{OURS}; {PAPER}, Table 2"
     return stepwise(steps, Fraction(1, messages), transmissions, source)
@@ -58,7 +58,7 @@ def alltoall(where: Topology, _ports: str, messages: int, copies: int) -> Form:
     Exact, and ours. Section 4.6 says M(N-1) + O(M t_n) steps and O(M N(n-1) t_n) transmissions, with n-1 copies.
     """
     levels = level_sum(where)
-    steps = ceiling(messages * copies, where.degree) * levels
+    steps = ceil_div(messages * copies, where.degree) * levels
     transmissions = messages * copies * where.nodes * levels
     return stepwise(steps, Fraction(1, messages), transmissions, f"{OURS}; {PAPER}, section 4.6 gives the order")
 

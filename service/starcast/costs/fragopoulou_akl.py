@@ -9,7 +9,7 @@ from fractions import Fraction
 from starcast.costs.counts import necklace_count, necklace_distance_sum
 from starcast.costs.machine import Form, stepwise
 from starcast.topologies import Topology
-from starcast.whole import ceiling
+from starcast.support.integers import ceil_div
 
 PAPER = "Fragopoulou & Akl 1993"
 OURS = "starcast"
@@ -17,7 +17,7 @@ OURS = "starcast"
 
 def rotated_hamiltonian(where: Topology, _ports: str, messages: int) -> Form:
     """ceil(M(N-1)/(n-1)) steps, M N(N-1) transmissions: Table 1, MLA. Exact."""
-    steps = ceiling(messages * (where.nodes - 1), where.degree)
+    steps = ceil_div(messages * (where.nodes - 1), where.degree)
     return _allgather(where, steps, messages, f"{PAPER}, Table 1 (algorithm 1)")
 
 
@@ -26,7 +26,7 @@ def necklace(where: Topology, _ports: str, messages: int) -> Form:
 
     For M messages, ceil(M(N-1)/(n-1)), the form is ours: the paper's algorithm 2 is about one.
     """
-    steps = ceiling(messages * (where.nodes - 1), where.degree)
+    steps = ceil_div(messages * (where.nodes - 1), where.degree)
     return _allgather(where, steps, messages, _of_one(messages, f"{PAPER}, Table 1 (algorithm 2)"))
 
 
@@ -41,7 +41,7 @@ def balanced(where: Topology, _ports: str, messages: int) -> Form:
     For M messages, ceil(M(N-1)/(n-1)), the form is ours: its copies number the leaves on. The paper sends all M along one path
     and takes M ceil((N-1)/(n-1)).
     """
-    steps = ceiling(messages * (where.nodes - 1), where.degree)
+    steps = ceil_div(messages * (where.nodes - 1), where.degree)
     return _scatter(where, steps, messages, _of_one(messages, f"{PAPER}, Table 2 (balanced)"))
 
 
@@ -56,7 +56,7 @@ def near_balanced(where: Topology, _ports: str, messages: int) -> Form:
 
 def perfectly_balanced(where: Topology, _ports: str, messages: int) -> Form:
     """ceil(M(N-1)/(n-1)) steps, M t_n transmissions: Table 2, MLA, M a multiple of n-1. Exact."""
-    steps = ceiling(messages * (where.nodes - 1), where.degree)
+    steps = ceil_div(messages * (where.nodes - 1), where.degree)
     return _scatter(where, steps, messages, f"{PAPER}, Table 2 (perfectly balanced)")
 
 
@@ -77,13 +77,13 @@ def rule_9(where: Topology, _ports: str) -> Form:
 
 def rule_10(where: Topology, _ports: str, messages: int) -> Form:
     """ceil(M t_n/(n-1)) steps, M N t_n transmissions: Table 3, MLA, M a multiple of n-1 (Rule 10). Exact."""
-    steps = ceiling(messages * where.distance_sum, where.degree)
+    steps = ceil_div(messages * where.distance_sum, where.degree)
     return _alltoall(where, steps, messages, f"{PAPER}, Table 3 (Rule 10)")
 
 
 def exact_alltoall(where: Topology, _ports: str, messages: int) -> Form:
     """ceil(M t_n/(n-1)) steps for any M, M N t_n transmissions. Exact, and ours: section 9 leaves it open."""
-    return _alltoall(where, ceiling(messages * where.distance_sum, where.degree), messages, OURS)
+    return _alltoall(where, ceil_div(messages * where.distance_sum, where.degree), messages, OURS)
 
 
 def one_port_alltoall(where: Topology, _ports: str, messages: int) -> Form:

@@ -7,7 +7,7 @@ from starcast.costs.machine import Form, stepwise
 from starcast.costs.tseng_sheu import idle, slots
 from starcast.topologies import Topology
 from starcast.topologies.hypercube import Hypercube
-from starcast.whole import ceiling
+from starcast.support.integers import ceil_div
 
 PAPER = "Johnsson & Ho 1989"
 
@@ -28,7 +28,7 @@ def edge_disjoint_binomial(where: Topology, _ports: str, messages: int, copies: 
 
     Exact, but for Q_1, whose one tree is one link: there it is one step too many.
     """
-    steps = ceiling(messages * copies, where.degree) + where.n
+    steps = ceil_div(messages * copies, where.degree) + where.n
     transmissions = messages * copies * (where.nodes - 1)
     source = f"{PAPER}, edge-disjoint spanning binomial trees"
     note = "one step too many: the only tree is one link" if where.n == 1 else ""

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from starcast.collectives import catalogue, schedule
+from starcast.collectives import catalogue, model
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.schedule import check_collective, check_ports
+from starcast.collectives.model import check_collective, check_ports
 from starcast.costs.bounds import lower_bound
 from starcast.costs.forms import best_share, closed_form, unit_bytes
 from starcast.costs.machine import Cost, Form, Machine, check_message
@@ -18,7 +18,7 @@ from starcast.costs.simulation import simulated
 from starcast.errors import InputError, LimitError, RejectedError
 from starcast.simulator import simulate
 from starcast.topologies import Topology, known
-from starcast.whole import count
+from starcast.support.integers import count
 
 #: Dimension of the largest hypercube that is counted; no array is made of it.
 LARGEST_HYPERCUBE = 64

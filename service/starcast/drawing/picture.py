@@ -14,7 +14,7 @@ from starcast.drawing.strokes import Stroke, stroke
 from starcast.drawing.svg import BOX_HEIGHT, LEVELS, MARGIN, READABLE, Place
 from starcast.errors import InputError, LimitError
 from starcast.topologies import Topology
-from starcast.wording import counted
+from starcast.support.text import counted
 
 _HEAD, _LEGEND = 74.0, 22.0  # title and two lines; the legend below them
 _WIDEST = 5.0  # pixels of a link that many rows speak of

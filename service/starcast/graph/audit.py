@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from starcast.graph.connection import Graph
-from starcast.graph.owners import LABEL_OF, Owner
+from starcast.graph.artifact_nodes import LABEL_OF, Owner
 from starcast.graph.schema import STORE, VERSION, State
 
 #: What stands for the whole store where a thing is named.

@@ -16,7 +16,7 @@ from uuid import UUID
 import numpy as np
 import polars as pl
 
-from starcast.graph.owners import RELATIONSHIP_OF, Owner
+from starcast.graph.artifact_nodes import RELATIONSHIP_OF, Owner
 from starcast.graph.rows import BLOCK, Content, Rows
 from starcast.graph.schema import (
     LABELS,
@@ -41,7 +41,7 @@ _TYPES = {Type.STRING: "string", Type.INTEGER: "long", Type.BOOLEAN: "boolean"}
 
 
 class Bulk(Protocol):
-    """A thing to write: `starcast.ingest.things.Built` is one."""
+    """A thing to write: `starcast.ingest.artifacts.Built` is one."""
 
     @property
     def owner(self) -> Owner:

@@ -21,10 +21,10 @@ from neo4j.exceptions import (
     UnsupportedServerProduct,
 )
 
-from starcast.connections import GraphAddress
+from starcast.endpoints import GraphAddress
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
-from starcast.graph.answers import Answer, Row, answered
-from starcast.interruptions import postponed
+from starcast.graph.results import Answer, Row, answered
+from starcast.support.signals import defer_signals
 
 #: The oldest server that speaks our Cypher: the LTS release of version 5.
 OLDEST = (5, 26)
@@ -135,7 +135,7 @@ class Graph:
         Struck in the middle of a message the driver would wait without end, and else for the end of the statement.
         """
         self._hung_up = False
-        with postponed(self._hang_up):
+        with defer_signals(self._hang_up):
             yield
 
     def _hang_up(self) -> None:

@@ -13,12 +13,12 @@ import numpy as np
 from starcast.collectives import Schedule
 from starcast.errors import InputError, NotFoundError
 from starcast.graph.connection import Graph
-from starcast.graph.owners import LABEL_OF, RELATIONSHIP_OF, Owner
+from starcast.graph.artifact_nodes import LABEL_OF, RELATIONSHIP_OF, Owner
 from starcast.graph.rows import DIGITS, FACTOR, MODULUS, Content, Rows, checksum_cypher, node_checksum_cypher
 from starcast.graph.schema import FOREST, LINK, NODE, SCHEDULE, SEND, TREE_EDGE, Label, Relationship, first_key
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest
-from starcast.trees.naming import parsed_arguments
+from starcast.trees.spec_syntax import parsed_arguments
 
 #: Nodes a page.
 PAGE = 8_192

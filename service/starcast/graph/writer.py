@@ -8,7 +8,7 @@ import numpy as np
 
 from starcast.errors import RejectedError, StarcastError
 from starcast.graph.connection import Graph
-from starcast.graph.owners import Owner
+from starcast.graph.artifact_nodes import Owner
 from starcast.graph.rows import Rows
 from starcast.graph.schema import NODE, Relationship, State, first_key, statements
 from starcast.progress import Task

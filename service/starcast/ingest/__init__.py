@@ -7,25 +7,25 @@ from dataclasses import dataclass, field
 from sqlalchemy import select
 
 from starcast.errors import RejectedError
-from starcast.graph import strangers
+from starcast.graph import undeclared
 from starcast.graph.connection import Graph
 from starcast.graph.identity import claim
 from starcast.graph.writer import Bolt, refresh_plans
-from starcast.ingest.adopt import adopt
-from starcast.ingest.load import Loaded, OnStage, load
+from starcast.ingest.adoption import adopt
+from starcast.ingest.loading import Loaded, OnStage, load
 from starcast.ingest.offline import import_all
-from starcast.ingest.plan import Plan, Size, Wish, plan, wish
+from starcast.ingest.planning import Plan, Size, Wish, plan, wish
 from starcast.ingest.recovery import Reference, dependents, discard, recover
 from starcast.ingest.states import State, forget, state_of
 from starcast.ingest.stored import NOUN, find
 from starcast.ingest.stores import Stores, exclusively, open_stores
-from starcast.ingest.things import Thing
-from starcast.ingest.ways import Way, choose
-from starcast.local import rebuild
+from starcast.ingest.artifacts import Thing
+from starcast.ingest.load_methods import Way, choose
+from starcast.embedded import rebuild
 from starcast.progress import Reporter, Silent
-from starcast.runs import database
-from starcast.runs.models import Materialization
-from starcast.wording import counted
+from starcast.database import connection
+from starcast.database.models import Materialization
+from starcast.support.text import counted
 
 __all__ = ["Plan", "Stores", "Summary", "Way", "Wish", "drop", "ingest", "open_stores", "plan", "wish"]
 
@@ -108,13 +108,13 @@ def _put_right(stores: Stores, reporter: Reporter) -> list[Reference]:
 
 
 def _missing(stores: Stores, things: Iterable[Size]) -> list[Size]:
-    with database.session(stores.engine) as session:
+    with connection.session(stores.engine) as session:
         return [thing for thing in things if state_of(session, thing.kind, thing.key) is not State.COMPLETE]
 
 
 def _stored(stores: Stores) -> list[Size]:
     complete = select(Materialization).where(Materialization.state == State.COMPLETE.value)
-    with database.session(stores.engine) as session:
+    with connection.session(stores.engine) as session:
         rows = session.scalars(complete)
         return [Size(row.kind, row.key, row.expected_nodes, row.expected_relationships) for row in rows]
 
@@ -136,7 +136,7 @@ def _keep_strangers(graph: Graph) -> None:
     Raises:
         RejectedError: there is something that is not starcast's.
     """
-    nodes, relationships = strangers.losses(graph, None)
+    nodes, relationships = undeclared.losses(graph, None)
     words = [counted(count, f"node of {labels or 'no label'}", f"nodes of {labels or 'no label'}") for labels, count in nodes]
     words += [counted(count, f"relationship {name}", f"relationships {name}") for name, count in relationships]
     if words:
@@ -180,7 +180,7 @@ def drop(
         claim(stores.graph, stores.id)
         recover(stores, listener)
         target = Reference(kind, key)
-        with database.session(stores.engine) as session:
+        with connection.session(stores.engine) as session:
             find(session, kind, key)
             leaning = dependents(session, target)
         if leaning and not cascade:
@@ -193,7 +193,7 @@ def drop(
 
 
 def _forget(stores: Stores, one: Reference) -> None:
-    with database.session(stores.engine) as session:
+    with connection.session(stores.engine) as session:
         forget(session, one.kind, one.key)
 
 

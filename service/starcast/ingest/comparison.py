@@ -7,16 +7,16 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.graph import excerpts
+from starcast.graph import row_samples
 from starcast.graph.connection import Graph
-from starcast.graph.excerpts import Table
-from starcast.graph.owners import kind_of
+from starcast.graph.row_samples import Table
+from starcast.graph.artifact_nodes import kind_of
 from starcast.graph.reader import PAGE
 from starcast.graph.rows import BLOCK
 from starcast.graph.schema import Relationship, first_key
 from starcast.ingest import rowwise
 from starcast.ingest.rowwise import Difference
-from starcast.ingest.things import Built
+from starcast.ingest.artifacts import Built
 from starcast.progress import Reporter
 from starcast.topologies import Topology
 
@@ -83,20 +83,20 @@ class RowComparison:
             yield _chosen(built, chosen), self._around(kind, where).get(key, _none(kind))
             return
         for low, high in _spans(built):
-            yield _within(built, low, high), excerpts.part(self._graph, kind, key, where, low, high)
+            yield _within(built, low, high), row_samples.part(self._graph, kind, key, where, low, high)
 
     def _around(self, kind: Relationship, where: Topology) -> dict[str, Table]:
         asked = (kind.name, where.spec)
         if asked not in self._samples:
-            self._samples[asked] = excerpts.around(self._graph, kind, where, self._depth.ranks(where).tolist())
+            self._samples[asked] = row_samples.around(self._graph, kind, where, self._depth.ranks(where).tolist())
         return self._samples[asked]
 
     def _nodes(self, where: Topology, found: Differences) -> None:
         ranks = np.arange(where.nodes) if self._depth.whole else self._depth.ranks(where)
         for start in range(0, len(ranks), PAGE):
             meant = rowwise.meant_nodes(where, ranks[start : start + PAGE])
-            found.add(list(rowwise.node_differences(meant, excerpts.nodes(self._graph, [row[0] for row in meant]))))
-        found.add(list(rowwise.strays(excerpts.astray(self._graph, where))))
+            found.add(list(rowwise.node_differences(meant, row_samples.nodes(self._graph, [row[0] for row in meant]))))
+        found.add(list(rowwise.strays(row_samples.astray(self._graph, where))))
 
 
 def _none(kind: Relationship) -> Table:
@@ -105,14 +105,14 @@ def _none(kind: Relationship) -> Table:
 
 def _chosen(built: Built, nodes: NDArray[np.bool_]) -> Table:
     """The rows that begin or end at these nodes."""
-    tables = ((excerpts.table(block), block) for block in built.blocks())
+    tables = ((row_samples.table(block), block) for block in built.blocks())
     parts = [table[nodes[block.start] | nodes[block.end]] for table, block in tables]
     return np.concatenate([_none(kind_of(built.owner)), *parts])
 
 
 def _spans(built: Built) -> list[tuple[int, int]]:
     """Spans of the column by which a thing is asked for, each with about a block of rows; together they have no bounds."""
-    column = excerpts.split_by(kind_of(built.owner))
+    column = row_samples.split_by(kind_of(built.owner))
     counts = np.zeros(1, dtype=np.int64)
     for block in built.blocks():
         there = np.bincount(block.start if column == "start" else block.columns[column], minlength=len(counts))
@@ -120,17 +120,17 @@ def _spans(built: Built) -> list[tuple[int, int]]:
         counts = there
     before = np.cumsum(counts) - counts
     cuts = np.flatnonzero(np.diff(before // BLOCK)) + 1
-    return list(pairwise([-excerpts.BEYOND, *cuts.tolist(), excerpts.BEYOND]))
+    return list(pairwise([-row_samples.BEYOND, *cuts.tolist(), row_samples.BEYOND]))
 
 
 def _within(built: Built, low: int, high: int) -> Table:
     """The rows of a span, sorted."""
     kind = kind_of(built.owner)
-    column = excerpts.split_by(kind)
+    column = row_samples.split_by(kind)
     parts = []
     for block in built.blocks():
         values = block.start if column == "start" else block.columns[column]
         inside = (low <= values) & (values < high)
         if inside.any():
-            parts.append(excerpts.table(block)[inside])
+            parts.append(row_samples.table(block)[inside])
     return np.concatenate([_none(kind), *parts])

@@ -1,7 +1,7 @@
 """Files for a Neo4j that is not starcast's own to stop: everything stored, and what is asked for beside it.
 
 Only PostgreSQL is asked: it knows what is stored. ``neo4j-admin database import full`` makes a store of the files, and
-`starcast.ingest.adopt` compares it afterwards and takes it over. What is written beside the files tells how to do that.
+`starcast.ingest.adoption` compares it afterwards and takes it over. What is written beside the files tells how to do that.
 """
 
 import errno
@@ -18,12 +18,12 @@ from sqlalchemy.orm import Session
 from starcast.errors import InputError, LimitError
 from starcast.graph import bulk
 from starcast.ingest.guide import GUIDE, SCRIPT, guide, script
-from starcast.ingest.plan import Plan, Size, Wish
-from starcast.ingest.regrown import things
+from starcast.ingest.planning import Plan, Size, Wish
+from starcast.ingest.artifact_from_id import things
 from starcast.ingest.states import State
-from starcast.ingest.ways import Estimate
+from starcast.ingest.load_methods import Estimate
 from starcast.progress import Reporter, Silent
-from starcast.runs import database, models
+from starcast.database import connection, models
 
 _MB = 1_000_000
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -47,7 +47,7 @@ def export(
     Args:
         engine: the relational store.
         folder: new or empty. It is there whole, or as it was before.
-        what: what to add; see `starcast.ingest.plan`.
+        what: what to add; see `starcast.ingest.planning`.
         name: the database on the Neo4j server.
         reporter: hears of progress.
 
@@ -58,7 +58,7 @@ def export(
     """
     listener, there = reporter or Silent(), folder.resolve()
     _check_free(there)
-    with database.session(engine) as session:
+    with connection.session(engine) as session:
         store, sizes, stored = session.scalars(select(models.Store.id)).one(), _stored(session), things(session)
     new = _new(what, sizes)
     _check_space(there, [*sizes, *new], listener)

@@ -6,7 +6,7 @@ from starcast.graph.identity import NotOursError, claim, owner
 from starcast.graph.schema import STORE, VERSION
 from starcast.ingest.recovery import Reference
 from starcast.ingest.stores import Stores
-from starcast.runs import database, models
+from starcast.database import connection, models
 
 
 def take_over(stores: Stores) -> None:
@@ -34,7 +34,7 @@ def _is_ours(stores: Stores) -> bool:
     """Whether the graph holds things, this PostgreSQL database knows all of them, and no newer starcast wrote them."""
     found = owner(stores.graph)
     there = {Reference(kind, key) for kind, key in audit.things(stores.graph)}
-    with database.session(stores.engine) as session:
+    with connection.session(stores.engine) as session:
         known = {one for one in there if session.get(models.Materialization, (one.kind, one.key)) is not None}
     return bool(there) and known == there and (found is None or found[1] <= VERSION)
 

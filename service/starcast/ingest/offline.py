@@ -1,7 +1,7 @@
 """The offline import into the embedded Neo4j: what is stored and what is new, into a fresh store that then replaces the old.
 
 The graph is a materialization: PostgreSQL knows what is in it, and every part can be built again. So files of everything are
-written, a fresh store is made of them beside the old one (`starcast.local.rebuild`), and it takes the old one's place only when
+written, a fresh store is made of them beside the old one (`starcast.embedded.rebuild`), and it takes the old one's place only when
 all of it was compared. Broken off at any point, the old store is in force, or the new one, compared. What PostgreSQL then says
 beyond that, `starcast.ingest.recovery` puts right.
 """
@@ -15,20 +15,20 @@ from sqlalchemy import select
 from starcast.errors import InputError
 from starcast.graph import bulk
 from starcast.graph.connection import Graph
-from starcast.graph.owners import LABEL_OF
+from starcast.graph.artifact_nodes import LABEL_OF
 from starcast.graph.writer import make_indexes
-from starcast.ingest.adopt import Expected, adopt
-from starcast.ingest.load import Loaded, OnStage, failing, proved
+from starcast.ingest.adoption import Expected, adopt
+from starcast.ingest.loading import Loaded, OnStage, failing, proved
 from starcast.ingest.recovery import Reference
-from starcast.ingest.regrown import things
+from starcast.ingest.artifact_from_id import things
 from starcast.ingest.stores import Stores
-from starcast.ingest.things import Built, Thing
-from starcast.ingest.ways import Estimate, Way
-from starcast.local import files
-from starcast.local.rebuild import Rebuilding, rebuilding
+from starcast.ingest.artifacts import Built, Thing
+from starcast.ingest.load_methods import Estimate, Way
+from starcast.embedded import files
+from starcast.embedded.rebuild import Rebuilding, rebuilding
 from starcast.progress import Reporter
-from starcast.runs import database
-from starcast.runs.models import Materialization
+from starcast.database import connection
+from starcast.database.models import Materialization
 from starcast.settings import Settings
 
 #: The stages of an import, in order: the first three of each new thing, the others of all together.
@@ -57,7 +57,7 @@ def import_all(stores: Stores, new: Sequence[Thing], reporter: Reporter, on_stag
     if settings is None:
         raise InputError("only the embedded Neo4j is stopped for an import", hint="'starcast export' writes files for others")
     began = time.monotonic()
-    with database.session(stores.engine) as session:
+    with connection.session(stores.engine) as session:
         old = things(session)
         sums = {Reference(row.kind, row.key): row.expected_checksum for row in session.scalars(select(Materialization))}
     everything = [*old, *new]

@@ -13,12 +13,12 @@ from sqlalchemy.orm import Session
 
 from starcast.errors import InputError
 from starcast.graph import reader
-from starcast.graph.eraser import erase
+from starcast.graph.deletion import erase
 from starcast.graph.schema import State as GraphState
 from starcast.ingest.states import State, forget, move, state_of
 from starcast.ingest.stores import Stores
 from starcast.progress import Reporter
-from starcast.runs import database, models, repository
+from starcast.database import connection, models, repository
 from starcast.topologies import topology
 
 LOST = "it is no longer in the graph store"
@@ -48,7 +48,7 @@ def recover(stores: Stores, reporter: Reporter) -> list[Reference]:
     What was imported and not compared yet is left alone, unless it depends on what is taken out. What was complete and is lost
     from the graph stays known as failed; the rest leaves no trace.
     """
-    with database.session(stores.engine) as session:
+    with connection.session(stores.engine) as session:
         known = _known(session)
         uses = _uses(session)
     there = reader.states(stores.graph)
@@ -73,7 +73,7 @@ def discard(stores: Stores, one: Reference, error: str | None, reporter: Reporte
 
     Broken off, it is ``loading`` in `materialization`, or not complete in the graph, so `recover` finds it.
     """
-    with database.session(stores.engine) as session:
+    with connection.session(stores.engine) as session:
         before = state_of(session, one.kind, one.key)
         row = session.get(models.Materialization, (one.kind, one.key))
         nodes, relationships = (0, 0) if row is None else (row.expected_nodes, row.expected_relationships)
@@ -82,7 +82,7 @@ def discard(stores: Stores, one: Reference, error: str | None, reporter: Reporte
             move(session, one.kind, one.key, State.LOADING, error=error)
     with reporter.task(f"{one.key} out", nodes + relationships, "rows") as task:
         erase(stores.graph, one.kind, one.key, topology(one.spec), stores.batch, task, relationships)
-    with database.session(stores.engine) as session:
+    with connection.session(stores.engine) as session:
         _DROP[one.kind](session, one.key)
         if error is not None:
             if before is not State.FAILED:

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from starcast.errors import NotFoundError
 from starcast.ingest.recovery import Reference, dependents
-from starcast.runs import models
+from starcast.database import models
 
 
 def named(session: Session, names: Sequence[str]) -> set[Reference]:

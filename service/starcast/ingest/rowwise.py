@@ -1,6 +1,6 @@
 """Two sets of rows compared, and what differs said in the words of the topology: labels, ports, trees, steps.
 
-A row is start, end and the columns of its type, as in `starcast.graph.excerpts`.
+A row is start, end and the columns of its type, as in `starcast.graph.row_samples`.
 """
 
 from collections import defaultdict
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.graph.excerpts import ODD, Table
+from starcast.graph.row_samples import ODD, Table
 from starcast.graph.schema import LINK, SEND, TREE_EDGE, Relationship, first_key
 from starcast.topologies import Topology
 
@@ -109,7 +109,7 @@ def node_name(where: Topology, rank: int) -> str:
 
 
 def meant_nodes(where: Topology, ranks: NDArray[np.int64]) -> list[list[Any]]:
-    """Nodes as `starcast.graph.excerpts.nodes` reads them."""
+    """Nodes as `starcast.graph.row_samples.nodes` reads them."""
     labels = where.labels(ranks).tolist()
     first = first_key(where)
     return [[first + rank, rank, label, where.spec] for rank, label in zip(ranks.tolist(), labels, strict=True)]

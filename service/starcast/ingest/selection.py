@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms, algorithms_on, check_topology, find
-from starcast.collectives.schedule import PORT_MODELS, check_collective, check_ports
+from starcast.collectives.model import PORT_MODELS, check_collective, check_ports
 from starcast.errors import InputError
 from starcast.topologies import Topology
-from starcast.trees.naming import listed, parsed
-from starcast.whole import count
+from starcast.trees.spec_syntax import listed, parsed
+from starcast.support.integers import count
 
 ALL = "all"
 BOTH = "both"

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from starcast.errors import BusyError
-from starcast.runs import models
+from starcast.database import models
 
 
 class State(StrEnum):

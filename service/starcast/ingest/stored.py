@@ -10,8 +10,8 @@ from starcast.errors import NotFoundError, RejectedError
 from starcast.graph import reader
 from starcast.graph.identity import check as check_identity
 from starcast.ingest.stores import Stores
-from starcast.runs import models, repository
-from starcast.runs.database import session as opened
+from starcast.database import models, repository
+from starcast.database.connection import session as opened
 from starcast.topologies import topology
 
 Row = dict[str, Any]

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine, select
 
-from starcast.connections import graph_address, store_url
+from starcast.endpoints import graph_address, store_url
 from starcast.errors import BusyError
 from starcast.graph.connection import Graph
 from starcast.progress import Reporter
-from starcast.runs import database, models
+from starcast.database import connection, models
 from starcast.settings import Settings
 
 LOCK = "starcast ingest"
@@ -38,7 +38,7 @@ class Stores:
     @property
     def id(self) -> uuid.UUID:
         """The identity of the relational store, which the graph store has to share."""
-        with database.session(self.engine) as session:
+        with connection.session(self.engine) as session:
             return session.scalars(select(models.Store.id)).one()
 
 
@@ -51,9 +51,9 @@ def open_stores(settings: Settings) -> Iterator[Stores]:
         RejectedError: the relational schema is missing, older, newer, or somebody else's.
     """
     with ExitStack() as stack:
-        engine = database.connect(store_url(settings))
+        engine = connection.connect(store_url(settings))
         stack.callback(engine.dispose)
-        database.check(engine)
+        connection.check(engine)
         graph = stack.enter_context(Graph.open(graph_address(settings)))
         yield Stores(engine, graph, settings.batch, settings if settings.neo4j_uri is None else None)
 
@@ -72,7 +72,7 @@ def exclusively(engine: Engine, wait: bool, reporter: Reporter) -> Iterator[None
         told = False
         while True:
             try:
-                stack.enter_context(database.holding(engine, LOCK, busy))
+                stack.enter_context(connection.holding(engine, LOCK, busy))
                 break
             except BusyError:
                 if not wait:

@@ -11,23 +11,23 @@ import numpy as np
 from sqlalchemy import select
 
 from starcast.errors import InputError, StarcastError
-from starcast.graph import audit, indexes, reader, strangers
+from starcast.graph import audit, indexes, reader, undeclared
 from starcast.graph.audit import REBUILD, Finding, ThingNode
 from starcast.graph.identity import NotOursError, usable
-from starcast.graph.owners import RELATIONSHIP_OF
+from starcast.graph.artifact_nodes import RELATIONSHIP_OF
 from starcast.graph.rows import Content
 from starcast.graph.schema import State as GraphState
 from starcast.ingest.comparison import Depth, RowComparison
 from starcast.ingest.recovery import Reference, is_name
 from starcast.ingest.references import named
-from starcast.ingest.regrown import regrown
+from starcast.ingest.artifact_from_id import regrown
 from starcast.ingest.states import State
 from starcast.ingest.stores import Stores
-from starcast.ingest.things import Built, ForestThing, Thing
+from starcast.ingest.artifacts import Built, ForestThing, Thing
 from starcast.progress import Reporter, Silent
-from starcast.runs import database, models
-from starcast.trees import constructions, forest
-from starcast.wording import counted
+from starcast.database import connection, models
+from starcast.trees import constructions, model
+from starcast.support.text import counted
 
 _NOTHING = Content(0, 0, (0, 0))
 _ROWS = {"topology": "link", "forest": "tree edge", "schedule": "send"}
@@ -60,7 +60,7 @@ def verify(
         NotOursError: the graph is somebody else's: it holds nothing that starcast stores.
     """
     listener = reporter or Silent()
-    with database.session(stores.engine) as session:
+    with connection.session(stores.engine) as session:
         wanted = named(session, names)
     before = known(stores)
     if _is_empty(stores) and not before:
@@ -89,7 +89,7 @@ def _is_empty(stores: Stores) -> bool:
 
 def known(stores: Stores) -> dict[Reference, Known]:
     """All things that PostgreSQL knows."""
-    with database.session(stores.engine) as session:
+    with connection.session(stores.engine) as session:
         rows = session.scalars(select(models.Materialization)).all()
         return {
             Reference(row.kind, row.key): Known(
@@ -113,7 +113,7 @@ class _Verification:
         found = [*audit.store_findings(graph, str(self._stores.id)), *indexes.findings(graph)]
         contents = None
         if whole:
-            found += [*strangers.strangers(graph), *strangers.shapes(graph), *self._nodes_of_nothing()]
+            found += [*undeclared.strangers(graph), *undeclared.shapes(graph), *self._nodes_of_nothing()]
             contents = self._contents()
             found += self._rows_of_nothing(contents or {})
         for one in sorted(wanted, key=lambda one: (models.KINDS.index(one.kind), one.key)):
@@ -169,7 +169,7 @@ class _Verification:
 
     def _generated(self, one: Reference) -> tuple[Thing, list[Finding]]:
         """The thing as its generator makes it, and whether PostgreSQL keeps another forest than that."""
-        with database.session(self._stores.engine) as session:
+        with connection.session(self._stores.engine) as session:
             thing = regrown(session, one.kind, one.key)
         if not isinstance(thing, ForestThing) or thing.forest.construction not in constructions():
             return thing, []

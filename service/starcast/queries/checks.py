@@ -6,7 +6,7 @@ The server refuses writes in a read transaction as well; here the refusal names 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from starcast.queries.faults import fault
+from starcast.queries.file_errors import fault
 from starcast.queries.header import Header
 from starcast.queries.tokens import Kind, Token
 

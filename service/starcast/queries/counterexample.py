@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from starcast.claims.telling import place
 from starcast.claims.verdict import Verdict
-from starcast.collectives.schedule import COLLECTIVES
+from starcast.collectives.model import COLLECTIVES
 from starcast.errors import NotFoundError, StarcastError
 from starcast.graph.schema import FOREST, LINK, NODE, ON, SCHEDULE, SEND, TOPOLOGY, TREE_EDGE
-from starcast.ingest.plan import wish
+from starcast.ingest.planning import wish
 from starcast.topologies import Topology, topology
 
 _ARROW = " -> "

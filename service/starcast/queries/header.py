@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from starcast.errors import InputError
-from starcast.queries.faults import fault, meant
+from starcast.queries.file_errors import fault, meant
 from starcast.queries.parameters import EXPECTED, Parameter, Type
 
 #: Every field in its order; the ones with items below them, and the one that may be left out.

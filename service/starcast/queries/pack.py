@@ -13,7 +13,7 @@ from typing import Self
 
 from starcast.errors import InputError, NotFoundError
 from starcast.queries.checks import check_columns, check_parameters, check_reads_only
-from starcast.queries.faults import fault, meant
+from starcast.queries.file_errors import fault, meant
 from starcast.queries.header import Column, Header, parse
 from starcast.queries.parameters import Parameter
 from starcast.queries.tokens import Token, tokens

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from starcast.errors import InputError
-from starcast.queries.faults import meant
+from starcast.queries.file_errors import meant
 from starcast.queries.places import CHECKS
 from starcast.topologies import Topology, topology
 

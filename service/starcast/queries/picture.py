@@ -12,10 +12,10 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
-from starcast.collectives.schedule import EXPANDED
+from starcast.collectives.model import EXPANDED
 from starcast.drawing import Link, Picture
 from starcast.errors import InputError
-from starcast.graph.answers import Answer
+from starcast.graph.results import Answer
 from starcast.queries.header import Column
 from starcast.queries.pack import Query
 from starcast.queries.parameters import STORED, Parameter, named_topologies

@@ -5,11 +5,11 @@ from shlex import quote
 from typing import Any
 
 from starcast.collectives.catalogue import ALGORITHMS
-from starcast.collectives.schedule import EXPANDED
+from starcast.collectives.model import EXPANDED
 from starcast.errors import InputError, NotFoundError
 from starcast.graph.connection import Graph
 from starcast.graph.schema import State
-from starcast.queries.faults import meant
+from starcast.queries.file_errors import meant
 from starcast.queries.parameters import STORED, Parameter, names
 from starcast.trees import constructions
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.errors import InputError
 from starcast.simulator.faults import FaultLike, Outages
-from starcast.simulator.judging import simulate, under_faults
+from starcast.simulator.simulation import simulate, under_faults
 from starcast.simulator.links import Links
-from starcast.simulator.promises import promised
+from starcast.simulator.postconditions import promised
 from starcast.simulator.results import Simulation
 from starcast.simulator.rows import Mask, Rows, runs
 

@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from starcast.simulator.holdings import Held, Indices, Places, Table, places
-from starcast.simulator.promises import Promise
+from starcast.simulator.ownership import Held, Indices, Places, Table, places
+from starcast.simulator.postconditions import Promise
 from starcast.simulator.rows import Broken, Rows
 
 _LATE = "the sender does not hold the unit yet"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from starcast.errors import InputError
 from starcast.simulator.links import Links
-from starcast.simulator.promises import Promise
+from starcast.simulator.postconditions import Promise
 from starcast.simulator.rows import Mask
 from starcast.topologies import Topology
 

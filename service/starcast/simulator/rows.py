@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.schedule import COLUMNS, Schedule
+from starcast.collectives.model import COLUMNS, Schedule
 
 Column = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.errors import LimitError
 from starcast.simulator.links import Links
 from starcast.simulator.rows import Broken, Column, Mask, Rows, runs

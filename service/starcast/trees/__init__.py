@@ -1,6 +1,6 @@
 """Spanning trees: the forest array and the constructions that fill it."""
 
 from starcast.trees.catalogue import constructions, forest, plain_constructions
-from starcast.trees.forest import Forest
+from starcast.trees.model import Forest
 
 __all__ = ["Forest", "constructions", "forest", "plain_constructions"]

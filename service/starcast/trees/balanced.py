@@ -26,8 +26,8 @@ from starcast import permutations
 from starcast.topologies import Topology
 from starcast.topologies.displacements import displacements
 from starcast.topologies.necklaces import necklaces
-from starcast.trees.forest import Forest
-from starcast.trees.growth import translated
+from starcast.trees.model import Forest
+from starcast.trees.common import translated
 from starcast.trees.shortest_path import Places, Slab, slabs
 
 

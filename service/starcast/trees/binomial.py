@@ -15,8 +15,8 @@ bit p of c is 0, else in the tree of the last 1 before p in the cyclic order, p 
 import numpy as np
 
 from starcast.topologies import Topology
-from starcast.trees.forest import Forest
-from starcast.trees.growth import translated
+from starcast.trees.model import Forest
+from starcast.trees.common import translated
 
 
 def binomial(topology: Topology, root: int) -> Forest:

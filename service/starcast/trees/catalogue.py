@@ -13,7 +13,7 @@ from starcast.trees.balanced import balanced, near_balanced, perfectly_balanced
 from starcast.trees.binomial import binomial, edge_disjoint_binomial
 from starcast.trees.change import dimension_change, label_change, no_dimension_change
 from starcast.trees.edge_disjoint import edge_disjoint
-from starcast.trees.forest import Forest
+from starcast.trees.model import Forest
 from starcast.trees.greedy import greedy
 from starcast.trees.hamiltonian import hamiltonian_cycle, rotated_hamiltonian
 from starcast.trees.multiple import multiple

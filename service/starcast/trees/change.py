@@ -19,8 +19,8 @@ from starcast.errors import InputError
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import rotate, rotated_dimension
-from starcast.trees.forest import Forest
-from starcast.trees.growth import translated
+from starcast.trees.model import Forest
+from starcast.trees.common import translated
 
 
 def label_change(topology: Topology, root: int, tree: Forest) -> Forest:

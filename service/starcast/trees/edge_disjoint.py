@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.topologies import Topology
-from starcast.trees.forest import Forest
-from starcast.trees.growth import translated
+from starcast.trees.model import Forest
+from starcast.trees.common import translated
 from starcast.trees.shortest_path import Slab, dimension_home, hang_s1, slabs
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.errors import InputError
-from starcast.trees.forest import Forest
+from starcast.trees.model import Forest
 
 Column = NDArray[np.int64]
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from starcast.errors import InputError, StarcastError
 from starcast.topologies import topology
-from starcast.writing import whole_file
+from starcast.support.atomic import atomic_write
 
 if TYPE_CHECKING:
-    from starcast.trees.forest import Forest
+    from starcast.trees.model import Forest
 
 FORMAT = "starcast forest"
 #: Grows with every change that an older starcast cannot read.
@@ -43,7 +43,7 @@ def write(forest: "Forest", path: str | os.PathLike[str]) -> None:
         "toward": np.array([] if forest.toward is None else list(forest.toward), dtype=np.int64),
         "parent_port": forest.parent_port,
     }
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         np.savez_compressed(file, **parts)  # type: ignore[arg-type]
 
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from starcast import permutations
 from starcast.topologies import Topology
-from starcast.trees.forest import Forest
-from starcast.trees.growth import greedy_ports
+from starcast.trees.model import Forest
+from starcast.trees.common import greedy_ports
 
 
 def greedy(topology: Topology, root: int) -> Forest:

@@ -7,8 +7,8 @@ from starcast import permutations
 from starcast.errors import InputError
 from starcast.permutations import Perms
 from starcast.topologies import Topology
-from starcast.trees.forest import Forest
-from starcast.trees.growth import greedy_path, greedy_ports
+from starcast.trees.model import Forest
+from starcast.trees.common import greedy_path, greedy_ports
 
 
 def multiple(topology: Topology, root: int) -> Forest:

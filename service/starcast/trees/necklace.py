@@ -25,8 +25,8 @@ from starcast import permutations
 from starcast.permutations import Perms, Ranks
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import necklaces, rotation
-from starcast.trees.forest import Forest
-from starcast.trees.growth import translated
+from starcast.trees.model import Forest
+from starcast.trees.common import translated
 
 
 class Generator(NamedTuple):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from starcast.permutations import Perms
 from starcast.topologies import Topology
 from starcast.topologies.nk_star import NkStar
-from starcast.trees.forest import Forest
+from starcast.trees.model import Forest
 
 _ROWS = 2**15  # labels at a time: they and their tables stay in the cache
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from starcast import permutations
 from starcast.topologies import Topology
-from starcast.trees.forest import Forest
+from starcast.trees.model import Forest
 from starcast.trees.nk_greedy import nk_star, sp_ports
 
 

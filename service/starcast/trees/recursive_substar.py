@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
-from starcast.trees.forest import Forest
-from starcast.trees.growth import translated
+from starcast.trees.model import Forest
+from starcast.trees.common import translated
 
 
 class _Front(NamedTuple):

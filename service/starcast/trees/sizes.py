@@ -9,7 +9,7 @@ from starcast.trees.change import check_turns
 
 
 def edges(where: Topology | str, construction: str, **arguments: int | str) -> int:
-    """The edges of all trees that `starcast.trees.forest` would build with these words.
+    """The edges of all trees that `starcast.trees.model` would build with these words.
 
     Raises:
         InputError: there are no such trees, for the reasons that `forest` has.

@@ -11,8 +11,8 @@ from typing import Any
 from starcast.errors import InputError
 from starcast.topologies import Topology
 from starcast.trees.catalogue import checked
-from starcast.trees.forest import Forest
-from starcast.whole import ceiling
+from starcast.trees.model import Forest
+from starcast.support.integers import ceil_div
 
 TS = "Tseng & Sheu 1997"
 SLC = "Sheu, Liaw & Chen 1993"
@@ -133,7 +133,7 @@ def _hamiltonian_cycle(where: Topology) -> tuple[Stated, ...]:
 
 
 def _balanced(where: Topology) -> tuple[Stated, ...]:
-    largest = ceiling(where.nodes - 1, where.n - 1)
+    largest = ceil_div(where.nodes - 1, where.n - 1)
     return (
         _equal("spanning", True, f"{FA}, section 5.1"),
         _equal("shortest path", True, f"{FA}, section 5.1"),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from starcast.claims.instruments import searching, star_labels
 from starcast.claims.lab import Lab
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 from starcast.trees.catalogue import single_trees

@@ -14,7 +14,7 @@ from starcast.claims.instruments import searching
 from starcast.claims.instruments.star_labels import rotation
 from starcast.claims.lab import Lab
 from starcast.claims.see import See
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 
 
 class Counted(NamedTuple):

@@ -12,10 +12,10 @@ import numpy as np
 
 from starcast.claims.instruments import searching
 from starcast.claims.see import See
-from starcast.collectives.columns import Columns, arranged, joined, routed
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.rows import Columns, arranged, joined, routed
+from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
-from starcast.trees.forest import Forest
+from starcast.trees.model import Forest
 
 _TREES = "edge-disjoint-binomial"
 _TREE = "binomial"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.lab import Lab
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
 
 #: For each unit, copy, fault and node: whether the fault keeps that copy of the unit from that healthy node.

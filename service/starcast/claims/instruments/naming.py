@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.lab import Lab
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
 
 

@@ -20,8 +20,8 @@ from starcast.claims.instruments.nk_runs import ONE_TREE
 from starcast.claims.instruments.searching import depths, parents
 from starcast.claims.lab import Lab
 from starcast.collectives.broadcast import pipelined
-from starcast.collectives.moving import port_between
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.translation import port_between
+from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
 from starcast.trees import Forest
 

@@ -18,7 +18,7 @@ from starcast.claims.instruments.nk_labels import size
 from starcast.claims.instruments.pipelines import Parameters, parameters
 from starcast.claims.instruments.surds import root_down
 from starcast.claims.see import See
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
 
 ONE_TREE, MANY_TREES = "nk-greedy", "nk-multiple"

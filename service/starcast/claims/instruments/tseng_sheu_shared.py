@@ -15,10 +15,10 @@ from starcast.claims.lab import Lab
 from starcast.claims.see import See
 from starcast.collectives.broadcast import pipelined
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
 from starcast.trees.catalogue import single_trees
-from starcast.whole import ceiling
+from starcast.support.integers import ceil_div
 
 #: How many segments are executed: 1..SEGMENTS.
 SEGMENTS = 4
@@ -99,7 +99,7 @@ def held_theorem2(see: See) -> None:
     for p in range(1, SEGMENTS + 1):
         made = algorithm1(see, p, "one")
         took = see.executed(made)
-        see.equal("slots of n-1 sub-slots", ceiling(took.steps, n - 1), multiple_height(n) + p - 1, p=p, of=made)
+        see.equal("slots of n-1 sub-slots", ceil_div(took.steps, n - 1), multiple_height(n) + p - 1, p=p, of=made)
         see.true("a packet of two segments is large enough", took.largest_packet <= 2, p=p, of=made)
 
 

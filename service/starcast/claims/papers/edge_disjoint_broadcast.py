@@ -13,10 +13,10 @@ from starcast.claims.instruments import searching
 from starcast.claims.instruments.naming import leaving
 from starcast.claims.see import See
 from starcast.collectives.broadcast import pipelined
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.simulator import Simulation
-from starcast.trees.forest import Forest
-from starcast.whole import ceiling
+from starcast.trees.model import Forest
+from starcast.support.integers import ceil_div
 
 FAMILY = Family("edge_disjoint_broadcast")
 claim = FAMILY.claim
@@ -120,7 +120,7 @@ def _least_steps(see: See) -> tuple[NDArray[np.int64], list[str]]:
 def _bound(see: See) -> None:
     n = see.where.n
     messages = np.array(_messages(n))
-    rounds = np.array([ceiling(int(each), n - 1) for each in messages])
+    rounds = np.array([ceil_div(int(each), n - 1) for each in messages])
     least, names = _least_steps(see)
     place = {"M": messages, "algorithm": np.array(names)}
     see.at_least("steps", least, rounds + diameter(n), **place)
@@ -141,10 +141,10 @@ def _steps(see: See) -> None:
     n = see.where.n
     for messages in _messages(n):
         made, took = _broadcast(see, messages)
-        see.at_most("steps", took.steps, ceiling(messages, n - 1) + diameter(n) + 3, M=messages, of=made)
+        see.at_most("steps", took.steps, ceil_div(messages, n - 1) + diameter(n) + 3, M=messages, of=made)
     for root in searching.roots(see.where):
         made, took = _broadcast(see, n, root=root)
-        see.at_most("steps", took.steps, ceiling(n, n - 1) + diameter(n) + 3, M=n, root=see.where.label(root), of=made)
+        see.at_most("steps", took.steps, ceil_div(n, n - 1) + diameter(n) + 3, M=n, root=see.where.label(root), of=made)
 
 
 @claim(
@@ -231,6 +231,6 @@ def _optimal(see: See) -> None:
     instead = see.instead("it takes ceil(M/(n-1)) + D_n + 1 steps for odd n, one more for even n: 2 or 3 above the bound")
     for messages in _messages(n):
         made, took = _broadcast(see, messages)
-        rounds = ceiling(messages, n - 1)
+        rounds = ceil_div(messages, n - 1)
         see.at_most("steps", took.steps, rounds + diameter(n) - 1, M=messages, of=made)
         instead.equal("steps", took.steps, rounds + diameter(n) + (1 if n % 2 else 2), M=messages)

@@ -15,7 +15,7 @@ from starcast.claims.instruments import star_labels as labels
 from starcast.claims.instruments.cutting import Faulty, Place
 from starcast.claims.instruments.naming import labelled, leaving
 from starcast.claims.see import See
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.simulator import Simulation, acknowledged
 
 FAMILY = Family("edge_disjoint_exchange")

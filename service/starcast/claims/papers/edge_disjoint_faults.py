@@ -10,8 +10,8 @@ from starcast.claims.formulas import diameter
 from starcast.claims.instruments import cutting
 from starcast.claims.instruments.cutting import Faulty
 from starcast.claims.see import See
-from starcast.collectives.schedule import Schedule
-from starcast.whole import ceiling
+from starcast.collectives.model import Schedule
+from starcast.support.integers import ceil_div
 
 FAMILY = Family("edge_disjoint_faults")
 claim = FAMILY.claim
@@ -98,7 +98,7 @@ def _steps(see: See) -> None:
         for messages in _messages(n):
             made = _made(see, messages, copies)
             steps = see.executed(made).steps
-            see.at_most("steps", steps, ceiling(messages * copies, n - 1) + diameter(n) + 3, M=messages, x=copies, of=made)
+            see.at_most("steps", steps, ceil_div(messages * copies, n - 1) + diameter(n) + 3, M=messages, x=copies, of=made)
             if copies == n - 1:
                 see.at_most("steps with n-1 copies", steps, messages + diameter(n) + 3, M=messages, x=copies, of=made)
 
@@ -138,7 +138,7 @@ def _divides(see: See) -> None:
             if n > 4 and (messages, copies) not in ((1, 2), (1, 3), (3, 3), (n - 1, 2), (n, 3)):
                 continue
             made = see.lab.schedule(see.where.spec, "broadcast", "edge-disjoint", messages=messages, copies=copies)
-            stated = ceiling(messages * copies, n - 1) + _height(see) - 1
+            stated = ceil_div(messages * copies, n - 1) + _height(see) - 1
             steps, kept = see.lab.simulation(made).steps, _apart(see, made, copies)
             place = {"x": copies, "M": messages}
             if (n - 1) % copies:

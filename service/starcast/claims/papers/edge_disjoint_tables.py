@@ -16,9 +16,9 @@ from starcast.claims.instruments import counting
 from starcast.claims.instruments.counting import Counted, counted
 from starcast.claims.instruments.cube_schedules import on_cubes
 from starcast.claims.see import See
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
-from starcast.whole import ceiling
+from starcast.support.integers import ceil_div
 
 FAMILY = Family("edge_disjoint_tables")
 
@@ -53,21 +53,21 @@ class Entry(NamedTuple):
 
 _LEAVES = "the last message leaves the source, and has D-1 links to go"
 ENTRIES = (
-    Entry("broadcast-time", "broadcast", _LEAVES, lambda c, m, _x: ceiling(m, c.links) + c.far - 1),
+    Entry("broadcast-time", "broadcast", _LEAVES, lambda c, m, _x: ceil_div(m, c.links) + c.far - 1),
     Entry("broadcast-transmissions", "broadcast", "messages that all but the source lack", lambda c, m, _x: m * c.others),
     Entry(
         "ft-broadcast-time", "broadcast", "the last copy leaves the source, and has D-1 links to go",
-        lambda c, m, x: ceiling(m * x, c.links) + c.far - 1,
+        lambda c, m, x: ceil_div(m * x, c.links) + c.far - 1,
     ),
     Entry("ft-broadcast-transmissions", "broadcast", "copies that all but the source lack", lambda c, m, x: m * x * c.others),
     Entry(
         "ft-allgather-time", "allgather", "copies that a node lacks, shared by its links",
-        lambda c, m, x: ceiling(m * x * c.others, c.links),
+        lambda c, m, x: ceil_div(m * x * c.others, c.links),
     ),
     Entry("ft-allgather-transmissions", "allgather", "copies that all nodes lack", lambda c, m, x: m * x * c.nodes * c.others),
     Entry(
         "ft-scatter-time", "scatter", "copies that the source sends, shared by its links",
-        lambda c, m, x: ceiling(m * x * c.others, c.links),
+        lambda c, m, x: ceil_div(m * x * c.others, c.links),
     ),
     Entry("ft-scatter-transmissions", "scatter", "distances that the copies travel", lambda c, m, x: m * x * c.total),
     Entry(
@@ -90,7 +90,7 @@ def _nodes(n: int) -> int:
 
 #: Table 1, in the order of the entries: a function of n, M and x, and its symbols. There is no x but n-1.
 _TABLE_1: tuple[tuple[Stated, str], ...] = (
-    (lambda n, m, _x: ceiling(m, n - 1) + diameter(n) - 1, "ceil(M/(n-1)) + D - 1"),
+    (lambda n, m, _x: ceil_div(m, n - 1) + diameter(n) - 1, "ceil(M/(n-1)) + D - 1"),
     (lambda n, m, _x: m * (_nodes(n) - 1), "M(n!-1)"),
     (lambda n, m, _x: m + diameter(n) - 1, "M + D - 1"),
     (lambda n, m, _x: m * (n - 1) * (_nodes(n) - 1), "M(n-1)(n!-1)"),
@@ -102,25 +102,25 @@ _TABLE_1: tuple[tuple[Stated, str], ...] = (
     (lambda n, m, _x: m * _nodes(n) * (n - 1) * distance_sum(n), "M n!(n-1) t_n"),
 )
 _TABLE_2: tuple[tuple[Stated, str], ...] = (
-    (lambda n, m, _x: ceiling(m, n - 1) + diameter(n) - 1, "ceil(M/(n-1)) + D - 1"),
+    (lambda n, m, _x: ceil_div(m, n - 1) + diameter(n) - 1, "ceil(M/(n-1)) + D - 1"),
     (lambda n, m, _x: m * (_nodes(n) - 1), "M(n!-1)"),
-    (lambda n, m, x: ceiling(m * x, n - 1) + diameter(n) - 1, "ceil(Mx/(n-1)) + D - 1"),
+    (lambda n, m, x: ceil_div(m * x, n - 1) + diameter(n) - 1, "ceil(Mx/(n-1)) + D - 1"),
     (lambda n, m, x: m * x * (_nodes(n) - 1), "Mx(n!-1)"),
-    (lambda n, m, x: ceiling(m * x * (_nodes(n) - 1), n - 1), "ceil(Mx(n!-1)/(n-1))"),
+    (lambda n, m, x: ceil_div(m * x * (_nodes(n) - 1), n - 1), "ceil(Mx(n!-1)/(n-1))"),
     (lambda n, m, x: m * x * _nodes(n) * (_nodes(n) - 1), "Mx n!(n!-1)"),
-    (lambda n, m, x: ceiling(m * x * (_nodes(n) - 1), n - 1), "ceil(Mx(n!-1)/(n-1))"),
+    (lambda n, m, x: ceil_div(m * x * (_nodes(n) - 1), n - 1), "ceil(Mx(n!-1)/(n-1))"),
     (lambda n, m, x: m * x * distance_sum(n), "Mx t_n"),
     (lambda n, m, x: Fraction(m * x * distance_sum(n), n - 1), "Mx t_n/(n-1)"),
     (lambda n, m, x: m * x * _nodes(n) * distance_sum(n), "Mx n! t_n"),
 )
 _TABLE_3: tuple[tuple[Stated, str], ...] = (
-    (lambda k, m, _x: ceiling(m, k) + k - 1, "ceil(M/k) + k - 1"),
+    (lambda k, m, _x: ceil_div(m, k) + k - 1, "ceil(M/k) + k - 1"),
     (lambda k, m, _x: m * (2**k - 1), "M(2^k-1)"),
-    (lambda k, m, x: ceiling(m * x, k) + k - 1, "ceil(Mx/k) + k - 1"),
+    (lambda k, m, x: ceil_div(m * x, k) + k - 1, "ceil(Mx/k) + k - 1"),
     (lambda k, m, x: m * x * (2**k - 1), "Mx(2^k-1)"),
-    (lambda k, m, x: ceiling(m * x * (2**k - 1), k), "ceil(Mx(2^k-1)/k)"),
+    (lambda k, m, x: ceil_div(m * x * (2**k - 1), k), "ceil(Mx(2^k-1)/k)"),
     (lambda k, m, x: m * x * 2**k * (2**k - 1), "Mx 2^k(2^k-1)"),
-    (lambda k, m, x: ceiling(m * x * (2**k - 1), k), "ceil(Mx(2^k-1)/k)"),
+    (lambda k, m, x: ceil_div(m * x * (2**k - 1), k), "ceil(Mx(2^k-1)/k)"),
     (lambda k, m, x: m * x * k * 2 ** (k - 1), "Mx k 2^(k-1)"),
     (lambda k, m, x: m * x * 2 ** (k - 1), "Mx 2^(k-1)"),
     (lambda k, m, x: m * x * k * 2 ** (2 * k - 1), "Mx k 2^(2k-1)"),
@@ -160,7 +160,7 @@ def _fragment(see: See, entry: Entry, found: Counted, table: int) -> None:
     """What is left of the row in the scan."""
     other = see.reading("the term with which the damaged row begins, ceil(Mx(N-1)/degree): a bound too, and a weaker one")
     for messages, x in _amounts(see.where, entry, table):
-        least = ceiling(messages * x * found.others, found.links)
+        least = ceil_div(messages * x * found.others, found.links)
         counting.not_beaten(other, _schedules(see, entry.collective, messages, x), least, entry.what, M=messages, x=x)
 
 

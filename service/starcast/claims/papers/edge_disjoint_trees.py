@@ -13,7 +13,7 @@ from starcast.claims.instruments.naming import by_port, leaving
 from starcast.claims.see import See
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
-from starcast.trees.forest import Forest
+from starcast.trees.model import Forest
 
 FAMILY = Family("edge_disjoint_trees")
 claim = FAMILY.claim

@@ -9,9 +9,9 @@ from starcast.claims.formulas import distance_sum
 from starcast.claims.growth import Number, divided, factorial, rounded_up
 from starcast.claims.instruments import counting, necklaces, searching
 from starcast.claims.see import See
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
-from starcast.whole import ceiling
+from starcast.support.integers import ceil_div
 
 FAMILY = Family("fragopoulou_akl_alltoall")
 claim = FAMILY.claim
@@ -184,7 +184,7 @@ def _rule_10(see: See) -> None:
         _in_groups(see, made, messages)
         _conflict_free(see, made, most=24)
         took = see.executed(made)
-        see.equal("steps", took.steps, ceiling(messages * distance_sum(n), n - 1), M=messages, of=made)
+        see.equal("steps", took.steps, ceil_div(messages * distance_sum(n), n - 1), M=messages, of=made)
         see.equal("transmissions", took.transmissions, messages * factorial(n) * distance_sum(n), M=messages, of=made)
 
 
@@ -218,4 +218,4 @@ def _open(see: See) -> None:
     n = see.where.n
     made = see.lab.schedule(see.where.spec, "alltoall", "exact")
     _conflict_free(see, made)
-    see.equal("steps", see.executed(made).steps, ceiling(distance_sum(n), n - 1), of=made)
+    see.equal("steps", see.executed(made).steps, ceil_div(distance_sum(n), n - 1), of=made)

@@ -11,8 +11,8 @@ from starcast.claims.instruments import counting
 from starcast.claims.instruments.counting import Counted, counted
 from starcast.claims.instruments.necklaces import rule_9_steps
 from starcast.claims.see import See
-from starcast.collectives.schedule import Schedule
-from starcast.whole import ceiling
+from starcast.collectives.model import Schedule
+from starcast.support.integers import ceil_div
 
 FAMILY = Family("fragopoulou_akl_bounds")
 claim = FAMILY.claim
@@ -61,7 +61,7 @@ BOUNDS = (
     ),
     Bound(
         "allgather-allport-time", "allgather", "all", _RECEIVED_ALL,
-        lambda c: ceiling(c.others, c.links), even_share, "ceil((n!-1)/(n-1))", _GATHERS,
+        lambda c: ceil_div(c.others, c.links), even_share, "ceil((n!-1)/(n-1))", _GATHERS,
     ),
     Bound(
         "scatter-transmissions", "scatter", "all", "distances of all nodes from the root",
@@ -73,7 +73,7 @@ BOUNDS = (
     ),
     Bound(
         "scatter-allport-time", "scatter", "all", "messages that the root sends, shared by its links",
-        lambda c: ceiling(c.others, c.links), even_share, "ceil((n!-1)/(n-1))", (("balanced", "all"),),
+        lambda c: ceil_div(c.others, c.links), even_share, "ceil((n!-1)/(n-1))", (("balanced", "all"),),
     ),
     Bound(
         "alltoall-transmissions", "alltoall", "all", "distances of all pairs",
@@ -82,11 +82,11 @@ BOUNDS = (
     ),
     Bound(
         "alltoall-oneport-time", "alltoall", "one", "distances of all pairs, n! links a step",
-        lambda c: ceiling(c.nodes * c.total, c.nodes), distance_sum, "t_n", (("one-port", "one"),),
+        lambda c: ceil_div(c.nodes * c.total, c.nodes), distance_sum, "t_n", (("one-port", "one"),),
     ),
     Bound(
         "alltoall-allport-time", "alltoall", "all", "distances of all pairs, n!(n-1) links a step",
-        lambda c: ceiling(c.nodes * c.total, c.nodes * c.links), lambda n: ceiling(distance_sum(n), n - 1), "ceil(t_n/(n-1))",
+        lambda c: ceil_div(c.nodes * c.total, c.nodes * c.links), lambda n: ceil_div(distance_sum(n), n - 1), "ceil(t_n/(n-1))",
         (("exact", "all"),),
     ),
 )  # fmt: skip

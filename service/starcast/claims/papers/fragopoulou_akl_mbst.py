@@ -17,9 +17,9 @@ from starcast.claims.instruments import fragopoulou_akl_nodes as nodes
 from starcast.claims.instruments.searching import distances
 from starcast.claims.instruments.star_labels import r, rotation, symbols
 from starcast.claims.see import See
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.permutations import Ranks
-from starcast.whole import ceiling
+from starcast.support.integers import ceil_div
 
 FAMILY = Family("fragopoulou_akl_mbst")
 claim = FAMILY.claim
@@ -111,7 +111,7 @@ def _generators(see: See) -> None:
 )
 def _clusters(see: See) -> None:
     made, n = _schedule(see), see.where.n
-    steps = ceiling(see.where.nodes - 1, n - 1)
+    steps = ceil_div(see.where.nodes - 1, n - 1)
     see.equal("clusters", len(np.unique(made.step)), steps, of=made)
     found = np.bincount(made.step)[1:]
     step = np.arange(1, len(found) + 1)
@@ -210,7 +210,7 @@ def _algorithm_2(see: See) -> None:
     written_out = [see.lab.schedule(see.where.spec, "allgather", "necklace").expand()] if n <= 5 else []
     for made in (_schedule(see), *written_out):
         took = see.executed(made)
-        see.equal("steps", took.steps, ceiling(count - 1, n - 1), of=made)
+        see.equal("steps", took.steps, ceil_div(count - 1, n - 1), of=made)
         see.equal("transmissions", took.transmissions, count * (count - 1), of=made)
 
 

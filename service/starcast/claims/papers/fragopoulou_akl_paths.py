@@ -13,10 +13,10 @@ from starcast.claims.instruments import fragopoulou_akl_nodes as nodes
 from starcast.claims.instruments.searching import levels, parents
 from starcast.claims.instruments.star_labels import symbols
 from starcast.claims.see import See
-from starcast.collectives.schedule import COLUMNS, Schedule
+from starcast.collectives.model import COLUMNS, Schedule
 from starcast.permutations import Ranks
-from starcast.trees.forest import Forest
-from starcast.whole import ceiling
+from starcast.trees.model import Forest
+from starcast.support.integers import ceil_div
 
 FAMILY = Family("fragopoulou_akl_paths")
 claim = FAMILY.claim
@@ -114,7 +114,7 @@ def _phase_2(see: See) -> None:
     made = _schedule(see)
     last = row[made.receiver, 0] == 1
     see.true("phase 2 is after phase 1", bool((made.step[last] > factorial(n - 1)).all()), of=made)
-    see.equal("steps", made.steps - factorial(n - 1), ceiling(factorial(n - 1) - 1, n - 1), of=made)
+    see.equal("steps", made.steps - factorial(n - 1), ceil_div(factorial(n - 1) - 1, n - 1), of=made)
     see.equal(
         "first symbol of the sender, for source 12..n", row[made.sender[last], 0], n, node=see.where.labels(made.receiver[last])
     )

@@ -14,12 +14,12 @@ from starcast.claims.instruments import counting, necklaces, searching
 from starcast.claims.instruments.naming import labelled
 from starcast.claims.instruments.scatter_trees import drawn
 from starcast.claims.see import See
-from starcast.collectives.columns import arranged, routed
+from starcast.collectives.rows import arranged, routed
 from starcast.collectives.scatter import root_ports, scattered
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
-from starcast.trees.forest import Forest
-from starcast.whole import ceiling
+from starcast.trees.model import Forest
+from starcast.support.integers import ceil_div
 
 FAMILY = Family("fragopoulou_akl_scatter")
 claim = FAMILY.claim
@@ -203,7 +203,7 @@ def _minimum(see: See) -> None:
     see.equal("links of the root", counted.links, n - 1)
     for messages in (1, 2, n - 1, n):
         made = list(counting.on_stars(see, "scatter", messages=messages))
-        counting.not_beaten(see, made, ceiling(messages * (nodes - 1), n - 1), "steps", M=messages)
+        counting.not_beaten(see, made, ceil_div(messages * (nodes - 1), n - 1), "steps", M=messages)
 
 
 @claim(
@@ -291,7 +291,7 @@ def _links(made: Schedule) -> NDArray[np.int64]:
 
 def _least(see: See, messages: int) -> int:
     """ceil(M(n!-1)/(n-1))."""
-    return ceiling(messages * (int(factorial(see.where.n)) - 1), see.where.n - 1)
+    return ceil_div(messages * (int(factorial(see.where.n)) - 1), see.where.n - 1)
 
 
 # Section 6

@@ -15,7 +15,7 @@ from starcast.claims.instruments import scatter_trees as trees
 from starcast.claims.instruments.naming import labelled
 from starcast.claims.instruments.star_labels import r, rotation, symbols
 from starcast.claims.see import See
-from starcast.trees.forest import Forest
+from starcast.trees.model import Forest
 
 FAMILY = Family("fragopoulou_akl_scatter_trees")
 claim = FAMILY.claim

@@ -13,9 +13,9 @@ from starcast.claims.growth import divided, factorial, rounded_up
 from starcast.claims.instruments import counting, searching
 from starcast.claims.instruments.necklaces import largest_branch, rule_9_steps
 from starcast.claims.see import See
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
-from starcast.whole import ceiling
+from starcast.support.integers import ceil_div
 
 FAMILY = Family("fragopoulou_akl_tables")
 claim = FAMILY.claim
@@ -62,10 +62,10 @@ class Row(NamedTuple):
 
 _RECEIVED = (lambda n, m: m * _nodes(n) * (_nodes(n) - 1), "M n!(n!-1)")
 _ONE_A_STEP = (lambda n, m: m * (_nodes(n) - 1), "M(n!-1)")
-_SHARED = (lambda n, m: ceiling(m * (_nodes(n) - 1), n - 1), "ceil(M(n!-1)/(n-1))")
+_SHARED = (lambda n, m: ceil_div(m * (_nodes(n) - 1), n - 1), "ceil(M(n!-1)/(n-1))")
 _WALKED = (lambda n, m: m * distance_sum(n), "M t_n")
 _BY_ALL = (lambda n, m: m * _nodes(n) * distance_sum(n), "M n! t_n")
-_WALKED_SHARED = (lambda n, m: ceiling(m * distance_sum(n), n - 1), "ceil(M t_n/(n-1))")
+_WALKED_SHARED = (lambda n, m: ceil_div(m * distance_sum(n), n - 1), "ceil(M t_n/(n-1))")
 _CYCLE, _PATHS = "hamiltonian-cycle", "rotated-hamiltonian"
 _ROWS = (
     Row("Tab1.oneport-1", "Table 1, SLA", "allgather", _CYCLE, "one", _one, _ONE_A_STEP, _RECEIVED),
@@ -165,7 +165,7 @@ def _one_after_the_other(see: See) -> None:
         schedule = _repeated(see, messages)
         found = see.executed(schedule).steps
         see.equal("steps of all runs", found, _SHARED[0](n, messages), M=messages)
-        true.equal("steps of all runs", found, messages * ceiling(_nodes(n) - 1, n - 1), M=messages)
+        true.equal("steps of all runs", found, messages * ceil_div(_nodes(n) - 1, n - 1), M=messages)
 
 
 @claim(

@@ -11,7 +11,7 @@ from starcast.claims.instruments import fragopoulou_akl_nodes as nodes
 from starcast.claims.instruments.searching import levels, parents, random_tree, roots
 from starcast.claims.instruments.star_labels import translation, translations
 from starcast.claims.see import See
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.permutations import Ranks
 
 FAMILY = Family("fragopoulou_akl_translation")

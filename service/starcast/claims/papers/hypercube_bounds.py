@@ -10,7 +10,7 @@ from starcast.claims.instruments.cube_schedules import on_cubes
 from starcast.claims.papers.fragopoulou_akl_bounds import BOUNDS, Bound
 from starcast.claims.see import See
 from starcast.topologies import Topology
-from starcast.whole import ceiling
+from starcast.support.integers import ceil_div
 
 FAMILY = Family("hypercube_bounds")
 
@@ -18,10 +18,10 @@ FAMILY = Family("hypercube_bounds")
 _CELLS: tuple[tuple[Callable[[int], int], str], ...] = (
     (lambda k: 2**k * (2**k - 1), "2^k(2^k-1)"),
     (lambda k: 2**k - 1, "2^k-1"),
-    (lambda k: ceiling(2**k - 1, k), "ceil((2^k-1)/k)"),
+    (lambda k: ceil_div(2**k - 1, k), "ceil((2^k-1)/k)"),
     (lambda k: k * 2 ** (k - 1), "k 2^(k-1)"),
     (lambda k: 2**k - 1, "2^k-1"),
-    (lambda k: ceiling(2**k - 1, k), "ceil((2^k-1)/k)"),
+    (lambda k: ceil_div(2**k - 1, k), "ceil((2^k-1)/k)"),
     (lambda k: k * 2 ** (2 * k - 1), "k 2^(2k-1)"),
     (lambda k: k * 2 ** (k - 1), "k 2^(k-1)"),
     (lambda k: 2 ** (k - 1), "2^(k-1)"),

@@ -26,10 +26,10 @@ from starcast.claims.instruments.nk_loads import (
 from starcast.claims.instruments.nk_runs import GRID, MANY_TREES, ONE_TREE, WITHIN, array, heights
 from starcast.claims.instruments.pipelines import exact_time, slotted
 from starcast.claims.see import See
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.simulator import Simulation
 from starcast.topologies import Topology
-from starcast.whole import ceiling
+from starcast.support.integers import ceil_div
 
 FAMILY = Family("nk_star_allgather")
 claim = FAMILY.claim
@@ -252,7 +252,7 @@ def _executed_beside(see: See, ports: str, steps: int, found: Fraction) -> None:
         return
     made, took = _lc(see, MANY_TREES, ports)
     high = int(heights(see, MANY_TREES).max())
-    slots = took.steps if ports == "all" else ceiling(took.steps, where.degree)
+    slots = took.steps if ports == "all" else ceil_div(took.steps, where.degree)
     see.equal("levels that are executed", slots, high, of=made)
     see.true("no more start-ups are counted than there are sub-slots", took.steps <= steps, of=made)
     see.true("with LC alone no fewer bytes", Fraction(int(took.packet_sizes.sum()), _units(made)) >= found, of=made)

@@ -16,7 +16,7 @@ from starcast.claims.instruments.nk_runs import array, counted, doublings
 from starcast.claims.instruments.pipelines import exact_time, parameters
 from starcast.claims.see import See
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.schedule import Schedule
+from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
 from starcast.trees.catalogue import single_trees
 

@@ -23,7 +23,7 @@ from starcast.claims.instruments.nk_loads import (
 from starcast.claims.instruments.nk_runs import MANY_TREES, ONE_TREE, executed, heights, weight
 from starcast.claims.instruments.pipelines import Pipeline
 from starcast.claims.see import See
-from starcast.whole import ceiling
+from starcast.support.integers import ceil_div
 
 FAMILY = Family("nk_star_tables")
 
@@ -114,7 +114,7 @@ def _many(see: See, ports: str) -> None:
     for p in (1, 2):
         made = see.lab.schedule(where.spec, "broadcast", MANY_TREES, ports, segments=p)
         took = see.executed(made)
-        slots = took.steps if ports == "all" else ceiling(took.steps, n - 1)
+        slots = took.steps if ports == "all" else ceil_div(took.steps, n - 1)
         see.equal("slots", slots, high + p - 1, p=p, of=made)
         see.true("a packet has at most one segment a tree", took.largest_packet <= (n - 1) * p, p=p, of=made)
 

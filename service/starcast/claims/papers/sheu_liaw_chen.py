@@ -17,9 +17,9 @@ from starcast.claims.instruments.star_labels import symbols
 from starcast.claims.papers.tseng_sheu_trees import sized
 from starcast.claims.see import See
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.schedule import BYTES_A_ROW, Schedule
+from starcast.collectives.model import BYTES_A_ROW, Schedule
 from starcast.topologies import Topology
-from starcast.whole import ceiling
+from starcast.support.integers import ceil_div
 
 FAMILY = Family("sheu_liaw_chen")
 claim = FAMILY.claim
@@ -41,7 +41,7 @@ def _rows(where: Topology) -> int:
 def _size(see: See) -> None:
     sized(see)
     found = searching.diameter(see.lab, see.where.spec)
-    see.reading("the brackets as the ceiling").equal("greatest distance", found, ceiling(3 * (see.where.n - 1), 2))
+    see.reading("the brackets as the ceiling").equal("greatest distance", found, ceil_div(3 * (see.where.n - 1), 2))
 
 
 @claim(

@@ -14,7 +14,7 @@ from starcast.claims.growth import factorial
 from starcast.claims.instruments import changing, searching
 from starcast.claims.instruments.naming import leaving, of_row
 from starcast.claims.see import See
-from starcast.collectives.schedule import BYTES_A_ROW, Schedule
+from starcast.collectives.model import BYTES_A_ROW, Schedule
 from starcast.simulator import Simulation
 from starcast.topologies import Topology
 

@@ -28,7 +28,7 @@ from starcast.claims.instruments.tseng_sheu_shared import (
 )
 from starcast.claims.see import See
 from starcast.topologies import Topology
-from starcast.whole import ceiling
+from starcast.support.integers import ceil_div
 
 FAMILY = Family("tseng_sheu_times")
 claim = FAMILY.claim
@@ -167,7 +167,7 @@ def _ends_within(see: See, line: Pipeline, ports: str, more: Fraction | int) -> 
     times = []
     for p, one in took.items():
         see.true("no packet is larger than the slot", one.largest_packet <= 2, p=p)
-        slots = ceiling(one.steps, int(line.slot))  # whole slots: the sub-slots of the last one are waited for
+        slots = ceil_div(one.steps, int(line.slot))  # whole slots: the sub-slots of the last one are waited for
         times.append(slotted(int(line.slot) * slots, Fraction(line.share) / p, _WIDE))
     # Beyond q the time rises with p: where q <= SEGMENTS, no p is better than those that were executed.
     known = np.array([line.square(*load) <= SEGMENTS**2 for load in _WIDE.each()])

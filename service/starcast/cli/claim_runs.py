@@ -1,0 +1,169 @@
+"""``starcast claims report``, ``changed`` and ``ledgers``: what is stored of the statements that were looked at."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from starcast.cli.db import store
+from starcast.cli.output import Format, FormatOption, emit, say
+from starcast.errors import InputError
+from starcast.support.text import counted
+
+if TYPE_CHECKING:
+    from starcast.claims import Verdict
+    from starcast.database import models
+
+
+class Page(StrEnum):
+    """How a report is written."""
+
+    MARKDOWN = "markdown"
+    HTML = "html"
+
+
+class Word(StrEnum):
+    """A verdict: `starcast.claims.evidence.Word`."""
+
+    HOLDS = "holds"
+    BOUND = "holds as a bound"
+    FAILS = "fails"
+    NOT_CHECKABLE = "not checkable"
+
+
+LedgerOption = Annotated[
+    int | None, typer.Option(metavar="ID", help="Its number in 'claims ledgers'.", show_default="the newest finished one")
+]
+
+
+def report(
+    ctx: typer.Context,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write it.", show_default="stdout")] = None,
+    page: Annotated[
+        Page | None,
+        typer.Option("--format", "-f", help="How to write it; html is a page that needs nothing else.", show_default="by FILE"),
+    ] = None,
+    ledger: LedgerOption = None,
+    against: Annotated[bool, typer.Option("--changed", help="Instead, what differs from the ledger before it.")] = False,
+) -> None:
+    """Write a stored ledger as a page: a row a statement, a summary a paper, and what is true where a statement fails.
+
+    \b
+    starcast claims report --out ledger.html
+    starcast claims report --ledger 3 --format markdown
+    """
+    from starcast.claims import report as pages
+    from starcast.claims import storage
+    from starcast.database.connection import session
+
+    if against:
+        if out is not None or page is not None:
+            raise InputError("--changed is a listing, no page", hint="leave --out and --format, or see 'claims changed'")
+        changed(ctx, None, ledger)
+        return
+    with store(ctx) as engine, session(engine) as opened:
+        one = storage.newest(opened) if ledger is None else storage.finished(opened, ledger)
+        verdicts = storage.load_verdicts(opened, one.id)
+    say(f"ledger {one.id}: {storage.question(one)}, {counted(len(verdicts), 'statement')}")
+    chosen = page or (Page.HTML if out is not None and out.suffix.lower() in (".html", ".htm") else Page.MARKDOWN)
+    if chosen is Page.HTML:
+        _write(pages.html(verdicts, _provenance(one)), out)
+    else:
+        _write(f"# The ledger\n\n{pages.markdown(verdicts, _provenance(one))}", out)
+
+
+def changed(
+    ctx: typer.Context,
+    before: Annotated[int | None, typer.Argument(help="Number of a ledger.", show_default="the one before AFTER")] = None,
+    after: Annotated[int | None, typer.Argument(help="Number of another.", show_default="the newest finished one")] = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """List what differs between two stored ledgers: verdicts, counterexamples, sizes, statements that appeared or are gone.
+
+    \b
+    starcast claims changed
+    starcast claims changed 3 7
+    """
+    from starcast.claims.changes import COLUMNS, asked_about, changes
+    from starcast.claims import storage
+    from starcast.database.connection import session
+
+    with store(ctx) as engine, session(engine) as opened:
+        new = storage.newest(opened) if after is None else storage.finished(opened, after)
+        old = storage.newest(opened, before=new.id) if before is None else storage.finished(opened, before)
+        one, other = (storage.load_verdicts(opened, ledger.id) for ledger in (old, new))
+    found = changes(_in_order(one), _in_order(other), new.names)
+    emit([change.row() for change in found], COLUMNS, output)
+    say(f"ledger {old.id} ({storage.question(old)}) against ledger {new.id} ({storage.question(new)})")
+    unasked = sum(not asked_about(verdict.claim, new.names) for verdict in one)
+    if unasked:
+        say(f"{counted(unasked, 'statement')} of ledger {old.id} were not asked about in ledger {new.id}")
+    if not found:
+        say("nothing differs")
+
+
+def list_ledgers(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
+    """List the stored ledgers: what each was asked, by which code, and how many statements have which verdict.
+
+    One that was broken off has no verdicts; the same 'claims check' goes on with it.
+    """
+    from starcast.claims import storage
+    from starcast.database.connection import session
+
+    with store(ctx) as engine, session(engine) as opened:
+        counts = storage.count_verdicts(opened)
+        rows = [_ledger_row(one, counts.get(one.id, {})) for one in storage.list_ledgers(opened)]
+    verdicts = [word.value for word in Word]
+    code = ("version", "revision", "dirty", *(() if output is Format.TABLE else ("fingerprint",)))
+    emit(rows, ["ledger", "asked", "at", *verdicts, *code, "started", "finished"], output)
+
+
+def _in_order(verdicts: "Iterable[Verdict]") -> "list[Verdict]":
+    """In the order of the papers; statements that are no more at the end."""
+    from starcast.claims import claims
+
+    places = {name: place for place, name in enumerate(claims())}
+    return sorted(verdicts, key=lambda verdict: (places.get(verdict.claim, len(places)), verdict.claim))
+
+
+def _ledger_row(ledger: "models.Ledger", counts: dict[str, int]) -> dict[str, Any]:
+    from starcast.claims.storage import question
+
+    asked = question(ledger)
+    return {
+        "ledger": ledger.id,
+        "asked": " ".join(asked.names) or "all",
+        "at": asked.level or " ".join(asked.sizes or ()),
+        **{word.value: None if ledger.finished_at is None else counts.get(word.value, 0) for word in Word},
+        "version": ledger.version,
+        "revision": ledger.revision and ledger.revision[:12],
+        "dirty": ledger.dirty,
+        "fingerprint": ledger.fingerprint,
+        "started": ledger.started_at.astimezone(),
+        "finished": ledger.finished_at and ledger.finished_at.astimezone(),
+    }
+
+
+def _provenance(ledger: "models.Ledger") -> dict[str, str]:
+    from starcast.claims.storage import question
+
+    revision = "" if ledger.revision is None else f", revision {ledger.revision[:12]}{' with changes' if ledger.dirty else ''}"
+    finished = ledger.finished_at
+    return {
+        "Ledger": f"{ledger.id} ({question(ledger)})",
+        "Code": f"starcast {ledger.version}{revision}",
+        "Finished": "" if finished is None else finished.astimezone().isoformat(sep=" ", timespec="seconds"),
+    }
+
+
+def _write(page: str, out: Path | None) -> None:
+    from starcast.support.atomic import atomic_write
+
+    if out is None:
+        print(page, end="")
+        return
+    with atomic_write(out) as file:
+        file.write(page.encode())
+    say(f"written to {out}")

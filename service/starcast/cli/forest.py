@@ -1,0 +1,204 @@
+"""``starcast tree``: trees to build, prove, show and draw, and those that are stored."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from starcast.cli import forest_source, stored
+from starcast.cli.output import Format, FormatOption, emit, say
+from starcast.errors import InputError
+
+if TYPE_CHECKING:
+    from starcast.trees import Forest
+
+app = typer.Typer(
+    no_args_is_help=True, help="Trees: build, prove, show and draw them; list, show and drop those that are stored."
+)
+
+StoredArgument = Annotated[str, typer.Argument(help="As in 'starcast tree list', such as S5:multiple:12345.")]
+
+
+@app.command("constructions")
+def list_constructions(
+    topology: Annotated[str | None, typer.Argument(help="Only those that grow on it, such as S5.")] = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """List the constructions: what each is, where it grows, its arguments and its paper. No server is needed."""
+    from starcast.trees.catalogue import CONSTRUCTIONS, constructions
+
+    rows = [
+        {
+            "construction": name,
+            "what": rule.what,
+            "families": list(rule.families),
+            "arguments": [argument.name for argument in rule.arguments],
+            "paper": rule.paper,
+        }
+        for name, rule in ((name, CONSTRUCTIONS[name]) for name in constructions(topology))
+    ]
+    emit(rows, ["construction", "what", "families", "arguments", "paper"], output)
+
+
+@app.command("build")
+def build(
+    topology: Annotated[str, typer.Argument(help="Such as S5.")],
+    construction: Annotated[str, typer.Argument(help="Such as multiple; see 'starcast tree constructions'.")],
+    out: Annotated[Path, typer.Option(help="The file to write, such as forest.npz.")],
+    root: forest_source.RootOption = None,
+    tree: forest_source.TreeOption = None,
+    i: forest_source.PlacesOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Build trees, prove that they are trees, and write them to a file. No server is needed.
+
+    \b
+    starcast tree build S5 multiple --root 54321 --out forest.npz
+    starcast tree build S6 dimension-change --tree greedy --i 2 --out turned.npz
+    """
+    made = forest_source.chosen(topology, construction, root, tree, i)
+    made.verify()
+    made.save(out)
+    emit([_proved(made) | {"file": str(out), "bytes": out.stat().st_size}], [*_PROVED, "file", "bytes"], output)
+
+
+@app.command("verify")
+def verify(
+    where: forest_source.WhereArgument,
+    construction: forest_source.ConstructionArgument = None,
+    root: forest_source.RootOption = None,
+    tree: forest_source.TreeOption = None,
+    i: forest_source.PlacesOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Prove that trees are trees: every node of each reaches the root. No server is needed. Exit code 6: they are not.
+
+    \b
+    starcast tree verify S9 multiple
+    starcast tree verify forest.npz
+    """
+    from time import perf_counter
+
+    made = forest_source.chosen(where, construction, root, tree, i)
+    began = perf_counter()
+    made.verify()
+    emit([_proved(made) | {"seconds": perf_counter() - began}], [*_PROVED, "seconds"], output)
+
+
+_PROVED = ("name", "trees", "nodes", "edges", "spanning")
+
+
+def _proved(made: "Forest") -> dict[str, Any]:
+    edges = int(made.sizes.sum()) - made.trees
+    spanning = bool((made.sizes == made.topology.nodes).all())
+    return {"name": made.id, "trees": made.trees, "nodes": made.topology.nodes, "edges": edges, "spanning": spanning}
+
+
+@app.command("list")
+def list_stored(
+    ctx: typer.Context,
+    topology: stored.TopologyOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """List the trees that are stored, and whether they are complete."""
+    stored.list_things(ctx, "forest", topology, output)
+
+
+@app.command("show")
+def show(
+    ctx: typer.Context,
+    where: Annotated[str, typer.Argument(help="A topology, such as S5, a file, or a stored name, such as S5:multiple:12345.")],
+    construction: forest_source.ConstructionArgument = None,
+    root: forest_source.RootOption = None,
+    tree: forest_source.TreeOption = None,
+    i: forest_source.PlacesOption = None,
+    verify: stored.VerifyOption = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Print what is measured of trees and, beside it, what their paper states; or what is stored of them.
+
+    With a construction or a file they are measured here, and no server is needed.
+
+    \b
+    starcast tree show S6 multiple
+    starcast tree show forest.npz
+    starcast tree show S5:multiple:12345 --verify
+    """
+    if construction is None and not forest_source.is_file(where):
+        if root is not None or tree is not None or i is not None:
+            raise InputError(f"no construction is named beside '{where}'", hint="write one, such as 'S5 multiple'")
+        stored.show_thing(ctx, "forest", where, verify, output)
+        return
+    if verify:
+        raise InputError(
+            "--verify compares what is stored with the graph", hint="take 'starcast tree verify' for trees built here"
+        )
+    made = forest_source.chosen(where, construction, root, tree, i)
+    made.verify()
+    emit(_measured(made, output), ["property", "value", "stated", "holds", "source"], output)
+
+
+def _measured(made: "Forest", output: Format) -> list[dict[str, Any]]:
+    from starcast.trees.catalogue import CONSTRUCTIONS
+    from starcast.trees.metrics import measures
+    from starcast.trees.stated import stated
+
+    found = measures(made)
+    levels = found.pop("levels")
+    said = {one.measure: one for one in stated(made)}
+    rule = CONSTRUCTIONS.get(made.construction)
+    rows = [{"property": "name", "value": made.id, "source": rule.paper if rule else None}]
+    for name, value in found.items():
+        row = {"property": name, "value": value if output is Format.JSON else _words(name, value)}
+        if name in said:
+            row |= {"stated": said[name].words, "holds": said[name].holds(value), "source": said[name].source}
+        rows.append(row)
+    return rows + [{"property": f"levels of tree {number}", "value": profile} for number, profile in enumerate(levels)]
+
+
+def _words(name: str, value: Any) -> Any:
+    """A measure that is more than a list, for people."""
+    if name == "branches":
+        return "; ".join(" ".join(map(str, sizes)) for sizes in value)
+    if name == "links by load":
+        return ", ".join(f"{links} carry {load}" for load, links in value.items())
+    return value
+
+
+@app.command("draw")
+def draw(
+    where: forest_source.WhereArgument,
+    construction: forest_source.ConstructionArgument = None,
+    number: Annotated[int, typer.Option("--tree", help="Which of the trees, from 0.")] = 0,
+    root: forest_source.RootOption = None,
+    out: Annotated[Path | None, typer.Option(help="The file to write, such as tree.svg; else standard output.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Draw it even if nobody can read it.")] = False,
+) -> None:
+    """Draw a tree as SVG, by levels, each edge in the colour of its dimension. No server is needed.
+
+    A drawing can be read up to S5; what is larger is refused unless forced.
+
+    \b
+    starcast tree draw S4 multiple --tree 1 --out tree.svg
+    starcast tree draw S4 'dimension-change(i=1,tree=greedy)' > tree.svg
+    """
+    from starcast.drawing import draw as drawn
+    from starcast.support.atomic import atomic_write
+
+    made = forest_source.chosen(where, construction, root)
+    made.verify()
+    picture = drawn(made, number, force)
+    if out is None:
+        print(picture, end="")
+        return
+    with atomic_write(out) as file:
+        file.write(picture.encode())
+    say(f"drew tree {number} of {made.id} as {out}")
+
+
+@app.command("drop")
+def drop(
+    ctx: typer.Context, name: StoredArgument, cascade: stored.CascadeOption = False, wait: stored.WaitOption = False
+) -> None:
+    """Drop the trees of a forest; refuses while schedules along them are stored."""
+    stored.drop_thing(ctx, "forest", name, cascade, wait)

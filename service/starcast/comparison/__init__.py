@@ -1,0 +1,1 @@
+"""Comparison of stored runs: matching, tables, curves, crossovers, and reports."""

@@ -1,0 +1,1 @@
+"""PostgreSQL: models, connections and migrations, bulk copies, and the repository of stored objects."""

@@ -1,0 +1,1 @@
+"""Experiments: grids of runs, their execution, and their reproduction."""

@@ -1,1 +1,0 @@
-"""The relational store: models, migrations, repository, experiments and their comparison."""

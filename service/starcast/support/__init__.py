@@ -1,0 +1,1 @@
+"""General helpers without domain knowledge: integers, arrays, text, files, signals, processes."""

@@ -1,0 +1,262 @@
+"""The ledger in PostgreSQL: what is found is kept, used again for the same code, and never believed when it is not whole."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from sqlalchemy import URL, Engine, func, select
+
+from support.fix_servers import without_password
+from starcast.claims import claims, running
+from starcast.claims.evidence import Evidence
+from starcast.claims.telling import place
+from starcast.errors import BusyError, InputError, NotFoundError, RejectedError
+from starcast.progress import Silent
+from starcast.database import connection, models
+from starcast.claims import claim_run, storage
+from starcast.database.connection import session
+from starcast.claims.claim_run import Outcome
+
+NAMES = ["TS.L5", "TS.h"]
+SIZES = ["S3", "S4"]
+
+
+class Told(Silent):
+    """A reporter that remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, text: str) -> None:
+        """Remember it."""
+        self.lines.append(text)
+
+
+@pytest.fixture
+def looked(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+    """Look at statements; the sources of starcast, which others may be writing, are always the same."""
+    monkeypatch.setattr(ledger, "fingerprint", lambda: "this code")
+    monkeypatch.setattr(ledger, "demand_same", lambda _: None)
+
+    def look(names: Sequence[str] = NAMES, sizes: Sequence[str] | None = SIZES, **options: Any) -> Outcome:
+        return claim_run.look(engine, names, sizes=sizes, reporter=options.pop("reporter", Silent()), **options)
+
+    return look
+
+
+def pairs(engine: Engine, number: int) -> set[running.Pair]:
+    with session(engine) as opened:
+        return storage.known_pairs(opened, number)
+
+
+def count(engine: Engine) -> int:
+    with session(engine) as opened:
+        return opened.scalar(select(func.count()).select_from(models.Ledger)) or 0
+
+
+def test_verdicts_and_evidence_are_stored_as_they_were_found(engine: Engine, looked: Callable[..., Outcome]) -> None:
+    outcome = looked()
+    assert (outcome.known, outcome.found) == (0, len(outcome.verdicts) * len(SIZES))
+    with session(engine) as opened:
+        stored = {verdict.claim: verdict for verdict in storage.load_verdicts(opened, outcome.ledger)}
+        row = storage.finished(opened, outcome.ledger)
+        assert (row.names, row.level, row.sizes) == (NAMES, None, SIZES)
+    assert stored == {verdict.claim: verdict for verdict in outcome.verdicts}
+    fails = stored["TS.L5"]
+    assert place(fails.counterexample or {}) == "n = 3, i = 2: found 4, stated 5"
+    assert (fails.verdict, fails.of) == ("fails", "S3:multiple:123")
+
+
+def test_the_same_question_of_the_same_code_is_answered_from_the_ledger(engine: Engine, looked: Callable[..., Outcome]) -> None:
+    first, told = looked(), Told()
+    again = looked(sizes=["S4", "S3"], reporter=told)
+    assert (again.ledger, again.known, again.found) == (first.ledger, first.found, 0)
+    assert again.verdicts == first.verdicts
+    assert told.lines == [
+        f"{first.found} findings are known from before, of the same code, of {first.found}; --again computes all anew"
+    ]
+    assert count(engine) == 1
+
+
+def test_a_wider_question_uses_what_is_known_and_holds_it_itself(engine: Engine, looked: Callable[..., Outcome]) -> None:
+    first = looked(["TS.h"], ["S3"])
+    wider = looked()
+    assert wider.ledger != first.ledger
+    assert wider.known == 1
+    assert pairs(engine, wider.ledger) == set(running.wanted([claims()[one.claim] for one in wider.verdicts], sizes=SIZES))
+    with session(engine) as opened:
+        opened.delete(storage.load_ledger(opened, first.ledger))
+    with session(engine) as opened:
+        assert len(storage.load_evidence(opened, wider.ledger, ["TS.h"])) == 2
+
+
+def test_again_computes_all_anew(engine: Engine, looked: Callable[..., Outcome]) -> None:
+    first, again = looked(), looked(again=True)
+    assert (again.known, again.found) == (0, first.found)
+    assert again.ledger > first.ledger
+    assert again.verdicts == first.verdicts
+    assert looked().ledger == again.ledger
+    assert count(engine) == 2
+
+
+def test_other_code_believes_nothing_of_what_was_found(looked: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
+    first = looked()
+    monkeypatch.setattr(ledger, "fingerprint", lambda: "other code")
+    assert looked().found == first.found
+
+
+def test_sources_that_change_meanwhile_end_it(engine: Engine) -> None:
+    """What the old ones found before stays; what is found after is not stored as theirs."""
+
+    def changed(_: str) -> None:
+        raise RejectedError("changed")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ledger, "demand_same", changed)
+        with pytest.raises(RejectedError):
+            claim_run.look(engine, NAMES, sizes=SIZES, reporter=Silent())
+    with session(engine) as opened:
+        (broken,) = storage.list_ledgers(opened)
+        assert broken.finished_at is None
+        assert storage.known_pairs(opened, broken.id) == set()
+
+
+class BrokenOffError(Exception):
+    """What a test breaks a ledger off with."""
+
+
+def test_a_ledger_that_was_broken_off_has_no_verdicts_and_goes_on(
+    engine: Engine, looked: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved: list[Evidence] = []
+    keep = storage.save_evidence
+
+    def save(opened: Any, number: int, evidence: Sequence[Evidence]) -> None:
+        if saved:
+            raise BrokenOffError
+        saved.extend(evidence)
+        keep(opened, number, evidence)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ledgers, "save_evidence", save)
+        with pytest.raises(BrokenOffError):
+            looked()
+    with session(engine) as opened:
+        (broken,) = storage.list_ledgers(opened)
+        assert storage.load_verdicts(opened, broken.id) == []
+        assert storage.newest_verdicts(opened) == {}
+        with pytest.raises(NotFoundError, match=f"ledger {broken.id} was broken off"):
+            storage.finished(opened, broken.id)
+        with pytest.raises(NotFoundError, match="no finished ledger is stored"):
+            storage.newest(opened)
+    outcome = looked()
+    assert (outcome.ledger, outcome.known) == (broken.id, len(saved))
+    assert outcome.verdicts == running.judged(
+        [claims()[verdict.claim] for verdict in outcome.verdicts], [e for v in outcome.verdicts for e in v.evidence]
+    )
+    assert count(engine) == 1
+
+
+def test_one_at_a_time(engine: Engine, looked: Callable[..., Outcome]) -> None:
+    with connection.holding(engine, "ledger", BusyError("")), pytest.raises(BusyError, match="another process is at the ledger"):
+        looked()
+
+
+def test_bad_input_leaves_nothing(engine: Engine, looked: Callable[..., Outcome]) -> None:
+    for names, sizes, options in ((["TS.none"], SIZES, {}), (NAMES, ["Q3"], {}), (NAMES, SIZES, {"jobs": 0})):
+        with pytest.raises(InputError):
+            looked(names, sizes, **options)
+    assert count(engine) == 0
+
+
+def test_the_newest_verdict_of_each_statement(engine: Engine, looked: Callable[..., Outcome]) -> None:
+    first, second = looked(), looked(["TS.h"], ["S5"])
+    with session(engine) as opened:
+        found = storage.newest_verdicts(opened)
+        assert storage.newest(opened).id == second.ledger
+        assert storage.newest(opened, before=second.ledger).id == first.ledger
+        for number in (-1, 99, 2**40):
+            with pytest.raises(NotFoundError, match=f"no ledger {number} is stored"):
+                storage.load_ledger(opened, number)
+        assert storage.count_verdicts(opened)[second.ledger] == {second.verdicts[0].verdict: 1}
+    assert {name: row.id for name, (row, _) in found.items()} == {
+        verdict.claim: second.ledger if verdict.claim == "TS.h" else first.ledger for verdict in first.verdicts
+    }
+
+
+# Killed for real.
+
+PATIENCE = 60
+#: What this process and those that it starts do differently: they do not mind sources that others are writing, and are slow.
+SCRIPT = """
+import time
+from starcast.claims import running
+from starcast.runs import ledger
+ledger.fingerprint, ledger.demand_same = lambda: "this code", lambda _: None
+look = running.look
+def slow(*words):
+    time.sleep(0.1)
+    return look(*words)
+running.look = slow
+if __name__ == "__main__":
+    from starcast.cli.app import main
+    main()
+"""
+
+
+@pytest.fixture
+def started(clean_database: URL, engine: Engine, tmp_path: Path) -> subprocess.Popen[str]:
+    """Statements that two processes look at; something of it is stored."""
+    (tmp_path / "password").write_text(str(clean_database.password), encoding="utf-8")
+    (tmp_path / "run.py").write_text(SCRIPT, encoding="utf-8")
+    url = clean_database
+    environment = {
+        **os.environ,
+        "STARCAST_POSTGRES_URI": without_password(url),
+        "STARCAST_POSTGRES_PASSWORD_FILE": str(tmp_path / "password"),
+    }
+    words = ("claims", "check", "TS.L5", "TS.h", "TS.L3", "--sizes", "S3,S4,S5,S6", "--jobs", "2")
+    process = subprocess.Popen(
+        [sys.executable, str(tmp_path / "run.py"), *words],
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    end = time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < end:
+        with session(engine) as opened:
+            if opened.scalar(select(func.count()).select_from(models.ClaimEvidence)):
+                break
+        time.sleep(0.02)
+    return process
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_killed_it_leaves_nothing_that_is_believed_and_nobody_behind(
+    engine: Engine, started: subprocess.Popen[str], how: signal.Signals, looked: Callable[..., Outcome]
+) -> None:
+    workers = psutil.Process(started.pid).children(recursive=True) if started.poll() is None else []
+    assert workers
+    os.kill(started.pid, how)
+    _, said = started.communicate(timeout=PATIENCE)
+    _, alive = psutil.wait_procs(workers, timeout=PATIENCE)
+    assert alive == []
+    assert "Traceback" not in said
+    assert started.returncode == (130 if how == signal.SIGTERM else -how)
+    with session(engine) as opened:
+        (broken,) = storage.list_ledgers(opened)
+        kept = storage.known_pairs(opened, broken.id)
+        assert broken.finished_at is None
+        assert storage.newest_verdicts(opened) == {}
+    names, sizes = ["TS.L5", "TS.h", "TS.L3"], ["S3", "S4", "S5", "S6"]
+    outcome = looked(names, sizes)
+    assert (outcome.ledger, outcome.known) == (broken.id, len(kept))
+    assert {(one.claim, one.size) for verdict in outcome.verdicts for one in verdict.evidence} > kept

@@ -1,0 +1,396 @@
+"""Experiments on a real store: executed once, resumed after an interruption, never half a run, one process at a time."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, func, select, text
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from support.experiments import FAULTY, runs, time
+from starcast import costs
+from starcast.collectives import Schedule
+from starcast.collectives import model as build
+from starcast.errors import BusyError, InputError, LimitError, NotFoundError, UnavailableError
+from starcast.progress import Silent, Task
+from starcast.experiments import execution, running
+from starcast.database import models, repository
+from starcast.database.connection import holding, session
+from starcast.experiments.design import Design, incomplete, missing_points
+from starcast.experiments.running import ADHOC, drop_experiment, run_experiment, run_once
+from starcast.experiments.grid import Grid, Point
+from starcast.simulator import Fault, simulate
+from starcast.topologies import topology
+
+GRID = Grid(
+    topology=("S3", "S4"),
+    algorithm=("multiple", "recursive-substar"),
+    ports=("all", "one"),
+    segments=(1, 3),
+    m=(Fraction(64), Fraction(1000, 3)),
+)
+
+
+class Interrupted(Silent):
+    """A reporter at which Ctrl-C arrives after so many runs."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    @contextmanager
+    def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:  # noqa: ARG002
+        """A task that is cut short."""
+        yield self
+
+    def advance(self, amount: int = 1) -> None:
+        """Count, and interrupt at the end."""
+        self.left -= amount
+        if self.left == 0:
+            self.happens()
+
+    def happens(self) -> None:
+        """What comes in between."""
+        raise KeyboardInterrupt
+
+
+class CutOff(Interrupted):
+    """A reporter that loses the connection which holds the lock after so many runs; then another process may come."""
+
+    def __init__(self, after: int, engine: Engine, another: Callable[[], object] = lambda: None) -> None:
+        super().__init__(after)
+        self.engine, self.another = engine, another
+
+    def happens(self) -> None:
+        """End whoever holds an advisory lock."""
+        ended = text("select pg_terminate_backend(pid, 5000) from pg_locks where locktype = 'advisory' and granted")
+        with self.engine.begin() as connection:
+            assert connection.execute(ended).scalars().all() == [True]
+        self.another()
+
+
+class Listener(Silent):
+    """A reporter that remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def say(self, line: str) -> None:
+        """Remember it."""
+        self.told.append(line)
+
+
+def test_every_point_of_the_grid_is_a_run_in_the_grid_s_order(engine: Engine) -> None:
+    outcome = run_experiment(engine, "all", GRID, Silent())
+    assert (outcome.kept, outcome.created, outcome.failed) == (0, 32, 0)
+    assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()
+
+
+def test_the_figures_of_every_run_are_those_of_the_library(engine: Engine) -> None:
+    run_experiment(engine, "all", GRID, Silent())
+    for run in runs(engine, "all"):
+        where, machine = topology(run.topology), costs.Machine(run.T_s, run.T_c)
+        arguments = {"messages" if run.algorithm == "recursive-substar" else "segments": run.p}
+        simulation = simulate(build(where, run.collective, run.algorithm, ports=run.ports, **arguments))
+        unit = costs.unit_bytes(where, run.collective, run.algorithm, run.m, **arguments)
+        assert time(run, "simulated") == costs.simulated(simulation, unit, machine).time
+        assert (
+            time(run, "closed form")
+            == costs.closed_form(where, run.collective, run.algorithm, run.ports, run.m, machine, **arguments).time
+        )
+        assert time(run, "lower bound") == costs.lower_bound(where, run.collective, run.ports, run.m, machine).time
+        assert time(run, "lower bound") <= time(run, "simulated") <= time(run, "closed form")
+
+
+def test_segments_are_the_packets_of_an_algorithm_of_messages(engine: Engine) -> None:
+    run_experiment(engine, "all", GRID, Silent())
+    for run in runs(engine, "all"):
+        assert (run.p if run.algorithm == "recursive-substar" else 1) == run.M
+    # Table 1, row [16] of Tseng & Sheu: (2n - 4 + p)(T_s + m/p T_c), here n = 4, p = 3, m = 64.
+    found = [run for run in runs(engine, "all") if (run.topology, run.M, run.m, run.ports) == ("S4", 3, Fraction(64), "all")]
+    assert [time(run, "simulated") for run in found] == [7 * (100 + Fraction(64, 3))]
+
+
+def test_running_a_stored_experiment_again_creates_nothing(engine: Engine) -> None:
+    run_experiment(engine, "all", GRID, Silent())
+    before = [(run.id, run.finished_at) for run in runs(engine, "all")]
+    outcome = run_experiment(engine, "all", GRID, Silent())
+    assert (outcome.kept, outcome.created) == (32, 0)
+    assert [(run.id, run.finished_at) for run in runs(engine, "all")] == before
+
+
+def test_the_same_grid_in_another_order_and_notation_is_the_same(engine: Engine) -> None:
+    run_experiment(engine, "all", GRID, Silent())
+    again = Grid.from_json({
+        "topology": ["S4", "S3", "S4"], "algorithm": ["recursive-substar", "multiple"], "ports": ["one", "all"],
+        "segments": [3, 1], "m": ["2000/6", 64.0],
+    })  # fmt: skip
+    assert run_experiment(engine, "all", again, Silent()).created == 0
+
+
+@pytest.mark.parametrize("after", [1, 2, 9, 31])
+def test_an_interrupted_experiment_holds_whole_runs_and_goes_on(engine: Engine, after: int) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(engine, "all", GRID, Interrupted(after))
+    kept = runs(engine, "all")
+    assert [Point.of(run) for run in kept] == GRID.points()[:after]
+    assert all(len(run.costs) == 3 for run in kept)
+    with session(engine) as opened:
+        assert {len(repository.load_profile(opened, run.id)) > 0 for run in kept} == {True}
+    outcome = run_experiment(engine, "all", GRID, Silent())
+    assert (outcome.kept, outcome.created) == (after, 32 - after)
+    assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()
+
+
+def test_another_grid_under_the_same_name_is_refused_unless_it_replaces(engine: Engine) -> None:
+    run_experiment(engine, "all", GRID, Silent())
+    other = replace(GRID, segments=(1,))
+    with pytest.raises(InputError, match="'all' has another grid") as refused:
+        run_experiment(engine, "all", other, Silent())
+    assert "--replace" in refused.value.hint
+    assert len(runs(engine, "all")) == 32
+    assert run_experiment(engine, "all", other, Silent(), replace=True).created == 16
+    assert [Point.of(run) for run in runs(engine, "all")] == other.points()
+
+
+def test_points_that_share_a_schedule_build_it_once(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[tuple[Any, ...]] = []
+
+    def counted(*words: Any, **arguments: Any) -> Schedule:
+        built.append(words)
+        return build(*words, **arguments)
+
+    monkeypatch.setattr(execution, "schedule", counted)
+    run_experiment(engine, "all", replace(GRID, T_s=(Fraction(1), Fraction(2), Fraction(3))), Silent())
+    assert len(runs(engine, "all")) == 96
+    assert len(built) == 16
+
+
+def test_a_violation_is_a_failed_run_without_figures(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def early(*words: Any, **arguments: Any) -> Schedule:
+        made = build(*words, **arguments)
+        return replace(made, step=np.ones_like(made.step))
+
+    monkeypatch.setattr(execution, "schedule", early)
+    outcome = run_experiment(engine, "early", replace(GRID, ports=("all",), segments=(1,)), Silent())
+    assert (outcome.created, outcome.failed) == (8, 8)
+    for run in runs(engine, "early"):
+        assert run.status == "failed"
+        assert run.error is not None
+        assert run.error.startswith("step 1: ")
+        assert run.costs == []
+
+
+def test_an_incomplete_simulation_is_a_failed_run_that_says_who_lacks_what(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut(*words: Any, **arguments: Any) -> Schedule:
+        made = build(*words, **arguments)
+        columns = {name: getattr(made, name)[:-1] for name in ("step", "sender", "port", "receiver", "tree", "payload")}
+        return replace(made, **columns)
+
+    monkeypatch.setattr(execution, "schedule", cut)
+    run = run_once(engine, GRID.points()[0])
+    assert (run.status, run.costs) == ("failed", [])
+    assert run.error is not None
+    assert run.error.startswith("incomplete: 1 unit is missing")
+
+
+def test_what_does_not_fit_into_memory_is_refused_with_an_estimate(engine: Engine) -> None:
+    grid = replace(GRID, topology=("S4",), algorithm=("multiple",), ports=("all",), segments=(1, 10**9))
+    with pytest.raises(LimitError, match=r"p = 1000000000 needs about \d+\.\d GB of memory, \d+\.\d GB are free"):
+        run_experiment(engine, "huge", grid, Silent())
+    assert [run.p for run in runs(engine, "huge")] == [1, 1]
+
+
+def test_a_first_run_that_cannot_be_leaves_no_experiment_behind(engine: Engine) -> None:
+    """Neither of a grid nor of single runs, so that a correct grid may have the name."""
+    huge = replace(GRID, topology=("S4",), algorithm=("multiple",), segments=(10**9,))
+    with pytest.raises(LimitError):
+        run_experiment(engine, "bad", huge, Silent())
+    with pytest.raises(LimitError):
+        run_once(engine, huge.points()[0], "single")
+    with session(engine) as opened:
+        assert repository.list_experiments(opened) == []
+    assert run_experiment(engine, "bad", GRID, Silent()).created == 32
+
+
+def test_an_experiment_without_runs_of_an_older_starcast_is_replaced(engine: Engine) -> None:
+    with session(engine) as opened:
+        repository.save_experiment(opened, "bad", replace(GRID, segments=(7,)).as_json())
+    assert run_experiment(engine, "bad", GRID, Silent()).created == 32
+    with session(engine) as opened:
+        assert repository.load_experiment(opened, "bad").grid == GRID.as_json()
+
+
+def test_a_lost_lock_ends_an_experiment_before_it_writes_again(engine: Engine) -> None:
+    with pytest.raises(UnavailableError, match="keeps others from the experiment all was lost") as lost:
+        run_experiment(engine, "all", GRID, CutOff(3, engine))
+    assert "run the same command again" in lost.value.hint
+    assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()[:3]
+    assert run_experiment(engine, "all", GRID, Silent()).created == 29
+
+
+def test_a_lock_that_is_lost_at_the_end_is_no_error(engine: Engine) -> None:
+    outcome = run_experiment(engine, "all", GRID, CutOff(32, engine))
+    assert (outcome.created, len(runs(engine, "all"))) == (32, 32)
+
+
+@pytest.mark.parametrize("kept", [0, 5])
+def test_another_process_that_has_written_meanwhile_is_busy(engine: Engine, monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+    """Between the look at the lock and the end of the transaction it is lost, and another process stores everything."""
+    if kept:
+        with pytest.raises(KeyboardInterrupt):
+            run_experiment(engine, "all", GRID, Interrupted(kept))
+    opens = running._opened
+
+    def meanwhile(opened: Session, name: str, design: Design) -> int:
+        monkeypatch.setattr(experiment, "_opened", opens)
+        CutOff(1, engine).happens()
+        run_experiment(engine, "all", GRID, Silent())
+        # A new experiment is in both transactions: the later one finds its name taken.
+        return opens(opened, name, design) if kept else repository.save_experiment(opened, name, design.as_json()).id
+
+    monkeypatch.setattr(experiment, "_opened", meanwhile)
+    with pytest.raises(BusyError, match="another process is at the experiment 'all'"):
+        run_experiment(engine, "all", GRID, Silent())
+    assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()
+
+
+def test_what_no_other_process_violates_is_not_called_busy(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unheard_of(point: Point, done: execution.Execution) -> models.Run:
+        run = execution.priced(point, done)
+        run.status = "unheard of"
+        return run
+
+    monkeypatch.setattr(experiment, "priced", unheard_of)
+    with pytest.raises(IntegrityError, match="ck_run_status"):
+        run_experiment(engine, "all", GRID, Silent())
+
+
+def test_a_single_run_keeps_nobody_out_while_it_is_executed(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = GRID.points()[:2]
+
+    def meanwhile(point: Point) -> execution.Execution:
+        monkeypatch.setattr(experiment, "execute", execution.execute)
+        run_once(engine, second)
+        return execution.execute(point)
+
+    monkeypatch.setattr(experiment, "execute", meanwhile)
+    run_once(engine, first)
+    assert [Point.of(run) for run in runs(engine, ADHOC)] == [second, first]
+
+
+def test_a_single_run_waits_until_others_are_done(engine: Engine) -> None:
+    waiting = select(func.count()).select_from(text("pg_locks")).where(text("locktype = 'advisory' and not granted"))
+    with ThreadPoolExecutor(1) as pool:
+        with holding(engine, f"experiment {ADHOC}", BusyError("held by the test")):
+            done = pool.submit(run_once, engine, GRID.points()[0])
+            while not done.done():
+                with session(engine) as opened:
+                    if opened.scalar(waiting):
+                        break
+            assert not done.done()
+        assert done.result(timeout=30).status == "complete"
+
+
+def test_a_grid_that_came_while_a_single_run_was_executed_takes_it_not(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def meanwhile(point: Point) -> execution.Execution:
+        run_experiment(engine, ADHOC, GRID, Silent())
+        return execution.execute(point)
+
+    monkeypatch.setattr(experiment, "execute", meanwhile)
+    with pytest.raises(InputError, match="has a grid and takes no single runs"):
+        run_once(engine, GRID.points()[0])
+    assert len(runs(engine, ADHOC)) == 32
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_remark_is_told_once_with_the_runs_that_it_is_of(engine: Engine, jobs: int) -> None:
+    heard = Listener()
+    run_experiment(engine, "faulty", FAULTY, heard, jobs=jobs)
+    expected: dict[str, list[models.Run]] = {}
+    for run in runs(engine, "faulty"):
+        point = Point.of(run)
+        made = build(run.topology, run.collective, run.algorithm, ports=run.ports, **point.arguments)
+        for remark in simulate(made, [Fault.parse(word) for word in run.faults]).remarks:
+            expected.setdefault(remark, []).append(run)
+    assert len(expected) > 1
+    assert max(Counter(len(some) for some in expected.values())) > 1
+    sentences = []
+    for remark, some in expected.items():
+        one = f"run {some[0].id} ({some[0].collective} by edge-disjoint on S4)"
+        sentences.append(f"{len(some)} runs, first {one}: {remark}" if len(some) > 1 else f"{one}: {remark}")
+    assert sorted(heard.told) == sorted(sentences)
+
+
+def test_an_incomplete_experiment_says_what_it_lacks(engine: Engine) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(engine, "all", GRID, Interrupted(31))
+    with session(engine) as opened:
+        stored = repository.load_experiment(opened, "all")
+        assert (stored.points, repository.count_runs(opened)) == (32, {stored.id: (31, 0)})
+        kept = repository.load_runs(opened, stored.id)
+        assert missing_points(stored, kept) == GRID.points()[31:]
+        assert missing_points(stored, kept[::-2]) == [
+            point for point in GRID.points() if point not in map(Point.of, kept[::-2])
+        ]
+        assert incomplete(stored, kept) == "the experiment 'all' is incomplete: 1 run is missing of 32"
+    run_experiment(engine, "all", GRID, Silent())
+    run_once(engine, GRID.points()[0])
+    with session(engine) as opened:
+        for stored in repository.list_experiments(opened):
+            assert incomplete(stored, repository.load_runs(opened, stored.id)) is None
+
+
+def test_an_experiment_that_another_process_runs_is_busy(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiment, "SAVE_SECONDS", 1)
+    with holding(engine, "experiment all", BusyError("held by the test")):
+        for call in (
+            lambda: run_experiment(engine, "all", GRID, Silent()),
+            lambda: run_once(engine, GRID.points()[0], "all"),
+            lambda: drop_experiment(engine, "all"),
+        ):
+            with pytest.raises(BusyError, match="another process is at the experiment 'all'"):
+                call()
+
+
+def test_a_single_run_is_collected_and_its_repetition_replaces_it(engine: Engine) -> None:
+    first, second = GRID.points()[:2]
+    numbers = [run_once(engine, point).id for point in (first, second, first)]
+    assert [run.id for run in runs(engine, ADHOC)] == numbers[1:]
+    with session(engine) as opened:
+        assert len(opened.scalars(select(models.Run)).all()) == 2
+
+
+def test_a_grid_takes_no_single_runs_and_a_collection_takes_no_grid(engine: Engine) -> None:
+    run_experiment(engine, "grid", GRID, Silent())
+    with pytest.raises(InputError, match="has a grid and takes no single runs"):
+        run_once(engine, GRID.points()[0], "grid")
+    run_once(engine, GRID.points()[0], "single")
+    with pytest.raises(InputError, match="'single' collects single runs"):
+        run_experiment(engine, "single", GRID, Silent())
+
+
+def test_provenance_says_which_code_ran_where(engine: Engine) -> None:
+    run = run_once(engine, GRID.points()[0])
+    engines = {"python", "numpy", "psycopg", "postgres"}
+    assert set(run.provenance) == {"version", "revision", "dirty", "host", "machine", "jobs"} | engines
+    assert run.provenance["numpy"] == np.__version__
+    assert run.provenance["postgres"].split(".")[0].isdecimal()
+    assert set(run.timings) == {"build", "verify", "simulate", "price"}
+    assert all(seconds >= 0 for seconds in run.timings.values())
+    assert run.started_at <= run.finished_at
+
+
+def test_dropping_forgets_the_experiment_and_what_is_unknown_is_not_found(engine: Engine) -> None:
+    run_experiment(engine, "all", GRID, Silent())
+    assert drop_experiment(engine, "all") == 32
+    with pytest.raises(NotFoundError):
+        drop_experiment(engine, "all")

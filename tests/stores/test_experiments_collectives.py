@@ -1,0 +1,87 @@
+"""Runs of all collectives, of the shipped experiments, and under faults."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlalchemy import Engine
+
+from support.experiments import FAULTY, runs, time
+from starcast import costs
+from starcast.collectives import algorithms, model
+from starcast.collectives.algorithm import Algorithm
+from starcast.progress import Silent
+from starcast.database import repository
+from starcast.database.connection import session
+from starcast.experiments.design import examples, read
+from starcast.experiments.execution import execute, priced
+from starcast.experiments.running import run_experiment, run_once
+from starcast.experiments.grid import Grid, Point, sharing
+from starcast.simulator import Fault, simulate
+from starcast.topologies import topology
+
+
+def smallest(rule: Algorithm) -> Point:
+    """The point of an algorithm on its smallest topology of at least 12 nodes, at its smallest arguments."""
+    where = topology({"star": "S4", "nk-star": "S4,2", "hypercube": "Q4"}[rule.families[0]])
+    share = where.degree if "perfectly" in rule.name else 1
+    return Point(where.spec, rule.collective, rule.name, rule.ports[0], share, Fraction(6), Fraction(5), Fraction(1))
+
+
+def test_every_algorithm_runs_and_is_priced(engine: Engine) -> None:
+    """What is stored is what the library says, and nothing beats its lower bound."""
+    for rule in algorithms():
+        point = smallest(rule)
+        run = run_once(engine, point)
+        where, machine = topology(point.topology), costs.Machine(point.T_s, point.T_c)
+        simulation = simulate(schedule(where, rule.collective, rule.name, ports=point.ports, **point.arguments))
+        unit = costs.unit_bytes(where, rule.collective, rule.name, point.m, **point.arguments)
+        assert (run.status, run.missing, run.tree) == ("complete", 0, point.arguments.get("tree"))
+        assert time(run, "simulated") == costs.simulated(simulation, unit, machine).time
+        assert time(run, "lower bound") <= time(run, "simulated")
+        with session(engine) as opened:
+            profile = repository.load_profile(opened, run.id)
+        assert [step.links_used for step in profile] == simulation.link_use.tolist()
+
+
+def test_the_smallest_points_of_every_shipped_experiment_run() -> None:
+    """Each on its least topology: S4, S4,2 or a small cube; there are no violations, and without faults all is complete."""
+    for name in examples():
+        points = read(name).points()
+        least = min(topology(point.topology).nodes for point in points)
+        small = [point for point in points if topology(point.topology).nodes == least]
+        for together in sharing(small)[::7]:
+            run = priced(together[0], execute(together[0]))
+            assert (run.status, run.error) == ("complete", None), together[0]
+            assert run.faults or time(run, "lower bound") <= time(run, "simulated")
+
+
+def test_what_faults_cost_is_a_result(engine: Engine) -> None:
+    """X copies survive x-1 faults, the rest lose something or not; the faults are stored as they were drawn."""
+    outcome = run_experiment(engine, "faulty", FAULTY, Silent())
+    assert outcome.failed == 0
+    stored = runs(engine, "faulty")
+    assert [Point.of(run) for run in stored] == FAULTY.points()
+    for run in stored:
+        built = schedule("S4", run.collective, run.algorithm, copies=run.copies)
+        assert run.missing == simulate(built, [Fault.parse(fault) for fault in run.faults]).missing
+        assert run.missing == 0 or len(run.faults) >= run.copies
+        assert run.status == "complete"
+    assert any(run.missing for run in stored)
+    assert {run.seed for run in stored if run.faults and run.faults[0] == "2134"} >= {0}
+
+
+def test_a_dead_root_leaves_everybody_without_and_says_so(engine: Engine) -> None:
+    told: list[str] = []
+
+    class Told(Silent):
+        def say(self, text: str) -> None:
+            told.append(text)
+
+    run = run_once(engine, replace(smallest(algorithms("broadcast")[0]), faults=("1234",)), reporter=Told())
+    assert (run.status, run.missing) == ("complete", 23)
+    assert any("root" in line for line in told)
+    told.clear()
+    many = Grid.from_json({"topology": "S3", "algorithm": ["greedy", "multiple"], "faults": "123", "m": [1, 2]})
+    assert run_experiment(engine, "dead", many, Told()).failed == 0
+    assert [run.missing > 0 for run in runs(engine, "dead")] == [True] * 4
+    assert len([line for line in told if "root" in line]) == 1

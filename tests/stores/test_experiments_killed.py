@@ -1,0 +1,155 @@
+"""Parallel experiments that are broken off for real: whole runs are left, no process is, and the rest is made once."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from sqlalchemy import URL, Engine, func, select
+
+from support.fix_servers import without_password
+from starcast.progress import Silent
+from starcast.database import models, repository
+from starcast.database.connection import session
+from starcast.experiments.design import Design, read
+from starcast.experiments.running import run_experiment
+from starcast.experiments.point import Point
+
+#: Schedules of 0.2 to 0.3 million rows: a process needs some tenths of a second for each.
+GRID = 'topology = "S7"\nalgorithm = "multiple"\nsegments = [6, 7, 8, 9, 10, 11, 12, 13]\nm = 64\n'
+PATIENCE = 60
+
+
+class Started:
+    """An experiment that another process runs, in a session of its own as from a terminal."""
+
+    def __init__(self, engine: Engine, environment: dict[str, str], file: Path) -> None:
+        words = ("experiment", "run", "grid", "--grid", str(file), "--jobs", "2")
+        self.engine = engine
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "starcast.cli.app", *words],
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self.workers: list[psutil.Process] = []
+
+    def stored(self) -> int:
+        """How many runs there are."""
+        with session(self.engine) as opened:
+            return opened.scalar(select(func.count()).select_from(models.Run)) or 0
+
+    def wait_for_a_run(self) -> None:
+        """Until the first run is stored, which others are being executed beside."""
+        until(lambda: self.stored() > 0 or self.process.poll() is not None)
+        self.workers = psutil.Process(self.process.pid).children(recursive=True)
+        assert self.workers
+
+    def ends(self) -> tuple[int, str]:
+        """Exit code and what it said, once it and all that it started are gone."""
+        _, said = self.process.communicate(timeout=PATIENCE)
+        _, alive = psutil.wait_procs(self.workers, timeout=PATIENCE)
+        assert alive == []
+        return self.process.returncode, said
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for it."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def design(tmp_path: Path) -> tuple[Path, Design]:
+    """The grid, in a file and read."""
+    file = tmp_path / "grid.toml"
+    file.write_text(GRID, encoding="utf-8")
+    return file, read(str(file))
+
+
+@pytest.fixture
+def started(engine: Engine, clean_database: URL, design: tuple[Path, Design], tmp_path: Path) -> Iterator[Started]:
+    """An experiment under way: a run is stored, others are at work."""
+    url = clean_database
+    secret = tmp_path / "password"
+    secret.write_text(str(url.password), encoding="utf-8")
+    environment = {
+        **os.environ,
+        "STARCAST_POSTGRES_URI": without_password(url),
+        "STARCAST_POSTGRES_PASSWORD_FILE": str(secret),
+    }
+    running = Started(engine, environment, design[0])
+    running.wait_for_a_run()
+    yield running
+    running.process.kill()
+    running.process.wait()
+
+
+def all_whole(engine: Engine) -> list[models.Run]:
+    """The stored runs, after checking that each has its costs and its whole profile."""
+    with session(engine) as opened:
+        runs = repository.load_runs(opened, repository.load_experiment(opened, "grid").id)
+        for run in runs:
+            assert run.status == "complete"
+            steps = {cost.kind: cost.steps for cost in run.costs}
+            assert set(steps) == {"simulated", "closed form", "lower bound"}
+            profile = repository.load_profile(opened, run.id)
+            assert [step.step for step in profile] == list(range(1, (steps["simulated"] or 0) + 1))
+    return runs
+
+
+def finishes(engine: Engine, design: Design) -> None:
+    """Running it again executes what is missing and nothing else, and then all points are there once."""
+    kept = {run.id: run.finished_at for run in all_whole(engine)}
+    outcome = run_experiment(engine, "grid", design, Silent(), jobs=2)
+    assert (outcome.kept, outcome.created) == (len(kept), len(design.points()) - len(kept))
+    runs = all_whole(engine)
+    assert sorted(Point.of(run) for run in runs) == sorted(design.points())
+    assert {run.id: run.finished_at for run in runs if run.id in kept} == kept
+
+
+def test_ctrl_c_ends_everything_and_the_next_run_makes_the_rest(started: Started, design: tuple[Path, Design]) -> None:
+    """As a terminal sends it: to the process and to all that it started."""
+    os.killpg(started.process.pid, signal.SIGINT)
+    code, said = started.ends()
+    assert (code, said.splitlines()[-1]) == (130, "interrupted")
+    assert "Traceback" not in said
+    assert 0 < len(all_whole(started.engine)) < len(design[1].points())
+    finishes(started.engine, design[1])
+
+
+def test_kill_9_ends_its_processes_too_and_the_next_run_makes_the_rest(started: Started, design: tuple[Path, Design]) -> None:
+    """Nobody is left to end them: they notice by themselves."""
+    started.process.kill()
+    assert started.ends()[0] == -signal.SIGKILL
+    finishes(started.engine, design[1])
+
+
+def test_sigterm_is_as_good_as_ctrl_c(started: Started) -> None:
+    started.process.terminate()
+    code, said = started.ends()
+    assert (code, "Traceback" in said) == (130, False)
+    assert all_whole(started.engine)
+
+
+def test_a_process_that_is_killed_from_outside_is_a_sentence(started: Started) -> None:
+    """As the kernel does where memory runs out; what was finished is kept."""
+    until(lambda: len(computing(started)) > 0)
+    computing(started)[0].kill()
+    code, said = started.ends()
+    assert (code, said.splitlines()[-2]) == (7, "error: one of 2 processes was ended from outside")
+    assert all_whole(started.engine)
+
+
+def computing(started: Started) -> list[psutil.Process]:
+    """The processes that execute points: those that have used the most time."""
+    workers = [child for child in psutil.Process(started.process.pid).children() if "spawn_main" in " ".join(child.cmdline())]
+    return sorted(workers, key=lambda child: -child.cpu_times().user)

@@ -1,0 +1,86 @@
+"""Experiments in several processes: the same as in one, no more than memory holds, nobody left at the end."""
+
+import concurrent.futures
+import multiprocessing
+import os
+from dataclasses import replace
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import psutil
+import pytest
+from sqlalchemy import Engine
+
+from support.experiments import FAULTY, runs
+from starcast.errors import InputError, LimitError
+from starcast.progress import Silent
+from starcast.experiments import parallel
+from starcast.database import repository
+from starcast.database.connection import session
+from starcast.experiments.execution import needed
+from starcast.experiments.running import run_experiment
+from starcast.experiments.grid import Point
+from starcast.experiments.parallel import jobs_for
+
+
+def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
+    """All that a run's execution decides, by its point."""
+    found = {}
+    for run in runs(engine, name):
+        costs_of = [(cost.kind, cost.steps, cost.transmissions, cost.time) for cost in run.costs]
+        with session(engine) as opened:
+            profile = [(step.links_used, step.largest_packet) for step in repository.load_profile(opened, run.id)]
+        found[Point.of(run)] = (run.status, run.missing, run.faults, costs_of, profile)
+    return found
+
+
+def test_several_processes_store_what_one_does(engine: Engine) -> None:
+    alone = run_experiment(engine, "alone", FAULTY, Silent(), jobs=1)
+    beside = run_experiment(engine, "beside", FAULTY, Silent(), jobs=2)
+    assert (alone.created, beside.created) == (len(FAULTY.points()), len(FAULTY.points()))
+    assert figures(engine, "alone") == figures(engine, "beside")
+    assert {run.provenance["jobs"] for run in runs(engine, "beside")} == {2}
+    assert multiprocessing.active_children() == []
+
+
+def test_small_work_starts_no_processes_unless_they_are_asked_for() -> None:
+    points = FAULTY.points()
+    assert jobs_for(points) == 1
+    assert jobs_for(points, 2) == 2
+    assert jobs_for(points[:1], 8) == 1
+    large = [replace(points[0], topology="S8", collective="broadcast", copies=1, faults=(), p=p) for p in range(30, 90)]
+    assert jobs_for(large) == min(len(os.sched_getaffinity(0)), len(large))
+    with pytest.raises(InputError, match="0 jobs cannot work"):
+        jobs_for(points, 0)
+
+
+def finish(points: list[Point], done: list[Point]) -> None:
+    """Execute points by three jobs, and keep what is done before an error."""
+    with parallel.executed(points, 3) as executions:
+        for point, execution in executions:
+            assert execution.error is None
+            done.append(point)
+
+
+def test_jobs_together_stay_within_the_memory_that_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is room for two, two of three jobs are at work; what fits nowhere is refused when its turn comes."""
+    points = [Point("S4", "broadcast", "multiple", "all", 4, Fraction(m), Fraction(1), Fraction(1)) for m in range(1, 6)]
+    huge = replace(points[0], p=10**6)
+    at_once: list[int] = []
+
+    def counted(futures: Any, **words: Any) -> Any:
+        at_once.append(len(futures))
+        return concurrent.futures.wait(futures, **words)
+
+    monkeypatch.setattr("starcast.support.processes.wait", counted)
+    for room in (1, 2):
+        at_once.clear()
+        free = SimpleNamespace(available=room * needed(points[0]))
+        monkeypatch.setattr(psutil, "virtual_memory", lambda free=free: free)
+        done: list[Point] = []
+        with pytest.raises(LimitError, match="p = 1000000 needs about"):
+            finish([*points, huge], done)
+        assert sorted(done) == points
+        assert max(at_once) == room
+    assert multiprocessing.active_children() == []

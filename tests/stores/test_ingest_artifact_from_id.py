@@ -1,0 +1,80 @@
+"""Things by their names alone: every name that starcast gives leads back to the thing, others are refused."""
+
+import pytest
+from sqlalchemy import Engine
+
+from starcast.errors import InputError
+from starcast.ingest import planning
+from starcast.ingest.loading import proved
+from starcast.ingest.artifact_from_id import regrown, things
+from starcast.ingest.states import State, move
+from starcast.ingest.stores import Stores
+from starcast.ingest.artifacts import ForestThing
+from starcast.database.connection import session
+from starcast.topologies import topology
+from starcast.trees import Forest, model
+
+PLANS = (
+    ("S4", ["all", "dimension-change(i=2,tree=greedy)"], ["all"], "3142", "both"),
+    ("S5,3", ["all"], ["all"], "425", "both"),
+    ("Q3", ["all"], ["all"], "011", "both"),
+)
+
+
+@pytest.mark.parametrize("asked", PLANS, ids=lambda asked: str(asked[0]))
+def test_a_name_leads_back_to_its_thing(engine: Engine, asked: tuple[str, list[str], list[str], str, str]) -> None:
+    """Of every construction and every algorithm: the same kind, name and size; nothing is stored."""
+    spec, trees, schedules, root, ports = asked
+    chosen = plan(spec, trees, schedules, root, ports).things
+    with session(engine) as opened:
+        for thing in chosen:
+            found = regrown(opened, thing.kind, thing.key)
+            assert (found.kind, found.key, found.topology) == (thing.kind, thing.key, thing.topology)
+            assert (found.nodes, found.relationships) == (thing.nodes, thing.relationships)
+    assert len({thing.kind for thing in chosen}) == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [
+        ("topology", "S99"),
+        ("topology", "S4:multiple:1234"),
+        ("forest", "S4"),
+        ("forest", "S4:unheard-of:1234"),
+        ("forest", "S4:multiple:4321x"),
+        ("forest", "S4:multiple():1234"),
+        ("forest", "S4:dimension-change(tree=greedy,i=2):1234"),
+        ("schedule", "S4:broadcast:multiple:all:1234"),
+        ("schedule", "S4:broadcast:multiple:all::1234"),
+        ("schedule", "S4:broadcast:multiple:some:segments=1:1234"),
+        ("schedule", "S4:alltoall:exact:all:messages=1:expanded:1234"),
+    ],
+)
+def test_other_names_are_refused(engine: Engine, kind: str, key: str) -> None:
+    """Also those that mean a thing and are not how starcast writes it: two names would be two things."""
+    with session(engine) as opened, pytest.raises(InputError, match=f"is the name of no {kind}"):
+        regrown(opened, kind, key)
+
+
+def test_a_stored_forest_is_the_stored_array(engine: Engine, stores: Stores) -> None:
+    """Not what the rule of its name would grow today."""
+    grown, other = forest("S4", "greedy"), forest("S4", "recursive-substar")
+    twin = ForestThing(Forest(topology("S4"), other.parent_port, construction=grown.construction))
+    for thing in (*plan("S4").things, twin):
+        proved(stores, "bolt", thing, lambda _stage, _thing: None)
+    with session(engine) as opened:
+        found = regrown(opened, "forest", grown.id)
+        assert isinstance(found, ForestThing)
+        assert (found.forest.parent_port == other.parent_port).all()
+
+
+def test_all_that_is_complete_in_the_order_of_building(engine: Engine, stores: Stores) -> None:
+    """What is not complete is not there for anybody."""
+    chosen = plan("S4", ["multiple"], ["broadcast:multiple"]).things
+    for thing in (*plan("S3").things, *chosen):
+        proved(stores, "bolt", thing, lambda _stage, _thing: None)
+    for thing in chosen:
+        with session(engine) as opened:
+            move(opened, thing.kind, thing.key, State.COMPLETE)
+    with session(engine) as opened:
+        assert [thing.key for thing in things(opened)] == [thing.key for thing in chosen]

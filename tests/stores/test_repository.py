@@ -1,0 +1,265 @@
+"""The repository: what is saved reads back equal, bulk rows by COPY, and what a dropped row takes with it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from numpy.typing import NDArray
+from sqlalchemy import BigInteger, Column, Double, Engine, Integer, MetaData, SmallInteger, Table, Text, select, text
+from sqlalchemy.exc import DataError, IntegrityError
+from sqlalchemy.orm import Session
+
+from starcast.collectives import model
+from starcast.errors import NotFoundError, RejectedError
+from starcast.database import models, repository
+from starcast.database.bulk_copy import BLOCK, copy_columns
+from starcast.database.connection import session
+from starcast.experiments.execution import execute, priced
+from starcast.experiments.grid import Point
+from starcast.simulator import simulate
+from starcast.topologies import topology
+from starcast.trees import model, plain_constructions
+
+POINT = Point("S4", "broadcast", "multiple", "all", 2, Fraction(10, 3), Fraction(7), Fraction(1, 2))
+
+
+def count(opened: Session, table: type[models.Base]) -> int:
+    return len(opened.scalars(select(table)).all())
+
+
+@pytest.mark.parametrize("spec", ["S2", "S5"])
+def test_a_topology_reads_back_equal_and_is_saved_twice_without_harm(engine: Engine, spec: str) -> None:
+    where = topology(spec)
+    for _ in range(2):
+        with session(engine) as opened:
+            repository.save_topology(opened, where)
+    with session(engine) as opened:
+        stored = opened.scalars(select(models.Topology)).one()
+    for name in ("spec", "family", "n", "k", "nodes", "links", "degree", "diameter"):
+        assert getattr(stored, name) == getattr(where, name)
+
+
+@pytest.mark.parametrize("construction", plain_constructions("S4"))
+@pytest.mark.parametrize("root", [0, 17])
+def test_a_forest_reads_back_equal_and_is_still_a_forest(engine: Engine, construction: str, root: int) -> None:
+    grown = forest("S4", construction, root)
+    with session(engine) as opened:
+        repository.save_topology(opened, grown.topology)
+        repository.save_forest(opened, grown)
+    with session(engine) as opened:
+        read = repository.load_forest(opened, grown.id)
+    assert_array_equal(read.parent_port, grown.parent_port)
+    for name in ("id", "topology", "root", "construction", "trees", "height", "congestion", "spanning"):
+        assert getattr(read, name) == getattr(grown, name)
+    assert dict(read.arguments) == dict(grown.arguments)
+    read.verify()
+
+
+def test_the_trees_of_a_stored_forest_have_the_figures_of_the_array(engine: Engine) -> None:
+    grown = forest("S5", "multiple")
+    with session(engine) as opened:
+        repository.save_topology(opened, grown.topology)
+        repository.save_forest(opened, grown)
+        rows = opened.scalars(select(models.Tree).order_by(models.Tree.number)).all()
+    assert [row.number for row in rows] == [0, 1, 2, 3]
+    assert [row.height for row in rows] == grown.heights.tolist()
+    assert [row.leaves for row in rows] == grown.leaves.tolist()
+    assert [row.size for row in rows] == grown.sizes.tolist() == [120] * 4
+    assert [len(row.parent_port) for row in rows] == [120] * 4
+
+
+def test_what_its_checker_rejects_cannot_be_stored(engine: Engine) -> None:
+    grown = forest("S4", "multiple")
+    array = grown.parent_port.copy()
+    array[1, 0] = 2
+    planned = schedule("S4", "broadcast", "multiple")
+    late = replace(planned, step=np.maximum(planned.step - 1, 1))
+    with session(engine) as opened:
+        repository.save_topology(opened, grown.topology)
+        repository.save_forest(opened, grown)
+    saves: tuple[Callable[[Session], None], ...] = (
+        lambda opened: repository.save_forest(opened, replace(grown, parent_port=array, construction="greedy")),
+        lambda opened: repository.save_schedule(opened, late, simulate(late)),
+    )
+    for save in saves:
+        with pytest.raises(RejectedError), session(engine) as opened:
+            save(opened)
+    with session(engine) as opened:
+        assert (count(opened, models.Forest), count(opened, models.Schedule)) == (1, 0)
+
+
+def test_a_forest_saved_again_replaces_its_trees(engine: Engine) -> None:
+    grown = forest("S4", "greedy")
+    for _ in range(2):
+        with session(engine) as opened:
+            repository.save_topology(opened, grown.topology)
+            repository.save_forest(opened, grown)
+    with session(engine) as opened:
+        assert (count(opened, models.Forest), count(opened, models.Tree)) == (1, 1)
+
+
+def test_a_schedule_is_stored_with_what_its_simulation_counted(engine: Engine) -> None:
+    made = schedule("S4", "broadcast", "multiple", segments=2)
+    simulation = simulate(made)
+    assert made.forest is not None
+    with session(engine) as opened:
+        repository.save_topology(opened, made.topology)
+        repository.save_forest(opened, made.forest)
+        for _ in range(2):
+            repository.save_schedule(opened, made, simulation)
+    with session(engine) as opened:
+        stored = opened.scalars(select(models.Schedule)).one()
+    assert (stored.id, stored.forest, stored.arguments) == (made.id, made.forest.id, {"segments": 2})
+    assert (stored.steps, stored.transmissions) == (simulation.steps, simulation.transmissions) == (made.steps, 6 * 23)
+    assert (stored.largest_packet, stored.units, stored.symmetric) == (2, 6, False)
+
+
+def test_a_schedule_s_step_profile_is_stored_with_it_and_goes_with_it(engine: Engine) -> None:
+    """Storing it again replaces the profile, dropping it takes the profile along."""
+    made = schedule("S4", "allgather", "necklace", messages=2)
+    simulation = simulate(made)
+    with session(engine) as opened:
+        repository.save_topology(opened, made.topology)
+        if made.forest is not None:
+            repository.save_forest(opened, made.forest)
+        for _ in range(2):
+            repository.save_schedule(opened, made, simulation)
+    with session(engine) as opened:
+        profile = repository.load_schedule_profile(opened, made.id)
+        assert [step.step for step in profile] == list(range(1, simulation.steps + 1))
+        assert [step.links_used for step in profile] == [step.packets for step in profile] == simulation.link_use.tolist()
+        assert [step.largest_packet for step in profile] == simulation.packet_sizes.tolist()
+        assert profile[0].links_used == 24 * 3  # everybody sends over all ports
+        repository.drop_schedule(opened, made.id)
+        assert count(opened, models.ScheduleStep) == 0
+
+
+def test_what_is_materialized_on_its_own_cannot_be_orphaned(engine: Engine) -> None:
+    made = schedule("S3", "broadcast", "greedy")
+    assert made.forest is not None
+    with session(engine) as opened:
+        repository.save_topology(opened, made.topology)
+        repository.save_forest(opened, made.forest)
+        repository.save_schedule(opened, made, simulate(made))
+    with pytest.raises(IntegrityError), session(engine) as opened:
+        repository.drop_topology(opened, "S3")
+    with pytest.raises(IntegrityError), session(engine) as opened:
+        repository.drop_forest(opened, made.forest.id)
+    with session(engine) as opened:
+        repository.drop_schedule(opened, made.id)
+        repository.drop_forest(opened, made.forest.id)
+        repository.drop_topology(opened, "S3")
+        left = [count(opened, table) for table in (models.Topology, models.Forest, models.Tree, models.Schedule)]
+    assert left == [0, 0, 0, 0]
+
+
+def test_what_is_not_stored_is_not_found(engine: Engine) -> None:
+    with session(engine) as opened:
+        for load in (
+            lambda: repository.load_forest(opened, "S5:greedy:12345"),
+            lambda: repository.load_experiment(opened, "none"),
+            lambda: repository.load_run(opened, 1),
+            lambda: repository.experiment_name(opened, 1),
+        ):
+            with pytest.raises(NotFoundError, match=r"^no .* '?(S5:greedy:12345|none|1)"):
+                load()
+
+
+def test_a_run_reads_back_with_exact_figures_and_its_profile(engine: Engine) -> None:
+    execution = execute(POINT)
+    assert execution.simulation is not None
+    with session(engine) as opened:
+        run = priced(POINT, execution)
+        run.experiment = repository.save_experiment(opened, "one", {}).id
+        repository.save_run(opened, run, execution.profile)
+        number = run.id
+    with session(engine) as opened:
+        read = repository.load_run(opened, number)
+        profile = repository.load_profile(opened, number)
+    assert Point.of(read) == POINT
+    assert {cost.kind: cost.time for cost in read.costs} == {cost.kind: cost.time for cost in run.costs}
+    assert all(isinstance(cost.time, Fraction) for cost in read.costs)
+    assert [step.step for step in profile] == list(range(1, execution.simulation.steps + 1))
+    assert [step.links_used for step in profile] == execution.simulation.link_use.tolist()
+    assert [step.largest_packet for step in profile] == execution.simulation.packet_sizes.tolist()
+
+
+def test_postgresql_computes_the_double_beside_an_exact_figure(engine: Engine) -> None:
+    with session(engine) as opened:
+        run = priced(POINT, execute(POINT))
+        run.experiment = repository.save_experiment(opened, "one", {}).id
+        repository.save_run(opened, run)
+        rows = opened.execute(
+            text('select m, m_value, "T_s_value", "T_c_value", time, time_value from run join cost on run=id')
+        )
+        for m, m_value, start_up, byte, time, time_value in rows:
+            assert (m, m_value, start_up, byte) == ("10/3", pytest.approx(10 / 3), 7.0, 0.5)
+            assert time_value == pytest.approx(float(Fraction(time)))
+
+
+def test_a_figure_that_is_no_rational_number_is_refused(engine: Engine) -> None:
+    with session(engine) as opened:
+        run = priced(POINT, execute(POINT))
+        run.experiment = repository.save_experiment(opened, "one", {}).id
+        repository.save_run(opened, run)
+    for words in ("1/0", "-1", "0.5", ""):
+        with pytest.raises((IntegrityError, DataError)), session(engine) as opened:
+            opened.execute(text("update run set m = :words"), {"words": words})
+
+
+def test_a_point_is_stored_once_in_an_experiment(engine: Engine) -> None:
+    execution = execute(POINT)
+    with session(engine) as opened:
+        number = repository.save_experiment(opened, "one", {}).id
+
+    def save() -> None:
+        with session(engine) as opened:
+            run = priced(POINT, execution)
+            run.experiment = number
+            repository.save_run(opened, run)
+
+    save()
+    with pytest.raises(IntegrityError, match="uq_run_point"):  # also though neither has a tree
+        save()
+
+
+def test_an_experiment_takes_its_runs_costs_and_profiles_with_it(engine: Engine) -> None:
+    execution = execute(POINT)
+    with session(engine) as opened:
+        run = priced(POINT, execution)
+        run.experiment = repository.save_experiment(opened, "one", {}).id
+        repository.save_run(opened, run, execution.profile)
+    with session(engine) as opened:
+        repository.drop_experiment(opened, "one")
+    with session(engine) as opened:
+        tables = (models.Experiment, models.Run, models.Cost, models.StepProfile)
+        assert [count(opened, table) for table in tables] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("rows", [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK + 1])
+def test_copied_columns_read_back_equal_at_every_length(bare: Engine, rows: int) -> None:
+    kinds = {"small": SmallInteger, "whole": Integer, "large": BigInteger, "real": Double}
+    table = Table("copied", MetaData(), *(Column(name, kind) for name, kind in kinds.items()))
+    table.create(bare)
+    rng = np.random.default_rng(rows)
+    columns: dict[str, NDArray[Any]] = {
+        "large": rng.integers(-(2**63), 2**63, rows),
+        "small": rng.integers(-(2**15), 2**15, rows).astype(np.int16),
+        "whole": rng.integers(-(2**31), 2**31, rows),
+        "real": rng.normal(size=rows),
+    }
+    with session(bare) as opened:
+        assert copy_columns(opened, table, columns) == rows
+    with session(bare) as opened:
+        found = opened.execute(select(*(table.c[name] for name in columns))).all()
+    assert sorted(found) == sorted(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+
+def test_a_column_that_holds_no_numbers_is_not_copied_as_one(engine: Engine) -> None:
+    table = Table("words", MetaData(), Column("word", Text))
+    with session(engine) as opened, pytest.raises(TypeError, match=r"words\.word is no column of numbers"):
+        copy_columns(opened, table, {"word": np.zeros(1, dtype=np.int64)})

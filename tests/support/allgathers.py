@@ -1,0 +1,93 @@
+"""Where the array form of many sources meets the pages: schedules as hops, and all sources executed together."""
+
+from collections import Counter
+from functools import cache
+from typing import Any
+
+from starcast.collectives import Schedule, model
+from starcast.simulator import simulate
+from support import oracles, oracles_nk
+from support.oracles_allgather import Execution, Hop, execute, for_all
+
+
+@cache
+def allgather(spec: str, algorithm: str, ports: str | None = None, root: int | str = 0, **arguments: int | str) -> Schedule:
+    """The array form's schedule."""
+    return schedule(spec, "allgather", algorithm, ports=ports, root=root, **arguments)
+
+
+def places(made: Schedule) -> tuple[Any, ...]:
+    """The nodes of its topology in rank order."""
+    where = made.topology
+    if where.family == "hypercube":
+        return tuple(f"{rank:0{where.n}b}" for rank in range(where.nodes))
+    return oracles.nodes(where.n) if where.k is None else oracles_nk.nodes(where.n, where.k)
+
+
+def hops_of(made: Schedule) -> list[Hop]:
+    """The columns row by row, with nodes for ranks; payloads as they are, or as (source, unit) where all are written out."""
+    every = places(made)
+    out = made.collective == "allgather" and not made.symmetric
+    of_a_source = made.units // len(every) if out else 1
+
+    def unit(payload: int) -> Any:
+        source, number = divmod(payload, of_a_source)
+        return (every[source], number) if out else payload
+
+    columns = (made.step, made.sender, made.port, made.receiver, made.tree, made.payload)
+    return [
+        Hop(step, every[sender], port, every[receiver], tree, unit(payload))
+        for step, sender, port, receiver, tree, payload in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+
+
+def relabelled(n: int) -> Any:
+    """The relabelling of a node by a source, symbols missing from the source's label ascending."""
+    return lambda q, x: oracles_nk.relabel(oracles_nk.extension(q, n), x)
+
+
+def all_sources(made: Schedule) -> list[Hop]:
+    """The hops of all sources of S_n, from those of the one that is written out, by the page's translation."""
+    n, every = made.topology.n, places(made)
+    home = oracles.inverse(every[made.root])
+    at_identity = [
+        hop._replace(sender=oracles.compose(home, hop.sender), receiver=oracles.compose(home, hop.receiver))  # type: ignore[arg-type]
+        for hop in hops_of(made)
+    ]
+    return for_all(at_identity, every, relabelled(n))
+
+
+def everybody_gets_everything(made: Schedule, hops: list[Hop]) -> Execution:
+    """The plain execution of all sources together, which breaks no rule and leaves nobody without a unit.
+
+    starcast's simulator sees the same happen, of the one source that stands for all and of all written out.
+    """
+    n, every = made.topology.n, places(made)
+    units = made.units if made.symmetric else made.units // len(every)
+    own: dict[Any, set[Any]] = {q: {(q, unit) for unit in range(units)} for q in every}
+    done = execute(
+        hops,
+        own,
+        lambda x, port: oracles_nk.across(x, port, n) if made.topology.k else oracles.swap(x, port),  # type: ignore[arg-type]
+        one_port=made.ports == "one",
+        packets=made.packets,
+    )
+    assert done.broken is None
+    everything = set[Any]().union(*own.values())
+    assert all(held == everything for held in done.holds.values())
+    for judged in (made, made.expand()):
+        simulator_agrees(judged, done)
+    return done
+
+
+def simulator_agrees(made: Schedule, done: Execution) -> None:
+    """The simulator finds the schedule right, and counts what the plain execution counted."""
+    run = simulate(made)
+    assert run.violation is None
+    assert (run.complete, run.missing) == (True, 0)
+    assert run.steps == max(done.loads)
+    assert run.transmissions == sum(sum(load.values()) for load in done.loads.values())
+    crossed = [done.loads.get(step, Counter()) for step in range(1, run.steps + 1)]
+    assert run.link_use.tolist() == [len(load) for load in crossed]
+    assert run.packet_sizes.tolist() == [max(load.values(), default=0) for load in crossed]
+    assert run.largest_packet == max(run.packet_sizes)

@@ -1,0 +1,44 @@
+"""Both stores for tests: a database with our schema, and a graph without a node that is nobody's yet."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import Engine
+
+from starcast.endpoints import GraphAddress
+from starcast.graph.connection import Graph
+from starcast.graph.writer import Bolt
+from starcast.ingest import Stores
+
+BATCH = 1_000
+#: So that everything of S4 takes several batches.
+FEW = 10
+
+
+@pytest.fixture
+def graph(clean_graph: GraphAddress) -> Iterator[Graph]:
+    """An open graph store without a node."""
+    with Graph.open(clean_graph) as opened:
+        yield opened
+
+
+@pytest.fixture
+def bolt(graph: Graph) -> Bolt:
+    """The Bolt way in, with constraints and indexes made."""
+    way = Bolt(graph, FEW)
+    way.prepare()
+    return way
+
+
+@pytest.fixture
+def stores(engine: Engine, graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Stores:
+    """Both stores, empty. Plans are kept from test to test: any will do for so few rows, and they take half the time."""
+    monkeypatch.setattr("starcast.ingest.refresh_plans", lambda _: None)
+    return Stores(engine, graph, BATCH)
+
+
+@pytest.fixture
+def few(stores: Stores) -> Stores:
+    """The same, written in small batches."""
+    return replace(stores, batch=FEW)

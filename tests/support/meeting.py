@@ -1,0 +1,139 @@
+"""Where the array form meets the page: either one written in the other's terms, and the forests both can build."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from starcast.collectives import Schedule, model
+from starcast.errors import StarcastError
+from starcast.simulator import Simulation
+from starcast.trees import Forest, model
+from support import oracles
+
+#: Every construction on S_n by name, as the page builds it.
+PAGES: dict[str, Callable[[oracles.Node], Sequence[oracles.Tree]]] = {
+    "greedy": lambda root: [oracles.greedy(root)],
+    "multiple": oracles.multiple,
+    "recursive-substar": lambda root: [oracles.recursive_substar(root)],
+}
+
+
+@contextmanager
+def refused(*words: str, exit_code: int = 2) -> Iterator[None]:
+    """What is inside is an error with a hint, this exit code, and these words in its message."""
+    with pytest.raises(StarcastError) as refusal:
+        yield
+    assert refusal.value.exit_code == exit_code
+    assert refusal.value.hint
+    for word in words:
+        assert word in refusal.value.message
+
+
+class Pair(NamedTuple):
+    """One forest in both forms."""
+
+    n: int
+    root: oracles.Node
+    trees: Sequence[oracles.Tree]
+    forest: Forest
+
+
+def pair(n: int, construction: str, root: oracles.Node | None = None) -> Pair:
+    """The forest of S_n with that root, by the array form and by the page."""
+    root = root or oracles.identity(n)
+    built = forest(f"S{n}", construction, root=oracles.label(root))
+    return Pair(n, root, PAGES[construction](root), built)
+
+
+def roots(n: int) -> list[oracles.Node]:
+    """All cyclic shifts of the identity, and two roots that are none."""
+    every = oracles.nodes(n)
+    return list(dict.fromkeys([*oracles.cyclic_roots(n), every[-1], every[len(every) // 3]]))
+
+
+def ports_of(tree: oracles.Tree, root: oracles.Node) -> NDArray[np.uint8]:
+    """A tree as the row of each node's port towards its parent, 0 at the root and outside."""
+    return np.array(
+        [oracles.dimension_between(x, tree[x]) if x in tree else 0 for x in oracles.nodes(len(root))], dtype=np.uint8
+    )
+
+
+def tree_of(row: Iterable[int], n: int) -> oracles.Tree:
+    """A row of ports towards parents as a tree, whether or not it is one."""
+    return {x: oracles.swap(x, int(port)) for x, port in zip(oracles.nodes(n), row, strict=True) if port}
+
+
+# Schedules
+
+#: A node or a link that is dead from the start.
+Down = int | str | tuple[int | str, int | str]
+#: Every broadcast, with the name of its argument.
+BROADCASTS = {"greedy": "segments", "multiple": "segments", "recursive-substar": "messages"}
+
+
+@cache
+def broadcast(n: int, algorithm: str, ports: str, share: int, root: oracles.Node | None = None) -> Schedule:
+    """The array form's schedule of a broadcast on S_n."""
+    where = oracles.label(root or oracles.identity(n))
+    return schedule(f"S{n}", "broadcast", algorithm, ports=ports, root=where, **{BROADCASTS[algorithm]: share})
+
+
+def page_rows(n: int, algorithm: str, ports: str, share: int, root: oracles.Node | None = None) -> set[oracles.Row]:
+    """The same by the page."""
+    source = root or oracles.identity(n)
+    if algorithm == "recursive-substar" and ports == "one":
+        return oracles.recursive_substar_one_port(source, share)
+    rows = oracles.pipelined(PAGES[algorithm](source), source, share)
+    return oracles.by_dimension(rows, n) if ports == "one" else rows
+
+
+def plain_rows(made: Schedule) -> list[oracles.Plain]:
+    """The columns of a schedule row by row, with nodes for ranks."""
+    every = oracles.nodes(made.topology.n)
+    columns = (made.step, made.sender, made.port, made.receiver, made.tree, made.payload)
+    return [
+        oracles.Plain(step, every[sender], port, every[receiver], tree, payload)
+        for step, sender, port, receiver, tree, payload in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+
+
+def numbered_rows(made: Schedule) -> set[oracles.Row]:
+    """The rows with each unit as its tree and its place among that tree's units."""
+    plain = plain_rows(made)
+    units = {tree: sorted({row.payload for row in plain if row.tree == tree}) for tree in {row.tree for row in plain}}
+    place = {(tree, payload): number for tree, of_tree in units.items() for number, payload in enumerate(of_tree)}
+    return {oracles.Row(*row[:5], (row.tree, place[row.tree, row.payload])) for row in plain}
+
+
+def executed(made: Schedule, faults: Iterable[Down] = ()) -> oracles.Outcome:
+    """The oracle's step-by-step execution of a schedule."""
+    every = oracles.nodes(made.topology.n)
+    dead = [made.topology.node(fault) for fault in faults if not isinstance(fault, tuple)]
+    links = [[made.topology.node(end) for end in fault] for fault in faults if isinstance(fault, tuple)]
+    return oracles.execute(
+        plain_rows(made),
+        every[made.root],
+        made.units,
+        one_port=made.ports == "one",
+        packets=made.packets,
+        dead_nodes=[every[rank] for rank in dead],
+        dead_links=[frozenset(every[rank] for rank in link) for link in links],
+    )
+
+
+def agrees(run: Simulation, outcome: oracles.Outcome) -> None:
+    """Both simulators saw the same happen."""
+    missing = sorted((oracles.label(node), unit) for node, unit in outcome.missing)
+    assert run.steps == outcome.steps
+    assert run.transmissions == outcome.transmissions
+    assert run.largest_packet == max(outcome.packet_sizes, default=0)
+    assert run.link_use.tolist() == outcome.link_use
+    assert run.packet_sizes.tolist() == outcome.packet_sizes
+    assert run.missing == len(missing)
+    assert sorted(run.undelivered) == missing[: len(run.undelivered)]
+    assert bool(run.undelivered) == bool(missing)

@@ -1,0 +1,78 @@
+"""The schedules along edge-disjoint trees in both forms, and what each collective owes."""
+
+from collections.abc import Callable
+from functools import cache
+from math import factorial
+
+from starcast.collectives import Schedule, model
+from support import oracles_edge_disjoint_schedules as page
+from support.meeting import plain_rows
+from support.oracles import Node, Plain, identity, label, nodes, ranks
+
+COLLECTIVES = ("broadcast", "allgather", "scatter", "gather", "alltoall")
+#: Every collective as the page builds it, for a root, M messages and x copies.
+PAGES: dict[str, Callable[[Node, int, int], set[Plain]]] = {
+    "broadcast": page.broadcast,
+    "allgather": page.allgather,
+    "scatter": page.scatter,
+    "gather": lambda root, messages, copies: page.backwards(page.scatter(root, messages, copies)),
+    "alltoall": page.alltoall,
+}
+ADDRESSED = ("scatter", "gather", "alltoall")
+
+
+@cache
+def made(collective: str, n: int, messages: int, copies: int, root: Node | None = None) -> Schedule:
+    """The array form's."""
+    at = label(root or identity(n))
+    return schedule(f"S{n}", collective, "edge-disjoint", root=at, messages=messages, copies=copies)
+
+
+@cache
+def rows(collective: str, n: int, messages: int, copies: int, root: Node | None = None) -> tuple[Plain, ...]:
+    """The array form's rows with nodes for ranks, of one source where there are many."""
+    return tuple(plain_rows(made(collective, n, messages, copies, root)))
+
+
+def others(root: Node) -> list[Node]:
+    """All nodes but the root."""
+    return [node for node in nodes(len(root)) if node != root]
+
+
+def held_first(collective: str, root: Node, messages: int) -> dict[Node, set[int]]:
+    """The units that each node holds before step 1: of all collectives but gather the root, its own; of one source."""
+    if collective == "gather":
+        return {node: set(own_units(node, messages)) for node in others(root)}
+    count = messages * (factorial(len(root)) if collective in ADDRESSED else 1)
+    return {root: set(range(count))}
+
+
+def owed_last(
+    collective: str, root: Node, messages: int, alive: Callable[[Node], bool] = lambda _: True
+) -> dict[Node, set[int]]:
+    """The units that each node is owed in the end; dead nodes are owed nothing and have nothing to send."""
+    living = [node for node in others(root) if alive(node)]
+    if not alive(root):
+        return {}
+    if collective == "gather":
+        return {root: {unit for node in living for unit in own_units(node, messages)}}
+    if collective in ADDRESSED:
+        return {node: set(own_units(node, messages)) for node in living}
+    return {node: set(range(messages)) for node in living}
+
+
+def own_units(node: Node, messages: int) -> range:
+    """The payloads of a node's own units, rank*M + i."""
+    first = ranks(len(node))[node] * messages
+    return range(first, first + messages)
+
+
+def lacking(owed: dict[Node, set[int]], got: dict[Node, set[int]]) -> set[tuple[Node, int]]:
+    """Who lacks what."""
+    return {(node, unit) for node, units in owed.items() for unit in units - got.get(node, set())}
+
+
+@cache
+def tree_levels(n: int) -> dict[Node, int]:
+    """The levels of all nodes in subtree 2, by walking up; in the others they are the rotated nodes'."""
+    return page.levels(identity(n))[0]

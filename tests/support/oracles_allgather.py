@@ -1,0 +1,224 @@
+"""Allgathers hop by hop, as the definition pages have them, and a plain execution of any collective of many sources.
+
+Slow, and written without sight of the array form: what both sides share is the pages. tseng-sheu.md (A5) for packets,
+fragopoulou-akl.md (A2 to A4) for units, nk-star.md for S_{n,k}.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple
+
+from support import oracles_multinode as multinode
+from support import oracles_nk
+from support.oracles import Node, Tree, depths, diameter, dimension_between, identity, swap
+from support.oracles_balanced import distance, necklace, necklaces, v
+from support.oracles_change import dimension_change
+from support.oracles_edge_disjoint import rotate
+
+Place = Hashable
+
+
+class Hop(NamedTuple):
+    """One unit that crosses one directed link in one step, on its way down a tree."""
+
+    step: int
+    sender: Place
+    port: int
+    receiver: Place
+    tree: int
+    unit: Hashable
+
+
+# Execution
+
+
+class Execution(NamedTuple):
+    """The first broken rule, how many units each directed link carried in each step, and who holds what in the end."""
+
+    broken: str | None
+    loads: dict[int, Counter[tuple[Place, int]]]
+    holds: dict[Place, set[Hashable]]
+
+
+def execute(
+    hops: Collection[Hop],
+    holds: Mapping[Place, set[Hashable]],
+    across: Callable[[Place, int], Place],
+    *,
+    one_port: bool,
+    packets: bool,
+) -> Execution:
+    """Step by step, store and forward; what a node gets in a step it can send from the next one on."""
+    now = {place: set(units) for place, units in holds.items()}
+    loads: dict[int, Counter[tuple[Place, int]]] = {}
+    broken: list[str] = []
+    for step, together in groupby(sorted(hops, key=attrgetter("step")), key=attrgetter("step")):
+        crossing = list(together)
+        loads[step] = Counter((hop.sender, hop.port) for hop in crossing)
+        broken += rules_broken(crossing, now, across, one_port=one_port, packets=packets)
+        for hop in crossing:
+            now[hop.receiver].add(hop.unit)
+    return Execution(broken[0] if broken else None, loads, now)
+
+
+def rules_broken(
+    crossing: Sequence[Hop],
+    holds: Mapping[Place, set[Hashable]],
+    across: Callable[[Place, int], Place],
+    *,
+    one_port: bool,
+    packets: bool,
+) -> Iterator[str]:
+    """The rules that the hops of one step break."""
+    links = {(hop.sender, hop.receiver) for hop in crossing}
+    if any(across(hop.sender, hop.port) != hop.receiver for hop in crossing):
+        yield "another receiver"
+    if any(hop.unit not in holds[hop.sender] for hop in crossing):
+        yield "not held"
+    if len(set(crossing)) < len(crossing):
+        yield "twice"
+    if not packets and len(links) < len(crossing):
+        yield "two on a link"
+    if one_port and len({sender for sender, _ in links}) < len(links):
+        yield "two sends"
+    if one_port and len({receiver for _, receiver in links}) < len(links):
+        yield "two receipts"
+
+
+def for_all(hops: Iterable[Hop], sources: Iterable[Node], relabel: Callable[[Node, Place], Place]) -> list[Hop]:
+    """The hops of the identity for every source q: all nodes relabelled by q, units named (q, unit)."""
+    base = list(hops)
+    return [
+        Hop(hop.step, relabel(q, hop.sender), hop.port, relabel(q, hop.receiver), hop.tree, (q, hop.unit))
+        for q in sources
+        for hop in base
+    ]
+
+
+def types_repeat(hops: Iterable[Hop]) -> bool:
+    """A0: whether two links of one step have the same type, so that all sources together are in conflict."""
+    return max(Counter((hop.step, hop.port) for hop in hops).values()) > 1
+
+
+# Packets: A5 of tseng-sheu.md, and nk-star.md
+
+
+def algorithm_2(tree: Tree, n: int) -> set[Hop]:
+    """Segment i of the identity goes down DC(i, T), over links of level t in step t."""
+    return {hop for i in range(n - 1) for hop in downwards(dimension_change(i, tree, identity(n)), identity(n), i)}
+
+
+def downwards(tree: Tree, root: Node, i: int) -> Iterator[Hop]:
+    """One unit, of number i, down one tree of S_n."""
+    level = depths(tree, root)
+    for child, parent in tree.items():
+        yield Hop(level[child], parent, dimension_between(parent, child), child, i, i)
+
+
+def sub_steps(hops: Iterable[Hop], n: int) -> set[Hop]:
+    """Section 5.2: each step becomes n-1 sub-steps, dimension a in the (a-1)st."""
+    return {hop._replace(step=(hop.step - 1) * (n - 1) + hop.port - 1) for hop in hops}
+
+
+def nk_source(trees: Sequence[Tree], x: Node, n: int) -> set[Hop]:
+    """The hops of source x of S_{n,k}: LC(x, T) for all trees T at the identity, each port as it is at the images."""
+    q = oracles_nk.extension(x, n)
+    hops = set()
+    for i, tree in enumerate(trees):
+        there = {oracles_nk.relabel(q, child): oracles_nk.relabel(q, parent) for child, parent in tree.items()}
+        level = depths(there, x)
+        hops |= {
+            Hop(level[child], parent, oracles_nk.port_between(parent, child, n), child, i, (x, i))
+            for child, parent in there.items()
+        }
+    return hops
+
+
+# Units: A2 to A4 of fragopoulou-akl.md
+
+
+def rotated_hamiltonian(n: int, messages: int) -> set[Hop]:
+    """A2: the phase 1's back to back, then one phase 2, in which each type serves its leaves one a step, copy after copy."""
+    length = max(send.step for send in multinode.phase_1(n))
+    symbols = [2 + c % (n - 1) for c in range(messages)] if messages > 1 else [n]
+    return {
+        Hop(c * length + send.step, send.tail, send.type, send.head, c % (n - 1), c)
+        for c in range(messages)
+        for send in multinode.phase_1(n)
+    } | set(joint_phase_2(n, symbols, messages * length))
+
+
+def joint_phase_2(n: int, symbols: Sequence[int], after: int) -> Iterator[Hop]:
+    """Copy c's leaf u hangs across the position of the copy's symbol in u."""
+    for i in range(2, n + 1):
+        served = [(c, u) for c, s in enumerate(symbols) for u in multinode.leaves(n) if u[i - 1] == s]
+        for k, (c, u) in enumerate(served, start=1):
+            yield Hop(after + k, swap(u, i), i, u, c % (n - 1), c)
+
+
+def turned(x: Node, turns: int) -> Node:
+    """R, some times."""
+    for _ in range(turns):
+        x = rotate(x)
+    return x
+
+
+def mbst_copies(n: int, messages: int) -> set[Hop]:
+    """A3, copy c rotated c times: full steps back to back; then what each copy's last step has, one link a type and step."""
+    numbers = multinode.mbst(n).numbers
+    last = multinode.step(max(numbers.values()), n)
+    hops, waiting = set(), []
+    for c in range(messages):
+        e = c % (n - 1)
+        for x, m in sorted(numbers.items()):
+            if m:
+                i, child = multinode.rdim(v(m, n), e, n), turned(x, e)
+                hop = Hop(c * (last - 1) + multinode.step(m, n), swap(child, i), i, child, e, c)
+                if multinode.step(m, n) < last:
+                    hops.add(hop)
+                else:
+                    waiting.append(hop)
+    for i in range(2, n + 1):
+        served = sorted((hop for hop in waiting if hop.port == i), key=lambda hop: (hop.unit, hop.receiver))
+        hops |= {hop._replace(step=messages * (last - 1) + k) for k, hop in enumerate(served, start=1)}
+    return hops
+
+
+def numbered_from(n: int, first: int) -> dict[Node, int]:
+    """A3's recipe word for word, but with ``first`` for the first free number, as if the copies' numbers ran on."""
+    defined = {k: multinode.generator(n, k) for k in range(1, diameter(n) + 1)}
+    generators = {k: generator for k, generator in defined.items() if generator}
+    numbers: dict[Node, int] = {}
+    for k in range(1, diameter(n) + 1):
+        here = [found for found in necklaces(n) if distance(found[0]) == k]
+        chosen = [found for found in here if k in generators and generators[k].node in found]
+        ones = [found for found in here if found[0][0] == 1]
+        for found in [*chosen, *(other for other in here if other not in chosen + ones), *ones]:
+            free = v(first + len(numbers), n)
+            if found in chosen:
+                start = necklace(generators[k].node)[(free - generators[k].type) % (n - 1)]
+            else:
+                start = min(y for y in found if distance(swap(y, free)) < distance(y))
+            numbers |= {x: first + len(numbers) + place for place, x in enumerate(necklace(start))}
+    return numbers
+
+
+def too_early(n: int, first: int) -> list[Node]:
+    """The nodes that are reached in the step of their parent, or before it, if the numbers begin so."""
+    numbers = numbered_from(n, first)
+    assert sorted(numbers.values()) == list(range(first, first + len(numbers)))
+    arrival = {x: multinode.step(m, n) for x, m in numbers.items()} | {identity(n): 0}
+    return [x for x, m in numbers.items() if arrival[swap(x, v(m, n))] >= arrival[x]]
+
+
+def cycle(n: int, messages: int) -> set[Hop]:
+    """A4: the identity's message along the Hamiltonian cycle, all but its closing link; then the next message."""
+    types = multinode.cycle_types(n)[:-1]
+    way = multinode.visited(identity(n), types)
+    return {
+        Hop(c * len(types) + t, way[t - 1], types[t - 1], way[t], 0, c)
+        for c in range(messages)
+        for t in range(1, len(types) + 1)
+    }

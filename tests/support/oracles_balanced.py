@@ -1,0 +1,247 @@
+"""The scattering trees node by node, as definitions/fragopoulou-akl.md has them (A0, A5; Fragopoulou & Akl 1993, section 5).
+
+Slow, and written without sight of the array form: what both sides share is the page. Positions, symbols and dimensions are
+counted from 1, cycles are tuples in which symbol s is followed by x_s, and a necklace is the list of its nodes in the order
+of rotation.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from math import factorial, gcd
+
+from support.oracles import Node, Tree, compose, distances, identity, nodes, swap
+from support.oracles_edge_disjoint import position, rotate
+
+Cycle = tuple[int, ...]
+
+
+# Cycles
+
+
+def turned_to_end(cycle: Cycle, symbol: int) -> Cycle:
+    """The same cycle with that symbol rightmost."""
+    at = cycle.index(symbol) + 1
+    return cycle[at:] + cycle[:at]
+
+
+def cycle_of(x: Node, symbol: int) -> Cycle:
+    """The cycle (s, x_s, ..) written with the symbol leftmost; of one symbol if it is in its place."""
+    cycle = [symbol]
+    while x[cycle[-1] - 1] != symbol:
+        cycle.append(x[cycle[-1] - 1])
+    return tuple(cycle)
+
+
+def cycles(x: Node) -> list[Cycle]:
+    """The cycles of two or more symbols."""
+    found = {min(cycle_of(x, symbol)): cycle_of(x, min(cycle_of(x, symbol))) for symbol in x}
+    return [cycle for cycle in found.values() if len(cycle) > 1]
+
+
+def distance(x: Node) -> int:
+    """A0: c + s, two less if x_1 != 1."""
+    return len(cycles(x)) + sum(map(len, cycles(x))) - (0 if x[0] == 1 else 2)
+
+
+def rank_by_ordering(k: int, symbol: int, n: int) -> int:
+    """The place of a symbol in the ordering <_k: 1, k, k+1, .., n, 2, .., k-1."""
+    return [1, *range(k, n + 1), *range(2, k)].index(symbol)
+
+
+def canonical(x: Node, k: int | None = None) -> list[Cycle]:
+    """canon(x): <_k with k the position of symbol 1."""
+    order = position(x, 1) if k is None else k
+
+    def rank(symbol: int) -> int:
+        return rank_by_ordering(order, symbol, len(x))
+
+    ended = [turned_to_end(cycle, min(cycle, key=rank)) for cycle in cycles(x)]
+    return sorted(ended, key=lambda cycle: rank(cycle[-1]), reverse=True)
+
+
+# Necklaces
+
+
+@cache
+def necklace(x: Node) -> tuple[Node, ...]:
+    """x, R(x), R(R(x)), .. until x comes again."""
+    found = [x]
+    while (turned := rotate(found[-1])) != x:
+        found.append(turned)
+    return tuple(found)
+
+
+def period(x: Node) -> int:
+    """How many nodes the necklace has: p(x)."""
+    return len(necklace(x))
+
+
+@cache
+def necklaces(n: int) -> tuple[tuple[Node, ...], ...]:
+    """All necklaces but the root's, each from its lowest node, the lowest first."""
+    return tuple(necklace(x) for x in nodes(n)[1:] if x == min(necklace(x)))
+
+
+def necklaces_counted(n: int) -> int:
+    """h(n) by Burnside's lemma: R^j moves 2..n in g = gcd(j, n-1) cycles, and the nodes that it keeps commute with r^j."""
+    kept = 0
+    for j in range(n - 1):
+        g = gcd(j, n - 1)
+        length = (n - 1) // g
+        kept += factorial(n) if length == 1 else length**g * factorial(g)
+    return kept // (n - 1) - 1
+
+
+def contest(x: Node) -> dict[Node, Cycle]:
+    """The nodes of a 1-starting necklace that may be its generator, each with its cycle of 2."""
+    return {y: cycle_of(y, 2) for y in necklace(x) if y[1] != 2}
+
+
+def generator(x: Node) -> Node:
+    """Definition 7, and from n = 6 on the lowest node of those with the smallest cycle."""
+    if x[0] != 1:
+        (found,) = (y for y in necklace(x) if y[1] == 1)
+        return found
+    rivals = contest(x)
+    return min(rivals, key=lambda y: (rivals[y], y))
+
+
+@cache
+def displacement(x: Node) -> int:
+    """Definition 8: rotations from the generator."""
+    return necklace(generator(x)).index(x)
+
+
+# Definition 13
+
+
+def parent_dimension(x: Node) -> int:
+    """For x_1 != 1."""
+    return x[0] if len(cycles(x)) == 1 else canonical(x)[-2][-1]
+
+
+def tree(root: Node, inner: Callable[[Node], int], leaf: Callable[[Node], int]) -> Tree:
+    """Nodes with x_1 != 1 hang across one dimension, the others across another, all of it moved to the root."""
+    e = identity(len(root))
+    across = {x: leaf(x) if x[0] == 1 else inner(x) for x in nodes(len(root)) if x != e}
+    return {compose(root, x): compose(root, swap(x, dimension)) for x, dimension in across.items()}
+
+
+@cache
+def near_balanced(root: Node) -> Tree:
+    """Definition 13 and 14."""
+    return tree(root, parent_dimension, lambda x: displacement(x) + 2)
+
+
+def left_minima(text: Sequence[int], k: int, n: int) -> list[bool]:
+    """For every symbol of a text, whether it is <_k-smaller than all to its left."""
+    ranks = [rank_by_ordering(k, symbol, n) for symbol in text]
+    return [all(rank < before for before in ranks[:at]) for at, rank in enumerate(ranks)]
+
+
+def splitting(x: Node) -> set[int]:
+    """Children, case 3: symbols of the 1-cycle but its first and the one before 1, minimal in the whole canonical string."""
+    text = [symbol for cycle in canonical(x) for symbol in cycle]
+    last = canonical(x)[-1]
+    excluded = {last[0], last[-2], 1}
+    minimal = left_minima(text, position(x, 1), len(x))
+    return {symbol for symbol, least in zip(text, minimal, strict=True) if least and symbol in last} - excluded
+
+
+def inserting(x: Node) -> set[int]:
+    """Children, case 2: fixed symbols, if x has one cycle."""
+    return {j for j in range(2, len(x) + 1) if x[j - 1] == j} if len(cycles(x)) == 1 else set()
+
+
+def leaf_child(x: Node, *, repeated: bool) -> set[int]:
+    """Children, case 1: the neighbour that starts with 1, if the displacements agree; modulo its period for copies."""
+    k = position(x, 1)
+    y = swap(x, k)
+    if y == identity(len(x)):
+        return set()
+    apart = displacement(x) - displacement(y)
+    return {k} if (apart % period(y) == 0 if repeated else apart == 0) else set()
+
+
+def children(x: Node, *, repeated: bool = False) -> set[Node]:
+    """Definition 13 (15 if repeated), repaired."""
+    if x == identity(len(x)):
+        return {swap(x, j) for j in range(2, len(x) + 1)}
+    if x[0] == 1:
+        return set()
+    return {swap(x, j) for j in leaf_child(x, repeated=repeated) | inserting(x) | splitting(x)}
+
+
+# Definition 15
+
+
+def repeated_dimensions(x: Node) -> list[int]:
+    """For a 1-starting node: d + 2 + i p."""
+    p = period(x)
+    return [displacement(x) + 2 + i * p for i in range((len(x) - 1) // p)]
+
+
+@cache
+def perfectly_balanced(root: Node) -> tuple[Tree, ...]:
+    """Definition 15 and 16: the subtrees across 2, .., n, each with the root."""
+    n = len(root)
+    trees: list[Tree] = [{} for _ in range(n - 1)]
+    for x in nodes(n)[1:]:
+        if x[0] == 1:
+            for dimension in repeated_dimensions(x):
+                trees[dimension - 2][compose(root, x)] = compose(root, swap(x, dimension))
+        else:
+            trees[position(x, 1) - 2][compose(root, x)] = compose(root, swap(x, parent_dimension(x)))
+    return tuple(trees)
+
+
+# Section 5.1
+
+
+def v(m: int, n: int) -> int:
+    """The dimension of number m."""
+    return (m - 1) % (n - 1) + 2
+
+
+@cache
+def running_numbers(n: int, first: int = 1) -> dict[Node, int]:
+    """The number m of every 1-starting node but e, where the first number is 1 (or, for later copies, what comes next)."""
+    starting = [ring for ring in necklaces(n) if ring[0][0] == 1]
+    numbers: dict[Node, int] = {}
+    m = first
+    for ring in sorted(starting, key=lambda ring: (distances(identity(n))[ring[0]], ring[0])):
+        y = min(y for y in ring if y[v(m, n) - 1] != v(m, n))
+        for x in necklace(y):
+            numbers[x] = m
+            m += 1
+    return numbers
+
+
+@cache
+def balanced(root: Node) -> Tree:
+    """Algorithm 1."""
+    n = len(root)
+    return tree(root, parent_dimension, lambda x: v(running_numbers(n)[x], n))
+
+
+# Measures
+
+
+def branches(grown: Tree, root: Node) -> list[int]:
+    """The sizes of the subtrees that hang from the root across dimension 2, .., n."""
+    head: dict[Node, Node] = {}
+
+    def top(x: Node) -> Node:
+        if x not in head:
+            head[x] = x if grown[x] == root else top(grown[x])
+        return head[x]
+
+    tops = [top(x) for x in grown]
+    return [tops.count(swap(root, dimension)) for dimension in range(2, len(root) + 1)]
+
+
+def branch_dimension(x: Node, grown: Tree, root: Node) -> int:
+    """The dimension of the root's link above a node."""
+    while grown[x] != root:
+        x = grown[x]
+    return next(d for d in range(2, len(root) + 1) if swap(root, d) == x)

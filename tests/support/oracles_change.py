@@ -1,0 +1,53 @@
+"""DC(i, T), Tseng & Sheu 1997, Def. 4, path by path, and the readings of LC and DC that the page warns of.
+
+Slow, and written without sight of the array form: what both sides share is the page. Node by node LC is
+`oracles.label_change`.
+"""
+
+from collections.abc import Callable
+
+from support.oracles import Node, Tree, depths, dimension_between, identity, swap
+
+
+def moved(dimension: int, i: int, n: int) -> int:
+    """A4: d' = ((d-2+i) mod (n-1)) + 2."""
+    return (dimension - 2 + i) % (n - 1) + 2
+
+
+def dimension_change(i: int, tree: Tree, root: Node, move: Callable[[int, int, int], int] = moved) -> Tree:
+    """A4: the path d1, d2, .. from the root becomes the path d1', d2', .. from the root."""
+    image = {root: root}
+    for node in sorted(tree, key=depths(tree, root).__getitem__):
+        dimension = move(dimension_between(tree[node], node), i, len(root))
+        image[node] = swap(image[tree[node]], dimension)
+    return {image[child]: image[parent] for child, parent in tree.items()}
+
+
+def moved_back(dimension: int, i: int, n: int) -> int:
+    """A wrong reading: the dimensions move the other way."""
+    return (dimension - 2 - i) % (n - 1) + 2
+
+
+def positions_changed(x: Node, tree: Tree) -> Tree:
+    """A wrong reading of LC (pitfall 2): y becomes y o x, positions for symbols."""
+    return {tuple(child[s - 1] for s in x): tuple(parent[s - 1] for s in x) for child, parent in tree.items()}
+
+
+# S_{n,k}
+
+
+def extended(p: Node, n: int) -> Node:
+    """The node's symbols, then the missing ones ascending."""
+    return p + tuple(symbol for symbol in identity(n) if symbol not in p)
+
+
+def literally_changed(i: int, tree: Tree, n: int, k: int) -> set[Node]:
+    """The ends of the paths with moved dimensions, read on labels of n symbols; a path takes the bracket's order along."""
+    label = {identity(k): identity(n)}
+    image = {identity(k): identity(n)}
+    for node in sorted(tree, key=depths(tree, identity(k)).__getitem__):
+        above = label[tree[node]]
+        (dimension,) = [d for d in range(2, n + 1) if swap(above, d)[:k] == node]
+        label[node] = swap(above, dimension)
+        image[node] = swap(image[tree[node]], moved(dimension, i, n))
+    return {one[:k] for one in image.values()}

@@ -1,0 +1,208 @@
+"""The exact alltoall from the definition of the problem alone, and its parts from definitions/fragopoulou-akl.md, A6.
+
+The judges know nothing of necklaces: a message per displacement has to travel from the root over real links, and no two rows
+of a step may have the same dimension, so that the translations of all sources never meet on a directed link. One judge is
+plain Python, the other takes arrays and is for S_8; both name what breaks. Nothing here imports starcast.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from itertools import groupby, pairwise, permutations
+from math import factorial
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from support.oracles import Node, Plain, ceil_div, identity, nodes, swap
+from support.oracles_balanced import Cycle, cycles, necklaces
+
+Integers = NDArray[np.integer[Any]]
+
+
+def total_distance(n: int) -> int:
+    """t_n by the paper's closed form (section 2): n!(n + 2/n + H_n - 4)."""
+    harmonic = sum(Fraction(1, i) for i in range(1, n + 1))
+    total = factorial(n) * (n + Fraction(2, n) + harmonic - 4)
+    assert total.denominator == 1
+    return int(total)
+
+
+def fewest_steps(n: int, messages: int) -> int:
+    """The lower bound: n!(n-1) directed links carry one unit each in a step, and n! M t_n transmissions are needed."""
+    return ceil_div(messages * total_distance(n), n - 1)
+
+
+# The judges of a source's schedule
+
+
+def problems(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
+    """What is wrong with the schedule of source 12..n; payload is destination * M + i, destinations by rank."""
+    everybody = nodes(n)
+    travelled: dict[int, list[Plain]] = defaultdict(list)
+    for row in sorted(rows, key=attrgetter("step")):
+        travelled[row.payload].append(row)
+    found = set[str]()
+    if set(travelled) != set(range(messages, factorial(n) * messages)):
+        found.add("not exactly the messages to everybody else")
+    for payload, hops in travelled.items():
+        found |= journey_problems(hops, everybody[payload // messages % len(everybody)])
+    if len(rows) != messages * total_distance(n):  # no way is shorter than the distance, so all are as long
+        found.add("not a shortest path")
+    cells = Counter((row.step, row.port) for row in rows)
+    if any(count > 1 for count in cells.values()):
+        found.add("a dimension twice in a step")
+    if max(row.step for row in rows) != fewest_steps(n, messages):
+        found.add("not the fewest steps")
+    return found
+
+
+def journey_problems(hops: Sequence[Plain], destination: Node) -> set[str]:
+    """What is wrong with one message's way, its rows sorted by step."""
+    root = identity(len(destination))
+    found = set[str]()
+    if hops[0].step < 1:
+        found.add("a step before the first")
+    if any(after.step <= before.step for before, after in pairwise(hops)):
+        found.add("not in increasing steps")
+    if any(row.port < 2 or swap(row.sender, row.port) != row.receiver for row in hops):
+        found.add("no link")
+    if hops[0].sender != root or any(after.sender != before.receiver for before, after in pairwise(hops)):
+        found.add("not where the message is")
+    if hops[-1].receiver != destination:
+        found.add("not at its destination")
+    return found
+
+
+def array_problems(
+    step: Integers, sender: Integers, port: Integers, receiver: Integers, payload: Integers, n: int, messages: int
+) -> set[str]:
+    """The same of columns, at once."""
+    everybody = np.array(list(permutations(range(1, n + 1))), dtype=np.int8)
+    order = np.lexsort((step, payload))
+    step, sender, port, receiver, payload = (c[order].astype(np.int64) for c in (step, sender, port, receiver, payload))
+    first = np.r_[True, payload[1:] != payload[:-1]]
+    last = np.r_[first[1:], True]
+    exchanged = everybody[sender]
+    row = np.arange(len(step))
+    exchanged[row, 0], exchanged[row, port - 1] = everybody[sender, port - 1], everybody[sender, 0]
+    checks = {
+        "not exactly the messages to everybody else": not np.array_equal(
+            payload[first], np.arange(messages, factorial(n) * messages)
+        ),
+        "a step before the first": bool((step < 1).any()),
+        "not in increasing steps": bool((np.diff(step)[~first[1:]] <= 0).any()),
+        "no link": bool((port < 2).any()) or not np.array_equal(exchanged, everybody[receiver]),
+        "not where the message is": bool(sender[first].any()) or bool((sender[1:] != receiver[:-1])[~first[1:]].any()),
+        "not at its destination": not np.array_equal(receiver[last], payload[last] // messages),
+        "not a shortest path": len(step) != messages * total_distance(n),
+        "a dimension twice in a step": len(np.unique(step * (n + 1) + port)) < len(step),
+        "not the fewest steps": int(step.max()) != fewest_steps(n, messages),
+    }
+    return {what for what, wrong in checks.items() if wrong}
+
+
+# All sources together
+
+
+def exchanged(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
+    """What is wrong with the schedule of all sources, step by step; payload is (source * N + destination) * M + i.
+
+    A message is in one place: whoever passes it on has it no more.
+    """
+    everybody = nodes(n)
+    pairs = [(source, destination) for source in everybody for destination in everybody for _ in range(messages)]
+    place = [source for source, _ in pairs]
+    found = set[str]()
+    for _, together in groupby(sorted(rows, key=attrgetter("step")), key=attrgetter("step")):
+        now = list(together)
+        if len({(row.sender, row.port) for row in now}) < len(now):
+            found.add("a directed link twice in a step")
+        if len({row.payload for row in now}) < len(now):
+            found.add("a message twice in a step")
+        if any(place[row.payload] != row.sender for row in now):
+            found.add("not where the message is")
+        if any(row.port < 2 or swap(row.sender, row.port) != row.receiver for row in now):
+            found.add("no link")
+        for row in now:
+            place[row.payload] = row.receiver
+    if place != [destination for _, destination in pairs]:
+        found.add("somebody lacks somebody's message")
+    return found
+
+
+# The parts of the construction
+
+
+def short_nodes(n: int) -> list[Node]:
+    """X: the nodes of necklaces with fewer than n-1 nodes, ascending."""
+    return sorted(x for found in necklaces(n) if len(found) < n - 1 for x in found)
+
+
+def full_necklaces(n: int) -> int:
+    """How many necklaces have n-1 nodes."""
+    return sum(len(found) == n - 1 for found in necklaces(n))
+
+
+def short_hops(n: int) -> int:
+    """L: for a node that starts with 1, the displaced symbols and the cycles."""
+    return sum(len(cycle) + 1 for x in short_nodes(n) for cycle in cycles(x))
+
+
+def homeward(x: Node, entered: Mapping[Cycle, int]) -> list[int]:
+    """The types from x to the root, each cycle entered at a: a, x_a, x_{x_a}, .., a."""
+    word = []
+    for cycle in cycles(x):
+        word.append(entered[cycle])
+        s = x[entered[cycle] - 1]
+        while s != entered[cycle]:
+            word.append(s)
+            s = x[s - 1]
+        word.append(entered[cycle])
+    return word
+
+
+def walked(start: Node, types: Iterable[int]) -> Node:
+    """Where a word leads."""
+    for i in types:
+        start = swap(start, i)
+    return start
+
+
+def loads(n: int, entry: Callable[[Cycle], int]) -> Counter[int]:
+    """How often the words of X cross each type if every cycle is entered where a rule says."""
+    found: Counter[int] = Counter()
+    for x in short_nodes(n):
+        found.update(homeward(x, {cycle: entry(cycle) for cycle in cycles(x)}))
+    return found
+
+
+def list_schedule(words: Sequence[Sequence[int]]) -> list[list[int]]:
+    """A6, step by step as the page says: longest remaining first, ties by order, one job per type and step."""
+    steps: list[list[int]] = [[] for _ in words]
+    step = 0
+    while any(len(done) < len(word) for done, word in zip(steps, words, strict=True)):
+        step += 1
+        going = [job for job, word in enumerate(words) if len(steps[job]) < len(word)]
+        taken = set[int]()
+        for job in sorted(going, key=lambda job: (len(steps[job]) - len(words[job]), job)):
+            i = words[job][len(steps[job])]
+            if i not in taken:
+                taken.add(i)
+                steps[job].append(step)
+    return steps
+
+
+# The proof
+
+
+def primes_of(number: int) -> list[int]:
+    """The prime divisors."""
+    return [q for q in range(2, number + 1) if number % q == 0 and all(q % d for d in range(2, q))]
+
+
+def most_short_nodes(n: int) -> int:
+    """The bound on |X|: the permutations of 2..n that commute with r^((n-1)/q), for some prime q, without the identity."""
+    return sum(q ** ((n - 1) // q) * factorial((n - 1) // q) - 1 for q in primes_of(n - 1))

@@ -1,0 +1,264 @@
+"""Multinode broadcast trees node by node, as definitions/fragopoulou-akl.md has them (A0 to A4; Fragopoulou & Akl 1993).
+
+Slow, and written without sight of the array form: what both sides share is the page. Symbols, positions, types (dimensions)
+and subtrees are counted as there. Cycle notation: symbol s is followed by x_s.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import combinations
+from math import factorial
+from typing import NamedTuple
+
+from support.oracles import Node, Tree, compose, diameter, identity, nodes, swap
+from support.oracles_balanced import cycles, distance, necklace, necklaces, v
+from support.oracles_edge_disjoint import r
+
+# A0: moves, types, parity
+
+
+def from_cycles(n: int, written: Iterable[Sequence[int]]) -> Node:
+    """The node with this cycle notation."""
+    x = list(identity(n))
+    for cycle in written:
+        for s, follower in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
+            x[s - 1] = follower
+    return tuple(x)
+
+
+def shortening(x: Node) -> set[int]:
+    """The types that shorten the distance: all in cycles without 1, and x_1 if it is not 1."""
+    others = {s for cycle in cycles(x) if 1 not in cycle for s in cycle}
+    return others if x[0] == 1 else others | {x[0]}
+
+
+def rdim(i: int, e: int, n: int) -> int:
+    """The type that links of type i have after e rotations."""
+    for _ in range(e):
+        i = r(i, n)
+    return i
+
+
+def odd(x: Node) -> bool:
+    """Whether x is an odd permutation."""
+    return sum(a > b for a, b in combinations(x, 2)) % 2 == 1
+
+
+# A1: the Hamiltonian path and the Hamiltonian cycle
+
+
+def ehrlich(m: int) -> list[int]:
+    """The types of the path: Algorithm E as the page writes it."""
+    b, c = list(range(m)), [0] * (m + 1)
+    types: list[int] = []
+    while True:
+        k = 1
+        while k < m and c[k] == k:
+            c[k] = 0
+            k += 1
+        if k == m:
+            return types
+        c[k] += 1
+        types.append(b[k] + 1)
+        b[1:k] = b[1:k][::-1]
+
+
+def visited(start: Node, types: Iterable[int]) -> list[Node]:
+    """The nodes on the way, the first included."""
+    found = [start]
+    for i in types:
+        found.append(swap(found[-1], i))
+    return found
+
+
+def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
+    """The types of the first Hamiltonian path between two nodes over free positions, types ascending; None if there is none."""
+    total = factorial(len(free))
+    types: list[int] = []
+    seen = {u}
+
+    def onward(x: Node) -> bool:
+        if len(seen) == total:
+            return x == goal
+        for i in sorted(free)[1:]:
+            y = swap(x, i)
+            if y not in seen and (y != goal or len(seen) == total - 1):
+                seen.add(y)
+                types.append(i)
+                if onward(y):
+                    return True
+                seen.discard(y)
+                types.pop()
+        return False
+
+    return types if onward(u) else None
+
+
+def ham_path(u: Node, goal: Node, free: frozenset[int]) -> list[int]:
+    """The types of the path through all nodes that differ from u in free positions only, as the page recurs."""
+    m = len(free)
+    if m <= 4:
+        found = depth_first(u, goal, sorted(free))
+        assert found is not None
+        return found
+    p = max(i for i in free if i > 1 and u[i - 1] != goal[i - 1])
+    first, last = u[p - 1], goal[p - 1]
+    symbols = [first, *sorted({u[i - 1] for i in free} - {first, last}), last]
+    inner, cur, types = free - {p}, u, list[int]()
+    for k in range(m):
+        f = goal if k == m - 1 else leaving(cur, symbols[k + 1], inner)
+        types += ham_path(cur, f, inner)
+        if k < m - 1:
+            types.append(p)
+            cur = swap(f, p)
+    return types
+
+
+def leaving(cur: Node, following: int, inner: frozenset[int]) -> Node:
+    """f: the next symbol in front, the rest ascending, the two largest free positions exchanged for parity's sake."""
+    f = list(cur)
+    rest = sorted({cur[i - 1] for i in inner} - {following})
+    f[0] = following
+    for i, s in zip(sorted(inner)[1:], rest, strict=True):
+        f[i - 1] = s
+    if odd(tuple(f)) == odd(cur):
+        a, b = sorted(inner)[-2:]
+        f[a - 1], f[b - 1] = f[b - 1], f[a - 1]
+    return tuple(f)
+
+
+@cache
+def cycle_types(n: int) -> list[int]:
+    """The n! types of the cycle."""
+    if n == 3:
+        return [2, 3, 2, 3, 2, 3]
+    e = identity(n)
+    return [*ham_path(e, swap(e, 2), frozenset(e)), 2]
+
+
+def cycle_tree(n: int) -> Tree:
+    """A4: the cycle without its closing link, each node hanging from the one before."""
+    way = visited(identity(n), cycle_types(n)[:-1])
+    return dict(zip(way[1:], way, strict=False))
+
+
+# A2: algorithm 1
+
+
+def w(n: int) -> list[int]:
+    """T_2 as types."""
+    return [2, *(d + 1 for d in ehrlich(n - 1))]
+
+
+def subtree(n: int, j: int) -> list[Node]:
+    """T_j behind the root, in the order of the steps."""
+    return visited(identity(n), [rdim(i, j - 2, n) for i in w(n)])[1:]
+
+
+def leaves(n: int) -> list[Node]:
+    """The nodes of phase 2."""
+    return [u for u in nodes(n)[1:] if u[0] == 1]
+
+
+def rotated_tree(n: int) -> Tree:
+    """T_2, .., T_n and the leaves: u hangs across the position of symbol n."""
+    tree: Tree = {}
+    for j in range(2, n + 1):
+        way = [identity(n), *subtree(n, j)]
+        tree |= dict(zip(way[1:], way, strict=False))
+    return tree | {u: swap(u, u.index(n) + 1) for u in leaves(n)}
+
+
+class Send(NamedTuple):
+    """One link of a root schedule: in this step over this type, from the tail to the head."""
+
+    step: int
+    tail: Node
+    type: int
+    head: Node
+
+
+def phase_1(n: int) -> Iterator[Send]:
+    """Step t: for j = 2..n over type rdim(w_t, j-2) from the end of T_j."""
+    ends = [identity(n)] * (n - 1)
+    for t, i in enumerate(w(n), start=1):
+        for e, tail in enumerate(ends):
+            ends[e] = swap(tail, rdim(i, e, n))
+            yield Send(t, tail, rdim(i, e, n), ends[e])
+
+
+def phase_2(n: int, after: int) -> Iterator[Send]:
+    """For each type i the leaves with n in position i, lexicographically, one a step."""
+    for i in range(2, n + 1):
+        for k, u in enumerate([u for u in leaves(n) if u[i - 1] == n], start=1):
+            yield Send(after + k, swap(u, i), i, u)
+
+
+# A3: algorithm 2, the MBST
+
+
+class Generator(NamedTuple):
+    """G_k and the type that it must have."""
+
+    node: Node
+    type: int
+
+
+def generator(n: int, k: int) -> Generator | None:
+    """Of N_k1; None where it is undefined."""
+    if n % 2 and k == diameter(n):
+        return None
+    if k <= n - 1:
+        return Generator(from_cycles(n, [range(k + 1, 0, -1)]), k + 1)
+    symbols = list(range(n, 0, -1))
+    pairs = [(symbols.pop(0), symbols.pop(0)) for _ in range(k + 1 - n)]
+    return Generator(from_cycles(n, [*pairs, symbols]), pairs[-1][1])
+
+
+class Numbered(NamedTuple):
+    """The MBST, the numbers of its nodes, and the necklaces in the order of the numbers."""
+
+    tree: Tree
+    numbers: dict[Node, int]
+    order: list[tuple[Node, ...]]
+
+
+def numbered(n: int, generators: Mapping[int, Generator]) -> Numbered:
+    """The recipe, given the generators G_k that are defined and their types."""
+    order: list[tuple[Node, ...]] = []
+    count = 0
+    for k in range(1, diameter(n) + 1):
+        here = [found for found in necklaces(n) if distance(found[0]) == k]
+        first = [found for found in here if k in generators and generators[k].node in found]
+        ones = [found for found in here if found[0][0] == 1]
+        for found in [*first, *(other for other in here if other not in first + ones), *ones]:
+            free = v(count + 1, n)
+            if found in first:
+                start = necklace(generators[k].node)[(free - generators[k].type) % (n - 1)]
+            else:
+                start = min(y for y in found if distance(swap(y, free)) < distance(y))
+            order.append(necklace(start))
+            count += len(found)
+    numbers = {x: m for m, x in enumerate((x for found in order for x in found), start=1)}
+    tree = {x: swap(x, v(m, n)) for x, m in numbers.items()}
+    return Numbered(tree, {identity(n): 0} | numbers, order)
+
+
+@cache
+def mbst(n: int) -> Numbered:
+    """As the page has it."""
+    defined = {k: generator(n, k) for k in range(1, diameter(n) + 1)}
+    return numbered(n, {k: found for k, found in defined.items() if found})
+
+
+def step(m: int, n: int) -> int:
+    """ceil(m / (n-1)): when node number m is reached."""
+    return -(-m // (n - 1))
+
+
+# Any root
+
+
+def translated(tree: Tree, root: Node) -> Tree:
+    """F_q: symbols relabelled."""
+    return {compose(root, x): compose(root, parent) for x, parent in tree.items()}

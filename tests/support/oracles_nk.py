@@ -1,0 +1,242 @@
+"""definitions/nk-star.md node by node: tuples and dictionaries, slow, and written without sight of the array form.
+
+A node is the tuple of its k symbols, everything counts from 1, and a tree maps every node but the root to its parent.
+Nothing here imports starcast.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import cache
+from itertools import permutations
+from math import gcd
+
+from support.oracles import Node, Tree, identity, load, rerooted, shift
+
+#: Which symbol comes to the front of v, whose first symbol is external, in a tree rooted at the identity.
+Reading = Callable[[Node], int]
+
+
+# The graph
+
+
+@cache
+def nodes(n: int, k: int) -> tuple[Node, ...]:
+    """All nodes of S_{n,k} in lexicographic order."""
+    return tuple(permutations(range(1, n + 1), k))
+
+
+@cache
+def ranks(n: int, k: int) -> dict[Node, int]:
+    """Every node's index in lexicographic order."""
+    return {node: rank for rank, node in enumerate(nodes(n, k))}
+
+
+def missing(v: Node, n: int) -> list[int]:
+    """The symbols that v lacks, ascending."""
+    return [symbol for symbol in range(1, n + 1) if symbol not in v]
+
+
+def swap(v: Node, i: int) -> Node:
+    """swap_i: exchange v_1 and v_i."""
+    moved = list(v)
+    moved[0], moved[i - 1] = moved[i - 1], moved[0]
+    return tuple(moved)
+
+
+def residual(v: Node, x: int) -> Node:
+    """res_x: replace v_1 by x, which v lacks."""
+    assert x not in v
+    return (x, *v[1:])
+
+
+def across(v: Node, port: int, n: int) -> Node:
+    """The node across a port: 2..k exchange, k+s moves s places on in the sorted clique."""
+    if port <= len(v):
+        return swap(v, port)
+    clique = sorted([v[0], *missing(v, n)])
+    return (clique[(clique.index(v[0]) + port - len(v)) % len(clique)], *v[1:])
+
+
+def port_between(a: Node, b: Node, n: int) -> int:
+    """The port of a that leads to its neighbour b."""
+    k = len(a)
+    if a[1:] != b[1:]:
+        (port,) = [i for i in range(2, k + 1) if swap(a, i) == b]
+        return port
+    clique = sorted([a[0], *missing(a, n)])
+    return k + (clique.index(b[0]) - clique.index(a[0])) % len(clique)
+
+
+def neighbours(v: Node, n: int) -> list[Node]:
+    """All n-1 neighbours, without ports."""
+    return [swap(v, i) for i in range(2, len(v) + 1)] + [residual(v, x) for x in missing(v, n)]
+
+
+@cache
+def distances(root: Node, n: int) -> dict[Node, int]:
+    """Every node's distance from the root, by breadth-first search."""
+    found, front = {root: 0}, [root]
+    for level in range(1, len(nodes(n, len(root)))):
+        front = list(dict.fromkeys(b for a in front for b in neighbours(a, n) if b not in found))
+        found |= dict.fromkeys(front, level)
+    return found
+
+
+def diameter(n: int, k: int) -> int:
+    """2k-1 up to k = floor(n/2), then k + floor((n-1)/2)."""
+    return 2 * k - 1 if k <= n // 2 else k + (n - 1) // 2
+
+
+def extension(r: Node, n: int) -> Node:
+    """The label of n symbols: the missing ones follow, ascending."""
+    return (*r, *missing(r, n))
+
+
+def relabel(q: Node, v: Node) -> Node:
+    """q.v: the symbol s becomes q_s."""
+    return tuple(q[symbol - 1] for symbol in v)
+
+
+def inverse(q: Node) -> Node:
+    """The relabelling that undoes q."""
+    return tuple(q.index(symbol) + 1 for symbol in identity(len(q)))
+
+
+def root_of(i: int, n: int, k: int) -> Node:
+    """R_i(Id): shift the label of n symbols right by i places, keep the first k."""
+    return shift(identity(n), i)[:k]
+
+
+# Cycles and chains, relative to the identity
+
+
+def chain(v: Node, e: int) -> list[int]:
+    """j_1, .., j_m of an external symbol e: where e stands, where the symbol j_1 stands, and so on; j_m stands nowhere."""
+    walk = [v.index(e) + 1]
+    while walk[-1] in v:
+        walk.append(v.index(walk[-1]) + 1)
+    return walk
+
+
+def externals(v: Node) -> list[int]:
+    """The symbols > k of a label, in its order."""
+    return [symbol for symbol in v if symbol > len(v)]
+
+
+def desired(v: Node, e: int) -> int:
+    """d(e): the last of e's chain."""
+    return chain(v, e)[-1]
+
+
+def internal_cycles(v: Node) -> list[list[int]]:
+    """The cycles of length 2 or more among the symbols that stand in misplaced positions and lead back to themselves."""
+    in_chains = {j for e in externals(v) for j in chain(v, e)}
+    left = {j for j in range(1, len(v) + 1) if v[j - 1] != j} - in_chains
+    found = []
+    while left:
+        cycle = [min(left)]
+        while (after := v[cycle[-1] - 1]) != cycle[0]:
+            cycle.append(after)
+        left -= set(cycle)
+        found.append(cycle)
+    return found
+
+
+def distance(v: Node) -> int:
+    """Formulas (1) and (2): each internal cycle, and all external chains together, which cost nothing if there are none."""
+    chains = [chain(v, e) for e in externals(v)]
+    total = sum(len(cycle) + (-1 if 1 in cycle else 1) for cycle in internal_cycles(v))
+    if chains:
+        total += sum(map(len, chains)) + len(chains) + (-1 if any(1 in one for one in chains) else 1)
+    return total
+
+
+# SP and MT
+
+
+def others_first(v: Node) -> int:
+    """Definition 3 repaired: the least desired symbol of the other external symbols; the own if there is no other."""
+    e = v[0]
+    return min([desired(v, f) for f in externals(v) if f != e], default=desired(v, e))
+
+
+def parent(v: Node, newcomer: Reading = others_first) -> Node:
+    """The next hop towards the identity."""
+    if v[0] == 1:
+        return swap(v, min(i for i in range(2, len(v) + 1) if v[i - 1] != i))
+    if v[0] <= len(v):
+        return swap(v, v[0])
+    return residual(v, newcomer(v))
+
+
+@cache
+def greedy(r: Node, n: int, newcomer: Reading = others_first) -> Tree:
+    """SP(r) = { q.v -> q.parent(v) } with an extension q of r."""
+    q = extension(r, n)
+    home = identity(n)[: len(r)]
+    return {relabel(q, v): relabel(q, parent(v, newcomer)) for v in nodes(n, len(r)) if v != home}
+
+
+def multiple_at_identity(n: int, k: int, trees: Callable[[Node, int], Tree] = greedy) -> list[Tree]:
+    """MT(R_i), i = 1..n-1: SP(R_i(Id)) with the path to Id turned around."""
+    return [rerooted(trees(root_of(i, n, k), n), identity(n)[:k]) for i in range(1, n)]
+
+
+def multiple(r: Node, n: int) -> list[Tree]:
+    """The same for another root: relabelled by the extension of r."""
+    q = extension(r, n)
+    return [{relabel(q, v): relabel(q, u) for v, u in tree.items()} for tree in multiple_at_identity(n, len(r))]
+
+
+def path_length(n: int, k: int, i: int) -> int:
+    """l_i, the distance of Id and R_i(Id)."""
+    return k - 1 + min(i, n - i, k, n - k) + max(0, gcd(i, n) - (n - k))
+
+
+def undirected_load(trees: Iterable[Tree]) -> Counter[frozenset[Node]]:
+    """How many trees use each link in either direction: not what congestion means."""
+    counts: Counter[frozenset[Node]] = Counter()
+    for (one, other), amount in load(trees).items():
+        counts[frozenset((one, other))] += amount
+    return counts
+
+
+# Wrong readings
+
+
+def own_always(v: Node) -> int:
+    """The own desired symbol even if there are other external ones."""
+    return desired(v, v[0])
+
+
+def least_of_all(v: Node) -> int:
+    """The own desired symbol among those the least is taken of."""
+    return min(desired(v, f) for f in externals(v))
+
+
+def by_size(v: Node) -> int:
+    """Desired symbols by rank: the j-th smallest external symbol desires the j-th smallest missing one."""
+    return _matched(v, sorted(externals(v)))
+
+
+def by_label_order(v: Node) -> int:
+    """Desired symbols by rank: the j-th external symbol of the label desires the j-th smallest missing one."""
+    return _matched(v, externals(v))
+
+
+def _matched(v: Node, order: list[int]) -> int:
+    wanted = dict(zip(order, [x for x in range(1, len(v) + 1) if x not in v], strict=True))
+    return min([wanted[f] for f in order if f != v[0]], default=wanted[v[0]])
+
+
+@cache
+def greedy_by_values(r: Node, n: int) -> Tree:
+    """SP(r) with the least symbol taken by its value instead of by its position in the root."""
+    q = extension(r, n)
+    back = inverse(q)
+
+    def newcomer(v: Node) -> int:
+        others = [desired(v, f) for f in externals(v) if f != v[0]] or [desired(v, v[0])]
+        return min(others, key=lambda symbol: q[symbol - 1])
+
+    return {v: relabel(q, parent(relabel(back, v), newcomer)) for v in nodes(n, len(r)) if v != r}

@@ -1,0 +1,284 @@
+"""Every collective executed step by step by the rules of conventions.md: dictionaries and sets, slow, one row at a time.
+
+Nodes are labels, units are the numbers that the payload column gives them. Nothing here imports starcast.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import NamedTuple
+
+from support import oracles, oracles_cube, oracles_nk
+
+#: A dead node, or the two ends of a dead link, with the first step in which it is down.
+Faults = Mapping[frozenset[str], int]
+NO_FAULTS: Faults = {}
+
+
+@dataclass(frozen=True)
+class World:
+    """A topology by labels: ``across[node, port]`` and, for each node q, the automorphism that takes the identity to q."""
+
+    nodes: list[str]
+    across: dict[tuple[str, int], str]
+    translations: dict[str, dict[str, str]]
+    keeps_ports: bool = True
+
+    def port(self, one: str, other: str) -> int:
+        """The port that leads from one node to its neighbour."""
+        (port,) = [port for (node, port), across in self.across.items() if (node, across) == (one, other)]
+        return port
+
+
+@cache
+def world(spec: str) -> World:
+    """``S4``, ``S4,2`` or ``Q3``."""
+    if spec.startswith("Q"):
+        d = int(spec[1:])
+        bits = oracles_cube.nodes(d)
+        across = {(x, i): oracles_cube.flip(x, i) for x in bits for i in range(1, d + 1)}
+        return World(bits, across, {q: {x: oracles_cube.xor(x, q) for x in bits} for q in bits})
+    n, _, k = spec[1:].partition(",")
+    stars = oracles_nk.nodes(int(n), int(k or n))
+    beyond: Callable[[oracles.Node, int], oracles.Node]
+    beyond = (lambda x, port: oracles_nk.across(x, port, int(n))) if k else oracles.swap
+    across = {(oracles.label(x), port): oracles.label(beyond(x, port)) for x in stars for port in range(2, int(n) + 1)}
+    whole = {q: (*q, *oracles_nk.missing(q, int(n))) for q in stars}
+    translations = {
+        oracles.label(q): {oracles.label(x): oracles.label(tuple(whole[q][symbol - 1] for symbol in x)) for x in stars}
+        for q in stars
+    }
+    return World([oracles.label(x) for x in stars], across, translations, keeps_ports=not k or int(k) == int(n) - 1)
+
+
+class Row(NamedTuple):
+    """A row of a schedule; a sender or receiver that does not exist is no label of the world."""
+
+    step: int
+    sender: str
+    port: int
+    receiver: str
+    tree: int
+    payload: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A schedule: what it promises and by which rules it is to be executed."""
+
+    world: World
+    collective: str
+    root: str
+    units: int
+    one_port: bool
+    packets: bool
+    rows: Sequence[Row]
+    symmetric: bool = False
+
+    def messages(self) -> Iterator[tuple[int, str, str | None]]:
+        """Every unit with its source and its destination, None where everybody is; by counting them up."""
+        nodes, root = self.world.nodes, self.root
+        kind = {"allgather": "broadcast", "alltoall": "scatter"}[self.collective] if self.symmetric else self.collective
+        pairs: list[tuple[str, str | None]]
+        match kind:
+            case "broadcast":
+                pairs = [(root, None)]
+            case "allgather":
+                pairs = [(source, None) for source in nodes]
+            case "scatter":
+                pairs = [(root, destination) for destination in nodes]
+            case "gather":
+                pairs = [(source, root) for source in nodes]
+            case _:
+                pairs = [(source, destination) for source in nodes for destination in nodes]
+        each = self.units // len(pairs)
+        return ((place * each + i, *pair) for place, pair in enumerate(pairs) for i in range(each))
+
+
+@dataclass
+class Outcome:
+    """What happened: the rows of the first step that breaks a rule, and the counts of the steps before."""
+
+    broken: list[Row] = field(default_factory=list)
+    rules: list[str] = field(default_factory=list)
+    moved: list[Row] = field(default_factory=list)
+    missing: set[tuple[str, int]] = field(default_factory=set)
+    transmissions: int = 0
+    link_use: list[int] = field(default_factory=list)
+    packet_sizes: list[int] = field(default_factory=list)
+
+
+def execute(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
+    """Store and forward, step by step, until a row breaks a rule. Under faults what is not held or down does not move."""
+    outcome, messages = Outcome(), list(plan.messages())
+    holds: dict[str, set[int]] = {node: set() for node in plan.world.nodes}
+    for unit, source, _ in messages:
+        holds[source].add(unit)
+    for step in sorted({row.step for row in plan.rows}):
+        now = [row for row in plan.rows if row.step == step]
+        outcome.broken, outcome.rules = broken_rows(plan, now, None if faults else holds)
+        if outcome.broken:
+            break
+        if faults:
+            now = [row for row in now if is_up(row, faults) and row.payload in holds[row.sender]]
+        for row in now:
+            holds[row.receiver].add(row.payload)
+        outcome.moved += now
+    dead = {node for node in plan.world.nodes if frozenset([node]) in faults}
+    voided = dead if plan.collective in ("allgather", "gather", "alltoall") else set()
+    for unit, source, destination in messages:
+        owed = plan.world.nodes if destination is None else [destination]
+        outcome.missing |= {
+            (node, unit) for node in owed if node not in dead and source not in voided and unit not in holds[node]
+        }
+    count(outcome)
+    return outcome
+
+
+def is_up(row: Row, faults: Faults) -> bool:
+    """Whether neither end nor the link itself is down in the row's step."""
+    what = [frozenset([row.sender]), frozenset([row.receiver]), frozenset([row.sender, row.receiver])]
+    return all(row.step < faults.get(one, row.step + 1) for one in what)
+
+
+def broken_rows(plan: Plan, now: Collection[Row], holds: Mapping[str, set[int]] | None) -> tuple[list[Row], list[str]]:
+    """The rows of a step that break a rule, and the rules; what is held is not asked where ``holds`` is None."""
+    times, found = Counter(now), list[tuple[Row, str]]()
+    link = Counter((row.sender, row.port) for row in now)
+    for row in now:
+        exists = (row.sender, row.port) in plan.world.across
+        ports = {other.port for other in now if other.sender == row.sender}
+        senders = {other.sender for other in now if other.receiver == row.receiver}
+        held = holds is None or row.payload in holds.get(row.sender, ())
+        rules = {
+            "no such step": row.step < 1,
+            "no such sender or port": not exists,
+            "another receiver": exists and plan.world.across[row.sender, row.port] != row.receiver,
+            "no such unit": not 0 <= row.payload < plan.units,
+            "not held": not held,
+            "two units on a link": not plan.packets and link[row.sender, row.port] > 1,
+            "the same row twice": times[row] > 1,
+            "two sends": plan.one_port and len(ports) > 1,
+            "two receipts": plan.one_port and len(senders) > 1,
+        }
+        found += [(row, rule) for rule, breaks in rules.items() if breaks]
+    return [row for row, _ in found], [rule for _, rule in found]
+
+
+def count(outcome: Outcome) -> None:
+    """Links and packets of each step, of the rows that moved."""
+    last = max((row.step for row in outcome.moved), default=0)
+    outcome.transmissions = len(outcome.moved)
+    packets = Counter((row.step, row.sender, row.port) for row in outcome.moved)
+    for step in range(1, last + 1):
+        sizes = [size for (of, _, _), size in packets.items() if of == step]
+        outcome.link_use.append(len(sizes))
+        outcome.packet_sizes.append(max(sizes, default=0))
+
+
+def expanded(plan: Plan) -> Plan:
+    """The plan of one source written out for all, rows that make no sense left out: those are wrong in one source already."""
+    where, nodes, rows = plan.world, plan.world.nodes, list[Row]()
+    own = where.translations[plan.root]
+    home = {image: node for node, image in own.items()}
+    for number, source in enumerate(nodes):
+        image = {node: where.translations[source][home[node]] for node in nodes}
+        for row in plan.rows:
+            if is_addressed(plan, row):
+                rows.append(translated(plan, row, image, number))
+    total = plan.units * len(nodes)
+    return Plan(where, plan.collective, plan.root, total, plan.one_port, plan.packets, rows)
+
+
+def is_addressed(plan: Plan, row: Row) -> bool:
+    """Whether sender, port, receiver and unit of a row exist and belong together."""
+    return plan.world.across.get((row.sender, row.port)) == row.receiver and 0 <= row.payload < plan.units and row.step > 0
+
+
+def translated(plan: Plan, row: Row, image: Mapping[str, str], source: int) -> Row:
+    """A row of the one source as that of another."""
+    nodes = plan.world.nodes
+    sender, receiver, unit = image[row.sender], image[row.receiver], row.payload
+    if plan.collective == "alltoall":
+        each = plan.units // len(nodes)
+        destination = image[nodes[unit // each]]
+        unit = nodes.index(destination) * each + unit % each
+    port = row.port if plan.world.keeps_ports else plan.world.port(sender, receiver)
+    return Row(row.step, sender, port, receiver, row.tree, source * plan.units + unit)
+
+
+def execute_all(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
+    """A plan, symmetric or not, executed for all its sources; it ends before the first step that is wrong in the one source."""
+    if not plan.symmetric:
+        return execute(plan, faults)
+    wrong = [row for row in plan.rows if not is_addressed(plan, row)]
+    first = min((row.step for row in wrong), default=None)
+    whole = expanded(plan)
+    sound = [row for row in whole.rows if first is None or row.step <= first]
+    outcome = execute(replaced(whole, sound), faults)
+    if first is None or (outcome.broken and outcome.broken[0].step < first):
+        return outcome
+    before = execute(replaced(whole, [row for row in sound if row.step < first]), faults)
+    before.broken = [row for row in wrong if row.step == first] + outcome.broken
+    return before
+
+
+def replaced(plan: Plan, rows: Iterable[Row]) -> Plan:
+    """The plan with other rows."""
+    parts = (plan.world, plan.collective, plan.root, plan.units, plan.one_port, plan.packets)
+    return Plan(*parts, list(rows), plan.symmetric)
+
+
+# Waiting for acknowledgements (Fragopoulou & Akl 1996, section 4.4)
+
+
+class Hop(NamedTuple):
+    """All rows over one link of one source's tree, in order."""
+
+    sender: str
+    receiver: str
+    rows: list[Row]
+
+
+def acknowledged(rows: Iterable[tuple[str, Row]], faults: Faults) -> tuple[set[Row], dict[tuple[str, int], int]]:
+    """The rows that are tried, and the (source, tree) that stall, each with the hops it has made.
+
+    Node by node as the paper says: a node sends the group to a child, waits for the child's acknowledgement, then turns to
+    the next one. ``rows`` come with their sources.
+    """
+    walks: dict[tuple[str, int], list[Row]] = {}
+    for source, row in sorted(rows, key=lambda one: one[1].step):
+        walks.setdefault((source, row.tree), []).append(row)
+    tried, stalled = set[Row](), dict[tuple[str, int], int]()
+    for (source, tree), own in walks.items():
+        walk = Walk(own, faults)
+        if not walk.served(source):
+            stalled[source, tree] = walk.made
+        tried |= walk.tried
+    return tried, stalled
+
+
+class Walk:
+    """The traversal of one tree of one source; the clock stands at the step of the last row."""
+
+    def __init__(self, rows: Iterable[Row], faults: Faults) -> None:
+        self.faults, self.made, self.clock = faults, 0, 0
+        self.tried: set[Row] = set()
+        self.children: dict[str, dict[str, list[Row]]] = {}
+        for row in rows:
+            self.children.setdefault(row.sender, {}).setdefault(row.receiver, []).append(row)
+
+    def served(self, node: str) -> bool:
+        """Serve the children of a node one after the other; whether all of them acknowledged."""
+        for child, group in self.children.get(node, {}).items():
+            self.tried |= set(group)
+            self.clock = group[-1].step
+            if not all(is_up(row, self.faults) for row in group):
+                return False
+            self.made += 1
+            if not self.served(child):
+                return False
+            if not is_up(Row(self.clock, child, 0, node, 0, 0), self.faults):
+                return False
+        return True

@@ -1,0 +1,142 @@
+"""What the tests of the packs ask about: topologies, forests and schedules, written by the store's own way in."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from starcast.collectives import Schedule, model
+from starcast.graph.connection import Graph
+from starcast.graph.artifact_nodes import Owner, forest_owner, schedule_owner, topology_owner
+from starcast.graph.rows import Rows, link_rows, send_rows, tree_rows
+from starcast.graph.writer import Bolt, refresh_plans
+from starcast.progress import Silent
+from starcast.topologies import Topology, topology
+from starcast.trees import Forest, model, plain_constructions
+
+SPECS = ("S2", "S3", "S4", "S5", "S6", "S4,2", "S5,3", "Q4")
+#: The last node of a topology. On stars no root but the identity: neither that nor a cyclic shift of it.
+LAST = -1
+
+#: Forests, on S4 every construction; partial trees on S5 too. The larger a topology, the fewer: each is asked many questions.
+FORESTS: dict[str, tuple[tuple[str, int], ...]] = {
+    "S2": (("greedy", 0), ("multiple", LAST)),
+    "S3": (("multiple", 0), ("greedy", LAST), ("shortest-path-graph", LAST)),
+    "S4": (*((name, 0) for name in plain_constructions("S4")), ("multiple", LAST), ("perfectly-balanced", LAST)),
+    "S5": (("multiple", LAST), ("perfectly-balanced", 0), ("shortest-path", LAST), ("recursive-substar", LAST)),
+    "S6": (("multiple", LAST), ("balanced", 0)),
+    "S4,2": (("nk-greedy", 0), ("nk-multiple", LAST)),
+    "S5,3": (("nk-multiple", LAST),),
+    "Q4": (("binomial", LAST), ("edge-disjoint-binomial", 0)),
+}
+
+#: Schedules: collective, algorithm, root and arguments. With packets and without, under both port models, with copies, of one
+#: source and of all, along the forests above and along trees of their own.
+SCHEDULES: dict[str, tuple[tuple[str, str, int, dict[str, Any]], ...]] = {
+    "S2": (("broadcast", "greedy", 0, {"ports": "all", "segments": 2}),),
+    "S3": (
+        ("broadcast", "multiple", 0, {"ports": "one"}),
+        ("allgather", "dimension-change", LAST, {}),
+    ),
+    "S4": (
+        ("broadcast", "greedy", 0, {"ports": "all", "segments": 2}),
+        ("broadcast", "multiple", LAST, {"ports": "all", "segments": 2}),
+        ("broadcast", "multiple", 0, {"ports": "one"}),
+        ("broadcast", "edge-disjoint", 0, {"messages": 3, "copies": 2}),
+        ("allgather", "dimension-change", LAST, {}),
+        ("allgather", "hamiltonian-cycle", 0, {}),
+        ("scatter", "perfectly-balanced", 0, {}),
+        ("gather", "balanced", LAST, {"messages": 2}),
+        ("alltoall", "exact", 0, {}),
+    ),
+    "S5": (
+        ("broadcast", "recursive-substar", LAST, {"ports": "all", "messages": 3}),
+        ("broadcast", "multiple", LAST, {"ports": "all", "segments": 2}),
+    ),
+    "S6": (("broadcast", "multiple", LAST, {"ports": "all", "segments": 2}),),
+    "S4,2": (
+        ("broadcast", "nk-multiple", LAST, {"ports": "one", "segments": 2}),
+        ("allgather", "nk-multiple", LAST, {}),
+    ),
+    "S5,3": (("broadcast", "nk-multiple", LAST, {"ports": "all", "segments": 2}),),
+    "Q4": (
+        ("broadcast", "binomial", LAST, {"ports": "all", "segments": 2}),
+        ("broadcast", "edge-disjoint-binomial", 0, {"messages": 2, "copies": 3}),
+    ),
+}
+
+
+@cache
+def forests(spec: str) -> tuple[Forest, ...]:
+    """The forests that are stored on a topology."""
+    return tuple(forest(spec, construction, _rank(spec, root)) for construction, root in FORESTS[spec])
+
+
+@cache
+def schedules(spec: str) -> tuple[Schedule, ...]:
+    """The schedules that are stored on a topology."""
+    return tuple(
+        schedule(spec, collective, algorithm, root=_rank(spec, root), **arguments)
+        for collective, algorithm, root, arguments in SCHEDULES[spec]
+    )
+
+
+def _rank(spec: str, root: int) -> int:
+    return root % topology(spec).nodes
+
+
+@contextmanager
+def loaded(graph: Graph, specs: Sequence[str] = SPECS) -> Iterator[None]:
+    """The store holds these topologies with their forests and schedules, and nothing else; nothing at all afterwards."""
+    _empty(graph)
+    try:
+        _fill(graph, specs)
+        yield
+    finally:
+        _empty(graph)
+
+
+@contextmanager
+def without_indexes(graph: Graph) -> Iterator[None]:
+    """The store is as before its first ingest: no node, and none of our constraints and indexes; they are back afterwards."""
+    _empty(graph)
+    try:
+        for kind in ("CONSTRAINT", "INDEX"):
+            for row in graph.read(f"SHOW {kind} YIELD name WHERE name STARTS WITH 'starcast_' RETURN name"):
+                graph.write(f"DROP {kind} {row['name']}")
+        yield
+    finally:
+        Bolt(graph, 20_000).prepare()
+
+
+def _empty(graph: Graph) -> None:
+    with graph.driver.session(database=graph.database) as session:
+        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 500 ROWS").consume()
+
+
+def _fill(graph: Graph, specs: Sequence[str]) -> None:
+    way = Bolt(graph, 20_000)
+    way.prepare()
+    for spec in specs:
+        _load_topology(way, topology(spec))
+        for grown in forests(spec):
+            _load(way, forest_owner(grown), tree_rows(grown))
+        for planned in schedules(spec):
+            _load(way, schedule_owner(planned), send_rows(planned))
+    refresh_plans(graph)
+
+
+def _load_topology(way: Bolt, place: Topology) -> None:
+    owner = topology_owner(place)
+    way.begin(owner)
+    with Silent().task("", place.nodes) as task:
+        way.nodes(place, task)
+        way.relationships(link_rows(place), task)
+    way.finish(owner)
+
+
+def _load(way: Bolt, owner: Owner, rows: Rows) -> None:
+    way.begin(owner)
+    with Silent().task("", len(rows)) as task:
+        way.relationships(rows, task)
+    way.finish(owner)

@@ -1,0 +1,273 @@
+"""The pack ``paths`` a second time, by brute force."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache
+from itertools import combinations, pairwise
+
+from support.packs.asking import Case, Label, Row, across, by_id, crossed, distances, labels, of_nodes, of_pairs, oracle, pairs, ports, root, some, spec_of, to_root
+from support.packs.loading import SPECS, forests
+from starcast.trees import Forest
+
+#: As many paths as Neo4j is asked for in k-shortest-paths.
+MOST = 1000
+
+
+def shortest(spec: str, source: Label, target: Label) -> list[list[Label]]:
+    """All shortest paths, as their nodes."""
+    away = distances(spec, target)
+    paths = [[source]]
+    for _ in range(away[source]):
+        steps = [(nodes, across(spec, nodes[-1], port)) for nodes in paths for port in ports(spec)]
+        paths = [[*nodes, there] for nodes, there in steps if away[there] == away[nodes[-1]] - 1]
+    return paths
+
+
+def path_row(spec: str, nodes: Sequence[Label]) -> Row:
+    """The columns that say how a path runs."""
+    return {"length": len(nodes) - 1, "nodes": list(nodes), "ports": crossed(spec, nodes)}
+
+
+@oracle("paths/shortest-paths", of_pairs("source", "target"))
+def shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
+    """By their ports."""
+    return sorted((path_row(topology, nodes) for nodes in shortest(topology, source, target)), key=lambda row: row["ports"])
+
+
+@oracle("paths/number-of-shortest-paths", of_pairs("source", "target"))
+def number_of_shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
+    """One row."""
+    return [{"length": distances(topology, source)[target], "paths": len(shortest(topology, source, target))}]
+
+
+def judge_shortest_path(case: Case, rows: list[Row]) -> None:
+    """Any of the shortest paths is right, and there is one row."""
+    (row,) = rows
+    assert row in shortest_paths(**case)
+
+
+oracle("paths/shortest-path", of_pairs("source", "target"), judge=judge_shortest_path)(shortest_paths)
+
+
+@cache
+def simple(spec: str, source: Label, target: Label, longest: int) -> list[tuple[Label, ...]]:
+    """All paths of at most so many links that pass no node twice, by length, then ports."""
+    away = distances(spec, target)
+    found: list[tuple[Label, ...]] = []
+    begun: list[tuple[Label, ...]] = [(source,)]
+    while begun:
+        nodes = begun.pop()
+        if nodes[-1] == target:
+            found.append(nodes)
+            continue
+        onward = (across(spec, nodes[-1], port) for port in ports(spec))
+        begun += [(*nodes, there) for there in onward if there not in nodes and len(nodes) + away[there] <= longest]
+    return sorted(found, key=lambda nodes: (len(nodes), crossed(spec, nodes)))
+
+
+def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple[Label, ...]]:
+    """All simple paths up to the least length by which there are so many, or all that there are."""
+    found: list[tuple[Label, ...]] = []
+    for longest in range(distances(spec, source)[target], len(labels(spec))):
+        found = simple(spec, source, target, longest)
+        if len(found) >= wanted:
+            break
+    return found
+
+
+def k_cases() -> Iterator[Case]:
+    """Few paths and some; all that there are; more than are looked for, where others of the same length are left out."""
+    yield from of_pairs("source", "target")
+    yield from ({**case, "k": 1} for case in of_pairs("source", "target")[::3])
+    yield {"topology": "S4", "source": "1234", "target": "2143", "k": 120}
+    yield {"topology": "S6", "source": "123456", "target": "654321", "k": 60}
+    yield {"topology": "S4,2", "source": "12", "target": "21", "k": MOST}
+    yield {"topology": "S5,3", "source": "123", "target": "143", "k": 100}
+    yield {"topology": "Q4", "source": "0000", "target": "1111", "k": 2 * MOST}
+
+
+def judge_k_shortest_paths(case: Case, rows: list[Row]) -> None:
+    """One answer is right, but where the paths as long as the last are more than were found: any of these then."""
+    k = min(case.get("k", 10), MOST)
+    spec, source, target = case["topology"], case["source"], case["target"]
+    right = [path_row(spec, nodes) for nodes in at_least(spec, source, target, k)]
+    if len(right) <= MOST:
+        assert rows == right[:k]
+    else:
+        assert [row["length"] for row in rows] == [row["length"] for row in right[:k]]
+        assert all(row in right for row in rows)
+        places = [(row["length"], row["ports"]) for row in rows]
+        assert places == sorted(places)
+        assert len({tuple(row["nodes"]) for row in rows}) == k
+
+
+@oracle("paths/k-shortest-paths", k_cases(), judge=judge_k_shortest_paths)
+def k_shortest_paths(topology: str, source: Label, target: Label, k: int = 10) -> list[Row]:
+    """By length and ports."""
+    return [path_row(topology, nodes) for nodes in at_least(topology, source, target, k)[:k]]
+
+
+@oracle("paths/path-lengths", of_pairs("source", "target"))
+def path_lengths(topology: str, source: Label, target: Label) -> list[Row]:
+    """The two least lengths, if there are two."""
+    shortest_ones = len(shortest(topology, source, target))
+    counts = Counter(len(nodes) - 1 for nodes in at_least(topology, source, target, shortest_ones + 1))
+    return [{"length": length, "paths": counts[length]} for length in sorted(counts)]
+
+
+def avoiding_cases() -> Iterator[Case]:
+    """Nothing to avoid; what lies on shortest paths; an end; all links of an end but one, and all; nodes all around an end."""
+    for spec in SPECS:
+        for source, target in pairs(spec):
+            ends: Case = {"topology": spec, "source": source, "target": target}
+            hops = list(dict.fromkeys(nodes[1] for nodes in shortest(spec, source, target) if nodes[1:]))
+            near = [across(spec, target, port) for port in ports(spec)]
+            links = [f"{there}-{target}" for there in near]
+            yield ends
+            yield {**ends, "nodes": [there for there in hops if there != target]}
+            yield {**ends, "links": [f"{there}-{source}" for there in hops[1:]]}
+            yield {**ends, "nodes": [source, labels(spec)[1]]}
+            yield {**ends, "links": links[:-1], "nodes": [labels(spec)[-2]]}
+            yield {**ends, "links": links}
+            yield {**ends, "nodes": [there for there in near if there != source]}
+
+
+def left_over(spec: str, source: Label, nodes: Collection[Label], links: Collection[str]) -> dict[Label, int]:
+    """The distance of every node that can be reached without these nodes and links, by breadth-first search."""
+    if source in nodes:
+        return {}
+    found, edge = {source: 0}, [source]
+    while edge:
+        steps = {
+            there: here
+            for here in edge
+            for there in (across(spec, here, port) for port in ports(spec))
+            if there not in nodes and not {f"{here}-{there}", f"{there}-{here}"} & set(links)
+        }
+        edge = [there for there in steps if there not in found]
+        found |= {there: found[steps[there]] + 1 for there in edge}
+    return found
+
+
+def judge_avoiding_path(case: Case, rows: list[Row]) -> None:
+    """Any path is right that is as short as can be, goes by links from end to end, and avoids what it has to."""
+    expected = avoiding_path(**case)
+    assert [row["length"] for row in rows] == [row["length"] for row in expected]
+    for row in rows:
+        nodes, used = (
+            row["nodes"],
+            {f"{a}-{b}" for one, other in pairwise(row["nodes"]) for a, b in ((one, other), (other, one))},
+        )
+        assert (nodes[0], nodes[-1]) == (case["source"], case["target"])
+        assert row["ports"] == crossed(case["topology"], nodes)
+        assert len(row["ports"]) == row["length"]
+        assert None not in row["ports"]
+        assert not set(nodes) & set(case.get("nodes", ()))
+        assert not used & set(case.get("links", ()))
+
+
+@oracle("paths/avoiding-path", avoiding_cases(), judge=judge_avoiding_path)
+def avoiding_path(
+    topology: str, source: Label, target: Label, nodes: Collection[Label] = (), links: Collection[str] = ()
+) -> list[Row]:
+    """How long it is, if there is one."""
+    away = left_over(topology, source, nodes, links)
+    return [{"length": away[target]}] if target in away else []
+
+
+def next_cases() -> Iterator[Case]:
+    """Pairs, and on small graphs all nodes towards one: the two ends of a residual link have different ports."""
+    yield from of_pairs("node", "target")
+    for spec in ("S4,2", "Q4"):
+        yield from ({"topology": spec, "node": node, "target": labels(spec)[5]} for node in labels(spec))
+
+
+@oracle("paths/next-hops", next_cases())
+def next_hops(topology: str, node: Label, target: Label) -> list[Row]:
+    """By port."""
+    away = distances(topology, target)
+    hops = [(port, across(topology, node, port)) for port in ports(topology)]
+    return [{"port": port, "next": there, "left": away[there]} for port, there in hops if away[there] < away[node]]
+
+
+@oracle("paths/routing-table", [{"topology": case["topology"], "target": case["node"]} for case in of_nodes()])
+def routing_table(topology: str, target: Label) -> list[Row]:
+    """By rank, without the target."""
+    away = distances(topology, target)
+    return [
+        {"node": node, "distance": away[node], "ports": [hop["port"] for hop in next_hops(topology, node, target)]}
+        for node in labels(topology)
+        if node != target
+    ]
+
+
+def tree_cases() -> Iterator[Case]:
+    """The first and the last tree of every forest."""
+    for spec in SPECS:
+        for forest in forests(spec):
+            for tree in {0, forest.trees - 1}:
+                for source, target in pairs(spec):
+                    yield {"forest": forest.id, "tree": tree, "source": source, "target": target}
+
+
+@oracle("paths/tree-path", tree_cases())
+def tree_path(forest: str, tree: int, source: Label, target: Label) -> list[Row]:
+    """Up from the source to where the two ways to the root meet, and down; nothing where an end is not in the tree."""
+    up, down = to_root(by_id(forest), tree, source), to_root(by_id(forest), tree, target)
+    if not up[-1] == down[-1] == root(by_id(forest)):
+        return []
+    meeting = next(label for label in up if label in down)
+    climbed = up.index(meeting)
+    nodes = up[:climbed] + down[: down.index(meeting) + 1][::-1]
+    return [{**path_row(spec_of(forest), nodes), "climbed": climbed}]
+
+
+def parallel(forest: Forest, node: Label) -> dict[int, list[Label]]:
+    """The path from the root in each tree that has the node."""
+    paths = {tree: to_root(forest, tree, node)[::-1] for tree in range(forest.trees)}
+    return {tree: nodes for tree, nodes in paths.items() if nodes[0] == root(forest)}
+
+
+def parallel_cases() -> list[Case]:
+    """A few nodes and the root of every forest."""
+    return [
+        {"forest": forest.id, "node": node}
+        for spec in SPECS
+        for forest in forests(spec)
+        for node in dict.fromkeys([*some(spec), root(forest)])
+    ]
+
+
+@oracle("paths/parallel-paths", parallel_cases())
+def parallel_paths(forest: str, node: Label) -> list[Row]:
+    """By tree; none in a tree that lacks the node."""
+    paths = parallel(by_id(forest), node)
+    passes = Counter(inner for nodes in paths.values() for inner in nodes[1:-1])
+    uses = Counter(hop for nodes in paths.values() for hop in pairwise(nodes))
+    return [
+        {
+            "tree": tree,
+            **path_row(spec_of(forest), nodes),
+            "shared_nodes": [inner for inner in nodes[1:-1] if passes[inner] > 1],
+            "shared_links": ["-".join(hop) for hop in pairwise(nodes) if uses[hop] > 1],
+        }
+        for tree, nodes in paths.items()
+    ]
+
+
+@oracle("paths/parallel-paths-shared", parallel_cases())
+def parallel_paths_shared(forest: str, node: Label) -> list[Row]:
+    """By the two trees."""
+    rows = []
+    for (first, one), (second, other) in combinations(parallel(by_id(forest), node).items(), 2):
+        hops, others = list(pairwise(one)), set(pairwise(other))
+        rows.append(
+            {
+                "first": first,
+                "second": second,
+                "shared_nodes": [inner for inner in one[1:-1] if inner in other],
+                "shared_links": ["-".join(hop) for hop in hops if hop in others],
+                "opposite_links": ["-".join(hop) for hop in hops if hop[::-1] in others],
+            }
+        )
+    return rows

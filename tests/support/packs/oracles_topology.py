@@ -1,0 +1,97 @@
+"""The pack ``topology`` a second time, by brute force."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from support.packs.asking import SYMBOLS, Case, Label, Row, across, distances, labels, of_nodes, of_pairs, oracle, port_between, ports, ranks, sizes, some
+from support.packs.loading import SPECS
+
+#: Small enough to be asked of every node: the two ends of a residual link of an (n,k)-star have different ports.
+SMALL = ("S4,2", "Q4")
+
+
+@oracle(
+    "topology/neighbours",
+    [*of_nodes(), *({"topology": spec, "node": node} for spec in SMALL for node in labels(spec))],
+)
+def neighbours(topology: str, node: Label) -> list[Row]:
+    """By port."""
+    return [{"port": port, "neighbour": across(topology, node, port)} for port in ports(topology)]
+
+
+def pair_cases() -> Iterator[Case]:
+    """A few pairs, and a node with each of its neighbours."""
+    yield from of_pairs("first", "second")
+    for spec in SPECS:
+        for node in some(spec)[1:]:
+            yield from ({"topology": spec, "first": node, "second": across(spec, node, port)} for port in ports(spec))
+
+
+@oracle("topology/adjacency", pair_cases())
+def adjacency(topology: str, first: Label, second: Label) -> list[Row]:
+    """One row."""
+    port, back = port_between(topology, first, second), port_between(topology, second, first)
+    return [{"adjacent": port is not None, "port": port, "back": back}]
+
+
+@oracle("topology/distance-profile", of_nodes())
+def distance_profile(topology: str, node: Label) -> list[Row]:
+    """By distance."""
+    counts = Counter(distances(topology, node).values())
+    return [{"distance": distance, "nodes": counts[distance]} for distance in sorted(counts)]
+
+
+@oracle("topology/nodes-at-distance", [{**case, "distance": d} for case in of_nodes() for d in (0, 3, 7)])
+def nodes_at_distance(topology: str, node: Label, distance: int) -> list[Row]:
+    """By rank."""
+    away = distances(topology, node)
+    return [{"rank": rank, "node": label} for rank, label in enumerate(labels(topology)) if away[label] == distance]
+
+
+def pattern_cases() -> Iterator[Case]:
+    """All free, none, and one position fixed in every way that is not too many."""
+    for spec in SPECS:
+        identity = labels(spec)[0]
+        free = "*" * len(identity)
+        fixed = [free[:place] + symbol + free[place + 1 :] for place in range(1, len(identity)) for symbol in identity[::2]]
+        yield from ({"topology": spec, "members": pattern} for pattern in [free, identity, *fixed])
+    yield {"topology": "S5", "members": "**3*1"}
+    yield {"topology": "S5", "members": "**3*3"}
+
+
+@oracle("topology/substar", pattern_cases())
+def substar(topology: str, members: str) -> list[Row]:
+    """By rank."""
+    return [
+        {"rank": rank, "node": label}
+        for rank, label in enumerate(labels(topology))
+        if all(wanted in ("*", symbol) for wanted, symbol in zip(members, label, strict=True))
+    ]
+
+
+def rotated(label: Label) -> Label:
+    """R: what stands in place i goes to r(i), and becomes r of it; r(1) = 1, r(i) = i+1 and r(n) = 2."""
+    turn = {1: 1, len(label): 2} | {i: i + 1 for i in range(2, len(label))}
+    moved = {turn[place]: turn[SYMBOLS.index(symbol) + 1] for place, symbol in enumerate(label, 1)}
+    return "".join(SYMBOLS[moved[place] - 1] for place in sorted(moved))
+
+
+def necklace_cases() -> Iterator[Case]:
+    """Every node of S4; of larger stars, nodes that come back after one, two or four rotations; a few of every topology."""
+    yield from of_nodes()
+    yield from ({"topology": "S4", "node": node} for node in labels("S4"))
+    yield from ({"topology": f"S{len(node)}", "node": node} for node in ("13452", "13254", "21453", "134562", "632145"))
+
+
+@oracle("topology/necklace", necklace_cases())
+def necklace(topology: str, node: Label) -> list[Row]:
+    """By the number of rotations; on no star, nothing."""
+    if not topology.startswith("S") or sizes(topology)[1]:
+        return []
+    orbit = [node]
+    while rotated(orbit[-1]) != node:
+        orbit.append(rotated(orbit[-1]))
+    return [
+        {"rotations": turns, "rank": ranks(topology)[label], "node": label, "period": len(orbit)}
+        for turns, label in enumerate(orbit)
+    ]

@@ -1,0 +1,159 @@
+"""The pack ``trees`` a second time, by brute force."""
+
+from collections import Counter
+
+from support.packs.asking import Label, Row, by_id, children, distances, labels, levels, of_forests, of_two_forests, oracle, parent, port_between, root, some, spec_of
+from support.packs.loading import SPECS, forests
+
+
+@oracle("trees/level-profile", of_forests())
+def level_profile(forest: str) -> list[Row]:
+    """By tree and level."""
+    grown = by_id(forest)
+    rows = []
+    for tree in range(grown.trees):
+        counts = Counter(levels(grown, tree).values())
+        rows += [{"tree": tree, "level": level, "nodes": counts[level]} for level in sorted(counts)]
+    return rows
+
+
+@oracle("trees/leaf-count", of_forests())
+def leaf_count(forest: str) -> list[Row]:
+    """By tree."""
+    trees = [children(by_id(forest), tree) for tree in range(by_id(forest).trees)]
+    return [
+        {"tree": tree, "nodes": len(below), "leaves": sum(not found for found in below.values())}
+        for tree, below in enumerate(trees)
+    ]
+
+
+@oracle(
+    "trees/leaves",
+    [
+        {"forest": forest.id, "tree": tree}
+        for spec in SPECS
+        for forest in forests(spec)
+        for tree in sorted({0, forest.trees - 1})
+    ],
+)
+def leaves(forest: str, tree: int) -> list[Row]:
+    """By leaf."""
+    grown, spec = by_id(forest), spec_of(forest)
+    rows = []
+    for leaf in sorted(node for node, found in children(grown, tree).items() if not found):
+        above = parent(grown, tree, leaf)
+        assert above is not None
+        port = port_between(spec, above, leaf)
+        rows.append({"parent": above, "port": port, "leaf": leaf, "level": levels(grown, tree)[leaf]})
+    return rows
+
+
+@oracle("trees/fan-out", of_forests())
+def fan_out(forest: str) -> list[Row]:
+    """By tree and number of children."""
+    rows = []
+    for tree in range(by_id(forest).trees):
+        having: dict[int, list[Label]] = {}
+        for node, found in children(by_id(forest), tree).items():
+            having.setdefault(len(found), []).append(node)
+        rows += [
+            {"tree": tree, "children": many, "nodes": len(nodes), "first": min(nodes)} for many, nodes in sorted(having.items())
+        ]
+    return rows
+
+
+@oracle("trees/heights", of_forests())
+def heights(forest: str) -> list[Row]:
+    """By tree."""
+    rows = []
+    for tree in range(by_id(forest).trees):
+        found = levels(by_id(forest), tree)
+        height = max(found.values())
+        last = [node for node, level in found.items() if level == height]
+        rows.append({"tree": tree, "nodes": len(found), "height": height, "deepest": len(last), "first": min(last)})
+    return rows
+
+
+def below(forest: str, tree: int, node: Label) -> int:
+    """The nodes in the subtree of a node, itself among them."""
+    found = [node]
+    for above in found:
+        found.extend(children(by_id(forest), tree)[above])
+    return len(found)
+
+
+@oracle("trees/root-subtrees", of_forests())
+def root_subtrees(forest: str) -> list[Row]:
+    """By tree and port."""
+    grown, spec = by_id(forest), spec_of(forest)
+    top = root(grown)
+    rows = [
+        {"tree": tree, "port": port_between(spec, top, child), "child": child, "nodes": below(forest, tree, child)}
+        for tree in range(grown.trees)
+        for child in children(grown, tree)[top]
+    ]
+    return sorted(rows, key=lambda row: (row["tree"], row["port"]))
+
+
+@oracle("trees/stretch", of_forests())
+def stretch(forest: str) -> list[Row]:
+    """By tree and excess."""
+    grown = by_id(forest)
+    away = distances(spec_of(forest), root(grown))
+    rows = []
+    for tree in range(grown.trees):
+        counts = Counter(level - away[node] for node, level in levels(grown, tree).items())
+        rows += [{"tree": tree, "excess": excess, "nodes": counts[excess]} for excess in sorted(counts)]
+    return rows
+
+
+@oracle("trees/deeper-nodes", [*of_forests(), *of_forests("S5", least=4), *of_forests("S4,2", least=0)])
+def deeper_nodes(forest: str, least: int = 1) -> list[Row]:
+    """The deepest beyond their distance first, then by tree and node."""
+    grown = by_id(forest)
+    away = distances(spec_of(forest), root(grown))
+    rows = [
+        {"tree": tree, "node": node, "level": level, "distance": away[node], "excess": level - away[node]}
+        for tree in range(grown.trees)
+        for node, level in levels(grown, tree).items()
+        if node != root(grown) and level - away[node] >= least
+    ]
+    return sorted(rows, key=lambda row: (-row["excess"], row["tree"], row["node"]))
+
+
+@oracle("trees/changed-parents", [*of_two_forests(), {"forest": forests("S3")[0].id, "other": forests("S4")[0].id}])
+def changed_parents(forest: str, other: str) -> list[Row]:
+    """By tree and node, as far as both have trees; nothing on two topologies."""
+    one, two = by_id(forest), by_id(other)
+    if spec_of(forest) != spec_of(other):
+        return []
+    rows = [
+        {"tree": tree, "node": node, "parent": parent(one, tree, node), "instead": parent(two, tree, node)}
+        for tree in range(min(one.trees, two.trees))
+        for node in labels(spec_of(forest))
+    ]
+    return [row for row in rows if row["parent"] != row["instead"]]
+
+
+@oracle(
+    "trees/places",
+    [{"forest": forest.id, "node": node} for spec in SPECS for forest in forests(spec) for node in some(spec)],
+)
+def places(forest: str, node: Label) -> list[Row]:
+    """By tree; none for a tree that lacks the node."""
+    grown, spec = by_id(forest), spec_of(forest)
+    rows = []
+    for tree in range(grown.trees):
+        if node in levels(grown, tree):
+            above = parent(grown, tree, node)
+            rows.append(
+                {
+                    "tree": tree,
+                    "level": levels(grown, tree)[node],
+                    "parent": above,
+                    "port": above and port_between(spec, above, node),
+                    "children": sorted(children(grown, tree)[node], key=lambda child: port_between(spec, node, child) or 0),
+                    "subtree": below(forest, tree, node),
+                }
+            )
+    return rows

@@ -1,0 +1,95 @@
+"""Where costs meet the pages: every algorithm of the catalogue on small topologies, priced, executed and cached."""
+
+from fractions import Fraction
+from functools import cache
+from typing import NamedTuple
+
+from starcast import costs
+from starcast.collectives import Schedule, model
+from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.catalogue import ALGORITHMS, algorithms_on
+from starcast.simulator import Simulation, simulate
+from starcast.topologies import topology
+from support.oracles_costs import Asked
+
+#: A machine and a message whose times tell start-ups and bytes apart.
+MACHINE, MESSAGE = costs.Machine(Fraction(1009), Fraction(1, 7)), Fraction(11, 3)
+STARS = tuple(f"S{n}" for n in range(2, 6))
+NK_STARS = tuple(f"S{n},{k}" for n in range(2, 6) for k in range(1, n))
+CUBES = ("Q1", "Q2", "Q3", "Q4")
+SMALL = (*STARS, *NK_STARS, *CUBES)
+
+
+class Case(NamedTuple):
+    """An algorithm with all that a schedule needs but its root."""
+
+    spec: str
+    collective: str
+    algorithm: str
+    asked: Asked
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What its form is called by."""
+        return self.collective, self.algorithm
+
+    @property
+    def rule(self) -> Algorithm:
+        """Its row in the catalogue."""
+        return ALGORITHMS[self.key]
+
+    @property
+    def arguments(self) -> dict[str, int | str]:
+        """What the algorithm takes of what is asked."""
+        names = [one.name for one in self.rule.arguments]
+        given: dict[str, int | str] = {"copies": self.asked.copies} if "copies" in names else {}
+        return given | ({str(self.rule.cut_by): self.asked.share} if self.rule.cut_by else {})
+
+
+def priced(case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE) -> costs.Cost:
+    """Its closed form."""
+    return costs.closed_form(
+        topology(case.spec), case.collective, case.algorithm, case.asked.ports, m, machine, **case.arguments
+    )
+
+
+def unit(case: Case, m: Fraction = MESSAGE) -> Fraction:
+    """The bytes of one of its units."""
+    return costs.unit_bytes(topology(case.spec), case.collective, case.algorithm, m, **case.arguments)
+
+
+def built(case: Case) -> Schedule:
+    """Its schedule."""
+    return schedule(case.spec, case.collective, case.algorithm, case.asked.ports, **case.arguments)
+
+
+@cache
+def run(case: Case) -> Simulation:
+    """Its execution."""
+    return simulate(built(case))
+
+
+def took(case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE) -> costs.Cost:
+    """What its execution costs."""
+    return costs.simulated(run(case), unit(case, m), machine)
+
+
+@cache
+def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
+    """Every algorithm on these topologies, in every port model, with those shares, n-1 and 2(n-1), and 1, 2 and n-1 copies."""
+    found = []
+    for spec in specs:
+        where = topology(spec)
+        for rule in algorithms_on(where):
+            names = [one.name for one in rule.arguments]
+            pieces = {*shares, where.degree, 2 * where.degree} if rule.cut_by else {1}
+            copies = {x for x in (1, 2, where.degree) if x <= where.degree} if "copies" in names else {1}
+            given = [Asked(ports, share, x) for ports in rule.ports for share in sorted(pieces) for x in sorted(copies)]
+            found += [Case(spec, rule.collective, rule.name, asked) for asked in given if _defined(rule, spec, asked)]
+    return found
+
+
+def _defined(rule: Algorithm, spec: str, asked: Asked) -> bool:
+    where = topology(spec)
+    values: dict[str, int | str] = {one.name: one.default(where) for one in rule.arguments}
+    return rule.refusal(where, values | {str(rule.cut_by): asked.share}) is None

@@ -1,0 +1,255 @@
+"""Schedules of all collectives for tests of the simulator: from the catalogue, spoilt, by lot; and the oracle beside it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from starcast.collectives import Schedule, model
+from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.rows import Columns, arranged
+from starcast.collectives.model import COLLECTIVES, COLUMNS, MANY_SOURCES
+from starcast.simulator import Fault, Simulation, simulate
+from starcast.topologies import Topology, topology
+from support.oracles_simulator import Faults, Outcome, Plan, Row, execute_all, world
+
+#: How hypothesis draws, in a composite strategy and from its data.
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+#: An algorithm: topology, collective, name and port model.
+Base = tuple[str, str, str, str]
+
+
+def bases(*specs: str) -> list[Base]:
+    """Every algorithm of the catalogue on these topologies, under each of its port models."""
+    return [
+        (spec, rule.collective, rule.name, ports)
+        for spec in specs
+        for rule in algorithms_on(topology(spec))
+        for ports in rule.ports
+    ]
+
+
+@cache
+def built(base: Base, **arguments: int | str) -> Schedule:
+    """The schedule of an algorithm."""
+    spec, collective, name, ports = base
+    return schedule(spec, collective, name, ports, **arguments)
+
+
+# The oracle beside the simulator
+
+
+def plan_of(made: Schedule) -> Plan:
+    """A schedule in the oracle's words; a rank that is none has a name that no node has."""
+    where = world(made.topology.spec)
+    columns = zip(*(getattr(made, name).tolist() for name in COLUMNS), strict=True)
+    rows = [
+        Row(step, named(where.nodes, sender), port, named(where.nodes, receiver), tree, payload)
+        for step, sender, port, receiver, tree, payload in columns
+    ]
+    one_port = made.ports == "one"
+    root = where.nodes[made.root]
+    return Plan(where, made.collective, root, made.units, one_port, made.packets, rows, made.symmetric)
+
+
+def named(nodes: Sequence[str], rank: int) -> str:
+    """The label of a rank."""
+    return nodes[rank] if 0 <= rank < len(nodes) else f"node {rank}"
+
+
+def down(faults: Iterable[Fault]) -> Faults:
+    """Faults by labels in the oracle's words."""
+    return {frozenset(str(end) for end in fault.ends): fault.step for fault in faults}
+
+
+def judged_alike(made: Schedule, faults: Sequence[Fault] = ()) -> Simulation:
+    """Simulate, and agree with the oracle on the verdict and on every count."""
+    run, outcome = simulate(made, faults), execute_all(plan_of(made), down(faults))
+    agrees(run, outcome)
+    if outcome.broken:
+        step = min(row.step for row in outcome.broken)
+        assert run.violation is not None
+        assert run.violation.startswith(f"step {step}:")
+        assert made.symmetric or any(names(run.violation, row) for row in outcome.broken)
+    else:
+        assert run.violation is None
+    assert run.complete == (not outcome.broken and not outcome.missing)
+    return run
+
+
+def agrees(run: Simulation, outcome: Outcome) -> None:
+    """Both counted the same."""
+    assert run.steps == len(outcome.link_use)
+    assert run.transmissions == outcome.transmissions
+    assert run.link_use.tolist() == outcome.link_use
+    assert run.packet_sizes.tolist() == outcome.packet_sizes
+    assert run.largest_packet == max(outcome.packet_sizes, default=0)
+    assert run.missing == len(outcome.missing)
+
+
+def names_the_first(run: Simulation, made: Schedule, faults: Sequence[Fault] = ()) -> None:
+    """Of a schedule written out, the first undelivered units are named by node, then by unit."""
+    outcome = execute_all(plan_of(made), down(faults))
+    assert run.undelivered == tuple(sorted(outcome.missing)[: len(run.undelivered)])
+    assert bool(run.undelivered) == bool(outcome.missing)
+
+
+def names(sentence: str, row: Row) -> bool:
+    """Whether the sentence names this row."""
+    parts = (f"step {row.step}:", f"{row.sender} sends", f"unit {row.payload} ", f"port {row.port} ", f"to {row.receiver}:")
+    return all(part in sentence for part in parts)
+
+
+def same(one: Simulation, other: Simulation) -> None:
+    """Two simulations say the same, but for the unit that each names first."""
+    assert (one.violation is None, one.complete) == (other.violation is None, other.complete)
+    assert (one.violation or "").partition(":")[0] == (other.violation or "").partition(":")[0]  # the step
+    assert (one.steps, one.transmissions) == (other.steps, other.transmissions)
+    assert (one.largest_packet, one.missing) == (other.largest_packet, other.missing)
+    assert np.array_equal(one.link_use, other.link_use)
+    assert np.array_equal(one.packet_sizes, other.packet_sizes)
+
+
+# Spoilt schedules
+
+#: The ways to spoil a schedule.
+SPOILS = ("dropped", "another step", "early", "another receiver", "another port", "doubled", "another unit", "another link")
+
+
+def changed(made: Schedule, row: int, **values: int) -> Schedule:
+    """The schedule with other values in one row."""
+    columns: dict[str, Any] = {name: getattr(made, name).astype(np.int64) for name in values}
+    for name, value in values.items():
+        columns[name][row] = value
+    return replace(made, **columns)
+
+
+def kept(made: Schedule, rows: Sequence[int] | np.ndarray[Any, Any]) -> Schedule:
+    """The schedule of these rows alone, in this order, repeated where named twice."""
+    return replace(made, **{name: getattr(made, name)[np.asarray(rows, dtype=np.int64)] for name in COLUMNS})
+
+
+def spoil(draw: Draw, made: Schedule, way: str) -> Schedule:
+    """The schedule with one row spoilt."""
+    row, where = draw(st.integers(0, len(made) - 1)), made.topology
+    every = range(len(made))
+    match way:
+        case "dropped":
+            return kept(made, [other for other in every if other != row])
+        case "another step":
+            return changed(made, row, step=draw(st.integers(-1, made.steps + 2)))
+        case "early":
+            return changed(made, row, step=draw(st.integers(1, max(int(made.step[row]), 1))))
+        case "another receiver":
+            return changed(made, row, receiver=draw(st.integers(-1, where.nodes)))
+        case "another port":
+            return changed(made, row, port=draw(st.integers(0, where.degree + 3)))
+        case "doubled":
+            return kept(made, [*every, row])
+        case "another unit":
+            return changed(made, row, payload=draw(st.integers(-1, made.units)))
+        case _:
+            sender, port = draw(st.integers(0, where.nodes - 1)), draw(st.sampled_from(where.ports))
+            return changed(made, row, sender=sender, port=port, receiver=int(where.neighbours(port, [sender])[0]))
+
+
+@st.composite
+def spoilt(draw: st.DrawFn, made: Schedule, most: int = 2) -> Schedule:
+    """The schedule with a few rows spoilt, in any way."""
+    for _ in range(draw(st.integers(1, most))):
+        made = spoil(draw, made, draw(st.sampled_from(SPOILS)))
+    return made
+
+
+# Schedules by lot
+
+
+@st.composite
+def by_lot(draw: st.DrawFn, *specs: str, symmetric: bool | None = None) -> Schedule:
+    """A schedule that nobody made: units go wherever they can, and now and then where they cannot."""
+    where = topology(draw(st.sampled_from(specs)))
+    collective = draw(st.sampled_from(MANY_SOURCES if symmetric else COLLECTIVES))
+    together = collective in MANY_SOURCES and (draw(st.booleans()) if symmetric is None else symmetric)
+    made = no_rows(
+        where,
+        collective,
+        draw(st.sampled_from(["all", "one"])),
+        each=draw(st.integers(1, 2)),
+        packets=draw(st.booleans()),
+        root=draw(st.integers(0, where.nodes - 1)),
+        symmetric=together,
+    )
+    lot = np.random.default_rng(draw(st.integers(0, 2**32)))
+    return replace(made, **rows_by_lot(made, lot, draw(st.integers(1, 6)), draw(st.sampled_from([0.0, 0.1]))))
+
+
+def no_rows(where: Topology, collective: str, ports: str, each: int = 1, **others: Any) -> Schedule:
+    """The promise of a collective, ``each`` units for each of its sources and destinations, and no rows."""
+    return arranged(
+        Columns(*(np.empty(0, dtype=np.int32),) * 6),
+        topology=where,
+        collective=collective,
+        algorithm="by-lot",
+        ports=ports,
+        units=each * where.nodes ** powers(collective, symmetric=bool(others.get("symmetric"))),
+        **{"packets": False} | others,
+    )
+
+
+def powers(collective: str, *, symmetric: bool) -> int:
+    """How often the number of nodes is a factor of the number of units."""
+    kind = {"allgather": "broadcast", "alltoall": "scatter"}[collective] if symmetric else collective
+    return {"broadcast": 0, "allgather": 1, "scatter": 1, "gather": 1, "alltoall": 2}[kind]
+
+
+def rows_by_lot(made: Schedule, lot: np.random.Generator, steps: int, astray: float) -> Mapping[str, Any]:
+    """Rows in random order: in each step some nodes send, mostly units that they hold, over ports that are mostly free."""
+    plan, where = plan_of(made), made.topology
+    holds: dict[str, set[int]] = {node: set() for node in plan.world.nodes}
+    for unit, source, _ in plan.messages():
+        holds[source].add(unit)
+    rows: list[tuple[int, ...]] = []
+    for step in range(1, steps + 1):
+        got = []
+        used: set[object] = set()
+        for _ in range(int(lot.integers(0, 2 * where.nodes))):
+            port, wrong = int(lot.choice(where.ports)), lot.random() < astray
+            sender = int(lot.choice([rank for rank, node in enumerate(plan.world.nodes) if holds[node] or wrong]))
+            receiver = int(where.neighbours(port, [sender])[0])
+            choice = range(made.units) if wrong else sorted(holds[plan.world.nodes[sender]])
+            unit = int(lot.choice(choice))
+            keys = taken(made, sender, port, receiver, unit)
+            if not wrong and keys & used:
+                continue
+            used |= keys
+            rows.append((step, sender, port, receiver, int(lot.integers(0, 2)), unit))
+            got.append((receiver, unit))
+        for receiver, unit in got:
+            holds[plan.world.nodes[receiver]].add(unit)
+    lot.shuffle(rows)
+    columns = np.array(rows, dtype=np.int32).reshape(-1, 6).T
+    return dict(zip(COLUMNS, columns, strict=True))
+
+
+def taken(made: Schedule, sender: int, port: int, receiver: int, unit: int) -> set[object]:
+    """What a row takes up in its step, that no other row should take up."""
+    if made.symmetric:
+        return {"all"} if made.ports == "one" else {port}
+    if made.ports == "one":
+        return {("sends", sender), ("receives", receiver)}
+    return {(sender, port, unit)} if made.packets else {(sender, port)}
+
+
+@st.composite
+def fault_sets(draw: st.DrawFn, where: Topology, latest: int, most: int = 3) -> list[Fault]:
+    """Nodes and links that fail, some from the start and some later."""
+    found: dict[object, Fault] = {}
+    for _ in range(draw(st.integers(1, most))):
+        rank = draw(st.integers(0, where.nodes - 1))
+        other = int(where.neighbours(draw(st.sampled_from(where.ports)), [rank])[0])
+        fault = Fault(rank if draw(st.booleans()) else (rank, other), draw(st.integers(1, latest))).on(where)
+        found[fault.what] = fault
+    return list(found.values())

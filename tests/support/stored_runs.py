@@ -1,0 +1,46 @@
+"""Runs as the store gives them back, made up: their figures follow from a number of steps and bytes a byte of the message."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from fractions import Fraction
+from itertools import count
+from typing import Any
+
+from starcast.comparison.matching import Side
+from starcast.database.models import Cost, Run
+
+NUMBERS = count(1)
+PROVENANCE = {"version": "0.1.0", "revision": "c0ffee" * 6 + "c0ff", "dirty": False, "host": "loom", "postgres": "18.4"}
+
+
+def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: Any) -> Run:
+    """A run of S5 broadcast multiple with p = 1, T_s = 100, T_c = 1, that takes ``steps`` start-ups and ``rate * m`` bytes.
+
+    ``closed`` is what its closed form has in place of the rate, ``bound`` the start-ups of its lower bound (and m/4 bytes).
+    """
+    closed, bound = changes.pop("closed", rate), changes.pop("bound", 1)
+    point = {
+        "id": next(NUMBERS), "topology": "S5", "collective": "broadcast", "algorithm": "multiple", "ports": "all", "p": 1,
+        "M": 1, "m": Fraction(m), "T_s": Fraction(100), "T_c": Fraction(1), "copies": 1, "tree": None, "faults": [],
+        "seed": 0, "missing": 0, "status": "complete", "error": None, "provenance": PROVENANCE,
+        "finished_at": datetime(2026, 11, 20, 12, tzinfo=UTC), **changes,
+    }  # fmt: skip
+    start_up, byte = point["T_s"], point["T_c"]
+    figures = {"steps": steps, "start_ups": Fraction(steps), "transmissions": 119, "source": "made up"}
+    costs = [
+        Cost(kind=kind, **figures, bytes=each * point["m"], time=steps * start_up + each * point["m"] * byte)
+        for kind, each in (("simulated", Fraction(rate)), ("closed form", Fraction(closed)))
+    ]
+    ends = Fraction(bound) * start_up, point["m"] / 4 * byte
+    costs.append(Cost(kind="lower bound", start_ups=Fraction(bound), bytes=point["m"] / 4, time=max(ends), source="made up"))
+    return Run(costs=costs, **point)
+
+
+def along(steps: int, rate: Fraction | int, sizes: Iterable[int], **changes: Any) -> list[Run]:
+    """Such runs for several m."""
+    return [priced_run(steps, rate, m, **changes) for m in sizes]
+
+
+def side(name: str, runs: Sequence[Run]) -> Side:
+    """They as one side, reproduced by a command of its name."""
+    return Side(name, tuple(runs), (f"starcast experiment run {name}",), repeat=f"starcast experiment reproduce {name}")

@@ -1,0 +1,324 @@
+"""Across an axis of the question: how sides are taken apart, matched and told, and which runs a condition leaves."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from starcast.errors import InputError, NotFoundError
+from starcast.comparison import crossovers
+from starcast.comparison.networks import CROSSABLE, network
+from starcast.comparison.filters import chosen, wanted
+from starcast.comparison.compare import BETTER, NOT_COMPARABLE, WORSE, compare
+from starcast.comparison.curves import panels
+from starcast.comparison.layout import laid_out
+from starcast.comparison.matching import CHOICE, QUESTION, Side
+from starcast.database.models import Run
+from starcast.comparison.side_names import brief, telling
+from support.stored_runs import along, side
+
+SIZES = (16, 256, 4096)
+#: topology: (an algorithm, start-ups, bytes a byte), twice.
+NETWORKS: dict[str, tuple[tuple[str, int, int], ...]] = {
+    "S5": (("greedy", 6, 5), ("edge-disjoint", 8, 2)),
+    "Q7": (("binomial", 7, 4), ("edge-disjoint-binomial", 9, 1)),
+    "S6": (("greedy", 7, 6), ("edge-disjoint", 10, 2)),
+    "Q9": (("binomial", 9, 6), ("edge-disjoint-binomial", 11, 1)),
+}
+
+
+def sweep(*topologies: str, **changes: Any) -> Side:
+    """An experiment with both algorithms on each of these topologies."""
+    return side("sweep", [run for spec in topologies for run in on(spec, **changes)])
+
+
+def on(spec: str, **changes: Any) -> list[Run]:
+    return [
+        run
+        for name, steps, rate in NETWORKS[spec]
+        for run in along(steps, rate, SIZES, topology=spec, algorithm=name, **changes)
+    ]
+
+
+def test_without_being_asked_for_other_topologies_are_no_comparison() -> None:
+    comparison = compare([sweep("S5", "Q7")])
+    assert comparison.kept_apart() == ["topology"]
+    assert comparison.networks == ()
+    assert comparison.crossed_columns() == []
+    assert {row["verdict sweep/binomial"] for row in comparison.rows()} == {NOT_COMPARABLE}
+
+
+def test_one_experiment_is_taken_apart_by_topology_and_algorithm_and_matched_at_equal_m() -> None:
+    comparison = compare([sweep("S5", "Q7")], across=["topology"])
+    assert [each.name for each in comparison.sides] == [
+        "sweep/S5 greedy", "sweep/S5 edge-disjoint", "sweep/Q7 binomial", "sweep/Q7 edge-disjoint-binomial",
+    ]  # fmt: skip
+    rows = comparison.rows(everything=True)
+    assert [row["m"] for row in rows] == list(SIZES)
+    for row in rows:
+        times = {
+            f"sweep/{spec} {name}": 100 * steps + rate * row["m"]
+            for spec in ("S5", "Q7")
+            for name, steps, rate in NETWORKS[spec]
+        }
+        base = times["sweep/S5 greedy"]
+        for name, time in times.items():
+            assert row[f"time {name}"] == time
+            if time != base:
+                assert row[f"change {name}"] == time - base
+                assert row[f"verdict {name}"] == (BETTER if time < base else WORSE)
+        assert row["best"] == min(times, key=lambda name: times[name])
+        assert row["note"] is None
+    assert comparison.kept_apart() == []
+
+
+def test_the_gap_stays_that_of_each_run_by_its_own_bound() -> None:
+    ours = along(6, 5, SIZES, topology="S5", bound=6)
+    theirs = along(6, 5, SIZES, topology="Q7", bound=3)
+    comparison = compare([side("stars", ours), side("cubes", theirs)], across=["topology"])
+    for row in comparison.rows(everything=True):
+        time = 600 + 5 * row["m"]
+        assert row["gap stars"] == time / max(Fraction(600), row["m"] / 4)
+        assert row["gap cubes"] == time / max(Fraction(300), row["m"] / 4)
+        assert (row["change"], row["verdict"]) == (0, "same")
+
+
+@pytest.mark.parametrize(
+    ("spec", "nodes", "degree", "links"),
+    [("S5", 120, 4, 240), ("Q7", 128, 7, 448), ("S5,2", 20, 4, 40), ("S12", 479001600, 11, None)],
+)
+def test_a_network_is_told_by_nodes_degree_and_wires(spec: str, nodes: int, degree: int, links: int | None) -> None:
+    told = network(spec)
+    assert (told.spec, told.nodes, told.degree, told.links) == (spec, nodes, degree, links or nodes * degree // 2)
+    assert str(told) == f"{spec}: {nodes:,} nodes of degree {degree}, {told.links:,} links"
+
+
+def test_rows_carry_each_sides_network_where_topologies_are_crossed() -> None:
+    comparison = compare([sweep("S5", "Q7")], across=["topology"])
+    columns = comparison.crossed_columns()
+    assert columns[:4] == [f"{name} sweep/S5 greedy" for name in ("topology", "nodes", "degree", "links")]
+    assert len(columns) == 4 * 4
+    for row in comparison.rows():
+        assert [row[name] for name in columns if "greedy" in name] == ["S5", 120, 4, 240]
+        assert [row[name] for name in columns if "Q7 binomial" in name] == ["Q7", 128, 7, 448]
+    assert [each.spec for each in comparison.networks] == ["S5", "Q7"]
+
+
+def test_named_sides_are_taken_apart_by_the_crossed_axis_alone() -> None:
+    stars = side("stars", [run for spec in ("S5", "S6") for run in on(spec)])
+    cubes = side("cubes", on("Q7"))
+    comparison = compare([cubes, stars], across=["topology"])
+    assert [each.name for each in comparison.sides] == ["cubes", "stars/S5", "stars/S6"]
+    # Two algorithms on each side, none in common: each of the one beside each of the other, at every m.
+    assert len(comparison.matches) == 4 * len(SIZES)
+    assert not any(any(match.reasons) for match in comparison.matches)
+
+
+def test_one_algorithm_on_several_topologies_is_named_by_these() -> None:
+    runs = [*along(6, 5, SIZES, topology="S5"), *along(7, 6, SIZES, topology="S6"), *along(9, 6, SIZES, topology="S6,3")]
+    comparison = compare([side("sizes", runs)], across=["topology"])
+    assert [each.name for each in comparison.sides] == ["sizes/S5", "sizes/S6", "sizes/S6,3"]
+
+
+@pytest.mark.parametrize(
+    ("axis", "one", "other", "names"),
+    [
+        ("ports", "all", "one", ["sweep/all-port", "sweep/one-port"]),
+        ("T_s", Fraction(10), Fraction(1, 3), ["sweep/T_s=10", "sweep/T_s=1/3"]),
+        ("T_c", Fraction(1), Fraction(2), ["sweep/T_c=1", "sweep/T_c=2"]),
+    ],
+)
+def test_port_models_and_machines_may_be_crossed_too(axis: str, one: Any, other: Any, names: list[str]) -> None:
+    runs = [*along(6, 5, SIZES, **{axis: one}), *along(6, 5, SIZES, **{axis: other})]
+    with pytest.raises(InputError, match="nothing to compare"):
+        compare([side("sweep", runs)])
+    comparison = compare([side("sweep", runs)], across=[axis])
+    assert [each.name for each in comparison.sides] == names
+    assert [(row["m"], row["note"]) for row in comparison.rows(everything=True)] == [(m, None) for m in SIZES]
+    assert comparison.networks == ()
+    assert comparison.crossed_columns() == [f"{axis} {name}" for name in names]
+    row = comparison.rows(everything=True)[0]
+    assert [row[f"{axis} {name}"] for name in names] == [one, other]
+
+
+def test_several_axes_are_crossed_together_and_what_is_left_still_is_the_question() -> None:
+    ours = along(6, 5, SIZES, topology="S5", ports="all")
+    theirs = along(9, 6, SIZES, topology="Q7", ports="one")
+    assert not any(row["note"] for row in compare([side("a", ours), side("b", theirs)], across=["ports", "topology"]).rows())
+    notes = {row["note"] for row in compare([side("a", ours), side("b", theirs)], across=["topology"]).rows()}
+    assert notes == {"different ports (all, one)"}
+
+
+def test_an_m_that_one_network_lacks_is_flagged_not_guessed() -> None:
+    ours, theirs = along(6, 5, SIZES, topology="S5"), along(9, 6, SIZES[:2], topology="Q7")
+    rows = compare([side("a", ours), side("b", theirs)], across=["topology"]).rows()
+    assert [(row["m"], row["note"]) for row in rows] == [(16, None), (256, None), (4096, "b has no run with m = 4096")]
+
+
+@pytest.mark.parametrize("axis", [*(axis for axis in QUESTION if axis not in CROSSABLE), "seed"])
+def test_what_makes_another_job_cannot_be_crossed(axis: str) -> None:
+    with pytest.raises(InputError, match=f"^{axis} cannot be crossed: ") as refused:
+        compare([sweep("S5", "Q7")], across=[axis])
+    assert "topology, ports, T_s, T_c" in refused.value.hint
+
+
+@pytest.mark.parametrize("axis", CHOICE)
+def test_a_choice_need_not_be_crossed(axis: str) -> None:
+    with pytest.raises(InputError, match="a choice already"):
+        compare([sweep("S5", "Q7")], across=["topology", axis])
+
+
+def test_what_is_no_axis_is_refused() -> None:
+    with pytest.raises(InputError, match="'speed' is no axis"):
+        compare([sweep("S5", "Q7")], across=["speed"])
+
+
+def test_crossing_an_axis_in_which_nothing_differs_changes_no_verdict() -> None:
+    plain, across = (compare([sweep("S5")], across=axes) for axes in ((), CROSSABLE))
+    assert [each.name for each in plain.sides] == [each.name for each in across.sides]
+    assert [plain.judgements(match) for match in plain.matches] == [across.judgements(match) for match in across.matches]
+
+
+def test_all_topologies_share_a_panel_in_which_each_has_its_own_bound() -> None:
+    bounds = {"S5": 6, "Q7": 7}
+    runs = [run for spec, bound in bounds.items() for run in on(spec, bound=bound)]
+    (panel,) = panels(compare([side("sweep", runs)], across=["topology"]))
+    assert panel.name == "broadcast on S5 | Q7, all-port, T_s = 100, T_c = 1"
+    assert [curve.label for curve in panel.curves] == [
+        "S5 greedy", "S5 edge-disjoint", "Q7 binomial", "Q7 edge-disjoint-binomial",
+    ]  # fmt: skip
+    assert [curve.links for curve in panel.curves] == [480, 480, 896, 896]
+    assert {place: part.bound[Fraction(16)] for place, part in panel.apart().items()} == {"S5": 600, "Q7": 700}
+    assert len(panels(compare([sweep("S5", "Q7")]))) == 2
+    (panel,) = panels(compare([sweep("S5", "Q7")], across=CROSSABLE))
+    assert list(panel.apart()) == ["S5", "Q7"]
+    (panel,) = panels(compare([sweep("S5")], across=CROSSABLE))
+    assert list(panel.apart()) == [""]
+
+
+def test_crossovers_are_between_networks_and_exact() -> None:
+    """On S5 edge-disjoint takes 800 + 2m, on Q7 900 + m: they meet at 100."""
+    comparison = compare([sweep("S5", "Q7")], across=["topology"])
+    found = {(one.one, one.other): one for one in crossovers.marked(crossovers.of(comparison))}
+    crossing = found["S5 edge-disjoint", "Q7 edge-disjoint-binomial"]
+    assert (crossing.low, crossing.high, crossing.below, crossing.time) == (
+        Fraction(100),
+        Fraction(100),
+        "S5 edge-disjoint",
+        Fraction(1000),
+    )
+    assert str(crossing) == f"{crossing.change}; broadcast on S5 | Q7, all-port, T_s = 100, T_c = 1"
+    assert {row["topology"] for row in crossovers.rows(found.values())} == {"S5 | Q7"}
+
+
+def test_the_same_algorithm_of_two_experiments_keeps_their_names_across_topologies() -> None:
+    before, after = (along(steps, 5, SIZES, topology="S5") for steps in (6, 7))
+    beyond = along(9, 6, SIZES, topology="Q7")
+    comparison = compare([side("old", before), side("new", after), side("cube", beyond)], across=["topology"])
+    (panel,) = panels(comparison)
+    assert [curve.label for curve in panel.curves] == ["S5 multiple (old)", "S5 multiple (new)", "Q7 multiple"]
+
+
+def test_a_stacked_table_tells_of_each_side_in_its_own_line_what_differs() -> None:
+    layout = laid_out(compare([sweep("S5", "Q7")], across=["topology"]).briefly())
+    assert layout.columns[:4] == ("m", "side", "steps", "time")
+    runs = [
+        run
+        for m, pieces in zip(SIZES, ((1, 2), (3, 4), (5, 6)), strict=True)
+        for spec, p in zip(("S5", "Q7"), pieces, strict=True)
+        for run in along(6 + p, p, [m], topology=spec, p=p)
+    ]
+    comparison = compare([side("sweep", runs)], across=["topology"]).briefly()
+    layout = laid_out(comparison, stacked=True)
+    assert layout.columns[:3] == ("m", "side", "p")
+    assert [(row["m"], row["side"], row["p"]) for row in layout.rows] == [
+        (16, "S5", 1), (16, "Q7", 2), (256, "S5", 3), (256, "Q7", 4), (4096, "S5", 5), (4096, "Q7", 6),
+    ]  # fmt: skip
+    assert layout.parameters == 1
+
+
+def test_a_brief_table_lacks_the_absolute_change_and_nothing_else() -> None:
+    for names, stacked in ((("S5",), False), (("S5", "Q7"), True)):
+        comparison = compare([sweep(*names)], across=["topology"])
+        whole, brief_one = (laid_out(comparison, stacked=stacked, brief=short) for short in (False, True))
+        assert [name for name in whole.columns if name not in brief_one.columns] == ["change"]
+        assert (brief_one.rows, brief_one.best) == (whole.rows, whole.best)
+    assert "change" in laid_out(comparison, everything=True, brief=True).columns
+
+
+def test_parts_of_one_experiment_go_without_its_name_and_others_keep_theirs() -> None:
+    comparison = compare([sweep("S5", "Q7")], baseline="Q7 binomial", across=["topology"])
+    assert comparison.sides[0].name == "sweep/Q7 binomial"
+    assert comparison.briefly().sides[0].name == "Q7 binomial"
+    mixed = (Side("sweep/S5", ()), Side("other/S5", ()))
+    assert brief(mixed) == mixed
+    assert brief((Side("sweep", ()), Side("sweep/S5", ()))) == (Side("sweep", ()), Side("sweep/S5", ()))
+
+
+def test_what_the_names_say_of_every_side_need_not_be_said_again() -> None:
+    comparison = compare([sweep("S5", "Q7")], across=["topology"])
+    assert {"topology", "algorithm"} <= comparison.shared().keys()
+    assert not {"topology", "algorithm"} & comparison.worth_saying().keys()
+    assert telling((Side("x/S5 greedy", ()), Side("x/Q7 binomial", ())), "S5 | Q7")
+    assert not telling((Side("x/S5 greedy", ()), Side("x/Q7 binomial", ())), "S5 | Q9")
+    assert not telling((Side("x/S5 edge-disjoint", ()), Side("x/Q7 edge-disjoint-binomial", ())), "edge | edge-disjoint")
+    assert not telling((Side("greedy", ()), Side("binomial", ())), "greedy | binomial")
+
+
+def test_conditions_of_one_axis_are_alternatives_and_those_of_several_hold_together() -> None:
+    everything = sweep("S5", "Q7", "S6", "Q9")
+    conditions = ["topology=S5", "topology=Q7", "m=16", "m=256", "algorithm=greedy", "algorithm=binomial"]
+    (narrowed,) = chosen([everything], wanted(conditions))
+    assert {(run.topology, run.algorithm, int(run.m)) for run in narrowed.runs} == {
+        (spec, name, m) for spec, name in (("S5", "greedy"), ("Q7", "binomial")) for m in (16, 256)
+    }
+    assert (narrowed.name, narrowed.commands) == (everything.name, everything.commands)
+    assert chosen([everything], wanted([])) == [everything]
+
+
+@pytest.mark.parametrize(
+    ("condition", "axis", "text"),
+    [
+        ("m=1e3", "m", "1000"),
+        (" m = 4/6 ", "m", "2/3"),
+        ("p=4.0", "p", "4"),
+        ("tree=-", "tree", "-"),
+        ("faults=none", "faults", "none"),
+        ("topology=S6,3", "topology", "S6,3"),
+    ],
+)
+def test_values_are_read_as_the_axis_reads_them(condition: str, axis: str, text: str) -> None:
+    assert wanted([condition]) == {axis: frozenset({text})}
+
+
+@pytest.mark.parametrize("condition", ["topology", "topology=", "=S5", "speed=3", "m=much", "p=2.5", "topology=K5"])
+def test_a_condition_that_cannot_be_is_refused(condition: str) -> None:
+    with pytest.raises(InputError):
+        wanted([condition])
+
+
+def test_a_value_that_no_run_has_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(NotFoundError, match="no run that is compared has topology = S9") as refused:
+        chosen([sweep("S5", "Q7")], wanted(["topology=S5", "topology=S9"]))
+    assert refused.value.hint == "there are S5, Q7"
+
+
+def test_conditions_that_leave_a_side_without_runs_are_refused() -> None:
+    stars, cubes = side("stars", on("S5")), side("cubes", on("Q7"))
+    with pytest.raises(NotFoundError, match="'cubes' has no run with topology = S5"):
+        chosen([stars, cubes], wanted(["topology=S5"]))
+    with pytest.raises(NotFoundError, match="'sweep' has no run with topology = S5 and algorithm = binomial"):
+        chosen([sweep("S5", "Q7")], wanted(["topology=S5", "algorithm=binomial"]))
+
+
+def test_a_side_that_never_had_runs_is_left_to_be_flagged() -> None:
+    narrowed = chosen([sweep("S5"), Side("none", ())], wanted(["topology=S5"]))
+    assert [len(each.runs) for each in narrowed] == [2 * len(SIZES), 0]
+    (first, *_) = compare(narrowed, across=["topology"]).rows()
+    assert (first["note"], first["nodes none"]) == ("none has no runs", None)
+
+
+def test_runs_may_be_chosen_by_the_seed_of_their_faults() -> None:
+    runs = [run for seed in (1, 2) for run in along(6, 5, SIZES, faults=["21345"], seed=seed)]
+    (narrowed,) = chosen([side("sweep", runs)], wanted(["seed=2"]))
+    assert {run.seed for run in narrowed.runs} == {2}

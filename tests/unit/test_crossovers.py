@@ -1,0 +1,273 @@
+"""Where the better one changes along m: exactly where times are lines, else between two stored m."""
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcast.costs import Machine, closed_form
+from starcast.comparison import crossovers
+from starcast.comparison.compare import compare
+from starcast.comparison.crossovers import AT, BEST, BETWEEN, EQUAL, ONE, ONLY, Crossing, envelope
+from starcast.comparison.curves import Line, panels
+from starcast.experiments.execution import execute, priced
+from starcast.experiments.grid import Point
+from starcast.database.models import Run
+from starcast.topologies import topology
+from support.stored_runs import along, priced_run, side
+
+SIZES = (10, 100, 1000)
+
+
+def changes(*runs: list[Run]) -> list[Crossing]:
+    """All changes among these, each list a side of its own."""
+    return crossovers.of(compare([side(chr(ord("a") + place), listed) for place, listed in enumerate(runs)]))
+
+
+def places(found: list[Crossing], choice: str) -> list[tuple[str, Fraction, Fraction, str]]:
+    return [(one.how, one.low, one.high, one.below) for one in found if one.choice == choice]
+
+
+def greedy(steps: int, rate: Fraction | int, sizes: tuple[int, ...] = SIZES, **changes: Any) -> list[Run]:
+    return along(steps, rate, sizes, algorithm="greedy", **changes)
+
+
+def test_two_lines_cross_where_the_difference_in_start_ups_is_the_difference_in_bytes() -> None:
+    """1000 + 2m = 300 + 5m at m = 700/3, where both take 4400/3; greedy is better below."""
+    (found,) = changes(along(10, 2, SIZES), greedy(3, 5))
+    assert (found.how, found.low, found.high, found.time) == (AT, Fraction(700, 3), Fraction(700, 3), Fraction(4400, 3))
+    assert (found.below, found.above, found.choice, found.p) == ("greedy", "multiple", ONLY, (1, 1))
+    assert found.figures == "simulated and closed form"
+    assert found.place == "700/3 ≈ 233.333"
+
+
+def test_the_order_of_the_two_changes_nothing_but_their_names() -> None:
+    ours, theirs = along(10, 2, SIZES), greedy(3, 5)
+    (one,), (other,) = changes(ours, theirs), changes(theirs, ours)
+    assert (one.low, one.below, one.above) == (other.low, other.below, other.above)
+
+
+@pytest.mark.parametrize("steps", [30, 0])
+def test_lines_that_cross_outside_what_is_stored_do_not_count(steps: int) -> None:
+    assert changes(along(10, 2, (100, 200)), greedy(steps, 3, (100, 200))) == []
+
+
+def test_parallel_and_equal_lines_do_not_cross() -> None:
+    assert changes(along(10, 2, SIZES), greedy(9, 2)) == []
+    assert changes(along(10, 2, SIZES), greedy(10, 2)) == []
+
+
+def test_one_m_alone_has_no_crossing() -> None:
+    assert changes(along(10, 2, (100,)), greedy(3, 5, (100,))) == []
+
+
+def test_the_lines_need_not_be_stored_for_the_same_m() -> None:
+    """In common are 10 and 1000."""
+    (found,) = changes(along(10, 2, (5, 10, 1000)), greedy(3, 5, (10, 50, 1000, 2000)))
+    assert (found.how, found.low) == (AT, Fraction(700, 3))
+
+
+def test_other_machines_cross_elsewhere_and_questions_are_not_mixed() -> None:
+    """(10 - 3) T_s = (5 - 2) m T_c for every machine on its own; ports and topology are named."""
+    machines = [(Fraction(100), Fraction(1)), (Fraction(30), Fraction(1, 2))]
+    ours = [run for T_s, T_c in machines for run in along(10, 2, SIZES, T_s=T_s, T_c=T_c, ports="one")]
+    theirs = [run for T_s, T_c in machines for run in greedy(3, 5, T_s=T_s, T_c=T_c, ports="one")]
+    rows = crossovers.rows(changes(ours, theirs))
+    assert {(row["T_s"], row["T_c"]): row["m from"] for row in rows} == {
+        (T_s, T_c): Fraction(7, 3) * T_s / T_c for T_s, T_c in machines
+    }
+    assert {(row["topology"], row["collective"], row["ports"], row["faults"]) for row in rows} == {
+        ("S5", "broadcast", "one", "none")
+    }
+    assert set(rows[0]) == set(crossovers.COLUMNS)
+
+
+def test_each_p_that_both_have_crosses_by_itself_and_the_best_of_them_as_their_envelopes() -> None:
+    ours = [*along(10, 2, SIZES, p=1), *along(20, 1, SIZES, p=4)]
+    theirs = [*greedy(3, 5, p=1), *greedy(13, 3, p=4)]
+    found = changes(ours, theirs)
+    assert places(found, ONE) == [
+        (AT, Fraction(700, 3), Fraction(700, 3), "greedy"),  # 1000 + 2m = 300 + 5m
+        (AT, Fraction(350), Fraction(350), "greedy"),  # 2000 + m = 1300 + 3m
+    ]
+    # The best p of ours is 1 up to m = 1000, of theirs 1 up to 500: the first of the above is that of the best.
+    assert places(found, BEST) == [(AT, Fraction(700, 3), Fraction(700, 3), "greedy")]
+    (best,) = [one for one in found if one.choice == BEST]
+    assert (best.p, best.pieces, best.time) == ((1, 1), "best 1", Fraction(4400, 3))
+
+
+def test_envelopes_may_cross_where_neither_has_its_first_p() -> None:
+    """Ours: 1000 + 8m, from 100 on 1600 + 2m. Theirs: 1100 + 8m, from 50 on 1400 + 2m... which crosses ours in between."""
+    ours = [*along(10, 8, (10, 200), p=1), *along(16, 2, (10, 200), p=2)]
+    theirs = [*greedy(11, 8, (10, 200), p=1), *greedy(14, 2, (10, 200), p=3)]
+    (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]
+    # 1000 + 8m = 1400 + 2m at 400/6.
+    assert (best.how, best.low, best.p, best.pieces) == (AT, Fraction(200, 3), (1, 3), "best 1 | 3")
+    assert (best.below, best.above) == ("multiple", "greedy")
+
+
+def test_two_changes_between_the_same_stored_m_are_both_found() -> None:
+    """Ours 100m up to 10, then 900 + 10m; theirs 500 + 40m: ours is better below 25/3 and above 40/3, theirs in between."""
+    ours = [*along(0, 100, (1, 100), p=1), *along(9, 10, (1, 100), p=2)]
+    found = changes(ours, greedy(5, 40, (1, 100), p=1))
+    assert [(one.low, one.below) for one in found if one.choice == BEST] == [
+        (Fraction(25, 3), "multiple"),
+        (Fraction(40, 3), "greedy"),
+    ]
+
+
+def test_where_both_are_the_same_for_a_while_the_change_has_two_ends() -> None:
+    """One line in common: below 10 ours has a better one, above 100 theirs."""
+    ours = [*along(9, 10, (1, 1000), p=1), *along(0, 100, (1, 1000), p=2)]
+    theirs = [*greedy(9, 10, (1, 1000), p=1), *greedy(18, 1, (1, 1000), p=4)]
+    (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]
+    assert (best.how, best.low, best.high) == (EQUAL, Fraction(10), Fraction(100))
+    assert best.place == "equal from 10 to 100"
+    assert (best.p, best.until, best.pieces) == ((2, 1), (1, 4), "best 2 | 1 to 1 | 4")
+    assert best.time is None
+
+
+def test_a_p_for_each_m_gives_the_two_stored_m_between_which_it_changes() -> None:
+    ours = [priced_run(10, 2, 10, p=1), priced_run(12, 1, 100, p=2), priced_run(14, 1, 1000, p=3)]
+    theirs = [priced_run(3, 5, m, p=p, algorithm="greedy") for m, p in ((10, 5), (100, 6), (1000, 7))]
+    (found,) = changes(ours, theirs)
+    assert (found.how, found.low, found.high, found.below) == (BETWEEN, Fraction(100), Fraction(1000), "greedy")
+    assert (found.choice, found.p, found.time, found.place) == (BEST, (2, 6), None, "between 100 and 1000")
+    assert (found.until, found.pieces) == ((3, 7), "best 2 | 6 to 3 | 7")
+
+
+def test_a_change_between_two_m_of_the_same_best_p_names_it_once() -> None:
+    bent = [priced_run(steps, 5, m, p=3, algorithm="greedy") for steps, m in zip((3, 4, 5), SIZES, strict=True)]
+    (found,) = changes(along(10, 2, SIZES, p=2), bent)
+    assert (found.how, found.p, found.until, found.pieces) == (BETWEEN, (2, 3), (2, 3), "2 | 3")
+
+
+def test_a_p_that_is_the_best_at_two_stored_m_in_succession_is_a_line_between_them() -> None:
+    """Best p 2, 2, 3 against 5, 5, 7: 1000 + 2m = 300 + 5m between the first two."""
+    ours = [*along(10, 2, (100, 300), p=2), *along(20, 1, (2000,), p=3)]
+    theirs = [*greedy(3, 5, (100, 300), p=5), *greedy(20, 3, (2000,), p=7)]
+    (found,) = changes(ours, theirs)
+    assert (found.how, found.low, found.time, found.pieces) == (AT, Fraction(700, 3), Fraction(4400, 3), "best 2 | 5")
+
+
+def test_times_off_the_line_are_not_taken_for_one() -> None:
+    """Nothing is assumed: if the start-ups change with m, the change is only known to lie between two stored m."""
+    bent = [priced_run(steps, 5, m, algorithm="greedy") for steps, m in zip((3, 4, 5), SIZES, strict=True)]
+    (found,) = changes(along(10, 2, SIZES), bent)
+    assert (found.how, found.low, found.high) == (BETWEEN, Fraction(100), Fraction(1000))
+
+
+def test_an_equal_time_at_a_stored_m_is_no_change_by_itself() -> None:
+    bent = [priced_run(steps, 5, m, algorithm="greedy") for steps, m in ((3, 10), (7, 100), (3, 1000))]
+    ours = [priced_run(10, 2, 10), priced_run(7, 5, 100), priced_run(10, 2, 1000)]
+    (found,) = changes(ours, bent)
+    assert (found.how, found.low, found.high) == (BETWEEN, Fraction(10), Fraction(1000))
+
+
+def test_closed_forms_that_cross_elsewhere_are_told_apart() -> None:
+    """Simulated 300 + 5m, by the closed form 300 + 6m."""
+    found = changes(along(10, 2, SIZES), greedy(3, 5, closed=6))
+    assert {one.figures: one.low for one in found} == {"simulated": Fraction(700, 3), "closed form": Fraction(175)}
+    assert [one.figures for one in crossovers.marked(found)] == ["simulated"]
+
+
+@pytest.mark.parametrize("change", [{"status": "failed", "error": "early"}, {"missing": 3, "faults": ["21345"]}])
+def test_runs_without_figures_or_that_do_not_deliver_have_no_part(change: dict[str, Any]) -> None:
+    assert changes(along(10, 2, SIZES), greedy(3, 5, **change)) == []
+
+
+def test_every_pair_of_three_is_looked_at_and_told_by_m() -> None:
+    found = crossovers.marked(changes(along(10, 2, SIZES), greedy(3, 5), along(6, 3, SIZES, algorithm="recursive-substar")))
+    assert [(one.low, {one.below, one.above}) for one in found] == [
+        (Fraction(150), {"greedy", "recursive-substar"}),
+        (Fraction(700, 3), {"greedy", "multiple"}),
+        (Fraction(400), {"multiple", "recursive-substar"}),
+    ]
+
+
+def test_sides_of_the_same_algorithm_are_told_apart_where_their_figures_differ() -> None:
+    (found,) = changes(along(10, 2, SIZES), along(3, 5, SIZES))
+    assert (found.below, found.above) == ("multiple (b)", "multiple (a)")
+    assert changes(along(10, 2, SIZES), along(10, 2, SIZES)) == []
+
+
+lines = st.dictionaries(
+    st.integers(1, 6),
+    st.builds(Line, st.integers(0, 20).map(Fraction), st.integers(0, 20).map(Fraction)),
+    min_size=1,
+)
+
+
+@given(lines)
+def test_an_envelope_is_everywhere_the_least_of_its_lines(given_lines: dict[int, Line]) -> None:
+    low, high = Fraction(1, 2), Fraction(15)
+    pieces = envelope(given_lines, low, high)
+    ends = [*(begin for begin, _ in pieces), high]
+    assert ends == sorted(set(ends))
+    assert ends[0] == low
+    for (begin, p), end in zip(pieces, ends[1:], strict=True):
+        for m in (begin, (begin + end) / 2, end):
+            assert given_lines[p].at(m) == min(line.at(m) for line in given_lines.values())
+
+
+@given(lines, lines)
+def test_between_two_changes_the_same_one_is_ahead(ours: dict[int, Line], theirs: dict[int, Line]) -> None:
+    """The oracle looks at many m: the changes are where the sign of the difference of the minima does change."""
+
+    def runs(made: dict[int, Line], algorithm: str) -> list[Run]:
+        return [
+            priced_run(int(line.fixed), line.rate, m, p=p, algorithm=algorithm, T_s=Fraction(1))
+            for p, line in made.items()
+            for m in (1, 16)
+        ]
+
+    found = [
+        one
+        for one in changes(runs(ours, "multiple"), runs(theirs, "greedy"))
+        if one.choice != ONE and "simulated" in one.figures
+    ]
+    signs = []
+    for m in (1 + Fraction(15 * place, 256) for place in range(1, 256)):
+        ahead = min(line.at(m) for line in ours.values()) - min(line.at(m) for line in theirs.values())
+        if ahead:
+            signs.append((m, "multiple" if ahead < 0 else "greedy"))
+    for (low, below), (high, above) in pairwise(signs):
+        within = [one for one in found if low <= one.low <= one.high <= high]
+        assert len(within) % 2 == (below != above)
+        assert all(one.below == below for one in within[:1])
+    if signs:
+        outside = [one for one in found if one.high < signs[0][0] or one.low > signs[-1][0]]
+        assert all(one.low < 1 + Fraction(15, 128) or one.high > 16 - Fraction(15, 128) for one in outside)
+
+
+def test_real_broadcasts_cross_where_their_closed_forms_say() -> None:
+    """On S5 with p = 4 a tree: 2n - 4 + p slots of m/p bytes against h + p - 1 of 2m/(p(n-1))."""
+
+    def runs(algorithm: str) -> list[Run]:
+        points = [Point("S5", "broadcast", algorithm, "all", 4, Fraction(m), Fraction(100), Fraction(1)) for m in (64, 4096)]
+        return [priced(point, execute(point)) for point in points]
+
+    found = [one for one in changes(runs("multiple"), runs("recursive-substar")) if "closed form" in one.figures]
+    assert len(found) == 1
+    machine, where = Machine(Fraction(100), Fraction(1)), topology("S5")
+    both = [
+        closed_form(where, "broadcast", name, "all", found[0].low, machine, **{share: 4}).time
+        for name, share in (("multiple", "segments"), ("recursive-substar", "messages"))
+    ]
+    assert both[0] == both[1]
+
+
+def test_labels_name_tree_and_copies_where_they_tell_apart() -> None:
+    runs = [
+        *along(10, 2, SIZES, algorithm="edge-disjoint", copies=1),
+        *along(12, 3, SIZES, algorithm="edge-disjoint", copies=2),
+        *along(3, 5, SIZES, algorithm="dimension-change", tree="greedy"),
+        *along(4, 5, SIZES, algorithm="dimension-change", tree="balanced"),
+    ]
+    (panel,) = panels(compare([side("all", runs)]))
+    assert [curve.label for curve in panel.curves] == [
+        "edge-disjoint", "edge-disjoint, 2 copies", "dimension-change of greedy", "dimension-change of balanced",
+    ]  # fmt: skip

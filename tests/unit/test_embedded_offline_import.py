@@ -1,0 +1,186 @@
+"""The runner of neo4j-admin, on a tool that only says what the real one said."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import NoReturn
+
+import pytest
+
+from starcast.errors import BusyError, LimitError, RejectedError, StarcastError, UnavailableError
+from starcast.embedded import offline_import, packages, processes
+from starcast.embedded.home import Home
+from starcast.embedded.neo4j import Neo4j
+from starcast.progress import Silent, Task
+from starcast.settings import Settings
+
+#: What the tool of 2026.08.1 printed, shortened.
+GOES_WELL = """\
+Neo4j version: 2026.08.1
+(1/4) Node import 2026-11-21 19:19:37.352+0000
+  Estimated number of nodes: 40.32 k
+.......... .......... .......... .......... ..........   5% ∆1s 136ms [1s 136ms]
+.......... .......... .......... .......... ..........  60% ∆1ms [1s 138ms]
+.......... .......... .......... .......... .......... 100% ∆0ms [1s 142ms]
+Node import COMPLETED in 1s 145ms
+
+(2/4) Relationship import 2026-11-21 19:19:38.497+0000
+.......... .......... .......... .......... .......... 100% ∆0ms [889ms]
+Relationship import COMPLETED in 890ms
+IMPORT DONE in 5s 349ms.
+"""
+BAD_ROW = """\
+(2/4) Relationship import 2026-11-21 19:19:58.497+0000
+.......... .......... .......... .......... .......... 100% ∆0ms [69ms]
+IMPORT FAILED in 3s 415ms.
+WARNING Import failed. The store files in /h/neo4j/data-1/databases/neo4j are left as they are.
+
+-----------------------------------------------------
+Command Failed
+Error importing csv file.
+
+ID value is invalid for the id type specified.
+/h/neo4j/staging/files/link.csv: line 100
+Invalid ID value: `x`.
+
+Full exception details written to: /h/logs/neo4j-admin-exception-trace-2026-11-21.19.19.57.log
+Please provide this file if requesting neo4j support
+-----------------------------------------------------
+"""
+FULL = """\
+-----------------------------------------------------
+Command Failed
+Error importing csv file.
+
+java.lang.RuntimeException: java.io.IOException: java.io.UncheckedIOException: java.io.IOException: No space left on device
+-----------------------------------------------------
+"""
+LOCKED = """\
+-----------------------------------------------------
+Command Failed
+The database is in use. Stop database 'neo4j' and try again.
+
+Lock file has been locked by another process: /h/neo4j/data/databases/neo4j/database_lock. Please ensure no other
+-----------------------------------------------------
+"""
+SHORT = "Terminating due to java.lang.OutOfMemoryError: Java heap space\n"
+OTHER_JAVA = "Error: LinkageError occurred: java.lang.UnsupportedClassVersionError: org/neo4j/cli/AdminTool\n"
+
+
+class Watching(Silent):
+    """Keeps how far each task came."""
+
+    def __init__(self) -> None:
+        self.tasks: list[list[object]] = []
+
+    @contextmanager
+    def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:
+        """Count."""
+        entry: list[object] = [text, total, unit, 0]
+        self.tasks.append(entry)
+
+        class Counting:
+            def advance(self, amount: int = 1) -> None:
+                entry[3] = int(str(entry[3])) + amount
+
+        yield Counting()
+
+
+class Tool:
+    """A home, and a program in Java's place there."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        home = Home(folder / "home")
+        home.create()
+        self.server = Neo4j(home, home.neo4j / "data-1")
+        self.java = folder / "java"
+        self.folder = home.neo4j / "staging" / "files"
+        self.folder.mkdir(parents=True)
+        self.log = home.logs / "neo4j-import.log"
+        monkeypatch.setattr(packages, "load", lambda _: SimpleNamespace(JAVA=self.java))
+
+    def run(self, said: str, end: str, reporter: Silent) -> None:
+        """Run an import whose tool says something and ends like that."""
+        (self.folder / "said").write_text(said, encoding="utf-8")
+        self.java.write_text(f'#!/bin/sh\necho "$@" > seen\nenv > environment\ncat said\n{end}\n', encoding="utf-8")
+        self.java.chmod(0o700)
+        offline_import.run(self.server, Settings.load(), ["--nodes=x"], self.folder, self.folder.parent, reporter)
+
+
+@pytest.fixture
+def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tool:
+    """A tool that does as the test says."""
+    return Tool(tmp_path, monkeypatch)
+
+
+def test_progress_is_told_step_by_step(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its steps is a task of a hundred; what it printed is in the log; it is told the fresh directory, no secret."""
+    monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", "geheim")
+    reporter = Watching()
+    tool.run(GOES_WELL, "exit 0", reporter)
+    assert reporter.tasks == [
+        ["import 1/4: node import", 100, "%", 100],
+        ["import 2/4: relationship import", 100, "%", 100],
+    ]
+    assert tool.log.read_text(encoding="utf-8") == GOES_WELL
+    words = (tool.folder / "seen").read_text(encoding="utf-8").split()
+    assert words[-1] == "--nodes=x"
+    assert tool.server.import_mark in words
+    environment = dict(line.split("=", 1) for line in (tool.folder / "environment").read_text(encoding="utf-8").splitlines())
+    assert "STARCAST_NEO4J_PASSWORD" not in environment
+    assert environment["NEO4J_HOME"] == str(tool.server.home.neo4j)
+    told = (Path(environment["NEO4J_CONF"]) / "neo4j.conf").read_text(encoding="utf-8")
+    assert "server.directories.data=data-1\n" in told
+    assert "server.directories.logs=staging/logs\n" in told
+
+
+@pytest.mark.parametrize(
+    ("said", "end", "kind", "words"),
+    [
+        (BAD_ROW, "exit 70", RejectedError, "refuses what it was given: ID value is invalid .* line 100 Invalid ID value: `x`"),
+        (FULL, "exit 70", LimitError, "disk of .*data-1 ran full"),
+        (LOCKED, "exit 1", BusyError, "another Neo4j runs on .*data-1"),
+        (SHORT, "exit 3", LimitError, "ran out of its memory of 1g"),
+        (OTHER_JAVA, "exit 1", UnavailableError, "does not start: Error: LinkageError"),
+        (GOES_WELL, "kill -9 $$", UnavailableError, "ended by SIGKILL"),
+        ("", "exit 5", UnavailableError, "failed: it said nothing"),
+        ("something odd\n", "exit 5", UnavailableError, "failed: something odd"),
+    ],
+)
+def test_failures_are_ours(tool: Tool, said: str, end: str, kind: type[StarcastError], words: str) -> None:
+    """One sentence and what to do; the log keeps all that was said."""
+    with pytest.raises(kind, match=words) as caught:
+        tool.run(said, end, Silent())
+    assert "\n" not in caught.value.message
+    assert caught.value.hint
+    assert tool.log.read_text(encoding="utf-8") == said
+
+
+def test_the_tool_does_not_outlive_an_interrupt(tool: Tool) -> None:
+    """Ctrl-C in the middle ends it: what it has written is of no use."""
+
+    class Impatient(Silent):
+        def task(self, text: str, total: int, unit: str = "") -> NoReturn:
+            """Interrupt."""
+            del text, total, unit
+            raise KeyboardInterrupt
+
+    sleep = shutil.which("sleep")
+    with pytest.raises(KeyboardInterrupt):
+        tool.run(GOES_WELL, f"exec {sleep} 600", Impatient())
+    assert processes.search(lambda process: process.cwd() == str(tool.folder)) == []
+
+
+def test_an_import_left_behind_is_found_by_its_home(tool: Tool, tmp_path: Path) -> None:
+    """The mark that `leftovers` looks for tells homes apart."""
+    other = Neo4j(Home(tmp_path / "other"))
+    assert tool.server.import_mark != other.import_mark
+    shell = ["/bin/sh", "-c", "sleep 600; true", tool.server.import_mark]
+    pid = processes.start(shell, tmp_path, tmp_path / "log", processes.User())
+    try:
+        assert [process.pid for process in tool.server.leftovers()] == [pid]
+        assert other.leftovers() == []
+    finally:
+        processes.wait(tool.server.leftovers(), 0)

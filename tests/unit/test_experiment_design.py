@@ -1,0 +1,190 @@
+"""Designs: the union of grids, TOML files and what is wrong with them, and the experiments that are shipped."""
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from starcast.collectives import algorithms
+from starcast.errors import InputError
+from starcast.experiments.design import Design, examples, read
+from starcast.experiments.execution import BYTES_A_ROW, needed
+from starcast.experiments.grid import Grid
+from starcast.topologies import topology
+from support.meeting import refused
+
+GIVEN = {"topology": "S4", "algorithm": "multiple", "m": [1, "23/3"]}
+TABLE = 'topology = "S4"\nalgorithm = "multiple"\nm = 1\n'
+
+axes = st.fixed_dictionaries(
+    {
+        "topology": st.lists(st.sampled_from(["S3", "S4"]), min_size=1),
+        "algorithm": st.lists(st.sampled_from(["greedy", "edge-disjoint"]), min_size=1).map(
+            lambda names: [*names, "edge-disjoint"]
+        ),
+        "m": st.lists(st.fractions(0, 99, max_denominator=9).map(str), min_size=1, max_size=2),
+    },
+    optional={
+        "messages": st.lists(st.sampled_from([1, 3, "best", "degree"]), min_size=1),
+        "copies": st.lists(st.sampled_from([1, 2]), min_size=1),
+        "faults": st.lists(st.sampled_from(["none", "2 links"]), min_size=1),
+        "seed": st.lists(st.integers(0, 2**63 - 1), min_size=1, max_size=2),
+    },
+)
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+designs = st.builds(Design, st.lists(axes.map(Grid.from_json), min_size=1, max_size=3).map(tuple), words, words)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Callable[[str], str]:
+    """Write a file, and say where it is."""
+
+    def write(text: str) -> str:
+        path = tmp_path / "own.toml"
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+@settings(max_examples=20)
+@given(designs)
+def test_a_design_reads_back_equal_from_its_stored_form_and_from_its_file(design: Design) -> None:
+    assert Design.from_json(design.as_json()) == design
+    assert Design.from_json(tomllib.loads(design.toml())) == design
+
+
+@settings(max_examples=20)
+@given(designs)
+def test_the_points_are_the_union_of_the_grids_each_once(design: Design) -> None:
+    points = design.points()
+    assert len(points) == len(set(points))
+    assert set(points) == set().union(*(grid.points() for grid in design.grids))
+    assert sorted(points) == sorted(point for some in design.together for point in some)
+
+
+def test_what_an_older_starcast_stored_is_read() -> None:
+    """Revision 0001 kept one collective as a word, and no axes of copies, faults and seeds."""
+    old = {
+        "collective": "broadcast", "topology": ["S4"], "algorithm": ["multiple", "recursive-substar"], "ports": ["all"],
+        "segments": [1, 4], "m": ["64"], "T_s": ["100"], "T_c": ["1"],
+    }  # fmt: skip
+    assert [(point.algorithm, point.p) for point in Design.from_json(old).points()] == [
+        ("multiple", 1), ("multiple", 4), ("recursive-substar", 1), ("recursive-substar", 4),
+    ]  # fmt: skip
+
+
+def test_a_file_is_one_grid_or_several_and_may_have_a_title(file: Callable[[str], str]) -> None:
+    one = read(file(f'title = "One"\ndescription = """\nTwo\nlines"""\n{TABLE}'))
+    assert (one.title, one.description, len(one.grids)) == ("One", "Two\nlines", 1)
+    two = read(file(f"[[grid]]\n{TABLE}[[grid]]\n{TABLE.replace('S4', 'S3')}"))
+    assert [point.topology for point in two.points()] == ["S4", "S3"]
+
+
+def test_flags_replace_the_axis_in_every_grid(file: Callable[[str], str]) -> None:
+    named = file(f"[[grid]]\n{TABLE}[[grid]]\n{TABLE.replace('S4', 'S3')}")
+    assert [(point.topology, str(point.m)) for point in read(named, {"m": ["9"]}).points()] == [("S4", "9"), ("S3", "9")]
+    assert {point.topology for point in read(named, {"topology": ["S5"]}).points()} == {"S5"}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (f"{TABLE}colour = 1", "own.toml: 'colour' is no axis"),
+        (f"[[grid]]\n{TABLE}[[grid]]\n{TABLE}copys = 1", "own.toml: grid 2: 'copys' is no axis"),
+        (f"[[grid]]\n{TABLE}[[grid]]\n", "own.toml: grid 2: the grid has no topology"),
+        (f"[[grid]]\n{TABLE}segments = []", "own.toml: grid 1: the grid has no segments"),
+        (f"[[grid]]\n{TABLE}segments = 0", "own.toml: grid 1: a message cannot be cut into 0 segments"),
+        (f"[[grid]]\n{TABLE}segments = [1, 1.5]", "own.toml: grid 1: segments is 1.5, no whole number"),
+        (f"{TABLE}ports = true", "own.toml: ports is True, which is no text"),
+        (f"{TABLE}[ports]\nall = 1", "own.toml: ports has the value {'all': 1}"),
+        (f"{TABLE}T_s = 1979-05-27", "own.toml: T_s is '1979-05-27', which is no number"),
+        (f"{TABLE}[[grid]]\n{TABLE}", "own.toml: 'topology' stands beside [[grid]] tables"),
+        (f"colour = 1\n[[grid]]\n{TABLE}", "own.toml: 'colour' is no axis of a grid"),
+        ("", "own.toml: the grid has no topology"),
+        ("grid = []", "own.toml: 'grid' holds no grids"),
+        (f"[grid]\n{TABLE}", "own.toml: 'grid' holds no grids"),
+        ("grid = 3", "own.toml: 'grid' holds no grids"),
+        (f"title = 3\n{TABLE}", "own.toml: title is 3, which is no text"),
+        (f"{TABLE}m = 2", "own.toml is not TOML: "),
+        ("m = ", "own.toml is not TOML: "),
+    ],
+)
+def test_a_file_that_is_no_design_is_refused_by_file_grid_and_key(file: Callable[[str], str], text: str, sentence: str) -> None:
+    with refused(sentence):
+        read(file(text))
+
+
+def test_an_unknown_key_is_told_its_nearest(file: Callable[[str], str]) -> None:
+    with pytest.raises(InputError) as refusal:
+        read(file(f"[[grid]]\n{TABLE}segmnets = 2"))
+    assert refusal.value.hint.startswith("did you mean 'segments'?")
+
+
+def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
+    with refused("the grid nowhere.toml cannot be read: No such file"):
+        read("nowhere.toml")
+    with refused("cannot be read: Is a directory"):
+        read(str(tmp_path))
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+    with refused("binary.toml is not TOML"):
+        read(str(tmp_path / "binary.toml"))
+    with pytest.raises(InputError) as refusal:
+        read("tseng-sheu-1997-table1")
+    assert "did you mean 'tseng-sheu-1997-table-1'?" in refusal.value.hint
+
+
+def test_one_grid_has_a_command_and_several_a_file() -> None:
+    (command,) = Design.from_json(GIVEN).commands("mine")
+    assert command.startswith("starcast experiment run mine --collective broadcast --topology S4")
+    show, run = Design.from_json({"grid": [GIVEN, {**GIVEN, "topology": "S3"}]}).commands("mine")
+    assert show == "starcast experiment show mine --toml > mine.toml"
+    assert run == "starcast experiment run mine --grid mine.toml"
+
+
+# The experiments that are shipped
+
+
+DESIGNS = {name: read(name) for name in examples()}
+
+
+def test_every_paper_has_its_tables() -> None:
+    tables = {
+        "tseng-sheu-1997": ("-table-1", "-table-2"),
+        "sheu-liaw-chen-1993": ("",),
+        "fragopoulou-akl-1993": ("-table-1", "-table-2", "-table-3"),
+        "fragopoulou-akl-1996": ("-table-1", "-table-2", "-table-3"),
+        "li-chen-xiang-yao": ("-table-1", "-table-2"),
+    }
+    papers = {paper + table for paper, some in tables.items() for table in some}
+    assert set(DESIGNS) == papers | {"star-against-hypercube", "crossovers-in-m", "price-of-fault-tolerance"}
+
+
+@pytest.mark.parametrize("design", DESIGNS.values(), ids=list(DESIGNS))
+def test_a_shipped_experiment_says_what_it_is_and_how_long_it_takes(design: Design) -> None:
+    assert design.title
+    assert "minute" in design.description
+    assert all(len(line) <= 130 for line in design.description.splitlines())
+
+
+@pytest.mark.parametrize("design", DESIGNS.values(), ids=list(DESIGNS))
+def test_a_shipped_experiment_is_small_enough(design: Design) -> None:
+    """A million rows take about a second on one core, and the largest schedule fits into 1 GB."""
+    sizes = [needed(some[0]) for some in design.together]
+    assert max(sizes) < 1_000_000_000
+    assert sum(sizes) < 100_000_000 * BYTES_A_ROW
+    assert len(design.points()) < 2_000
+
+
+@pytest.mark.parametrize("name", [name for name in DESIGNS if "table" in name or "sheu-liaw" in name])
+def test_a_table_is_made_for_n_from_4_to_8(name: str) -> None:
+    sizes = {topology(point.topology).n for point in DESIGNS[name].points()}
+    assert sizes >= set(range(4, 9))
+
+
+def test_between_them_the_examples_run_every_algorithm() -> None:
+    run = {(point.collective, point.algorithm) for design in DESIGNS.values() for point in design.points()}
+    assert run == {(rule.collective, rule.name) for rule in algorithms()}

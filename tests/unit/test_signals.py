@@ -1,0 +1,89 @@
+"""Ctrl-C: postponed it strikes once, at the end; an error that it has become is known as what it was."""
+
+import signal
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from starcast.support.signals import interrupted, defer_signals, sigterm_as_interrupt
+
+
+def strikes_twice(told: list[str]) -> None:
+    with defer_signals(lambda: told.append("acted")):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        told.append("went on")
+    told.append("never")
+
+
+def test_postponed_it_acts_each_time_and_strikes_once_at_the_end() -> None:
+    told: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        strikes_twice(told)
+    assert told == ["acted", "acted", "went on"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def fails_when_struck() -> None:
+    with defer_signals(lambda: None):
+        signal.raise_signal(signal.SIGINT)
+        raise OSError("the socket is closed")
+
+
+def test_postponed_it_goes_before_the_error_that_it_brought_about() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        fails_when_struck()
+
+
+def test_nothing_strikes_where_nothing_struck() -> None:
+    with defer_signals(lambda: pytest.fail("nobody struck")):
+        pass
+    with pytest.raises(OSError, match="the socket is closed"), defer_signals(lambda: None):
+        raise OSError("the socket is closed")
+
+
+def sigterm_postponed() -> None:
+    with sigterm_as_interrupt(), defer_signals(lambda: None):
+        signal.raise_signal(signal.SIGTERM)
+
+
+def test_sigterm_is_postponed_where_it_is_as_good_as_ctrl_c() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        sigterm_postponed()
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_other_threads_may_postpone_what_they_never_hear() -> None:
+    told: list[str] = []
+
+    def work() -> None:
+        with defer_signals(lambda: told.append("acted")):
+            told.append("worked")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert told == ["worked"]
+
+
+def leaves_an_error_behind() -> None:
+    try:
+        signal.raise_signal(signal.SIGINT)
+    finally:
+        raise OSError("the socket is in the middle of a message")
+
+
+def tells_of_it_in_words() -> None:
+    try:
+        leaves_an_error_behind()
+    except OSError as error:
+        raise ValueError("nobody answers") from error
+
+
+@pytest.mark.parametrize("act", [leaves_an_error_behind, tells_of_it_in_words])
+def test_an_error_that_an_interruption_has_become_is_known(act: Callable[[], None]) -> None:
+    with pytest.raises((OSError, ValueError)) as caught:
+        act()
+    assert interrupted(caught.value)
+    assert not interrupted(OSError("alone"))

@@ -1,0 +1,49 @@
+"""Constructions with their arguments as words, and back."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcast.errors import InputError
+from starcast.trees import model
+from starcast.trees.spec_syntax import listed, parsed, parsed_arguments, written, written_arguments
+
+WORDS = st.text("abcdefghijklmnopqrstuvwxyz-", min_size=1)
+ARGUMENTS = st.dictionaries(WORDS, st.one_of(st.integers(-999_999_999, 999_999_999), WORDS))
+
+
+@given(WORDS, ARGUMENTS)
+def test_what_is_written_is_what_is_parsed(name: str, arguments: dict[str, str | int]) -> None:
+    assert parsed(written(name, arguments)) == (name, arguments)
+    assert parsed_arguments(written_arguments(arguments)) == arguments
+
+
+@given(st.lists(st.tuples(WORDS, ARGUMENTS)))
+def test_a_list_comes_apart_between_constructions_and_not_within(pairs: list[tuple[str, dict[str, str | int]]]) -> None:
+    assert [parsed(word) for word in listed(" , ".join(written(*pair) for pair in pairs))] == pairs
+
+
+def test_arguments_are_sorted_whatever_their_order() -> None:
+    assert written("dimension-change", {"tree": "greedy", "i": 2}) == "dimension-change(i=2,tree=greedy)"
+    assert parsed(" dimension-change(tree=greedy, i=2) ") == ("dimension-change", {"i": 2, "tree": "greedy"})
+    assert written("greedy", {}) == "greedy"
+
+
+def test_a_forest_s_name_says_it_in_the_same_words() -> None:
+    grown = forest("S4", "dimension-change", "4321", tree="multiple", i=1)
+    assert grown.id == f"S4:{written('dimension-change', grown.arguments)}:4321"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "(i=2)", "a b", "greedy(", "greedy)", "greedy(i)", "greedy(i=)", "greedy(=2)", "greedy((i=2))", "greedy(i=1,i=2)"],
+)
+def test_what_is_not_written_so_is_refused(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parsed(text)
+    assert caught.value.hint
+
+
+def test_empty_words_in_a_list_count_for_nothing() -> None:
+    assert listed(" , greedy,, label-change(tree=greedy) ,") == ["greedy", "label-change(tree=greedy)"]
+    assert listed("") == []
