@@ -6,7 +6,7 @@ WHEEL_VENV := .venv-wheel
 SOURCES := service tests benchmarks migrations docs
 # Tests of the stores that wait for servers that start and stop are a job of their own; those of the
 # graph store go with the packs, which end early.
-RUNS := $(wildcard $(addprefix tests/stores/test_, runs_*.py ledger.py offline.py stack*.py database.py))
+RUNS := $(wildcard $(addprefix tests/stores/test_, experiments*.py repository.py claim_runs.py offline.py stack*.py database.py))
 GRAPH := $(wildcard tests/stores/test_graph_*.py)
 QUICK_JAVA := $(VENV)/.java/options
 

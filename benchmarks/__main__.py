@@ -24,9 +24,17 @@ ASKED_FOR = ("model",)
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure, and print every figure.")
-    parser.add_argument("modules", nargs="*", metavar="MODULE", help=f"which of: {', '.join(MODULES)}")
-    parser.add_argument("--write", action="store_true", help="keep the figures of the packs in queries/measured.json")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Measure, and print every figure."
+    )
+    parser.add_argument(
+        "modules", nargs="*", metavar="MODULE", help=f"which of: {', '.join(MODULES)}"
+    )
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="keep the figures of the packs in queries/measured.json",
+    )
     given = parser.parse_args()
     for name in given.modules:
         if name not in MODULES:

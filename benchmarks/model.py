@@ -20,12 +20,12 @@ from benchmarks.measure import Figure
 from benchmarks.model_variants import MODELS, QUESTIONS, Model
 from starcast import Forest, forest, schedule, topology
 from starcast.cli.output import emit, say
+from starcast.embedded import stack
 from starcast.endpoints import graph_address
 from starcast.graph.connection import Graph
 from starcast.graph.rows import Rows, link_rows, send_rows, tree_rows
 from starcast.graph.schema import LINK
 from starcast.graph.writer import batches
-from starcast.embedded import stack
 from starcast.progress import Silent
 from starcast.settings import Settings
 from starcast.topologies import Topology
@@ -60,7 +60,9 @@ class Result:
 
     def mean(self, spec: str) -> float:
         """The geometric mean of the server's seconds over all questions."""
-        return math.exp(sum(math.log(self.asked[spec, name].processor) for name in QUESTIONS) / len(QUESTIONS))
+        return math.exp(
+            sum(math.log(self.asked[spec, name].processor) for name in QUESTIONS) / len(QUESTIONS)
+        )
 
 
 @dataclass(frozen=True)
@@ -77,10 +79,17 @@ class Content:
     def of(cls, spec: str) -> "Content":
         """The n-1 trees, one tree and a broadcast along the trees."""
         where = topology(spec)
-        names = ("nk-multiple", "nk-greedy") if where.family == "nk-star" else ("multiple", "greedy")
+        names = (
+            ("nk-multiple", "nk-greedy") if where.family == "nk-star" else ("multiple", "greedy")
+        )
         trees, tree = (forest(where, name) for name in names)
         sends = schedule(where, "broadcast", names[0], segments=1)
-        rows = (("LINK", link_rows(where)), ("TREE_EDGE", tree_rows(trees)), ("", tree_rows(tree)), ("SEND", send_rows(sends)))
+        rows = (
+            ("LINK", link_rows(where)),
+            ("TREE_EDGE", tree_rows(trees)),
+            ("", tree_rows(tree)),
+            ("SEND", send_rows(sends)),
+        )
         return cls(where, trees, tree, rows, sends.id)
 
     def parameters(self) -> dict[str, object]:
@@ -108,7 +117,9 @@ def figures() -> Iterator[Figure]:
     results = []
     for model in MODELS:
         results.append(_measured(model, contents))
-        say(f"{model.name}: {results[-1].mean(SIZES[-1]) * 1000:.3g} ms, {results[-1].size / MB:.0f} MB")
+        say(
+            f"{model.name}: {results[-1].mean(SIZES[-1]) * 1000:.3g} ms, {results[-1].size / MB:.0f} MB"
+        )
     shipped, *others = results
     for result in others:
         assert result.answers == shipped.answers, result.model.name
@@ -154,14 +165,18 @@ class _Run:
         return self._result
 
     def _model(self, content: Content) -> Model:
-        return self._result.model(content.topology, content.forest.id, content.other.id, content.forest.trees)
+        return self._result.model(
+            content.topology, content.forest.id, content.other.id, content.forest.trees
+        )
 
     def _write(self, model: Model, content: Content) -> None:
         for statement in model.indexes():
             self._graph.write(statement)
         self._graph.read("CALL db.awaitIndexes(300)")
         spec = content.topology.spec
-        self._rate((spec, "Node"), content.topology.nodes, partial(self._nodes, model, content.topology))
+        self._rate(
+            (spec, "Node"), content.topology.nodes, partial(self._nodes, model, content.topology)
+        )
         for name, rows in content.rows:
             self._rate((spec, name), len(rows), partial(self._relationships, model, rows))
 
@@ -169,11 +184,15 @@ class _Run:
         cost = self._cost(work)
         self._result.written[key] = Cost(cost.wall / count * 1e6, cost.processor / count * 1e6)
 
-    def _nodes(self, model: Model, where: Topology) -> None:
-        labels, size = where.labels(), self._settings.batch
-        for rank in range(0, where.nodes, size):
-            some = {"labels": labels[rank : rank + size].tolist(), "rank": rank, "first": model.first(where) + rank}
-            self._graph.write(model.create_nodes(), some | {"topology": where.spec})
+    def _nodes(self, model: Model, topology: Topology) -> None:
+        labels, size = topology.labels(), self._settings.batch
+        for rank in range(0, topology.nodes, size):
+            some = {
+                "labels": labels[rank : rank + size].tolist(),
+                "rank": rank,
+                "first": model.first(topology) + rank,
+            }
+            self._graph.write(model.create_nodes(), some | {"topology": topology.spec})
 
     def _relationships(self, model: Model, rows: Rows) -> None:
         for statement, some in model.create(rows):
@@ -184,7 +203,9 @@ class _Run:
 
     def _ask(self, model: Model, content: Content) -> None:
         gaps, parameters = model.gaps(), content.parameters()
-        parameters |= {name: model.owner(str(parameters[name])) for name in ("forest", "other", "schedule")}
+        parameters |= {
+            name: model.owner(str(parameters[name])) for name in ("forest", "other", "schedule")
+        }
         for name, question in QUESTIONS.items():
             cypher, key = question, (content.topology.spec, name)
             for gap, filling in gaps.items():
@@ -193,7 +214,9 @@ class _Run:
             self._result.answers[key] = ask()
             now = self._cost(ask, LEAST)
             best = self._result.asked.get(key, now)
-            self._result.asked[key] = Cost(min(now.wall, best.wall), min(now.processor, best.processor))
+            self._result.asked[key] = Cost(
+                min(now.wall, best.wall), min(now.processor, best.processor)
+            )
 
     def _cost(self, work: Callable[[], object], least: float = 0.0) -> Cost:
         """What one run of the work costs, repeated until the server has worked for ``least`` seconds."""
@@ -214,20 +237,34 @@ def _bytes(folder: Path) -> int:
 
 def _tables(results: list[Result]) -> None:
     """Two tables: writing and keeping by model; the questions by model, milliseconds of the server's time."""
-    columns = ["model", *(f"{spec} {kind}" for spec in SIZES for kind in ("Node", "LINK", "TREE_EDGE", "SEND"))]
+    columns = [
+        "model",
+        *(f"{spec} {kind}" for spec in SIZES for kind in ("Node", "LINK", "TREE_EDGE", "SEND")),
+    ]
     rows: list[dict[str, object]] = []
     for result in results:
         row: dict[str, object] = {"model": result.model.name}
-        for spec, kind in ((spec, kind) for spec in SIZES for kind in ("Node", "LINK", "TREE_EDGE", "SEND")):
+        for spec, kind in (
+            (spec, kind) for spec in SIZES for kind in ("Node", "LINK", "TREE_EDGE", "SEND")
+        ):
             cost = result.written[spec, kind]
             row[f"{spec} {kind}"] = f"{1000 / cost.wall:.0f} ({cost.processor:.0f})"
         rows.append(row | {"MB": result.size / MB, "of it indexes": result.indexes / MB})
-    emit(rows, [*columns, "MB", "of it indexes"], title="thousand rows a second over Bolt (µs of the server's processor a row)")
+    emit(
+        rows,
+        [*columns, "MB", "of it indexes"],
+        title="thousand rows a second over Bolt (µs of the server's processor a row)",
+    )
     for spec in SIZES:
         asked = [{"question": name, **_milliseconds(results, spec, name)} for name in QUESTIONS]
-        emit(asked, list(asked[0]), title=f"{spec}: ms of the wall clock (of the server's processor)")
+        emit(
+            asked, list(asked[0]), title=f"{spec}: ms of the wall clock (of the server's processor)"
+        )
 
 
 def _milliseconds(results: list[Result], spec: str, name: str) -> dict[str, object]:
     costs = {result.model.name: result.asked[spec, name] for result in results}
-    return {model: f"{cost.wall * 1000:.3g} ({cost.processor * 1000:.3g})" for model, cost in costs.items()}
+    return {
+        model: f"{cost.wall * 1000:.3g} ({cost.processor * 1000:.3g})"
+        for model, cost in costs.items()
+    }

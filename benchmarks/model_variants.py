@@ -20,7 +20,7 @@ from starcast.topologies import Topology
 QUESTIONS: Mapping[str, str] = {
     "neighbours of a node": "MATCH {node} MATCH (v)-[l:LINK]-(w) RETURN w.label AS node ORDER BY node",
     "arrivals at a node": "MATCH {node} MATCH (v)<-[s:SEND WHERE s.schedule = $schedule]-(w) "
-    "RETURN s.step AS step, s.payload AS unit, w.label AS sender ORDER BY step, unit, sender",
+    "RETURN s.step AS step, s.unit AS unit, w.label AS sender ORDER BY step, unit, sender",
     "paths to the root": "MATCH {node} {climb} RETURN tree, hops ORDER BY tree",
     "cut off by a node": "MATCH {node} {descend} RETURN tree, count(*) AS nodes ORDER BY tree",
     "distance profile": "MATCH {node} MATCH (v)-[links:LINK*0..]-(w) WITH w, min(size(links)) AS distance "
@@ -71,7 +71,9 @@ class Model:
 
     def create_nodes(self) -> str:
         """The statement that writes a batch of nodes; as `starcast.graph.writer` does."""
-        return f"UNWIND range(0, size($labels) - 1) AS i CREATE (:{self.labels} {{{self.properties}}})"
+        return (
+            f"UNWIND range(0, size($labels) - 1) AS i CREATE (:{self.labels} {{{self.properties}}})"
+        )
 
     def create(self, rows: Rows) -> Iterator[tuple[str, Rows]]:
         """The statements that write these relationships, each with the rows that it writes."""
@@ -121,7 +123,10 @@ class Model:
 
     def both(self) -> str:
         """The ends a, b and the forest of all edges of both forests."""
-        parts = [f"{self.edges_of.format(name)} RETURN a, b, {name} AS forest" for name in ("$forest", "$other")]
+        parts = [
+            f"{self.edges_of.format(name)} RETURN a, b, {name} AS forest"
+            for name in ("$forest", "$other")
+        ]
         return f"CALL () {{ {' UNION ALL '.join(parts)} }}"
 
     def tree_edge(self) -> str:
@@ -146,8 +151,12 @@ class Unindexed(Model):
     name = "no relationship index"
     differs = "tree edges and sends are found from the nodes of the topology"
     edges_of = "MATCH (a:Node {{topology: $topology}} WHERE a.rank >= 0)-[e:TREE_EDGE WHERE e.forest = {}]->(b)"
-    one_tree = "MATCH {nodes} MATCH (a)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree = $tree]->(b)"
-    one_step = "MATCH {nodes} MATCH (a)-[s:SEND WHERE s.schedule = $schedule AND s.step = $step]->(b)"
+    one_tree = (
+        "MATCH {nodes} MATCH (a)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree = $tree]->(b)"
+    )
+    one_step = (
+        "MATCH {nodes} MATCH (a)-[s:SEND WHERE s.schedule = $schedule AND s.step = $step]->(b)"
+    )
 
     def relationship_indexes(self) -> Iterator[str]:
         """None."""
@@ -184,7 +193,9 @@ class Numbered(Model):
     """Forests and schedules are known to their relationships by number."""
 
     name = "numbered owners"
-    differs = "as shipped, with numbers in place of the ids that TREE_EDGE.forest and SEND.schedule hold"
+    differs = (
+        "as shipped, with numbers in place of the ids that TREE_EDGE.forest and SEND.schedule hold"
+    )
 
     def owner(self, name: str) -> object:
         """A number; a store would count."""
@@ -212,7 +223,9 @@ class Labelled(Model):
     """The topology is a label, in the texts of queries."""
 
     name = "label a topology"
-    differs = "(:Node:S8 {key, rank, label}): no property topology; queries have the label in their text"
+    differs = (
+        "(:Node:S8 {key, rank, label}): no property topology; queries have the label in their text"
+    )
     labels, node, nodes = "Node:`{label}`", "(v:`{label}` {label: $node})", "(v:`{label}`)"
     properties = "key: $first + i, rank: $rank + i, label: $labels[i]"
 
@@ -285,14 +298,19 @@ class TypePerTree(Model):
 
     def edges(self) -> str:
         """The trees one after the other."""
-        return self._trees("MATCH (a)-[e:TREE_{0} WHERE e.forest = $forest]->(b) RETURN a, b, e, {0} AS tree")
+        return self._trees(
+            "MATCH (a)-[e:TREE_{0} WHERE e.forest = $forest]->(b) RETURN a, b, e, {0} AS tree"
+        )
 
     def both(self) -> str:
         """The trees of both one after the other; the other forest has one."""
         parts = [
-            f"MATCH (a)-[e:TREE_{tree} WHERE e.forest = $forest]->(b) RETURN a, b, $forest AS forest" for tree in self._all
+            f"MATCH (a)-[e:TREE_{tree} WHERE e.forest = $forest]->(b) RETURN a, b, $forest AS forest"
+            for tree in self._all
         ]
-        parts.append("MATCH (a)-[e:TREE_0 WHERE e.forest = $other]->(b) RETURN a, b, $other AS forest")
+        parts.append(
+            "MATCH (a)-[e:TREE_0 WHERE e.forest = $other]->(b) RETURN a, b, $other AS forest"
+        )
         return f"CALL () {{ {' UNION ALL '.join(parts)} }}"
 
     def climb(self) -> str:
@@ -305,7 +323,10 @@ class TypePerTree(Model):
 
     def descend(self) -> str:
         """One pattern a tree."""
-        return self._trees("MATCH (v)(()-[e:TREE_{0} WHERE e.forest = $forest]->())+(below) RETURN {0} AS tree, below", "v")
+        return self._trees(
+            "MATCH (v)(()-[e:TREE_{0} WHERE e.forest = $forest]->())+(below) RETURN {0} AS tree, below",
+            "v",
+        )
 
     @property
     def _all(self) -> range:
@@ -344,7 +365,10 @@ class TypePerForest(Model):
 
     def both(self) -> str:
         """Everything of two types."""
-        parts = [f"MATCH (a)-[e:`{forest}`]->(b) RETURN a, b, '{forest}' AS forest" for forest in (self.forest, self.other)]
+        parts = [
+            f"MATCH (a)-[e:`{forest}`]->(b) RETURN a, b, '{forest}' AS forest"
+            for forest in (self.forest, self.other)
+        ]
         return f"CALL () {{ {' UNION ALL '.join(parts)} }}"
 
     def tree_edge(self) -> str:
@@ -370,5 +394,7 @@ MODELS: Sequence[type[Model]] = (
 def _chosen(rows: Rows, mask: Any) -> Rows:
     """Some of the rows, without their tree."""
     columns = {name: column[mask] for name, column in rows.columns.items() if name != "tree"}
-    kind = replace(rows.kind, properties=tuple(p for p in rows.kind.properties if p.name != "tree"), indexes=())
+    kind = replace(
+        rows.kind, properties=tuple(p for p in rows.kind.properties if p.name != "tree"), indexes=()
+    )
     return Rows(kind, rows.owner, rows.topology, rows.start[mask], rows.end[mask], columns)

@@ -12,15 +12,15 @@ import psutil
 
 from benchmarks.measure import Figure
 from starcast.cli.output import say
+from starcast.database import sessions
+from starcast.embedded import processes, stack
+from starcast.embedded.home import Home
+from starcast.embedded.neo4j import Neo4j
 from starcast.endpoints import graph_address, store_url
 from starcast.graph.connection import Graph
 from starcast.ingest import Summary, Way, Wish, ingest, open_stores, wish
 from starcast.ingest.artifacts import Thing
-from starcast.embedded import processes, stack
-from starcast.embedded.home import Home
-from starcast.embedded.neo4j import Neo4j
 from starcast.progress import Silent
-from starcast.database import connection
 from starcast.settings import Settings
 
 #: What is measured, and how many seconds it may take from the command to an answered query.
@@ -44,16 +44,29 @@ def figures() -> Iterator[Figure]:
                 _answered(settings, wanted)
                 seconds = perf_counter() - began
             yield from _figures(" ".join(words), wanted, seconds, most, stages, rate)
-            yield Figure(f"{' '.join(words)}: memory of all processes", peak() / 1e9, "GB", "< 6", "the limit", 6)
+            yield Figure(
+                f"{' '.join(words)}: memory of all processes",
+                peak() / 1e9,
+                "GB",
+                "< 6",
+                "the limit",
+                6,
+            )
 
 
-def _figures(name: str, wanted: Wish, seconds: float, most: int, stages: dict[str, float], rate: float) -> Iterator[Figure]:
+def _figures(
+    name: str, wanted: Wish, seconds: float, most: int, stages: dict[str, float], rate: float
+) -> Iterator[Figure]:
     sizes = wanted.sizes()
     rows = sum(one.nodes + one.relationships for one in sizes)
     relationships = sum(one.relationships for one in sizes)
-    yield Figure(f"{name}: to an answered query", seconds, "s", f"< {most}", "over Bolt", rows / rate)
+    yield Figure(
+        f"{name}: to an answered query", seconds, "s", f"< {most}", "over Bolt", rows / rate
+    )
     importing = relationships / (stages["imported"] - stages["written"])
-    yield Figure(f"{name}: import alone", importing, "relationships/s", "> 500 000", "Bolt with proofs", rate)
+    yield Figure(
+        f"{name}: import alone", importing, "relationships/s", "> 500 000", "Bolt with proofs", rate
+    )
     names = ("written", "imported", "started", "indexed", "compared", "changed")
     say(", ".join(f"{stage} after {stages[stage] - stages['begun']:.1f} s" for stage in names))
 
@@ -64,8 +77,8 @@ def _stack() -> Iterator[Settings]:
         settings = Settings.load(home=Path(folder) / "home")
         stack.up(settings, Silent())
         try:
-            engine = connection.connect(store_url(settings))
-            connection.upgrade(engine, Silent())
+            engine = sessions.connect(store_url(settings))
+            sessions.upgrade(engine, Silent())
             engine.dispose()
             yield settings
         finally:
@@ -117,5 +130,7 @@ def _family(home: Home) -> set[int]:
     """This process, whose children are counted with it, and the servers, published or not."""
     own = psutil.Process()
     children = {child.pid for child in own.children(recursive=True)}
-    servers = [home.published()["postgres"].pid] + [process.pid for process in Neo4j(home).leftovers()]
+    servers = [home.published()["postgres"].pid] + [
+        process.pid for process in Neo4j(home).leftovers()
+    ]
     return {own.pid, *(set(servers) - children)}

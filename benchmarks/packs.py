@@ -22,11 +22,11 @@ from benchmarks.packs_cases import CASES, COMPARED
 from benchmarks.packs_peers import PEERS
 from benchmarks.packs_place import Place
 from starcast.cli.output import emit, say
+from starcast.embedded import stack
 from starcast.endpoints import graph_address
 from starcast.errors import LimitError
 from starcast.graph.connection import Graph
 from starcast.graph.writer import Bolt
-from starcast.embedded import stack
 from starcast.progress import Silent
 from starcast.queries import Query, library, run
 from starcast.queries.parameters import bind
@@ -59,7 +59,9 @@ class Measured:
             cells[spec] = _milliseconds(self.worst[spec])
         cells["typical"] = _milliseconds(self.typical[SIZES[-1]])
         ours = self.worst[SIZES[-1]]
-        return cells | {name: ours / theirs for name, theirs in self.others.items() if ours is not None}
+        return cells | {
+            name: ours / theirs for name, theirs in self.others.items() if ours is not None
+        }
 
     def record(self) -> dict[str, object]:
         """What `queries/measured.json` keeps."""
@@ -88,16 +90,31 @@ def figures(write: bool = False) -> Iterator[Figure]:
             stack.down(settings.home, Silent())
     titles = "ms, worst case; typical on S8; how many times as long as another library on S8"
     emit([one.row() for one in found], ["query", *SIZES, "typical", *LIBRARIES], title=titles)
-    say(f"built on {SIZES[-1]}, seconds: " + ", ".join(f"{name} {value:.2g}" for name, value in built.items()))
+    say(
+        f"built on {SIZES[-1]}, seconds: "
+        + ", ".join(f"{name} {value:.2g}" for name, value in built.items())
+    )
     if write:
-        FILE.write_text(json.dumps(_document(found, built, version, settings), indent=2) + "\n", encoding="utf-8")
+        FILE.write_text(
+            json.dumps(_document(found, built, version, settings), indent=2) + "\n",
+            encoding="utf-8",
+        )
     lookup = next(one.worst[SIZES[0]] for one in found if one.query.name == YARDSTICK)
     for one in found:
         value = one.worst[SIZES[0]]
-        yield Figure(f"{one.query.name} on {SIZES[0]}", value or settings.timeout, "s", "< 1", YARDSTICK, lookup or 1.0)
+        yield Figure(
+            f"{one.query.name} on {SIZES[0]}",
+            value or settings.timeout,
+            "s",
+            "< 1",
+            YARDSTICK,
+            lookup or 1.0,
+        )
 
 
-def measured(graph: Graph, settings: Settings, only: Sequence[str] = ()) -> tuple[list[Measured], dict[str, float]]:
+def measured(
+    graph: Graph, settings: Settings, only: Sequence[str] = ()
+) -> tuple[list[Measured], dict[str, float]]:
     """All queries, or some, on every size; and seconds to build what each library asks, on the largest."""
     way = Bolt(graph, settings.batch)
     way.prepare()
@@ -133,17 +150,29 @@ def _ask(graph: Graph, timeout: float, place: Place, one: Measured) -> None:
 def _others(place: Place, query: Query, given: Mapping[str, str]) -> dict[str, Callable[[], Table]]:
     """What answers the question, by library."""
     typed = bind(query.parameters, given)
-    return {name: partial(PEERS[query.name, name], place, typed) for name in LIBRARIES if (query.name, name) in PEERS}
+    return {
+        name: partial(PEERS[query.name, name], place, typed)
+        for name in LIBRARIES
+        if (query.name, name) in PEERS
+    }
 
 
-def _compare(place: Place, query: Query, given: Mapping[str, str], rows: list[dict[str, Any]]) -> None:
+def _compare(
+    place: Place, query: Query, given: Mapping[str, str], rows: list[dict[str, Any]]
+) -> None:
     for name, work in _others(place, query, given).items():
-        assert sorted(work()) == sorted(_told(place, rows, COMPARED[query.name])), (query.name, name, given)
+        assert sorted(work()) == sorted(_told(place, rows, COMPARED[query.name])), (
+            query.name,
+            name,
+            given,
+        )
 
 
 def _told(place: Place, rows: list[dict[str, Any]], columns: Sequence[str]) -> Table:
     """The query's rows as other libraries give them: nodes as ranks, sets of numbers as bits, a path in place of its column."""
-    return [tuple(cell for column in columns for cell in _cells(place, row[column])) for row in rows]
+    return [
+        tuple(cell for column in columns for cell in _cells(place, row[column])) for row in rows
+    ]
 
 
 def _cells(place: Place, value: Any) -> list[int]:
@@ -173,7 +202,9 @@ def _digits(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.3g}")
 
 
-def _document(found: list[Measured], built: Mapping[str, float], version: str, settings: Settings) -> dict[str, object]:
+def _document(
+    found: list[Measured], built: Mapping[str, float], version: str, settings: Settings
+) -> dict[str, object]:
     """All that is kept; a time of null means that the query did not end within ``timeout`` seconds, or ran out of memory."""
     return {
         "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, heap {settings.neo4j_heap}",

@@ -38,9 +38,14 @@ def _(place: Place, given: Given) -> Rows:
 @peer("overlap/tree-pairs", "numpy")
 def _(place: Place, given: Given) -> Rows:
     masks = place.numpy.masks(given["forest"])
-    used = [(masks >> tree & 1).astype(bool) for tree in range(place.forests[given["forest"]].trees)]
+    used = [
+        (masks >> tree & 1).astype(bool) for tree in range(place.forests[given["forest"]].trees)
+    ]
     pairs = zip(*np.triu_indices(len(used), 1), strict=True)
-    return [(int(one), int(other), int(np.count_nonzero(used[one] & used[other]))) for one, other in pairs]
+    return [
+        (int(one), int(other), int(np.count_nonzero(used[one] & used[other])))
+        for one, other in pairs
+    ]
 
 
 @peer("overlap/both-directions", "numpy")
@@ -65,7 +70,11 @@ def _(place: Place, given: Given) -> Rows:
 def _(place: Place, given: Given) -> Rows:
     packets = _packets(place, place.broadcast)
     if not given["by_step"]:
-        return [(-1, units, count) for units, count in enumerate(np.bincount(packets[1]).tolist()) if count]
+        return [
+            (-1, units, count)
+            for units, count in enumerate(np.bincount(packets[1]).tolist())
+            if count
+        ]
     pairs, counts = np.unique(np.column_stack([packets[0], packets[1]]), axis=0, return_counts=True)
     return table(*pairs.T, counts)
 
@@ -80,7 +89,10 @@ def _(place: Place, given: Given) -> Rows:
 def _packets(place: Place, planned: Schedule) -> tuple[Numbers, Numbers, Numbers]:
     """Step, units and link of every packet."""
     size = place.topology.nodes * place.topology.degree
-    keys, units = np.unique(planned.step * np.int64(size) + place.numpy.link(planned.sender, planned.port), return_counts=True)
+    keys, units = np.unique(
+        planned.step * np.int64(size) + place.numpy.link(planned.sender, planned.port),
+        return_counts=True,
+    )
     return keys // size, units, keys % size
 
 
@@ -109,14 +121,21 @@ def _(place: Place, given: Given) -> Rows:
 def _(place: Place, given: Given) -> Rows:
     children, members = _children(place, given), place.forests[given["forest"]].members()
     counts = [np.bincount(row[inside]) for row, inside in zip(children, members, strict=True)]
-    return [(tree, many, nodes) for tree, row in enumerate(counts) for many, nodes in enumerate(row.tolist()) if nodes]
+    return [
+        (tree, many, nodes)
+        for tree, row in enumerate(counts)
+        for many, nodes in enumerate(row.tolist())
+        if nodes
+    ]
 
 
 def _children(place: Place, given: Given) -> Numbers:
     """How many children each node has in each tree, int64 ``[trees, nodes]``."""
     grown, edges = place.forests[given["forest"]], place.numpy.edges[given["forest"]]
     size = grown.trees * place.topology.nodes
-    return np.bincount(edges.tree * place.topology.nodes + edges.parent, minlength=size).reshape(grown.trees, -1)
+    return np.bincount(edges.tree * place.topology.nodes + edges.parent, minlength=size).reshape(
+        grown.trees, -1
+    )
 
 
 @peer("trees/heights", "numpy")
@@ -143,7 +162,12 @@ def _(place: Place, given: Given) -> Rows:
 @peer("trees/stretch", "numpy")
 def _(place: Place, given: Given) -> Rows:
     counts = [np.bincount(row) for row in _excess(place, place.forests[given["forest"]])]
-    return [(tree, excess, nodes) for tree, row in enumerate(counts) for excess, nodes in enumerate(row.tolist()) if nodes]
+    return [
+        (tree, excess, nodes)
+        for tree, row in enumerate(counts)
+        for excess, nodes in enumerate(row.tolist())
+        if nodes
+    ]
 
 
 def _excess(place: Place, grown: Forest) -> Numbers:
@@ -162,20 +186,31 @@ def _(place: Place, given: Given) -> Rows:
 @peer("trees/places", "numpy")
 def _(place: Place, given: Given) -> Rows:
     grown, node = place.forests[given["forest"]], place.rank[given["node"]]
-    return table(range(grown.trees), grown.levels()[:, node], grown.parents()[:, node], grown.subtree_sizes()[:, node])
+    return table(
+        range(grown.trees),
+        grown.levels()[:, node],
+        grown.parents()[:, node],
+        grown.subtree_sizes()[:, node],
+    )
 
 
 @peer("paths/parallel-paths", "numpy")
 def _(place: Place, given: Given) -> Rows:
     grown = place.forests[given["forest"]]
-    return [(tree, len(path) - 1, *path[::-1]) for tree, path in enumerate(_climbs(grown, place.rank[given["node"]]))]
+    return [
+        (tree, len(path) - 1, *path[::-1])
+        for tree, path in enumerate(_climbs(grown, place.rank[given["node"]]))
+    ]
 
 
 @peer("paths/tree-path", "numpy")
 def _(place: Place, given: Given) -> Rows:
     grown, tree = place.forests[given["forest"]], given["tree"]
     up, down = (_climbs(grown, place.rank[given[name]])[tree] for name in ("source", "target"))
-    ahead, behind = [node for node in up if node not in down], [node for node in down if node not in up]
+    ahead, behind = (
+        [node for node in up if node not in down],
+        [node for node in down if node not in up],
+    )
     meeting = up[len(ahead)]
     return [(len(ahead) + len(behind), len(ahead), *ahead, meeting, *reversed(behind))]
 
@@ -213,7 +248,9 @@ def _(place: Place, given: Given) -> Rows:
 def _(place: Place, given: Given) -> Rows:
     owed = place.forests[given["forest"]].parents() >= 0
     cut = _cut(place, given)
-    left = np.setdiff1d(np.flatnonzero(owed.any(axis=0) & ~(owed & ~cut).any(axis=0)), _dead(place, given))
+    left = np.setdiff1d(
+        np.flatnonzero(owed.any(axis=0) & ~(owed & ~cut).any(axis=0)), _dead(place, given)
+    )
     return table(left, owed.sum(axis=0)[left])
 
 
@@ -222,7 +259,9 @@ def _(place: Place, given: Given) -> Rows:
     owed = place.forests[given["forest"]].parents() >= 0
     cut = _cut(place, given)
     reached = (owed & ~cut).sum(axis=0)
-    few = np.setdiff1d(np.flatnonzero(cut.any(axis=0) & (reached < given["needed"])), _dead(place, given))
+    few = np.setdiff1d(
+        np.flatnonzero(cut.any(axis=0) & (reached < given["needed"])), _dead(place, given)
+    )
     return table(few, reached[few])
 
 
@@ -253,10 +292,18 @@ def _(place: Place, given: Given) -> Rows:
 
 @peer("faults/worst-links", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    grown, arrays, edges = place.forests[given["forest"]], place.numpy, place.numpy.edges[given["forest"]]
+    grown, arrays, edges = (
+        place.forests[given["forest"]],
+        place.numpy,
+        place.numpy.edges[given["forest"]],
+    )
     sizes = grown.subtree_sizes()[edges.tree, edges.child]
-    links = arrays.link(np.minimum(edges.parent, edges.child), edges.port)  # on S_n both ends have one port
-    cut = np.bincount(links, weights=sizes, minlength=place.topology.nodes * place.topology.degree).astype(np.int64)
+    links = arrays.link(
+        np.minimum(edges.parent, edges.child), edges.port
+    )  # on S_n both ends have one port
+    cut = np.bincount(
+        links, weights=sizes, minlength=place.topology.nodes * place.topology.degree
+    ).astype(np.int64)
     lower, port = arrays.ends(np.arange(len(cut)))
     order = np.lexsort((arrays.across(lower, port), lower, -cut))[: given["count"]]
     return table(lower[order], port[order], cut[order])
@@ -264,20 +311,22 @@ def _(place: Place, given: Given) -> Rows:
 
 @peer("schedules/sends", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    return _sends(place.broadcast, place.broadcast.step == given["step"], "sender", "port", "payload", "tree")
+    return _sends(
+        place.broadcast, place.broadcast.step == given["step"], "sender", "port", "unit", "tree"
+    )
 
 
 @peer("schedules/deliveries", "numpy")
 def _(place: Place, given: Given) -> Rows:
     arriving = place.broadcast.receiver == place.rank[given["node"]]
-    return _sends(place.broadcast, arriving, "step", "payload", "sender", "port", "tree")
+    return _sends(place.broadcast, arriving, "step", "unit", "sender", "port", "tree")
 
 
 @peer("schedules/activity", "numpy")
 def _(place: Place, given: Given) -> Rows:
     node = place.rank[given["node"]]
     busy = (place.broadcast.sender == node) | (place.broadcast.receiver == node)
-    return _sends(place.broadcast, busy, "step", "port", "payload", "tree")
+    return _sends(place.broadcast, busy, "step", "port", "unit", "tree")
 
 
 def _sends(planned: Schedule, chosen: NDArray[np.bool_], *columns: str) -> Rows:
@@ -298,7 +347,10 @@ def _(place: Place, given: Given) -> Rows:  # noqa: ARG001 - there is one schedu
     step, units, _links = _packets(place, place.broadcast)
     largest = np.zeros(place.broadcast.steps + 1, dtype=np.int64)
     np.maximum.at(largest, step, units)
-    busy, all_units = (np.bincount(step, weights=weights, minlength=len(largest)).astype(int) for weights in (None, units))
+    busy, all_units = (
+        np.bincount(step, weights=weights, minlength=len(largest)).astype(int)
+        for weights in (None, units)
+    )
     return table(range(1, len(largest)), busy[1:], all_units[1:], largest[1:])
 
 
@@ -314,13 +366,13 @@ def _(place: Place, given: Given) -> Rows:
     """Back along the same unit and tree; where a unit arrives once, what it left by is what brought it there."""
     planned = place.broadcast
     last = np.flatnonzero(planned.step == planned.steps)
-    order = np.lexsort((planned.tree[last], planned.payload[last], planned.receiver[last]))
+    order = np.lexsort((planned.tree[last], planned.unit[last], planned.receiver[last]))
     return [_chain(planned, int(row)) for row in last[order][: given["count"]]]
 
 
 def _chain(planned: Schedule, row: int) -> tuple[Any, ...]:
-    unit, tree = int(planned.payload[row]), int(planned.tree[row])
-    same = np.flatnonzero((planned.payload == unit) & (planned.tree == tree))
+    unit, tree = int(planned.unit[row]), int(planned.tree[row])
+    same = np.flatnonzero((planned.unit == unit) & (planned.tree == tree))
     into = dict(zip(planned.receiver[same].tolist(), planned.sender[same].tolist(), strict=True))
     nodes = [int(planned.receiver[row])]
     while nodes[-1] in into:

@@ -27,7 +27,10 @@ def _only(**case: str) -> Mapping[str, Case]:
 def _faults(**more: str) -> Mapping[str, Case]:
     """A node half way from the root dies, or one next to the root and the link between them."""
     case = {"forest": "{multiple}", **more}
-    return {"typical": {**case, "nodes": "{half}"}, "worst": {**case, "nodes": "{near}", "links": "{link}"}}
+    return {
+        "typical": {**case, "nodes": "{half}"},
+        "worst": {**case, "nodes": "{near}", "links": "{link}"},
+    }
 
 
 _FOREST = _only(forest="{multiple}")

@@ -71,7 +71,9 @@ def _(place: Place, given: Given) -> Rows:
 
 @peer("paths/number-of-shortest-paths", "networkx")
 def _(place: Place, given: Given) -> Rows:
-    lengths = [len(path) - 1 for path in nx.all_shortest_paths(place.networkx, *_ends(place, given))]
+    lengths = [
+        len(path) - 1 for path in nx.all_shortest_paths(place.networkx, *_ends(place, given))
+    ]
     return [(lengths[0], len(lengths))]
 
 
@@ -105,7 +107,10 @@ def _(place: Place, given: Given) -> Rows:
 @peer("paths/k-shortest-paths", "igraph")
 def _(place: Place, given: Given) -> Rows:
     source, target = _ends(place, given)
-    return [(len(path) - 1,) for path in place.igraph.get_k_shortest_paths(source, to=target, k=given["k"])]
+    return [
+        (len(path) - 1,)
+        for path in place.igraph.get_k_shortest_paths(source, to=target, k=given["k"])
+    ]
 
 
 @peer("paths/avoiding-path", "networkx")
@@ -121,14 +126,20 @@ def _(place: Place, given: Given) -> Rows:
     nodes, links = _avoided(place, given)
     left = place.igraph.copy()
     left.delete_edges(
-        sorted({edge for node in nodes for edge in left.incident(node)} | {left.get_eid(*link) for link in links})
+        sorted(
+            {edge for node in nodes for edge in left.incident(node)}
+            | {left.get_eid(*link) for link in links}
+        )
     )
     source, target = _ends(place, given)
     return [(len(left.get_shortest_path(source, to=target)) - 1,)]
 
 
 def _avoided(place: Place, given: Given) -> tuple[list[int], list[tuple[int, int]]]:
-    links = [(place.rank[one], place.rank[other]) for one, other in (link.split("-") for link in given["links"])]
+    links = [
+        (place.rank[one], place.rank[other])
+        for one, other in (link.split("-") for link in given["links"])
+    ]
     return [place.rank[label] for label in given["nodes"]], links
 
 
@@ -136,7 +147,10 @@ def _avoided(place: Place, given: Given) -> tuple[list[int], list[tuple[int, int
 def _(place: Place, given: Given) -> Rows:
     node, target = place.rank[given["node"]], place.rank[given["target"]]
     links = place.networkx.adj[node].items()
-    return _hops((link["port"], hop, nx.shortest_path_length(place.networkx, hop, target)) for hop, link in links)
+    return _hops(
+        (link["port"], hop, nx.shortest_path_length(place.networkx, hop, target))
+        for hop, link in links
+    )
 
 
 @peer("paths/next-hops", "igraph")
@@ -165,7 +179,11 @@ def _(place: Place, given: Given) -> Rows:
     graph = place.networkx
     away = nx.single_source_shortest_path_length(graph, place.rank[given["target"]])
     return [
-        (node, distance, sum(1 << link["port"] for hop, link in graph.adj[node].items() if away[hop] < distance))
+        (
+            node,
+            distance,
+            sum(1 << link["port"] for hop, link in graph.adj[node].items() if away[hop] < distance),
+        )
         for node, distance in away.items()
         if distance
     ]
@@ -175,7 +193,9 @@ def _(place: Place, given: Given) -> Rows:
 def _(place: Place, given: Given) -> Rows:
     away = place.igraph.distances(place.rank[given["target"]])[0]
     masks = [0] * len(away)
-    for (one, other), port in zip(place.igraph.get_edgelist(), place.igraph.es["port"], strict=True):
+    for (one, other), port in zip(
+        place.igraph.get_edgelist(), place.igraph.es["port"], strict=True
+    ):
         if away[one] != away[other]:
             masks[one if away[one] > away[other] else other] |= 1 << port
     return [row for row in zip(range(len(away)), away, masks, strict=True) if row[1]]
@@ -211,13 +231,21 @@ def _counted(values: list[int] | NDArray[Any]) -> Rows:
 
 @peer("topology/nodes-at-distance", "networkx")
 def _(place: Place, given: Given) -> Rows:
-    return [(node,) for node in nx.descendants_at_distance(place.networkx, place.rank[given["node"]], given["distance"])]
+    return [
+        (node,)
+        for node in nx.descendants_at_distance(
+            place.networkx, place.rank[given["node"]], given["distance"]
+        )
+    ]
 
 
 @peer("topology/nodes-at-distance", "igraph")
 def _(place: Place, given: Given) -> Rows:
     order = given["distance"]
-    return [(node,) for node in place.igraph.neighborhood(place.rank[given["node"]], order=order, mindist=order)]
+    return [
+        (node,)
+        for node in place.igraph.neighborhood(place.rank[given["node"]], order=order, mindist=order)
+    ]
 
 
 @peer("topology/nodes-at-distance", "numpy")
@@ -263,8 +291,14 @@ def _two(place: Place, given: Given) -> Iterator[int]:
 @peer("topology/substar", "numpy")
 def _(place: Place, given: Given) -> Rows:
     symbols = place.topology.labels().view(np.uint32).reshape(place.topology.nodes, -1)
-    wanted = [(position, ord(symbol)) for position, symbol in enumerate(given["members"]) if symbol != "*"]
-    return table(np.flatnonzero(np.logical_and.reduce([symbols[:, position] == symbol for position, symbol in wanted])))
+    wanted = [
+        (position, ord(symbol)) for position, symbol in enumerate(given["members"]) if symbol != "*"
+    ]
+    return table(
+        np.flatnonzero(
+            np.logical_and.reduce([symbols[:, position] == symbol for position, symbol in wanted])
+        )
+    )
 
 
 @peer("topology/necklace", "numpy")

@@ -32,27 +32,32 @@ class Place:
 
     def __init__(self, spec: str) -> None:
         self.topology = topology(spec)
-        self.forests = {grown.id: grown for grown in (forest(self.topology, name) for name in CONSTRUCTIONS)}
+        self.forests = {
+            grown.id: grown for grown in (forest(self.topology, name) for name in CONSTRUCTIONS)
+        }
         self.broadcast = schedule(self.topology, "broadcast", "multiple", segments=1)
         self.labels: list[str] = self.topology.labels().tolist()
         self.rank = {label: rank for rank, label in enumerate(self.labels)}
 
     def words(self) -> dict[str, str]:
         """What the cases may name in braces: see `benchmarks.packs_cases`."""
-        where, away = self.topology, self.topology.distances()
-        half, far = (self.labels[int(np.flatnonzero(away == d)[0])] for d in (where.diameter // 2, where.diameter))
-        near = self.labels[int(where.neighbours(2)[0])]
+        topology, away = self.topology, self.topology.distances()
+        half, far = (
+            self.labels[int(np.flatnonzero(away == d)[0])]
+            for d in (topology.diameter // 2, topology.diameter)
+        )
+        near = self.labels[int(topology.neighbours(2)[0])]
         return {
             **dict(zip(("multiple", "greedy", "disjoint"), self.forests, strict=True)),
-            "topology": where.spec,
+            "topology": topology.spec,
             "broadcast": self.broadcast.id,
             "root": self.labels[0],
             "near": near,
             "half": half,
             "far": far,
             "link": f"{self.labels[0]}-{near}",
-            "distance": str(where.diameter // 2),
-            "substar": "*" * (where.n - 1) + "1",
+            "distance": str(topology.diameter // 2),
+            "substar": "*" * (topology.n - 1) + "1",
             "step": str(self.broadcast.steps // 2),
         }
 
@@ -63,11 +68,11 @@ class Place:
 
     def write(self, way: WayIn) -> None:
         """Write all of it into the graph."""
-        where = self.topology
-        way.begin(topology_owner(where))
-        with Silent().task("", where.nodes) as task:
-            way.nodes(where, task)
-        self._relationships(way, topology_owner(where), link_rows(where), begun=True)
+        topology = self.topology
+        way.begin(topology_owner(topology))
+        with Silent().task("", topology.nodes) as task:
+            way.nodes(topology, task)
+        self._relationships(way, topology_owner(topology), link_rows(topology), begun=True)
         for grown in self.forests.values():
             self._relationships(way, forest_owner(grown), tree_rows(grown))
         self._relationships(way, schedule_owner(self.broadcast), send_rows(self.broadcast))
@@ -138,7 +143,9 @@ class Arrays:
         edges = self.edges[name]
         # Every tree uses a link once, so the sum of powers of two is exact.
         size = self.topology.nodes * self.topology.degree
-        sums = np.bincount(self.link(edges.parent, edges.port), weights=2.0**edges.tree, minlength=size)
+        sums = np.bincount(
+            self.link(edges.parent, edges.port), weights=2.0**edges.tree, minlength=size
+        )
         return np.asarray(sums, dtype=np.int64)
 
     def below(self, grown: Forest, broken: NDArray[np.bool_]) -> NDArray[np.bool_]:

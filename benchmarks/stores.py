@@ -11,16 +11,16 @@ from sqlalchemy.orm import Session
 
 from benchmarks.measure import Figure, seconds
 from starcast import forest, topology
+from starcast.database.bulk_copy import copy_columns
+from starcast.database.sessions import connect
+from starcast.embedded import stack
 from starcast.endpoints import graph_address, store_url
 from starcast.graph import rows
-from starcast.graph.connection import Graph
 from starcast.graph.artifact_nodes import topology_owner
+from starcast.graph.connection import Graph
 from starcast.graph.schema import LINK
 from starcast.graph.writer import Bolt
-from starcast.embedded import stack
 from starcast.progress import Silent
-from starcast.database.bulk_copy import copy_columns
-from starcast.database.connection import connect
 from starcast.settings import Settings
 from starcast.topologies import Topology
 
@@ -59,7 +59,9 @@ def _bolt(graph: Graph, batch: int) -> Iterator[Figure]:
     _nodes(way, s7)
     merging = _merge_rate(graph, s7, 1_000)
     begin = perf_counter()
-    while perf_counter() - begin < WARM_UP:  # a cold server is several times slower for its first seconds
+    while (
+        perf_counter() - begin < WARM_UP
+    ):  # a cold server is several times slower for its first seconds
         way.relationships(trees, _NOBODY)
     yield _figure("S7 links", _rate(way, rows.link_rows(s7)), merging)
     yield _figure("S7 tree edges", _rate(way, trees), merging)
@@ -71,9 +73,9 @@ def _figure(what: str, rate: float, merging: float) -> Figure:
     return Figure(f"Bolt, {what}", rate, "relationships/s", "> 40 000", "MERGE one by one", merging)
 
 
-def _nodes(way: Bolt, where: Topology) -> None:
-    way.begin(topology_owner(where))
-    way.nodes(where, _NOBODY)
+def _nodes(way: Bolt, topology: Topology) -> None:
+    way.begin(topology_owner(topology))
+    way.nodes(topology, _NOBODY)
 
 
 def _rate(way: Bolt, links: rows.Rows) -> float:
@@ -81,22 +83,25 @@ def _rate(way: Bolt, links: rows.Rows) -> float:
     return len(links) / seconds(lambda: way.relationships(links, _NOBODY), repeats=2)
 
 
-def _merge_rate(graph: Graph, where: Topology, count: int) -> float:
+def _merge_rate(graph: Graph, topology: Topology, count: int) -> float:
     """What the naive way reaches: a statement a relationship, in one transaction."""
-    ends = zip(range(count), where.neighbours(2)[:count].tolist(), strict=True)
-    statement = (
-        f"MATCH (a:Node {{topology: $t, rank: $a}}) MATCH (b:Node {{topology: $t, rank: $b}}) MERGE (a)-[:{LINK.name}]->(b)"
-    )
-    with graph.driver.session(database=graph.database) as session, session.begin_transaction() as transaction:
+    ends = zip(range(count), topology.neighbours(2)[:count].tolist(), strict=True)
+    statement = f"MATCH (a:Node {{topology: $t, rank: $a}}) MATCH (b:Node {{topology: $t, rank: $b}}) MERGE (a)-[:{LINK.name}]->(b)"
+    with (
+        graph.driver.session(database=graph.database) as session,
+        session.begin_transaction() as transaction,
+    ):
         begin = perf_counter()
         for a, b in ends:
-            transaction.run(statement, {"t": where.spec, "a": a, "b": b})
+            transaction.run(statement, {"t": topology.spec, "a": a, "b": b})
         transaction.rollback()
         return count / (perf_counter() - begin)
 
 
 def _copy(engine: Engine) -> Iterator[Figure]:
-    table = Table("bench", MetaData(), Column("a", Integer), Column("b", Integer), Column("c", SmallInteger))
+    table = Table(
+        "bench", MetaData(), Column("a", Integer), Column("b", Integer), Column("c", SmallInteger)
+    )
     values = np.arange(COUNT, dtype=np.int32)
     columns = {"a": values, "b": values[::-1].copy(), "c": values % 1000}
     table.create(engine)
@@ -114,6 +119,11 @@ def _copy(engine: Engine) -> Iterator[Figure]:
 
     rate = COUNT / seconds(copying)
     yield Figure(
-        "COPY of narrow rows", rate, "rows/s", "> 1 000 000", "INSERT of lists", COUNT / 50 / seconds(inserting, repeats=2)
+        "COPY of narrow rows",
+        rate,
+        "rows/s",
+        "> 1 000 000",
+        "INSERT of lists",
+        COUNT / 50 / seconds(inserting, repeats=2),
     )
     table.drop(engine)

@@ -35,13 +35,19 @@ def _against_copying() -> Iterator[Figure]:
     table = np.zeros(links, dtype=np.int32)
     copying = seconds(table.copy) / links * 1e9
     across = seconds(s10.table, repeats=5) / links * 1e9
-    yield Figure("S10 neighbour table", across, "ns a directed link", "< 1", "copy the same bytes", copying)
+    yield Figure(
+        "S10 neighbour table", across, "ns a directed link", "< 1", "copy the same bytes", copying
+    )
     trees = forest("S10", "multiple")
     copying = seconds(trees.parent_port.copy, repeats=5) / edges * 1e9
     building = seconds(lambda: forest("S10", "multiple"), repeats=5) / edges * 1e9
-    yield Figure("S10 multiple: build", building, "ns a tree edge", "< 0.1", "copy the same bytes", copying)
+    yield Figure(
+        "S10 multiple: build", building, "ns a tree edge", "< 0.1", "copy the same bytes", copying
+    )
     proving = seconds(trees.verify) / edges * 1e9
-    yield Figure("S10 multiple: verify", proving, "ns a tree edge", "< 6", "copy the same bytes", copying)
+    yield Figure(
+        "S10 multiple: verify", proving, "ns a tree edge", "< 6", "copy the same bytes", copying
+    )
 
 
 def _against_peers() -> Iterator[Figure]:
@@ -50,7 +56,9 @@ def _against_peers() -> Iterator[Figure]:
     ours = seconds(s9.table)
     here = np.arange(s9.nodes)
     across = [(port, s9.neighbours(port)) for port in s9.ports]
-    links = np.concatenate([np.column_stack([here, there])[here < there] for _, there in across]).tolist()
+    links = np.concatenate(
+        [np.column_stack([here, there])[here < there] for _, there in across]
+    ).tolist()
 
     def rust() -> None:
         graph = rustworkx.PyGraph()
@@ -87,8 +95,17 @@ def _one_tree_at_a_time() -> Iterator[Figure]:
     """S_11 and S_12, in a process of their own each, so that its peak is theirs."""
     for spec, aim in (("S11", "< 20"), ("S12", "< 60")):
         elapsed, peak, copying = map(float, _run("one_by_one", spec).split())
-        yield Figure(f"{spec} multiple: build and verify all", elapsed, "s", aim, "copy the same bytes", copying)
-        yield Figure(f"{spec} multiple: peak", peak, "GiB", "< 4", "one tree", topology(spec).nodes / GIB)
+        yield Figure(
+            f"{spec} multiple: build and verify all",
+            elapsed,
+            "s",
+            aim,
+            "copy the same bytes",
+            copying,
+        )
+        yield Figure(
+            f"{spec} multiple: peak", peak, "GiB", "< 4", "one tree", topology(spec).nodes / GIB
+        )
 
 
 def one_by_one(spec: str) -> None:
@@ -105,7 +122,9 @@ def one_by_one(spec: str) -> None:
 
 def _run(function: str, spec: str) -> str:
     script = f"from benchmarks.trees import {function}; {function}({spec!r})"
-    return subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    ).stdout
 
 
 def _growth() -> None:
@@ -117,7 +136,11 @@ def _growth() -> None:
         for name in ("greedy", "multiple", "recursive-substar", "edge-disjoint"):
             grown = forest(where, name)
             edges = grown.trees * (where.nodes - 1)
-            row[f"{name} build"] = seconds(lambda name=name, where=where: forest(where, name)) / edges * 1e9  # type: ignore[misc]
+            row[f"{name} build"] = (
+                seconds(lambda name=name, where=where: forest(where, name))  # type: ignore[misc]
+                / edges
+                * 1e9
+            )
             row[f"{name} verify"] = seconds(grown.verify, repeats=1) / edges * 1e9
         rows.append(row)
     emit(rows, list(rows[0]), title="ns a tree edge")

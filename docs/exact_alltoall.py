@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from marked import filled, head, row
 
-from starcast.collectives import Schedule, model
+from starcast.collectives import Schedule, schedule
 from starcast.collectives.exact import full_necklaces
 from starcast.collectives.exact_short import opening
-from starcast.topologies import topology
 from starcast.support.integers import ceil_div
+from starcast.topologies import topology
 
 PAGE = Path(__file__).parent / "exact-alltoall.md"
 SIZES = range(3, 9)
@@ -70,25 +70,58 @@ def exact(n: int, messages: int = 1) -> Schedule:
 
 def necklaces() -> Iterator[str]:
     """The inequality that the proof needs, by n."""
-    yield from head("n", "n!", "nodes of short necklaces", "L", "full necklaces F", "(n-2) L", "(n-1) F")
+    yield from head(
+        "n", "n!", "nodes of short necklaces", "L", "full necklaces F", "(n-2) L", "(n-1) F"
+    )
     for n in SIZES:
         made = figures(n)
-        yield row(n, factorial(n), made.short, made.hops, made.full, (n - 2) * made.hops, (n - 1) * made.full)
+        yield row(
+            n,
+            factorial(n),
+            made.short,
+            made.hops,
+            made.full,
+            (n - 2) * made.hops,
+            (n - 1) * made.full,
+        )
 
 
 def construction() -> Iterator[str]:
     """One message to each node."""
-    yield from head("n", "t_n", "L", "ceil(L/(n-1))", "T_s", "a", "F", "Rule 9 takes", "steps", "ceil(t_n/(n-1))")
+    yield from head(
+        "n",
+        "t_n",
+        "L",
+        "ceil(L/(n-1))",
+        "T_s",
+        "a",
+        "F",
+        "Rule 9 takes",
+        "steps",
+        "ceil(t_n/(n-1))",
+    )
     for n in SIZES:
         made = figures(n)
         by_rule_9 = schedule(f"S{n}", "alltoall", "necklace").steps
-        least = (made.total, made.hops, made.share, made.opening, made.early, made.full, by_rule_9, made.steps, made.bound)
+        least = (
+            made.total,
+            made.hops,
+            made.share,
+            made.opening,
+            made.early,
+            made.full,
+            by_rule_9,
+            made.steps,
+            made.bound,
+        )
         yield row(n, *least)
 
 
 def messages() -> Iterator[str]:
     """Several messages to each node."""
-    yield from head("n", "M", "M t_n", "M L", "ceil(M L/(n-1))", "T_s", "a", "M F", "steps", "ceil(M t_n/(n-1))")
+    yield from head(
+        "n", "M", "M t_n", "M L", "ceil(M L/(n-1))", "T_s", "a", "M F", "steps", "ceil(M t_n/(n-1))"
+    )
     for n in range(3, 8):
         for count in range(2, n):
             made = figures(n, count)
@@ -100,10 +133,12 @@ def cells(n: int) -> Iterator[str]:
     """A schedule of one message to each node, a row a step and a column a dimension."""
     made, begun = exact(n), opening(n, 1)
     short = {word.node for word in begun.words}
-    length = Counter(made.payload.tolist())
+    length = Counter(made.unit.tolist())
     done = Counter[int]()
     cell: dict[tuple[int, int], str] = {}
-    for step, port, node in zip(made.step.tolist(), made.port.tolist(), made.payload.tolist(), strict=True):
+    for step, port, node in zip(
+        made.step.tolist(), made.port.tolist(), made.unit.tolist(), strict=True
+    ):
         done[node] += 1
         text = f"{made.topology.label(node)} {done[node]}/{length[node]}"
         early = step <= begun.length
@@ -120,7 +155,11 @@ def loads() -> Iterator[str]:
     labels = topology("S4").labels(np.array([word.node for word in begun.words]))
     yield from head("node", "path from the root", "dimension 2", "dimension 3", "dimension 4")
     for label, word in zip(labels.tolist(), begun.words, strict=True):
-        yield row(label, " ".join(map(str, word.dimensions)), *(word.dimensions.count(port) for port in (2, 3, 4)))
+        yield row(
+            label,
+            " ".join(map(str, word.dimensions)),
+            *(word.dimensions.count(port) for port in (2, 3, 4)),
+        )
     yield row("together", "", *(crossed[port] for port in (2, 3, 4)))
 
 

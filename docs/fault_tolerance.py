@@ -5,7 +5,7 @@ from pathlib import Path
 
 from marked import filled, head, row
 
-from starcast.collectives import model
+from starcast.collectives import schedule
 from starcast.simulator import Fault, acknowledged, simulate
 from starcast.topologies import Topology, topology
 
@@ -23,7 +23,9 @@ def page() -> str:
 def waiting() -> Iterator[str]:
     """For each kind of fault set: how many are survived, and what is missing at the least and at the most."""
     made = schedule(SPEC, "allgather", "edge-disjoint", copies=topology(SPEC).degree)
-    yield from head("faults", "sets", "survived, driven by steps", "survived, waiting", "missing, waiting")
+    yield from head(
+        "faults", "sets", "survived, driven by steps", "survived, waiting", "missing, waiting"
+    )
     for kind, sets in fault_sets(topology(SPEC)).items():
         steady = sum(simulate(made, faults).complete for faults in sets)
         missing = [acknowledged(made, faults).simulation.missing for faults in sets]
@@ -32,13 +34,13 @@ def waiting() -> Iterator[str]:
         yield row(kind, len(sets), steady, missing.count(0), spread)
 
 
-def fault_sets(where: Topology) -> dict[str, list[Faults]]:
+def fault_sets(topology: Topology) -> dict[str, list[Faults]]:
     """Sets of one and two faults, up to translation and rotation: the first one is fixed."""
-    node, others = Fault(0), [Fault(rank) for rank in range(1, where.nodes)]
+    node, others = Fault(0), [Fault(rank) for rank in range(1, topology.nodes)]
     links = [
         Fault((rank, across))
-        for port in where.ports
-        for rank, across in enumerate(where.neighbours(port).tolist())
+        for port in topology.ports
+        for rank, across in enumerate(topology.neighbours(port).tolist())
         if rank < across
     ]
     first, *other_links = links

@@ -47,7 +47,9 @@ def _below(command: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 def help_of(path: tuple[str, ...]) -> str:
     """What ``starcast PATH --help`` prints, 100 characters wide, whatever the terminal."""
-    result = CliRunner(env={"COLUMNS": "100", "TERMINAL_WIDTH": "100"}).invoke(app, [*path, "--help"], prog_name="starcast")
+    result = CliRunner(env={"COLUMNS": "100", "TERMINAL_WIDTH": "100"}).invoke(
+        app, [*path, "--help"], prog_name="starcast"
+    )
     return "\n".join(line.rstrip() for line in result.output.strip().splitlines())
 
 
@@ -126,7 +128,7 @@ def queries_page() -> str:
 #: What stands in the columns of a schedule, as the docstrings of `Schedule` and `schedule` have it.
 _ROWS = (
     "A row of a schedule is one unit that crosses one directed link in one step, counted from 1. Its columns are *step*,",
-    "*sender*, *port* (the sender's), *receiver*, *tree* and *payload*, the number of the unit. Units are numbered from 0 in",
+    "*sender*, *port* (the sender's), *receiver*, *tree* and *unit*, the number of the unit. Units are numbered from 0 in",
     "the whole collective; copies of a unit share its number and differ in *tree*. With N nodes and M units for each source,",
     "destination, or pair of them, unit i of these, i = 0..M-1, has the number\n",
     "* broadcast: 0..units-1, those of a tree one after the other where the message is cut for each tree;",
@@ -159,7 +161,11 @@ def algorithms_page() -> str:
         *_ROWS,
     ]
     for collective in COLLECTIVES:
-        parts += [f"## {collective}\n", "| algorithm | on | ports | arguments | paper |", "|---|---|---|---|---|"]
+        parts += [
+            f"## {collective}\n",
+            "| algorithm | on | ports | arguments | paper |",
+            "|---|---|---|---|---|",
+        ]
         for rule in algorithms(collective):
             families, ports = (", ".join(words) for words in (rule.families, rule.ports))
             arguments = ", ".join(one.name for one in rule.arguments)

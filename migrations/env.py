@@ -1,4 +1,4 @@
-"""Alembic's entry: migrate over the connection that `starcast.database.connection` hands over.
+"""Alembic's entry: migrate over the connection that `starcast.database.sessions` hands over.
 
 A developer who calls `alembic -c migrations/alembic.ini` gets the database that starcast's settings name.
 """
@@ -16,8 +16,8 @@ def migrate(connection: Connection) -> None:
 
 
 def migrate_configured() -> None:
+    from starcast.database.sessions import connect  # noqa: PLC0415
     from starcast.endpoints import store_url  # noqa: PLC0415 - a handed-over connection needs no settings
-    from starcast.database.connection import connect  # noqa: PLC0415
     from starcast.settings import Settings  # noqa: PLC0415
 
     with connect(store_url(Settings.load())).begin() as connection:

@@ -2,7 +2,12 @@
 
 import signal
 
-pytest_plugins = ["fix_servers", "fix_store", "fix_graph", "fix_cli"]
+pytest_plugins = [
+    "support.fix_servers",
+    "support.fix_store",
+    "support.fix_graph",
+    "support.fix_cli",
+]
 
 # A shell lets what it starts in the background ignore Ctrl-C, and so would all that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

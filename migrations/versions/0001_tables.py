@@ -15,11 +15,15 @@ def _exact(name: str, *, nullable: bool = False) -> sa.Column[str]:
 def _double(exact: str) -> sa.Column[float]:
     numerator, denominator = (f"split_part(\"{exact}\", '/'::text, {part})" for part in (1, 2))
     value = f"({numerator})::double precision / (COALESCE(NULLIF({denominator}, ''::text), '1'::text))::double precision"
-    return sa.Column(f"{exact}_value", sa.Double(), sa.Computed(value, persisted=True), nullable=True)
+    return sa.Column(
+        f"{exact}_value", sa.Double(), sa.Computed(value, persisted=True), nullable=True
+    )
 
 
 def _rational(table: str, column: str) -> sa.CheckConstraint:
-    return sa.CheckConstraint(f"\"{column}\" ~ '^\\d+(/[1-9]\\d*)?$'", name=op.f(f"ck_{table}_{column}"))
+    return sa.CheckConstraint(
+        f"\"{column}\" ~ '^\\d+(/[1-9]\\d*)?$'", name=op.f(f"ck_{table}_{column}")
+    )
 
 
 def upgrade() -> None:
@@ -31,9 +35,15 @@ def upgrade() -> None:
         sa.Column("sizes", JSONB, server_default=sa.text("'[]'::jsonb"), nullable=False),
         sa.Column("counterexample", JSONB, nullable=True),
         sa.Column("detail", sa.Text(), nullable=False),
-        sa.Column("checked_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column(
+            "checked_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
         sa.CheckConstraint(
-            "verdict in ('holds', 'holds as a bound', 'fails', 'not checkable')", name=op.f("ck_claim_verdict_verdict")
+            "verdict in ('holds', 'holds as a bound', 'fails', 'not checkable')",
+            name=op.f("ck_claim_verdict_verdict"),
         ),
         sa.PrimaryKeyConstraint("claim", "version", name=op.f("pk_claim_verdict")),
     )
@@ -42,7 +52,12 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), sa.Identity(always=False), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("grid", JSONB, server_default=sa.text("'{}'::jsonb"), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column(
+            "created_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_experiment")),
         sa.UniqueConstraint("name", name=op.f("uq_experiment_name")),
     )
@@ -59,17 +74,32 @@ def upgrade() -> None:
         sa.Column("expected_checksum", sa.Text(), nullable=False),
         sa.Column("found_checksum", sa.Text(), nullable=True),
         sa.Column("error", sa.Text(), nullable=True),
-        sa.Column("started_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column(
+            "started_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
         sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
-        sa.CheckConstraint("kind in ('topology', 'forest', 'schedule')", name=op.f("ck_materialization_kind")),
-        sa.CheckConstraint("state in ('planned', 'loading', 'complete', 'failed')", name=op.f("ck_materialization_state")),
+        sa.CheckConstraint(
+            "kind in ('topology', 'forest', 'schedule')", name=op.f("ck_materialization_kind")
+        ),
+        sa.CheckConstraint(
+            "state in ('planned', 'loading', 'complete', 'failed')",
+            name=op.f("ck_materialization_state"),
+        ),
         sa.CheckConstraint("way in ('bolt', 'import')", name=op.f("ck_materialization_way")),
         sa.PrimaryKeyConstraint("kind", "key", name=op.f("pk_materialization")),
     )
     op.create_table(
         "store",
         sa.Column("id", sa.Uuid(), server_default=sa.text("gen_random_uuid()"), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column(
+            "created_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_store")),
     )
     op.create_index("ix_store_one_row", "store", [sa.text("(true)")], unique=True)
@@ -84,7 +114,10 @@ def upgrade() -> None:
         sa.Column("links", sa.BigInteger(), nullable=False),
         sa.Column("degree", sa.SmallInteger(), nullable=False),
         sa.Column("diameter", sa.SmallInteger(), nullable=False),
-        sa.CheckConstraint("nodes > 0 and links > 0 and degree > 0 and diameter > 0", name=op.f("ck_topology_counts")),
+        sa.CheckConstraint(
+            "nodes > 0 and links > 0 and degree > 0 and diameter > 0",
+            name=op.f("ck_topology_counts"),
+        ),
         sa.PrimaryKeyConstraint("spec", name=op.f("pk_topology")),
     )
     op.create_table(
@@ -98,8 +131,16 @@ def upgrade() -> None:
         sa.Column("trees", sa.SmallInteger(), nullable=False),
         sa.Column("height", sa.SmallInteger(), nullable=False),
         sa.Column("congestion", sa.SmallInteger(), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
-        sa.CheckConstraint("root >= 0 and trees > 0 and height > 0 and congestion > 0", name=op.f("ck_forest_counts")),
+        sa.Column(
+            "created_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.CheckConstraint(
+            "root >= 0 and trees > 0 and height > 0 and congestion > 0",
+            name=op.f("ck_forest_counts"),
+        ),
         sa.ForeignKeyConstraint(["topology"], ["topology.spec"], name=op.f("fk_forest_topology")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_forest")),
     )
@@ -136,7 +177,9 @@ def upgrade() -> None:
         _rational("run", "T_s"),
         _rational("run", "m"),
         sa.CheckConstraint('p >= 1 and "M" >= 1 and copies >= 1', name=op.f("ck_run_counts")),
-        sa.ForeignKeyConstraint(["experiment"], ["experiment.id"], name=op.f("fk_run_experiment"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["experiment"], ["experiment.id"], name=op.f("fk_run_experiment"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_run")),
         sa.UniqueConstraint(
             "experiment",
@@ -167,7 +210,9 @@ def upgrade() -> None:
         sa.Column("source", sa.Text(), nullable=False),
         _double("bytes"),
         _double("time"),
-        sa.CheckConstraint("kind in ('closed form', 'simulated', 'lower bound')", name=op.f("ck_cost_kind")),
+        sa.CheckConstraint(
+            "kind in ('closed form', 'simulated', 'lower bound')", name=op.f("ck_cost_kind")
+        ),
         _rational("cost", "bytes"),
         _rational("cost", "start_ups"),
         _rational("cost", "time"),
@@ -191,7 +236,8 @@ def upgrade() -> None:
         sa.Column("units", sa.BigInteger(), nullable=False),
         sa.CheckConstraint("ports in ('all', 'one')", name=op.f("ck_schedule_ports")),
         sa.CheckConstraint(
-            "steps > 0 and transmissions > 0 and largest_packet > 0 and units > 0", name=op.f("ck_schedule_counts")
+            "steps > 0 and transmissions > 0 and largest_packet > 0 and units > 0",
+            name=op.f("ck_schedule_counts"),
         ),
         sa.ForeignKeyConstraint(["forest"], ["forest.id"], name=op.f("fk_schedule_forest")),
         sa.ForeignKeyConstraint(["topology"], ["topology.spec"], name=op.f("fk_schedule_topology")),
@@ -206,7 +252,9 @@ def upgrade() -> None:
         sa.Column("links_used", sa.BigInteger(), nullable=False),
         sa.Column("packets", sa.BigInteger(), nullable=False),
         sa.Column("largest_packet", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(["run"], ["run.id"], name=op.f("fk_step_profile_run"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["run"], ["run.id"], name=op.f("fk_step_profile_run"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("run", "step", name=op.f("pk_step_profile")),
     )
     op.create_table(
@@ -217,8 +265,12 @@ def upgrade() -> None:
         sa.Column("leaves", sa.BigInteger(), nullable=False),
         sa.Column("size", sa.BigInteger(), nullable=False),
         sa.Column("parent_port", sa.LargeBinary(), nullable=False),
-        sa.CheckConstraint("number >= 0 and height > 0 and leaves > 0 and size > 1", name=op.f("ck_tree_counts")),
-        sa.ForeignKeyConstraint(["forest"], ["forest.id"], name=op.f("fk_tree_forest"), ondelete="CASCADE"),
+        sa.CheckConstraint(
+            "number >= 0 and height > 0 and leaves > 0 and size > 1", name=op.f("ck_tree_counts")
+        ),
+        sa.ForeignKeyConstraint(
+            ["forest"], ["forest.id"], name=op.f("fk_tree_forest"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("forest", "number", name=op.f("pk_tree")),
     )
 

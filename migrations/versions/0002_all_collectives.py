@@ -6,19 +6,40 @@ from alembic import op
 revision: str = "0002"
 down_revision: str = "0001"
 
-_POINT = ["experiment", "topology", "collective", "algorithm", "ports", "m", "M", "T_s", "T_c", "p", "copies"]
+_POINT = [
+    "experiment",
+    "topology",
+    "collective",
+    "algorithm",
+    "ports",
+    "m",
+    "M",
+    "T_s",
+    "T_c",
+    "p",
+    "copies",
+]
 _COUNTS = 'p >= 1 and "M" >= 1 and copies >= 1'
 
 
 def upgrade() -> None:
     op.add_column("experiment", sa.Column("points", sa.Integer(), nullable=True))
     op.add_column("run", sa.Column("tree", sa.Text(), nullable=True))
-    op.add_column("run", sa.Column("missing", sa.BigInteger(), server_default=sa.text("0"), nullable=False))
+    op.add_column(
+        "run", sa.Column("missing", sa.BigInteger(), server_default=sa.text("0"), nullable=False)
+    )
     op.drop_constraint("uq_run_point", "run")
     # Two runs without a tree are at the same point: by default PostgreSQL takes every null for another value.
-    op.create_unique_constraint("uq_run_point", "run", [*_POINT, "tree", "faults", "seed"], postgresql_nulls_not_distinct=True)
+    op.create_unique_constraint(
+        "uq_run_point",
+        "run",
+        [*_POINT, "tree", "faults", "seed"],
+        postgresql_nulls_not_distinct=True,
+    )
     op.drop_constraint(op.f("ck_run_counts"), "run")
-    op.create_check_constraint(op.f("ck_run_counts"), "run", f"{_COUNTS} and seed >= 0 and missing >= 0")
+    op.create_check_constraint(
+        op.f("ck_run_counts"), "run", f"{_COUNTS} and seed >= 0 and missing >= 0"
+    )
     op.create_table(
         "schedule_step",
         sa.Column("schedule", sa.Text(), nullable=False),
@@ -26,7 +47,12 @@ def upgrade() -> None:
         sa.Column("links_used", sa.BigInteger(), nullable=False),
         sa.Column("packets", sa.BigInteger(), nullable=False),
         sa.Column("largest_packet", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(["schedule"], ["schedule.id"], name=op.f("fk_schedule_step_schedule"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["schedule"],
+            ["schedule.id"],
+            name=op.f("fk_schedule_step_schedule"),
+            ondelete="CASCADE",
+        ),
         sa.PrimaryKeyConstraint("schedule", "step", name=op.f("pk_schedule_step")),
     )
 

@@ -11,7 +11,9 @@ _VERDICTS = "verdict in ('holds', 'holds as a bound', 'fails', 'not checkable')"
 
 
 def _of_ledger(table: str) -> sa.ForeignKeyConstraint:
-    return sa.ForeignKeyConstraint(["ledger"], ["ledger.id"], name=op.f(f"fk_{table}_ledger"), ondelete="CASCADE")
+    return sa.ForeignKeyConstraint(
+        ["ledger"], ["ledger.id"], name=op.f(f"fk_{table}_ledger"), ondelete="CASCADE"
+    )
 
 
 def upgrade() -> None:
@@ -26,7 +28,12 @@ def upgrade() -> None:
         sa.Column("revision", sa.Text(), nullable=True),
         sa.Column("dirty", sa.Boolean(), nullable=True),
         sa.Column("fingerprint", sa.Text(), nullable=False),
-        sa.Column("started_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column(
+            "started_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
         sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
         sa.CheckConstraint("level in ('quick', 'full', 'deep')", name=op.f("ck_ledger_level")),
         sa.CheckConstraint("(level is null) = (sizes is not null)", name=op.f("ck_ledger_sizes")),
@@ -53,7 +60,10 @@ def upgrade() -> None:
         sa.Column("detail", sa.Text(), nullable=False),
         sa.Column("subject", sa.Text(), server_default=sa.text("''"), nullable=False),
         sa.CheckConstraint(_VERDICTS, name=op.f("ck_claim_verdict_verdict")),
-        sa.CheckConstraint("counterexample is null or verdict = 'fails'", name=op.f("ck_claim_verdict_counterexample")),
+        sa.CheckConstraint(
+            "counterexample is null or verdict = 'fails'",
+            name=op.f("ck_claim_verdict_counterexample"),
+        ),
         _of_ledger("claim_verdict"),
         sa.PrimaryKeyConstraint("ledger", "claim", name=op.f("pk_claim_verdict")),
     )
@@ -72,7 +82,12 @@ def downgrade() -> None:
         sa.Column("sizes", JSONB, server_default=sa.text("'[]'::jsonb"), nullable=False),
         sa.Column("counterexample", JSONB, nullable=True),
         sa.Column("detail", sa.Text(), nullable=False),
-        sa.Column("checked_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column(
+            "checked_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
         sa.CheckConstraint(_VERDICTS, name=op.f("ck_claim_verdict_verdict")),
         sa.PrimaryKeyConstraint("claim", "version", name=op.f("pk_claim_verdict")),
     )

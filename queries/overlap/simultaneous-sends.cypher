@@ -19,8 +19,8 @@
 // The index is on schedule and step; it is used only where both are asked for.
 MATCH (sender:Node)-[e:SEND WHERE e.schedule = $schedule AND e.step >= 1]->(receiver:Node)
 WITH sender, receiver, e
-ORDER BY e.tree, e.payload
-WITH e.step AS step, sender, receiver, e.port AS port, collect(e.tree) AS trees, collect(e.payload) AS units
+ORDER BY e.tree, e.unit
+WITH e.step AS step, sender, receiver, e.port AS port, collect(e.tree) AS trees, collect(e.unit) AS units
 WHERE size(units) >= $least
 RETURN step, sender.label AS sender, port, receiver.label AS receiver, size(units) AS sends, trees, units
 ORDER BY step, sender, port

@@ -26,5 +26,5 @@ CALL (s, t) {
 // properties(t).k, not t.k: where no (n,k)-star is stored, Neo4j does not know that property and would say so.
 RETURN e.step AS step, CASE WHEN out THEN 'sends' ELSE 'receives' END AS does,
   CASE WHEN NOT out AND e.port > properties(t).k THEN t.n + properties(t).k + 1 - e.port ELSE e.port END AS port,
-  partner.label AS partner, e.payload AS unit, e.tree AS tree
+  partner.label AS partner, e.unit AS unit, e.tree AS tree
 ORDER BY step, does, port, unit, tree

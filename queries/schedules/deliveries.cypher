@@ -16,5 +16,5 @@
 
 MATCH (s:Schedule {id: $schedule})
 MATCH (node:Node {topology: s.topology, label: $node})<-[e:SEND {schedule: s.id}]-(sender:Node)
-RETURN e.step AS step, e.payload AS unit, sender.label AS sender, e.port AS port, e.tree AS tree
+RETURN e.step AS step, e.unit AS unit, sender.label AS sender, e.port AS port, e.tree AS tree
 ORDER BY step, unit, tree

@@ -17,15 +17,15 @@
 MATCH (s:Schedule {id: $schedule})
 MATCH (holder)-[last:SEND WHERE last.schedule = s.id AND last.step = s.steps]->(receiver)
 WITH holder, last, receiver
-ORDER BY receiver.rank, last.payload, last.tree
+ORDER BY receiver.rank, last.unit, last.tree
 LIMIT $count
 // Back along the same unit and tree. Copies of a unit travel along different trees, and each of them goes on by itself.
-MATCH back = (holder)(()<-[e:SEND WHERE e.schedule = $schedule AND e.payload = last.payload AND e.tree = last.tree]-())*(start)
+MATCH back = (holder)(()<-[e:SEND WHERE e.schedule = $schedule AND e.unit = last.unit AND e.tree = last.tree]-())*(start)
 WITH last, receiver, nodes(back) AS nodes, relationships(back) AS sends
 // The longest way back is the whole one: along a tree a node gets a unit once.
 ORDER BY size(sends) DESC
 WITH last, receiver, head(collect(nodes)) AS nodes, head(collect(sends)) AS sends
-RETURN last.payload AS unit, last.tree AS tree,
+RETURN last.unit AS unit, last.tree AS tree,
   [v IN reverse(nodes) | v.label] + receiver.label AS nodes,
   [e IN reverse(sends) | e.port] + last.port AS ports,
   [e IN reverse(sends) | e.step] + last.step AS steps

@@ -17,5 +17,5 @@
 
 MATCH (s:Schedule {id: $schedule})
 MATCH (sender)-[e:SEND WHERE e.schedule = s.id AND e.step = $step]->(receiver)
-RETURN sender.label AS sender, e.port AS port, receiver.label AS receiver, e.payload AS unit, e.tree AS tree
+RETURN sender.label AS sender, e.port AS port, receiver.label AS receiver, e.unit AS unit, e.tree AS tree
 ORDER BY sender, port, unit, tree

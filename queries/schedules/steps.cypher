@@ -11,7 +11,7 @@
 //   largest: units in the largest packet
 // cost: every send of the schedule once
 // revision: 1
-// reference: Tseng & Sheu 1997, Theorem 1 and Alg. 2; simulator: link_use, packet_sizes
+// reference: Tseng & Sheu 1997, Theorem 1 and Alg. 2; simulator: links_used, packet_sizes
 
 MATCH (s:Schedule {id: $schedule})
 MATCH (t:Topology {name: s.topology})

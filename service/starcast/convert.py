@@ -47,14 +47,19 @@ def to_networkx(what: Topology | Forest, tree: int | None = None) -> "nx.Graph":
         RejectedError: the array is no forest.
     """
     nx = _library("networkx")
-    where, edges = _place(what), _edges(what, tree)
+    topology, edges = _place(what), _edges(what, tree)
     if isinstance(what, Topology):
-        graph, ranks = nx.Graph(), np.arange(where.nodes)
+        graph, ranks = nx.Graph(), np.arange(topology.nodes)
     else:
-        graph, ranks = nx.MultiDiGraph() if tree is None else nx.DiGraph(), np.union1d(edges.end, [what.root])
+        graph, ranks = (
+            nx.MultiDiGraph() if tree is None else nx.DiGraph(),
+            np.union1d(edges.end, [what.root]),
+        )
     graph.graph.update(_names(what))
-    labels = where.labels(ranks).tolist()
-    graph.add_nodes_from((rank, {"label": label}) for rank, label in zip(ranks.tolist(), labels, strict=True))
+    labels = topology.labels(ranks).tolist()
+    graph.add_nodes_from(
+        (rank, {"label": label}) for rank, label in zip(ranks.tolist(), labels, strict=True)
+    )
     ends = edges.start.tolist(), edges.end.tolist()
     keys = [edges.attributes["tree"].tolist()] if graph.is_multigraph() else []
     attributes = _records(edges.attributes)
@@ -78,13 +83,13 @@ def to_igraph(what: Topology | Forest, tree: int | None = None) -> "igraph.Graph
         RejectedError: the array is no forest.
     """
     igraph = _library("igraph")
-    where, edges = _place(what), _edges(what, tree)
+    topology, edges = _place(what), _edges(what, tree)
     return igraph.Graph(
-        n=where.nodes,
+        n=topology.nodes,
         edges=np.column_stack([edges.start, edges.end]).tolist(),
         directed=isinstance(what, Forest),
         graph_attrs=_names(what),
-        vertex_attrs={"label": where.labels().tolist()},
+        vertex_attrs={"label": topology.labels().tolist()},
         edge_attrs={name: column.tolist() for name, column in edges.attributes.items()},
     )
 
@@ -105,9 +110,11 @@ def to_scipy(what: Topology | Forest, tree: int | None = None) -> "sparse.csr_ar
         RejectedError: the array is no forest.
     """
     sparse = _library("scipy.sparse")
-    where, edges = _place(what), _edges(what, tree)
+    topology, edges = _place(what), _edges(what, tree)
     ones = np.ones(len(edges.start), dtype=np.int16)
-    matrix = sparse.csr_array((ones, (edges.start, edges.end)), shape=(where.nodes, where.nodes))  # adds up equal places
+    matrix = sparse.csr_array(
+        (ones, (edges.start, edges.end)), shape=(topology.nodes, topology.nodes)
+    )  # adds up equal places
     return matrix + matrix.T if isinstance(what, Topology) else matrix
 
 
@@ -118,7 +125,9 @@ def _library(module: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != package:
             raise
-        raise UnavailableError(f"{package} is not installed", hint=f"install it: pip install 'starcast[{package}]'") from None
+        raise UnavailableError(
+            f"{package} is not installed", hint=f"install it: pip install 'starcast[{package}]'"
+        ) from None
 
 
 def _place(what: Topology | Forest) -> Topology:
@@ -139,18 +148,25 @@ def _records(columns: dict[str, NDArray[np.int64]]) -> list[dict[str, int]]:
 def _edges(what: Topology | Forest, tree: int | None) -> _Edges:
     if isinstance(what, Forest):
         found = edges_of(what, tree)
-        return _Edges(found.parent, found.child, {"tree": found.tree, "level": found.level, "port": found.port})
+        return _Edges(
+            found.parent,
+            found.child,
+            {"tree": found.tree, "level": found.level, "port": found.port},
+        )
     if tree is not None:
-        raise InputError(f"{what.spec} is a topology and has no tree {tree}", hint="give a forest, or leave the tree out")
+        raise InputError(
+            f"{what.spec} is a topology and has no tree {tree}",
+            hint="give a forest, or leave the tree out",
+        )
     return _links(what)
 
 
-def _links(where: Topology) -> _Edges:
+def _links(topology: Topology) -> _Edges:
     """Each undirected link once, from its lower rank."""
     parts = []
-    for port in where.ports:
-        there = where.neighbours(port).astype(np.int64)
-        lower = np.flatnonzero(np.arange(where.nodes) < there)
+    for port in topology.ports:
+        there = topology.neighbours(port).astype(np.int64)
+        lower = np.flatnonzero(np.arange(topology.nodes) < there)
         parts.append((lower, there[lower], np.full(len(lower), port, dtype=np.int64)))
     start, end, ports = (np.concatenate(column) for column in zip(*parts, strict=True))
     return _Edges(start, end, {"port": ports})

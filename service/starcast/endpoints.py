@@ -7,8 +7,8 @@ from pydantic import SecretStr
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from starcast.errors import InputError, UnavailableError
 from starcast.embedded import stack
+from starcast.errors import InputError, UnavailableError
 from starcast.settings import Settings
 
 #: What a PostgreSQL URI begins with; we connect with psycopg whichever it is.
@@ -66,12 +66,17 @@ def _postgres_url(uri: str) -> URL:
     if url.drivername not in _POSTGRES:
         raise _no_uri(uri)
     if url.port is not None and not 1 <= url.port <= _LAST_PORT:
-        raise InputError(f"the port {url.port} of '{uri}' is out of range", hint=f"ports go from 1 to {_LAST_PORT}")
+        raise InputError(
+            f"the port {url.port} of '{uri}' is out of range",
+            hint=f"ports go from 1 to {_LAST_PORT}",
+        )
     return url
 
 
 def _no_uri(uri: str) -> InputError:
-    return InputError(f"'{uri}' is no PostgreSQL URI", hint="write postgresql://USER@HOST:PORT/DATABASE")
+    return InputError(
+        f"'{uri}' is no PostgreSQL URI", hint="write postgresql://USER@HOST:PORT/DATABASE"
+    )
 
 
 def _password(value: SecretStr | None, file: Path | None) -> str | None:
@@ -83,5 +88,6 @@ def _password(value: SecretStr | None, file: Path | None) -> str | None:
         return file.read_text(encoding="utf-8").strip()
     except OSError as error:
         raise UnavailableError(
-            f"the password file {file} cannot be read: {error.strerror}", hint="check its path and its mode"
+            f"the password file {file} cannot be read: {error.strerror}",
+            hint="check its path and its mode",
         ) from None

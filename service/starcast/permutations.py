@@ -150,7 +150,9 @@ def parse(label: str, n: int, length: int | None = None) -> Perms:
         raise InputError(f"the label '{label}' has {len(label)} symbols, not {length}", hint=hint)
     foreign = next((symbol for symbol in label if symbol not in SYMBOLS[:n]), None)
     if foreign is not None:
-        raise InputError(f"the label '{label}' has the symbol '{foreign}', which is none of the {n}", hint=hint)
+        raise InputError(
+            f"the label '{label}' has the symbol '{foreign}', which is none of the {n}", hint=hint
+        )
     repeated = next((a for a, b in pairwise(sorted(label)) if a == b), None)
     if repeated is not None:
         raise InputError(f"the label '{label}' repeats the symbol '{repeated}'", hint=hint)

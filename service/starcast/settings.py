@@ -33,7 +33,10 @@ CONFIG, DEBUG = f"{PREFIX}CONFIG", f"{PREFIX}DEBUG"
 #: Flags that do not bear the name of their setting.
 _FLAGS = {"row_limit": "--limit"}
 #: Our words for what pydantic says in the language of its own.
-_WORDS = {"string_pattern_mismatch": "write a size such as 512m or 1g", "extra_forbidden": "there is no such setting"}
+_WORDS = {
+    "string_pattern_mismatch": "write a size such as 512m or 1g",
+    "extra_forbidden": "there is no such setting",
+}
 _SIZE = r"^[0-9]+[kmgKMG]$"
 _DAY = 86_400
 #: What a URI's query may hold that is secret, or leads to what is.
@@ -54,7 +57,9 @@ def config_file() -> Path:
 class Settings(BaseSettings):
     """Every setting of starcast, with its default. `Settings.load` builds it and remembers each value's source."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True
+    )
 
     home: Path = Field(
         default_factory=lambda: platformdirs.user_data_path("starcast"),
@@ -64,17 +69,26 @@ class Settings(BaseSettings):
         default_factory=lambda: platformdirs.user_cache_path("starcast"),
         description="folder of what is downloaded once: Neo4j's jars",
     )
-    maven_repository: str | None = Field(None, description="URL of a mirror to fetch Neo4j's jars from")
-    neo4j_uri: str | None = Field(None, description="URI of a Neo4j server of your own; unset: the embedded one")
+    maven_repository: str | None = Field(
+        None, description="URL of a mirror to fetch Neo4j's jars from"
+    )
+    neo4j_uri: str | None = Field(
+        None, description="URI of a Neo4j server of your own; unset: the embedded one"
+    )
     neo4j_user: str = Field("neo4j", description="user of your own Neo4j server")
     neo4j_password: SecretStr | None = Field(None, description="its password; better in a file")
     neo4j_password_file: Path | None = Field(None, description="file with its password")
     neo4j_database: str = Field("neo4j", description="database on the Neo4j server")
     neo4j_heap: str = Field("512m", description="heap of the embedded Neo4j", pattern=_SIZE)
-    neo4j_pagecache: str = Field("256m", description="page cache of the embedded Neo4j", pattern=_SIZE)
-    neo4j_java_options: str = Field("", description="further options of the embedded Neo4j's Java, as a shell takes them")
+    neo4j_pagecache: str = Field(
+        "256m", description="page cache of the embedded Neo4j", pattern=_SIZE
+    )
+    neo4j_java_options: str = Field(
+        "", description="further options of the embedded Neo4j's Java, as a shell takes them"
+    )
     postgres_uri: str | None = Field(
-        None, description="postgresql://USER@HOST:PORT/DATABASE of your own; unset: the embedded one"
+        None,
+        description="postgresql://USER@HOST:PORT/DATABASE of your own; unset: the embedded one",
     )
     postgres_password: SecretStr | None = Field(None, description="its password; better in a file")
     postgres_password_file: Path | None = Field(None, description="file with its password")
@@ -95,7 +109,9 @@ class Settings(BaseSettings):
     @classmethod
     def _no_secret(cls, value: str | None) -> str | None:
         if value is not None and _holds_secret(value):
-            raise ValueError("it holds a password, which belongs into the setting ..._password_file")
+            raise ValueError(
+                "it holds a password, which belongs into the setting ..._password_file"
+            )
         return value
 
     @classmethod
@@ -130,9 +146,13 @@ class Settings(BaseSettings):
         except ValidationError as error:
             raise _refusal(error.errors()[0], given) from None
         except OSError as error:
-            raise InputError(f"{config_file()} cannot be read: {error.strerror}", hint="check its mode") from None
+            raise InputError(
+                f"{config_file()} cannot be read: {error.strerror}", hint="check its mode"
+            ) from None
         except ValueError as error:  # TOML that does not parse
-            raise InputError(f"{config_file()} is not TOML: {error}", hint="mend it or move it away") from None
+            raise InputError(
+                f"{config_file()} is not TOML: {error}", hint="mend it or move it away"
+            ) from None
         settings._sources = dict.fromkeys(cls.model_fields, "default")
         for source, values in sources:
             settings._sources |= dict.fromkeys(values, source)
@@ -147,8 +167,12 @@ class Settings(BaseSettings):
 def strangers(environment: Mapping[str, str]) -> dict[str, str | None]:
     """The variables ``STARCAST_*`` that mean nothing to us and are not empty, each with the one that may be meant."""
     known = {CONFIG, DEBUG, *(f"{PREFIX}{name.upper()}" for name in Settings.model_fields)}
-    ours = (name for name, value in environment.items() if value and name.upper().startswith(PREFIX))
-    return {name: _nearest(name.upper(), known) for name in sorted(ours) if name.upper() not in known}
+    ours = (
+        name for name, value in environment.items() if value and name.upper().startswith(PREFIX)
+    )
+    return {
+        name: _nearest(name.upper(), known) for name in sorted(ours) if name.upper() not in known
+    }
 
 
 def _nearest(name: str, known: Collection[str]) -> str | None:
@@ -159,7 +183,9 @@ def _require_named_file() -> None:
     """See that there is the file that ``STARCAST_CONFIG`` names; the null device will do, and holds nothing."""
     file = config_file()
     if os.environ.get(CONFIG) and (not os.path.exists(file) or file.is_dir()):  # noqa: PTH110 - it never raises
-        raise InputError(f"{CONFIG} names {file}, which is no file", hint=f"write it, or unset {CONFIG}")
+        raise InputError(
+            f"{CONFIG} names {file}, which is no file", hint=f"write it, or unset {CONFIG}"
+        )
 
 
 def _refusal(found: "ErrorDetails", flags: Collection[str]) -> InputError:
@@ -169,7 +195,10 @@ def _refusal(found: "ErrorDetails", flags: Collection[str]) -> InputError:
     words = _WORDS.get(found["type"], words[:1].lower() + words[1:])
     if name in flags:
         flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
-        return InputError(f"{flag} is wrong: {words}", hint=f"it stands for the setting '{name}': see 'starcast config'")
+        return InputError(
+            f"{flag} is wrong: {words}",
+            hint=f"it stands for the setting '{name}': see 'starcast config'",
+        )
     near = _nearest(name, Settings.model_fields) if found["type"] == "extra_forbidden" else None
     return InputError(
         f"the setting '{name}' is wrong: {words}" + (f"; did you mean '{near}'?" if near else ""),

@@ -64,7 +64,10 @@ def upwards(node: Node, tree: int) -> int:
 
 @cache
 def edge_disjoint(n: int) -> list[Tree]:
-    return [{node: upwards(node, tree) for node in nodes(n) if node != identity(n)} for tree in range(2, n + 1)]
+    return [
+        {node: upwards(node, tree) for node in nodes(n) if node != identity(n)}
+        for tree in range(2, n + 1)
+    ]
 
 
 def ways_home(tree: Tree, n: int) -> dict[Node, list[Node]]:
@@ -89,9 +92,13 @@ def links_downwards(tree: Tree) -> set[tuple[Node, Node]]:
 def is_forest(trees: Sequence[Tree], n: int) -> bool:
     """Whether tree 2..n hangs over its own link of the root alone and spans all nodes, and no directed link is in two."""
     links = [link for tree in trees for link in links_downwards(tree)]
-    spanning = all(tree.keys() == set(nodes(n)) - {identity(n)} and ways_home(tree, n) for tree in trees)
+    spanning = all(
+        tree.keys() == set(nodes(n)) - {identity(n)} and ways_home(tree, n) for tree in trees
+    )
     at_root = [[crossed(identity(n), d)] for d in range(2, n + 1)]
-    hanging = [[node for above, node in links_downwards(tree) if above == identity(n)] for tree in trees]
+    hanging = [
+        [node for above, node in links_downwards(tree) if above == identity(n)] for tree in trees
+    ]
     return spanning and hanging == at_root and len(links) == len(set(links))
 
 
@@ -116,14 +123,22 @@ def _less_deep(spec: str) -> Place | None:
     stated = depth(edge_disjoint(n), n)
     if least_depth(n) == stated or n not in SHALLOW:
         return None
-    tree = {node: int(digit) for node, digit in zip(nodes(n), SHALLOW[n], strict=True) if digit != "0"}
+    tree = {
+        node: int(digit) for node, digit in zip(nodes(n), SHALLOW[n], strict=True) if digit != "0"
+    }
     trees = [turned_tree(tree, n, times) for times in range(n - 1)]
     assert is_forest(edge_disjoint(n), n)
     assert is_forest(trees, n)
     found = depth(trees, n)
     if found >= stated:
         return None
-    return {"n": n, "subtree": 2, "dimensions_to_parents_by_rank": SHALLOW[n], "found": found, "stated": stated}
+    return {
+        "n": n,
+        "subtree": 2,
+        "dimensions_to_parents_by_rank": SHALLOW[n],
+        "found": found,
+        "stated": stated,
+    }
 
 
 def links(n: int) -> Iterator[tuple[Node, int]]:
@@ -151,7 +166,10 @@ def pipelined(trees: Sequence[Tree], units: Iterable[Sequence[int]], n: int) -> 
     for number, (tree, given) in enumerate(zip(trees, units, strict=True)):
         for node, way in ways_home(tree, n).items():
             if node != identity(n):
-                rows += [(len(way) - 1 + i, way[1], tree[node], (unit, number)) for i, unit in enumerate(given)]
+                rows += [
+                    (len(way) - 1 + i, way[1], tree[node], (unit, number))
+                    for i, unit in enumerate(given)
+                ]
     return rows
 
 
@@ -180,7 +198,11 @@ def _faster_than_stated(spec: str) -> Place | None:
     """Along one breadth-first tree."""
     n = size(spec)
     d = distances(n)
-    nearer = {x: next(i for i in range(2, n + 1) if d[crossed(x, i)] < d[x]) for x in nodes(n) if x != identity(n)}
+    nearer = {
+        x: next(i for i in range(2, n + 1) if d[crossed(x, i)] < d[x])
+        for x in nodes(n)
+        if x != identity(n)
+    }
     for messages in range(1, n):
         found = last_step(broadcast([nearer], [range(messages)], n))
         stated = -(-messages // (n - 1)) + diameter(n)
@@ -214,7 +236,12 @@ def _steps_of_the_bound(spec: str) -> Place | None:
 
 def single_faults(n: int) -> list[Fault]:
     """Nodes, then links."""
-    both = [(node, other) for node in nodes(n) for d in range(2, n + 1) if node < (other := crossed(node, d))]
+    both = [
+        (node, other)
+        for node in nodes(n)
+        for d in range(2, n + 1)
+        if node < (other := crossed(node, d))
+    ]
     return [*((node,) for node in nodes(n)), *both]
 
 
@@ -227,7 +254,10 @@ def survives(hands: Sequence[Sequence[int]], faulty: int, n: int) -> bool:
     """Whether every healthy node gets every message whatever nodes but the source and links are faulty."""
     ways = [ways_home(tree, n) for tree in edge_disjoint(n)]
     possible = [fault for fault in single_faults(n) if fault != (identity(n),)]
-    carried = {message: [way for way, hand in zip(ways, hands, strict=True) if message in hand] for message in chain(*hands)}
+    carried = {
+        message: [way for way, hand in zip(ways, hands, strict=True) if message in hand]
+        for message in chain(*hands)
+    }
     return all(
         any(not blocked(way[node], faults) for way in chosen)
         for faults in combinations(possible, faulty)
@@ -244,7 +274,9 @@ def _dealt_nevertheless(spec: str) -> Place | None:
     for copies in (x for x in range(2, n - 1) if (n - 1) % x):
         hands = dealt(1, copies, n - 1)
         allowed = -(-copies // (n - 1)) + depth(edge_disjoint(n), n) - 1
-        if last_step(broadcast(edge_disjoint(n), hands, n)) <= allowed and survives(hands, copies - 1, n):
+        if last_step(broadcast(edge_disjoint(n), hands, n)) <= allowed and survives(
+            hands, copies - 1, n
+        ):
             return {"n": n, "x": copies, "M": 1, "found": 1, "stated": 0}
     return None
 
@@ -284,7 +316,9 @@ def _acknowledged(spec: str) -> Place | None:
         for faults in combinations(single_faults(n), faulty):
             healthy = [node for node in nodes(n) if (node,) not in faults]
             got = {source: reached(source, faults) for source in healthy}
-            if missing := [(node, source) for node in healthy for source in healthy if node not in got[source]]:
+            if missing := [
+                (node, source) for node in healthy for source in healthy if node not in got[source]
+            ]:
                 names = ", ".join(" - ".join(text(node) for node in fault) for fault in faults)
                 node, source = missing[0]
                 place: Place = {"n": n, "faults": names, "node": text(node), "source": text(source)}

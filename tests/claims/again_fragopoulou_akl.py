@@ -64,7 +64,10 @@ def runs_one_after_another(spec: str) -> Place | None:
     largest, _ = allgather(rotated_paths(n), n)
     assert set(largest.values()) == {1}
     for messages in range(1, n + 1):
-        found, stated = messages * max(largest), ceil(Fraction(messages * (factorial(n) - 1), n - 1))
+        found, stated = (
+            messages * max(largest),
+            ceil(Fraction(messages * (factorial(n) - 1), n - 1)),
+        )
         if found != stated:
             return {"n": n, "M": messages, "found": found, "stated": stated}
     return None
@@ -112,7 +115,9 @@ def two_steps_away(spec: str) -> Place | None:
 @again("FA.B.Dk")
 def layers(spec: str) -> Place | None:
     n = size(spec)
-    looked_at = (fewer(len(at_distance(n, k)), 2 * (n - 1), n=n, k=k) for k in range(2, diameter(n)))
+    looked_at = (
+        fewer(len(at_distance(n, k)), 2 * (n - 1), n=n, k=k) for k in range(2, diameter(n))
+    )
     return next(filter(None, looked_at), None)
 
 
@@ -174,7 +179,10 @@ def printed_children(node: Node, repeated: bool) -> set[int]:
 
 def against_one_another(n: int, repeated: bool) -> Place | None:
     for node, j in product(nodes(n), range(1, n + 1)):
-        found, stated = j in printed_parents(node, repeated), j in printed_children(crossed(node, j), repeated)
+        found, stated = (
+            j in printed_parents(node, repeated),
+            j in printed_children(crossed(node, j), repeated),
+        )
         if found != stated:
             return {"n": n, "node": text(node), "dimension": j, "found": found, "stated": stated}
     return None
@@ -228,19 +236,30 @@ def repeated_links(n: int) -> set[tuple[Node, int]]:
 def trees_in_turn(n: int, messages: int) -> Routes:
     """Each message along the next of the edge-disjoint trees."""
     parents = [partial(edge_disjoint, tree=tree) for tree in range(2, n + 1)]
-    return {(node, i): route(node, parents[i % (n - 1)]) for i in range(messages) for node in nodes(n)[1:]}
+    return {
+        (node, i): route(node, parents[i % (n - 1)])
+        for i in range(messages)
+        for node in nodes(n)[1:]
+    }
 
 
 def numbered_on(n: int, messages: int) -> Routes:
     """The balanced trees of section 5.1, each message's numbers following those of the one before."""
     parents = [balanced(n, i * (factorial(n - 1) - 1)) for i in range(messages)]
-    return {(node, i): route(node, parents[i].__getitem__) for i in range(messages) for node in nodes(n)[1:]}
+    return {
+        (node, i): route(node, parents[i].__getitem__)
+        for i in range(messages)
+        for node in nodes(n)[1:]
+    }
 
 
 @again("FA.S52-only")
 def another_tree(spec: str) -> Place | None:
     n = size(spec)
-    others: dict[str, Callable[[int, int], Routes]] = {"edge-disjoint-in-turn": trees_in_turn, "balanced": numbered_on}
+    others: dict[str, Callable[[int, int], Routes]] = {
+        "edge-disjoint-in-turn": trees_in_turn,
+        "balanced": numbered_on,
+    }
     for messages, trees in product(range(2, 2 * n), others):
         routes = others[trees](n, messages)
         if {link for unit in routes for link in links(unit[0], routes[unit])} <= repeated_links(n):
@@ -283,7 +302,9 @@ def cycle_run(n: int) -> tuple[int, int]:
 
 def best_scatter(n: int, ports: str) -> tuple[int, int]:
     parents = balanced(n)
-    rows: list[Row] = farthest_first(n, {(node, 0): route(node, parents.__getitem__) for node in nodes(n)[1:]}, ports)
+    rows: list[Row] = farthest_first(
+        n, {(node, 0): route(node, parents.__getitem__) for node in nodes(n)[1:]}, ports
+    )
     assert ports == "all" or one_port(rows)
     return scatter(n, rows), len(rows)
 
@@ -296,10 +317,20 @@ def nine_bounds(spec: str) -> Place | None:
     problems: list[tuple[tuple[int, int], tuple[int, int], int, int]] = [
         (cycle_run(n), (max(paths), sent), factorial(n) * others, others),
         (best_scatter(n, "one"), best_scatter(n, "all"), away, others),
-        (alltoall(n, hop_by_hop(n), "one"), alltoall(n, one_after_another(n), "all"), factorial(n) * away, away),
+        (
+            alltoall(n, hop_by_hop(n), "one"),
+            alltoall(n, one_after_another(n), "all"),
+            factorial(n) * away,
+            away,
+        ),
     ]
     for one, all_ports, fewest, least in problems:
-        pairs = [(one[1], fewest), (all_ports[1], fewest), (one[0], least), (all_ports[0], ceil(Fraction(least, n - 1)))]
+        pairs = [
+            (one[1], fewest),
+            (all_ports[1], fewest),
+            (one[0], least),
+            (all_ports[0], ceil(Fraction(least, n - 1))),
+        ]
         for found, stated in pairs:
             if found != stated:
                 return {"n": n, "found": found, "stated": stated}
@@ -324,14 +355,19 @@ OTHER_CELLS: Mapping[str, tuple[Callable[[float], float], Callable[[float], floa
     "allgather, N(N-1) transmissions": (same, same),
     "allgather, one-port, N-1 steps": (same, same),
     "scatter, one-port, N-1 steps": (same, same),
-    "alltoall, one-port, the sum of the distances": (mean_distance, lambda n: ports_of_a_cube(n) / 2),
+    "alltoall, one-port, the sum of the distances": (
+        mean_distance,
+        lambda n: ports_of_a_cube(n) / 2,
+    ),
 }
 
 
 def grows(quotient: Callable[[float], float]) -> str:
     """How a quotient grows between n = 2^64 and n = 2^128: log n doubles."""
     growth = log2(quotient(2.0**128) / quotient(2.0**64))
-    assert min(abs(growth + 1), abs(growth), abs(growth - 1)) < 0.05  # falls, stays, or grows like log n
+    assert (
+        min(abs(growth + 1), abs(growth), abs(growth - 1)) < 0.05
+    )  # falls, stays, or grows like log n
     return "growing like log n" if growth > 0.5 else "bounded"
 
 
@@ -351,8 +387,12 @@ def hypercube_exchange(spec: str) -> Place | None:
 
 @again("FA.hyper.other")
 def in_any_other_case(spec: str) -> Place | None:
-    def over_the_other(first: Callable[[float], float], second: Callable[[float], float]) -> Callable[[float], float]:
+    def over_the_other(
+        first: Callable[[float], float], second: Callable[[float], float]
+    ) -> Callable[[float], float]:
         return lambda n: first(n) / second(n)
 
-    both_ways = [pair for star, cube in OTHER_CELLS.values() for pair in ((star, cube), (cube, star))]
+    both_ways = [
+        pair for star, cube in OTHER_CELLS.values() for pair in ((star, cube), (cube, star))
+    ]
     return unbounded(size(spec), *(over_the_other(*pair) for pair in both_ways))

@@ -43,7 +43,14 @@ def _adjacent(spec: str) -> Place | None:
     level = level_of(n, k)
     for node, other in pairs(nodes(n, k)):
         if abs(level[node] - level[other]) <= 1 and other not in neighbours(node, n).values():
-            return {"n": n, "k": k, "node": text(node), "other": text(other), "found": False, "stated": True}
+            return {
+                "n": n,
+                "k": k,
+                "node": text(node),
+                "other": text(other),
+                "found": False,
+                "stated": True,
+            }
     return None
 
 
@@ -54,7 +61,14 @@ def _leaves(spec: str) -> Place | None:
     inner = {above for above, _ in one_tree(n, k)}
     for node, other in pairs([node for node in nodes(n, k) if node not in inner]):
         if (found := abs(level[node] - level[other])) > 1:
-            return {"n": n, "k": k, "node": text(node), "other": text(other), "found": found, "stated": 1}
+            return {
+                "n": n,
+                "k": k,
+                "node": text(node),
+                "other": text(other),
+                "found": found,
+                "stated": 1,
+            }
     return None
 
 
@@ -70,7 +84,9 @@ def is_of_a_form(node: Node, n: int) -> bool:
         return False
     if n % 2:
         return settled == [1] and set(cycles) <= {2}
-    return (settled == [1] and set(cycles) <= {2, 3} and cycles.count(3) == 1) or (not settled and set(cycles) <= {2})
+    return (settled == [1] and set(cycles) <= {2, 3} and cycles.count(3) == 1) or (
+        not settled and set(cycles) <= {2}
+    )
 
 
 @again("NK.C2.farthest")
@@ -118,14 +134,23 @@ def _dimensions_shifted(spec: str) -> Place | None:
         reached = changed(n, k, i)
         for node in nodes(n, k):
             if reached[node] != 1:
-                return {"n": n, "k": k, "i": i, "node": text(node), "found": reached[node], "stated": 1}
+                return {
+                    "n": n,
+                    "k": k,
+                    "i": i,
+                    "node": text(node),
+                    "found": reached[node],
+                    "stated": 1,
+                }
     return None
 
 
 def turned(node: Node, n: int, last: int) -> Node:
     """Positions 2..last and their symbols shifted cyclically by one."""
     after = {s: s % last + 1 if 2 <= s < last else 2 if s == last else s for s in range(1, n + 1)}
-    label = dict(zip((after[s] for s in range(1, n + 1)), (after[s] for s in extended(node, n)), strict=True))
+    label = dict(
+        zip((after[s] for s in range(1, n + 1)), (after[s] for s in extended(node, n)), strict=True)
+    )
     return tuple(label[position] for position in range(1, len(node) + 1))
 
 
@@ -134,7 +159,9 @@ def dimension_changes(n: int, k: int) -> list[Levels]:
     last = n if k == n - 1 else k
     trees = [one_tree(n, k)]
     for _ in range(last - 2):
-        trees.append({(turned(a, n, last), turned(b, n, last)): level for (a, b), level in trees[-1].items()})
+        trees.append(
+            {(turned(a, n, last), turned(b, n, last)): level for (a, b), level in trees[-1].items()}
+        )
     return trees
 
 
@@ -172,7 +199,15 @@ def _all_to_all(spec: str) -> Place | None:
     stated = diameter(n, k) + Fraction(len(nodes(n, k)) - 1, n - 1)
     if found == stated:
         return None
-    return {"n": n, "k": k, "m": 1, "T_s": 1, "T_c": 1, "found": number(found), "stated": number(stated)}
+    return {
+        "n": n,
+        "k": k,
+        "m": 1,
+        "T_s": 1,
+        "T_c": 1,
+        "found": number(found),
+        "stated": number(stated),
+    }
 
 
 @again("NK.T6")
@@ -188,7 +223,11 @@ def _congestion(spec: str) -> Place | None:
 def _shifted_by_n(spec: str) -> Place | None:
     n, k = sizes(spec)
     found, stated = shifted(n, n), (*range(2, n + 1), 1)
-    return {"n": n, "k": k, "i": n, "found": text(found), "stated": text(stated)} if found != stated else None
+    return (
+        {"n": n, "k": k, "i": n, "found": text(found), "stated": text(stated)}
+        if found != stated
+        else None
+    )
 
 
 def path_length(n: int, k: int, i: int) -> int:

@@ -53,7 +53,9 @@ def least_time(trees: Sequence[Levels], n: int, k: int, one_port: bool) -> tuple
     raise AssertionError
 
 
-def _slower(spec: str, trees: Sequence[Levels], rational: Fraction, square: Fraction, one_port: bool) -> Place | None:
+def _slower(
+    spec: str, trees: Sequence[Levels], rational: Fraction, square: Fraction, one_port: bool
+) -> Place | None:
     n, k = sizes(spec)
     found, p = least_time(trees, n, k, one_port)
     if not exceeds(found, rational, square):
@@ -65,28 +67,52 @@ def _slower(spec: str, trees: Sequence[Levels], rational: Fraction, square: Frac
 def _one_tree_all_port(spec: str) -> Place | None:
     n, k = sizes(spec)
     h = diameter(n, k)
-    return _slower(spec, [one_tree(n, k)], h - 1 + Fraction(1, n - 1), Fraction(4 * (h - 1), n - 1), one_port=False)
+    return _slower(
+        spec,
+        [one_tree(n, k)],
+        h - 1 + Fraction(1, n - 1),
+        Fraction(4 * (h - 1), n - 1),
+        one_port=False,
+    )
 
 
 @again("NK.T3")
 def _one_tree_one_port(spec: str) -> Place | None:
     n, k = sizes(spec)
     h = diameter(n, k)
-    return _slower(spec, [one_tree(n, k)], Fraction((n - 1) * (h - 1) + 1), Fraction(4 * (n - 1) * (h - 1)), one_port=True)
+    return _slower(
+        spec,
+        [one_tree(n, k)],
+        Fraction((n - 1) * (h - 1) + 1),
+        Fraction(4 * (n - 1) * (h - 1)),
+        one_port=True,
+    )
 
 
 @again("NK.T8")
 def _many_trees_all_port(spec: str) -> Place | None:
     n, k = sizes(spec)
     h = 2 * diameter(n, k)
-    return _slower(spec, many_trees(n, k), h - 1 + Fraction(1, n - 1), Fraction(4 * (h - 1), n - 1), one_port=False)
+    return _slower(
+        spec,
+        many_trees(n, k),
+        h - 1 + Fraction(1, n - 1),
+        Fraction(4 * (h - 1), n - 1),
+        one_port=False,
+    )
 
 
 @again("NK.T9")
 def _many_trees_one_port(spec: str) -> Place | None:
     n, k = sizes(spec)
     h = 2 * diameter(n, k)
-    return _slower(spec, many_trees(n, k), Fraction((n - 1) * (h - 1) + 1), Fraction(4 * (n - 1) * (h - 1)), one_port=True)
+    return _slower(
+        spec,
+        many_trees(n, k),
+        Fraction((n - 1) * (h - 1) + 1),
+        Fraction(4 * (n - 1) * (h - 1)),
+        one_port=True,
+    )
 
 
 def allgather(trees: Sequence[Levels], n: int, k: int, one_port: bool) -> list[int]:
@@ -94,7 +120,9 @@ def allgather(trees: Sequence[Levels], n: int, k: int, one_port: bool) -> list[i
     rows: list[Row] = from_all(segments(trees, 1), n, k)
     if one_port:
         rows = by_dimension(rows, n)
-    held: dict[Node, set[Hashable]] = {source: {(source, (tree, 0)) for tree in range(len(trees))} for source in nodes(n, k)}
+    held: dict[Node, set[Hashable]] = {
+        source: {(source, (tree, 0)) for tree in range(len(trees))} for source in nodes(n, k)
+    }
     return execute(rows, held, one_port)
 
 
@@ -102,19 +130,27 @@ def _later(spec: str, stated: Fraction, one_port: bool) -> Place | None:
     n, k = sizes(spec)
     steps = allgather(many_trees(n, k), n, k, one_port)
     found = len(steps) + Fraction(sum(steps), n - 1)
-    return {"n": n, "k": k, **ONE, "found": number(found), "stated": number(stated)} if found > stated else None
+    return (
+        {"n": n, "k": k, **ONE, "found": number(found), "stated": number(stated)}
+        if found > stated
+        else None
+    )
 
 
 @again("NK.T10")
 def _all_to_all_all_port(spec: str) -> Place | None:
     n, k = sizes(spec)
-    return _later(spec, 2 * diameter(n, k) - 1 + Fraction(len(nodes(n, k)) - 1, n - 1), one_port=False)
+    return _later(
+        spec, 2 * diameter(n, k) - 1 + Fraction(len(nodes(n, k)) - 1, n - 1), one_port=False
+    )
 
 
 @again("NK.T11")
 def _all_to_all_one_port(spec: str) -> Place | None:
     n, k = sizes(spec)
-    return _later(spec, Fraction((n - 1) * (2 * diameter(n, k) - 1) + len(nodes(n, k)) - 1), one_port=True)
+    return _later(
+        spec, Fraction((n - 1) * (2 * diameter(n, k) - 1) + len(nodes(n, k)) - 1), one_port=True
+    )
 
 
 @again("NK.S9-oneport")
@@ -136,7 +172,9 @@ def degree(logarithm: float) -> float:
     return log2(2**logarithm - 1)
 
 
-@again("NK.opt-broadcast", "NK.Tab1.allport-one-tree-transmission", "NK.Tab1.allport-one-tree-overall")
+@again(
+    "NK.opt-broadcast", "NK.Tab1.allport-one-tree-transmission", "NK.Tab1.allport-one-tree-overall"
+)
 def _whole_message(spec: str) -> Place | None:
     """Whatever p, the links of the one tree carry all of the message: n-1 times m/(n-1), all that is stated for T_s = 0."""
     n, k = sizes(spec)
@@ -145,7 +183,11 @@ def _whole_message(spec: str) -> Place | None:
     return grown(spec, degree)
 
 
-@again("NK.opt-broadcast-oneport", "NK.Tab1.oneport-one-tree-transmission", "NK.Tab1.oneport-one-tree-overall")
+@again(
+    "NK.opt-broadcast-oneport",
+    "NK.Tab1.oneport-one-tree-transmission",
+    "NK.Tab1.oneport-one-tree-overall",
+)
 def _one_child_after_the_other(spec: str) -> Place | None:
     """Whatever p, the source sends all of the message to n-1 children: n-1 times m, all that is stated for T_s = 0."""
     n, k = sizes(spec)
@@ -206,7 +248,14 @@ def _table_and_theorems(spec: str) -> Place | None:
     ]
     for row, column, found, stated in cells:
         if found != stated:
-            return {"n": n, "k": k, "row": row, "column": column, "found": number(found), "stated": number(stated)}
+            return {
+                "n": n,
+                "k": k,
+                "row": row,
+                "column": column,
+                "found": number(found),
+                "stated": number(stated),
+            }
     return None
 
 

@@ -99,7 +99,9 @@ def slots(n: int, p: int) -> int:
 @cache
 def subslots(n: int, p: int) -> int:
     """Executed: the same with n-1 of them for every slot, one a dimension."""
-    rows: list[Row] = [((slot - 1) * (n - 1) + d - 1, node, d, unit) for slot, node, d, unit in algorithm_1(n, p)]
+    rows: list[Row] = [
+        ((slot - 1) * (n - 1) + d - 1, node, d, unit) for slot, node, d, unit in algorithm_1(n, p)
+    ]
     assert one_port(rows)
     everything = set(product(range(n - 1), range(p)))
     largest, holds = execute(rows, {identity(n): everything})
@@ -115,7 +117,9 @@ def exceeds(time: Fraction, whole: Fraction, squared: Fraction) -> bool:
 def written(whole: Fraction, squared: Fraction) -> int | str:
     """A number whole + sqrt(squared)."""
     root = Fraction(isqrt(squared.numerator), isqrt(squared.denominator))
-    return number(whole + root) if root**2 == squared else f"{number(whole)} + sqrt({number(squared)})"
+    return (
+        number(whole + root) if root**2 == squared else f"{number(whole)} + sqrt({number(squared)})"
+    )
 
 
 def latest(n: int, run: Callable[[int, int], int], times: int) -> Place | None:
@@ -152,11 +156,18 @@ def translates(spec: str) -> Place | None:
     n = size(spec)
     stated = Fraction(factorial(n) - 1, n - 1)
     for tree in (rotated_paths(n), clusters(n)):
-        used = Counter((translated(q, node), dimension) for _, node, dimension, _ in tree for q in nodes(n))
+        used = Counter(
+            (translated(q, node), dimension) for _, node, dimension, _ in tree for q in nodes(n)
+        )
         for node, dimension in product(nodes(n), range(2, n + 1)):
             if used[node, dimension] != stated:
                 link = f"{text(node)} -> {text(crossed(node, dimension))}"
-                return {"n": n, "link": link, "found": used[node, dimension], "stated": number(stated)}
+                return {
+                    "n": n,
+                    "link": link,
+                    "found": used[node, dimension],
+                    "stated": number(stated),
+                }
     return None
 
 
@@ -170,7 +181,14 @@ def dearer(n: int, packets: list[int], startups: int) -> Place | None:
         found = len(packets) * t_s + sum(packets) * m * t_c
         stated = startups * t_s + Fraction(factorial(n) - 1, n - 1) * m * t_c
         if found != stated:
-            return {"n": n, "m": m, "T_s": t_s, "T_c": t_c, "found": found, "stated": number(stated)}
+            return {
+                "n": n,
+                "m": m,
+                "T_s": t_s,
+                "T_c": t_c,
+                "found": found,
+                "stated": number(stated),
+            }
     return None
 
 

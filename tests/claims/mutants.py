@@ -22,12 +22,18 @@ Broken = Callable[[Any], Any]
 class Wrong(See):
     """Every value is held against another one than the paper states."""
 
-    def _compare(self, what: str, relation: Relation, found: Any, stated: Any, place: Mapping[str, Any]) -> None:
-        super()._compare(what, relation, found, _wrong(relation, _array(found), _array(stated)), place)
+    def _compare(
+        self, what: str, relation: Relation, found: Any, stated: Any, place: Mapping[str, Any]
+    ) -> None:
+        super()._compare(
+            what, relation, found, _wrong(relation, _array(found), _array(stated)), place
+        )
 
     def checked(self, judgement: checkers.Evidence, relation: Relation = "=", of: Any = "") -> None:
         """No checker says yes."""
-        super().checked(replace(judgement, counterexample={"why": "broken on purpose"}), relation, of)
+        super().checked(
+            replace(judgement, counterexample={"why": "broken on purpose"}), relation, of
+        )
 
     def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
         """Every quotient grows faster by n^2."""
@@ -37,7 +43,9 @@ class Wrong(See):
 class Right(See):
     """Every value is stated as it is found."""
 
-    def _compare(self, what: str, relation: Relation, found: Any, stated: Any, place: Mapping[str, Any]) -> None:
+    def _compare(
+        self, what: str, relation: Relation, found: Any, stated: Any, place: Mapping[str, Any]
+    ) -> None:
         here, _ = np.broadcast_arrays(_array(found), _array(stated))
         super()._compare(what, relation, here, here, place)
 
@@ -136,7 +144,9 @@ def _leaf_moved(trees: Forest, ports: NDArray[np.uint8]) -> None:
 def _leaf_raised(trees: Forest, ports: NDArray[np.uint8]) -> None:
     """The last node hangs from its highest neighbour."""
     where, leaf = trees.topology, _leaf(trees, -1)
-    levels = [int(trees.levels()[-1, int(where.neighbours(port, [leaf])[0])]) for port in where.ports]
+    levels = [
+        int(trees.levels()[-1, int(where.neighbours(port, [leaf])[0])]) for port in where.ports
+    ]
     ports[-1, leaf] = where.ports[int(np.argmin(levels))]
 
 
@@ -161,7 +171,10 @@ def _cut(trees: Forest, ports: NDArray[np.uint8]) -> None:
 
 def _columns(change: Callable[[dict[str, NDArray[Any]]], None]) -> Broken:
     def broken(given: Schedule) -> Schedule:
-        columns = {name: getattr(given, name).copy() for name in ("step", "sender", "port", "receiver", "tree", "payload")}
+        columns = {
+            name: getattr(given, name).copy()
+            for name in ("step", "sender", "port", "receiver", "tree", "unit")
+        }
         change(columns)
         return replace(given, **columns)
 
@@ -191,7 +204,9 @@ def _at_once(columns: dict[str, NDArray[Any]]) -> None:
 def _twice(columns: dict[str, NDArray[Any]]) -> None:
     last = int(columns["step"].max())
     for name, column in columns.items():
-        columns[name] = np.append(column, column[0] if name != "step" else column.dtype.type(last + 1))
+        columns[name] = np.append(
+            column, column[0] if name != "step" else column.dtype.type(last + 1)
+        )
 
 
 # What is done to executions and arrays
@@ -251,16 +266,26 @@ MUTANTS: dict[str, dict[str, Broken]] = {
     },
     "simulation": {
         "a step more": _result(steps=lambda steps: steps + 1),
-        "no steps": _result(steps=lambda _: 0, packet_sizes=lambda sizes: sizes[:0], link_use=lambda use: use[:0]),
+        "no steps": _result(
+            steps=lambda _: 0, packet_sizes=lambda sizes: sizes[:0], links_used=lambda use: use[:0]
+        ),
         "a transmission more": _result(transmissions=lambda sent: sent + 1),
         "no transmission": _result(transmissions=lambda _: 0),
-        "larger packets": _result(largest_packet=lambda most: most + 1, packet_sizes=lambda sizes: sizes + 1),
+        "larger packets": _result(
+            largest_packet=lambda most: most + 1, packet_sizes=lambda sizes: sizes + 1
+        ),
         "smaller packets": _result(packet_sizes=lambda sizes: sizes - 1),
         "incomplete": _result(complete=lambda _: False, missing=lambda _: 1),
         "a violation": _result(violation=lambda _: "broken on purpose"),
-        "complete whatever happens": _result(complete=lambda _: True, missing=lambda _: 0, undelivered=lambda _: ()),
+        "complete whatever happens": _result(
+            complete=lambda _: True, missing=lambda _: 0, undelivered=lambda _: ()
+        ),
     },
-    "array": {"its first entry": _entry(0), "its last entry": _entry(-1), "two entries exchanged": _exchanged},
+    "array": {
+        "its first entry": _entry(0),
+        "its last entry": _entry(-1),
+        "two entries exchanged": _exchanged,
+    },
 }
 
 
@@ -282,7 +307,16 @@ def word(claim: Claim, spec: str, lab: Lab | None = None, see: type[See] = See) 
     """What the findings at one size alone say; ``rejected`` where the check could not go on with what it was given."""
     try:
         return judged(look(claim, spec, lab or Lab(), see).findings)
-    except (StarcastError, ArithmeticError, ValueError, IndexError, KeyError, TypeError, AssertionError, StopIteration):
+    except (
+        StarcastError,
+        ArithmeticError,
+        ValueError,
+        IndexError,
+        KeyError,
+        TypeError,
+        AssertionError,
+        StopIteration,
+    ):
         return "rejected"
 
 

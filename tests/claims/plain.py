@@ -100,7 +100,13 @@ def turned(symbol: int, n: int, times: int = 1) -> int:
 
 def rotated(node: Node, times: int = 1) -> Node:
     n = len(node)
-    after = dict(zip((turned(i, n, times) for i in identity(n)), (turned(s, n, times) for s in node), strict=True))
+    after = dict(
+        zip(
+            (turned(i, n, times) for i in identity(n)),
+            (turned(s, n, times) for s in node),
+            strict=True,
+        )
+    )
     return tuple(after[position] for position in identity(n))
 
 
@@ -141,11 +147,15 @@ def execute(
     steps: dict[int, list[Row]] = defaultdict(list)
     for row in rows:
         steps[row[0]].append(row)
-    holds = defaultdict[Node, set[Hashable]](set, {node: set(units) for node, units in held.items()})
+    holds = defaultdict[Node, set[Hashable]](
+        set, {node: set(units) for node, units in held.items()}
+    )
     largest = {}
     for step in sorted(steps):
         assert all(unit in holds[node] for _, node, _, unit in steps[step])
-        largest[step] = max(Counter((node, dimension) for _, node, dimension, _ in steps[step]).values())
+        largest[step] = max(
+            Counter((node, dimension) for _, node, dimension, _ in steps[step]).values()
+        )
         for _, node, dimension, unit in steps[step]:
             holds[crossed(node, dimension)].add(unit)
     return largest, holds

@@ -49,7 +49,10 @@ def rotated_paths(n: int) -> list[Row]:
     for dimension in range(2, n + 1):
         leaves = [leaf for leaf in nodes(n)[1:] if leaf[0] == 1 and leaf[dimension - 1] == n]
         first = factorial(n - 1) + 1
-        rows += [(step, crossed(leaf, dimension), dimension, 0) for step, leaf in enumerate(leaves, first)]
+        rows += [
+            (step, crossed(leaf, dimension), dimension, 0)
+            for step, leaf in enumerate(leaves, first)
+        ]
     return rows
 
 
@@ -68,7 +71,10 @@ def numbering(n: int) -> list[Node]:
     order: list[Node] = []
     away = distances(n)
     for k in range(1, diameter(n) + 1):
-        layer = sorted((one for one in necklaces(n) if away[one[0]] == k), key=lambda one: (one[0][0] == 1, one[0]))
+        layer = sorted(
+            (one for one in necklaces(n) if away[one[0]] == k),
+            key=lambda one: (one[0][0] == 1, one[0]),
+        )
         chosen = special(n, k)
         if chosen:
             layer.sort(key=lambda one: chosen[0] not in one)
@@ -89,7 +95,10 @@ def over(m: int, n: int) -> int:
 
 def clusters(n: int) -> list[Row]:
     """What 12..n sends along MBST: the node with number m gets the message in step ceil(m/(n-1))."""
-    return [(-(-m // (n - 1)), crossed(node, over(m, n)), over(m, n), 0) for m, node in enumerate(numbering(n), 1)]
+    return [
+        (-(-m // (n - 1)), crossed(node, over(m, n)), over(m, n), 0)
+        for m, node in enumerate(numbering(n), 1)
+    ]
 
 
 def allgather(rows: list[Row], n: int) -> tuple[dict[int, int], int]:

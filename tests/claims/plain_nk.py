@@ -137,7 +137,9 @@ def shifted(n: int, i: int) -> Node:
 def rooted(n: int, k: int, i: int) -> dict[Node, Node]:
     """The parents of SP(R_i(Id))."""
     q = shifted(n, i)
-    return {relabelled(q, node): relabelled(q, above) for node, above in spanning_tree(n, k).items()}
+    return {
+        relabelled(q, node): relabelled(q, above) for node, above in spanning_tree(n, k).items()
+    }
 
 
 @cache
@@ -181,13 +183,18 @@ def many_trees(n: int, k: int) -> list[Levels]:
 def segments(trees: Sequence[Levels], p: int) -> list[Row]:
     """Every tree passes p segments on, one after the other: segment j crosses level l in slot l+j."""
     return [
-        (level + j, *link, (number, j)) for number, tree in enumerate(trees) for link, level in tree.items() for j in range(p)
+        (level + j, *link, (number, j))
+        for number, tree in enumerate(trees)
+        for link, level in tree.items()
+        for j in range(p)
     ]
 
 
 def by_dimension(rows: Iterable[Row], n: int) -> list[Row]:
     """Every slot cut into n-1 sub-slots, one a dimension."""
-    return [((step - 1) * (n - 1) + dimension((a, b), n) - 1, a, b, unit) for step, a, b, unit in rows]
+    return [
+        ((step - 1) * (n - 1) + dimension((a, b), n) - 1, a, b, unit) for step, a, b, unit in rows
+    ]
 
 
 def from_all(rows: Iterable[Row], n: int, k: int) -> list[Row]:
@@ -195,11 +202,15 @@ def from_all(rows: Iterable[Row], n: int, k: int) -> list[Row]:
     written = list(rows)
     sources = {source: extended(source, n) for source in nodes(n, k)}
     return [
-        (t, relabelled(q, a), relabelled(q, b), (source, unit)) for source, q in sources.items() for t, a, b, unit in written
+        (t, relabelled(q, a), relabelled(q, b), (source, unit))
+        for source, q in sources.items()
+        for t, a, b, unit in written
     ]
 
 
-def execute(rows: Iterable[Row], held: Mapping[Node, set[Hashable]], one_port: bool = False) -> list[int]:
+def execute(
+    rows: Iterable[Row], held: Mapping[Node, set[Hashable]], one_port: bool = False
+) -> list[int]:
     """Run a schedule: the largest packet of every step in which there is one; every node ends with every unit.
 
     A unit is sent by a node that held it before the step; units on one link in one step are one packet.
@@ -207,13 +218,19 @@ def execute(rows: Iterable[Row], held: Mapping[Node, set[Hashable]], one_port: b
     steps = defaultdict[int, list[Row]](list)
     for row in rows:
         steps[row[0]].append(row)
-    holds = defaultdict[Node, set[Hashable]](set, {node: set(units) for node, units in held.items()})
+    holds = defaultdict[Node, set[Hashable]](
+        set, {node: set(units) for node, units in held.items()}
+    )
     largest = []
     for step in sorted(steps):
         assert all(unit in holds[sender] for _, sender, _, unit in steps[step])
         packets = Counter((sender, receiver) for _, sender, receiver, _ in steps[step])
         if one_port:
-            assert len({sender for sender, _ in packets}) == len({receiver for _, receiver in packets}) == len(packets)
+            assert (
+                len({sender for sender, _ in packets})
+                == len({receiver for _, receiver in packets})
+                == len(packets)
+            )
         largest.append(max(packets.values()))
         for _, _, receiver, unit in steps[step]:
             holds[receiver].add(unit)
@@ -225,7 +242,11 @@ def execute(rows: Iterable[Row], held: Mapping[Node, set[Hashable]], one_port: b
 def root_of(value: Fraction) -> Fraction | None:
     """The square root, where it is rational."""
     above, below = isqrt(value.numerator), isqrt(value.denominator)
-    return Fraction(above, below) if above**2 == value.numerator and below**2 == value.denominator else None
+    return (
+        Fraction(above, below)
+        if above**2 == value.numerator and below**2 == value.denominator
+        else None
+    )
 
 
 def surd(rational: Fraction, square: Fraction) -> int | str:

@@ -112,7 +112,10 @@ def farthest_first(n: int, routes: Routes, ports: str) -> list[Row]:
     for dimension in range(2, n + 1):
         if ports == "all":
             start = 1
-        for unit in sorted((unit for unit in routes if routes[unit][0] == dimension), key=lambda unit: -len(routes[unit])):
+        for unit in sorted(
+            (unit for unit in routes if routes[unit][0] == dimension),
+            key=lambda unit: -len(routes[unit]),
+        ):
             rows += sent(start, unit, routes[unit], n)
             start += 1
     return rows
@@ -163,14 +166,18 @@ def around(n: int) -> list[Row]:
         for dimension in range(2, n + 1):
             after = crossed(node, dimension)
             path.append((node, dimension))
-            if (after == identity(n) and len(path) == factorial(n)) or (after not in seen and follow(after, seen | {after})):
+            if (after == identity(n) and len(path) == factorial(n)) or (
+                after not in seen and follow(after, seen | {after})
+            ):
                 return True
             path.pop()
         return False
 
     assert follow(identity(n), {identity(n)})
     count = len(path)
-    return [(t, *path[(s + t - 1) % count], path[s][0]) for s in range(count) for t in range(1, count)]
+    return [
+        (t, *path[(s + t - 1) % count], path[s][0]) for s in range(count) for t in range(1, count)
+    ]
 
 
 def total(n: int) -> int:

@@ -24,7 +24,9 @@ def test_every_statement_is_declared_once() -> None:
 
 
 def test_every_declaration_says_what_it_looks_at() -> None:
-    unsaid = [one.id for one in claims().values() if not (one.number.strip() and one.notation.strip())]
+    unsaid = [
+        one.id for one in claims().values() if not (one.number.strip() and one.notation.strip())
+    ]
     assert unsaid == []
 
 
@@ -39,13 +41,19 @@ def test_every_statement_has_a_verdict_with_its_reason(ledger: dict[str, Verdict
 
 
 def test_what_is_not_checkable_says_why(ledger: dict[str, Verdict]) -> None:
-    assert [one.claim for one in own(ledger) if one.verdict == "not checkable" and "Nothing was compared" in one.detail] == []
+    assert [
+        one.claim
+        for one in own(ledger)
+        if one.verdict == "not checkable" and "Nothing was compared" in one.detail
+    ] == []
 
 
 def test_what_fails_has_a_counterexample_and_nothing_else_has(ledger: dict[str, Verdict]) -> None:
     for one in ledger.values():
         assert (one.counterexample is not None) == (one.verdict == "fails"), one.claim
-        assert one.counterexample is None or {"found", "stated"} <= one.counterexample.keys(), one.claim
+        assert one.counterexample is None or {"found", "stated"} <= one.counterexample.keys(), (
+            one.claim
+        )
 
 
 def test_what_fails_has_an_account_of_what_is_true_instead(ledger: dict[str, Verdict]) -> None:
@@ -55,8 +63,14 @@ def test_what_fails_has_an_account_of_what_is_true_instead(ledger: dict[str, Ver
         if one.verdict != "fails":
             continue
         deciding = [seen for seen in one.evidence if seen.size in one.sizes]
-        words = {aside.words for seen in deciding for aside in seen.asides if aside.kind == "instead"}
-        met = [said for said in words if all(aside.met for seen in deciding for aside in seen.asides if aside.words == said)]
+        words = {
+            aside.words for seen in deciding for aside in seen.asides if aside.kind == "instead"
+        }
+        met = [
+            said
+            for said in words
+            if all(aside.met for seen in deciding for aside in seen.asides if aside.words == said)
+        ]
         if not met or "True instead" not in one.detail:
             without.append(one.claim)
     assert without == []
@@ -64,7 +78,9 @@ def test_what_fails_has_an_account_of_what_is_true_instead(ledger: dict[str, Ver
 
 def test_nothing_else_is_said_to_be_wrong(ledger: dict[str, Verdict]) -> None:
     """An account of what is true instead belongs to what fails; where one is declared for what holds, it is not told."""
-    assert [one.claim for one in own(ledger) if one.verdict != "fails" and "True instead" in one.detail] == []
+    assert [
+        one.claim for one in own(ledger) if one.verdict != "fails" and "True instead" in one.detail
+    ] == []
 
 
 def failing() -> list[str]:
@@ -77,7 +93,9 @@ def test_exactly_what_fails_is_looked_at_twice(ledger: dict[str, Verdict]) -> No
 
 
 @pytest.mark.parametrize("name", failing())
-def test_a_second_implementation_finds_the_same_counterexample(name: str, ledger: dict[str, Verdict]) -> None:
+def test_a_second_implementation_finds_the_same_counterexample(
+    name: str, ledger: dict[str, Verdict]
+) -> None:
     for spec in ledger[name].sizes:
         found = AGAIN[name](spec)
         if found is not None:

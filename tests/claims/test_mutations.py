@@ -17,7 +17,10 @@ def test_another_stated_value_makes_another_verdict(claim: Claim) -> None:
     for spec in claim.sizes.quick:
         as_it_is = word(claim, spec)
         other = word(
-            claim, spec, see=Right if as_it_is == "fails" else Wrong, lab=Found() if as_it_is == "not checkable" else None
+            claim,
+            spec,
+            see=Right if as_it_is == "fails" else Wrong,
+            lab=Found() if as_it_is == "not checkable" else None,
         )
         if other not in (as_it_is, "rejected"):
             return

@@ -8,7 +8,16 @@ import pytest
 
 from starcast import StarcastError, check, topology
 from starcast.claims import catalogue, checking
-from starcast.claims.declaration import Claim, Sizes, cubes, degenerate, in_order, joined, nk_stars, stars
+from starcast.claims.declaration import (
+    Claim,
+    Sizes,
+    cubes,
+    degenerate,
+    in_order,
+    joined,
+    nk_stars,
+    stars,
+)
 from starcast.claims.evidence import Evidence, Place
 from starcast.claims.instruments.sides import in_words
 from starcast.claims.lab import Lab
@@ -24,7 +33,9 @@ def said(check: Callable[[See], None], sizes: Sizes = SIZES) -> Verdict:
     """The verdict of a check made up here, under the id of a real statement."""
     claim = Claim("TS.L5", "Lemma 5", "", sizes, check)
     lab = Lab()
-    return verdict(claim, [checking.look(claim, spec, lab) for spec in checking.asked(claim, "quick")])
+    return verdict(
+        claim, [checking.look(claim, spec, lab) for spec in checking.asked(claim, "quick")]
+    )
 
 
 def test_an_equality_that_is_met_holds() -> None:
@@ -33,7 +44,10 @@ def test_an_equality_that_is_met_holds() -> None:
 
 
 def test_an_inequality_that_is_met_holds_as_a_bound() -> None:
-    assert said(lambda see: see.at_most("degree", see.where.degree, see.where.n)).verdict == "holds as a bound"
+    assert (
+        said(lambda see: see.at_most("degree", see.where.degree, see.where.n)).verdict
+        == "holds as a bound"
+    )
     assert said(lambda see: see.at_least("nodes", see.where.nodes, 2)).verdict == "holds as a bound"
 
 
@@ -52,7 +66,9 @@ def test_an_order_that_is_missed_fails_and_says_how_it_grows() -> None:
 def test_the_smallest_counterexample_counts() -> None:
     def check(see: See) -> None:
         ranks = np.arange(see.where.nodes)
-        see.equal("rank", np.where((ranks > 4) & (see.where.n > 3), 0, ranks), ranks, node=see.where.label)
+        see.equal(
+            "rank", np.where((ranks > 4) & (see.where.n > 3), 0, ranks), ranks, node=see.where.label
+        )
 
     made = said(check)
     assert made.counterexample == {"n": 4, "node": topology("S4").label(5), "found": 0, "stated": 5}
@@ -86,7 +102,10 @@ def test_sizes_beyond_the_statement_are_told_and_do_not_decide() -> None:
     made = said(check)
     assert made.verdict == "holds"
     assert "S2" not in made.sizes
-    assert "Beyond the statement, S2 fails: n > 2: n = 2, node = 12: found no, stated yes." in made.detail
+    assert (
+        "Beyond the statement, S2 fails: n > 2: n = 2, node = 12: found no, stated yes."
+        in made.detail
+    )
 
 
 def test_a_check_that_cannot_be_made_beyond_the_statement_is_told() -> None:
@@ -118,16 +137,23 @@ def test_asides_are_told_and_do_not_decide() -> None:
 )
 def test_a_conjunction_is_as_bad_as_its_worst_part(words: tuple[str, ...], together: str) -> None:
     made = [
-        Verdict(f"TS.T1.{number}", word, ("S3",), {"n": 3 + number} if word == "fails" else None, "")  # type: ignore[arg-type]
+        Verdict(
+            f"TS.T1.{number}", word, ("S3",), {"n": 3 + number} if word == "fails" else None, ""
+        )  # type: ignore[arg-type]
         for number, word in enumerate(words)
     ]
     whole = conjunction("TS.T1", made)
     assert whole.verdict == together
-    assert whole.counterexample == next((part.counterexample for part in made if part.counterexample), None)
+    assert whole.counterexample == next(
+        (part.counterexample for part in made if part.counterexample), None
+    )
 
 
 def test_of_several_parts_that_fail_the_smallest_counterexample_counts() -> None:
-    made = [Verdict(f"TS.T1.{n}", "fails", ("S3",), {"n": n, "found": 0, "stated": 1}, "") for n in (5, 3, 4)]
+    made = [
+        Verdict(f"TS.T1.{n}", "fails", ("S3",), {"n": n, "found": 0, "stated": 1}, "")
+        for n in (5, 3, 4)
+    ]
     assert conjunction("TS.T1", made).counterexample == {"n": 3, "found": 0, "stated": 1}
 
 
@@ -176,7 +202,9 @@ def test_degenerate_sizes_are_at_the_edge_of_their_family() -> None:
 
 
 def test_evidence_beyond_is_kept_with_its_reason() -> None:
-    claim = Claim("TS.L5", "Lemma 5", "", SIZES, lambda see: see.equal("quotient", 1 // (see.where.n - 2), 1))
+    claim = Claim(
+        "TS.L5", "Lemma 5", "", SIZES, lambda see: see.equal("quotient", 1 // (see.where.n - 2), 1)
+    )
     found = checking.look(claim, "S2", Lab())
     assert isinstance(found, Evidence)
     assert found.undefined
@@ -191,7 +219,10 @@ def test_a_place_is_told_in_one_order_whatever_order_it_comes_in() -> None:
 
 
 def test_what_is_so_or_not_is_told_in_words() -> None:
-    assert place({"n": 3, "node": "213", "found": False, "stated": True}) == "n = 3, node = 213: found no, stated yes"
+    assert (
+        place({"n": 3, "node": "213", "found": False, "stated": True})
+        == "n = 3, node = 213: found no, stated yes"
+    )
     assert place({"n": 3, "found": 0, "stated": 1}) == "n = 3: found 0, stated 1"
 
 
@@ -202,7 +233,9 @@ def test_what_grows_is_told_without_a_size() -> None:
 
 def test_a_quotient_and_its_reciprocal_are_told_together() -> None:
     made = said(lambda see: see.same_order("2n / n", lambda n: Fraction(2 * n, n)))
-    assert made.detail.endswith("greatest quotient 2 (at S3), 2 at n = 2^256; its reciprocal 1/2 (at S3), 0.5 at n = 2^256.")
+    assert made.detail.endswith(
+        "greatest quotient 2 (at S3), 2 at n = 2^256; its reciprocal 1/2 (at S3), 0.5 at n = 2^256."
+    )
 
 
 def test_what_was_compared_is_told() -> None:

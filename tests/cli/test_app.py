@@ -14,11 +14,18 @@ from starcast.cli import app
 
 def starcast(*words: str) -> subprocess.CompletedProcess[str]:
     """Run the command as a user does."""
-    return subprocess.run([sys.executable, "-m", "starcast.cli.app", *words], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "starcast.cli.app", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize("path", generate.command_paths(), ids=" ".join)
-def test_every_command_has_a_help_text_and_options_that_say_what_they_are(path: tuple[str, ...]) -> None:
+def test_every_command_has_a_help_text_and_options_that_say_what_they_are(
+    path: tuple[str, ...],
+) -> None:
     text = generate.help_of(path)
     assert text.startswith("Usage: starcast " + " ".join(path))
     summary = text.split("\n\n")[1].strip()
@@ -29,7 +36,9 @@ def test_every_command_has_a_help_text_and_options_that_say_what_they_are(path: 
 
 @pytest.mark.parametrize("page", generate.PAGES)
 def test_the_generated_pages_are_those_in_docs(page: str) -> None:
-    assert (generate.HERE / page).read_text(encoding="utf-8") == generate.PAGES[page](), "run 'make docs'"
+    assert (generate.HERE / page).read_text(encoding="utf-8") == generate.PAGES[page](), (
+        "run 'make docs'"
+    )
 
 
 def test_every_group_of_errors_has_its_own_documented_exit_code() -> None:
@@ -44,7 +53,9 @@ def test_the_start_imports_nothing_heavy() -> None:
         "print(*sorted({name.partition('.')[0] for name in sys.modules} "
         "& {'numpy', 'neo4j', 'sqlalchemy', 'alembic', 'psycopg', 'pydantic', 'rich', 'jgo', 'psutil'}))"
     )
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert result.stdout.strip() == ""
 
 
@@ -89,12 +100,16 @@ def test_an_unforeseen_exception_is_a_sentence_and_a_traceback_only_on_demand(
     assert bool(before) == ("Traceback" in said) == bool(debug)
 
 
-@pytest.mark.parametrize("words", [("query", "list"), ("query", "list", "-f", "json"), ("--version",), ("--help",)])
+@pytest.mark.parametrize(
+    "words", [("query", "list"), ("query", "list", "-f", "json"), ("--version",), ("--help",)]
+)
 def test_output_that_cannot_be_written_is_a_sentence(words: tuple[str, ...]) -> None:
     """Whether it goes out at once or from a buffer at the end."""
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "starcast.cli.app", *words]
-        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        result = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
     assert result.returncode == 7
     assert result.stderr.splitlines() == [
         "error: the output cannot be written: No space left on device",
@@ -116,9 +131,15 @@ def test_a_reader_who_has_had_enough_hears_no_complaint(words: tuple[str, ...]) 
 @pytest.mark.parametrize("setting", ["neo4j_uri", "postgres_uri"])
 @pytest.mark.parametrize("way", ["flag", "environment", "file"])
 def test_the_demo_refuses_servers_of_one_s_own_at_once(
-    setting: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    setting: str,
+    way: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    uri = {"neo4j_uri": "bolt://127.0.0.1:1", "postgres_uri": "postgresql://u@127.0.0.1:1/d"}[setting]
+    uri = {"neo4j_uri": "bolt://127.0.0.1:1", "postgres_uri": "postgresql://u@127.0.0.1:1/d"}[
+        setting
+    ]
     flags = [f"--{setting.replace('_', '-')}", uri] if way == "flag" else []
     if way == "environment":
         monkeypatch.setenv(f"STARCAST_{setting.upper()}", uri)

@@ -14,16 +14,15 @@ from typing import Any
 import pytest
 from sqlalchemy import URL
 
-from support.fix_cli import Result, Starcast, name_store
 from starcast import check, forest, schedule
-from starcast.claims import Verdict, claims
+from starcast.claims import Verdict, claim_run, claims
 from starcast.endpoints import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.ingest import Stores, ingest, wish
 from starcast.progress import Silent
 from starcast.queries.counterexample import cypher
-from starcast.claims import claim_run
 from starcast.settings import Settings
+from support.fix_cli import Result, Starcast, name_store
 
 LOOK = ("claims", "check", "TS.L5", "TS.h", "--sizes", "S4,S3")
 
@@ -42,8 +41,8 @@ def alone(starcast: Starcast, tmp_path: Path) -> Starcast:
 def stored(clean_database: URL, starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> Starcast:
     """The command with a migrated, empty database, and sources that are always the same."""
     name_store(monkeypatch, clean_database)
-    monkeypatch.setattr(ledger, "fingerprint", lambda: "this code")
-    monkeypatch.setattr(ledger, "demand_same", lambda _: None)
+    monkeypatch.setattr(claim_run, "fingerprint", lambda: "this code")
+    monkeypatch.setattr(claim_run, "demand_same", lambda _: None)
     return starcast
 
 
@@ -67,7 +66,11 @@ def test_list_has_every_statement_in_the_order_of_the_papers(alone: Starcast) ->
     listed = rows(alone("claims", "list", "-f", "json"))
     assert list(listed) == list(claims())
     five = listed["TS.L5"]
-    assert (five["paper"], five["number"], five["verdict"]) == ("Tseng & Sheu 1997", "Lemma 5", None)
+    assert (five["paper"], five["number"], five["verdict"]) == (
+        "Tseng & Sheu 1997",
+        "Lemma 5",
+        None,
+    )
     assert list(rows(alone("claims", "list", "--paper", "TS", "-f", "json"))) == [
         name for name in claims() if name.startswith("TS.")
     ]
@@ -104,9 +107,14 @@ def test_check_tells_few_statements_in_full(alone: Starcast) -> None:
 
 
 def test_statements_that_say_nothing_about_the_sizes_are_counted(alone: Starcast) -> None:
-    result = alone("claims", "check", "TS.h", "EDT.Tab3.broadcast-time", "--sizes", "S3", "--no-store")
+    result = alone(
+        "claims", "check", "TS.h", "EDT.Tab3.broadcast-time", "--sizes", "S3", "--no-store"
+    )
     assert result.code == 0
-    assert "1 statement is left out: it, or one of its parts, says nothing about these sizes" in result.err
+    assert (
+        "1 statement is left out: it, or one of its parts, says nothing about these sizes"
+        in result.err
+    )
 
 
 @pytest.mark.parametrize("words", [("list",), ("report",), ("changed",), ("ledgers",)])
@@ -120,31 +128,62 @@ def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) 
     [
         (("check", "TS.L55"), 2, "there is no statement 'TS.L55'", "did you mean TS.L5"),
         (("show", "ts.l5x"), 2, "there is no statement 'ts.l5x'", "did you mean TS.L5"),
-        (("show", "nothing at all"), 2, "there is no statement", "'starcast claims list' has them all"),
+        (
+            ("show", "nothing at all"),
+            2,
+            "there is no statement",
+            "'starcast claims list' has them all",
+        ),
         (("list", "--paper", "ts"), 2, "there is no paper 'ts'", "there are TS, SLC, FA, EDT, NK"),
-        (("check", "TS.L5", "--sizes", "Q3"), 2, "TS.L5 says nothing about Q3", "it is looked at on S3, S4"),
+        (
+            ("check", "TS.L5", "--sizes", "Q3"),
+            2,
+            "TS.L5 says nothing about Q3",
+            "it is looked at on S3, S4",
+        ),
         (("check", "TS.L5", "--sizes", "T3"), 2, "'T3' names no topology", ""),
         (("check", "TS.L5", "--sizes", ","), 2, "there are no sizes", "--sizes S4,S5"),
-        (("check", "--level", "full", "--sizes", "S3"), 2, "--level and --sizes are both given", "leave one"),
+        (
+            ("check", "--level", "full", "--sizes", "S3"),
+            2,
+            "--level and --sizes are both given",
+            "leave one",
+        ),
         (("check", "TS.L5", "--jobs", "0"), 2, "0 jobs cannot work", "--jobs 1"),
-        (("check", "TS.L5", "--sizes", "S12"), 7, "the arrays that TS.L5 looks at on S12 take about", "smaller"),
+        (
+            ("check", "TS.L5", "--sizes", "S12"),
+            7,
+            "the arrays that TS.L5 looks at on S12 take about",
+            "smaller",
+        ),
         (("report", "--changed", "--out", "page"), 2, "--changed is a listing", "claims changed"),
     ],
 )
-def test_bad_input_is_a_sentence_and_a_hint(alone: Starcast, words: tuple[str, ...], code: int, error: str, hint: str) -> None:
+def test_bad_input_is_a_sentence_and_a_hint(
+    alone: Starcast, words: tuple[str, ...], code: int, error: str, hint: str
+) -> None:
     said, told = refused(alone("claims", *words), code)
     assert said.startswith(error)
     assert hint in told
 
 
 def test_sizes_of_two_numbers_are_one_word(alone: Starcast) -> None:
-    assert refused(alone("claims", "check", "TS.L5", "--sizes", "S3,S4,2"), 2)[0] == "TS.L5 says nothing about S4,2"
+    assert (
+        refused(alone("claims", "check", "TS.L5", "--sizes", "S3,S4,2"), 2)[0]
+        == "TS.L5 says nothing about S4,2"
+    )
 
 
 def test_cypher_is_computed_where_no_verdict_is_stored(alone: Starcast) -> None:
     assert alone("claims", "show", "TS.L5", "--cypher").out == cypher(check("TS.L5")) + "\n"
-    holds = next(verdict for verdict in map(check, ("TS.size", "TS.L3", "TS.h")) if verdict.verdict != "fails")
-    assert "has no counterexample" in refused(alone("claims", "show", holds.claim, "--cypher"), 3)[0]
+    holds = next(
+        verdict
+        for verdict in map(check, ("TS.size", "TS.L3", "TS.h"))
+        if verdict.verdict != "fails"
+    )
+    assert (
+        "has no counterexample" in refused(alone("claims", "show", holds.claim, "--cypher"), 3)[0]
+    )
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -153,25 +192,37 @@ def test_help_imports_nothing_heavy() -> None:
         "assert CliRunner().invoke(app, ['claims', 'check', '--help']).exit_code == 0; "
         "print(*sorted({name.partition('.')[0] for name in sys.modules} & {'numpy', 'sqlalchemy', 'jinja2', 'mpmath'}))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == ""
 
 
 # With PostgreSQL.
 
 
-def test_what_is_checked_is_stored_listed_shown_and_reported(stored: Starcast, tmp_path: Path) -> None:
+def test_what_is_checked_is_stored_listed_shown_and_reported(
+    stored: Starcast, tmp_path: Path
+) -> None:
     first = stored(*LOOK, "-f", "json")
     assert re.search(r"ledger 1: \d+ findings new, 0 known", first.err)
     again = stored(*LOOK, "-f", "json")
     assert (again.out, "--again computes all anew" in again.err) == (first.out, True)
     assert re.search(r"ledger 1: 0 findings new, \d+ known", again.err)
     assert list(rows(stored("claims", "list", "--verdict", "fails", "-f", "json"))) == ["TS.L5"]
-    facts = {row["property"]: row["value"] for row in json.loads(stored("claims", "show", "TS.L5", "-f", "json").out)}
+    facts = {
+        row["property"]: row["value"]
+        for row in json.loads(stored("claims", "show", "TS.L5", "-f", "json").out)
+    }
     assert (facts["verdict"], facts["ledger"], facts["looked at on"]) == ("fails", 1, ["S3", "S4"])
     assert facts["counterexample"] == "n = 3, i = 2: found 4, stated 5"
-    assert facts["found by"].endswith("other code than this")  # this test says that the code is another
-    assert stored("claims", "show", "TS.L5", "--cypher").out == cypher(check("TS.L5", sizes=["S3", "S4"])) + "\n"
+    assert facts["found by"].endswith(
+        "other code than this"
+    )  # this test says that the code is another
+    assert (
+        stored("claims", "show", "TS.L5", "--cypher").out
+        == cypher(check("TS.L5", sizes=["S3", "S4"])) + "\n"
+    )
     page = stored("claims", "report").out
     assert page.startswith("# The ledger\n\nLedger: 1 (TS.L5 TS.h, S3 S4)")
     assert all(f"| {name} | " in page for name in rows(first))
@@ -190,7 +241,9 @@ def test_what_differs_between_the_newest_ledgers(stored: Starcast) -> None:
         result = stored("claims", *words, *flags)
         assert result.code == 0
         if flags:
-            assert json.loads(result.out) == [{"id": "TS.h", "change": "sizes", "before": "S3 S4", "after": "S3 S5"}]
+            assert json.loads(result.out) == [
+                {"id": "TS.h", "change": "sizes", "before": "S3 S4", "after": "S3 S5"}
+            ]
         assert "of ledger 1 were not asked about in ledger 2" in result.err
     listed = json.loads(stored("claims", "ledgers", "-f", "json").out)
     assert [(row["ledger"], row["asked"], row["at"], row["fails"]) for row in listed] == [
@@ -215,7 +268,14 @@ def test_a_database_without_a_schema_is_said_and_asks_for_an_upgrade(
 
 def failed(place: dict[str, int | str], of: str = "") -> Verdict:
     """A verdict with that counterexample on S4, S4,2 or Q3."""
-    return Verdict("TS.L5", "fails", ("S4", "S4,2", "Q3"), {**place, "found": "it's \\ so", "stated": 2}, "", of=of)
+    return Verdict(
+        "TS.L5",
+        "fails",
+        ("S4", "S4,2", "Q3"),
+        {**place, "found": "it's \\ so", "stated": 2},
+        "",
+        of=of,
+    )
 
 
 FOREST = "S4:multiple:4321"
@@ -225,7 +285,10 @@ SCHEDULE = "S4:broadcast:multiple:all:segments=2:1234"
 def sends(**columns: int) -> int:
     """How many units that schedule sends with these values."""
     planned = schedule("S4", "broadcast", "multiple", ports="all", segments=2)
-    return sum(all(getattr(planned, name)[row] == value for name, value in columns.items()) for row in range(len(planned.step)))
+    return sum(
+        all(getattr(planned, name)[row] == value for name, value in columns.items())
+        for row in range(len(planned.step))
+    )
 
 
 PLACES: dict[str, tuple[dict[str, int | str], str, int]] = {
@@ -261,22 +324,26 @@ def graph(stack_settings: Settings, graph_address: GraphAddress) -> Iterator[Gra
 
 def ingest_of(verdict: Verdict) -> str:
     """The ingest that the comment above a query names."""
-    return next(line[3:] for line in cypher(verdict).splitlines() if line.startswith("// starcast ingest "))
+    return next(
+        line[3:] for line in cypher(verdict).splitlines() if line.startswith("// starcast ingest ")
+    )
 
 
 def filled(settings: Settings, address: GraphAddress, commands: dict[str, None]) -> Iterator[Graph]:
     """The graph after these commands, empty at the end."""
-    from support.fix_servers import empty, new_database
+    from starcast.database import sessions
     from starcast.endpoints import store_url
-    from starcast.database import connection
+    from support.fix_servers import empty, new_database
 
     empty(address)
     with new_database(store_url(settings)) as url, Graph.open(address) as opened:
-        engine = connection.connect(url)
-        connection.upgrade(engine, Silent())
+        engine = sessions.connect(url)
+        sessions.upgrade(engine, Silent())
         for command in commands:
             _, _, spec, *flags = shlex.split(command)
-            words = dict(zip((flag.removeprefix("--") for flag in flags[::2]), flags[1::2], strict=True))
+            words = dict(
+                zip((flag.removeprefix("--") for flag in flags[::2]), flags[1::2], strict=True)
+            )
             ingest(Stores(engine, opened, 1_000), wish(spec, **words))  # type: ignore[arg-type]
         yield opened
         engine.dispose()

@@ -16,7 +16,20 @@ from sqlalchemy import URL
 
 from support.fix_cli import Starcast, name_store
 
-GRID = ("--topology", "S4", "--segments", "1", "--segments", "4", "-m", "16", "-m", "256", "-m", "4096")
+GRID = (
+    "--topology",
+    "S4",
+    "--segments",
+    "1",
+    "--segments",
+    "4",
+    "-m",
+    "16",
+    "-m",
+    "256",
+    "-m",
+    "4096",
+)
 ALGORITHMS = ("multiple", "recursive-substar")
 
 
@@ -28,7 +41,11 @@ def stored(
 ) -> URL:
     """Two experiments, `ours` and `theirs`, and one of both algorithms, `sweep`, in a database that the settings name."""
     name_store(monkeypatch, clean_database)
-    for name, algorithms in (("ours", ALGORITHMS[:1]), ("theirs", ALGORITHMS[1:]), ("sweep", ALGORITHMS)):
+    for name, algorithms in (
+        ("ours", ALGORITHMS[:1]),
+        ("theirs", ALGORITHMS[1:]),
+        ("sweep", ALGORITHMS),
+    ):
         flags = [word for algorithm in algorithms for word in ("--algorithm", algorithm)]
         assert starcast("experiment", "run", name, *flags, *GRID, "--jobs", "1").code == 0
     return clean_database
@@ -40,11 +57,15 @@ def test_json_and_csv_name_the_best_and_carry_no_marks(starcast: Starcast) -> No
     assert len(rows) == 6
     for row in rows:
         times = {name: row[f"time {name}"] for name in ("ours", "theirs")}
-        assert row["best"] == (min(times, key=lambda name: times[name]) if len(set(times.values())) > 1 else None)
+        assert row["best"] == (
+            min(times, key=lambda name: times[name]) if len(set(times.values())) > 1 else None
+        )
         assert row["gap ours"] >= 1
     text = starcast("compare", "ours", "theirs", "-f", "csv").out
     assert "**" not in text
-    assert [row["best"] for row in csv.DictReader(io.StringIO(text))] == [row["best"] or "" for row in rows]
+    assert [row["best"] for row in csv.DictReader(io.StringIO(text))] == [
+        row["best"] or "" for row in rows
+    ]
 
 
 @pytest.mark.usefixtures("stored")
@@ -52,22 +73,35 @@ def test_markdown_sets_the_least_time_of_each_row_in_bold(starcast: Starcast) ->
     head, _, *lines = starcast("compare", "ours", "theirs", "-f", "markdown").out.splitlines()
     names = [cell.strip() for cell in head.strip("|").split("|")]
     for line in lines:
-        row = dict(zip(names, (cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip("|"))), strict=True))
+        row = dict(
+            zip(
+                names,
+                (cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip("|"))),
+                strict=True,
+            )
+        )
         times = {name: row[f"time {name}"] for name in ("ours", "theirs")}
         bold = [name for name, cell in times.items() if cell.startswith("**")]
         figures = {name: float(cell.strip("*")) for name, cell in times.items()}
         least = min(figures.values())
-        assert bold == [name for name in figures if figures[name] == least and len(set(figures.values())) > 1]
+        assert bold == [
+            name for name in figures if figures[name] == least and len(set(figures.values())) > 1
+        ]
 
 
 @pytest.mark.usefixtures("stored")
-def test_a_terminal_shows_the_best_in_bold(starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_the_best_in_bold(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plain = starcast("compare", "ours", "theirs").out
     assert "\x1b" not in plain
     for name, value in (("FORCE_COLOR", "1"), ("TERM", "xterm-256color"), ("COLUMNS", "200")):
         monkeypatch.setenv(name, value)
     styled = starcast("compare", "ours", "theirs").out
-    best = {row["best"]: row for row in json.loads(starcast("compare", "ours", "theirs", "-f", "json").out)}
+    best = {
+        row["best"]: row
+        for row in json.loads(starcast("compare", "ours", "theirs", "-f", "json").out)
+    }
     assert best
     for name, row in best.items():
         assert re.search(rf"\x1b\[1m\s*{row[f'time {name}']:.6g}\s*\x1b\[0m", styled)
@@ -75,15 +109,31 @@ def test_a_terminal_shows_the_best_in_bold(starcast: Starcast, monkeypatch: pyte
 
 @pytest.mark.usefixtures("stored")
 def test_a_side_whose_name_ends_in_its_letter_is_in_the_legend_too(starcast: Starcast) -> None:
-    assert starcast("experiment", "run", "runB", "--algorithm", ALGORITHMS[1], *GRID, "--jobs", "1").code == 0
+    assert (
+        starcast(
+            "experiment", "run", "runB", "--algorithm", ALGORITHMS[1], *GRID, "--jobs", "1"
+        ).code
+        == 0
+    )
     assert "A = ours, B = runB" in starcast("compare", "ours", "runB").out
 
 
 @pytest.mark.usefixtures("stored")
 def test_sort_orders_the_rows_by_any_column_either_way(starcast: Starcast) -> None:
-    for column, name in (("gap theirs", "gap theirs"), ("change", "change"), ("time B", "time theirs")):
-        up = [row[name] for row in json.loads(starcast("compare", "ours", "theirs", "--sort", column, "-f", "json").out)]
-        down = json.loads(starcast("compare", "ours", "theirs", "--sort", f"-{column}", "-f", "json").out)
+    for column, name in (
+        ("gap theirs", "gap theirs"),
+        ("change", "change"),
+        ("time B", "time theirs"),
+    ):
+        up = [
+            row[name]
+            for row in json.loads(
+                starcast("compare", "ours", "theirs", "--sort", column, "-f", "json").out
+            )
+        ]
+        down = json.loads(
+            starcast("compare", "ours", "theirs", "--sort", f"-{column}", "-f", "json").out
+        )
         assert up == sorted(up)
         assert [row[name] for row in down] == sorted(up, reverse=True)
 
@@ -97,12 +147,20 @@ def test_a_stacked_table_is_ordered_by_the_least_time_of_each_block(starcast: St
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_best_numbers_of_pieces_are_a_column_for_each_side_in_json_and_csv(starcast: Starcast) -> None:
+def test_the_best_numbers_of_pieces_are_a_column_for_each_side_in_json_and_csv(
+    starcast: Starcast,
+) -> None:
     grid = ("--topology", "S4", "--segments", "1", "--segments", "best", "-m", "1024")
     for name, algorithm in (("greedy", "greedy"), ("several", "multiple")):
-        assert starcast("experiment", "run", name, "--algorithm", algorithm, *grid, "--jobs", "1").code == 0
+        assert (
+            starcast("experiment", "run", name, "--algorithm", algorithm, *grid, "--jobs", "1").code
+            == 0
+        )
     rows = json.loads(starcast("compare", "greedy", "several", "-f", "json").out)
-    assert [(row["p greedy"], row["p several"], row["verdict"]) for row in rows] == [(1, 1, "worse"), (6, 7, "worse")]
+    assert [(row["p greedy"], row["p several"], row["verdict"]) for row in rows] == [
+        (1, 1, "worse"),
+        (6, 7, "worse"),
+    ]
     assert not any("p" in row for row in rows)
     head = starcast("compare", "greedy", "several", "-f", "csv").out.splitlines()[0].split(",")
     assert head == list(rows[0])
@@ -110,12 +168,18 @@ def test_the_best_numbers_of_pieces_are_a_column_for_each_side_in_json_and_csv(s
 
 
 @pytest.mark.usefixtures("stored")
-def test_a_run_repeated_by_its_own_command_is_the_same_whatever_drew_its_faults(starcast: Starcast) -> None:
+def test_a_run_repeated_by_its_own_command_is_the_same_whatever_drew_its_faults(
+    starcast: Starcast,
+) -> None:
     point = ("run", "once", "S4", "broadcast", "edge-disjoint", "-m", "64", "--copies", "2")
     assert starcast(*point, "--faults", "1 node", "--seed", "3", "--experiment", "drawn").code == 0
     (drawn,) = json.loads(starcast("run", "list", "--experiment", "drawn", "-f", "json").out)
     command = json.loads(starcast("run", "show", str(drawn["run"]), "-f", "json").out)
-    words = [each for row in (command if isinstance(command, list) else [command]) for each in row.values()]
+    words = [
+        each
+        for row in (command if isinstance(command, list) else [command])
+        for each in row.values()
+    ]
     (reproduce,) = {each for each in words if str(each).startswith("starcast run once")}
     assert starcast(*shlex.split(reproduce)[1:], "--experiment", "named").code == 0
     (named,) = json.loads(starcast("run", "list", "--experiment", "named", "-f", "json").out)
@@ -138,18 +202,30 @@ def test_crossovers_are_told_beside_the_table_and_listed_on_demand(starcast: Sta
     rows = json.loads(starcast("compare", "sweep", "--crossovers", "-f", "json").out)
     assert rows
     for row in rows:
-        assert (row["topology"], row["ports"], {row["one"], row["other"]}) == ("S4", "all", set(ALGORITHMS))
+        assert (row["topology"], row["ports"], {row["one"], row["other"]}) == (
+            "S4",
+            "all",
+            set(ALGORITHMS),
+        )
         assert 16 <= row["m from"] <= row["m to"] <= 4096
         assert row["better below"] != row["better above"]
     (best,) = [row for row in rows if row["p"].startswith("best") and "simulated" in row["figures"]]
-    told = [line for line in starcast("compare", "sweep").err.splitlines() if line.startswith("crossover")]
+    told = [
+        line
+        for line in starcast("compare", "sweep").err.splitlines()
+        if line.startswith("crossover")
+    ]
     assert len(told) == 1
     assert f"{best['m']}: {best['better below']} is better below" in told[0]
     table = starcast("compare", "sweep", "--crossovers").out
     assert "better below" in table
     assert best["m"] in table
     low, high = (
-        json.loads(starcast("compare", "sweep", "--baseline", "sweep/multiple", "-f", "json", "--sort", order).out)[0]
+        json.loads(
+            starcast(
+                "compare", "sweep", "--baseline", "sweep/multiple", "-f", "json", "--sort", order
+            ).out
+        )[0]
         for order in ("m", "-m")
     )
     assert low["m"] < best["m from"] < high["m"]
@@ -167,7 +243,9 @@ class _Words(HTMLParser):
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_page_holds_rows_plots_crossovers_and_commands(starcast: Starcast, tmp_path: Path) -> None:
+def test_the_page_holds_rows_plots_crossovers_and_commands(
+    starcast: Starcast, tmp_path: Path
+) -> None:
     file = tmp_path / "page.html"
     result = starcast("compare", "sweep", "-f", "html", "--out", str(file))
     assert (result.code, result.out) == (0, "")
@@ -177,14 +255,20 @@ def test_the_page_holds_rows_plots_crossovers_and_commands(starcast: Starcast, t
     rows = json.loads(starcast("compare", "sweep", "-f", "json").out)
     for row in rows:
         assert {f"{row[f'time sweep/{name}']:.6g}" for name in ALGORITHMS} <= set(words)
-    repeat, elsewhere = [line.strip() for line in result.err.splitlines() if line.strip().startswith("starcast experiment")]
+    repeat, elsewhere = [
+        line.strip()
+        for line in result.err.splitlines()
+        if line.strip().startswith("starcast experiment")
+    ]
     assert repeat == "starcast experiment reproduce sweep"
     assert elsewhere.startswith("starcast experiment run sweep")
     assert {repeat, elsewhere} <= set(words)
     for row in json.loads(starcast("compare", "sweep", "--crossovers", "-f", "json").out):
         assert row["m"] in words
     svgs = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
-    titles = [ET.fromstring(svg).findtext("{http://www.w3.org/2000/svg}title") or "" for svg in svgs]  # noqa: S314 - ours
+    titles = [
+        ET.fromstring(svg).findtext("{http://www.w3.org/2000/svg}title") or "" for svg in svgs
+    ]  # noqa: S314 - ours
     assert [title.split(":")[0] for title in titles] == ["Time against m", "Links busy per step"]
     assert not re.search(r"""(src|href)=["']?(https?:|//)""", text)
 
@@ -204,10 +288,15 @@ def test_the_steps_drawn_are_those_that_are_stored(starcast: Starcast) -> None:
     for name, algorithm in (("ours", "multiple"), ("theirs", "recursive-substar")):
         runs = json.loads(starcast("run", "list", "--experiment", name, "-f", "json").out)
         fastest = min((run for run in runs if run["m"] == 4096), key=lambda run: run["time"])
-        steps = json.loads(starcast("run", "show", str(fastest["run"]), "--steps", "-f", "json").out)
+        steps = json.loads(
+            starcast("run", "show", str(fastest["run"]), "--steps", "-f", "json").out
+        )
         # S4 has 24 nodes of 3 ports: 72 directed links.
         share = 100 * sum(step["links_used"] for step in steps) / (72 * len(steps))
-        assert f"{algorithm}, p = {fastest['p']}: {len(steps)} steps, {share:.1f} % of the links busy on average" in text
+        assert (
+            f"{algorithm}, p = {fastest['p']}: {len(steps)} steps, {share:.1f} % of the links busy on average"
+            in text
+        )
 
 
 @pytest.mark.usefixtures("stored")
@@ -216,24 +305,35 @@ def test_out_is_for_html_and_whole_or_not_at_all(starcast: Starcast, tmp_path: P
     assert refused.code == 2
     assert "--out writes html, and the format is table" in refused.err
     assert "add --format html" in refused.err
-    nowhere = starcast("compare", "ours", "theirs", "-f", "html", "--out", str(tmp_path / "none" / "page.html"))
+    nowhere = starcast(
+        "compare", "ours", "theirs", "-f", "html", "--out", str(tmp_path / "none" / "page.html")
+    )
     assert nowhere.code == 2
     assert "cannot be written" in nowhere.err
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.usefixtures("stored")
-def test_faults_are_part_of_the_question_and_who_does_not_deliver_is_flagged(starcast: Starcast) -> None:
+def test_faults_are_part_of_the_question_and_who_does_not_deliver_is_flagged(
+    starcast: Starcast,
+) -> None:
     point = ("run", "once", "S4", "broadcast", "edge-disjoint", "-m", "64")
     faults = ("--faults", "2134")
-    for words in ((*point, "--copies", "1"), (*point, "--copies", "1", *faults), (*point, "--copies", "2", *faults)):
+    for words in (
+        (*point, "--copies", "1"),
+        (*point, "--copies", "1", *faults),
+        (*point, "--copies", "2", *faults),
+    ):
         assert starcast(*words).code in {0, 6}, words
     rows = json.loads(starcast("run", "list", "--experiment", "adhoc", "-f", "json").out)
     one, faulty, double = sorted(row["run"] for row in rows)
     (row,) = json.loads(starcast("compare", str(one), str(double), "-f", "json").out)
     assert row["note"] == "different faults (none, 2134)"
     (row,) = json.loads(starcast("compare", str(double), str(faulty), "-f", "json").out)
-    missing = {run: next(each["missing"] for each in rows if each["run"] == run) for run in (faulty, double)}
+    missing = {
+        run: next(each["missing"] for each in rows if each["run"] == run)
+        for run in (faulty, double)
+    }
     assert missing[double] == 0 < missing[faulty]
     assert row["note"] == f"run {faulty} leaves {missing[faulty]} missing under its faults"
     assert (row["verdict"], row[f"missing run {faulty}"]) == ("not comparable", missing[faulty])
@@ -248,17 +348,34 @@ def networks(stored: URL, starcast: Starcast) -> URL:
 
 
 @pytest.mark.usefixtures("networks")
-def test_topologies_are_crossed_on_demand_with_their_sizes_and_narrowed_by_conditions(starcast: Starcast) -> None:
+def test_topologies_are_crossed_on_demand_with_their_sizes_and_narrowed_by_conditions(
+    starcast: Starcast,
+) -> None:
     apart = starcast("compare", "sizes")
     assert "--across topology compares them all the same" in apart.err
-    words = ("compare", "sizes", "--across", "topology", "--where", "topology=S4", "--where", "topology=Q5")
+    words = (
+        "compare",
+        "sizes",
+        "--across",
+        "topology",
+        "--where",
+        "topology=S4",
+        "--where",
+        "topology=Q5",
+    )
     result = starcast(*words, "-f", "json")
     rows = json.loads(result.out)
     assert [row["m"] for row in rows] == [16, 4096]
     for row in rows:
-        assert [row[f"{name} sizes/S4 greedy"] for name in ("topology", "nodes", "degree", "links")] == ["S4", 24, 3, 36]
-        assert [row[f"{name} sizes/Q5 binomial"] for name in ("topology", "nodes", "degree", "links")] == ["Q5", 32, 5, 80]
-        assert row["change"] == pytest.approx(row["time sizes/Q5 binomial"] - row["time sizes/S4 greedy"])
+        assert [
+            row[f"{name} sizes/S4 greedy"] for name in ("topology", "nodes", "degree", "links")
+        ] == ["S4", 24, 3, 36]
+        assert [
+            row[f"{name} sizes/Q5 binomial"] for name in ("topology", "nodes", "degree", "links")
+        ] == ["Q5", 32, 5, 80]
+        assert row["change"] == pytest.approx(
+            row["time sizes/Q5 binomial"] - row["time sizes/S4 greedy"]
+        )
         assert row["verdict"] == "worse"
         assert not any("Q4" in name for name in row)
     assert "across topology: networks of different size" in result.err
@@ -299,7 +416,9 @@ def test_bad_axes_and_conditions_are_refused_in_one_sentence(
 
 @pytest.mark.usefixtures("networks")
 @pytest.mark.parametrize("columns", [80, 100, 200])
-def test_a_table_is_laid_out_to_fit_the_terminal(starcast: Starcast, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+def test_a_table_is_laid_out_to_fit_the_terminal(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
     for name, value in (("TERM", "xterm"), ("COLUMNS", str(columns)), ("NO_COLOR", "1")):
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
@@ -322,4 +441,7 @@ def test_the_help_of_compare_imports_neither_matplotlib_nor_jinja(starcast: Star
         "with contextlib.suppress(SystemExit): app.main()\n"
         "sys.exit(any(name in sys.modules for name in ('matplotlib', 'jinja2', 'numpy', 'sqlalchemy')))"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode
+        == 0
+    )

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from support.fix_cli import Starcast
 from starcast import costs
 from starcast.collectives.model import COLLECTIVES
 from starcast.costs.tables import Problem, executed, table
 from starcast.topologies import topology
+from support.fix_cli import Starcast
 
 
 def rows_of(starcast: Starcast, *words: str) -> list[dict[str, Any]]:
@@ -24,8 +24,23 @@ def rows_of(starcast: Starcast, *words: str) -> list[dict[str, Any]]:
     return rows
 
 
-def test_a_table_prints_every_row_with_its_costs_its_gap_and_its_execution(starcast: Starcast) -> None:
-    printed = rows_of(starcast, "S4", "--collective", "broadcast", "--ports", "all", "-m", "1000", "--t-s", "7/2", "--t-c", "3")
+def test_a_table_prints_every_row_with_its_costs_its_gap_and_its_execution(
+    starcast: Starcast,
+) -> None:
+    printed = rows_of(
+        starcast,
+        "S4",
+        "--collective",
+        "broadcast",
+        "--ports",
+        "all",
+        "-m",
+        "1000",
+        "--t-s",
+        "7/2",
+        "--t-c",
+        "3",
+    )
     machine = costs.Machine(Fraction(7, 2), Fraction(3))
     problem = Problem(topology("S4"), "broadcast", "all", Fraction(1000), machine)
     rows = table(problem)
@@ -43,7 +58,9 @@ def test_a_table_prints_every_row_with_its_costs_its_gap_and_its_execution(starc
         took = executed(problem, row, 10**6)
         assert shown["simulated steps"] == (took.steps if took else None)
         assert shown["simulated time"] == (pytest.approx(float(took.time)) if took else None)
-        assert shown["simulated gap"] == (round(float(took.time / row.bound.time), 3) if took else None)
+        assert shown["simulated gap"] == (
+            round(float(took.time / row.bound.time), 3) if took else None
+        )
         assert shown["note"] == (row.note or None)
 
 
@@ -62,10 +79,24 @@ def test_without_a_collective_all_five_are_there(starcast: Starcast) -> None:
 
 
 def test_the_segments_messages_and_copies_asked_for_are_taken(starcast: Starcast) -> None:
-    words = ("S4", "--collective", "broadcast", "--segments", "3", "--messages", "5", "--copies", "2", "--no-simulate")
+    words = (
+        "S4",
+        "--collective",
+        "broadcast",
+        "--segments",
+        "3",
+        "--messages",
+        "5",
+        "--copies",
+        "2",
+        "--no-simulate",
+    )
     pieces = {row["name"]: row["p"] for row in rows_of(starcast, *words, "--ports", "all")}
     assert (pieces["greedy"], pieces["edge-disjoint"]) == (3, 5)
-    bounds = {row["name"]: row["bound"] for row in rows_of(starcast, *words, "--ports", "all", "--t-s", "1")}
+    bounds = {
+        row["name"]: row["bound"]
+        for row in rows_of(starcast, *words, "--ports", "all", "--t-s", "1")
+    }
     assert bounds["edge-disjoint"] == pytest.approx(2 * bounds["greedy"])
     assert bounds["lower bound, 2 copies"] == bounds["edge-disjoint"]
     assert bounds["lower bound"] == bounds["greedy"]
@@ -73,12 +104,25 @@ def test_the_segments_messages_and_copies_asked_for_are_taken(starcast: Starcast
 
 def test_the_hypercube_beside_it_can_be_chosen(starcast: Starcast) -> None:
     for words, k in (((), 5), (("--hypercube", "6"), 6)):
-        rows = rows_of(starcast, "S4", "--collective", "alltoall", "--ports", "all", "--messages", "1", "--no-simulate", *words)
+        rows = rows_of(
+            starcast,
+            "S4",
+            "--collective",
+            "alltoall",
+            "--ports",
+            "all",
+            "--messages",
+            "1",
+            "--no-simulate",
+            *words,
+        )
         (cube,) = [row for row in rows if row["name"] == f"lower bound, unit messages, Q{k}"]
         assert cube["steps"] == 2 ** (k - 1)
 
 
-def test_without_simulation_nothing_is_executed(starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_simulation_nothing_is_executed(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("executed")
 
@@ -87,9 +131,21 @@ def test_without_simulation_nothing_is_executed(starcast: Starcast, monkeypatch:
         assert row["simulated steps"] is None
 
 
-def test_what_is_too_large_to_execute_has_no_figures_and_a_line_on_stderr(starcast: Starcast) -> None:
+def test_what_is_too_large_to_execute_has_no_figures_and_a_line_on_stderr(
+    starcast: Starcast,
+) -> None:
     """One message to each node is 442 rows on S_5, t_5; four are 1,768, and more along the edge-disjoint trees."""
-    words = ("S5", "--collective", "alltoall", "--ports", "all", "--messages", "4", "--most-rows", "500")
+    words = (
+        "S5",
+        "--collective",
+        "alltoall",
+        "--ports",
+        "all",
+        "--messages",
+        "4",
+        "--most-rows",
+        "500",
+    )
     result = starcast("cost", "table", *words, "-f", "json")
     assert result.code == 0
     for row in json.loads(result.out):
@@ -103,13 +159,20 @@ def test_what_is_too_large_to_execute_has_no_figures_and_a_line_on_stderr(starca
 
 
 def test_a_row_without_a_closed_form_says_why(starcast: Starcast) -> None:
-    (qiu,) = [row for row in rows_of(starcast, "S4", "--collective", "broadcast", "--no-simulate") if row["name"] == "Qiu [14]"]
+    (qiu,) = [
+        row
+        for row in rows_of(starcast, "S4", "--collective", "broadcast", "--no-simulate")
+        if row["name"] == "Qiu [14]"
+    ]
     assert qiu["time"] is None
     assert "orders" in qiu["note"]
 
 
 @pytest.mark.parametrize("ports", ["all", "one"])
-@pytest.mark.parametrize(("collective", "theorems"), [("broadcast", ["2 and 3", "8 and 9"]), ("allgather", ["4 and 5", "10"])])
+@pytest.mark.parametrize(
+    ("collective", "theorems"),
+    [("broadcast", ["2 and 3", "8 and 9"]), ("allgather", ["4 and 5", "10"])],
+)
 def test_the_printed_forms_of_nk_stars_stand_with_what_is_wrong_in_them(
     starcast: Starcast, ports: str, collective: str, theorems: list[str]
 ) -> None:
@@ -156,7 +219,9 @@ def test_a_table_is_no_wider_than_a_terminal_and_refers_to_its_sources_below(
 ) -> None:
     result = starcast("cost", "table", *words, "--collective", "broadcast")
     lines = [line.rstrip() for line in result.out.splitlines()]
-    assert max(len(line) for line in lines if not BELOW.match(line)) <= 120  # what is below is prose
+    assert (
+        max(len(line) for line in lines if not BELOW.match(line)) <= 120
+    )  # what is below is prose
     listed = rows_of(starcast, *words, "--collective", "broadcast")
     titles = [place for place, line in enumerate(lines) if line.startswith("broadcast on")]
     assert [lines[place].rpartition(", ")[2] for place in titles] == list(
@@ -166,7 +231,11 @@ def test_a_table_is_no_wider_than_a_terminal_and_refers_to_its_sources_below(
         part = [line.strip() for line in lines[first:last]]
         rows = [row for row in listed if part[0].endswith(f"{row['ports']}-port")]
         sources = dict(line.split(" ", 1) for line in part if BELOW.match(line))
-        shown = [line for line in part[3:] if re.search(r" {3,}[a-z]+\)$", line) and not BELOW.match(line)]
+        shown = [
+            line
+            for line in part[3:]
+            if re.search(r" {3,}[a-z]+\)$", line) and not BELOW.match(line)
+        ]
         assert len(shown) == len(rows)
         for row, line in zip(rows, shown, strict=True):
             name, *_, number = re.split(r" {3,}", line)
@@ -180,12 +249,29 @@ def test_a_table_is_no_wider_than_a_terminal_and_refers_to_its_sources_below(
 def test_all_columns_are_in_the_table_on_demand(starcast: Starcast) -> None:
     words = ("cost", "table", "S4", "--collective", "broadcast")
     heads = [
-        re.split(r" {2,}", next(line for line in starcast(*words, *more).out.splitlines() if "start_ups" in line).strip())
+        re.split(
+            r" {2,}",
+            next(
+                line for line in starcast(*words, *more).out.splitlines() if "start_ups" in line
+            ).strip(),
+        )
         for more in ((), ("--all",), ("--no-simulate",))
     ]
     short, whole, unsimulated = heads
-    assert whole == [name for name in rows_of(starcast, *words[2:])[0] if name not in {"topology", "collective"}]
-    assert short == ["name", "p", "start_ups", "bytes", "time", "gap", "simulated time", "simulated gap", "source"]
+    assert whole == [
+        name for name in rows_of(starcast, *words[2:])[0] if name not in {"topology", "collective"}
+    ]
+    assert short == [
+        "name",
+        "p",
+        "start_ups",
+        "bytes",
+        "time",
+        "gap",
+        "simulated time",
+        "simulated gap",
+        "source",
+    ]
     assert unsimulated == [name for name in short if "simulated" not in name]
 
 
@@ -214,10 +300,24 @@ def test_bad_words_are_bad_input(words: tuple[str, ...], starcast: Starcast) -> 
 
 
 def test_the_optimum_is_printed_over_the_reals_and_over_whole_numbers(starcast: Starcast) -> None:
-    result = starcast("cost", "optimum", "S6", "broadcast", "edge-disjoint", "-m", "4096", "--copies", "2", "-f", "json")
+    result = starcast(
+        "cost",
+        "optimum",
+        "S6",
+        "broadcast",
+        "edge-disjoint",
+        "-m",
+        "4096",
+        "--copies",
+        "2",
+        "-f",
+        "json",
+    )
     (row,) = json.loads(result.out)
     machine = costs.Machine(Fraction(100), Fraction(1))
-    real, whole = costs.best_share(topology("S6"), "broadcast", "edge-disjoint", "all", Fraction(4096), machine, copies=2)
+    real, whole = costs.best_share(
+        topology("S6"), "broadcast", "edge-disjoint", "all", Fraction(4096), machine, copies=2
+    )
     assert (row["argument"], row["real"], row["whole"]) == ("messages", pytest.approx(real), whole)
     assert row["note"].startswith("one step too many")
 

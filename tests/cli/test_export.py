@@ -13,11 +13,11 @@ from typing import NoReturn
 import pytest
 from sqlalchemy import URL
 
-from support.fix_cli import Result, Starcast, name_store
 from starcast.errors import RejectedError
 from starcast.graph import bulk
-from starcast.ingest import Stores, ingest, planning
-from starcast.trees import model
+from starcast.ingest import Stores, ingest, plan
+from starcast.trees import forest
+from support.fix_cli import Result, Starcast, name_store
 
 _Usage = namedtuple("_Usage", "total used free")  # noqa: PYI024 - as shutil has it
 
@@ -44,7 +44,9 @@ def refused(result: Result, code: int, *words: str) -> None:
     assert all(word in result.err for word in words), result.err
 
 
-def test_files_of_what_is_stored_and_what_is_asked_for(starcast: Starcast, stores: Stores, tmp_path: Path) -> None:
+def test_files_of_what_is_stored_and_what_is_asked_for(
+    starcast: Starcast, stores: Stores, tmp_path: Path
+) -> None:
     """The stored forest comes once, though it is asked for again; nothing is left beside the folder."""
     ingest(stores, plan("S3", ["multiple"]))
     folder = tmp_path / "my files"
@@ -58,7 +60,9 @@ def test_files_of_what_is_stored_and_what_is_asked_for(starcast: Starcast, store
     assert sorted(tmp_path.iterdir()) == [folder]
 
 
-def test_a_thing_that_is_stored_and_asked_for_comes_once(starcast: Starcast, stores: Stores, tmp_path: Path) -> None:
+def test_a_thing_that_is_stored_and_asked_for_comes_once(
+    starcast: Starcast, stores: Stores, tmp_path: Path
+) -> None:
     ingest(stores, plan("S3", ["multiple"]))
     assert starcast("export", str(tmp_path / "files"), "S3", "--trees", "all").code == 0
     found = names(tmp_path / "files", "forest.csv")
@@ -66,7 +70,9 @@ def test_a_thing_that_is_stored_and_asked_for_comes_once(starcast: Starcast, sto
     assert names(tmp_path / "files", "topology.csv") == ["S3"]
 
 
-def test_the_stored_forest_is_written_not_another_one(starcast: Starcast, stores: Stores, tmp_path: Path) -> None:
+def test_the_stored_forest_is_written_not_another_one(
+    starcast: Starcast, stores: Stores, tmp_path: Path
+) -> None:
     """From its array in PostgreSQL: edges are those of the forest that was ingested, root and all."""
     ingest(stores, plan("S4", ["multiple"], root="3142"))
     assert starcast("export", str(tmp_path / "files")).code == 0
@@ -88,7 +94,9 @@ def test_what_is_printed_stands_beside_the_files(starcast: Starcast, tmp_path: P
     assert "writing 6 nodes and 6 relationships, about 0 MB of files" in done.err
 
 
-def test_the_guide_names_another_database(starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_guide_names_another_database(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Where the settings name one."""
     monkeypatch.setenv("STARCAST_NEO4J_DATABASE", "lab")
     done = starcast("export", str(tmp_path / "files"), "S3")
@@ -112,7 +120,9 @@ def test_the_script_runs_the_tool_beside_the_files(starcast: Starcast, tmp_path:
     ).stdout.splitlines()
     assert said[:5] == [str(folder), "database", "import", "full", "lab"]
     assert {"--overwrite-destination", *bulk.OPTIONS} < set(said)
-    given = [word.split("=")[2] for word in said if word.startswith(("--nodes=", "--relationships="))]
+    given = [
+        word.split("=")[2] for word in said if word.startswith(("--nodes=", "--relationships="))
+    ]
     assert sorted(given) == sorted(f"./{file.name}" for file in folder.glob("*.csv"))
     report = next(word.partition("=")[2] for word in said if word.startswith("--report-file="))
     assert not Path(report).exists()
@@ -133,7 +143,11 @@ def test_an_empty_folder_will_do(starcast: Starcast, tmp_path: Path) -> None:
     """And a laboratory in which nothing is stored."""
     (tmp_path / "files").mkdir()
     assert starcast("export", str(tmp_path / "files")).code == 0
-    assert sorted(file.name for file in (tmp_path / "files").iterdir()) == ["README.md", "import.sh", "store.csv"]
+    assert sorted(file.name for file in (tmp_path / "files").iterdir()) == [
+        "README.md",
+        "import.sh",
+        "store.csv",
+    ]
 
 
 def test_a_folder_that_cannot_be_taken_is_refused(starcast: Starcast, tmp_path: Path) -> None:
@@ -141,7 +155,11 @@ def test_a_folder_that_cannot_be_taken_is_refused(starcast: Starcast, tmp_path: 
     (tmp_path / "mine").write_text("mine")
     refused(starcast("export", str(tmp_path), "S3"), 2, "is not empty")
     refused(starcast("export", str(tmp_path / "mine"), "S3"), 2, "is a file")
-    refused(starcast("export", str(tmp_path / "no" / "files"), "S3"), 2, f"{tmp_path / 'no'} does not exist")
+    refused(
+        starcast("export", str(tmp_path / "no" / "files"), "S3"),
+        2,
+        f"{tmp_path / 'no'} does not exist",
+    )
     assert [file.name for file in tmp_path.iterdir()] == ["mine"]
 
 
@@ -172,7 +190,12 @@ def test_a_disk_that_is_too_small_is_refused_with_figures(
     ids=lambda value: str(value) if isinstance(value, int) else "",
 )
 def test_what_goes_wrong_leaves_nothing(
-    starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: Exception, code: int, said: str
+    starcast: Starcast,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    error: Exception,
+    code: int,
+    said: str,
 ) -> None:
     """A disk that fills up, one that cannot be written, a checker that says no: all in the middle of the work."""
     write = bulk.write

@@ -12,10 +12,10 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from support.fix_cli import Result, Starcast
 from starcast.topologies import topology
-from starcast.trees import Forest, constructions, model
+from starcast.trees import Forest, constructions, forest
 from starcast.trees.catalogue import CONSTRUCTIONS
+from support.fix_cli import Result, Starcast
 
 
 @pytest.fixture(autouse=True)
@@ -45,19 +45,31 @@ def properties(result: Result) -> dict[str, dict[str, Any]]:
 
 
 def test_what_is_built_is_written_and_named(starcast: Starcast) -> None:
-    result = starcast("tree", "build", "S5", "multiple", "--root", "54321", "--out", "forest.npz", "-f", "json")
+    result = starcast(
+        "tree", "build", "S5", "multiple", "--root", "54321", "--out", "forest.npz", "-f", "json"
+    )
     assert result.err == ""
     size = Path("forest.npz").stat().st_size
-    figures = {"name": "S5:multiple:54321", "trees": 4, "nodes": 120, "edges": 476, "spanning": True}
+    figures = {
+        "name": "S5:multiple:54321",
+        "trees": 4,
+        "nodes": 120,
+        "edges": 476,
+        "spanning": True,
+    }
     assert json.loads(result.out) == [figures | {"file": "forest.npz", "bytes": size}]
-    assert np.array_equal(Forest.open("forest.npz").parent_port, forest("S5", "multiple", "54321").parent_port)
+    assert np.array_equal(
+        Forest.open("forest.npz").parent_port, forest("S5", "multiple", "54321").parent_port
+    )
 
 
 @pytest.mark.parametrize(
     "words", [("dimension-change", "--tree", "greedy", "--i", "2"), ("dimension-change(i=2,tree=greedy)",),
               ("dimension-change(i=2)", "--tree", "greedy")]
 )  # fmt: skip
-def test_arguments_are_options_or_stand_in_parentheses(starcast: Starcast, words: tuple[str, ...]) -> None:
+def test_arguments_are_options_or_stand_in_parentheses(
+    starcast: Starcast, words: tuple[str, ...]
+) -> None:
     assert starcast("tree", "build", "S5", *words, "--out", "f.npz").code == 0
     assert Forest.open("f.npz").id == "S5:dimension-change(i=2,tree=greedy):12345"
 
@@ -68,7 +80,13 @@ def test_a_file_verifies_as_what_was_built(starcast: Starcast) -> None:
         result = starcast("tree", "verify", *words, "-f", "json")
         row = json.loads(result.out)[0]
         assert row.pop("seconds") > 0
-        assert row == {"name": "S5:perfectly-balanced:12345", "trees": 4, "nodes": 120, "edges": 132, "spanning": False}
+        assert row == {
+            "name": "S5:perfectly-balanced:12345",
+            "trees": 4,
+            "nodes": 120,
+            "edges": 132,
+            "spanning": False,
+        }
 
 
 def test_a_file_that_holds_no_trees_is_rejected(starcast: Starcast) -> None:
@@ -79,7 +97,9 @@ def test_a_file_that_holds_no_trees_is_rejected(starcast: Starcast) -> None:
         assert "tree 0, node" in refused(starcast("tree", verb, "f.npz"), 6)[0]
 
 
-def test_nothing_is_written_before_it_is_proved(starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_written_before_it_is_proved(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from starcast.errors import RejectedError
 
     def reject(_: Forest) -> None:
@@ -118,7 +138,11 @@ def test_where_a_paper_is_wrong_it_is_said(starcast: Starcast) -> None:
     """Lemma 5 on S3: one of the two heights is less."""
     result = starcast("tree", "show", "S3", "multiple", "-f", "csv")
     rows = {row["property"]: row for row in csv.DictReader(io.StringIO(result.out))}
-    assert (rows["heights"]["value"], rows["heights"]["stated"], rows["heights"]["holds"]) == ("5 4", "5 5", "no")
+    assert (rows["heights"]["value"], rows["heights"]["stated"], rows["heights"]["holds"]) == (
+        "5 4",
+        "5 5",
+        "no",
+    )
     assert rows["links by load"]["value"] == "3 carry 0, 8 carry 1, 1 carry 2"
     assert rows["branches"]["value"] == "5; 1 4"
 
@@ -133,7 +157,18 @@ def test_every_construction_shows(starcast: Starcast, spec: str) -> None:
 
 
 def test_a_file_is_shown_as_what_it_was_built_from(starcast: Starcast) -> None:
-    starcast("tree", "build", "S4", "label-change", "--tree", "multiple", "--root", "4132", "--out", "f.npz")
+    starcast(
+        "tree",
+        "build",
+        "S4",
+        "label-change",
+        "--tree",
+        "multiple",
+        "--root",
+        "4132",
+        "--out",
+        "f.npz",
+    )
     built = starcast("tree", "show", "S4", "label-change", "--tree", "multiple", "--root", "4132")
     assert built.code == 0
     assert starcast("tree", "show", "f.npz") == built
@@ -179,7 +214,10 @@ def test_above_s5_a_drawing_is_refused_unless_forced(starcast: Starcast) -> None
 
 
 def test_the_catalogue_is_listed_with_papers_and_arguments(starcast: Starcast) -> None:
-    rows = {row["construction"]: row for row in json.loads(starcast("tree", "constructions", "-f", "json").out)}
+    rows = {
+        row["construction"]: row
+        for row in json.loads(starcast("tree", "constructions", "-f", "json").out)
+    }
     assert list(rows) == list(constructions())
     assert rows["multiple"]["paper"] == "Tseng & Sheu 1997, Def. 2"
     assert rows["dimension-change"]["arguments"] == ["tree", "i"]
@@ -199,7 +237,10 @@ def test_the_catalogue_of_a_topology(starcast: Starcast, spec: str) -> None:
 @pytest.mark.parametrize("spec", ["S2", "S6", "S12", "S6,3", "Q4"])
 def test_a_topology_is_computed_without_a_server(starcast: Starcast, spec: str) -> None:
     where = topology(spec)
-    shown = {name: row["value"] for name, row in properties(starcast("topology", "show", spec, "-f", "json")).items()}
+    shown = {
+        name: row["value"]
+        for name, row in properties(starcast("topology", "show", spec, "-f", "json")).items()
+    }
     assert {name: shown[name] for name in ("nodes", "links", "degree", "diameter", "family")} == {
         name: getattr(where, name) for name in ("nodes", "links", "degree", "diameter", "family")
     }

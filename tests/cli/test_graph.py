@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL
 
-from support.checks import assert_stored
-from support.fix_cli import Starcast, name_store
 from starcast.endpoints import GraphAddress
 from starcast.graph.artifact_nodes import LABEL_OF
 from starcast.graph.schema import State
-from starcast.ingest import Plan, Stores, ingest, planning
+from starcast.ingest import Plan, Stores, ingest, plan
+from support.checks import assert_stored
+from support.fix_cli import Starcast, name_store
 
 TREES = "S4:multiple:1234"
 
@@ -55,14 +55,24 @@ def test_verify_says_that_all_is_well(starcast: Starcast, what: Plan) -> None:
 
 def test_verify_names_what_differs(starcast: Starcast, stores: Stores, what: Plan) -> None:
     """A table with what to do, and exit code 6; doing it helps."""
-    stores.graph.write("MATCH (a:Node {label: '1234'})-[r:LINK]->(b:Node {label: '2134'}) SET r.port = 4")
+    stores.graph.write(
+        "MATCH (a:Node {label: '1234'})-[r:LINK]->(b:Node {label: '2134'}) SET r.port = 4"
+    )
     found = starcast("graph", "verify", "--all")
     assert found.code == 6
     assert "LINK 1234-2134: port 4, not 2" in found.out
     assert "error: the graph store is not as it should be: 2 findings" in found.err
-    rows = list(csv.DictReader(io.StringIO(starcast("graph", "verify", "S4", "--all", "--format", "csv").out)))
+    rows = list(
+        csv.DictReader(
+            io.StringIO(starcast("graph", "verify", "S4", "--all", "--format", "csv").out)
+        )
+    )
     assert [row["thing"] for row in rows] == ["S4", "S4"]
-    assert (rows[1]["found"], rows[1]["expected"], rows[1]["advice"]) == ("port 4", "port 2", "starcast graph rebuild 'S4'")
+    assert (rows[1]["found"], rows[1]["expected"], rows[1]["advice"]) == (
+        "port 4",
+        "port 2",
+        "starcast graph rebuild 'S4'",
+    )
     made = starcast("graph", "rebuild", "S4", "--format", "json")
     assert made.code == 0, made.err
     assert [row["name"] for row in json.loads(made.out)] == ["S4", TREES]
@@ -90,7 +100,9 @@ def test_a_drawn_seed_is_told(starcast: Starcast, what: Plan) -> None:
         (["rebuild", "--way", "import"], 2, "this server is not starcast's own"),
     ],
 )
-def test_bad_words(starcast: Starcast, what: Plan, words: list[str], code: int, sentence: str) -> None:
+def test_bad_words(
+    starcast: Starcast, what: Plan, words: list[str], code: int, sentence: str
+) -> None:
     """One sentence and a hint."""
     del what
     done = starcast("graph", *words)
@@ -102,10 +114,14 @@ def test_bad_words(starcast: Starcast, what: Plan, words: list[str], code: int, 
 def test_adopt(starcast: Starcast, stores: Stores, what: Plan) -> None:
     """What was imported is compared and becomes complete; a second time there is nothing."""
     for label in LABEL_OF.values():
-        stores.graph.write(f"MATCH (o:{label.name}) SET o.state = $state", {"state": State.IMPORTED.value})
+        stores.graph.write(
+            f"MATCH (o:{label.name}) SET o.state = $state", {"state": State.IMPORTED.value}
+        )
     waiting = starcast("graph", "verify", "--format", "json")
     assert waiting.code == 6
-    assert {row["what"].partition(" has ")[2] for row in json.loads(waiting.out)} == {"state imported, not complete"}
+    assert {row["what"].partition(" has ")[2] for row in json.loads(waiting.out)} == {
+        "state imported, not complete"
+    }
     done = starcast("graph", "adopt", "--format", "json")
     assert done.code == 0, done.err
     assert [row["name"] for row in json.loads(done.out)] == ["S4", TREES]

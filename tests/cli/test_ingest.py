@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL
 
+from starcast.endpoints import GraphAddress
+from starcast.ingest import Stores, plan
+from starcast.ingest.stores import exclusively
+from starcast.progress import Silent
+from starcast.trees import forest, plain_constructions
 from support.checks import assert_stored, counts, states, stored_counts
 from support.fix_cli import Result, Starcast, name_store
 from support.fix_servers import without_password
-from starcast.endpoints import GraphAddress
-from starcast.ingest import Stores, planning
-from starcast.ingest.stores import exclusively
-from starcast.progress import Silent
-from starcast.trees import model, plain_constructions
 
 
 @pytest.fixture
@@ -75,13 +75,24 @@ def test_the_main_job(starcast: Starcast, stores: Stores) -> None:
 
 def test_options_reach_the_plan(starcast: Starcast, stores: Stores) -> None:
     """Root, port models, segments and messages."""
-    words = ("--schedules", "multiple,recursive-substar", "--ports", "both", "--segments", "2", "--messages", "3")
+    words = (
+        "--schedules",
+        "multiple,recursive-substar",
+        "--ports",
+        "both",
+        "--segments",
+        "2",
+        "--messages",
+        "3",
+    )
     assert starcast("ingest", "S4", "--root", "4321", "--trees", "greedy", *words).code == 0
     options = {"root": "4321", "ports": "both", "segments": 2, "messages": 3}
     assert_stored(stores, plan("S4", "greedy", "multiple,recursive-substar", **options))  # type: ignore[arg-type]
 
 
-def test_a_dry_run_needs_no_server(starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dry_run_needs_no_server(
+    starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It prints each thing with its estimate, and a sum."""
     monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://127.0.0.1:1")
     monkeypatch.setenv("STARCAST_POSTGRES_URI", "postgresql://nobody@127.0.0.1:1/nothing")
@@ -101,7 +112,9 @@ def test_a_dry_run_needs_no_server(starcast: Starcast, stores: Stores, monkeypat
     assert untouched(stores)
 
 
-def test_a_dry_run_shows_what_is_too_much_as_well(starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dry_run_shows_what_is_too_much_as_well(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Exit code 0: that it is too much is a remark, and nothing is built for it."""
     from starcast.trees import Forest
 
@@ -109,12 +122,16 @@ def test_a_dry_run_shows_what_is_too_much_as_well(starcast: Starcast, monkeypatc
         raise AssertionError("trees were built")
 
     monkeypatch.setattr(Forest, "__post_init__", nothing)
-    result = starcast("ingest", "S11", "--trees", "all", "--schedules", "all", "--dry-run", "--format", "json")
+    result = starcast(
+        "ingest", "S11", "--trees", "all", "--schedules", "all", "--dry-run", "--format", "json"
+    )
     assert result.code == 0
     rows = {row["name"]: row for row in json.loads(result.out)}
     assert rows["S11"]["nodes"] == 39_916_800
     assert rows["S11:multiple:123456789ab"]["relationships"] == 10 * 39_916_799
-    assert rows[""]["relationships"] == sum(row["relationships"] for name, row in rows.items() if name)
+    assert rows[""]["relationships"] == sum(
+        row["relationships"] for name, row in rows.items() if name
+    )
     assert "too much to ingest: 39,916,800 nodes" in result.err
 
 
@@ -152,7 +169,9 @@ def test_too_large_is_a_limit(starcast: Starcast, stores: Stores) -> None:
     assert {name: count for name, count in stored_counts(stores).items() if count} == {}
 
 
-def test_an_import_into_a_server_of_the_user_s_is_bad_input(starcast: Starcast, stores: Stores) -> None:
+def test_an_import_into_a_server_of_the_user_s_is_bad_input(
+    starcast: Starcast, stores: Stores
+) -> None:
     """Exit code 2; it would have to be stopped, and the hint says what to do instead."""
     assert "starcast export" in refused(starcast("ingest", "S4", "--way", "import"), 2)[1]
     assert {name: count for name, count in stored_counts(stores).items() if count} == {}
@@ -165,14 +184,20 @@ def test_a_dry_run_says_which_way_an_embedded_stack_would_go(
     for name in ("NEO4J_URI", "POSTGRES_URI"):
         monkeypatch.delenv(f"STARCAST_{name}")
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "nothing"))
-    for words, way in ((("S10",), "by offline import"), (("S9", "--way", "bolt"), "over Bolt"), (("S4",), "over Bolt")):
+    for words, way in (
+        (("S10",), "by offline import"),
+        (("S9", "--way", "bolt"), "over Bolt"),
+        (("S4",), "over Bolt"),
+    ):
         result = starcast("ingest", *words, "--dry-run")
         assert (result.code, way in result.err.splitlines()[0]) == (0, True), result.err
     assert "by offline import" in starcast("ingest", "S4", "--way", "import", "--dry-run").err
     assert not (tmp_path / "nothing").exists()
 
 
-def test_a_server_that_is_down(starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_down(
+    starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Either of them: exit code 4, and the other store is untouched."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -204,7 +229,9 @@ def test_a_foreign_graph(starcast: Starcast, stores: Stores) -> None:
 
 
 @pytest.mark.usefixtures("clean_graph")
-def test_a_database_without_our_schema(starcast: Starcast, fresh_database: URL, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_without_our_schema(
+    starcast: Starcast, fresh_database: URL, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Exit code 6, and what to run."""
     monkeypatch.delenv("STARCAST_POSTGRES_PASSWORD_FILE")
     name_store(monkeypatch, fresh_database)
@@ -219,7 +246,9 @@ def test_another_ingest_at_the_same_time(starcast: Starcast, stores: Stores) -> 
     assert starcast("ingest", "S3", "--wait").code == 0
 
 
-def test_ctrl_c_in_the_middle(starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_in_the_middle(
+    starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Exit code 130, one word, no traceback; what was complete stays."""
     from starcast.ingest.artifacts import ForestThing
 
@@ -248,7 +277,9 @@ def test_listing(starcast: Starcast, stores: Stores) -> None:
         ("S3", 6, 6, "complete"),
         ("S4", 24, 36, "complete"),
     ]
-    trees = list(csv.DictReader(io.StringIO(starcast("tree", "list", "--topology", "S3", "-f", "csv").out)))
+    trees = list(
+        csv.DictReader(io.StringIO(starcast("tree", "list", "--topology", "S3", "-f", "csv").out))
+    )
     assert [(row["name"], row["root_label"]) for row in trees] == [("S3:greedy:123", "123")]
     schedules = starcast("schedule", "list", "-f", "markdown").out.splitlines()
     assert len(schedules) == 3
@@ -266,7 +297,8 @@ def test_showing(starcast: Starcast, stores: Stores) -> None:
     """A thing's figures; --verify compares with the graph and finds an edit by hand."""
     starcast("ingest", "S4", "--trees", "multiple")
     shown = {
-        row["property"]: row["value"] for row in json.loads(starcast("tree", "show", "S4:multiple:1234", "-f", "json").out)
+        row["property"]: row["value"]
+        for row in json.loads(starcast("tree", "show", "S4:multiple:1234", "-f", "json").out)
     }
     assert (shown["trees"], shown["height"], shown["congestion"]) == (3, 8, 2)
     assert sum(int(part.split()[0]) for part in shown["links by load"].split(", ")) == 72
@@ -285,7 +317,9 @@ def test_trees_with_arguments(starcast: Starcast, stores: Stores) -> None:
     listed = json.loads(starcast("tree", "list", "-f", "json").out)
     assert [row["name"] for row in listed] == [name, "S4:greedy:4321"]
     assert starcast("tree", "show", name, "--verify").code == 0
-    loads = json.loads(starcast("query", "run", "load-histogram", f"forest={name}", "-f", "json").out)
+    loads = json.loads(
+        starcast("query", "run", "load-histogram", f"forest={name}", "-f", "json").out
+    )
     histogram = forest("S4", "dimension-change", "4321", tree="multiple", i=1).load_histogram()
     assert {row["load"]: row["links"] for row in loads} == histogram
     assert starcast("tree", "drop", name).code == 0
@@ -296,13 +330,20 @@ def test_a_topology_computed_and_as_stored(starcast: Starcast, stores: Stores) -
     """`show` needs no store; --stored says what is in it."""
     del stores
     starcast("ingest", "S4")
-    computed = {row["property"] for row in json.loads(starcast("topology", "show", "S4", "-f", "json").out)}
+    computed = {
+        row["property"] for row in json.loads(starcast("topology", "show", "S4", "-f", "json").out)
+    }
     as_stored = {
-        row["property"]: row["value"] for row in json.loads(starcast("topology", "show", "S4", "--stored", "-f", "json").out)
+        row["property"]: row["value"]
+        for row in json.loads(starcast("topology", "show", "S4", "--stored", "-f", "json").out)
     }
     assert "mean distance" in computed
     assert "state" not in computed
-    assert (as_stored["state"], as_stored["nodes"], as_stored["expected nodes"]) == ("complete", 24, 24)
+    assert (as_stored["state"], as_stored["nodes"], as_stored["expected nodes"]) == (
+        "complete",
+        24,
+        24,
+    )
 
 
 @pytest.mark.parametrize("noun", ["topology", "tree", "schedule"])
@@ -311,7 +352,11 @@ def test_what_is_not_stored(starcast: Starcast, stores: Stores, noun: str, verb:
     """Exit code 3; the nearest name where one is near."""
     del stores
     starcast("ingest", "S4", "--schedules", "greedy")
-    near = {"topology": "S4", "tree": "S4:greedy:1234", "schedule": "S4:broadcast:greedy:all:segments=1:1234"}[noun]
+    near = {
+        "topology": "S4",
+        "tree": "S4:greedy:1234",
+        "schedule": "S4:broadcast:greedy:all:segments=1:1234",
+    }[noun]
     flags = ["--stored"] if (noun, verb) == ("topology", "show") else []
     error, hint = refused(starcast(noun, verb, f"{near}5", *flags), 3)
     assert f"no {noun} '{near}5' is stored" in error

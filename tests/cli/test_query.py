@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from support.fix_cli import Result, Starcast
-from support.packs.loading import loaded, without_indexes
 from starcast import drawing
-from starcast.cli.query_output import Layout, Output, hops
 from starcast.cli.output import Format
+from starcast.cli.query_output import Layout, Output, hops
 from starcast.endpoints import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.queries import find, library, measured
 from starcast.queries.measured import Figures, Measurements
 from starcast.settings import Settings
+from support.fix_cli import Result, Starcast
+from support.packs.loading import loaded, without_indexes
 
 OWN = """\
 // title: Nodes of a topology
@@ -74,7 +74,9 @@ def test_list_has_every_query_with_its_question_and_parameters(starcast: Starcas
     result = starcast("query", "list", "-f", "json")
     rows = {row["query"]: row for row in json.loads(result.out)}
     assert set(rows) == set(library())
-    assert rows["overlap/shared-links"]["parameters"] == "forest (forest); least (int >= 1, default 2)"
+    assert (
+        rows["overlap/shared-links"]["parameters"] == "forest (forest); least (int >= 1, default 2)"
+    )
     assert rows["overlap/shared-links"]["question"] == find("shared-links").header.question
     assert result.err == ""
 
@@ -83,11 +85,21 @@ def test_list_and_show_tell_the_cost_in_words_and_the_seconds_that_were_measured
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = find("shared-links")
-    figures = Figures(query.header.revision, {"S6": 0.0123, "S7": 0.25, "S8": None}, {"numpy": 0.005}, 30.0)
-    monkeypatch.setattr(measured, "measurements", lambda: Measurements("2 cores", "2026.08.1", {query.name: figures}))
+    figures = Figures(
+        query.header.revision, {"S6": 0.0123, "S7": 0.25, "S8": None}, {"numpy": 0.005}, 30.0
+    )
+    monkeypatch.setattr(
+        measured,
+        "measurements",
+        lambda: Measurements("2 cores", "2026.08.1", {query.name: figures}),
+    )
     rows = {row["query"]: row for row in json.loads(starcast("query", "list", "-f", "json").out)}
     assert rows[query.name]["cost"] == query.header.cost != ""
-    assert [rows[query.name][f"s on {spec}"] for spec in measured.SIZES] == ["0.012", "0.25", "> 30"]
+    assert [rows[query.name][f"s on {spec}"] for spec in measured.SIZES] == [
+        "0.012",
+        "0.25",
+        "> 30",
+    ]
     assert rows["paths/tree-path"]["s on S6"] == ""
     assert "numpy 0.005 s" in starcast("query", "show", query.name).err
     assert starcast("query", "show", "tree-path").err == ""
@@ -115,7 +127,9 @@ def test_show_prints_the_file_as_it_is(starcast: Starcast, name: str) -> None:
     assert starcast("query", "show", name).out == library()[name].path.read_text(encoding="utf-8")
 
 
-def test_check_without_a_server_checks_the_files_and_says_that_nothing_was_planned(starcast: Starcast) -> None:
+def test_check_without_a_server_checks_the_files_and_says_that_nothing_was_planned(
+    starcast: Starcast,
+) -> None:
     result = starcast("query", "check", "-f", "json")
     assert result.code == 0
     assert [row["query"] for row in json.loads(result.out)] == list(library())
@@ -124,14 +138,17 @@ def test_check_without_a_server_checks_the_files_and_says_that_nothing_was_plann
 
 @pytest.mark.parametrize("target", ["overlap/shared-links", "shared-links"])
 def test_check_takes_one_query(starcast: Starcast, target: str) -> None:
-    assert [row["query"] for row in json.loads(starcast("query", "check", target, "-f", "json").out)] == [
-        "overlap/shared-links"
-    ]
+    assert [
+        row["query"] for row in json.loads(starcast("query", "check", target, "-f", "json").out)
+    ] == ["overlap/shared-links"]
 
 
 def test_check_takes_a_pack_a_file_or_a_folder_of_packs(starcast: Starcast, tmp_path: Path) -> None:
     path = write(tmp_path / "folder" / "other" / "nodes.cypher")
-    for target, names in {"topology": {q for q in library() if q.startswith("topology/")}, path: {"other/nodes"}}.items():
+    for target, names in {
+        "topology": {q for q in library() if q.startswith("topology/")},
+        path: {"other/nodes"},
+    }.items():
         rows = json.loads(starcast("query", "check", target, "-f", "json").out)
         assert {row["query"] for row in rows} == names
     assert "other/nodes" in starcast("query", "check", path.parents[1]).out
@@ -150,22 +167,50 @@ def test_a_query_needs_a_server(starcast: Starcast) -> None:
     [
         (("tree-path", "forest=S4:multiple:1234"), 2, "the parameter 'tree' is missing"),
         (("load-histogram", "forrest=S4:multiple:1234"), 2, "the query has no parameter 'forrest'"),
-        (("shared-links", "forest=S4:multiple:1234", "least=two"), 2, "the parameter 'least' is an integer that is 1 or more"),
-        (("shared-links", "forest=S4:multiple:1234", "least=0"), 2, "the parameter 'least' is an integer that is 1 or more"),
+        (
+            ("shared-links", "forest=S4:multiple:1234", "least=two"),
+            2,
+            "the parameter 'least' is an integer that is 1 or more",
+        ),
+        (
+            ("shared-links", "forest=S4:multiple:1234", "least=0"),
+            2,
+            "the parameter 'least' is an integer that is 1 or more",
+        ),
         (("neighbours", "topology=S4", "node=1244"), 2, "1244"),
         (("neighbours", "topology=T4", "node=1234"), 2, "'T4' names no topology"),
         (("neighbours", "S4"), 2, "'S4' is no parameter"),
-        (("neighbours", "topology=S4", "topology=S5"), 2, "the parameter 'topology' is given twice"),
+        (
+            ("neighbours", "topology=S4", "topology=S5"),
+            2,
+            "the parameter 'topology' is given twice",
+        ),
         (("neighbour", "topology=S4"), 3, "there is no query 'neighbour'"),
         (("nowhere.cypher",), 2, "nowhere.cypher cannot be read"),
         (("neighbours", "topology=S4", "node=1234", "--limit", "0"), 2, "--limit is wrong"),
         (("neighbours", "topology=S4", "node=1234", "--timeout", "0"), 2, "--timeout is wrong"),
-        (("cut-off", "forest=S4:multiple:1234", "links=1234-1243"), 2, "'1234-1243' is no link of S4"),
-        (("cut-off", "forest=S4:multiple:1234", "links=1234"), 2, "the parameter 'links' is a list (a,b,c), each a link"),
+        (
+            ("cut-off", "forest=S4:multiple:1234", "links=1234-1243"),
+            2,
+            "'1234-1243' is no link of S4",
+        ),
+        (
+            ("cut-off", "forest=S4:multiple:1234", "links=1234"),
+            2,
+            "the parameter 'links' is a list (a,b,c), each a link",
+        ),
         (("cut-off", "forest=S4:multiple:1234", "nodes=1234,12345"), 2, "'12345'"),
         (("load-histogram", "forest=S4:multiple:1234", "-f", "svg"), 2, "none of them holds nodes"),
-        (("neighbours", "topology=S4", "node=1234", "--out", "a.svg"), 2, "--out writes svg, and the format is table"),
-        (("neighbours", "topology=S4", "node=1234", "--layout", "ring"), 2, "--layout is of pictures"),
+        (
+            ("neighbours", "topology=S4", "node=1234", "--out", "a.svg"),
+            2,
+            "--out writes svg, and the format is table",
+        ),
+        (
+            ("neighbours", "topology=S4", "node=1234", "--layout", "ring"),
+            2,
+            "--layout is of pictures",
+        ),
     ],
 )
 def test_bad_words_are_refused_before_any_server_is_asked(
@@ -199,16 +244,29 @@ def test_a_query_that_is_refused_leaves_the_others_alone(starcast: Starcast, pac
     assert (shown.code, shown.out) == (0, find("shared-links").text)
     assert words in shown.err
     assert starcast("query", "check", "overlap").code == 0
-    for asked in (("check",), ("check", "mine"), ("check", "evil"), ("show", "mine/evil"), ("run", "evil", "topology=S4")):
+    for asked in (
+        ("check",),
+        ("check", "mine"),
+        ("check", "evil"),
+        ("show", "mine/evil"),
+        ("run", "evil", "topology=S4"),
+    ):
         refused = starcast("query", *asked)
         assert (refused.code, refused.out) == (2, "")
         assert refused.err.startswith(f"error: {words}")
 
 
-def test_two_packs_with_one_name_are_refused_with_both_files(starcast: Starcast, packs: Path) -> None:
+def test_two_packs_with_one_name_are_refused_with_both_files(
+    starcast: Starcast, packs: Path
+) -> None:
     """By that name alone: the other packs are as they were."""
     own = write(packs / "paths" / "shortest-path.cypher")
-    for asked in (("show", "paths/shortest-path"), ("show", "tree-path"), ("check", "paths"), ("check",)):
+    for asked in (
+        ("show", "paths/shortest-path"),
+        ("show", "tree-path"),
+        ("check", "paths"),
+        ("check",),
+    ):
         result = starcast("query", *asked)
         assert result.code == 2
         assert str(own) in result.err
@@ -216,7 +274,10 @@ def test_two_packs_with_one_name_are_refused_with_both_files(starcast: Starcast,
     assert str(find("paths/shortest-path").path) in starcast("query", "show", "shortest-path").err
     listed = starcast("query", "list", "-f", "json")
     rest = {name for name in library() if not name.startswith("paths/")}
-    assert (listed.code, {row["query"] for row in json.loads(listed.out)}) == (0, {*rest, "mine/nodes"})
+    assert (listed.code, {row["query"] for row in json.loads(listed.out)}) == (
+        0,
+        {*rest, "mine/nodes"},
+    )
     assert "two packs are named 'paths'" in listed.err
 
 
@@ -264,7 +325,9 @@ def test_check_before_the_first_ingest_says_that_the_indexes_are_missing(
     assert bad.code == 6
 
 
-def test_a_query_runs_beside_one_that_is_refused(starcast: Starcast, packs: Path, home: Path) -> None:
+def test_a_query_runs_beside_one_that_is_refused(
+    starcast: Starcast, packs: Path, home: Path
+) -> None:
     """The answer is on stdout, the warning on stderr."""
     write(packs / "mine" / "evil.cypher", "no query")
     result = starcast("query", "run", "nodes", "topology=S4", "-f", "json", home=home)
@@ -293,31 +356,64 @@ def test_a_path_is_two_lists_in_json_and_csv(starcast: Starcast, home: Path) -> 
     assert line["ports"] == " ".join(map(str, row["ports"]))
 
 
-def test_show_cypher_goes_to_stderr_and_pastes_into_the_browser(starcast: Starcast, home: Path) -> None:
+def test_show_cypher_goes_to_stderr_and_pastes_into_the_browser(
+    starcast: Starcast, home: Path
+) -> None:
     result = starcast(*PATH, "-f", "json", "--show-cypher", home=home)
     assert json.loads(result.out)
     lines = result.err.splitlines()
-    assert lines[:3] == [':param topology => "S4"', ':param source => "1234"', ':param target => "2143"']
+    assert lines[:3] == [
+        ':param topology => "S4"',
+        ':param source => "1234"',
+        ':param target => "2143"',
+    ]
     assert "\n".join(lines[3:]) == find("paths/shortest-path").text.rstrip()
 
 
 def test_the_shown_parameters_are_cypher_that_gives_the_same_rows(
     starcast: Starcast, home: Path, graph_address: GraphAddress
 ) -> None:
-    words = ("query", "run", "shared-links", "forest=S4:multiple:1234", "--show-cypher", "-f", "json")
+    words = (
+        "query",
+        "run",
+        "shared-links",
+        "forest=S4:multiple:1234",
+        "--show-cypher",
+        "-f",
+        "json",
+    )
     result = starcast(*words, home=home)
-    given = [line.removeprefix(":param ").split(" => ") for line in result.err.splitlines() if line.startswith(":param")]
+    given = [
+        line.removeprefix(":param ").split(" => ")
+        for line in result.err.splitlines()
+        if line.startswith(":param")
+    ]
     assert dict(given) == {"forest": '"S4:multiple:1234"', "least": "2"}
     with Graph.open(graph_address) as graph:
-        values = {name: graph.read(f"RETURN {literal} AS value")[0]["value"] for name, literal in given}
+        values = {
+            name: graph.read(f"RETURN {literal} AS value")[0]["value"] for name, literal in given
+        }
         assert graph.read(find("shared-links").cypher, values) == json.loads(result.out)
 
 
 def test_rows_beyond_the_limit_are_told_on_stderr(starcast: Starcast, home: Path) -> None:
-    result = starcast("query", "run", "substar", "topology=S4", "members=****", "--limit", 5, "-f", "csv", home=home)
+    result = starcast(
+        "query",
+        "run",
+        "substar",
+        "topology=S4",
+        "members=****",
+        "--limit",
+        5,
+        "-f",
+        "csv",
+        home=home,
+    )
     assert result.code == 0
     assert len(result.out.splitlines()) == 6
-    assert result.err.startswith("only the first 5 rows are shown; there are more: name a smaller one in topology")
+    assert result.err.startswith(
+        "only the first 5 rows are shown; there are more: name a smaller one in topology"
+    )
     assert result.err.endswith("or raise --limit\n")
 
 
@@ -337,20 +433,35 @@ def test_columns_of_these_names_that_hold_no_path_are_printed_as_they_are(
     """A number of nodes and a number of ports, and lists that do not fit together."""
     text = OWN.replace("//   nodes: how many", "//   nodes: how many\n//   ports: too")
     for ports, printed in {"3": "24 3", "[1, 2]": "24 1 2", "null": "24"}.items():
-        path = write(tmp_path / "some.cypher", text.replace("count(n) AS nodes", f"count(n) AS nodes, {ports} AS ports"))
+        path = write(
+            tmp_path / "some.cypher",
+            text.replace("count(n) AS nodes", f"count(n) AS nodes, {ports} AS ports"),
+        )
         result = starcast("query", "run", path, "topology=S4", home=home)
         assert result.code == 0
         assert result.out.split("\n")[3].split() == printed.split()
 
 
-def test_a_path_that_there_is_not_is_an_empty_cell(starcast: Starcast, home: Path, tmp_path: Path) -> None:
+def test_a_path_that_there_is_not_is_an_empty_cell(
+    starcast: Starcast, home: Path, tmp_path: Path
+) -> None:
     text = OWN.replace("//   nodes: how many", "//   least: a\n//   nodes: b\n//   ports: c")
     text = text.replace("count(n) AS nodes", "min(n.rank) AS least, null AS nodes, null AS ports")
-    result = starcast("query", "run", write(tmp_path / "some.cypher", text), "topology=S4", "-f", "markdown", home=home)
+    result = starcast(
+        "query",
+        "run",
+        write(tmp_path / "some.cypher", text),
+        "topology=S4",
+        "-f",
+        "markdown",
+        home=home,
+    )
     assert result.out.splitlines()[-1] == "| 0 |  |"
 
 
-def test_a_picture_goes_to_stdout_or_to_a_file(starcast: Starcast, home: Path, tmp_path: Path) -> None:
+def test_a_picture_goes_to_stdout_or_to_a_file(
+    starcast: Starcast, home: Path, tmp_path: Path
+) -> None:
     result = starcast(*PATH, "-f", "svg", home=home)
     assert result.code == 0
     assert result.err == ""
@@ -368,15 +479,31 @@ def test_a_picture_shows_what_the_rows_say(starcast: Starcast, home: Path) -> No
     drawn = starcast(*words, "-f", "svg", home=home).out
     assert "topology=S4 source=1234 target=2143" in drawn
     for row in rows:
-        for sender, port, receiver in zip(row["nodes"], row["ports"], row["nodes"][1:], strict=False):
+        for sender, port, receiver in zip(
+            row["nodes"], row["ports"], row["nodes"][1:], strict=False
+        ):
             assert f"{sender} -{port}-&gt; {receiver}" in drawn
 
 
 def test_a_picture_stands_by_levels_or_in_a_ring(starcast: Starcast, home: Path) -> None:
-    levels, ring = (starcast(*PATH, "-f", "svg", "--layout", layout, home=home).out for layout in ("levels", "ring"))
+    levels, ring = (
+        starcast(*PATH, "-f", "svg", "--layout", layout, home=home).out
+        for layout in ("levels", "ring")
+    )
     assert "levels: distance from 1234" in levels
     assert "levels" not in ring
-    refused = starcast("query", "run", "substar", "topology=S4", "members=***4", "-f", "svg", "--layout", "levels", home=home)
+    refused = starcast(
+        "query",
+        "run",
+        "substar",
+        "topology=S4",
+        "members=***4",
+        "-f",
+        "svg",
+        "--layout",
+        "levels",
+        home=home,
+    )
     assert (refused.code, refused.out) == (2, "")
     assert "take --layout ring" in refused.err
 
@@ -402,14 +529,20 @@ def test_a_name_that_two_packs_have_is_ambiguous(starcast: Starcast, packs: Path
     assert "paths/tree-path" in result.err
 
 
-def test_a_file_is_asked_like_a_query_of_a_pack(starcast: Starcast, home: Path, tmp_path: Path) -> None:
+def test_a_file_is_asked_like_a_query_of_a_pack(
+    starcast: Starcast, home: Path, tmp_path: Path
+) -> None:
     path = write(tmp_path / "Some Folder" / "My question.cypher")
-    assert json.loads(starcast("query", "run", path, "topology=S4", "-f", "json", home=home).out) == [{"nodes": 24}]
+    assert json.loads(
+        starcast("query", "run", path, "topology=S4", "-f", "json", home=home).out
+    ) == [{"nodes": 24}]
 
 
 @pytest.mark.usefixtures("packs")
 def test_own_packs_are_asked_by_name(starcast: Starcast, home: Path) -> None:
-    assert json.loads(starcast("query", "run", "nodes", "topology=S3", "-f", "json", home=home).out) == [{"nodes": 6}]
+    assert json.loads(
+        starcast("query", "run", "nodes", "topology=S3", "-f", "json", home=home).out
+    ) == [{"nodes": 6}]
 
 
 def test_what_is_not_stored_is_not_found(starcast: Starcast, home: Path) -> None:
@@ -421,12 +554,16 @@ def test_what_is_not_stored_is_not_found(starcast: Starcast, home: Path) -> None
 
 def test_a_name_that_is_no_schedule_s_is_not_in_the_graph(starcast: Starcast, home: Path) -> None:
     """Not a word about topologies, of which none was asked for."""
-    result = starcast("query", "run", "schedules/deliveries", "schedule=nothing", "node=2134", home=home)
+    result = starcast(
+        "query", "run", "schedules/deliveries", "schedule=nothing", "node=2134", home=home
+    )
     assert result.code == 3
     assert "the schedule 'nothing' is not in the graph" in result.err
 
 
-def test_a_query_that_takes_too_long_names_the_time_out(starcast: Starcast, home: Path, tmp_path: Path) -> None:
+def test_a_query_that_takes_too_long_names_the_time_out(
+    starcast: Starcast, home: Path, tmp_path: Path
+) -> None:
     many = ", ".join(f"(n{number}:Node)" for number in range(6))
     body = OWN.replace("MATCH (n:Node", f"MATCH {many} WITH sum(n5.rank) AS much\nMATCH (n:Node")
     path = write(tmp_path / "slow.cypher", body)
@@ -444,8 +581,12 @@ def test_check_lets_the_server_plan_every_query(starcast: Starcast, home: Path) 
     assert f"{len(library())} queries are sound, and Neo4j " in result.err
 
 
-def test_check_finds_what_only_the_server_knows(starcast: Starcast, home: Path, tmp_path: Path) -> None:
-    path = write(tmp_path / "bad" / "product.cypher", OWN.replace("MATCH (n:Node", "MATCH (m:Nod), (n:Node"))
+def test_check_finds_what_only_the_server_knows(
+    starcast: Starcast, home: Path, tmp_path: Path
+) -> None:
+    path = write(
+        tmp_path / "bad" / "product.cypher", OWN.replace("MATCH (n:Node", "MATCH (m:Nod), (n:Node")
+    )
     result = starcast("query", "check", path, "-f", "json", home=home)
     assert result.code == 6
     (row,) = json.loads(result.out)

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from sqlalchemy import URL, Engine, text
 
-from support.fix_cli import Result, Starcast, name_store
-from starcast.collectives import Schedule, model
+from starcast.collectives import Schedule, schedule
 from starcast.experiments import execution, parallel
 from starcast.experiments.grid import Point
+from support.fix_cli import Result, Starcast, name_store
 
 GRID = ("--topology", "S4", "--segments", "1", "--segments", "4", "-m", "1024", "-m", "64")
 POINT = ("S4", "broadcast", "multiple", "-m", "1024")
@@ -55,7 +55,9 @@ def error_of(result: Result) -> str:
 
 @pytest.mark.usefixtures("bare_database")
 def test_db_upgrade_makes_the_schema_once_and_check_accepts_it(starcast: Starcast) -> None:
-    assert json.loads(starcast("db", "current", "-f", "json").out) == [{"revision": None, "newest": "0003"}]
+    assert json.loads(starcast("db", "current", "-f", "json").out) == [
+        {"revision": None, "newest": "0003"}
+    ]
     refused = starcast("db", "check")
     assert refused.code == 6
     assert "no schema" in error_of(refused)
@@ -66,7 +68,9 @@ def test_db_upgrade_makes_the_schema_once_and_check_accepts_it(starcast: Starcas
 
 
 @pytest.mark.usefixtures("bare_database")
-def test_db_check_rejects_tables_that_were_changed_by_hand(starcast: Starcast, bare: Engine) -> None:
+def test_db_check_rejects_tables_that_were_changed_by_hand(
+    starcast: Starcast, bare: Engine
+) -> None:
     assert starcast("db", "upgrade").code == 0
     with bare.begin() as connection:
         connection.execute(text("alter table cost add column colour text"))
@@ -86,10 +90,19 @@ def test_without_a_schema_commands_say_how_to_get_one(starcast: Starcast) -> Non
 def test_run_once_prints_three_costs_and_stores_them(starcast: Starcast) -> None:
     result = starcast("run", "once", *POINT, "--segments", "4", "-f", "json")
     assert result.code == 0
-    assert [row["cost"] for row in json.loads(result.out)] == ["simulated", "closed form", "lower bound"]
+    assert [row["cost"] for row in json.loads(result.out)] == [
+        "simulated",
+        "closed form",
+        "lower bound",
+    ]
     assert "stored as run 1 in 'adhoc'" in result.err
     (stored,) = json.loads(starcast("run", "list", "-f", "json").out)
-    assert (stored["run"], stored["experiment"], stored["p"], stored["status"]) == (1, "adhoc", 4, "complete")
+    assert (stored["run"], stored["experiment"], stored["p"], stored["status"]) == (
+        1,
+        "adhoc",
+        4,
+        "complete",
+    )
     assert stored["time"] == json.loads(result.out)[0]["time"]
 
 
@@ -109,9 +122,16 @@ def test_a_number_that_no_run_can_have_is_not_found(starcast: Starcast, number: 
 
 
 @pytest.mark.usefixtures("database")
-def test_run_show_tells_everything_and_its_command_gives_the_same_figures(starcast: Starcast) -> None:
-    printed = json.loads(starcast("run", "once", *POINT, "--ports", "one", "--segments", "3", "-f", "json").out)
-    facts = {row["what"]: row["value"] for row in json.loads(starcast("run", "show", "1", "-f", "json").out)}
+def test_run_show_tells_everything_and_its_command_gives_the_same_figures(
+    starcast: Starcast,
+) -> None:
+    printed = json.loads(
+        starcast("run", "once", *POINT, "--ports", "one", "--segments", "3", "-f", "json").out
+    )
+    facts = {
+        row["what"]: row["value"]
+        for row in json.loads(starcast("run", "show", "1", "-f", "json").out)
+    }
     assert facts["simulated time"] == printed[0]["time"]
     assert {"version", "revision", "dirty", "host", "postgres", "seconds to simulate"} < set(facts)
     words = facts["reproduce"].split()[1:]
@@ -126,9 +146,19 @@ def test_an_experiment_runs_once_and_is_listed_shown_and_dropped(starcast: Starc
     assert "4 runs executed and stored, 0 were there" in starcast(*words).err
     assert "0 runs executed and stored, 4 were there" in starcast(*words).err
     (listed,) = json.loads(starcast("experiment", "list", "-f", "json").out)
-    assert (listed["experiment"], listed["runs"], listed["failed"], listed["segments"]) == ("ours", 4, 0, "1 4")
+    assert (listed["experiment"], listed["runs"], listed["failed"], listed["segments"]) == (
+        "ours",
+        4,
+        0,
+        "1 4",
+    )
     shown = starcast("experiment", "show", "ours", "-f", "csv")
-    assert [row["m"] for row in csv.DictReader(io.StringIO(shown.out))] == ["64", "1024", "64", "1024"]
+    assert [row["m"] for row in csv.DictReader(io.StringIO(shown.out))] == [
+        "64",
+        "1024",
+        "64",
+        "1024",
+    ]
     assert "starcast experiment run ours --collective broadcast" in shown.err
     assert starcast("experiment", "drop", "ours").code == 0
     assert json.loads(starcast("run", "list", "-f", "json").out) == []
@@ -144,7 +174,10 @@ def test_one_is_singular_in_every_sentence(starcast: Starcast, engine: Engine) -
     with engine.begin() as connection:
         connection.execute(text("update cost set time = '7' where kind = 'simulated'"))
     result = starcast("experiment", "reproduce", "ours")
-    assert (result.code, result.err.splitlines()[-2]) == (6, "error: 1 run gives other figures than are stored")
+    assert (result.code, result.err.splitlines()[-2]) == (
+        6,
+        "error: 1 run gives other figures than are stored",
+    )
     assert "'ours' is gone with its 1 run\n" in starcast("experiment", "drop", "ours").err
     # A node as far from the root as any is a leaf: one of its links carries the message, to it alone.
     lost = ("run", "once", "S4", "broadcast", "greedy", "-m", "8", "--no-store")
@@ -180,15 +213,23 @@ def test_what_an_experiment_lacks_is_told_wherever_its_runs_are(
 
 
 @pytest.mark.usefixtures("database")
-def test_experiments_are_listed_whose_grid_this_starcast_refuses(starcast: Starcast, engine: Engine) -> None:
+def test_experiments_are_listed_whose_grid_this_starcast_refuses(
+    starcast: Starcast, engine: Engine
+) -> None:
     """Made by another version; its axes are told as it wrote them, the others are listed as ever."""
     for name in ("old", "ours"):
         assert starcast("experiment", "run", name, "--algorithm", "multiple", *GRID).code == 0
     with engine.begin() as connection:
         refused = '{"topology": ["S4", "X9"], "algorithm": ["oracle"], "m": [8], "moon": ["full"], "title": "Old"}'
-        connection.execute(text("update experiment set grid = :grid, points = null where name = 'old'"), {"grid": refused})
+        connection.execute(
+            text("update experiment set grid = :grid, points = null where name = 'old'"),
+            {"grid": refused},
+        )
     rows = json.loads(starcast("experiment", "list", "-f", "json").out)
-    assert [(row["experiment"], row["runs"], row["points"]) for row in rows] == [("old", 4, None), ("ours", 4, 4)]
+    assert [(row["experiment"], row["runs"], row["points"]) for row in rows] == [
+        ("old", 4, None),
+        ("ours", 4, 4),
+    ]
     assert [(row["topology"], row["algorithm"], row["m"]) for row in rows] == [
         ("S4 X9", "oracle", "8"), ("S4", "multiple", "64 1024"),
     ]  # fmt: skip
@@ -199,21 +240,51 @@ def test_experiments_are_listed_whose_grid_this_starcast_refuses(starcast: Starc
 
 @pytest.mark.usefixtures("database")
 def test_trees_and_seeds_of_an_experiment_are_listed(starcast: Starcast) -> None:
-    words = ("--topology", "S4", "--collective", "allgather", "-m", "9", "--algorithm", "dimension-change")
-    lot = ("--tree", "greedy", "--tree", "necklace", "--faults", "1 node", "--seed", "3", "--seed", "4")
+    words = (
+        "--topology",
+        "S4",
+        "--collective",
+        "allgather",
+        "-m",
+        "9",
+        "--algorithm",
+        "dimension-change",
+    )
+    lot = (
+        "--tree",
+        "greedy",
+        "--tree",
+        "necklace",
+        "--faults",
+        "1 node",
+        "--seed",
+        "3",
+        "--seed",
+        "4",
+    )
     assert starcast("experiment", "run", "some", *words, *lot).code == 0
     (listed,) = json.loads(starcast("experiment", "list", "-f", "json").out)
     assert (listed["tree"], listed["seed"], listed["runs"]) == ("greedy necklace", "3 4", 4)
 
 
 @pytest.mark.usefixtures("database")
-def test_a_grid_comes_from_a_file_and_flags_replace_its_axes(starcast: Starcast, tmp_path: Path) -> None:
+def test_a_grid_comes_from_a_file_and_flags_replace_its_axes(
+    starcast: Starcast, tmp_path: Path
+) -> None:
     file = tmp_path / "grid.toml"
-    file.write_text('topology = "S4"\nalgorithm = ["multiple", "greedy"]\nm = [64, "23/3"]\nT_s = 7\n')
+    file.write_text(
+        'topology = "S4"\nalgorithm = ["multiple", "greedy"]\nm = [64, "23/3"]\nT_s = 7\n'
+    )
     assert "4 runs executed" in starcast("experiment", "run", "both", "--grid", str(file)).err
-    assert "2 runs executed" in starcast("experiment", "run", "one", "--grid", str(file), "-m", "9").err
+    assert (
+        "2 runs executed"
+        in starcast("experiment", "run", "one", "--grid", str(file), "-m", "9").err
+    )
     rows = json.loads(starcast("run", "list", "--experiment", "one", "-f", "json").out)
-    assert [(row["algorithm"], row["m"], row["T_s"]) for row in rows] == [("greedy", 9, 7), ("multiple", 9, 7)]
+    assert [(row["algorithm"], row["m"], row["T_s"]) for row in rows] == [
+        ("greedy", 9, 7),
+        ("multiple", 9, 7),
+    ]
 
 
 @pytest.mark.usefixtures("database")
@@ -232,17 +303,40 @@ def test_every_axis_has_a_flag(starcast: Starcast) -> None:
         (what, x) for what in ("broadcast", "allgather") for x in (1, 3)
     }
     assert {row["seed"] for row in rows if len(row["faults"]) == 1} == {5, 6}
-    assert {tuple(row["faults"]) for row in rows if row["seed"] == 0} == {(), ("2134", "1234-4231@2")}
+    assert {tuple(row["faults"]) for row in rows if row["seed"] == 0} == {
+        (),
+        ("2134", "1234-4231@2"),
+    }
     assert {row["p"] for row in rows} > {3}
-    (command,) = [line for line in shown.err.splitlines() if line.startswith("starcast experiment run")]
+    (command,) = [
+        line for line in shown.err.splitlines() if line.startswith("starcast experiment run")
+    ]
     assert "0 runs executed and stored" in starcast(*shlex.split(command)[1:]).err
 
 
 @pytest.mark.usefixtures("database")
 def test_trees_are_an_axis_and_a_column_only_where_there_are_some(starcast: Starcast) -> None:
-    words = ("experiment", "run", "some", "--topology", "S4", "--collective", "allgather", "-m", "9")
-    assert starcast(*words, "--algorithm", "dimension-change", "--tree", "greedy", "--tree", "necklace").code == 0
-    assert [row["tree"] for row in json.loads(starcast("run", "list", "-f", "json").out)] == ["greedy", "necklace"]
+    words = (
+        "experiment",
+        "run",
+        "some",
+        "--topology",
+        "S4",
+        "--collective",
+        "allgather",
+        "-m",
+        "9",
+    )
+    assert (
+        starcast(
+            *words, "--algorithm", "dimension-change", "--tree", "greedy", "--tree", "necklace"
+        ).code
+        == 0
+    )
+    assert [row["tree"] for row in json.loads(starcast("run", "list", "-f", "json").out)] == [
+        "greedy",
+        "necklace",
+    ]
     table = starcast("run", "list").out
     assert "tree" in table
     assert "copies" not in table
@@ -252,50 +346,94 @@ def test_trees_are_an_axis_and_a_column_only_where_there_are_some(starcast: Star
 
 
 @pytest.mark.usefixtures("database")
-def test_an_example_runs_by_its_name_and_comes_back_as_a_file(starcast: Starcast, tmp_path: Path) -> None:
+def test_an_example_runs_by_its_name_and_comes_back_as_a_file(
+    starcast: Starcast, tmp_path: Path
+) -> None:
     """What `show --toml` writes is the same experiment."""
-    listed = {row["example"]: row for row in json.loads(starcast("experiment", "examples", "-f", "json").out)}
+    listed = {
+        row["example"]: row
+        for row in json.loads(starcast("experiment", "examples", "-f", "json").out)
+    }
     name = "fragopoulou-akl-1996-table-3"
     assert listed[name]["title"].startswith("Fragopoulou & Akl 1996")
     result = starcast("experiment", "run", "cubes", "--grid", name, "--topology", "Q4")
-    assert f"{len(json.loads(starcast('run', 'list', '-f', 'json').out))} runs executed" in result.err
+    assert (
+        f"{len(json.loads(starcast('run', 'list', '-f', 'json').out))} runs executed" in result.err
+    )
     file = tmp_path / "cubes.toml"
     file.write_text(starcast("experiment", "show", "cubes", "--toml").out)
-    assert "0 runs executed and stored" in starcast("experiment", "run", "cubes", "--grid", str(file)).err
+    assert (
+        "0 runs executed and stored"
+        in starcast("experiment", "run", "cubes", "--grid", str(file)).err
+    )
     assert name in starcast("experiment", "examples").out
 
 
 @pytest.mark.usefixtures("database")
-def test_an_experiment_of_several_grids_says_how_to_run_it_again(starcast: Starcast, tmp_path: Path) -> None:
+def test_an_experiment_of_several_grids_says_how_to_run_it_again(
+    starcast: Starcast, tmp_path: Path
+) -> None:
     file = tmp_path / "two.toml"
     file.write_text(
         'title = "Two"\n[[grid]]\ntopology = "S4"\nalgorithm = "greedy"\nm = 1\n'
         '[[grid]]\ntopology = "Q4"\nalgorithm = "binomial"\nm = 1\n'
     )
     assert "2 runs executed" in starcast("experiment", "run", "two", "--grid", str(file)).err
-    assert [row["topology"] for row in json.loads(starcast("experiment", "list", "-f", "json").out)] == ["S4 Q4"]
-    assert "starcast experiment show two --toml > two.toml" in starcast("experiment", "show", "two").err
-    assert starcast("experiment", "show", "two", "--toml").out.startswith('title = "Two"\n\n[[grid]]\n')
+    assert [
+        row["topology"] for row in json.loads(starcast("experiment", "list", "-f", "json").out)
+    ] == ["S4 Q4"]
+    assert (
+        "starcast experiment show two --toml > two.toml"
+        in starcast("experiment", "show", "two").err
+    )
+    assert starcast("experiment", "show", "two", "--toml").out.startswith(
+        'title = "Two"\n\n[[grid]]\n'
+    )
 
 
 @pytest.mark.usefixtures("database")
 def test_run_once_takes_every_collective_and_says_what_faults_cost(starcast: Starcast) -> None:
-    words = ("run", "once", "S4", "allgather", "edge-disjoint", "-m", "8", "--copies", "2", "-f", "json")
+    words = (
+        "run",
+        "once",
+        "S4",
+        "allgather",
+        "edge-disjoint",
+        "-m",
+        "8",
+        "--copies",
+        "2",
+        "-f",
+        "json",
+    )
     result = starcast(*words, "--messages", "2", "--faults", "1 node", "--seed", "3")
     assert result.code == 0
     assert "nobody alive lacks anything" in result.err
     (row,) = json.loads(starcast("run", "list", "-f", "json").out)
-    assert (row["copies"], row["p"], row["seed"], row["missing"], len(row["faults"])) == (2, 2, 3, 0, 1)
-    facts = {row["what"]: row["value"] for row in json.loads(starcast("run", "show", "1", "-f", "json").out)}
+    assert (row["copies"], row["p"], row["seed"], row["missing"], len(row["faults"])) == (
+        2,
+        2,
+        3,
+        0,
+        1,
+    )
+    facts = {
+        row["what"]: row["value"]
+        for row in json.loads(starcast("run", "show", "1", "-f", "json").out)
+    }
     again = starcast(*shlex.split(facts["reproduce"])[1:], "--no-store", "-f", "json")
     assert json.loads(again.out) == json.loads(result.out)
-    lost = starcast("run", "once", "S4", "broadcast", "greedy", "-m", "8", "--faults", "1234", "--no-store")
+    lost = starcast(
+        "run", "once", "S4", "broadcast", "greedy", "-m", "8", "--faults", "1234", "--no-store"
+    )
     assert lost.code == 0
     assert "with faults at 1234: 23 units are missing in the end" in lost.err
     assert "root" in lost.err.replace("with faults at 1234", "")
 
 
-def lines_of(starcast: Starcast, monkeypatch: pytest.MonkeyPatch, room: int, *words: str) -> list[str]:
+def lines_of(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch, room: int, *words: str
+) -> list[str]:
     """What a command prints on a terminal of so many columns, without colours."""
     with monkeypatch.context() as terminal:
         terminal.setenv("TERM", "xterm")
@@ -340,18 +478,28 @@ def test_runs_are_listed_on_a_terminal_without_folding(
     assert {"run", "m", "time", "gap"} <= set(head)
     place = head.index("time")
     # A run that misses something has no gap, and so no cell there.
-    whole = [(float(cell[place - len(head)]), row["time"]) for cell, row in zip(cells, rows, strict=True) if row["gap"]]
+    whole = [
+        (float(cell[place - len(head)]), row["time"])
+        for cell, row in zip(cells, rows, strict=True)
+        if row["gap"]
+    ]
     assert len(whole) > 1
     assert [said for said, _ in whole] == pytest.approx([time for _, time in whole], rel=1e-5)
     assert "algorithm edge-disjoint" in title
     gone = re.match(r"not shown: (.*); --all shows all columns", below)
-    told = {part.split()[0] for part in title.split(", ")} | set(gone[1].split(", ") if gone else [])
+    told = {part.split()[0] for part in title.split(", ")} | set(
+        gone[1].split(", ") if gone else []
+    )
     usual = {"tree": None, "status": "complete", "seed": 0, "missing": 0}
-    assert set(rows[0]) - set(head) - told <= {name for name in usual if all(row[name] == usual[name] for row in rows)}
+    assert set(rows[0]) - set(head) - told <= {
+        name for name in usual if all(row[name] == usual[name] for row in rows)
+    }
 
 
 @pytest.mark.usefixtures("wide")
-def test_all_columns_of_runs_are_there_on_demand_and_for_programs(starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_columns_of_runs_are_there_on_demand_and_for_programs(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for words in (("run", "list"), ("experiment", "show", "copies-under-faults")):
         rows = json.loads(starcast(*words, "-f", "json").out)
         _, head, _, below = table_of(lines_of(starcast, monkeypatch, 300, *words, "--all"))
@@ -361,9 +509,22 @@ def test_all_columns_of_runs_are_there_on_demand_and_for_programs(starcast: Star
 
 
 @pytest.mark.usefixtures("wide")
-def test_reproduced_runs_and_experiments_fit_on_a_terminal_too(starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, head, cells, _ = table_of(lines_of(starcast, monkeypatch, 100, "experiment", "reproduce", "copies-under-faults"))
-    assert {"run", "agrees", "status", "steps", "transmissions", "costs", "missing", "profile"} <= set(head)
+def test_reproduced_runs_and_experiments_fit_on_a_terminal_too(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, head, cells, _ = table_of(
+        lines_of(starcast, monkeypatch, 100, "experiment", "reproduce", "copies-under-faults")
+    )
+    assert {
+        "run",
+        "agrees",
+        "status",
+        "steps",
+        "transmissions",
+        "costs",
+        "missing",
+        "profile",
+    } <= set(head)
     assert [cell[0] for cell in cells] == [str(number) for number in range(1, len(cells) + 1)]
     _, head, cells, below = table_of(lines_of(starcast, monkeypatch, 100, "experiment", "list"))
     assert {"experiment", "runs", "topology", "algorithm"} <= set(head)
@@ -375,7 +536,9 @@ def test_reproduced_runs_and_experiments_fit_on_a_terminal_too(starcast: Starcas
 
 
 @pytest.mark.usefixtures("database")
-def test_no_runs_are_listed_on_any_terminal(starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_runs_are_listed_on_any_terminal(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for room in (60, 100, 200):
         for words in (("run", "list"), ("experiment", "list")):
             assert table_of(lines_of(starcast, monkeypatch, room, *words))[2] == []
@@ -395,7 +558,9 @@ def test_reproduce_says_of_every_run_whether_it_agrees(starcast: Starcast, engin
     assert result.code == 6
     assert "error: 1 run gives other figures than are stored" in result.err
     # h + p - 1 steps (Tseng & Sheu 1997, Theorem 1): h = 8, p = 4.
-    assert [row["steps"] for row in json.loads(result.out) if not row["agrees"]] == ["was 77, is 11"]
+    assert [row["steps"] for row in json.loads(result.out) if not row["agrees"]] == [
+        "was 77, is 11"
+    ]
     assert starcast("experiment", "reproduce", "none").code == 3
     assert starcast("experiment", "reproduce", "99").code == 3
 
@@ -460,7 +625,9 @@ def test_compare_flags_what_is_no_comparison(starcast: Starcast) -> None:
 
 
 @pytest.mark.usefixtures("database")
-def test_a_failed_run_is_rejected_and_kept_with_its_reason(starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_run_is_rejected_and_kept_with_its_reason(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def early(*words: Any, **arguments: Any) -> Schedule:
         made = schedule(*words, **arguments)
         return replace(made, step=np.ones_like(made.step))
@@ -479,7 +646,9 @@ def test_a_failed_run_is_rejected_and_kept_with_its_reason(starcast: Starcast, m
 
 
 @pytest.mark.usefixtures("database")
-def test_ctrl_c_ends_with_130_and_leaves_whole_runs(starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_ends_with_130_and_leaves_whole_runs(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = execution.execute
 
     def impatient(point: Point) -> execution.Execution:
@@ -500,33 +669,93 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(starcast: Starcast, monkeypa
     ("words", "code", "sentence"),
     [
         (("run", "once", *POINT, "--segments", "0"), 2, "a message cannot be cut into 0 segments"),
-        (("run", "once", "S4", "broadcast", "mulitple", "-m", "1"), 2, "'mulitple' is no broadcast algorithm"),
+        (
+            ("run", "once", "S4", "broadcast", "mulitple", "-m", "1"),
+            2,
+            "'mulitple' is no broadcast algorithm",
+        ),
         (("run", "once", "S4", "gossip", "multiple", "-m", "1"), 2, "'gossip' is no collective"),
-        (("run", "once", "S13", "broadcast", "multiple", "-m", "1"), 2, "the star graph S13 is out of range"),
+        (
+            ("run", "once", "S13", "broadcast", "multiple", "-m", "1"),
+            2,
+            "the star graph S13 is out of range",
+        ),
         (("run", "once", *POINT[:3], "-m", "-1"), 2, "a message of -1 bytes cannot be"),
         (("run", "once", *POINT[:3], "-m", "1e400"), 2, "m is '1e400', which is no number"),
-        (("run", "once", *POINT[:3], "-m", "1e5000", "--no-store"), 2, "m is '1e5000', which is no number"),
-        (("run", "once", *POINT[:3], "-m", "1e20000000"), 2, "m is '1e20000000', which is no number"),
+        (
+            ("run", "once", *POINT[:3], "-m", "1e5000", "--no-store"),
+            2,
+            "m is '1e5000', which is no number",
+        ),
+        (
+            ("run", "once", *POINT[:3], "-m", "1e20000000"),
+            2,
+            "m is '1e20000000', which is no number",
+        ),
         (("run", "once", *POINT[:3], "-m", "1e99"), 2, "m is beyond what is computed here"),
-        (("run", "once", *POINT, "--segments", f"1{'0' * 400}"), 2, "segments is beyond what is computed here"),
+        (
+            ("run", "once", *POINT, "--segments", f"1{'0' * 400}"),
+            2,
+            "segments is beyond what is computed here",
+        ),
         (("run", "once", *POINT[:3], "-m", "much"), 2, "m is 'much', which is no number"),
-        (("run", "once", *POINT, "--t-s", "0", "--t-c", "0"), 2, "T_s = 0 and T_c = 0 are no machine"),
-        (("run", "once", *POINT, "--ports", "two"), 2, "broadcast by multiple has no port model 'two'"),
-        (("run", "once", *POINT, "--experiment", "ours"), 2, "the experiment 'ours' has a grid and takes no single runs"),
+        (
+            ("run", "once", *POINT, "--t-s", "0", "--t-c", "0"),
+            2,
+            "T_s = 0 and T_c = 0 are no machine",
+        ),
+        (
+            ("run", "once", *POINT, "--ports", "two"),
+            2,
+            "broadcast by multiple has no port model 'two'",
+        ),
+        (
+            ("run", "once", *POINT, "--experiment", "ours"),
+            2,
+            "the experiment 'ours' has a grid and takes no single runs",
+        ),
         (("run", "once", *POINT, "--experiment", "17"), 2, "'17' cannot name an experiment"),
-        (("run", "once", *POINT, "--segments", "1000000000"), 7, "multiple on S4 with p = 1000000000 needs about"),
+        (
+            ("run", "once", *POINT, "--segments", "1000000000"),
+            7,
+            "multiple on S4 with p = 1000000000 needs about",
+        ),
         (("run", "show", "99"), 3, "no run 99 is stored"),
         (("run", "list", "--experiment", "none"), 3, "no experiment 'none' is stored"),
-        (("experiment", "run", "ours", "--algorithm", "greedy", *GRID), 2, "the experiment 'ours' has another grid"),
-        (("experiment", "run", "new", "--topology", "S4", "--algorithm", "greedy"), 2, "the grid has no m"),
-        (("experiment", "run", "new", "--grid", "/nowhere.toml"), 2, "the grid /nowhere.toml cannot be read"),
+        (
+            ("experiment", "run", "ours", "--algorithm", "greedy", *GRID),
+            2,
+            "the experiment 'ours' has another grid",
+        ),
+        (
+            ("experiment", "run", "new", "--topology", "S4", "--algorithm", "greedy"),
+            2,
+            "the grid has no m",
+        ),
+        (
+            ("experiment", "run", "new", "--grid", "/nowhere.toml"),
+            2,
+            "the grid /nowhere.toml cannot be read",
+        ),
         (("experiment", "run", "new", "--grid", "tseng"), 2, "the grid tseng cannot be read"),
-        (("experiment", "run", "ours", "--algorithm", "multiple", *GRID, "--jobs", "0"), 2, "0 jobs cannot work"),
+        (
+            ("experiment", "run", "ours", "--algorithm", "multiple", *GRID, "--jobs", "0"),
+            2,
+            "0 jobs cannot work",
+        ),
         (("experiment", "show", "none"), 3, "no experiment 'none' is stored"),
         (("experiment", "show", "none", "--toml"), 3, "no experiment 'none' is stored"),
         (("run", "once", *POINT, "--copies", "2"), 2, "multiple takes no copies"),
-        (("run", "once", *POINT, "--faults", "5 mice"), 2, "the fault '5' is none of S4: the label '5'"),
-        (("run", "once", *POINT, "--faults", "1 node", "--seed", "x"), 2, "seed is 'x', which is not a whole number"),
+        (
+            ("run", "once", *POINT, "--faults", "5 mice"),
+            2,
+            "the fault '5' is none of S4: the label '5'",
+        ),
+        (
+            ("run", "once", *POINT, "--faults", "1 node", "--seed", "x"),
+            2,
+            "seed is 'x', which is not a whole number",
+        ),
         (
             ("run", "once", "S4", "scatter", "perfectly-balanced", "-m", "1"),
             2,
@@ -535,7 +764,11 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(starcast: Starcast, monkeypa
         (("compare", "ours", "none"), 3, "no experiment 'none' is stored"),
         (("compare", "ours", "99"), 3, "no run 99 is stored"),
         (("compare", "ours"), 2, "'ours' alone leaves nothing to compare"),
-        (("compare", "ours", "theirs", "--baseline", "none"), 3, "the baseline 'none' is not compared"),
+        (
+            ("compare", "ours", "theirs", "--baseline", "none"),
+            3,
+            "the baseline 'none' is not compared",
+        ),
     ],
 )
 def test_bad_input_gets_one_sentence_and_its_exit_code(

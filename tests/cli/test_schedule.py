@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from support.fix_cli import Result, Starcast
-from starcast.collectives import algorithms, model
+from starcast.collectives import algorithms, schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLUMNS
 from starcast.simulator import simulate
 from starcast.topologies import topology
+from support.fix_cli import Result, Starcast
 
 
 @pytest.fixture(autouse=True)
@@ -39,8 +39,12 @@ def test_algorithms_are_listed_with_their_arguments(starcast: Starcast) -> None:
     """All of them, those of a topology, those of a collective."""
     assert len(rows(starcast("schedule", "algorithms", "--format", "json"))) == len(algorithms())
     on_q4 = rows(starcast("schedule", "algorithms", "Q4", "--format", "json"))
-    assert [row["algorithm"] for row in on_q4] == [rule.name for rule in algorithms_on(topology("Q4"))]
-    exchange = rows(starcast("schedule", "algorithms", "S5", "--collective", "alltoall", "--format", "json"))
+    assert [row["algorithm"] for row in on_q4] == [
+        rule.name for rule in algorithms_on(topology("Q4"))
+    ]
+    exchange = rows(
+        starcast("schedule", "algorithms", "S5", "--collective", "alltoall", "--format", "json")
+    )
     exact = next(row for row in exchange if row["algorithm"] == "exact")
     assert (exact["ports"], exact["arguments"]) == (["all"], ["messages"])
     refused = starcast("schedule", "algorithms", "--collective", "reduce")
@@ -60,13 +64,20 @@ def test_algorithms_are_listed_with_their_arguments(starcast: Starcast) -> None:
     ],
 )  # fmt: skip
 def test_what_a_simulation_counts_is_printed(
-    starcast: Starcast, words: tuple[str, str, str], options: tuple[str, ...], arguments: dict[str, Any]
+    starcast: Starcast,
+    words: tuple[str, str, str],
+    options: tuple[str, ...],
+    arguments: dict[str, Any],
 ) -> None:
     found = properties(starcast("schedule", "simulate", *words, *options, "--format", "json"))
     made = schedule(*words[:2], words[2].partition("(")[0], **arguments)
     result = simulate(made)
     assert found["name"] == made.id
-    assert (found["rows"], found["units"], found["symmetric"]) == (len(made), made.units, made.symmetric)
+    assert (found["rows"], found["units"], found["symmetric"]) == (
+        len(made),
+        made.units,
+        made.symmetric,
+    )
     assert (found["steps"], found["transmissions"]) == (result.steps, result.transmissions)
     assert found["largest packet"] == result.largest_packet
     assert found["complete"] is True
@@ -76,7 +87,11 @@ def test_what_a_simulation_counts_is_printed(
 def test_expanded_it_counts_the_same(starcast: Starcast) -> None:
     """One source stands for all."""
     one, every = (
-        properties(starcast("schedule", "simulate", "S4", "allgather", "necklace", *more, "--format", "json"))
+        properties(
+            starcast(
+                "schedule", "simulate", "S4", "allgather", "necklace", *more, "--format", "json"
+            )
+        )
         for more in ((), ("--expand",))
     )
     assert every["rows"] == 24 * one["rows"]
@@ -86,11 +101,23 @@ def test_expanded_it_counts_the_same(starcast: Starcast) -> None:
 
 def test_faults_are_a_result_and_no_error(starcast: Starcast) -> None:
     """What is missing is counted; what is survived is complete."""
-    words = ("schedule", "simulate", "S4", "broadcast", "edge-disjoint", "--copies", "2", "--format", "json")
+    words = (
+        "schedule",
+        "simulate",
+        "S4",
+        "broadcast",
+        "edge-disjoint",
+        "--copies",
+        "2",
+        "--format",
+        "json",
+    )
     survived = properties(starcast(*words, "--fault", "2134"))
     assert survived["complete"] is True
     assert survived["faults"] == ["2134"]
-    cut = properties(starcast(*words, "--fault", "1234-2134", "--fault", "1234-3214", "--fault", "1234-4231"))
+    cut = properties(
+        starcast(*words, "--fault", "1234-2134", "--fault", "1234-3214", "--fault", "1234-4231")
+    )
     assert cut["complete"] is False
     assert cut["missing"] == 23
     late = properties(starcast(*words, "--fault", "2134@9"))
@@ -98,14 +125,30 @@ def test_faults_are_a_result_and_no_error(starcast: Starcast) -> None:
 
 
 def test_a_fault_at_the_root_is_allowed_and_said(starcast: Starcast) -> None:
-    result = starcast("schedule", "simulate", "S4", "broadcast", "greedy", "--fault", "1234", "--format", "json")
+    result = starcast(
+        "schedule", "simulate", "S4", "broadcast", "greedy", "--fault", "1234", "--format", "json"
+    )
     assert properties(result)["missing"] == 23
     assert "node 1234 is the root and dead from the start" in result.err
 
 
-def test_waiting_for_acknowledgements_loses_what_driving_by_steps_does_not(starcast: Starcast) -> None:
+def test_waiting_for_acknowledgements_loses_what_driving_by_steps_does_not(
+    starcast: Starcast,
+) -> None:
     """Section 4.4 of Fragopoulou & Akl 1996 as printed, against the same schedule driven by steps; one dead node of S4."""
-    words = ("schedule", "simulate", "S4", "allgather", "edge-disjoint", "--copies", "3", "--fault", "2134", "--format", "json")
+    words = (
+        "schedule",
+        "simulate",
+        "S4",
+        "allgather",
+        "edge-disjoint",
+        "--copies",
+        "3",
+        "--fault",
+        "2134",
+        "--format",
+        "json",
+    )
     assert properties(starcast(*words))["complete"] is True
     waiting = starcast(*words, "--acknowledged")
     assert properties(waiting)["complete"] is False
@@ -113,10 +156,12 @@ def test_waiting_for_acknowledgements_loses_what_driving_by_steps_does_not(starc
 
 
 def test_steps_are_printed_one_a_row(starcast: Starcast) -> None:
-    found = rows(starcast("schedule", "simulate", "S4", "alltoall", "exact", "--steps", "--format", "json"))
+    found = rows(
+        starcast("schedule", "simulate", "S4", "alltoall", "exact", "--steps", "--format", "json")
+    )
     result = simulate(schedule("S4", "alltoall", "exact"))
     assert [row["step"] for row in found] == list(range(1, result.steps + 1))
-    assert [row["links used"] for row in found] == result.link_use.tolist()
+    assert [row["links used"] for row in found] == result.links_used.tolist()
 
 
 def test_rows_are_the_columns_with_labels(starcast: Starcast) -> None:
@@ -125,9 +170,11 @@ def test_rows_are_the_columns_with_labels(starcast: Starcast) -> None:
     made = schedule("S3", "alltoall", "exact")
     labels = made.topology.labels()
     assert list(listed[0]) == list(COLUMNS)
-    assert [int(row["payload"]) for row in listed] == made.payload.tolist()
+    assert [int(row["unit"]) for row in listed] == made.unit.tolist()
     assert [row["sender"] for row in listed] == labels[made.sender].tolist()
-    every = starcast("schedule", "rows", "S3", "alltoall", "exact", "--expand", "--format", "csv").out
+    every = starcast(
+        "schedule", "rows", "S3", "alltoall", "exact", "--expand", "--format", "csv"
+    ).out
     assert len(every.splitlines()) == 6 * len(made) + 1
 
 
@@ -145,7 +192,9 @@ def test_rows_are_the_columns_with_labels(starcast: Starcast) -> None:
         (("S5", "alltoall", "exact", "--ports", "one"), "no port model 'one'"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(starcast: Starcast, words: tuple[str, ...], named: str) -> None:
+def test_what_cannot_be_is_one_sentence(
+    starcast: Starcast, words: tuple[str, ...], named: str
+) -> None:
     result = starcast("schedule", "simulate", *words)
     assert (result.code, result.out) == (2, "")
     assert named in result.err.splitlines()[0]

@@ -22,7 +22,9 @@ def variables() -> dict[str, set[str | None]]:
     found: dict[str, set[str | None]] = {}
     for match in VARIABLE.finditer(CODE):
         default = match["default"]
-        found.setdefault(match["name"], set()).add(None if default is None else default.lstrip(":").removeprefix("-"))
+        found.setdefault(match["name"], set()).add(
+            None if default is None else default.lstrip(":").removeprefix("-")
+        )
     return found
 
 
@@ -42,7 +44,11 @@ def services() -> dict[str, str]:
 
 def test_every_variable_has_one_default() -> None:
     assert variables()
-    assert {name: defaults for name, defaults in variables().items() if None in defaults or len(defaults) > 1} == {}
+    assert {
+        name: defaults
+        for name, defaults in variables().items()
+        if None in defaults or len(defaults) > 1
+    } == {}
 
 
 def test_no_variable_is_written_without_braces() -> None:
@@ -97,11 +103,20 @@ def test_servers_are_pinned_and_have_health_checks_and_limits(server: str) -> No
 @pytest.mark.parametrize("service", ["setup", "starcast"])
 def test_commands_wait_for_healthy_servers(service: str) -> None:
     needed = {"neo4j", "postgres"} | ({"setup"} - {service})
-    assert set(re.findall(r"^      (\w+): {condition: service_healthy}$", services()[service], flags=re.MULTILINE)) == needed
+    assert (
+        set(
+            re.findall(
+                r"^      (\w+): {condition: service_healthy}$",
+                services()[service],
+                flags=re.MULTILINE,
+            )
+        )
+        == needed
+    )
 
 
 def test_compose_and_the_embedded_stack_run_the_same_neo4j() -> None:
-    locked = resources.files("starcast.local").joinpath("jars.lock").read_text(encoding="utf-8")
+    locked = resources.files("starcast.embedded").joinpath("jars.lock").read_text(encoding="utf-8")
     version = re.search(r" org\.neo4j:neo4j:(\S+)$", locked, flags=re.MULTILINE)
     assert version
     assert f"image: neo4j:{version[1]}\n" in COMPOSE
@@ -114,12 +129,19 @@ def test_the_dockerfile_needs_no_newer_builder_than_it_may() -> None:
 
 def test_the_image_runs_as_a_user_and_its_base_is_named_once() -> None:
     assert re.findall(r"^ARG PYTHON=python:[\d.]+-slim$", DOCKERFILE, flags=re.MULTILINE)
-    assert set(re.findall(r"^FROM (\S+)", DOCKERFILE, flags=re.MULTILINE)) == {"${PYTHON}", "dependencies"}
+    assert set(re.findall(r"^FROM (\S+)", DOCKERFILE, flags=re.MULTILINE)) == {
+        "${PYTHON}",
+        "dependencies",
+    }
     assert DOCKERFILE.rindex("USER starcast") > DOCKERFILE.rindex("FROM ")
 
 
 def test_everything_that_the_dockerfile_copies_is_let_through() -> None:
     """.dockerignore names what may pass; a folder that is missing there breaks the build."""
-    allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line[:1] == "!"}
+    allowed = {
+        line[1:]
+        for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+        if line[:1] == "!"
+    }
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, flags=re.MULTILINE)
     assert {name for names in copied for name in names.split()} == allowed

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from lts.server import Lts
 from starcast.cli.output import reporter, say
-from starcast.errors import StarcastError
 from starcast.embedded import lifecycle
 from starcast.embedded.home import Home
 from starcast.embedded.processes import LOOPBACK
+from starcast.errors import StarcastError
 from starcast.settings import Settings
 
 ROOT = Path(__file__).parents[2]

@@ -10,9 +10,9 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from starcast.errors import UnavailableError
 from starcast.embedded.jars import JarSet
 from starcast.embedded.neo4j import CONFIGURATION, Neo4j
+from starcast.errors import UnavailableError
 from starcast.settings import Settings
 
 #: ``python -m starcast.embedded.lockfile VERSION tests/lts/jars.lock`` makes the lock of another one.
@@ -24,7 +24,10 @@ JAVAS = (17, 21)
 #: Where Linux distributions install it.
 INSTALLED = Path("/usr/lib/jvm")
 #: Settings that this version does not know, and refuses.
-_LATER = ("server.fleet_discovery.", "internal.dbms.bolt.netty_server_shutdown_quiet_period_duration")
+_LATER = (
+    "server.fleet_discovery.",
+    "internal.dbms.bolt.netty_server_shutdown_quiet_period_duration",
+)
 
 
 class Lts(Neo4j):
@@ -33,7 +36,9 @@ class Lts(Neo4j):
     title = f"Neo4j {VERSION}"
     main = "org.neo4j.server.CommunityEntryPoint"
     options = ("--add-opens=java.base/java.nio=ALL-UNNAMED",)
-    configuration = "\n".join(line for line in CONFIGURATION.splitlines() if not line.startswith(_LATER))
+    configuration = "\n".join(
+        line for line in CONFIGURATION.splitlines() if not line.startswith(_LATER)
+    )
 
     def jars(self, settings: Settings) -> JarSet:
         """Those of its own lock."""
@@ -68,7 +73,9 @@ def _javas() -> Iterator[Path]:
 
 def _major(java: Path) -> int | None:
     try:
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
+        said = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=60, check=False
+        ).stderr
     except (OSError, subprocess.TimeoutExpired):
         return None
     version = re.search(r'version "(\d+)', said)

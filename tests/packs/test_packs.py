@@ -5,16 +5,30 @@ from dataclasses import replace
 
 import pytest
 
-from support.packs import oracles_faults, oracles_overlap, oracles_paths, oracles_schedules, oracles_topology, oracles_trees
-from support.packs.asking import ORACLES, Case
-from support.packs.loading import forests, loaded
 from starcast.endpoints import GraphAddress
 from starcast.errors import InputError, LimitError, NotFoundError
 from starcast.graph.connection import Graph
 from starcast.queries import Query, gather, run
+from support.packs import (
+    oracles_faults,
+    oracles_overlap,
+    oracles_paths,
+    oracles_schedules,
+    oracles_topology,
+    oracles_trees,
+)
+from support.packs.asking import ORACLES, Case
+from support.packs.loading import forests, loaded
 
 #: Each registers its pack's oracles when it is imported.
-PACKS = (oracles_faults, oracles_overlap, oracles_paths, oracles_schedules, oracles_topology, oracles_trees)
+PACKS = (
+    oracles_faults,
+    oracles_overlap,
+    oracles_paths,
+    oracles_schedules,
+    oracles_topology,
+    oracles_trees,
+)
 #: Read once, not for every case.
 LIBRARY = gather()
 QUERIES = LIBRARY.strict()
@@ -41,7 +55,9 @@ def test_every_shipped_query_has_an_oracle_with_cases_on_every_topology(query: Q
     """But where the oracle says that the question is of some only."""
     known = ORACLES[query.name]
     for spec in known.specs:
-        assert any(str(value).split(":")[0] == spec for case in known.cases for value in case.values())
+        assert any(
+            str(value).split(":")[0] == spec for case in known.cases for value in case.values()
+        )
 
 
 @pytest.mark.parametrize("name", ORACLES)
@@ -98,7 +114,12 @@ def test_values_are_taken_as_text_too(graph: Graph) -> None:
 @pytest.mark.parametrize(
     ("name", "values", "missing", "command"),
     [
-        ("neighbours", {"topology": "S7", "node": "1234567"}, "topology 'S7'", "starcast ingest S7"),
+        (
+            "neighbours",
+            {"topology": "S7", "node": "1234567"},
+            "topology 'S7'",
+            "starcast ingest S7",
+        ),
         (
             "load-histogram",
             {"forest": "S4:multiple:2134"},
@@ -148,7 +169,9 @@ def test_a_tree_that_the_forest_does_not_have_is_refused(graph: Graph) -> None:
         ),
     ],
 )
-def test_what_is_half_loaded_is_never_used(graph: Graph, name: str, values: Case, half: str) -> None:
+def test_what_is_half_loaded_is_never_used(
+    graph: Graph, name: str, values: Case, half: str
+) -> None:
     assert run(graph, LIBRARY.find(name), values).rows
     graph.write(f"MATCH {half} SET o.state = 'loading'")
     try:
@@ -162,7 +185,9 @@ def test_what_is_half_loaded_is_never_used(graph: Graph, name: str, values: Case
 def test_what_was_imported_and_not_compared_is_never_used(graph: Graph) -> None:
     graph.write("MATCH (o:Topology {name: 'S3'}) SET o.state = 'imported'")
     try:
-        with pytest.raises(NotFoundError, match="the topology 'S3' was imported, and nobody has compared it") as refused:
+        with pytest.raises(
+            NotFoundError, match="the topology 'S3' was imported, and nobody has compared it"
+        ) as refused:
             run(graph, LIBRARY.find("neighbours"), {"topology": "S3", "node": "123"})
         assert "starcast graph adopt" in refused.value.hint
     finally:
@@ -170,7 +195,9 @@ def test_what_was_imported_and_not_compared_is_never_used(graph: Graph) -> None:
 
 
 def test_a_query_that_takes_too_long_is_stopped_and_says_what_to_narrow(graph: Graph) -> None:
-    with pytest.raises(LimitError, match=r"^overlap/shared-links: .* took longer than 0\.2 s") as refused:
+    with pytest.raises(
+        LimitError, match=r"^overlap/shared-links: .* took longer than 0\.2 s"
+    ) as refused:
         run(graph, _runaway(), {"forest": forests("S6")[0].id}, timeout=0.2)
     assert "name a smaller one in forest, tighten least" in refused.value.hint
 
@@ -179,4 +206,6 @@ def _runaway() -> Query:
     """The query of shared links after five times as many nodes have been multiplied."""
     query = LIBRARY.find("shared-links")
     many = " ".join(f"MATCH (n{i}:Node)" for i in range(5)) + " WITH sum(n0.rank + n4.rank) AS much"
-    return replace(query, text=query.text.replace("MATCH (sender:Node)", f"{many}\nMATCH (sender:Node)"))
+    return replace(
+        query, text=query.text.replace("MATCH (sender:Node)", f"{many}\nMATCH (sender:Node)")
+    )

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from packs import test_packs  # noqa: F401 - imports the oracles
-from support.packs.asking import ORACLES, labels
 from starcast.drawing import Picture, sketch
 from starcast.errors import InputError
 from starcast.graph.results import Answer
@@ -14,6 +13,7 @@ from starcast.queries import Query, library
 from starcast.queries.header import Column
 from starcast.queries.parameters import bind, named_topologies
 from starcast.queries.picture import check_drawable, picture
+from support.packs.asking import ORACLES, labels
 
 SPEC = "S4"
 
@@ -41,7 +41,11 @@ def test_a_column_says_that_it_holds_nodes_where_it_does_and_only_there(query: Q
         for column in query.columns:
             for value in (row[column.name] for row in rows if row[column.name] is not None):
                 held = value if isinstance(value, list) else [value]
-                assert is_of_nodes(column) == all(isinstance(one, str) and one in nodes for one in held) or not held
+                assert (
+                    is_of_nodes(column)
+                    == all(isinstance(one, str) and one in nodes for one in held)
+                    or not held
+                )
                 if column.type is not None:
                     assert column.type.many == isinstance(value, list)
 
@@ -58,7 +62,9 @@ def test_every_answer_with_nodes_is_drawn_and_shows_all_of_them(query: Query) ->
         found = picture(query, values, answer)
         if not found.nodes:
             continue
-        assert named(found) == {label for row in rows for name in columns for label in listed(row[name])}
+        assert named(found) == {
+            label for row in rows for name in columns for label in listed(row[name])
+        }
         drawn = sketch(found)
         assert all(f">{label}<" in drawn for label in named(found))
 

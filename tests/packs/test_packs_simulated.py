@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from support.packs.asking import Case
-from support.packs.loading import loaded, schedules
-from support.packs.oracles_faults import some_faults
 from starcast import schedule, simulate
 from starcast.collectives import Schedule
 from starcast.endpoints import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.queries import find, run
-from starcast.trees import model
+from starcast.trees import forest
+from support.packs.asking import Case
+from support.packs.loading import loaded, schedules
+from support.packs.oracles_faults import some_faults
 
 FOREST = forest("S4", "edge-disjoint")
 FAULTS = [some_faults(FOREST, seed) for seed in range(3, 12)]
@@ -41,7 +41,9 @@ def missing(case: Case, messages: int, copies: int) -> int:
 
 
 @pytest.mark.parametrize("case", FAULTS, ids=str)
-def test_what_a_tree_does_not_reach_lacks_the_message_sent_along_it(graph: Graph, case: Case) -> None:
+def test_what_a_tree_does_not_reach_lacks_the_message_sent_along_it(
+    graph: Graph, case: Case
+) -> None:
     """Message m goes along tree m: what one message more leaves missing is what its tree does not reach."""
     totals = [0, *(missing(case, messages, copies=1) for messages in range(1, FOREST.trees + 1))]
     cut = [row["cut"] for row in ask(graph, "damage", **case)]
@@ -51,7 +53,9 @@ def test_what_a_tree_does_not_reach_lacks_the_message_sent_along_it(graph: Graph
 
 @pytest.mark.parametrize("copies", range(1, FOREST.trees + 1))
 @pytest.mark.parametrize("case", FAULTS, ids=str)
-def test_where_copies_reach_everybody_nothing_is_missing(graph: Graph, case: Case, copies: int) -> None:
+def test_where_copies_reach_everybody_nothing_is_missing(
+    graph: Graph, case: Case, copies: int
+) -> None:
     """And the other way round with one copy; of several, a node may pass on another one than that which it lacks."""
     (row,) = ask(graph, "faults/copies", **case, copies=copies, messages=FOREST.trees)
     lacking = missing(case, FOREST.trees, copies)
@@ -62,22 +66,32 @@ def test_where_copies_reach_everybody_nothing_is_missing(graph: Graph, case: Cas
 
 def test_some_of_those_faults_leave_everybody_something_and_some_do_not(graph: Graph) -> None:
     """Or the tests above would prove nothing."""
-    answers = {ask(graph, "faults/copies", **case, copies=2, messages=3)[0]["everybody"] for case in FAULTS}
+    answers = {
+        ask(graph, "faults/copies", **case, copies=2, messages=3)[0]["everybody"] for case in FAULTS
+    }
     assert answers == {True, False}
 
 
-@pytest.mark.parametrize("plan", [plan for plan in STAR if not plan.symmetric], ids=lambda plan: plan.id)
+@pytest.mark.parametrize(
+    "plan", [plan for plan in STAR if not plan.symmetric], ids=lambda plan: plan.id
+)
 def test_the_overview_of_the_steps_is_that_of_the_simulator(graph: Graph, plan: Schedule) -> None:
     executed = simulate(plan)
     rows = ask(graph, "steps", schedule=plan.id)
-    assert [row["busy"] for row in rows] == executed.link_use.tolist()
+    assert [row["busy"] for row in rows] == executed.links_used.tolist()
     assert [row["largest"] for row in rows] == executed.packet_sizes.tolist()
 
 
-@pytest.mark.parametrize("plan", [plan for plan in STAR if plan.symmetric], ids=lambda plan: plan.id)
-def test_the_dimensions_of_one_source_tell_what_all_sources_together_do(graph: Graph, plan: Schedule) -> None:
+@pytest.mark.parametrize(
+    "plan", [plan for plan in STAR if plan.symmetric], ids=lambda plan: plan.id
+)
+def test_the_dimensions_of_one_source_tell_what_all_sources_together_do(
+    graph: Graph, plan: Schedule
+) -> None:
     """Every directed link of a dimension in use is busy, and carries as many units as the dimension does for one source."""
     executed = simulate(plan)
     rows = ask(graph, "dimensions", schedule=plan.id)
-    assert [plan.topology.nodes * len(row["dimensions"]) for row in rows] == executed.link_use.tolist()
+    assert [
+        plan.topology.nodes * len(row["dimensions"]) for row in rows
+    ] == executed.links_used.tolist()
     assert [max(row["units"]) for row in rows] == executed.packet_sizes.tolist()

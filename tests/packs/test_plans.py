@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from support.packs.loading import loaded, without_indexes
 from starcast.endpoints import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.graph.schema import NODE
 from starcast.graph.writer import Bolt
 from starcast.queries import Query, library
 from starcast.queries.plan import indexed, problems
+from support.packs.loading import loaded, without_indexes
 
 HEADER = """\
 // title: Something
@@ -65,7 +65,11 @@ def test_nodes_are_found_by_an_index(store: Graph, query: Query) -> None:
     assert plan is not None
     read = {(step["operatorType"], step["args"].get("Details", "")) for step in steps(plan)}
     assert any("IndexSeek" in name for name, _ in read)
-    assert not {(name, of) for name, of in read if name.startswith(("NodeByLabelScan", "NodeIndexScan")) and ":Node" in of}
+    assert not {
+        (name, of)
+        for name, of in read
+        if name.startswith(("NodeByLabelScan", "NodeIndexScan")) and ":Node" in of
+    }
     assert not {name for name, _ in read if "RelationshipTypeScan" in name}
 
 
@@ -77,8 +81,14 @@ def test_a_shipped_query_is_sound_before_the_first_ingest(unprepared: Graph, que
 
 
 def test_what_is_wrong_with_a_query_itself_is_found_without_indexes(unprepared: Graph) -> None:
-    assert any("`Nod`" in problem for problem in judged(unprepared, "MATCH (n:Nod) RETURN n.rank AS a", indexes=False))
-    assert any("refuses" in problem for problem in judged(unprepared, "MATCH (n:Node) RETURN m.rank AS a", indexes=False))
+    assert any(
+        "`Nod`" in problem
+        for problem in judged(unprepared, "MATCH (n:Nod) RETURN n.rank AS a", indexes=False)
+    )
+    assert any(
+        "refuses" in problem
+        for problem in judged(unprepared, "MATCH (n:Node) RETURN m.rank AS a", indexes=False)
+    )
 
 
 def test_without_indexes_some_shipped_query_would_be_judged_wrongly(unprepared: Graph) -> None:
@@ -105,9 +115,7 @@ def steps(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def judged(graph: Graph, body: str, indexes: bool = True) -> list[str]:
     """What the planner finds in a query with this Cypher, which returns one column ``a``."""
-    header = (
-        "// title: T\n// question: Q?\n// parameters: none\n// columns:\n//   a: something\n// revision: 1\n// reference: R\n"
-    )
+    header = "// title: T\n// question: Q?\n// parameters: none\n// columns:\n//   a: something\n// revision: 1\n// reference: R\n"
     return problems(graph, Query(Path("/packs/mine/question.cypher"), header + body), indexes)
 
 

@@ -13,16 +13,15 @@ import psutil
 import pytest
 from sqlalchemy import URL, Engine, func, select
 
-from support.fix_servers import without_password
-from starcast.claims import claims, running
+from starcast.claims import claim_run, claims, running, storage
+from starcast.claims.claim_run import Outcome
 from starcast.claims.evidence import Evidence
 from starcast.claims.telling import place
+from starcast.database import models, sessions
+from starcast.database.sessions import session
 from starcast.errors import BusyError, InputError, NotFoundError, RejectedError
 from starcast.progress import Silent
-from starcast.database import connection, models
-from starcast.claims import claim_run, storage
-from starcast.database.connection import session
-from starcast.claims.claim_run import Outcome
+from support.fix_servers import without_password
 
 NAMES = ["TS.L5", "TS.h"]
 SIZES = ["S3", "S4"]
@@ -42,11 +41,15 @@ class Told(Silent):
 @pytest.fixture
 def looked(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
     """Look at statements; the sources of starcast, which others may be writing, are always the same."""
-    monkeypatch.setattr(ledger, "fingerprint", lambda: "this code")
-    monkeypatch.setattr(ledger, "demand_same", lambda _: None)
+    monkeypatch.setattr(claim_run, "fingerprint", lambda: "this code")
+    monkeypatch.setattr(claim_run, "demand_same", lambda _: None)
 
-    def look(names: Sequence[str] = NAMES, sizes: Sequence[str] | None = SIZES, **options: Any) -> Outcome:
-        return claim_run.look(engine, names, sizes=sizes, reporter=options.pop("reporter", Silent()), **options)
+    def look(
+        names: Sequence[str] = NAMES, sizes: Sequence[str] | None = SIZES, **options: Any
+    ) -> Outcome:
+        return claim_run.look(
+            engine, names, sizes=sizes, reporter=options.pop("reporter", Silent()), **options
+        )
 
     return look
 
@@ -61,11 +64,15 @@ def count(engine: Engine) -> int:
         return opened.scalar(select(func.count()).select_from(models.Ledger)) or 0
 
 
-def test_verdicts_and_evidence_are_stored_as_they_were_found(engine: Engine, looked: Callable[..., Outcome]) -> None:
+def test_verdicts_and_evidence_are_stored_as_they_were_found(
+    engine: Engine, looked: Callable[..., Outcome]
+) -> None:
     outcome = looked()
     assert (outcome.known, outcome.found) == (0, len(outcome.verdicts) * len(SIZES))
     with session(engine) as opened:
-        stored = {verdict.claim: verdict for verdict in storage.load_verdicts(opened, outcome.ledger)}
+        stored = {
+            verdict.claim: verdict for verdict in storage.load_verdicts(opened, outcome.ledger)
+        }
         row = storage.finished(opened, outcome.ledger)
         assert (row.names, row.level, row.sizes) == (NAMES, None, SIZES)
     assert stored == {verdict.claim: verdict for verdict in outcome.verdicts}
@@ -74,7 +81,9 @@ def test_verdicts_and_evidence_are_stored_as_they_were_found(engine: Engine, loo
     assert (fails.verdict, fails.of) == ("fails", "S3:multiple:123")
 
 
-def test_the_same_question_of_the_same_code_is_answered_from_the_ledger(engine: Engine, looked: Callable[..., Outcome]) -> None:
+def test_the_same_question_of_the_same_code_is_answered_from_the_ledger(
+    engine: Engine, looked: Callable[..., Outcome]
+) -> None:
     first, told = looked(), Told()
     again = looked(sizes=["S4", "S3"], reporter=told)
     assert (again.ledger, again.known, again.found) == (first.ledger, first.found, 0)
@@ -85,12 +94,16 @@ def test_the_same_question_of_the_same_code_is_answered_from_the_ledger(engine: 
     assert count(engine) == 1
 
 
-def test_a_wider_question_uses_what_is_known_and_holds_it_itself(engine: Engine, looked: Callable[..., Outcome]) -> None:
+def test_a_wider_question_uses_what_is_known_and_holds_it_itself(
+    engine: Engine, looked: Callable[..., Outcome]
+) -> None:
     first = looked(["TS.h"], ["S3"])
     wider = looked()
     assert wider.ledger != first.ledger
     assert wider.known == 1
-    assert pairs(engine, wider.ledger) == set(running.wanted([claims()[one.claim] for one in wider.verdicts], sizes=SIZES))
+    assert pairs(engine, wider.ledger) == set(
+        running.wanted([claims()[one.claim] for one in wider.verdicts], sizes=SIZES)
+    )
     with session(engine) as opened:
         opened.delete(storage.load_ledger(opened, first.ledger))
     with session(engine) as opened:
@@ -106,9 +119,11 @@ def test_again_computes_all_anew(engine: Engine, looked: Callable[..., Outcome])
     assert count(engine) == 2
 
 
-def test_other_code_believes_nothing_of_what_was_found(looked: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_code_believes_nothing_of_what_was_found(
+    looked: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = looked()
-    monkeypatch.setattr(ledger, "fingerprint", lambda: "other code")
+    monkeypatch.setattr(claim_run, "fingerprint", lambda: "other code")
     assert looked().found == first.found
 
 
@@ -119,7 +134,7 @@ def test_sources_that_change_meanwhile_end_it(engine: Engine) -> None:
         raise RejectedError("changed")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ledger, "demand_same", changed)
+        patch.setattr(claim_run, "demand_same", changed)
         with pytest.raises(RejectedError):
             claim_run.look(engine, NAMES, sizes=SIZES, reporter=Silent())
     with session(engine) as opened:
@@ -145,7 +160,7 @@ def test_a_ledger_that_was_broken_off_has_no_verdicts_and_goes_on(
         keep(opened, number, evidence)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ledgers, "save_evidence", save)
+        patch.setattr(storage, "save_evidence", save)
         with pytest.raises(BrokenOffError):
             looked()
     with session(engine) as opened:
@@ -159,24 +174,34 @@ def test_a_ledger_that_was_broken_off_has_no_verdicts_and_goes_on(
     outcome = looked()
     assert (outcome.ledger, outcome.known) == (broken.id, len(saved))
     assert outcome.verdicts == running.judged(
-        [claims()[verdict.claim] for verdict in outcome.verdicts], [e for v in outcome.verdicts for e in v.evidence]
+        [claims()[verdict.claim] for verdict in outcome.verdicts],
+        [e for v in outcome.verdicts for e in v.evidence],
     )
     assert count(engine) == 1
 
 
 def test_one_at_a_time(engine: Engine, looked: Callable[..., Outcome]) -> None:
-    with connection.holding(engine, "ledger", BusyError("")), pytest.raises(BusyError, match="another process is at the ledger"):
+    with (
+        sessions.holding(engine, "ledger", BusyError("")),
+        pytest.raises(BusyError, match="another process is at the ledger"),
+    ):
         looked()
 
 
 def test_bad_input_leaves_nothing(engine: Engine, looked: Callable[..., Outcome]) -> None:
-    for names, sizes, options in ((["TS.none"], SIZES, {}), (NAMES, ["Q3"], {}), (NAMES, SIZES, {"jobs": 0})):
+    for names, sizes, options in (
+        (["TS.none"], SIZES, {}),
+        (NAMES, ["Q3"], {}),
+        (NAMES, SIZES, {"jobs": 0}),
+    ):
         with pytest.raises(InputError):
             looked(names, sizes, **options)
     assert count(engine) == 0
 
 
-def test_the_newest_verdict_of_each_statement(engine: Engine, looked: Callable[..., Outcome]) -> None:
+def test_the_newest_verdict_of_each_statement(
+    engine: Engine, looked: Callable[..., Outcome]
+) -> None:
     first, second = looked(), looked(["TS.h"], ["S5"])
     with session(engine) as opened:
         found = storage.newest_verdicts(opened)
@@ -187,7 +212,8 @@ def test_the_newest_verdict_of_each_statement(engine: Engine, looked: Callable[.
                 storage.load_ledger(opened, number)
         assert storage.count_verdicts(opened)[second.ledger] == {second.verdicts[0].verdict: 1}
     assert {name: row.id for name, (row, _) in found.items()} == {
-        verdict.claim: second.ledger if verdict.claim == "TS.h" else first.ledger for verdict in first.verdicts
+        verdict.claim: second.ledger if verdict.claim == "TS.h" else first.ledger
+        for verdict in first.verdicts
     }
 
 
@@ -241,7 +267,10 @@ def started(clean_database: URL, engine: Engine, tmp_path: Path) -> subprocess.P
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_killed_it_leaves_nothing_that_is_believed_and_nobody_behind(
-    engine: Engine, started: subprocess.Popen[str], how: signal.Signals, looked: Callable[..., Outcome]
+    engine: Engine,
+    started: subprocess.Popen[str],
+    how: signal.Signals,
+    looked: Callable[..., Outcome],
 ) -> None:
     workers = psutil.Process(started.pid).children(recursive=True) if started.poll() is None else []
     assert workers
@@ -259,4 +288,6 @@ def test_killed_it_leaves_nothing_that_is_believed_and_nobody_behind(
     names, sizes = ["TS.L5", "TS.h", "TS.L3"], ["S3", "S4", "S5", "S6"]
     outcome = looked(names, sizes)
     assert (outcome.ledger, outcome.known) == (broken.id, len(kept))
-    assert {(one.claim, one.size) for verdict in outcome.verdicts for one in verdict.evidence} > kept
+    assert {
+        (one.claim, one.size) for verdict in outcome.verdicts for one in verdict.evidence
+    } > kept

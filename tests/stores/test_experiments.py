@@ -14,20 +14,20 @@ from sqlalchemy import Engine, func, select, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from support.experiments import FAULTY, runs, time
 from starcast import costs
 from starcast.collectives import Schedule
-from starcast.collectives import model as build
-from starcast.errors import BusyError, InputError, LimitError, NotFoundError, UnavailableError
-from starcast.progress import Silent, Task
-from starcast.experiments import execution, running
+from starcast.collectives import schedule as build
 from starcast.database import models, repository
-from starcast.database.connection import holding, session
+from starcast.database.sessions import holding, session
+from starcast.errors import BusyError, InputError, LimitError, NotFoundError, UnavailableError
+from starcast.experiments import execution, running
 from starcast.experiments.design import Design, incomplete, missing_points
-from starcast.experiments.running import ADHOC, drop_experiment, run_experiment, run_once
 from starcast.experiments.grid import Grid, Point
+from starcast.experiments.running import ADHOC, drop_experiment, run_experiment, run_once
+from starcast.progress import Silent, Task
 from starcast.simulator import Fault, simulate
 from starcast.topologies import topology
+from support.experiments import FAULTY, runs, time
 
 GRID = Grid(
     topology=("S3", "S4"),
@@ -63,13 +63,17 @@ class Interrupted(Silent):
 class CutOff(Interrupted):
     """A reporter that loses the connection which holds the lock after so many runs; then another process may come."""
 
-    def __init__(self, after: int, engine: Engine, another: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self, after: int, engine: Engine, another: Callable[[], object] = lambda: None
+    ) -> None:
         super().__init__(after)
         self.engine, self.another = engine, another
 
     def happens(self) -> None:
         """End whoever holds an advisory lock."""
-        ended = text("select pg_terminate_backend(pid, 5000) from pg_locks where locktype = 'advisory' and granted")
+        ended = text(
+            "select pg_terminate_backend(pid, 5000) from pg_locks where locktype = 'advisory' and granted"
+        )
         with self.engine.begin() as connection:
             assert connection.execute(ended).scalars().all() == [True]
         self.another()
@@ -97,14 +101,21 @@ def test_the_figures_of_every_run_are_those_of_the_library(engine: Engine) -> No
     for run in runs(engine, "all"):
         where, machine = topology(run.topology), costs.Machine(run.T_s, run.T_c)
         arguments = {"messages" if run.algorithm == "recursive-substar" else "segments": run.p}
-        simulation = simulate(build(where, run.collective, run.algorithm, ports=run.ports, **arguments))
+        simulation = simulate(
+            build(where, run.collective, run.algorithm, ports=run.ports, **arguments)
+        )
         unit = costs.unit_bytes(where, run.collective, run.algorithm, run.m, **arguments)
         assert time(run, "simulated") == costs.simulated(simulation, unit, machine).time
         assert (
             time(run, "closed form")
-            == costs.closed_form(where, run.collective, run.algorithm, run.ports, run.m, machine, **arguments).time
+            == costs.closed_form(
+                where, run.collective, run.algorithm, run.ports, run.m, machine, **arguments
+            ).time
         )
-        assert time(run, "lower bound") == costs.lower_bound(where, run.collective, run.ports, run.m, machine).time
+        assert (
+            time(run, "lower bound")
+            == costs.lower_bound(where, run.collective, run.ports, run.m, machine).time
+        )
         assert time(run, "lower bound") <= time(run, "simulated") <= time(run, "closed form")
 
 
@@ -113,7 +124,11 @@ def test_segments_are_the_packets_of_an_algorithm_of_messages(engine: Engine) ->
     for run in runs(engine, "all"):
         assert (run.p if run.algorithm == "recursive-substar" else 1) == run.M
     # Table 1, row [16] of Tseng & Sheu: (2n - 4 + p)(T_s + m/p T_c), here n = 4, p = 3, m = 64.
-    found = [run for run in runs(engine, "all") if (run.topology, run.M, run.m, run.ports) == ("S4", 3, Fraction(64), "all")]
+    found = [
+        run
+        for run in runs(engine, "all")
+        if (run.topology, run.M, run.m, run.ports) == ("S4", 3, Fraction(64), "all")
+    ]
     assert [time(run, "simulated") for run in found] == [7 * (100 + Fraction(64, 3))]
 
 
@@ -159,7 +174,9 @@ def test_another_grid_under_the_same_name_is_refused_unless_it_replaces(engine: 
     assert [Point.of(run) for run in runs(engine, "all")] == other.points()
 
 
-def test_points_that_share_a_schedule_build_it_once(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_points_that_share_a_schedule_build_it_once(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     built: list[tuple[Any, ...]] = []
 
     def counted(*words: Any, **arguments: Any) -> Schedule:
@@ -167,18 +184,24 @@ def test_points_that_share_a_schedule_build_it_once(engine: Engine, monkeypatch:
         return build(*words, **arguments)
 
     monkeypatch.setattr(execution, "schedule", counted)
-    run_experiment(engine, "all", replace(GRID, T_s=(Fraction(1), Fraction(2), Fraction(3))), Silent())
+    run_experiment(
+        engine, "all", replace(GRID, T_s=(Fraction(1), Fraction(2), Fraction(3))), Silent()
+    )
     assert len(runs(engine, "all")) == 96
     assert len(built) == 16
 
 
-def test_a_violation_is_a_failed_run_without_figures(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_violation_is_a_failed_run_without_figures(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def early(*words: Any, **arguments: Any) -> Schedule:
         made = build(*words, **arguments)
         return replace(made, step=np.ones_like(made.step))
 
     monkeypatch.setattr(execution, "schedule", early)
-    outcome = run_experiment(engine, "early", replace(GRID, ports=("all",), segments=(1,)), Silent())
+    outcome = run_experiment(
+        engine, "early", replace(GRID, ports=("all",), segments=(1,)), Silent()
+    )
     assert (outcome.created, outcome.failed) == (8, 8)
     for run in runs(engine, "early"):
         assert run.status == "failed"
@@ -192,7 +215,10 @@ def test_an_incomplete_simulation_is_a_failed_run_that_says_who_lacks_what(
 ) -> None:
     def cut(*words: Any, **arguments: Any) -> Schedule:
         made = build(*words, **arguments)
-        columns = {name: getattr(made, name)[:-1] for name in ("step", "sender", "port", "receiver", "tree", "payload")}
+        columns = {
+            name: getattr(made, name)[:-1]
+            for name in ("step", "sender", "port", "receiver", "tree", "unit")
+        }
         return replace(made, **columns)
 
     monkeypatch.setattr(execution, "schedule", cut)
@@ -203,8 +229,12 @@ def test_an_incomplete_simulation_is_a_failed_run_that_says_who_lacks_what(
 
 
 def test_what_does_not_fit_into_memory_is_refused_with_an_estimate(engine: Engine) -> None:
-    grid = replace(GRID, topology=("S4",), algorithm=("multiple",), ports=("all",), segments=(1, 10**9))
-    with pytest.raises(LimitError, match=r"p = 1000000000 needs about \d+\.\d GB of memory, \d+\.\d GB are free"):
+    grid = replace(
+        GRID, topology=("S4",), algorithm=("multiple",), ports=("all",), segments=(1, 10**9)
+    )
+    with pytest.raises(
+        LimitError, match=r"p = 1000000000 needs about \d+\.\d GB of memory, \d+\.\d GB are free"
+    ):
         run_experiment(engine, "huge", grid, Silent())
     assert [run.p for run in runs(engine, "huge")] == [1, 1]
 
@@ -230,7 +260,9 @@ def test_an_experiment_without_runs_of_an_older_starcast_is_replaced(engine: Eng
 
 
 def test_a_lost_lock_ends_an_experiment_before_it_writes_again(engine: Engine) -> None:
-    with pytest.raises(UnavailableError, match="keeps others from the experiment all was lost") as lost:
+    with pytest.raises(
+        UnavailableError, match="keeps others from the experiment all was lost"
+    ) as lost:
         run_experiment(engine, "all", GRID, CutOff(3, engine))
     assert "run the same command again" in lost.value.hint
     assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()[:3]
@@ -243,7 +275,9 @@ def test_a_lock_that_is_lost_at_the_end_is_no_error(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("kept", [0, 5])
-def test_another_process_that_has_written_meanwhile_is_busy(engine: Engine, monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+def test_another_process_that_has_written_meanwhile_is_busy(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
     """Between the look at the lock and the end of the transaction it is lost, and another process stores everything."""
     if kept:
         with pytest.raises(KeyboardInterrupt):
@@ -251,44 +285,56 @@ def test_another_process_that_has_written_meanwhile_is_busy(engine: Engine, monk
     opens = running._opened
 
     def meanwhile(opened: Session, name: str, design: Design) -> int:
-        monkeypatch.setattr(experiment, "_opened", opens)
+        monkeypatch.setattr(running, "_opened", opens)
         CutOff(1, engine).happens()
         run_experiment(engine, "all", GRID, Silent())
         # A new experiment is in both transactions: the later one finds its name taken.
-        return opens(opened, name, design) if kept else repository.save_experiment(opened, name, design.as_json()).id
+        return (
+            opens(opened, name, design)
+            if kept
+            else repository.save_experiment(opened, name, design.as_json()).id
+        )
 
-    monkeypatch.setattr(experiment, "_opened", meanwhile)
+    monkeypatch.setattr(running, "_opened", meanwhile)
     with pytest.raises(BusyError, match="another process is at the experiment 'all'"):
         run_experiment(engine, "all", GRID, Silent())
     assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()
 
 
-def test_what_no_other_process_violates_is_not_called_busy(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_no_other_process_violates_is_not_called_busy(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def unheard_of(point: Point, done: execution.Execution) -> models.Run:
         run = execution.priced(point, done)
         run.status = "unheard of"
         return run
 
-    monkeypatch.setattr(experiment, "priced", unheard_of)
+    monkeypatch.setattr(running, "priced", unheard_of)
     with pytest.raises(IntegrityError, match="ck_run_status"):
         run_experiment(engine, "all", GRID, Silent())
 
 
-def test_a_single_run_keeps_nobody_out_while_it_is_executed(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_single_run_keeps_nobody_out_while_it_is_executed(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, second = GRID.points()[:2]
 
     def meanwhile(point: Point) -> execution.Execution:
-        monkeypatch.setattr(experiment, "execute", execution.execute)
+        monkeypatch.setattr(running, "execute", execution.execute)
         run_once(engine, second)
         return execution.execute(point)
 
-    monkeypatch.setattr(experiment, "execute", meanwhile)
+    monkeypatch.setattr(running, "execute", meanwhile)
     run_once(engine, first)
     assert [Point.of(run) for run in runs(engine, ADHOC)] == [second, first]
 
 
 def test_a_single_run_waits_until_others_are_done(engine: Engine) -> None:
-    waiting = select(func.count()).select_from(text("pg_locks")).where(text("locktype = 'advisory' and not granted"))
+    waiting = (
+        select(func.count())
+        .select_from(text("pg_locks"))
+        .where(text("locktype = 'advisory' and not granted"))
+    )
     with ThreadPoolExecutor(1) as pool:
         with holding(engine, f"experiment {ADHOC}", BusyError("held by the test")):
             done = pool.submit(run_once, engine, GRID.points()[0])
@@ -300,12 +346,14 @@ def test_a_single_run_waits_until_others_are_done(engine: Engine) -> None:
         assert done.result(timeout=30).status == "complete"
 
 
-def test_a_grid_that_came_while_a_single_run_was_executed_takes_it_not(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_grid_that_came_while_a_single_run_was_executed_takes_it_not(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def meanwhile(point: Point) -> execution.Execution:
         run_experiment(engine, ADHOC, GRID, Silent())
         return execution.execute(point)
 
-    monkeypatch.setattr(experiment, "execute", meanwhile)
+    monkeypatch.setattr(running, "execute", meanwhile)
     with pytest.raises(InputError, match="has a grid and takes no single runs"):
         run_once(engine, GRID.points()[0])
     assert len(runs(engine, ADHOC)) == 32
@@ -318,7 +366,9 @@ def test_a_remark_is_told_once_with_the_runs_that_it_is_of(engine: Engine, jobs:
     expected: dict[str, list[models.Run]] = {}
     for run in runs(engine, "faulty"):
         point = Point.of(run)
-        made = build(run.topology, run.collective, run.algorithm, ports=run.ports, **point.arguments)
+        made = build(
+            run.topology, run.collective, run.algorithm, ports=run.ports, **point.arguments
+        )
         for remark in simulate(made, [Fault.parse(word) for word in run.faults]).remarks:
             expected.setdefault(remark, []).append(run)
     assert len(expected) > 1
@@ -326,7 +376,9 @@ def test_a_remark_is_told_once_with_the_runs_that_it_is_of(engine: Engine, jobs:
     sentences = []
     for remark, some in expected.items():
         one = f"run {some[0].id} ({some[0].collective} by edge-disjoint on S4)"
-        sentences.append(f"{len(some)} runs, first {one}: {remark}" if len(some) > 1 else f"{one}: {remark}")
+        sentences.append(
+            f"{len(some)} runs, first {one}: {remark}" if len(some) > 1 else f"{one}: {remark}"
+        )
     assert sorted(heard.told) == sorted(sentences)
 
 
@@ -341,7 +393,9 @@ def test_an_incomplete_experiment_says_what_it_lacks(engine: Engine) -> None:
         assert missing_points(stored, kept[::-2]) == [
             point for point in GRID.points() if point not in map(Point.of, kept[::-2])
         ]
-        assert incomplete(stored, kept) == "the experiment 'all' is incomplete: 1 run is missing of 32"
+        assert (
+            incomplete(stored, kept) == "the experiment 'all' is incomplete: 1 run is missing of 32"
+        )
     run_experiment(engine, "all", GRID, Silent())
     run_once(engine, GRID.points()[0])
     with session(engine) as opened:
@@ -349,8 +403,10 @@ def test_an_incomplete_experiment_says_what_it_lacks(engine: Engine) -> None:
             assert incomplete(stored, repository.load_runs(opened, stored.id)) is None
 
 
-def test_an_experiment_that_another_process_runs_is_busy(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiment, "SAVE_SECONDS", 1)
+def test_an_experiment_that_another_process_runs_is_busy(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "SAVE_SECONDS", 1)
     with holding(engine, "experiment all", BusyError("held by the test")):
         for call in (
             lambda: run_experiment(engine, "all", GRID, Silent()),
@@ -381,7 +437,9 @@ def test_a_grid_takes_no_single_runs_and_a_collection_takes_no_grid(engine: Engi
 def test_provenance_says_which_code_ran_where(engine: Engine) -> None:
     run = run_once(engine, GRID.points()[0])
     engines = {"python", "numpy", "psycopg", "postgres"}
-    assert set(run.provenance) == {"version", "revision", "dirty", "host", "machine", "jobs"} | engines
+    assert (
+        set(run.provenance) == {"version", "revision", "dirty", "host", "machine", "jobs"} | engines
+    )
     assert run.provenance["numpy"] == np.__version__
     assert run.provenance["postgres"].split(".")[0].isdecimal()
     assert set(run.timings) == {"build", "verify", "simulate", "price"}

@@ -5,26 +5,35 @@ from fractions import Fraction
 
 from sqlalchemy import Engine
 
-from support.experiments import FAULTY, runs, time
 from starcast import costs
-from starcast.collectives import algorithms, model
+from starcast.collectives import algorithms, schedule
 from starcast.collectives.algorithm import Algorithm
-from starcast.progress import Silent
 from starcast.database import repository
-from starcast.database.connection import session
+from starcast.database.sessions import session
 from starcast.experiments.design import examples, read
 from starcast.experiments.execution import execute, priced
-from starcast.experiments.running import run_experiment, run_once
 from starcast.experiments.grid import Grid, Point, sharing
+from starcast.experiments.running import run_experiment, run_once
+from starcast.progress import Silent
 from starcast.simulator import Fault, simulate
 from starcast.topologies import topology
+from support.experiments import FAULTY, runs, time
 
 
 def smallest(rule: Algorithm) -> Point:
     """The point of an algorithm on its smallest topology of at least 12 nodes, at its smallest arguments."""
     where = topology({"star": "S4", "nk-star": "S4,2", "hypercube": "Q4"}[rule.families[0]])
     share = where.degree if "perfectly" in rule.name else 1
-    return Point(where.spec, rule.collective, rule.name, rule.ports[0], share, Fraction(6), Fraction(5), Fraction(1))
+    return Point(
+        where.spec,
+        rule.collective,
+        rule.name,
+        rule.ports[0],
+        share,
+        Fraction(6),
+        Fraction(5),
+        Fraction(1),
+    )
 
 
 def test_every_algorithm_runs_and_is_priced(engine: Engine) -> None:
@@ -33,14 +42,16 @@ def test_every_algorithm_runs_and_is_priced(engine: Engine) -> None:
         point = smallest(rule)
         run = run_once(engine, point)
         where, machine = topology(point.topology), costs.Machine(point.T_s, point.T_c)
-        simulation = simulate(schedule(where, rule.collective, rule.name, ports=point.ports, **point.arguments))
+        simulation = simulate(
+            schedule(where, rule.collective, rule.name, ports=point.ports, **point.arguments)
+        )
         unit = costs.unit_bytes(where, rule.collective, rule.name, point.m, **point.arguments)
         assert (run.status, run.missing, run.tree) == ("complete", 0, point.arguments.get("tree"))
         assert time(run, "simulated") == costs.simulated(simulation, unit, machine).time
         assert time(run, "lower bound") <= time(run, "simulated")
         with session(engine) as opened:
             profile = repository.load_profile(opened, run.id)
-        assert [step.links_used for step in profile] == simulation.link_use.tolist()
+        assert [step.links_used for step in profile] == simulation.links_used.tolist()
 
 
 def test_the_smallest_points_of_every_shipped_experiment_run() -> None:
@@ -77,11 +88,15 @@ def test_a_dead_root_leaves_everybody_without_and_says_so(engine: Engine) -> Non
         def say(self, text: str) -> None:
             told.append(text)
 
-    run = run_once(engine, replace(smallest(algorithms("broadcast")[0]), faults=("1234",)), reporter=Told())
+    run = run_once(
+        engine, replace(smallest(algorithms("broadcast")[0]), faults=("1234",)), reporter=Told()
+    )
     assert (run.status, run.missing) == ("complete", 23)
     assert any("root" in line for line in told)
     told.clear()
-    many = Grid.from_json({"topology": "S3", "algorithm": ["greedy", "multiple"], "faults": "123", "m": [1, 2]})
+    many = Grid.from_json(
+        {"topology": "S3", "algorithm": ["greedy", "multiple"], "faults": "123", "m": [1, 2]}
+    )
     assert run_experiment(engine, "dead", many, Told()).failed == 0
     assert [run.missing > 0 for run in runs(engine, "dead")] == [True] * 4
     assert len([line for line in told if "root" in line]) == 1

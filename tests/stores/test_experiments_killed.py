@@ -12,13 +12,13 @@ import psutil
 import pytest
 from sqlalchemy import URL, Engine, func, select
 
-from support.fix_servers import without_password
-from starcast.progress import Silent
 from starcast.database import models, repository
-from starcast.database.connection import session
+from starcast.database.sessions import session
 from starcast.experiments.design import Design, read
-from starcast.experiments.running import run_experiment
 from starcast.experiments.point import Point
+from starcast.experiments.running import run_experiment
+from starcast.progress import Silent
+from support.fix_servers import without_password
 
 #: Schedules of 0.2 to 0.3 million rows: a process needs some tenths of a second for each.
 GRID = 'topology = "S7"\nalgorithm = "multiple"\nsegments = [6, 7, 8, 9, 10, 11, 12, 13]\nm = 64\n'
@@ -76,7 +76,9 @@ def design(tmp_path: Path) -> tuple[Path, Design]:
 
 
 @pytest.fixture
-def started(engine: Engine, clean_database: URL, design: tuple[Path, Design], tmp_path: Path) -> Iterator[Started]:
+def started(
+    engine: Engine, clean_database: URL, design: tuple[Path, Design], tmp_path: Path
+) -> Iterator[Started]:
     """An experiment under way: a run is stored, others are at work."""
     url = clean_database
     secret = tmp_path / "password"
@@ -116,7 +118,9 @@ def finishes(engine: Engine, design: Design) -> None:
     assert {run.id: run.finished_at for run in runs if run.id in kept} == kept
 
 
-def test_ctrl_c_ends_everything_and_the_next_run_makes_the_rest(started: Started, design: tuple[Path, Design]) -> None:
+def test_ctrl_c_ends_everything_and_the_next_run_makes_the_rest(
+    started: Started, design: tuple[Path, Design]
+) -> None:
     """As a terminal sends it: to the process and to all that it started."""
     os.killpg(started.process.pid, signal.SIGINT)
     code, said = started.ends()
@@ -126,7 +130,9 @@ def test_ctrl_c_ends_everything_and_the_next_run_makes_the_rest(started: Started
     finishes(started.engine, design[1])
 
 
-def test_kill_9_ends_its_processes_too_and_the_next_run_makes_the_rest(started: Started, design: tuple[Path, Design]) -> None:
+def test_kill_9_ends_its_processes_too_and_the_next_run_makes_the_rest(
+    started: Started, design: tuple[Path, Design]
+) -> None:
     """Nobody is left to end them: they notice by themselves."""
     started.process.kill()
     assert started.ends()[0] == -signal.SIGKILL
@@ -151,5 +157,9 @@ def test_a_process_that_is_killed_from_outside_is_a_sentence(started: Started) -
 
 def computing(started: Started) -> list[psutil.Process]:
     """The processes that execute points: those that have used the most time."""
-    workers = [child for child in psutil.Process(started.process.pid).children() if "spawn_main" in " ".join(child.cmdline())]
+    workers = [
+        child
+        for child in psutil.Process(started.process.pid).children()
+        if "spawn_main" in " ".join(child.cmdline())
+    ]
     return sorted(workers, key=lambda child: -child.cpu_times().user)

@@ -12,16 +12,16 @@ import psutil
 import pytest
 from sqlalchemy import Engine
 
-from support.experiments import FAULTY, runs
-from starcast.errors import InputError, LimitError
-from starcast.progress import Silent
-from starcast.experiments import parallel
 from starcast.database import repository
-from starcast.database.connection import session
+from starcast.database.sessions import session
+from starcast.errors import InputError, LimitError
+from starcast.experiments import parallel
 from starcast.experiments.execution import needed
-from starcast.experiments.running import run_experiment
 from starcast.experiments.grid import Point
 from starcast.experiments.parallel import jobs_for
+from starcast.experiments.running import run_experiment
+from starcast.progress import Silent
+from support.experiments import FAULTY, runs
 
 
 def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
@@ -30,7 +30,10 @@ def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
     for run in runs(engine, name):
         costs_of = [(cost.kind, cost.steps, cost.transmissions, cost.time) for cost in run.costs]
         with session(engine) as opened:
-            profile = [(step.links_used, step.largest_packet) for step in repository.load_profile(opened, run.id)]
+            profile = [
+                (step.links_used, step.largest_packet)
+                for step in repository.load_profile(opened, run.id)
+            ]
         found[Point.of(run)] = (run.status, run.missing, run.faults, costs_of, profile)
     return found
 
@@ -49,7 +52,10 @@ def test_small_work_starts_no_processes_unless_they_are_asked_for() -> None:
     assert jobs_for(points) == 1
     assert jobs_for(points, 2) == 2
     assert jobs_for(points[:1], 8) == 1
-    large = [replace(points[0], topology="S8", collective="broadcast", copies=1, faults=(), p=p) for p in range(30, 90)]
+    large = [
+        replace(points[0], topology="S8", collective="broadcast", copies=1, faults=(), p=p)
+        for p in range(30, 90)
+    ]
     assert jobs_for(large) == min(len(os.sched_getaffinity(0)), len(large))
     with pytest.raises(InputError, match="0 jobs cannot work"):
         jobs_for(points, 0)
@@ -65,7 +71,10 @@ def finish(points: list[Point], done: list[Point]) -> None:
 
 def test_jobs_together_stay_within_the_memory_that_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there is room for two, two of three jobs are at work; what fits nowhere is refused when its turn comes."""
-    points = [Point("S4", "broadcast", "multiple", "all", 4, Fraction(m), Fraction(1), Fraction(1)) for m in range(1, 6)]
+    points = [
+        Point("S4", "broadcast", "multiple", "all", 4, Fraction(m), Fraction(1), Fraction(1))
+        for m in range(1, 6)
+    ]
     huge = replace(points[0], p=10**6)
     at_once: list[int] = []
 

@@ -5,15 +5,17 @@ from fractions import Fraction
 import pytest
 from sqlalchemy import Engine, text
 
-from support.experiments import FAULTY, runs
+from starcast.database.sessions import session
 from starcast.errors import NotFoundError
-from starcast.progress import Silent
-from starcast.database.connection import session
-from starcast.experiments.running import run_experiment, run_once
 from starcast.experiments.grid import Point
 from starcast.experiments.reproduction import FIGURES, reproduce
+from starcast.experiments.running import run_experiment, run_once
+from starcast.progress import Silent
+from support.experiments import FAULTY, runs
 
-POINT = Point("S4", "broadcast", "recursive-substar", "one", 3, Fraction(1000, 3), Fraction(100), Fraction(1))
+POINT = Point(
+    "S4", "broadcast", "recursive-substar", "one", 3, Fraction(1000, 3), Fraction(100), Fraction(1)
+)
 
 
 def test_a_stored_experiment_reproduces_in_all_figures(engine: Engine) -> None:
@@ -30,16 +32,34 @@ def test_a_stored_experiment_reproduces_in_all_figures(engine: Engine) -> None:
     ("figure", "statement", "words"),
     [
         ("steps", "update cost set steps = 99 where kind = 'simulated'", "was 99, is "),
-        ("transmissions", "update cost set transmissions = 99 where kind = 'simulated'", "was 99, is "),
-        ("costs", "update cost set time = '1/3' where kind = 'lower bound'", "lower bound time: was 1/3, is 500"),
+        (
+            "transmissions",
+            "update cost set transmissions = 99 where kind = 'simulated'",
+            "was 99, is ",
+        ),
+        (
+            "costs",
+            "update cost set time = '1/3' where kind = 'lower bound'",
+            "lower bound time: was 1/3, is 500",
+        ),
         ("missing", "update run set missing = 5", "was 5, is 0"),
-        ("profile", "update step_profile set links_used = 9999 where step = 2", "step 2: was 9999 "),
-        ("costs", "delete from cost where kind = 'closed form'", "closed form time: was nothing, is "),
+        (
+            "profile",
+            "update step_profile set links_used = 9999 where step = 2",
+            "step 2: was 9999 ",
+        ),
+        (
+            "costs",
+            "delete from cost where kind = 'closed form'",
+            "closed form time: was nothing, is ",
+        ),
         ("profile", "delete from step_profile where step = 3", "step 3: was nothing, is "),
         ("status", "update run set status = 'failed', error = 'so'", "was failed: so, is complete"),
     ],
 )
-def test_a_figure_that_does_not_agree_is_told_as_it_was_and_is(engine: Engine, figure: str, statement: str, words: str) -> None:
+def test_a_figure_that_does_not_agree_is_told_as_it_was_and_is(
+    engine: Engine, figure: str, statement: str, words: str
+) -> None:
     run = run_once(engine, POINT)
     with session(engine) as opened:
         opened.execute(text(statement))

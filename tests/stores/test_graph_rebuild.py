@@ -6,19 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from support.checks import assert_stored, counts, nothing_unproved_is_complete, states
+from starcast.database import models
+from starcast.database.sessions import session
 from starcast.errors import BusyError, InputError, NotFoundError, RejectedError
 from starcast.graph.identity import NotOursError
-from starcast.ingest import Plan, Stores, Way, ingest, planning
+from starcast.ingest import Plan, Stores, Way, ingest, plan
 from starcast.ingest.comparison import Depth
 from starcast.ingest.rebuilding import REBUILDING, Order, rebuild
 from starcast.ingest.recovery import LOST
 from starcast.ingest.stores import exclusively
 from starcast.ingest.verify import verify
 from starcast.progress import Silent, Task
-from starcast.database import models
-from starcast.database.connection import session
 from starcast.settings import Settings
+from support.checks import assert_stored, counts, nothing_unproved_is_complete, states
 
 ALL = Depth(whole=True)
 BOLT = Order(way=Way.BOLT)
@@ -116,15 +116,29 @@ class Breaking(Silent):
 
 
 #: Batches of ten rows: 14 of sends go first, 7 of edges, 12 of nodes with links; 3 of nodes, 4, 7 and 14 of the others come.
-BREAKS = {"sends go": 3, "edges go": 18, "nodes go": 28, "nodes come": 35, "links come": 38, "edges come": 45, "sends come": 52}
+BREAKS = {
+    "sends go": 3,
+    "edges go": 18,
+    "nodes go": 28,
+    "nodes come": 35,
+    "links come": 38,
+    "edges come": 45,
+    "sends come": 52,
+}
 
 
 @pytest.mark.parametrize(
     ("place", "error"),
-    [*((place, Gone) for place in BREAKS), ("nodes go", KeyboardInterrupt), ("edges come", KeyboardInterrupt)],
+    [
+        *((place, Gone) for place in BREAKS),
+        ("nodes go", KeyboardInterrupt),
+        ("edges come", KeyboardInterrupt),
+    ],
     ids=str,
 )
-def test_broken_off_it_goes_on(few: Stores, what: Plan, place: str, error: type[BaseException]) -> None:
+def test_broken_off_it_goes_on(
+    few: Stores, what: Plan, place: str, error: type[BaseException]
+) -> None:
     """Nothing half made is complete, nothing is forgotten, and the next rebuild leaves all as it was."""
     with pytest.raises(error):
         rebuild(few, BOLT, Breaking(BREAKS[place], error))
@@ -150,9 +164,14 @@ def test_broken_off_an_ingest_makes_what_it_is_asked_for(few: Stores, what: Plan
 
 def test_somebody_s_nodes_stay(stores: Stores, what: Plan) -> None:
     """Nodes of other labels, and of ours without our properties, with what is between them, are theirs."""
-    stores.graph.write("CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person {name: 'y'}), ({name: 'z'}), (:Node {name: 'w'})")
+    stores.graph.write(
+        "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person {name: 'y'}), ({name: 'z'}), (:Node {name: 'w'})"
+    )
     rebuild(stores, Order(way=Way.BOLT, discard_foreign=True))
-    assert {row["name"] for row in stores.graph.read("MATCH (n) WHERE n.name <> 'S4' RETURN n.name AS name")} == {*"wxyz"}
+    assert {
+        row["name"]
+        for row in stores.graph.read("MATCH (n) WHERE n.name <> 'S4' RETURN n.name AS name")
+    } == {*"wxyz"}
     assert len(stores.graph.read("MATCH (:Person)-[r:KNOWS]->(:Person) RETURN r")) == 1
     stores.graph.write("MATCH (n) WHERE n.name IN ['w', 'x', 'y', 'z'] DETACH DELETE n")
     as_it_was(stores, what)
@@ -162,7 +181,9 @@ def test_relationships_at_our_nodes_go_only_if_asked_for(stores: Stores, what: P
     """Theirs hang from nodes that are made anew; where only trees are, they stay."""
     stores.graph.write("MATCH (n:Node {rank: 3}) CREATE (:Person)-[:LIKES]->(n)")
     before = counts(stores.graph)
-    with pytest.raises(RejectedError, match="would lose what is not starcast's: 1 relationship of the type LIKES") as caught:
+    with pytest.raises(
+        RejectedError, match="would lose what is not starcast's: 1 relationship of the type LIKES"
+    ) as caught:
         rebuild(stores, BOLT)
     assert "--discard-foreign" in caught.value.hint
     assert counts(stores.graph) == before
@@ -175,7 +196,9 @@ def test_relationships_at_our_nodes_go_only_if_asked_for(stores: Stores, what: P
 
 
 @pytest.mark.parametrize("edit", ["DETACH DELETE s", "SET s.id = 'x'", "REMOVE s.schema"])
-def test_whose_graph_it_is_nobody_guesses_on_a_server_of_the_user(stores: Stores, what: Plan, edit: str) -> None:
+def test_whose_graph_it_is_nobody_guesses_on_a_server_of_the_user(
+    stores: Stores, what: Plan, edit: str
+) -> None:
     """The hint is the Cypher that says so, and then all is as it was."""
     stores.graph.write(f"MATCH (s:Store) {edit}")
     before = counts(stores.graph)
@@ -187,8 +210,12 @@ def test_whose_graph_it_is_nobody_guesses_on_a_server_of_the_user(stores: Stores
     as_it_was(stores, what)
 
 
-@pytest.mark.parametrize("edit", ["DETACH DELETE s", "SET s.id = 'x'", "REMOVE s.schema", "SET s.schema = 0"])
-def test_whose_the_embedded_graph_is_is_known(stores: Stores, stack_settings: Settings, what: Plan, edit: str) -> None:
+@pytest.mark.parametrize(
+    "edit", ["DETACH DELETE s", "SET s.id = 'x'", "REMOVE s.schema", "SET s.schema = 0"]
+)
+def test_whose_the_embedded_graph_is_is_known(
+    stores: Stores, stack_settings: Settings, what: Plan, edit: str
+) -> None:
     """Both stores are of one home, and all that the graph holds is known: it is this one's."""
     stores.graph.write(f"MATCH (s:Store) {edit}")
     rebuild(replace(stores, embedded=stack_settings), BOLT)
@@ -196,7 +223,11 @@ def test_whose_the_embedded_graph_is_is_known(stores: Stores, stack_settings: Se
 
 
 @pytest.mark.parametrize(
-    "edit", ["MATCH (s:Store) SET s.schema = 99", "MATCH (s:Store) DELETE s CREATE (:Topology {name: 'S3'})"]
+    "edit",
+    [
+        "MATCH (s:Store) SET s.schema = 99",
+        "MATCH (s:Store) DELETE s CREATE (:Topology {name: 'S3'})",
+    ],
 )
 def test_the_embedded_graph_of_somebody_else_is_refused(
     stores: Stores, stack_settings: Settings, what: Plan, edit: str
@@ -212,8 +243,12 @@ def test_the_embedded_graph_of_somebody_else_is_refused(
 
 def test_what_is_of_no_thing_goes(stores: Stores, what: Plan) -> None:
     """Whatever is made anew: nodes and relationships that say they are part of something which does not exist."""
-    stores.graph.write("UNWIND range(1, 2500) AS i CREATE (:Node {key: i, topology: 'S9', rank: i, label: 'x'})")
-    stores.graph.write("MATCH (a:Node {rank: 0}), (b:Node {rank: 1}) CREATE (a)-[:SEND {schedule: 'mine', step: 1}]->(b)")
+    stores.graph.write(
+        "UNWIND range(1, 2500) AS i CREATE (:Node {key: i, topology: 'S9', rank: i, label: 'x'})"
+    )
+    stores.graph.write(
+        "MATCH (a:Node {rank: 0}), (b:Node {rank: 1}) CREATE (a)-[:SEND {schedule: 'mine', step: 1}]->(b)"
+    )
     rebuild(replace(stores, batch=1000), Order([SENDS], Way.BOLT))
     as_it_was(stores, what)
 

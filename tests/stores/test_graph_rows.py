@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from support.checks import same_rows
-from starcast.collectives import model
+from starcast.collectives import schedule
 from starcast.errors import RejectedError
 from starcast.graph import rows
 from starcast.graph.rows import FACTOR, MODULUS, Rows
 from starcast.graph.schema import LINK, TREE_EDGE
 from starcast.topologies import topology
 from starcast.topologies.star import Star
-from starcast.trees import model
+from starcast.trees import forest
+from support.checks import same_rows
 
 
 def mixed(values: list[int]) -> int:
@@ -35,7 +35,9 @@ def test_links_are_those_of_the_definition(spec: str) -> None:
             other = labels.index(label[port - 1] + label[1 : port - 1] + label[0] + label[port:])
             expected.add((min(rank, other), max(rank, other), port))
     found = rows.link_rows(where)
-    listed = list(zip(found.start.tolist(), found.end.tolist(), found.columns["port"].tolist(), strict=True))
+    listed = list(
+        zip(found.start.tolist(), found.end.tolist(), found.columns["port"].tolist(), strict=True)
+    )
     assert len(listed) == where.links
     assert set(listed) == expected
     assert listed == sorted(listed)
@@ -46,9 +48,16 @@ def test_links_of_other_families_stand_once_with_the_port_of_the_lower_rank(spec
     """Residual links too, whose two ends have different ports."""
     where = topology(spec)
     across = {port: where.neighbours(port).tolist() for port in where.ports}
-    expected = [(a, b, port) for a in range(where.nodes) for port in where.ports if (b := across[port][a]) > a]
+    expected = [
+        (a, b, port)
+        for a in range(where.nodes)
+        for port in where.ports
+        if (b := across[port][a]) > a
+    ]
     found = rows.link_rows(where)
-    listed = list(zip(found.start.tolist(), found.end.tolist(), found.columns["port"].tolist(), strict=True))
+    listed = list(
+        zip(found.start.tolist(), found.end.tolist(), found.columns["port"].tolist(), strict=True)
+    )
     assert len(listed) == len({(a, b) for a, b, _ in listed}) == where.links
     assert listed == sorted(expected)
 
@@ -64,26 +73,44 @@ def test_links_of_other_families_stand_once_with_the_port_of_the_lower_rank(spec
 def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, root: str) -> None:
     """Node by node from the forest's array: parent, child, tree, level, and the parent's port."""
     grown = forest(spec, construction, root)
-    where, parents, levels = grown.topology, grown.parents(), grown.levels()
+    topology, parents, levels = grown.topology, grown.parents(), grown.levels()
     expected = sorted(
-        (int(parents[tree, node]), node, tree, int(levels[tree, node]), where.reverse_port(int(grown.parent_port[tree, node])))
+        (
+            int(parents[tree, node]),
+            node,
+            tree,
+            int(levels[tree, node]),
+            topology.reverse_port(int(grown.parent_port[tree, node])),
+        )
         for tree in range(grown.trees)
-        for node in range(where.nodes)
+        for node in range(topology.nodes)
         if node != grown.root
     )
     found = rows.tree_rows(grown)
     assert (
-        sorted(zip(found.start.tolist(), found.end.tolist(), *(c.tolist() for c in found.columns.values()), strict=True))
+        sorted(
+            zip(
+                found.start.tolist(),
+                found.end.tolist(),
+                *(c.tolist() for c in found.columns.values()),
+                strict=True,
+            )
+        )
         == expected
     )
     for parent, child, _, _, port in expected:
-        assert where.neighbours(port, [parent])[0] == child
+        assert topology.neighbours(port, [parent])[0] == child
 
 
 def test_the_checksum_is_the_sum_of_each_row_s_own() -> None:
     """Array form against one row at a time, with Python's integers."""
     found = rows.send_rows(schedule("S4", "broadcast", "multiple", segments=3))
-    listed = zip(found.start.tolist(), found.end.tolist(), *(c.tolist() for c in found.columns.values()), strict=True)
+    listed = zip(
+        found.start.tolist(),
+        found.end.tolist(),
+        *(c.tolist() for c in found.columns.values()),
+        strict=True,
+    )
     assert found.checksum() == sum(mixed(list(row)) for row in listed)
 
 
@@ -99,13 +126,19 @@ def test_the_checksum_of_nodes_reads_labels_digit_by_digit() -> None:
     assert rows.node_checksum(where) == expected
 
 
-def changed(change: Callable[[dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]], None]) -> tuple[int, int]:
+def changed(
+    change: Callable[[dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]], None],
+) -> tuple[int, int]:
     """The checksum of a forest's rows before and after a change of the columns."""
     before = rows.tree_rows(forest("S4", "multiple"))
-    columns = {"start": before.start.copy(), "end": before.end.copy()} | {n: c.copy() for n, c in before.columns.items()}
+    columns = {"start": before.start.copy(), "end": before.end.copy()} | {
+        n: c.copy() for n, c in before.columns.items()
+    }
     change(columns)
     start, end = columns.pop("start"), columns.pop("end")
-    return before.checksum(), Rows(TREE_EDGE, before.owner, before.topology, start, end, columns).checksum()
+    return before.checksum(), Rows(
+        TREE_EDGE, before.owner, before.topology, start, end, columns
+    ).checksum()
 
 
 @pytest.mark.parametrize("name", ["start", "end", "tree", "level", "port"])
@@ -155,11 +188,15 @@ def test_columns_that_do_not_fit_the_type_are_refused() -> None:
         Rows(LINK, "S3", where, few, few, {"port": few[:1]})
 
 
-def test_a_topology_whose_ports_do_not_lead_back_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_topology_whose_ports_do_not_lead_back_is_rejected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Nothing is stored that its checker does not accept, topologies included."""
 
     def twisted(self: Star) -> object:
-        return np.stack([np.roll(np.arange(self.nodes, dtype=np.int32), port) for port in self.ports])
+        return np.stack(
+            [np.roll(np.arange(self.nodes, dtype=np.int32), port) for port in self.ports]
+        )
 
     monkeypatch.setattr(Star, "table", twisted)
     with pytest.raises(RejectedError, match="does not lead back"):
@@ -168,12 +205,16 @@ def test_a_topology_whose_ports_do_not_lead_back_is_rejected(monkeypatch: pytest
 
 BLOCKS: dict[str, Callable[[], tuple[rows.Content, Rows, list[Rows]]]] = {
     "links": lambda: _blocks(rows.link_blocks(topology("S5,2")), rows.link_rows(topology("S5,2"))),
-    "spanning trees": lambda: _blocks(rows.tree_blocks(forest("S5", "multiple")), rows.tree_rows(forest("S5", "multiple"))),
+    "spanning trees": lambda: _blocks(
+        rows.tree_blocks(forest("S5", "multiple")), rows.tree_rows(forest("S5", "multiple"))
+    ),
     "partial trees": lambda: _blocks(
-        rows.tree_blocks(forest("S5", "perfectly-balanced")), rows.tree_rows(forest("S5", "perfectly-balanced"))
+        rows.tree_blocks(forest("S5", "perfectly-balanced")),
+        rows.tree_rows(forest("S5", "perfectly-balanced")),
     ),
     "sends": lambda: _blocks(
-        rows.send_blocks(schedule("S4", "broadcast", "multiple")), rows.send_rows(schedule("S4", "broadcast", "multiple"))
+        rows.send_blocks(schedule("S4", "broadcast", "multiple")),
+        rows.send_rows(schedule("S4", "broadcast", "multiple")),
     ),
 }
 

@@ -45,7 +45,9 @@ def test_relationships_join_declared_labels() -> None:
 def test_the_writer_names_every_declared_property_once() -> None:
     """The statement follows from the declaration: the owner as a parameter, the columns by their place."""
     text = create_relationships(schema.TREE_EDGE)
-    assert "CREATE (a)-[:TREE_EDGE {forest: $owner, tree: r[1], level: r[2], port: r[3]}]->(b)" in text
+    assert (
+        "CREATE (a)-[:TREE_EDGE {forest: $owner, tree: r[1], level: r[2], port: r[3]}]->(b)" in text
+    )
     assert "MERGE" not in text
 
 
@@ -53,12 +55,22 @@ def test_the_server_has_the_declared_constraints_and_indexes(graph: Graph, bolt:
     """Keys are unique, looked-up tuples are indexed, and making them again changes nothing."""
     bolt.prepare()
     constraints = graph.read("SHOW CONSTRAINTS YIELD labelsOrTypes, properties, type RETURN *")
-    found = {(row["labelsOrTypes"][0], tuple(row["properties"])) for row in constraints if "UNIQUE" in row["type"]}
+    found = {
+        (row["labelsOrTypes"][0], tuple(row["properties"]))
+        for row in constraints
+        if "UNIQUE" in row["type"]
+    }
     assert found == {(label.name, names) for label in schema.LABELS for names in label.unique}
-    others = graph.read("SHOW INDEXES YIELD labelsOrTypes, properties, owningConstraint, type, state RETURN *")
+    others = graph.read(
+        "SHOW INDEXES YIELD labelsOrTypes, properties, owningConstraint, type, state RETURN *"
+    )
     plain = [row for row in others if row["owningConstraint"] is None and row["type"] == "RANGE"]
     indexed = {(row["labelsOrTypes"][0], tuple(row["properties"])) for row in plain}
-    assert indexed == {(thing.name, names) for thing in (*schema.LABELS, *schema.RELATIONSHIPS) for names in thing.indexes}
+    assert indexed == {
+        (thing.name, names)
+        for thing in (*schema.LABELS, *schema.RELATIONSHIPS)
+        for names in thing.indexes
+    }
     assert {row["state"] for row in others} == {"ONLINE"}
 
 
@@ -67,6 +79,9 @@ def test_keys_of_different_topologies_never_meet() -> None:
     stars = [topology(f"S{n}") for n in range(2, 13)]
     nk_stars = [topology(f"S{n},{k}") for n in range(2, 36) for k in range(1, largest_k(n) + 1)]
     hypercubes = [topology(f"Q{d}") for d in range(1, 29)]
-    spans = sorted((schema.first_key(one), schema.first_key(one) + one.nodes) for one in (*stars, *nk_stars, *hypercubes))
+    spans = sorted(
+        (schema.first_key(one), schema.first_key(one) + one.nodes)
+        for one in (*stars, *nk_stars, *hypercubes)
+    )
     assert all(high <= low for (_, high), (low, _) in itertools.pairwise(spans))
     assert spans[-1][1] < 2**53

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from support.checks import check_nodes, check_relationships, counts, same_rows
-from starcast.collectives import model
+from starcast.collectives import schedule
 from starcast.errors import NotFoundError, RejectedError
 from starcast.graph import artifact_nodes, reader, rows
 from starcast.graph.connection import Graph
@@ -14,7 +13,8 @@ from starcast.graph.writer import Bolt, refresh_plans
 from starcast.progress import Silent
 from starcast.simulator import simulate
 from starcast.topologies import Topology, topology
-from starcast.trees import Forest, model
+from starcast.trees import Forest, forest
+from support.checks import check_nodes, check_relationships, counts, same_rows
 
 
 class Counting:
@@ -28,13 +28,13 @@ class Counting:
         self.done += amount
 
 
-def write_topology(bolt: Bolt, where: Topology) -> None:
+def write_topology(bolt: Bolt, topology: Topology) -> None:
     """Nodes, links, and the topology's own node."""
-    bolt.begin(artifact_nodes.topology_owner(where))
+    bolt.begin(artifact_nodes.topology_owner(topology))
     with Silent().task("", 0) as task:
-        bolt.nodes(where, task)
-        bolt.relationships(rows.link_rows(where), task)
-    bolt.finish(artifact_nodes.topology_owner(where))
+        bolt.nodes(topology, task)
+        bolt.relationships(rows.link_rows(topology), task)
+    bolt.finish(artifact_nodes.topology_owner(topology))
 
 
 def write_forest(bolt: Bolt, grown: Forest) -> None:
@@ -63,7 +63,9 @@ def trees(bolt: Bolt, s4: Topology) -> Forest:
 
 def test_nodes_have_key_topology_rank_and_label(graph: Graph, s4: Topology) -> None:
     """All 24 of them."""
-    expected = {(first_key(s4) + rank, "S4", rank, label) for rank, label in enumerate(s4.labels().tolist())}
+    expected = {
+        (first_key(s4) + rank, "S4", rank, label) for rank, label in enumerate(s4.labels().tolist())
+    }
     assert check_nodes(graph, "Node", ("key", "topology", "rank", "label")) == expected
     assert reader.read_labels(graph, s4) == s4.labels().tolist()
 
@@ -71,14 +73,19 @@ def test_nodes_have_key_topology_rank_and_label(graph: Graph, s4: Topology) -> N
 def test_links_stand_once_and_point_upwards(graph: Graph, s4: Topology) -> None:
     """36 links, as the definition has them."""
     expected = sorted(
-        (rank, int(other), "S4", port) for port in s4.ports for rank, other in enumerate(s4.neighbours(port)) if rank < other
+        (rank, int(other), "S4", port)
+        for port in s4.ports
+        for rank, other in enumerate(s4.neighbours(port))
+        if rank < other
     )
     assert check_relationships(graph, "LINK", "rank", ("topology", "port")) == expected
 
 
 def test_the_topology_s_own_node_says_what_it_is(graph: Graph, s4: Topology) -> None:
     """Every declared property, and complete."""
-    assert check_nodes(graph, "Topology", TOPOLOGY.names) == {("S4", "star", 4, None, 24, 36, 3, 4, "complete")}
+    assert check_nodes(graph, "Topology", TOPOLOGY.names) == {
+        ("S4", "star", 4, None, 24, 36, 3, 4, "complete")
+    }
     assert reader.differences(graph, artifact_nodes.topology_owner(s4)) == []
 
 
@@ -90,11 +97,15 @@ def test_a_forest_comes_back_as_the_array_it_was(graph: Graph, trees: Forest) ->
     found.verify()
     expected = {(trees.id, "S4", "multiple", "", trees.root, 3, trees.height, 2, "complete")}
     assert check_nodes(graph, "Forest", FOREST.names) == expected
-    assert graph.read("MATCH (f:Forest)-[:ON]->(t:Topology) RETURN f.id AS f, t.name AS t") == [{"f": trees.id, "t": "S4"}]
+    assert graph.read("MATCH (f:Forest)-[:ON]->(t:Topology) RETURN f.id AS f, t.name AS t") == [
+        {"f": trees.id, "t": "S4"}
+    ]
 
 
 @pytest.mark.parametrize("ports", ["all", "one"])
-def test_a_schedule_comes_back_and_still_works(graph: Graph, bolt: Bolt, trees: Forest, ports: str) -> None:
+def test_a_schedule_comes_back_and_still_works(
+    graph: Graph, bolt: Bolt, trees: Forest, ports: str
+) -> None:
     """Rows and parameters suffice to simulate it again."""
     made = schedule("S4", "broadcast", "multiple", ports, root="3142", segments=3)
     bolt.begin(artifact_nodes.schedule_owner(made))
@@ -106,7 +117,9 @@ def test_a_schedule_comes_back_and_still_works(graph: Graph, bolt: Bolt, trees: 
     assert simulate(found).violation is None
     assert same_rows(rows.send_rows(found), rows.send_rows(made))
     assert graph.read("MATCH (s:Schedule)-[:USES]->(f) RETURN f.id AS f") == [{"f": trees.id}]
-    assert reader.content(graph, "schedule", made.id, trees.topology) == rows.rows_content(rows.send_rows(made))
+    assert reader.content(graph, "schedule", made.id, trees.topology) == rows.rows_content(
+        rows.send_rows(made)
+    )
 
 
 @pytest.mark.parametrize("batch", [1, 7, 24, 1000])
@@ -118,7 +131,9 @@ def test_the_size_of_a_batch_changes_nothing(graph: Graph, bolt: Bolt, batch: in
     way.nodes(where, task)
     way.relationships(rows.link_rows(where), task)
     assert task.done == where.nodes + where.links
-    assert reader.content(graph, "topology", "S3", where) == rows.topology_content(where, rows.link_rows(where))
+    assert reader.content(graph, "topology", "S3", where) == rows.topology_content(
+        where, rows.link_rows(where)
+    )
 
 
 def test_pages_add_up(graph: Graph, bolt: Bolt, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,14 +143,21 @@ def test_pages_add_up(graph: Graph, bolt: Bolt, monkeypatch: pytest.MonkeyPatch)
     write_topology(bolt, where)
     write_forest(bolt, grown)
     monkeypatch.setattr(reader, "pages", lambda where, size=7: _small_pages(where, size))
-    assert reader.content(graph, "topology", "S5", where) == rows.topology_content(where, rows.link_rows(where))
-    assert reader.content(graph, "forest", grown.id, where) == rows.rows_content(rows.tree_rows(grown))
+    assert reader.content(graph, "topology", "S5", where) == rows.topology_content(
+        where, rows.link_rows(where)
+    )
+    assert reader.content(graph, "forest", grown.id, where) == rows.rows_content(
+        rows.tree_rows(grown)
+    )
     assert np.array_equal(reader.read_forest(graph, grown.id).parent_port, grown.parent_port)
 
 
-def _small_pages(where: Topology, size: int) -> list[dict[str, int]]:
-    first = first_key(where)
-    return [{"low": first + r, "high": first + min(r + size, where.nodes)} for r in range(0, where.nodes, size)]
+def _small_pages(topology: Topology, size: int) -> list[dict[str, int]]:
+    first = first_key(topology)
+    return [
+        {"low": first + r, "high": first + min(r + size, topology.nodes)}
+        for r in range(0, topology.nodes, size)
+    ]
 
 
 EDITS = {
@@ -203,7 +225,9 @@ def test_an_edit_of_nodes_and_links_is_noticed(graph: Graph, s4: Topology, edit:
         ("DETACH DELETE f", ["there are 0 nodes of that name"]),
     ],
 )
-def test_an_edit_of_a_thing_s_own_node_is_named(graph: Graph, trees: Forest, edit: str, words: list[str]) -> None:
+def test_an_edit_of_a_thing_s_own_node_is_named(
+    graph: Graph, trees: Forest, edit: str, words: list[str]
+) -> None:
     """Properties are compared one by one."""
     graph.write(f"MATCH (f:Forest) {edit}")
     assert reader.differences(graph, artifact_nodes.forest_owner(trees)) == words
@@ -223,7 +247,9 @@ def test_a_forest_cannot_hang_from_a_topology_that_is_not_there(bolt: Bolt) -> N
 
 
 @pytest.mark.parametrize("batch", [1, 5, 1000])
-def test_erasing_takes_exactly_one_thing(graph: Graph, bolt: Bolt, trees: Forest, batch: int) -> None:
+def test_erasing_takes_exactly_one_thing(
+    graph: Graph, bolt: Bolt, trees: Forest, batch: int
+) -> None:
     """The other forest, the topology and another topology stay as they were."""
     where = trees.topology
     other, task = forest(where, "greedy"), Counting()
@@ -233,7 +259,9 @@ def test_erasing_takes_exactly_one_thing(graph: Graph, bolt: Bolt, trees: Forest
     erase(graph, "forest", trees.id, where, batch, task)
     assert task.done == 3 * 23
     assert counts(graph) == (before[0] - 1, before[1] - 3 * 23 - 1)
-    assert reader.content(graph, "forest", other.id, where) == rows.rows_content(rows.tree_rows(other))
+    assert reader.content(graph, "forest", other.id, where) == rows.rows_content(
+        rows.tree_rows(other)
+    )
     erase(graph, "forest", other.id, where, batch, task)
     erase(graph, "topology", "S4", where, batch, task)
     assert check_nodes(graph, "Node", ("topology",)) == {("S3",)}

@@ -6,24 +6,28 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
-from support.checks import assert_stored
+from starcast.database import models
+from starcast.database.sessions import session
 from starcast.errors import NotFoundError
 from starcast.graph import indexes
 from starcast.graph.audit import Finding
 from starcast.graph.identity import NotOursError
 from starcast.graph.writer import make_indexes
-from starcast.ingest import Plan, Stores, drop, ingest, planning
+from starcast.ingest import Plan, Stores, drop, ingest, plan
 from starcast.ingest.comparison import NAMED, Depth
+from starcast.ingest.load_methods import Way
 from starcast.ingest.rebuilding import Order, rebuild
 from starcast.ingest.verify import verify
-from starcast.ingest.load_methods import Way
 from starcast.progress import Silent
-from starcast.database import models
-from starcast.database.connection import session
-from starcast.trees import Forest, model
+from starcast.trees import Forest, forest
+from support.checks import assert_stored
 
 ALL = Depth(whole=True)
-TREES, GREEDY, SENDS = "S4:multiple:1234", "S4:greedy:1234", "S4:broadcast:multiple:all:segments=2:1234"
+TREES, GREEDY, SENDS = (
+    "S4:multiple:1234",
+    "S4:greedy:1234",
+    "S4:broadcast:multiple:all:segments=2:1234",
+)
 STORE = "the store"
 
 
@@ -42,7 +46,9 @@ def what(stores: Stores) -> Plan:
 
 
 #: An edge of the greedy tree has another level, which is a finding about that tree.
-LEVEL = "MATCH ()-[e:TREE_EDGE {forest: 'S4:greedy:1234', level: 1}]->() WITH e LIMIT 1 SET e.level = 3"
+LEVEL = (
+    "MATCH ()-[e:TREE_EDGE {forest: 'S4:greedy:1234', level: 1}]->() WITH e LIMIT 1 SET e.level = 3"
+)
 
 
 def said(findings: Sequence[Finding]) -> list[str]:
@@ -67,12 +73,21 @@ def test_what_was_ingested_is_as_it_should_be(stores: Stores, what: Plan) -> Non
 def test_a_node_that_is_gone_takes_its_rows_along(stores: Stores, what: Plan) -> None:
     """The amounts of every thing on the topology differ; row by row, the first are named and the others counted."""
     stores.graph.write("MATCH (n:Node {label: '4321'}) DETACH DELETE n")
-    counted = ["S4: it has 23 nodes, not 24", "S4: it has 33 links, not 36", f"{GREEDY}: it has 22 tree edges, not 23"]
+    counted = [
+        "S4: it has 23 nodes, not 24",
+        "S4: it has 33 links, not 36",
+        f"{GREEDY}: it has 22 tree edges, not 23",
+    ]
     counted += [f"{TREES}: it has 63 tree edges, not 69", f"{SENDS}: it has 126 sends, not 138"]
     assert starts(said(verify(stores)), counted)
     closer = said(verify(stores, depth=ALL))
-    assert {f"S4: LINK {label}-4321 is missing" for label in ("1324", "2341", "3421")} <= set(closer)
-    assert any(line.startswith("S4: the node 4321 (rank 23, key ") and line.endswith(" is missing") for line in closer)
+    assert {f"S4: LINK {label}-4321 is missing" for label in ("1324", "2341", "3421")} <= set(
+        closer
+    )
+    assert any(
+        line.startswith("S4: the node 4321 (rank 23, key ") and line.endswith(" is missing")
+        for line in closer
+    )
     assert f"{SENDS}: and {138 - 126 - NAMED} more differences" in closer
     assert ingest(stores, what).created == []  # an ingest takes PostgreSQL's word
     rebuild(stores, Order(["S4"], Way.BOLT))
@@ -85,11 +100,18 @@ def test_a_key_that_was_changed(stores: Stores, what: Plan) -> None:
     stores.graph.write("MATCH (n:Node {label: '4321'}) SET n.key = 7")
     counted = [f"S4: its {noun}s are not those that were built" for noun in ("node", "link")]
     counted += [f"{key}: its tree edges are not those that were built" for key in (GREEDY, TREES)]
-    assert starts(said(verify(stores)), [*counted, f"{SENDS}: its sends are not those that were built"])
+    assert starts(
+        said(verify(stores)), [*counted, f"{SENDS}: its sends are not those that were built"]
+    )
     closer = said(verify(stores, depth=ALL))
-    assert any(line.startswith("S4: the node 4321 (rank 23, key ") and line.endswith(" is missing") for line in closer)
+    assert any(
+        line.startswith("S4: the node 4321 (rank 23, key ") and line.endswith(" is missing")
+        for line in closer
+    )
     assert "S4: a node of key 7, rank 23 and label 4321 should not be in S4" in closer
-    assert f"{GREEDY}: TREE_EDGE of tree 0 from 1324 to a node of key 7 should not be there" in closer
+    assert (
+        f"{GREEDY}: TREE_EDGE of tree 0 from 1324 to a node of key 7 should not be there" in closer
+    )
     rebuild(stores, Order(way=Way.BOLT))
     assert verify(stores, depth=ALL) == []
     assert_stored(stores, what)
@@ -112,21 +134,24 @@ def test_a_thing_that_stands_twice(stores: Stores, what: Plan) -> None:
 
 def test_a_sample_is_the_same_by_the_same_seed(stores: Stores, what: Plan) -> None:
     """Nodes in the sample are compared with all that is at them; an edit elsewhere is not named, but counted."""
-    where = what.things[0].topology
-    drawn = Depth(sample=4, seed=7).ranks(where)
-    assert drawn.tolist() == Depth(sample=4, seed=7).ranks(where).tolist()
-    assert drawn.tolist() != Depth(sample=4, seed=8).ranks(where).tolist()
-    inside, outside = int(drawn[0]), min(set(range(where.nodes)) - set(drawn.tolist()))
+    topology = what.things[0].topology
+    drawn = Depth(sample=4, seed=7).ranks(topology)
+    assert drawn.tolist() == Depth(sample=4, seed=7).ranks(topology).tolist()
+    assert drawn.tolist() != Depth(sample=4, seed=8).ranks(topology).tolist()
+    inside, outside = int(drawn[0]), min(set(range(topology.nodes)) - set(drawn.tolist()))
     for rank in (inside, outside):
         stores.graph.write("MATCH (n:Node {rank: $rank}) SET n.label = 'x'", {"rank": rank})
     lines = said(verify(stores, depth=Depth(sample=4, seed=7)))
-    named = f"S4: the node {where.label(inside)}: label x, not {where.label(inside)}"
+    named = f"S4: the node {topology.label(inside)}: label x, not {topology.label(inside)}"
     assert lines == ["S4: its nodes are not those that were built", named]
     stores.graph.write("MATCH (a:Node {rank: $rank})-[e:TREE_EDGE]-() DELETE e", {"rank": inside})
     lines = said(verify(stores, depth=Depth(sample=4, seed=7)))
     gone = [line for line in lines if line.endswith("is missing")]
-    assert len(gone) == sum(int(at_node(kept, inside)) for kept in (forest(where, "greedy"), forest(where, "multiple")))
-    assert all(where.label(inside) in line for line in gone)
+    assert len(gone) == sum(
+        int(at_node(kept, inside))
+        for kept in (forest(topology, "greedy"), forest(topology, "multiple"))
+    )
+    assert all(topology.label(inside) in line for line in gone)
 
 
 def at_node(grown: Forest, rank: int) -> int:
@@ -196,8 +221,12 @@ def test_another_forest_in_postgresql_is_told(stores: Stores, what: Plan) -> Non
     del what
     with session(stores.engine) as opened:
         opened.get_one(models.Materialization, ("forest", GREEDY)).expected_checksum = "0-1"
-        tree = opened.scalars(select(models.Tree).where(models.Tree.forest == TREES, models.Tree.number == 0)).one()
-        other = opened.scalars(select(models.Tree).where(models.Tree.forest == TREES, models.Tree.number == 1)).one()
+        tree = opened.scalars(
+            select(models.Tree).where(models.Tree.forest == TREES, models.Tree.number == 0)
+        ).one()
+        other = opened.scalars(
+            select(models.Tree).where(models.Tree.forest == TREES, models.Tree.number == 1)
+        ).one()
         tree.parent_port, other.parent_port = other.parent_port, tree.parent_port
     assert said(verify(stores)) == [
         f"{GREEDY}: PostgreSQL remembers other counts or another checksum than those of what is built",
@@ -229,7 +258,10 @@ def test_what_changes_meanwhile_is_left_out(stores: Stores, what: Plan) -> None:
 
     heard = Dropping()
     assert verify(stores, reporter=heard) == []
-    assert f"{GREEDY} was changed while it was compared, and is left out: verify it again" in heard.lines
+    assert (
+        f"{GREEDY} was changed while it was compared, and is left out: verify it again"
+        in heard.lines
+    )
 
 
 class Hearing(Silent):

@@ -8,18 +8,25 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from support.checks import assert_stored, check_nodes, counts, nothing_unproved_is_complete, states, stored_counts
 from starcast.collectives.catalogue import find
+from starcast.database.sessions import session
 from starcast.errors import BusyError, NotFoundError, RejectedError, UnavailableError
-from starcast.ingest import Plan, Stores, drop, ingest, planning
+from starcast.ingest import Plan, Stores, drop, ingest, plan
+from starcast.ingest.artifacts import ForestThing, ScheduleThing, Thing, TopologyThing
 from starcast.ingest.loading import STAGES
 from starcast.ingest.stored import check, columns, description, listing
 from starcast.ingest.stores import exclusively
-from starcast.ingest.artifacts import ForestThing, ScheduleThing, Thing, TopologyThing
 from starcast.progress import Silent
-from starcast.database.connection import session
 from starcast.topologies import topology
-from starcast.trees import Forest, model
+from starcast.trees import Forest, forest
+from support.checks import (
+    assert_stored,
+    check_nodes,
+    counts,
+    nothing_unproved_is_complete,
+    states,
+    stored_counts,
+)
 
 S4 = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234")
 
@@ -39,7 +46,9 @@ def test_everything_is_stored_and_equals_the_arrays(stores: Stores) -> None:
     assert_stored(stores, everything)
 
 
-def test_the_planner_is_told_when_all_is_written(stores: Stores, what: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_planner_is_told_when_all_is_written(
+    stores: Stores, what: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Once, after the last thing."""
     told: list[int] = []
     monkeypatch.setattr("starcast.ingest.refresh_plans", lambda _: told.append(len(states(stores))))
@@ -58,7 +67,8 @@ def test_any_root(stores: Stores, root: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "root", "construction"), [("S4,2", "31", "nk-multiple"), ("S4,1", "3", "nk-greedy"), ("Q3", "101", "binomial")]
+    ("spec", "root", "construction"),
+    [("S4,2", "31", "nk-multiple"), ("S4,1", "3", "nk-greedy"), ("Q3", "101", "binomial")],
 )
 def test_other_families(stores: Stores, spec: str, root: str, construction: str) -> None:
     """Nodes, links of every port and trees of (n,k)-stars and hypercubes."""
@@ -73,7 +83,12 @@ def test_a_second_time_creates_nothing(stores: Stores, what: Plan) -> None:
     ingest(stores, what)
     before = counts(stores.graph), stored_counts(stores)
     summary = ingest(stores, what)
-    assert (summary.created, summary.present, summary.recovered, summary.rows) == ([], list(S4), [], 0)
+    assert (summary.created, summary.present, summary.recovered, summary.rows) == (
+        [],
+        list(S4),
+        [],
+        0,
+    )
     assert str(summary) == "nothing to create: 3 of 3 are already there"
     assert (counts(stores.graph), stored_counts(stores)) == before
 
@@ -87,7 +102,10 @@ def test_what_is_missing_is_added(stores: Stores) -> None:
     assert_stored(stores, larger)
     ingest(stores, plan("S3", "all"))
     assert set(states(stores).values()) == {"complete"}
-    assert check_nodes(stores.graph, "Topology", ("name", "state")) == {("S3", "complete"), ("S4", "complete")}
+    assert check_nodes(stores.graph, "Topology", ("name", "state")) == {
+        ("S3", "complete"),
+        ("S4", "complete"),
+    }
 
 
 def test_the_stages_come_in_order(few: Stores, what: Plan) -> None:
@@ -110,7 +128,9 @@ def test_while_loading_nobody_calls_it_complete(few: Stores, what: Plan, stage: 
         state = states(few)[thing.key]
         assert (state == "complete") == (at == "complete")
         if at not in {"finished", "complete"}:
-            assert (thing.key,) not in check_nodes(few.graph, f"{thing.kind.capitalize()} {{state: 'complete'}}", ("id",))
+            assert (thing.key,) not in check_nodes(
+                few.graph, f"{thing.kind.capitalize()} {{state: 'complete'}}", ("id",)
+            )
 
     ingest(few, what, on_stage=look)
 
@@ -122,7 +142,11 @@ class Break(Exception):  # noqa: N818 - not an error of anybody's
 @pytest.mark.parametrize(
     ("how", "kind", "stage"),
     [
-        *((KeyboardInterrupt, kind, stage) for kind in ("topology", "forest", "schedule") for stage in STAGES),
+        *(
+            (KeyboardInterrupt, kind, stage)
+            for kind in ("topology", "forest", "schedule")
+            for stage in STAGES
+        ),
         *((Break, "forest", stage) for stage in STAGES),
     ],
 )
@@ -159,7 +183,9 @@ def test_a_defect_s_words_are_kept(stores: Stores, what: Plan) -> None:
     with pytest.raises(Break):
         ingest(stores, what, on_stage=broken)
     with session(stores.engine) as opened:
-        assert [(row["state"], row["error"]) for row in listing(opened, "forest")] == [("failed", "Break: out of cheese")]
+        assert [(row["state"], row["error"]) for row in listing(opened, "forest")] == [
+            ("failed", "Break: out of cheese")
+        ]
     assert check_nodes(stores.graph, "Forest", ("id",)) == set()
     assert stores.graph.read("MATCH ()-[r:TREE_EDGE]->() RETURN count(r) AS n") == [{"n": 0}]
     assert stored_counts(stores)["forest"] == stored_counts(stores)["tree"] == 0
@@ -178,36 +204,42 @@ def test_what_a_checker_rejects_is_not_stored(stores: Stores) -> None:
     assert check_nodes(stores.graph, "Forest", ("id",)) == set()
 
 
-def test_a_schedule_that_breaks_a_rule_is_not_stored(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_schedule_that_breaks_a_rule_is_not_stored(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One-port rows of an all-port schedule: the simulator says no."""
     import dataclasses
 
-    from starcast.collectives import model
+    from starcast.collectives import schedule
     from starcast.ingest import artifacts
 
     def wrong(*words: object, **options: object) -> object:
         return dataclasses.replace(schedule(*words, **options), step=np.ones(23, dtype=np.int32))  # type: ignore[arg-type]
 
-    monkeypatch.setattr(things, "schedule", wrong)
+    monkeypatch.setattr(artifacts, "schedule", wrong)
     with pytest.raises(RejectedError, match="breaks a rule: step 1"):
         ingest(stores, plan("S4", schedules="greedy"))
     assert stored_counts(stores)["schedule"] == 0
     assert states(stores)["S4:broadcast:greedy:all:segments=1:1234"] == "failed"
 
 
-def test_a_schedule_that_leaves_somebody_out_is_not_stored(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_schedule_that_leaves_somebody_out_is_not_stored(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No violation, but not complete."""
     import dataclasses
 
-    from starcast.collectives import model
+    from starcast.collectives import schedule
     from starcast.ingest import artifacts
 
     def short(*words: object, **options: object) -> object:
         made = schedule(*words, **options)  # type: ignore[arg-type]
-        return dataclasses.replace(made, **{name: getattr(made, name)[:-1] for name in things_columns})
+        return dataclasses.replace(
+            made, **{name: getattr(made, name)[:-1] for name in things_columns}
+        )
 
-    things_columns = ("step", "sender", "port", "receiver", "tree", "payload")
-    monkeypatch.setattr(things, "schedule", short)
+    things_columns = ("step", "sender", "port", "receiver", "tree", "unit")
+    monkeypatch.setattr(artifacts, "schedule", short)
     with pytest.raises(RejectedError, match="leaves 1 units undelivered"):
         ingest(stores, plan("S4", schedules="greedy"))
     assert stored_counts(stores)["schedule"] == 0
@@ -221,7 +253,9 @@ MEDDLING = {
 
 
 @pytest.mark.parametrize("edit", MEDDLING, ids=str)
-def test_a_graph_that_differs_from_the_arrays_is_not_complete(stores: Stores, what: Plan, edit: str) -> None:
+def test_a_graph_that_differs_from_the_arrays_is_not_complete(
+    stores: Stores, what: Plan, edit: str
+) -> None:
     """Somebody else writes between our writing and our reading back."""
 
     def meddle(at: str, thing: Thing) -> None:
@@ -248,13 +282,17 @@ def test_a_graph_that_was_emptied_is_filled_again(stores: Stores, what: Plan) ->
         "S3:greedy:123": "failed",
     }
     with session(stores.engine) as opened:
-        assert {row["error"] for row in listing(opened, "topology", "S3")} == {"it is no longer in the graph store"}
+        assert {row["error"] for row in listing(opened, "topology", "S3")} == {
+            "it is no longer in the graph store"
+        }
     drop(stores, "topology", "S3", cascade=True)
     assert_stored(stores, what)
 
 
 @pytest.mark.parametrize("label", ["Topology", "Forest", "Schedule"])
-def test_a_thing_that_is_lost_takes_along_what_depends_on_it(stores: Stores, what: Plan, label: str) -> None:
+def test_a_thing_that_is_lost_takes_along_what_depends_on_it(
+    stores: Stores, what: Plan, label: str
+) -> None:
     """The rest stays, and everything is whole again."""
     ingest(stores, what)
     stores.graph.write(f"MATCH (o:{label}) DETACH DELETE o")
@@ -280,7 +318,10 @@ def test_a_second_process_is_refused_or_waits(stores: Stores, what: Plan) -> Non
     """The lock is the database's."""
     with ExitStack() as stack:
         stack.enter_context(exclusively(stores.engine, wait=False, reporter=Silent()))
-        calls: list[Callable[[], object]] = [lambda: ingest(stores, what), lambda: drop(stores, "topology", "S4")]
+        calls: list[Callable[[], object]] = [
+            lambda: ingest(stores, what),
+            lambda: drop(stores, "topology", "S4"),
+        ]
         for call in calls:
             with pytest.raises(BusyError) as caught:
                 call()
@@ -294,7 +335,9 @@ def test_a_second_process_is_refused_or_waits(stores: Stores, what: Plan) -> Non
                     told.set()
 
         done: list[object] = []
-        waiting = threading.Thread(target=lambda: done.append(ingest(stores, what, wait=True, reporter=Listener())))
+        waiting = threading.Thread(
+            target=lambda: done.append(ingest(stores, what, wait=True, reporter=Listener()))
+        )
         waiting.start()
         assert told.wait(60)
         assert not done
@@ -387,7 +430,10 @@ def test_what_is_stored_is_listed_and_described(stores: Stores, what: Plan) -> N
         ]  # fmt: skip
         assert listing(opened, "forest", "S5") == []
         shown = {row["property"]: row["value"] for row in description(opened, "forest", S4[1])}
-        assert (shown["heights"], shown["leaves"]) == (grown.heights.tolist(), grown.leaves.tolist())
+        assert (shown["heights"], shown["leaves"]) == (
+            grown.heights.tolist(),
+            grown.leaves.tolist(),
+        )
         assert shown["expected checksum"] == shown["found checksum"]
         assert {row["arguments"] for row in listing(opened, "schedule")} == {"segments=2"}
 
@@ -397,7 +443,7 @@ def test_a_stored_thing_can_be_checked_again(stores: Stores, what: Plan) -> None
     ingest(stores, what)
     for kind, key in zip(("topology", "forest", "schedule"), S4, strict=True):
         check(stores, kind, key)
-    stores.graph.write("MATCH ()-[r:SEND]->() WITH r LIMIT 1 SET r.payload = r.payload + 1")
+    stores.graph.write("MATCH ()-[r:SEND]->() WITH r LIMIT 1 SET r.unit = r.unit + 1")
     with pytest.raises(RejectedError, match="the graph holds"):
         check(stores, "schedule", S4[2])
     check(stores, "forest", S4[1])

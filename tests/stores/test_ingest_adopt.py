@@ -10,17 +10,17 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import delete
 
-from support.checks import assert_stored, states
+from starcast.database import models
+from starcast.database.sessions import session
 from starcast.errors import RejectedError, UnavailableError
 from starcast.graph import reader
 from starcast.graph.connection import Graph
 from starcast.graph.rows import Content
-from starcast.ingest import Plan, Stores, drop, ingest, planning, artifacts
+from starcast.ingest import Plan, Stores, artifacts, drop, ingest, plan
 from starcast.ingest.adoption import Expected, adopt
 from starcast.ingest.recovery import Reference, recover
 from starcast.progress import Silent
-from starcast.database import models
-from starcast.database.connection import session
+from support.checks import assert_stored, states
 
 FOREST = "S4:multiple:1234"
 
@@ -39,7 +39,11 @@ class Ear(Silent):
 @pytest.fixture
 def what(stores: Stores) -> Plan:
     """Things of every kind, in both stores; the graph says of each that it was imported."""
-    chosen = plan("S4", ["multiple", "shortest-path", "perfectly-balanced"], ["broadcast:multiple", "alltoall:exact"])
+    chosen = plan(
+        "S4",
+        ["multiple", "shortest-path", "perfectly-balanced"],
+        ["broadcast:multiple", "alltoall:exact"],
+    )
     ingest(stores, chosen)
     say_imported(stores.graph)
     return chosen
@@ -69,7 +73,10 @@ def keys(references: Sequence[Reference]) -> list[str]:
 
 def test_what_postgresql_knows_is_compared_and_complete(stores: Stores, what: Plan) -> None:
     """In the order of building; a second time there is nothing to adopt."""
-    order = sorted(what.things, key=lambda thing: (["topology", "forest", "schedule"].index(thing.kind), thing.key))
+    order = sorted(
+        what.things,
+        key=lambda thing: (["topology", "forest", "schedule"].index(thing.kind), thing.key),
+    )
     assert keys(adopt(stores, Silent())) == [thing.key for thing in order]
     assert_stored(stores, what)
     assert adopt(stores, Silent()) == []
@@ -120,13 +127,24 @@ DAMAGES = {
         f"MATCH (a)-[e:TREE_EDGE {{forest: '{FOREST}'}}]->(b) WITH a, b, e LIMIT 1 CREATE (b)-[f:TREE_EDGE]->(a) SET f = e",
         "70 of 69 relationships",
     ),
-    "its node says otherwise": (f"MATCH (f:Forest {{id: '{FOREST}'}}) SET f.height = 1", "the property height"),
-    "it hangs from nothing": (f"MATCH (:Forest {{id: '{FOREST}'}})-[r:ON]->() DELETE r", "what it hangs from"),
+    "its node says otherwise": (
+        f"MATCH (f:Forest {{id: '{FOREST}'}}) SET f.height = 1",
+        "the property height",
+    ),
+    "it hangs from nothing": (
+        f"MATCH (:Forest {{id: '{FOREST}'}})-[r:ON]->() DELETE r",
+        "what it hangs from",
+    ),
 }
 
 
-@pytest.mark.parametrize(("damage", "known"), [*((damage, True) for damage in DAMAGES), ("a relationship is missing", False)])
-def test_what_differs_is_never_complete(stores: Stores, what: Plan, damage: str, known: bool) -> None:
+@pytest.mark.parametrize(
+    ("damage", "known"),
+    [*((damage, True) for damage in DAMAGES), ("a relationship is missing", False)],
+)
+def test_what_differs_is_never_complete(
+    stores: Stores, what: Plan, damage: str, known: bool
+) -> None:
     """It is named, with what was found; what does not depend on it is complete, and the next ingest makes it whole."""
     cypher, said = DAMAGES[damage]
     stores.graph.write(cypher)
@@ -138,7 +156,10 @@ def test_what_differs_is_never_complete(stores: Stores, what: Plan, damage: str,
     assert said in error.value.message
     assert "shortest-path" not in error.value.message
     broadcast = next(thing.key for thing in what.things if thing.key.startswith("S4:broadcast"))
-    assert {key for key, state in in_graph(stores).items() if state != "complete"} == {FOREST, broadcast}
+    assert {key for key, state in in_graph(stores).items() if state != "complete"} == {
+        FOREST,
+        broadcast,
+    }
     assert states(stores)[FOREST] == "failed"
     ingest(stores, what)
     assert_stored(stores, what)
@@ -155,7 +176,9 @@ def test_a_strict_comparison_accepts_all_or_nothing(stores: Stores, what: Plan) 
     assert len(before) == len(what.things)
 
 
-def test_what_the_caller_has_built_is_not_built_again(stores: Stores, what: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_caller_has_built_is_not_built_again(
+    stores: Stores, what: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """His counts and checksums are what counts."""
     known = {}
     for thing in what.things:
@@ -164,13 +187,22 @@ def test_what_the_caller_has_built_is_not_built_again(stores: Stores, what: Plan
     monkeypatch.delattr(artifacts.TopologyThing, "build")
     monkeypatch.delattr(artifacts.ForestThing, "build")
     monkeypatch.delattr(artifacts.ScheduleThing, "build")
-    other = {**known, Reference("topology", "S4"): replace(known[Reference("topology", "S4")], content=Content(24, 36, (1, 2)))}
-    with pytest.raises(RejectedError, match=r"S4: 24 of 24 nodes, 36 of 36 relationships, checksum .* for 1-2"):
+    other = {
+        **known,
+        Reference("topology", "S4"): replace(
+            known[Reference("topology", "S4")], content=Content(24, 36, (1, 2))
+        ),
+    }
+    with pytest.raises(
+        RejectedError, match=r"S4: 24 of 24 nodes, 36 of 36 relationships, checksum .* for 1-2"
+    ):
         adopt(stores, Silent(), other, strict=True)
     assert len(adopt(stores, Silent(), known, strict=True)) == len(what.things)
 
 
-def test_broken_off_between_the_stores_it_goes_on(stores: Stores, what: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_off_between_the_stores_it_goes_on(
+    stores: Stores, what: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """PostgreSQL is first: nothing that it calls complete was not compared, and what the graph does not is adopted again."""
 
     def away(*_: object) -> None:
@@ -203,7 +235,9 @@ def test_what_another_starcast_built_otherwise_is_saved_anew(stores: Stores, wha
 
 def test_a_name_that_nobody_knows_is_left_as_it_is(stores: Stores, what: Plan) -> None:
     """A newer starcast may have exported it; it is told, and does not stand in the way."""
-    stores.graph.write("CREATE (:Forest {id: 'S4:unheard-of:1234', topology: 'S4', state: 'imported'})")
+    stores.graph.write(
+        "CREATE (:Forest {id: 'S4:unheard-of:1234', topology: 'S4', state: 'imported'})"
+    )
     ear = Ear()
     assert len(adopt(stores, ear)) == len(what.things)
     assert "left as it is: 'S4:unheard-of:1234' is the name of no forest" in ear.heard
@@ -225,17 +259,23 @@ def test_all_contents_at_once_are_those_of_each(stores: Stores, what: Plan) -> N
     found = reader.contents(stores.graph)
     assert len(found) == len(what.things) + 2
     for (kind, key), content in found.items():
-        where = next(
-            thing.topology for thing in (*what.things, *plan("S4,2").things) if thing.topology.spec == key.split(":")[0]
+        topology = next(
+            thing.topology
+            for thing in (*what.things, *plan("S4,2").things)
+            if thing.topology.spec == key.split(":")[0]
         )
-        assert content == reader.content(stores.graph, kind, key, where)
+        assert content == reader.content(stores.graph, kind, key, topology)
 
 
 def test_all_contents_count_what_does_not_belong(stores: Stores, what: Plan) -> None:
     """A link that somebody says is S4's and lies elsewhere, and what is part of a thing that is not there."""
     ingest(stores, plan("S3"))
-    stores.graph.write("MATCH (n:Node {topology: 'S3', rank: 0}) CREATE (n)-[:LINK {topology: 'S4', port: 2}]->(n)")
-    stores.graph.write("MATCH (n:Node {topology: 'S3', rank: 0}) CREATE (n)-[:TREE_EDGE {forest: 'none', tree: 0}]->(n)")
+    stores.graph.write(
+        "MATCH (n:Node {topology: 'S3', rank: 0}) CREATE (n)-[:LINK {topology: 'S4', port: 2}]->(n)"
+    )
+    stores.graph.write(
+        "MATCH (n:Node {topology: 'S3', rank: 0}) CREATE (n)-[:TREE_EDGE {forest: 'none', tree: 0}]->(n)"
+    )
     found = reader.contents(stores.graph)
     assert found["topology", "S4"].relationships == 37
     assert found["forest", "none"].relationships == 1

@@ -3,16 +3,16 @@
 import pytest
 from sqlalchemy import Engine
 
+from starcast.database.sessions import session
 from starcast.errors import InputError
-from starcast.ingest import planning
-from starcast.ingest.loading import proved
+from starcast.ingest import plan
 from starcast.ingest.artifact_from_id import regrown, things
+from starcast.ingest.artifacts import ForestThing
+from starcast.ingest.loading import proved
 from starcast.ingest.states import State, move
 from starcast.ingest.stores import Stores
-from starcast.ingest.artifacts import ForestThing
-from starcast.database.connection import session
 from starcast.topologies import topology
-from starcast.trees import Forest, model
+from starcast.trees import Forest, forest
 
 PLANS = (
     ("S4", ["all", "dimension-change(i=2,tree=greedy)"], ["all"], "3142", "both"),
@@ -22,14 +22,20 @@ PLANS = (
 
 
 @pytest.mark.parametrize("asked", PLANS, ids=lambda asked: str(asked[0]))
-def test_a_name_leads_back_to_its_thing(engine: Engine, asked: tuple[str, list[str], list[str], str, str]) -> None:
+def test_a_name_leads_back_to_its_thing(
+    engine: Engine, asked: tuple[str, list[str], list[str], str, str]
+) -> None:
     """Of every construction and every algorithm: the same kind, name and size; nothing is stored."""
     spec, trees, schedules, root, ports = asked
     chosen = plan(spec, trees, schedules, root, ports).things
     with session(engine) as opened:
         for thing in chosen:
             found = regrown(opened, thing.kind, thing.key)
-            assert (found.kind, found.key, found.topology) == (thing.kind, thing.key, thing.topology)
+            assert (found.kind, found.key, found.topology) == (
+                thing.kind,
+                thing.key,
+                thing.topology,
+            )
             assert (found.nodes, found.relationships) == (thing.nodes, thing.relationships)
     assert len({thing.kind for thing in chosen}) == 3
 

@@ -4,28 +4,38 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from support.checks import assert_stored, check_nodes
+from starcast.database import models, repository
+from starcast.database.sessions import session
 from starcast.errors import InputError
 from starcast.graph import reader
-from starcast.ingest import Stores, ingest, planning
-from starcast.ingest.stored import check, description, listing
+from starcast.ingest import Stores, ingest, plan
 from starcast.ingest.artifacts import ForestThing
-from starcast.database import models, repository
-from starcast.database.connection import session
+from starcast.ingest.stored import check, description, listing
 from starcast.topologies import topology
-from starcast.trees import Forest, constructions, model, plain_constructions
+from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.catalogue import CONSTRUCTIONS
 from starcast.trees.spec_syntax import parsed, written
+from support.checks import assert_stored, check_nodes
 
 SPECS = ("S4", "S5", "S4,2", "Q3")
 
 
 def words(spec: str) -> list[str]:
     """Every construction of a topology as it is written, with arguments for those that need them."""
-    trees = next((name for name in ("multiple", "nk-multiple", "edge-disjoint-binomial") if name in constructions(spec)), "")
+    trees = next(
+        (
+            name
+            for name in ("multiple", "nk-multiple", "edge-disjoint-binomial")
+            if name in constructions(spec)
+        ),
+        "",
+    )
     arguments: dict[str, str | int] = {"tree": trees, "i": 1}
     return [
-        written(name, {argument.name: arguments[argument.name] for argument in CONSTRUCTIONS[name].arguments})
+        written(
+            name,
+            {argument.name: arguments[argument.name] for argument in CONSTRUCTIONS[name].arguments},
+        )
         for name in constructions(spec)
     ]
 
@@ -57,7 +67,10 @@ def test_a_construction_is_stored_and_reads_back_equal(stores: Stores, spec: str
     for word in words(spec):
         name, arguments = parsed(word)
         meant = forest(where, name, root, **arguments)
-        for found in (from_postgresql(stores, meant.id), reader.read_forest(stores.graph, meant.id)):
+        for found in (
+            from_postgresql(stores, meant.id),
+            reader.read_forest(stores.graph, meant.id),
+        ):
             assert same(found, meant)
             found.verify()
             assert found.load_histogram() == meant.load_histogram()
@@ -71,7 +84,10 @@ def test_whether_a_forest_spans_comes_back_with_it(stores: Stores) -> None:
     assert {"shortest-path", "perfectly-balanced"} <= partial
     for name in plain_constructions("S4"):
         key = f"S4:{name}:1234"
-        found = (from_postgresql(stores, key).spanning, reader.read_forest(stores.graph, key).spanning)
+        found = (
+            from_postgresql(stores, key).spanning,
+            reader.read_forest(stores.graph, key).spanning,
+        )
         assert found == ((name not in partial),) * 2
 
 
@@ -84,12 +100,14 @@ def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
         assert [(row.height, row.leaves, row.size) for row in rows] == list(
             zip(made.heights.tolist(), made.leaves.tolist(), made.sizes.tolist(), strict=True)
         )
-        assert [np.count_nonzero(np.frombuffer(row.parent_port, dtype=np.uint8)) for row in rows] == [
-            size - 1 for size in made.sizes.tolist()
-        ]
+        assert [
+            np.count_nonzero(np.frombuffer(row.parent_port, dtype=np.uint8)) for row in rows
+        ] == [size - 1 for size in made.sizes.tolist()]
         shown = {row["property"]: row["value"] for row in description(opened, "forest", made.id)}
         assert shown["sizes"] == made.sizes.tolist()
-    edges = stores.graph.read("MATCH ()-[r:TREE_EDGE]->() RETURN r.tree AS tree, count(*) AS edges ORDER BY tree")
+    edges = stores.graph.read(
+        "MATCH ()-[r:TREE_EDGE]->() RETURN r.tree AS tree, count(*) AS edges ORDER BY tree"
+    )
     assert [row["edges"] for row in edges] == [size - 1 for size in made.sizes.tolist()]
 
 
@@ -134,7 +152,10 @@ def test_arguments_that_cannot_be_are_refused_before_anything_is_built(text: str
 
 def test_two_forests_of_one_construction_stand_beside_each_other(stores: Stores) -> None:
     """Their arguments are in their names, and in the graph a property of their own."""
-    ingest(stores, plan("S4", "dimension-change(i=1,tree=greedy),dimension-change(i=2,tree=greedy),greedy"))
+    ingest(
+        stores,
+        plan("S4", "dimension-change(i=1,tree=greedy),dimension-change(i=2,tree=greedy),greedy"),
+    )
     assert check_nodes(stores.graph, "Forest", ("construction", "arguments")) == {
         ("greedy", ""), ("dimension-change", "i=1,tree=greedy"), ("dimension-change", "i=2,tree=greedy"),
     }  # fmt: skip

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL
 
-from support.checks import assert_stored, counts, nothing_unproved_is_complete, states
-from support.fix_graph import FEW
-from support.fix_servers import without_password
 from starcast.endpoints import GraphAddress
 from starcast.errors import UnavailableError
 from starcast.graph.connection import Graph
-from starcast.ingest import Plan, Stores, ingest, planning
-from starcast.ingest.loading import STAGES
+from starcast.ingest import Plan, Stores, ingest, plan
 from starcast.ingest.artifacts import Thing
+from starcast.ingest.loading import STAGES
+from support.checks import assert_stored, counts, nothing_unproved_is_complete, states
+from support.fix_graph import FEW
+from support.fix_servers import without_password
 
 S4 = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234")
 SCRIPT = Path(__file__).with_name("break_off.py")
@@ -54,13 +54,19 @@ class Killable:
     def dies(self, *words: str) -> None:
         """Run it, and see that it was killed and did not fail."""
         done = subprocess.run(
-            [sys.executable, str(SCRIPT), *words], env=self._environment, capture_output=True, text=True, check=False
+            [sys.executable, str(SCRIPT), *words],
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == -signal.SIGKILL, done.stderr
 
 
 @pytest.fixture
-def killable(stores: Stores, graph_address: GraphAddress, clean_database: URL, tmp_path: Path) -> Killable:
+def killable(
+    stores: Stores, graph_address: GraphAddress, clean_database: URL, tmp_path: Path
+) -> Killable:
     """A process to kill; the stores are the test's."""
     del stores
     return Killable(graph_address, clean_database, tmp_path)
@@ -79,7 +85,9 @@ def test_a_killed_ingest_is_made_whole_by_the_next(
     assert [key for key in S4 if left.get(key) == "complete"] == list(S4[:done])
     if stage != "complete":
         assert left[S4[place]] == ("planned" if stage in {"planned", "built"} else "loading")
-    if stage != "finished":  # the graph has just called it complete, and it is; PostgreSQL has not yet
+    if (
+        stage != "finished"
+    ):  # the graph has just called it complete, and it is; PostgreSQL has not yet
         nothing_unproved_is_complete(stores)
     summary = ingest(stores, what)
     assert summary.present == list(S4[:done])
@@ -89,7 +97,9 @@ def test_a_killed_ingest_is_made_whole_by_the_next(
 
 
 @pytest.mark.parametrize("advances", [1, 6, 12, 20, 26])
-def test_a_killed_drop_is_finished_by_the_next_ingest(stores: Stores, what: Plan, killable: Killable, advances: int) -> None:
+def test_a_killed_drop_is_finished_by_the_next_ingest(
+    stores: Stores, what: Plan, killable: Killable, advances: int
+) -> None:
     """Half-dropped things are not complete; what was asked for is whole afterwards."""
     ingest(stores, what)
     before = counts(stores.graph)

@@ -2,15 +2,22 @@
 
 import pytest
 
-from starcast.collectives import model
+from starcast.collectives import schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLLECTIVES
 from starcast.errors import InputError, LimitError, StarcastError
+from starcast.ingest.load_methods import (
+    MOST_BY_IMPORT,
+    MOST_OVER_BOLT,
+    Estimate,
+    Way,
+    choose,
+    duration,
+)
 from starcast.ingest.planning import Size, plan, wish
-from starcast.ingest.load_methods import MOST_BY_IMPORT, MOST_OVER_BOLT, Estimate, Way, choose, duration
 from starcast.topologies import topology
 from starcast.topologies.star import Star
-from starcast.trees import Forest, constructions, model, plain_constructions
+from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.spec_syntax import parsed
 
 
@@ -35,9 +42,14 @@ def test_all_trees_and_all_schedules() -> None:
 
 @pytest.mark.parametrize(
     ("spec", "root", "trees"),
-    [("S5,2", "12", ["nk-greedy", "nk-multiple"]), ("Q4", "0000", ["binomial", "edge-disjoint-binomial"])],
+    [
+        ("S5,2", "12", ["nk-greedy", "nk-multiple"]),
+        ("Q4", "0000", ["binomial", "edge-disjoint-binomial"]),
+    ],
 )
-def test_all_of_another_family_is_what_is_defined_there(spec: str, root: str, trees: list[str]) -> None:
+def test_all_of_another_family_is_what_is_defined_there(
+    spec: str, root: str, trees: list[str]
+) -> None:
     """Neither the trees nor the schedules of stars."""
     assert {f"{spec}:{name}:{root}" for name in trees} <= set(names(spec, "all", "all"))
     stars = ("greedy", "multiple", "recursive-substar")
@@ -52,11 +64,16 @@ def test_a_schedule_that_is_not_defined_there_is_refused(words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["multiple", "broadcast:multiple", ["multiple", "broadcast:multiple"], " multiple , multiple"]
+    "words",
+    ["multiple", "broadcast:multiple", ["multiple", "broadcast:multiple"], " multiple , multiple"],
 )
 def test_a_schedule_brings_its_trees_and_counts_once(words: str | list[str]) -> None:
     """However it is written, and however often."""
-    assert names("S4", schedules=words) == ["S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=1:1234"]
+    assert names("S4", schedules=words) == [
+        "S4",
+        "S4:multiple:1234",
+        "S4:broadcast:multiple:all:segments=1:1234",
+    ]
 
 
 def test_all_algorithms_of_a_collective() -> None:
@@ -92,7 +109,9 @@ def test_arguments_stand_in_parentheses() -> None:
         ("all(messages=2)", {}, "takes no arguments"),
     ],
 )
-def test_a_named_schedule_that_cannot_be_is_refused(words: str, options: dict[str, object], named: str) -> None:
+def test_a_named_schedule_that_cannot_be_is_refused(
+    words: str, options: dict[str, object], named: str
+) -> None:
     with pytest.raises(InputError, match=named):
         plan("S4", schedules=words, **options)  # type: ignore[arg-type]
 
@@ -103,7 +122,9 @@ def test_what_all_covers_and_cannot_be_is_left_out_and_said() -> None:
     assert not any("perfectly-balanced" in thing.key for thing in what.things)
     assert ["scatter by perfectly-balanced" in reason for reason in what.left_out] == [True]
     one_port = plan("S4", schedules="scatter:all", ports="one")
-    assert [thing.key for thing in one_port.things if thing.kind == "schedule"] == ["S4:scatter:one-port:one:messages=1:1234"]
+    assert [thing.key for thing in one_port.things if thing.kind == "schedule"] == [
+        "S4:scatter:one-port:one:messages=1:1234"
+    ]
     assert len(one_port.left_out) == 4
 
 
@@ -119,12 +140,20 @@ def test_counting_does_not_grow_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     where = topology("S12")
     for rule in algorithms_on(where):
         for ports in rule.ports:
-            assert rule.count(where, ports, rule.settled(where, {})) >= where.nodes - 1
+            assert rule.count(where, ports, rule.resolve_arguments(where, {})) >= where.nodes - 1
 
 
 def test_root_ports_and_numbers_are_in_the_names() -> None:
     """Both port models; segments where the message is cut, messages where a stream is sent."""
-    found = names("S4", "greedy", "greedy,recursive-substar", root="4321", ports="both", segments=3, messages=2)
+    found = names(
+        "S4",
+        "greedy",
+        "greedy,recursive-substar",
+        root="4321",
+        ports="both",
+        segments=3,
+        messages=2,
+    )
     assert found == [
         "S4",
         "S4:greedy:4321",
@@ -139,10 +168,21 @@ def test_root_ports_and_numbers_are_in_the_names() -> None:
 @pytest.mark.parametrize("share", [1, 3])
 def test_sizes_are_known_before_anything_is_built(share: int) -> None:
     """And they are those of what is built then."""
-    what = plan("S5", "multiple", "greedy,multiple,recursive-substar", root=7, ports="both", segments=share, messages=share)
+    what = plan(
+        "S5",
+        "multiple",
+        "greedy,multiple,recursive-substar",
+        root=7,
+        ports="both",
+        segments=share,
+        messages=share,
+    )
     for thing in what.things:
         built = thing.build()
-        assert (built.content.nodes, built.content.relationships) == (thing.nodes, thing.relationships)
+        assert (built.content.nodes, built.content.relationships) == (
+            thing.nodes,
+            thing.relationships,
+        )
         assert built.owner.key == thing.key
     nodes, relationships = 120, 240 + 6 * 119 + 2 * 6 * 119 * share
     assert (what.estimate.nodes, what.estimate.relationships) == (nodes, relationships)
@@ -154,9 +194,16 @@ def test_sizes_are_those_of_the_trees_without_building_any(spec: str) -> None:
     """Every construction, whole or partial, changed or not; names and order are the plan's too."""
     changed = [name for name in ("label-change", "dimension-change") if name in constructions(spec)]
     arguments = {"label-change": "tree={}", "dimension-change": "i=0,tree={}"}
-    words = [f"{name}({arguments[name].format(tree)})" for name in changed for tree in plain_constructions(spec)]
+    words = [
+        f"{name}({arguments[name].format(tree)})"
+        for name in changed
+        for tree in plain_constructions(spec)
+    ]
     asked = (spec, ["all", *words], "all")
-    sizes = [Size(thing.kind, thing.key, thing.nodes, thing.relationships) for thing in plan(*asked).things]
+    sizes = [
+        Size(thing.kind, thing.key, thing.nodes, thing.relationships)
+        for thing in plan(*asked).things
+    ]
     assert wish(*asked).sizes() == sizes
 
 
@@ -203,7 +250,9 @@ def test_bad_input_is_refused(words: tuple[str, ...], options: dict[str, object]
 
 
 @pytest.mark.parametrize("spec", ["S10", "S11", "S12"])
-def test_what_is_too_large_for_any_way_is_refused_with_figures(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_large_for_any_way_is_refused_with_figures(
+    spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Before any array is asked for."""
 
     def nothing(*_: object) -> None:
@@ -250,7 +299,9 @@ def test_only_what_is_asked_of_a_wish_is_grown(monkeypatch: pytest.MonkeyPatch) 
     assert set(grown) == keys
 
 
-SMALL, NINE, TEN = (wish(*words).sizes() for words in (("S6", "all", "all"), ("S9", "multiple"), ("S10",)))
+SMALL, NINE, TEN = (
+    wish(*words).sizes() for words in (("S6", "all", "all"), ("S9", "multiple"), ("S10",))
+)
 
 
 @pytest.mark.parametrize(
@@ -265,7 +316,9 @@ SMALL, NINE, TEN = (wish(*words).sizes() for words in (("S6", "all", "all"), ("S
         (Way.IMPORT, SMALL, True, Way.IMPORT),
     ],
 )
-def test_the_way_in_is_chosen_by_what_it_takes(asked: Way, new: list[Size], embedded: bool, taken: Way) -> None:
+def test_the_way_in_is_chosen_by_what_it_takes(
+    asked: Way, new: list[Size], embedded: bool, taken: Way
+) -> None:
     """The faster one that the server allows, unless one is asked for; the reason has the rows and the time of it."""
     choice = choose(asked, new, [], embedded=embedded)
     size = Estimate.of(new)
@@ -280,7 +333,10 @@ def test_what_is_stored_counts_for_an_import_only() -> None:
     """It has to be imported again: so much of it that Bolt is faster, or that it is too much."""
     assert choose(Way.AUTO, NINE, [], embedded=True).way is Way.IMPORT
     assert choose(Way.AUTO, NINE, TEN * 2, embedded=True).way is Way.BOLT
-    assert choose(Way.IMPORT, NINE, TEN, embedded=True).everything.rows == Estimate.of([*NINE, *TEN]).rows
+    assert (
+        choose(Way.IMPORT, NINE, TEN, embedded=True).everything.rows
+        == Estimate.of([*NINE, *TEN]).rows
+    )
     with pytest.raises(LimitError, match="with what is stored already"):
         choose(Way.IMPORT, NINE, TEN * 3, embedded=True)
 
@@ -299,7 +355,9 @@ def test_too_much_for_a_foreign_server_is_a_limit_with_the_way_out() -> None:
     assert "leave out --way bolt" in own.value.hint
 
 
-def test_the_largest_over_bolt_is_s9_with_tseng_and_sheu_s_trees_and_by_import_s10_with_them() -> None:
+def test_the_largest_over_bolt_is_s9_with_tseng_and_sheu_s_trees_and_by_import_s10_with_them() -> (
+    None
+):
     """The thresholds' reasons."""
     assert plan("S9", "greedy,multiple").estimate.rows < MOST_OVER_BOLT
     ten = wish("S10", "multiple").sizes()
@@ -307,7 +365,9 @@ def test_the_largest_over_bolt_is_s9_with_tseng_and_sheu_s_trees_and_by_import_s
     assert Estimate.of(wish("S10", "all").sizes()).rows > MOST_BY_IMPORT
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(0.4, "0 s"), (119, "119 s"), (600, "10 min"), (90_000, "25 h")])
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.4, "0 s"), (119, "119 s"), (600, "10 min"), (90_000, "25 h")]
+)
 def test_durations_are_told_in_a_fitting_unit(seconds: float, words: str) -> None:
     """Seconds, minutes or hours."""
     assert duration(seconds) == words

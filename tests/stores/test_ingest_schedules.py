@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from support.checks import assert_stored
-from starcast.collectives import Schedule, model
+from starcast.collectives import Schedule, schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLUMNS
-from starcast.graph import reader
-from starcast.ingest import Stores, ingest, planning
 from starcast.database import repository
-from starcast.database.connection import session
+from starcast.database.sessions import session
+from starcast.graph import reader
+from starcast.ingest import Stores, ingest, plan
 from starcast.simulator import simulate
 from starcast.topologies import topology
+from support.checks import assert_stored
 
 
 def stored_profile(stores: Stores, key: str) -> list[tuple[int, int, int, int]]:
@@ -25,7 +25,7 @@ def stored_profile(stores: Stores, key: str) -> list[tuple[int, int, int, int]]:
 def profile(made: Schedule) -> list[tuple[int, int, int, int]]:
     """The same, simulated afresh: a link carries one packet a step."""
     result = simulate(made)
-    pairs = zip(result.link_use.tolist(), result.packet_sizes.tolist(), strict=True)
+    pairs = zip(result.links_used.tolist(), result.packet_sizes.tolist(), strict=True)
     return [(step, used, used, size) for step, (used, size) in enumerate(pairs, start=1)]
 
 
@@ -35,7 +35,12 @@ def test_a_schedule_is_stored_and_reads_back_equal(stores: Stores, spec: str) ->
     where = topology(spec)
     root = where.nodes // 2 + 1
     rules = algorithms_on(where)
-    what = plan(spec, schedules=[f"{rule.collective}:{rule.name}" for rule in rules], root=root, ports="both")
+    what = plan(
+        spec,
+        schedules=[f"{rule.collective}:{rule.name}" for rule in rules],
+        root=root,
+        ports="both",
+    )
     ingest(stores, what)
     assert_stored(stores, what)
     for rule in rules:

@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from starcast.database import models
+from starcast.database.sessions import session
 from starcast.errors import BusyError
 from starcast.ingest.states import TRANSITIONS, State, forget, move, state_of
-from starcast.database import models
-from starcast.database.connection import session
 
 EXPECTED = {"way": "bolt", "expected_nodes": 1, "expected_relationships": 2}
 #: A way to each state that begins where nothing is known.
@@ -25,7 +25,13 @@ PATHS: dict[State | None, tuple[State, ...]] = {
 def walk(opened: Session, states: tuple[State, ...]) -> None:
     """Take a forest through these states."""
     for state in states:
-        move(opened, "forest", "S4:greedy:1234", state, **(EXPECTED if state is State.PLANNED else {}))
+        move(
+            opened,
+            "forest",
+            "S4:greedy:1234",
+            state,
+            **(EXPECTED if state is State.PLANNED else {}),
+        )
 
 
 @pytest.mark.parametrize(("start", "end"), list(itertools.product([None, *State], State)), ids=str)
@@ -58,7 +64,9 @@ def test_what_is_complete_cannot_be_forgotten(engine: Engine, start: State | Non
 
 def test_complete_is_only_reached_from_loading() -> None:
     """Nothing skips the comparison."""
-    assert [state for state, ways in TRANSITIONS.items() if State.COMPLETE in ways] == [State.LOADING]
+    assert [state for state, ways in TRANSITIONS.items() if State.COMPLETE in ways] == [
+        State.LOADING
+    ]
 
 
 def test_a_new_attempt_forgets_the_old_one_s_error(engine: Engine) -> None:

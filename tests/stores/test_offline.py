@@ -15,24 +15,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from support.checks import states
+from starcast.database import sessions
+from starcast.embedded import data_directories, files, stack
+from starcast.embedded.home import Home
+from starcast.embedded.neo4j import Neo4j
 from starcast.endpoints import graph_address
 from starcast.errors import LimitError, RejectedError, UnavailableError
 from starcast.graph import reader
 from starcast.graph.connection import Graph
-from starcast.ingest import Plan, Stores, Way, drop, ingest, open_stores, planning
+from starcast.ingest import Plan, Stores, Way, drop, ingest, open_stores, plan
+from starcast.ingest.artifacts import Thing
 from starcast.ingest.comparison import Depth
 from starcast.ingest.rebuilding import Order, rebuild
 from starcast.ingest.stored import check
-from starcast.ingest.artifacts import Thing
 from starcast.ingest.verify import verify
-from starcast.embedded import data_directories, files, stack
-from starcast.embedded.home import Home
-from starcast.embedded.neo4j import Neo4j
 from starcast.progress import Silent
-from starcast.database import connection
 from starcast.settings import Settings
-from starcast.trees import model as grow
+from starcast.trees import forest as grow
+from support.checks import states
 
 SCRIPT = Path(__file__).with_name("break_off.py")
 OLD = plan("S3", schedules="greedy")
@@ -45,8 +45,8 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     settings = Settings.load(home=tmp_path_factory.mktemp("offline") / "a home: ü")
     stack.up(settings, Silent())
     try:
-        engine = connection.connect(stack.store_endpoint(settings.home))
-        connection.upgrade(engine, Silent())
+        engine = sessions.connect(stack.store_endpoint(settings.home))
+        sessions.upgrade(engine, Silent())
         engine.dispose()
         with open_stores(settings) as stores:
             ingest(stores, OLD)
@@ -101,7 +101,10 @@ def dies(own: Settings, stage: str) -> None:
 @pytest.mark.parametrize("stage", ["saved", "written", "imported"])
 def test_killed_before_the_server_stops(own: Settings, stage: str) -> None:
     """The old server has answered all the time, and answers; what was written goes with the next command."""
-    before, pid = data_directories.current(Home(own.home).neo4j), Home(own.home).published()["neo4j"].pid
+    before, pid = (
+        data_directories.current(Home(own.home).neo4j),
+        Home(own.home).published()["neo4j"].pid,
+    )
     held = there(own)
     dies(own, stage)
     with open_stores(own) as stores:  # no 'up' is needed
@@ -198,12 +201,16 @@ def test_what_is_not_starcast_s_is_not_lost(own: Settings) -> None:
     """Nodes of the user's beside ours: an import is refused, and they stay; over Bolt it goes."""
     with open_stores(own) as stores:
         stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
-        with pytest.raises(RejectedError, match="2 nodes of Person, 1 relationship KNOWS") as caught:
+        with pytest.raises(
+            RejectedError, match="2 nodes of Person, 1 relationship KNOWS"
+        ) as caught:
             ingest(stores, plan("Q2"), way=Way.IMPORT)
         assert "--way bolt" in caught.value.hint
         ingest(stores, plan("Q2"))
         drop(stores, "topology", "Q2")
-        assert stores.graph.write("MATCH (p:Person) DETACH DELETE p RETURN count(p) AS gone") == [{"gone": 2}]
+        assert stores.graph.write("MATCH (p:Person) DETACH DELETE p RETURN count(p) AS gone") == [
+            {"gone": 2}
+        ]
 
 
 def test_a_disk_that_is_too_small(own: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +222,9 @@ def test_a_disk_that_is_too_small(own: Settings, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(files, "need_space", refuse)
     with open_stores(own) as stores:
         before = states(stores)
-        with pytest.raises(LimitError, match=r"an import of \d+ nodes and \d+ relationships.* needs \d+ MB"):
+        with pytest.raises(
+            LimitError, match=r"an import of \d+ nodes and \d+ relationships.* needs \d+ MB"
+        ):
             ingest(stores, plan("Q3"), way=Way.IMPORT)
         assert states(stores) == before
 
@@ -226,7 +235,9 @@ def test_a_rebuild_mends_what_was_edited_by_hand(own: Settings) -> None:
     with open_stores(own) as stores:
         stores.graph.write("MATCH (n:Node) SET n.label = 'x'")
         stores.graph.write("MATCH (s:Store) DELETE s CREATE (:Person)-[:KNOWS]->(:Person)")
-        with pytest.raises(RejectedError, match="2 nodes of Person, 1 relationship of the type KNOWS"):
+        with pytest.raises(
+            RejectedError, match="2 nodes of Person, 1 relationship of the type KNOWS"
+        ):
             rebuild(stores, order)
         made = rebuild(stores, replace(order, discard_foreign=True))
         assert {(one.kind, one.key) for one in made} == held

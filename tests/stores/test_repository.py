@@ -9,20 +9,32 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
-from sqlalchemy import BigInteger, Column, Double, Engine, Integer, MetaData, SmallInteger, Table, Text, select, text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Double,
+    Engine,
+    Integer,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    select,
+    text,
+)
 from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
 
-from starcast.collectives import model
-from starcast.errors import NotFoundError, RejectedError
+from starcast.collectives import schedule
 from starcast.database import models, repository
 from starcast.database.bulk_copy import BLOCK, copy_columns
-from starcast.database.connection import session
+from starcast.database.sessions import session
+from starcast.errors import NotFoundError, RejectedError
 from starcast.experiments.execution import execute, priced
 from starcast.experiments.grid import Point
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from starcast.trees import model, plain_constructions
+from starcast.trees import forest, plain_constructions
 
 POINT = Point("S4", "broadcast", "multiple", "all", 2, Fraction(10, 3), Fraction(7), Fraction(1, 2))
 
@@ -32,7 +44,9 @@ def count(opened: Session, table: type[models.Base]) -> int:
 
 
 @pytest.mark.parametrize("spec", ["S2", "S5"])
-def test_a_topology_reads_back_equal_and_is_saved_twice_without_harm(engine: Engine, spec: str) -> None:
+def test_a_topology_reads_back_equal_and_is_saved_twice_without_harm(
+    engine: Engine, spec: str
+) -> None:
     where = topology(spec)
     for _ in range(2):
         with session(engine) as opened:
@@ -45,7 +59,9 @@ def test_a_topology_reads_back_equal_and_is_saved_twice_without_harm(engine: Eng
 
 @pytest.mark.parametrize("construction", plain_constructions("S4"))
 @pytest.mark.parametrize("root", [0, 17])
-def test_a_forest_reads_back_equal_and_is_still_a_forest(engine: Engine, construction: str, root: int) -> None:
+def test_a_forest_reads_back_equal_and_is_still_a_forest(
+    engine: Engine, construction: str, root: int
+) -> None:
     grown = forest("S4", construction, root)
     with session(engine) as opened:
         repository.save_topology(opened, grown.topology)
@@ -53,7 +69,16 @@ def test_a_forest_reads_back_equal_and_is_still_a_forest(engine: Engine, constru
     with session(engine) as opened:
         read = repository.load_forest(opened, grown.id)
     assert_array_equal(read.parent_port, grown.parent_port)
-    for name in ("id", "topology", "root", "construction", "trees", "height", "congestion", "spanning"):
+    for name in (
+        "id",
+        "topology",
+        "root",
+        "construction",
+        "trees",
+        "height",
+        "congestion",
+        "spanning",
+    ):
         assert getattr(read, name) == getattr(grown, name)
     assert dict(read.arguments) == dict(grown.arguments)
     read.verify()
@@ -82,7 +107,9 @@ def test_what_its_checker_rejects_cannot_be_stored(engine: Engine) -> None:
         repository.save_topology(opened, grown.topology)
         repository.save_forest(opened, grown)
     saves: tuple[Callable[[Session], None], ...] = (
-        lambda opened: repository.save_forest(opened, replace(grown, parent_port=array, construction="greedy")),
+        lambda opened: repository.save_forest(
+            opened, replace(grown, parent_port=array, construction="greedy")
+        ),
         lambda opened: repository.save_schedule(opened, late, simulate(late)),
     )
     for save in saves:
@@ -113,8 +140,16 @@ def test_a_schedule_is_stored_with_what_its_simulation_counted(engine: Engine) -
             repository.save_schedule(opened, made, simulation)
     with session(engine) as opened:
         stored = opened.scalars(select(models.Schedule)).one()
-    assert (stored.id, stored.forest, stored.arguments) == (made.id, made.forest.id, {"segments": 2})
-    assert (stored.steps, stored.transmissions) == (simulation.steps, simulation.transmissions) == (made.steps, 6 * 23)
+    assert (stored.id, stored.forest, stored.arguments) == (
+        made.id,
+        made.forest.id,
+        {"segments": 2},
+    )
+    assert (
+        (stored.steps, stored.transmissions)
+        == (simulation.steps, simulation.transmissions)
+        == (made.steps, 6 * 23)
+    )
     assert (stored.largest_packet, stored.units, stored.symmetric) == (2, 6, False)
 
 
@@ -131,7 +166,11 @@ def test_a_schedule_s_step_profile_is_stored_with_it_and_goes_with_it(engine: En
     with session(engine) as opened:
         profile = repository.load_schedule_profile(opened, made.id)
         assert [step.step for step in profile] == list(range(1, simulation.steps + 1))
-        assert [step.links_used for step in profile] == [step.packets for step in profile] == simulation.link_use.tolist()
+        assert (
+            [step.links_used for step in profile]
+            == [step.packets for step in profile]
+            == simulation.links_used.tolist()
+        )
         assert [step.largest_packet for step in profile] == simulation.packet_sizes.tolist()
         assert profile[0].links_used == 24 * 3  # everybody sends over all ports
         repository.drop_schedule(opened, made.id)
@@ -153,7 +192,10 @@ def test_what_is_materialized_on_its_own_cannot_be_orphaned(engine: Engine) -> N
         repository.drop_schedule(opened, made.id)
         repository.drop_forest(opened, made.forest.id)
         repository.drop_topology(opened, "S3")
-        left = [count(opened, table) for table in (models.Topology, models.Forest, models.Tree, models.Schedule)]
+        left = [
+            count(opened, table)
+            for table in (models.Topology, models.Forest, models.Tree, models.Schedule)
+        ]
     assert left == [0, 0, 0, 0]
 
 
@@ -181,10 +223,12 @@ def test_a_run_reads_back_with_exact_figures_and_its_profile(engine: Engine) -> 
         read = repository.load_run(opened, number)
         profile = repository.load_profile(opened, number)
     assert Point.of(read) == POINT
-    assert {cost.kind: cost.time for cost in read.costs} == {cost.kind: cost.time for cost in run.costs}
+    assert {cost.kind: cost.time for cost in read.costs} == {
+        cost.kind: cost.time for cost in run.costs
+    }
     assert all(isinstance(cost.time, Fraction) for cost in read.costs)
     assert [step.step for step in profile] == list(range(1, execution.simulation.steps + 1))
-    assert [step.links_used for step in profile] == execution.simulation.link_use.tolist()
+    assert [step.links_used for step in profile] == execution.simulation.links_used.tolist()
     assert [step.largest_packet for step in profile] == execution.simulation.packet_sizes.tolist()
 
 
@@ -194,7 +238,9 @@ def test_postgresql_computes_the_double_beside_an_exact_figure(engine: Engine) -
         run.experiment = repository.save_experiment(opened, "one", {}).id
         repository.save_run(opened, run)
         rows = opened.execute(
-            text('select m, m_value, "T_s_value", "T_c_value", time, time_value from run join cost on run=id')
+            text(
+                'select m, m_value, "T_s_value", "T_c_value", time, time_value from run join cost on run=id'
+            )
         )
         for m, m_value, start_up, byte, time, time_value in rows:
             assert (m, m_value, start_up, byte) == ("10/3", pytest.approx(10 / 3), 7.0, 0.5)
@@ -256,10 +302,15 @@ def test_copied_columns_read_back_equal_at_every_length(bare: Engine, rows: int)
         assert copy_columns(opened, table, columns) == rows
     with session(bare) as opened:
         found = opened.execute(select(*(table.c[name] for name in columns))).all()
-    assert sorted(found) == sorted(zip(*(column.tolist() for column in columns.values()), strict=True))
+    assert sorted(found) == sorted(
+        zip(*(column.tolist() for column in columns.values()), strict=True)
+    )
 
 
 def test_a_column_that_holds_no_numbers_is_not_copied_as_one(engine: Engine) -> None:
     table = Table("words", MetaData(), Column("word", Text))
-    with session(engine) as opened, pytest.raises(TypeError, match=r"words\.word is no column of numbers"):
+    with (
+        session(engine) as opened,
+        pytest.raises(TypeError, match=r"words\.word is no column of numbers"),
+    ):
         copy_columns(opened, table, {"word": np.zeros(1, dtype=np.int64)})

@@ -19,12 +19,12 @@ import pytest
 from neo4j import Driver, GraphDatabase
 from sqlalchemy import URL
 
-from starcast.endpoints import GraphAddress, graph_address, store_url
-from starcast.errors import UnavailableError
 from starcast.embedded import processes, stack
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
+from starcast.endpoints import GraphAddress, graph_address, store_url
+from starcast.errors import UnavailableError
 from starcast.progress import Silent
 from starcast.settings import Settings
 
@@ -44,12 +44,16 @@ class Listening(Silent):
 
 def starcast(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run the command line on a home."""
-    return subprocess.run([*STARCAST, *words, "--home", home], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [*STARCAST, *words, "--home", home], capture_output=True, text=True, check=False
+    )
 
 
 def run(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command that takes the home as a global flag only."""
-    return subprocess.run([*STARCAST, "--home", home, *words], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [*STARCAST, "--home", home, *words], capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +85,12 @@ def answer(running: stack.Endpoints) -> bool:
 def kill(settings: Settings, *names: str) -> None:
     """End servers as a power cut would, and wait until nothing is left of them."""
     home = Home(settings.home)
-    family = [process for kind in (Neo4j, Postgres) if kind.name in names for process in kind(home).leftovers()]
+    family = [
+        process
+        for kind in (Neo4j, Postgres)
+        if kind.name in names
+        for process in kind(home).leftovers()
+    ]
     for name in names:
         os.kill(home.published()[name].pid, signal.SIGKILL)
     assert processes.wait(family, 30) == []
@@ -89,7 +98,9 @@ def kill(settings: Settings, *names: str) -> None:
 
 def test_both_servers_answer(clean_graph: GraphAddress, fresh_database: URL) -> None:
     """The fixtures of the test run: a new database is empty, and so is a cleaned graph."""
-    with GraphDatabase.driver(clean_graph.uri, auth=(clean_graph.user, clean_graph.password)) as graph:
+    with GraphDatabase.driver(
+        clean_graph.uri, auth=(clean_graph.user, clean_graph.password)
+    ) as graph:
         assert graph.execute_query("MATCH (n) RETURN count(n) AS n").records[0]["n"] == 0
     with connect(fresh_database) as store:
         row = store.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
@@ -127,7 +138,11 @@ def test_secrets_stay_in_their_files(own: Settings) -> None:
     for server in home.published().values():
         process = psutil.Process(server.pid)
         shown += [*process.cmdline(), *process.environ(), *process.environ().values()]
-    logs = [path for folder in (home.logs, home.neo4j / "logs", home.neo4j / "conf") for path in folder.iterdir()]
+    logs = [
+        path
+        for folder in (home.logs, home.neo4j / "logs", home.neo4j / "conf")
+        for path in folder.iterdir()
+    ]
     shown += [path.read_text(encoding="utf-8") for path in [*logs, own.home / "stack.json"]]
     assert logs
     assert not [text for text in shown for secret in secrets if secret in text]
@@ -138,7 +153,9 @@ def test_servers_listen_on_loopback_only(own: Settings) -> None:
     for server in Home(own.home).published().values():
         connections = psutil.Process(server.pid).net_connections("inet")
         listening = {each.laddr for each in connections if each.status == psutil.CONN_LISTEN}
-        assert {(where.ip.removeprefix("::ffff:"), where.port) for where in listening} == {("127.0.0.1", server.port)}
+        assert {(topology.ip.removeprefix("::ffff:"), topology.port) for topology in listening} == {
+            ("127.0.0.1", server.port)
+        }
 
 
 def test_closed_folders_stay_closed(own: Settings) -> None:
@@ -161,7 +178,9 @@ def test_neo4j_is_set_up_as_meant(own: Settings) -> None:
         "server.https.enabled": "false",
     }
     with driver(stack.endpoints(own.home)) as graph:
-        rows = graph.execute_query("SHOW SETTINGS YIELD name, value WHERE name IN $names", names=list(wanted)).records
+        rows = graph.execute_query(
+            "SHOW SETTINGS YIELD name, value WHERE name IN $names", names=list(wanted)
+        ).records
     assert {row["name"]: row["value"] for row in rows} == wanted
 
 
@@ -169,7 +188,10 @@ def test_postgres_is_set_up_as_meant(own: Settings) -> None:
     """Passwords are asked for and kept as SCRAM, text is UTF-8, pages carry checksums, and our name owns the database."""
     with connect(stack.endpoints(own.home).postgres_url) as store:
         rules = store.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules").fetchall()
-        shown = [store.execute(f"SHOW {name}".encode()).fetchone() for name in ("server_encoding", "data_checksums")]
+        shown = [
+            store.execute(f"SHOW {name}".encode()).fetchone()
+            for name in ("server_encoding", "data_checksums")
+        ]
         who = store.execute("SELECT current_user, current_database()").fetchone()
     assert rules == [("scram-sha-256",)]
     assert shown == [("UTF8",), ("on",)]
@@ -206,11 +228,20 @@ def test_a_power_cut_and_a_reboot(own: Settings, stranger: subprocess.Popen[byte
     spoilt = {name: vars(server) | {"pid": stranger.pid} for name, server in published.items()}
     (own.home / "stack.json").write_text(json.dumps(spoilt), encoding="utf-8")
     lock_file = Postgres(home).data / "postmaster.pid"
-    lock_file.write_text(lock_file.read_text(encoding="utf-8").replace(str(published["postgres"].pid), str(stranger.pid), 1))
+    lock_file.write_text(
+        lock_file.read_text(encoding="utf-8").replace(
+            str(published["postgres"].pid), str(stranger.pid), 1
+        )
+    )
     with pytest.raises(UnavailableError, match="does not run"):
         stack.endpoints(own.home)
     with socket.create_server(("127.0.0.1", published["neo4j"].port)):
-        ups = [subprocess.Popen([*STARCAST, "up", "--home", own.home], stderr=subprocess.PIPE, text=True) for _ in range(2)]
+        ups = [
+            subprocess.Popen(
+                [*STARCAST, "up", "--home", own.home], stderr=subprocess.PIPE, text=True
+            )
+            for _ in range(2)
+        ]
         said = [up.communicate()[1] for up in ups]
     assert [up.returncode for up in ups] == [0, 0], said
     assert sum("runs already" in words and "waiting for it" in words for words in said) == 1
@@ -229,12 +260,20 @@ def test_one_server_without_the_other(own: Settings) -> None:
     assert starcast(own.home, "up").returncode == 0
     assert run(own.home, "db", "upgrade").returncode == 0
     kill(own, "neo4j")
-    assert run(own.home, "topology", "list").returncode == run(own.home, "experiment", "list").returncode == 0
+    assert (
+        run(own.home, "topology", "list").returncode
+        == run(own.home, "experiment", "list").returncode
+        == 0
+    )
     with pytest.raises(UnavailableError, match=r"the embedded Neo4j in .* does not run"):
         graph_address(own)
     shown = starcast(own.home, "doctor", "--format", "json")
     verdicts = {row["check"]: row["verdict"] for row in json.loads(shown.stdout)}
-    assert (verdicts["Neo4j"], verdicts["PostgreSQL"], shown.returncode) == ("down", "ok", UnavailableError.exit_code)
+    assert (verdicts["Neo4j"], verdicts["PostgreSQL"], shown.returncode) == (
+        "down",
+        "ok",
+        UnavailableError.exit_code,
+    )
     stack.up(own, Silent())
     kill(own, "postgres")
     assert graph_address(own).uri == stack.graph_endpoint(own.home)[0]
@@ -250,7 +289,9 @@ def test_a_port_taken_in_between(own: Settings, monkeypatch: pytest.MonkeyPatch)
         port = taken.getsockname()[1]
         choices = iter([port])
         choose = processes.free_port
-        monkeypatch.setattr(processes, "free_port", lambda wish=None: next(choices, None) or choose(wish))
+        monkeypatch.setattr(
+            processes, "free_port", lambda wish=None: next(choices, None) or choose(wish)
+        )
         running = stack.up(own, Silent())
     assert running.postgres_url.port != port
     assert answer(stack.endpoints(own.home))
@@ -292,7 +333,9 @@ def test_a_password_file_that_does_not_fit(own: Settings) -> None:
 def test_an_up_that_is_broken_off(own: Settings, tmp_path: Path, how: signal.Signals) -> None:
     """Ctrl-C in the middle leaves no server; kill -9 leaves one that nobody is told of, and that the next command ends."""
     home = tmp_path / "home"
-    with subprocess.Popen([*STARCAST, "up", "--home", home], stderr=subprocess.PIPE, text=True) as up:
+    with subprocess.Popen(
+        [*STARCAST, "up", "--home", home], stderr=subprocess.PIPE, text=True
+    ) as up:
         assert up.stderr is not None
         while "PostgreSQL is ready" not in (line := up.stderr.readline()):
             assert line, "it ended too soon"
@@ -316,7 +359,11 @@ def test_status_of_a_running_stack(own: Settings) -> None:
     neo4j, postgres = json.loads(shown.stdout)
     published = Home(own.home).published()
     for row, name in ((neo4j, "neo4j"), (postgres, "postgres")):
-        assert (row["state"], row["pid"], row["port"]) == ("running", published[name].pid, published[name].port)
+        assert (row["state"], row["pid"], row["port"]) == (
+            "running",
+            published[name].pid,
+            published[name].port,
+        )
         assert row["uptime_s"] >= 0
     assert 100 < neo4j["memory_mb"] < 2000
     assert 5 < postgres["memory_mb"] < 500

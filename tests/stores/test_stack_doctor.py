@@ -13,16 +13,16 @@ import pytest
 from neo4j import GraphDatabase
 from sqlalchemy import URL, text
 
+from starcast import doctor
+from starcast.database import sessions
+from starcast.doctor import Finding, Verdict
+from starcast.embedded import processes
+from starcast.embedded.home import Home
 from starcast.endpoints import GraphAddress
 from starcast.graph import identity
 from starcast.graph.connection import OLDEST, Graph
 from starcast.graph.schema import VERSION
-from starcast import doctor
-from starcast.embedded import processes
-from starcast.doctor import Finding, Verdict
-from starcast.embedded.home import Home
 from starcast.progress import Silent
-from starcast.database import connection
 from starcast.settings import Settings
 
 
@@ -31,7 +31,9 @@ def by_check(findings: list[Finding]) -> dict[str, Finding]:
 
 
 @pytest.fixture
-def foreign(stack_settings: Settings, fresh_database: URL, clean_graph: GraphAddress, tmp_path: Path) -> Settings:
+def foreign(
+    stack_settings: Settings, fresh_database: URL, clean_graph: GraphAddress, tmp_path: Path
+) -> Settings:
     """Settings that name servers of one's own: an empty database and an empty graph."""
     home = Home(stack_settings.home)
     return Settings.load(
@@ -46,8 +48,8 @@ def foreign(stack_settings: Settings, fresh_database: URL, clean_graph: GraphAdd
 @pytest.fixture
 def migrated(foreign: Settings, fresh_database: URL) -> Settings:
     """The same, with our tables."""
-    engine = connection.connect(fresh_database)
-    connection.upgrade(engine, Silent())
+    engine = sessions.connect(fresh_database)
+    sessions.upgrade(engine, Silent())
     engine.dispose()
     return foreign
 
@@ -55,10 +57,16 @@ def migrated(foreign: Settings, fresh_database: URL) -> Settings:
 @pytest.fixture
 def strange_graph(clean_graph: GraphAddress) -> Iterator[str]:
     """A graph that another database has filled; returns that one's id."""
-    with GraphDatabase.driver(clean_graph.uri, auth=(clean_graph.user, clean_graph.password)) as driver:
-        driver.execute_query("CREATE (:Store {id: 'another', schema: $v})", v=VERSION, database_=clean_graph.database)
+    with GraphDatabase.driver(
+        clean_graph.uri, auth=(clean_graph.user, clean_graph.password)
+    ) as driver:
+        driver.execute_query(
+            "CREATE (:Store {id: 'another', schema: $v})", v=VERSION, database_=clean_graph.database
+        )
         yield "another"
-        driver.execute_query("MATCH (s:Store {id: 'another'}) DELETE s", database_=clean_graph.database)
+        driver.execute_query(
+            "MATCH (s:Store {id: 'another'}) DELETE s", database_=clean_graph.database
+        )
 
 
 def test_healthy_servers_of_one_s_own(migrated: Settings) -> None:
@@ -67,9 +75,11 @@ def test_healthy_servers_of_one_s_own(migrated: Settings) -> None:
     assert doctor.exit_code(list(findings.values())) == 0, findings
     assert findings["Neo4j"].found.startswith("2026.08.1 at bolt://127.0.0.1:")
     assert findings["PostgreSQL"].found.startswith("18.")
-    assert findings["schema"].found == f"{connection.head()}, the newest"
+    assert findings["schema"].found == f"{sessions.head()}, the newest"
     assert findings["graph"].found == "empty"
-    assert not {"embedded Neo4j", "embedded PostgreSQL", "package jgo", "Neo4j's jars"} & set(findings)
+    assert not {"embedded Neo4j", "embedded PostgreSQL", "package jgo", "Neo4j's jars"} & set(
+        findings
+    )
     assert not migrated.home.exists()
 
 
@@ -80,7 +90,9 @@ def test_the_embedded_servers(stack_settings: Settings) -> None:
     for title, name in (("Neo4j", "neo4j"), ("PostgreSQL", "postgres")):
         found = findings[f"embedded {title}"]
         assert found.verdict is Verdict.OK
-        assert found.found.startswith(f"process {published[name].pid}, port {published[name].port}, up ")
+        assert found.found.startswith(
+            f"process {published[name].pid}, port {published[name].port}, up "
+        )
     assert findings["package jgo"].verdict is findings["Neo4j's jars"].verdict is Verdict.OK
     assert findings[f"disk of {stack_settings.home}"].found.endswith(" MB free")
     assert findings["memory"].found.endswith(" MB available")
@@ -106,13 +118,23 @@ def test_a_graph_of_another_database(migrated: Settings, strange_graph: str) -> 
 @pytest.mark.parametrize(
     ("nodes", "found", "advice"),
     [
-        ("CREATE (:Person)-[:KNOWS]->(:Person)", "is not ours: it holds :Person", "a Neo4j database of its own"),
-        ("CREATE (:Store {id: 'it', schema: 99})", f"has schema 99, this starcast works with {VERSION}", "update starcast"),
+        (
+            "CREATE (:Person)-[:KNOWS]->(:Person)",
+            "is not ours: it holds :Person",
+            "a Neo4j database of its own",
+        ),
+        (
+            "CREATE (:Store {id: 'it', schema: 99})",
+            f"has schema 99, this starcast works with {VERSION}",
+            "update starcast",
+        ),
         ("CREATE (:Store {id: 'it', schema: 0})", "has schema 0", "ingest again"),
     ],
     ids=["somebody else's", "newer", "older"],
 )
-def test_a_graph_that_an_ingest_would_refuse(migrated: Settings, graph: Graph, nodes: str, found: str, advice: str) -> None:
+def test_a_graph_that_an_ingest_would_refuse(
+    migrated: Settings, graph: Graph, nodes: str, found: str, advice: str
+) -> None:
     """It is wrong, in the words of the ingest, while its server is well."""
     graph.write(nodes)
     findings = doctor.examine(migrated)
@@ -127,13 +149,15 @@ def test_a_graph_that_an_ingest_would_refuse(migrated: Settings, graph: Graph, n
 
 def test_a_graph_of_ours(migrated: Settings, fresh_database: URL, graph: Graph) -> None:
     """It is said whose it is."""
-    engine = connection.connect(fresh_database)
+    engine = sessions.connect(fresh_database)
     with engine.connect() as connection:
         store = connection.execute(text("SELECT id FROM store")).scalar_one()
     engine.dispose()
     identity.claim(graph, store)
     findings = doctor.examine(migrated)
-    assert by_check(findings)["graph"] == Finding("graph", Verdict.OK, f"schema {VERSION}, of the database {store}")
+    assert by_check(findings)["graph"] == Finding(
+        "graph", Verdict.OK, f"schema {VERSION}, of the database {store}"
+    )
     assert doctor.exit_code(findings) == 0
 
 
@@ -149,14 +173,25 @@ def test_a_server_that_is_down(migrated: Settings) -> None:
 def test_a_wrong_password(migrated: Settings, tmp_path: Path) -> None:
     """A server that refuses us is as good as down."""
     (tmp_path / "password").write_text("guessed", encoding="utf-8")
-    findings = doctor.examine(migrated.model_copy(update={"postgres_password_file": tmp_path / "password"}))
+    findings = doctor.examine(
+        migrated.model_copy(update={"postgres_password_file": tmp_path / "password"})
+    )
     assert by_check(findings)["PostgreSQL"].verdict is Verdict.DOWN
     assert "refuses the login of 'starcast'" in by_check(findings)["PostgreSQL"].found
 
 
 def test_the_command_where_nothing_runs(tmp_path: Path) -> None:
     """Rows in the format asked for, exit code 4, and no folder made."""
-    command = [sys.executable, "-m", "starcast.cli.app", "doctor", "--format", "json", "--home", str(tmp_path / "home")]
+    command = [
+        sys.executable,
+        "-m",
+        "starcast.cli.app",
+        "doctor",
+        "--format",
+        "json",
+        "--home",
+        str(tmp_path / "home"),
+    ]
     shown = subprocess.run(command, capture_output=True, text=True, check=False)
     assert shown.returncode == 4, shown.stderr
     rows = {row["check"]: row for row in json.loads(shown.stdout)}
@@ -186,15 +221,25 @@ def test_old_servers_are_told_apart(said: str, verdict: Verdict) -> None:
 
 @pytest.mark.parametrize(
     ("verdicts", "code"),
-    [([], 0), (["ok", "warning"], 0), (["ok", "wrong"], 6), (["wrong", "down"], 4), (["down", "ok"], 4)],
+    [
+        ([], 0),
+        (["ok", "warning"], 0),
+        (["ok", "wrong"], 6),
+        (["wrong", "down"], 4),
+        (["down", "ok"], 4),
+    ],
 )
 def test_exit_codes(verdicts: list[str], code: int) -> None:
     """A server that is down comes first, a warning is no failure."""
     assert doctor.exit_code([Finding("it", Verdict(verdict), "") for verdict in verdicts]) == code
 
 
-@pytest.mark.parametrize(("free", "verdict"), [(5_000, Verdict.OK), (1_000, Verdict.WARNING), (100, Verdict.WRONG)])
-def test_disks(free: int, verdict: Verdict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("free", "verdict"), [(5_000, Verdict.OK), (1_000, Verdict.WARNING), (100, Verdict.WRONG)]
+)
+def test_disks(
+    free: int, verdict: Verdict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Little space is a warning, none is wrong."""
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free * 10**6))
     [finding] = doctor._disks(tmp_path / "not there yet")
@@ -202,9 +247,13 @@ def test_disks(free: int, verdict: Verdict, tmp_path: Path, monkeypatch: pytest.
     assert bool(finding.advice) == (verdict is not Verdict.OK)
 
 
-def test_little_memory_is_a_warning(stack_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_little_memory_is_a_warning(
+    stack_settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With the settings that would help."""
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=10**8, total=10**9))
+    monkeypatch.setattr(
+        psutil, "virtual_memory", lambda: SimpleNamespace(available=10**8, total=10**9)
+    )
     finding = by_check(list(doctor._machine(stack_settings)))["memory"]
     assert (finding.verdict, finding.found) == (Verdict.WARNING, "100 of 1000 MB available")
     assert "STARCAST_NEO4J_HEAP" in finding.advice
@@ -220,4 +269,6 @@ def test_a_missing_package(stack_settings: Settings, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(doctor, "version", version)
     finding = by_check(list(doctor._packages(stack_settings)))["package jgo"]
-    assert finding == Finding("package jgo", Verdict.WRONG, "not installed", "install 'starcast[embedded]'")
+    assert finding == Finding(
+        "package jgo", Verdict.WRONG, "not installed", "install 'starcast[embedded]'"
+    )

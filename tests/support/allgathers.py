@@ -4,40 +4,48 @@ from collections import Counter
 from functools import cache
 from typing import Any
 
-from starcast.collectives import Schedule, model
+from starcast.collectives import Schedule, schedule
 from starcast.simulator import simulate
 from support import oracles, oracles_nk
 from support.oracles_allgather import Execution, Hop, execute, for_all
 
 
 @cache
-def allgather(spec: str, algorithm: str, ports: str | None = None, root: int | str = 0, **arguments: int | str) -> Schedule:
+def allgather(
+    spec: str, algorithm: str, ports: str | None = None, root: int | str = 0, **arguments: int | str
+) -> Schedule:
     """The array form's schedule."""
     return schedule(spec, "allgather", algorithm, ports=ports, root=root, **arguments)
 
 
 def places(made: Schedule) -> tuple[Any, ...]:
     """The nodes of its topology in rank order."""
-    where = made.topology
-    if where.family == "hypercube":
-        return tuple(f"{rank:0{where.n}b}" for rank in range(where.nodes))
-    return oracles.nodes(where.n) if where.k is None else oracles_nk.nodes(where.n, where.k)
+    topology = made.topology
+    if topology.family == "hypercube":
+        return tuple(f"{rank:0{topology.n}b}" for rank in range(topology.nodes))
+    return (
+        oracles.nodes(topology.n)
+        if topology.k is None
+        else oracles_nk.nodes(topology.n, topology.k)
+    )
 
 
 def hops_of(made: Schedule) -> list[Hop]:
-    """The columns row by row, with nodes for ranks; payloads as they are, or as (source, unit) where all are written out."""
+    """The columns row by row, with nodes for ranks; units as they are, or as (source, unit) where all are written out."""
     every = places(made)
     out = made.collective == "allgather" and not made.symmetric
     of_a_source = made.units // len(every) if out else 1
 
-    def unit(payload: int) -> Any:
-        source, number = divmod(payload, of_a_source)
-        return (every[source], number) if out else payload
+    def unit_of(unit: int) -> Any:
+        source, number = divmod(unit, of_a_source)
+        return (every[source], number) if out else unit
 
-    columns = (made.step, made.sender, made.port, made.receiver, made.tree, made.payload)
+    columns = (made.step, made.sender, made.port, made.receiver, made.tree, made.unit)
     return [
-        Hop(step, every[sender], port, every[receiver], tree, unit(payload))
-        for step, sender, port, receiver, tree, payload in zip(*(column.tolist() for column in columns), strict=True)
+        Hop(step, every[sender], port, every[receiver], tree, unit_of(unit))
+        for step, sender, port, receiver, tree, unit in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
     ]
 
 
@@ -51,7 +59,10 @@ def all_sources(made: Schedule) -> list[Hop]:
     n, every = made.topology.n, places(made)
     home = oracles.inverse(every[made.root])
     at_identity = [
-        hop._replace(sender=oracles.compose(home, hop.sender), receiver=oracles.compose(home, hop.receiver))  # type: ignore[arg-type]
+        hop._replace(
+            sender=oracles.compose(home, hop.sender),  # type: ignore[arg-type]
+            receiver=oracles.compose(home, hop.receiver),  # type: ignore[arg-type]
+        )
         for hop in hops_of(made)
     ]
     return for_all(at_identity, every, relabelled(n))
@@ -88,6 +99,6 @@ def simulator_agrees(made: Schedule, done: Execution) -> None:
     assert run.steps == max(done.loads)
     assert run.transmissions == sum(sum(load.values()) for load in done.loads.values())
     crossed = [done.loads.get(step, Counter()) for step in range(1, run.steps + 1)]
-    assert run.link_use.tolist() == [len(load) for load in crossed]
+    assert run.links_used.tolist() == [len(load) for load in crossed]
     assert run.packet_sizes.tolist() == [max(load.values(), default=0) for load in crossed]
     assert run.largest_packet == max(run.packet_sizes)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from starcast.ingest import Way, drop, ingest, open_stores, planning
+from starcast.ingest import Way, drop, ingest, open_stores, plan
 from starcast.ingest.artifacts import Thing
 from starcast.progress import Silent, Task
 from starcast.settings import Settings

@@ -5,7 +5,7 @@ from fractions import Fraction
 from sqlalchemy import Engine
 
 from starcast.database import models, repository
-from starcast.database.connection import session
+from starcast.database.sessions import session
 from starcast.experiments.grid import Grid
 
 #: Collectives of one and of many sources, with copies, without faults and with such of every kind.

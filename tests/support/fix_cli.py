@@ -7,8 +7,8 @@ from typing import NamedTuple
 import pytest
 from sqlalchemy import URL
 
-from support.fix_servers import without_password
 from starcast.cli.app import main
+from support.fix_servers import without_password
 
 
 class Result(NamedTuple):

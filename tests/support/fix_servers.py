@@ -19,12 +19,12 @@ import pytest
 from neo4j import Driver, GraphDatabase
 from sqlalchemy import URL
 
+from starcast.embedded import packages, stack
+from starcast.embedded.jars import NEO4J_VERSION
 from starcast.endpoints import GraphAddress
 from starcast.endpoints import graph_address as address_of
 from starcast.endpoints import store_url as url_of
 from starcast.errors import StarcastError, UnavailableError
-from starcast.embedded import packages, stack
-from starcast.embedded.jars import NEO4J_VERSION
 from starcast.progress import Silent
 from starcast.settings import PREFIX, Settings
 
@@ -48,7 +48,9 @@ def _foreign() -> GraphAddress | None:
     uri = os.environ.get("STARCAST_TEST_NEO4J")
     if uri is None:
         return None
-    password = Path(os.environ["STARCAST_TEST_NEO4J_PASSWORD_FILE"]).read_text(encoding="utf-8").strip()
+    password = (
+        Path(os.environ["STARCAST_TEST_NEO4J_PASSWORD_FILE"]).read_text(encoding="utf-8").strip()
+    )
     return GraphAddress(uri, "neo4j", password, "neo4j")
 
 
@@ -62,16 +64,24 @@ def pytest_report_header(config: pytest.Config) -> str:
         version = asked.stdout.split()[-1]
     except (OSError, subprocess.CalledProcessError, UnavailableError) as error:
         version = f"missing: {error}"
-    return f"servers: Neo4j {NEO4J_VERSION}, PostgreSQL {version} (Python {platform.python_version()})"
+    return (
+        f"servers: Neo4j {NEO4J_VERSION}, PostgreSQL {version} (Python {platform.python_version()})"
+    )
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """The versions that did run, as the servers themselves said."""
-    terminalreporter.write_line(f"servers asked: {config.stash[_ASKED] or 'none, no test needed one'}")
+    terminalreporter.write_line(
+        f"servers asked: {config.stash[_ASKED] or 'none, no test needed one'}"
+    )
 
 
 @pytest.fixture(scope="session")
-def stack_settings(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Settings]:
+def stack_settings(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Settings]:
     """The settings of a running embedded stack."""
     kept = request.config.stash[_HOME]
     settings = Settings.load(home=Path(kept) if kept else tmp_path_factory.mktemp("stack"))
@@ -99,7 +109,9 @@ def _runs(settings: Settings) -> bool:
 def _versions(settings: Settings) -> str:
     with psycopg.connect(_plain(url_of(settings))) as connection:
         row = connection.execute("SHOW server_version").fetchone()
-    return f"{_neo4j_version(address_of(settings))}, PostgreSQL {row[0] if row else 'of no version'}"
+    return (
+        f"{_neo4j_version(address_of(settings))}, PostgreSQL {row[0] if row else 'of no version'}"
+    )
 
 
 def _neo4j_version(address: GraphAddress) -> str:
@@ -152,7 +164,10 @@ def clean_graph(graph_address: GraphAddress) -> GraphAddress:
 
 def empty(graph_address: GraphAddress) -> None:
     """Take all nodes out of the graph store."""
-    with _driver(graph_address) as driver, driver.session(database=graph_address.database) as session:
+    with (
+        _driver(graph_address) as driver,
+        driver.session(database=graph_address.database) as session,
+    ):
         session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 500 ROWS").consume()
 
 
@@ -162,7 +177,9 @@ def _driver(address: GraphAddress) -> Driver:
 
 def without_password(url: URL) -> str:
     """The URL as the setting ``postgres_uri`` takes it."""
-    return str(URL.create("postgresql", url.username, host=url.host, port=url.port, database=url.database))
+    return str(
+        URL.create("postgresql", url.username, host=url.host, port=url.port, database=url.database)
+    )
 
 
 def _plain(url: URL) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from starcast.collectives import Schedule, model
+from starcast.collectives import Schedule, schedule
 from starcast.errors import StarcastError
 from starcast.simulator import Simulation
-from starcast.trees import Forest, model
+from starcast.trees import Forest, forest
 from support import oracles
 
 #: Every construction on S_n by name, as the page builds it.
@@ -59,13 +59,19 @@ def roots(n: int) -> list[oracles.Node]:
 def ports_of(tree: oracles.Tree, root: oracles.Node) -> NDArray[np.uint8]:
     """A tree as the row of each node's port towards its parent, 0 at the root and outside."""
     return np.array(
-        [oracles.dimension_between(x, tree[x]) if x in tree else 0 for x in oracles.nodes(len(root))], dtype=np.uint8
+        [
+            oracles.dimension_between(x, tree[x]) if x in tree else 0
+            for x in oracles.nodes(len(root))
+        ],
+        dtype=np.uint8,
     )
 
 
 def tree_of(row: Iterable[int], n: int) -> oracles.Tree:
     """A row of ports towards parents as a tree, whether or not it is one."""
-    return {x: oracles.swap(x, int(port)) for x, port in zip(oracles.nodes(n), row, strict=True) if port}
+    return {
+        x: oracles.swap(x, int(port)) for x, port in zip(oracles.nodes(n), row, strict=True) if port
+    }
 
 
 # Schedules
@@ -77,13 +83,24 @@ BROADCASTS = {"greedy": "segments", "multiple": "segments", "recursive-substar":
 
 
 @cache
-def broadcast(n: int, algorithm: str, ports: str, share: int, root: oracles.Node | None = None) -> Schedule:
+def broadcast(
+    n: int, algorithm: str, ports: str, share: int, root: oracles.Node | None = None
+) -> Schedule:
     """The array form's schedule of a broadcast on S_n."""
-    where = oracles.label(root or oracles.identity(n))
-    return schedule(f"S{n}", "broadcast", algorithm, ports=ports, root=where, **{BROADCASTS[algorithm]: share})
+    topology = oracles.label(root or oracles.identity(n))
+    return schedule(
+        f"S{n}",
+        "broadcast",
+        algorithm,
+        ports=ports,
+        root=topology,
+        **{BROADCASTS[algorithm]: share},
+    )
 
 
-def page_rows(n: int, algorithm: str, ports: str, share: int, root: oracles.Node | None = None) -> set[oracles.Row]:
+def page_rows(
+    n: int, algorithm: str, ports: str, share: int, root: oracles.Node | None = None
+) -> set[oracles.Row]:
     """The same by the page."""
     source = root or oracles.identity(n)
     if algorithm == "recursive-substar" and ports == "one":
@@ -95,26 +112,37 @@ def page_rows(n: int, algorithm: str, ports: str, share: int, root: oracles.Node
 def plain_rows(made: Schedule) -> list[oracles.Plain]:
     """The columns of a schedule row by row, with nodes for ranks."""
     every = oracles.nodes(made.topology.n)
-    columns = (made.step, made.sender, made.port, made.receiver, made.tree, made.payload)
+    columns = (made.step, made.sender, made.port, made.receiver, made.tree, made.unit)
     return [
-        oracles.Plain(step, every[sender], port, every[receiver], tree, payload)
-        for step, sender, port, receiver, tree, payload in zip(*(column.tolist() for column in columns), strict=True)
+        oracles.Plain(step, every[sender], port, every[receiver], tree, unit)
+        for step, sender, port, receiver, tree, unit in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
     ]
 
 
 def numbered_rows(made: Schedule) -> set[oracles.Row]:
     """The rows with each unit as its tree and its place among that tree's units."""
     plain = plain_rows(made)
-    units = {tree: sorted({row.payload for row in plain if row.tree == tree}) for tree in {row.tree for row in plain}}
-    place = {(tree, payload): number for tree, of_tree in units.items() for number, payload in enumerate(of_tree)}
-    return {oracles.Row(*row[:5], (row.tree, place[row.tree, row.payload])) for row in plain}
+    units = {
+        tree: sorted({row.unit for row in plain if row.tree == tree})
+        for tree in {row.tree for row in plain}
+    }
+    place = {
+        (tree, unit): number
+        for tree, of_tree in units.items()
+        for number, unit in enumerate(of_tree)
+    }
+    return {oracles.Row(*row[:5], (row.tree, place[row.tree, row.unit])) for row in plain}
 
 
 def executed(made: Schedule, faults: Iterable[Down] = ()) -> oracles.Outcome:
     """The oracle's step-by-step execution of a schedule."""
     every = oracles.nodes(made.topology.n)
     dead = [made.topology.node(fault) for fault in faults if not isinstance(fault, tuple)]
-    links = [[made.topology.node(end) for end in fault] for fault in faults if isinstance(fault, tuple)]
+    links = [
+        [made.topology.node(end) for end in fault] for fault in faults if isinstance(fault, tuple)
+    ]
     return oracles.execute(
         plain_rows(made),
         every[made.root],
@@ -132,7 +160,7 @@ def agrees(run: Simulation, outcome: oracles.Outcome) -> None:
     assert run.steps == outcome.steps
     assert run.transmissions == outcome.transmissions
     assert run.largest_packet == max(outcome.packet_sizes, default=0)
-    assert run.link_use.tolist() == outcome.link_use
+    assert run.links_used.tolist() == outcome.links_used
     assert run.packet_sizes.tolist() == outcome.packet_sizes
     assert run.missing == len(missing)
     assert sorted(run.undelivered) == missing[: len(run.undelivered)]

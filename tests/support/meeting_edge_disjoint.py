@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import cache
 from math import factorial
 
-from starcast.collectives import Schedule, model
+from starcast.collectives import Schedule, schedule
 from support import oracles_edge_disjoint_schedules as page
 from support.meeting import plain_rows
 from support.oracles import Node, Plain, identity, label, nodes, ranks
@@ -29,7 +29,9 @@ def made(collective: str, n: int, messages: int, copies: int, root: Node | None 
 
 
 @cache
-def rows(collective: str, n: int, messages: int, copies: int, root: Node | None = None) -> tuple[Plain, ...]:
+def rows(
+    collective: str, n: int, messages: int, copies: int, root: Node | None = None
+) -> tuple[Plain, ...]:
     """The array form's rows with nodes for ranks, of one source where there are many."""
     return tuple(plain_rows(made(collective, n, messages, copies, root)))
 
@@ -62,7 +64,7 @@ def owed_last(
 
 
 def own_units(node: Node, messages: int) -> range:
-    """The payloads of a node's own units, rank*M + i."""
+    """The units of a node's own units, rank*M + i."""
     first = ranks(len(node))[node] * messages
     return range(first, first + messages)
 

@@ -273,7 +273,9 @@ def depths(tree: Tree, root: Node) -> dict[Node, int]:
             if len(trail) > len(tree):
                 raise RuntimeError(f"{label(start)} does not lead to {label(root)}")
             node = tree[node]
-        found |= {member: above for above, member in enumerate(reversed(trail), start=found[node] + 1)}
+        found |= {
+            member: above for above, member in enumerate(reversed(trail), start=found[node] + 1)
+        }
     return found
 
 
@@ -338,7 +340,14 @@ class Row:
 def pipelined(trees: Sequence[Tree], root: Node, segments: int) -> set[Row]:
     """A3, all-port: segment s of tree i crosses a link of level l in slot s + l (s from 0)."""
     return {
-        Row(number + level, tree[child], dimension_between(tree[child], child), child, index, (index, number))
+        Row(
+            number + level,
+            tree[child],
+            dimension_between(tree[child], child),
+            child,
+            index,
+            (index, number),
+        )
         for index, tree in enumerate(trees)
         for child, level in depths(tree, root).items()
         if level
@@ -349,7 +358,15 @@ def pipelined(trees: Sequence[Tree], root: Node, segments: int) -> set[Row]:
 def by_dimension(rows: Iterable[Row], n: int) -> set[Row]:
     """A3, one-port: every slot becomes n-1 sub-slots, and dimension a is served in the (a-1)st."""
     return {
-        Row((row.step - 1) * (n - 1) + row.port - 1, row.sender, row.port, row.receiver, row.tree, row.unit) for row in rows
+        Row(
+            (row.step - 1) * (n - 1) + row.port - 1,
+            row.sender,
+            row.port,
+            row.receiver,
+            row.tree,
+            row.unit,
+        )
+        for row in rows
     }
 
 
@@ -361,11 +378,20 @@ def recursive_substar_one_port(source: Node, messages: int) -> set[Row]:
     received, queue, rows, n = {source: 0}, deque([source]), set(), len(source)
     while queue:
         node = queue.popleft()
-        for turn, send in enumerate(sorted(served.get(node, []), key=lambda s: (-s.rule, s.dimension)), start=1):
+        for turn, send in enumerate(
+            sorted(served.get(node, []), key=lambda s: (-s.rule, s.dimension)), start=1
+        ):
             received[send.receiver] = received[node] + turn
             queue.append(send.receiver)
             rows |= {
-                Row(received[node] + turn + number * (n - 1), node, send.dimension, send.receiver, 0, (0, number))
+                Row(
+                    received[node] + turn + number * (n - 1),
+                    node,
+                    send.dimension,
+                    send.receiver,
+                    0,
+                    (0, number),
+                )
                 for number in range(messages)
             }
     return rows
@@ -389,7 +415,7 @@ class Outcome:
     broken: list[Broken]
     steps: int
     transmissions: int
-    link_use: list[int]  # directed links busy in each step
+    links_used: list[int]  # directed links busy in each step
     packet_sizes: list[int]  # units in the largest packet of each step
     missing: set[tuple[Node, int]]
 
@@ -402,7 +428,7 @@ class Plain(NamedTuple):
     port: int
     receiver: Node
     tree: int
-    payload: int
+    unit: int
 
 
 def execute(
@@ -429,15 +455,21 @@ def execute(
     for _, together in groupby(sorted(rows, key=attrgetter("step")), key=attrgetter("step")):
         now = list(together)
         if dead_nodes or dead_links:
-            links_up = [row for row in now if frozenset((row.sender, row.receiver)) not in dead_links]
-            now = [row for row in links_up if {row.sender, row.receiver} <= alive and row.payload in holds[row.sender]]
+            links_up = [
+                row for row in now if frozenset((row.sender, row.receiver)) not in dead_links
+            ]
+            now = [
+                row
+                for row in links_up
+                if {row.sender, row.receiver} <= alive and row.unit in holds[row.sender]
+            ]
         else:
             wrong = what_breaks(now, holds, units, one_port=one_port, packets=packets)
             broken += wrong
             offenders = {item.row for item in wrong}
             now = [row for row in now if row not in offenders]
         for row in now:
-            holds[row.receiver].add(row.payload)
+            holds[row.receiver].add(row.unit)
         moved += now
     links: dict[int, Counter[tuple[Node, int]]] = {}
     for row in moved:
@@ -447,7 +479,10 @@ def execute(
         max(links, default=0),
         len(moved),
         [len(links.get(step, ())) for step in range(1, max(links, default=0) + 1)],
-        [max(links[step].values()) if step in links else 0 for step in range(1, max(links, default=0) + 1)],
+        [
+            max(links[step].values()) if step in links else 0
+            for step in range(1, max(links, default=0) + 1)
+        ],
         {(node, unit) for node in alive for unit in range(units) if unit not in holds[node]},
     )
 
@@ -469,9 +504,9 @@ def what_breaks(
         rules = {
             "no such step": row.step < 1,
             "no such port": not exists,
-            "no such unit": not 0 <= row.payload < units,
+            "no such unit": not 0 <= row.unit < units,
             "another receiver": exists and swap(row.sender, row.port) != row.receiver,
-            "not held": row.payload not in holds[row.sender],
+            "not held": row.unit not in holds[row.sender],
             "two units on a link": link[row.sender, row.port] > 1 and not packets,
             "the same row twice": times[row] > 1,
             "two sends": one_port and len(ports[row.sender]) > 1,

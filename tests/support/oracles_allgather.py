@@ -87,11 +87,20 @@ def rules_broken(
         yield "two receipts"
 
 
-def for_all(hops: Iterable[Hop], sources: Iterable[Node], relabel: Callable[[Node, Place], Place]) -> list[Hop]:
+def for_all(
+    hops: Iterable[Hop], sources: Iterable[Node], relabel: Callable[[Node, Place], Place]
+) -> list[Hop]:
     """The hops of the identity for every source q: all nodes relabelled by q, units named (q, unit)."""
     base = list(hops)
     return [
-        Hop(hop.step, relabel(q, hop.sender), hop.port, relabel(q, hop.receiver), hop.tree, (q, hop.unit))
+        Hop(
+            hop.step,
+            relabel(q, hop.sender),
+            hop.port,
+            relabel(q, hop.receiver),
+            hop.tree,
+            (q, hop.unit),
+        )
         for q in sources
         for hop in base
     ]
@@ -107,7 +116,11 @@ def types_repeat(hops: Iterable[Hop]) -> bool:
 
 def algorithm_2(tree: Tree, n: int) -> set[Hop]:
     """Segment i of the identity goes down DC(i, T), over links of level t in step t."""
-    return {hop for i in range(n - 1) for hop in downwards(dimension_change(i, tree, identity(n)), identity(n), i)}
+    return {
+        hop
+        for i in range(n - 1)
+        for hop in downwards(dimension_change(i, tree, identity(n)), identity(n), i)
+    }
 
 
 def downwards(tree: Tree, root: Node, i: int) -> Iterator[Hop]:
@@ -127,7 +140,10 @@ def nk_source(trees: Sequence[Tree], x: Node, n: int) -> set[Hop]:
     q = oracles_nk.extension(x, n)
     hops = set()
     for i, tree in enumerate(trees):
-        there = {oracles_nk.relabel(q, child): oracles_nk.relabel(q, parent) for child, parent in tree.items()}
+        there = {
+            oracles_nk.relabel(q, child): oracles_nk.relabel(q, parent)
+            for child, parent in tree.items()
+        }
         level = depths(there, x)
         hops |= {
             Hop(level[child], parent, oracles_nk.port_between(parent, child, n), child, i, (x, i))
@@ -153,7 +169,9 @@ def rotated_hamiltonian(n: int, messages: int) -> set[Hop]:
 def joint_phase_2(n: int, symbols: Sequence[int], after: int) -> Iterator[Hop]:
     """Copy c's leaf u hangs across the position of the copy's symbol in u."""
     for i in range(2, n + 1):
-        served = [(c, u) for c, s in enumerate(symbols) for u in multinode.leaves(n) if u[i - 1] == s]
+        served = [
+            (c, u) for c, s in enumerate(symbols) for u in multinode.leaves(n) if u[i - 1] == s
+        ]
         for k, (c, u) in enumerate(served, start=1):
             yield Hop(after + k, swap(u, i), i, u, c % (n - 1), c)
 
@@ -181,8 +199,12 @@ def mbst_copies(n: int, messages: int) -> set[Hop]:
                 else:
                     waiting.append(hop)
     for i in range(2, n + 1):
-        served = sorted((hop for hop in waiting if hop.port == i), key=lambda hop: (hop.unit, hop.receiver))
-        hops |= {hop._replace(step=messages * (last - 1) + k) for k, hop in enumerate(served, start=1)}
+        served = sorted(
+            (hop for hop in waiting if hop.port == i), key=lambda hop: (hop.unit, hop.receiver)
+        )
+        hops |= {
+            hop._replace(step=messages * (last - 1) + k) for k, hop in enumerate(served, start=1)
+        }
     return hops
 
 

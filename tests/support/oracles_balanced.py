@@ -145,7 +145,9 @@ def splitting(x: Node) -> set[int]:
     last = canonical(x)[-1]
     excluded = {last[0], last[-2], 1}
     minimal = left_minima(text, position(x, 1), len(x))
-    return {symbol for symbol, least in zip(text, minimal, strict=True) if least and symbol in last} - excluded
+    return {
+        symbol for symbol, least in zip(text, minimal, strict=True) if least and symbol in last
+    } - excluded
 
 
 def inserting(x: Node) -> set[int]:
@@ -191,7 +193,9 @@ def perfectly_balanced(root: Node) -> tuple[Tree, ...]:
             for dimension in repeated_dimensions(x):
                 trees[dimension - 2][compose(root, x)] = compose(root, swap(x, dimension))
         else:
-            trees[position(x, 1) - 2][compose(root, x)] = compose(root, swap(x, parent_dimension(x)))
+            trees[position(x, 1) - 2][compose(root, x)] = compose(
+                root, swap(x, parent_dimension(x))
+            )
     return tuple(trees)
 
 

@@ -14,7 +14,9 @@ def moved(dimension: int, i: int, n: int) -> int:
     return (dimension - 2 + i) % (n - 1) + 2
 
 
-def dimension_change(i: int, tree: Tree, root: Node, move: Callable[[int, int, int], int] = moved) -> Tree:
+def dimension_change(
+    i: int, tree: Tree, root: Node, move: Callable[[int, int, int], int] = moved
+) -> Tree:
     """A4: the path d1, d2, .. from the root becomes the path d1', d2', .. from the root."""
     image = {root: root}
     for node in sorted(tree, key=depths(tree, root).__getitem__):
@@ -30,7 +32,10 @@ def moved_back(dimension: int, i: int, n: int) -> int:
 
 def positions_changed(x: Node, tree: Tree) -> Tree:
     """A wrong reading of LC (pitfall 2): y becomes y o x, positions for symbols."""
-    return {tuple(child[s - 1] for s in x): tuple(parent[s - 1] for s in x) for child, parent in tree.items()}
+    return {
+        tuple(child[s - 1] for s in x): tuple(parent[s - 1] for s in x)
+        for child, parent in tree.items()
+    }
 
 
 # S_{n,k}

@@ -57,7 +57,14 @@ def star(n: int) -> Size:
 def nk_star(n: int, k: int) -> Size:
     """S_{n,k}, its distances by the formula for each node."""
     nodes = oracles_nk.nodes(n, k)
-    return Size(n, k, len(nodes), n - 1, oracles_nk.diameter(n, k), sum(oracles_nk.distance(v) for v in nodes))
+    return Size(
+        n,
+        k,
+        len(nodes),
+        n - 1,
+        oracles_nk.diameter(n, k),
+        sum(oracles_nk.distance(v) for v in nodes),
+    )
 
 
 @cache
@@ -160,7 +167,9 @@ def _alltoall(here: Size, asked: Asked) -> Cost:
 
 def _rounds(here: Size, asked: Asked) -> int:
     """The most copies that a tree gets if they are dealt like cards."""
-    return max(len(range(tree, asked.share * asked.copies, here.degree)) for tree in range(here.degree))
+    return max(
+        len(range(tree, asked.share * asked.copies, here.degree)) for tree in range(here.degree)
+    )
 
 
 def _edt_scatter(here: Size, asked: Asked) -> Cost:
@@ -176,7 +185,9 @@ def levels_of_edt(here: Size) -> int:
 
 
 def _nk_allgather(here: Size, asked: Asked, start_ups: int, trees: int) -> Cost:
-    share = Fraction(here.nodes - 1) if asked.ports == "one" else Fraction(here.nodes - 1, here.n - 1)
+    share = (
+        Fraction(here.nodes - 1) if asked.ports == "one" else Fraction(here.nodes - 1, here.n - 1)
+    )
     return Cost(start_ups, share, here.nodes * trees * (here.nodes - 1))
 
 
@@ -187,17 +198,25 @@ def _theorem_5(here: Size, asked: Asked) -> int:
 def _as_gather(
     forms: dict[tuple[str, str], Callable[[Size, Asked], Cost]],
 ) -> dict[tuple[str, str], Callable[[Size, Asked], Cost]]:
-    return forms | {("gather", name): form for (collective, name), form in forms.items() if collective == "scatter"}
+    return forms | {
+        ("gather", name): form
+        for (collective, name), form in forms.items()
+        if collective == "scatter"
+    }
 
 
 #: Every algorithm, by what its page says it costs.
 PAGE: dict[tuple[str, str], Callable[[Size, Asked], Cost]] = _as_gather(
     {
-        ("broadcast", "greedy"): lambda here, asked: _piped(here, asked, here.diameter, Fraction(1, asked.share)),
+        ("broadcast", "greedy"): lambda here, asked: _piped(
+            here, asked, here.diameter, Fraction(1, asked.share)
+        ),
         ("broadcast", "multiple"): _multiple,
         ("broadcast", "recursive-substar"): _substar,
         ("broadcast", "edge-disjoint"): lambda here, asked: _units(
-            _rounds(here, asked) + here.diameter + 3, asked, asked.share * asked.copies * (here.nodes - 1)
+            _rounds(here, asked) + here.diameter + 3,
+            asked,
+            asked.share * asked.copies * (here.nodes - 1),
         ),
         ("broadcast", "nk-greedy"): lambda here, asked: _piped(
             here, asked, here.diameter, Fraction(1, asked.share * (here.n - 1))
@@ -205,7 +224,9 @@ PAGE: dict[tuple[str, str], Callable[[Size, Asked], Cost]] = _as_gather(
         ("broadcast", "nk-multiple"): lambda here, asked: _piped(
             here, asked, 2 * here.diameter, Fraction(1, asked.share * (here.n - 1)), here.n - 1
         ),
-        ("broadcast", "binomial"): lambda here, asked: _piped(here, asked, here.n, Fraction(1, asked.share)),
+        ("broadcast", "binomial"): lambda here, asked: _piped(
+            here, asked, here.n, Fraction(1, asked.share)
+        ),
         ("broadcast", "edge-disjoint-binomial"): lambda here, asked: _units(
             _rounds(here, asked) + here.n, asked, asked.share * asked.copies * (here.nodes - 1)
         ),
@@ -214,9 +235,13 @@ PAGE: dict[tuple[str, str], Callable[[Size, Asked], Cost]] = _as_gather(
         ("allgather", "necklace"): _allgather,
         ("allgather", "hamiltonian-cycle"): _allgather,
         ("allgather", "edge-disjoint"): lambda here, asked: _units(
-            _rounds(here, asked) * (here.nodes - 1), asked, asked.share * asked.copies * here.nodes * (here.nodes - 1)
+            _rounds(here, asked) * (here.nodes - 1),
+            asked,
+            asked.share * asked.copies * here.nodes * (here.nodes - 1),
         ),
-        ("allgather", "nk-greedy"): lambda here, asked: _nk_allgather(here, asked, _theorem_5(here, asked), 1),
+        ("allgather", "nk-greedy"): lambda here, asked: _nk_allgather(
+            here, asked, _theorem_5(here, asked), 1
+        ),
         ("allgather", "nk-multiple"): lambda here, asked: _nk_allgather(
             here, asked, (2 * here.diameter - 1) * _slots(here, asked), here.n - 1
         ),
@@ -234,7 +259,9 @@ PAGE: dict[tuple[str, str], Callable[[Size, Asked], Cost]] = _as_gather(
         ("alltoall", "exact"): _alltoall,
         ("alltoall", "one-port"): _alltoall,
         ("alltoall", "edge-disjoint"): lambda here, asked: _units(
-            _rounds(here, asked) * levels_of_edt(here), asked, asked.share * asked.copies * here.nodes * levels_of_edt(here)
+            _rounds(here, asked) * levels_of_edt(here),
+            asked,
+            asked.share * asked.copies * here.nodes * levels_of_edt(here),
         ),
     }
 )
@@ -248,7 +275,13 @@ BY_NODES = {("scatter", "near-balanced"), ("gather", "near-balanced"), ("alltoal
 def bound_terms(here: Size, collective: str, ports: str) -> tuple[int, Fraction]:
     """TS Lemmas 1 and 2, FA Tables 4 and 5: start-ups, and the bytes as a multiple of m, of which the greater term counts."""
     others = here.nodes - 1
-    through = {"broadcast": 1, "allgather": others, "scatter": others, "gather": others, "alltoall": here.t}[collective]
+    through = {
+        "broadcast": 1,
+        "allgather": others,
+        "scatter": others,
+        "gather": others,
+        "alltoall": here.t,
+    }[collective]
     if ports == "all":
         return here.diameter, Fraction(through, here.degree)
     return max(here.diameter, oracles.ceil_log2(here.nodes)), Fraction(through)
@@ -283,21 +316,33 @@ def cited(name: str, collective: str, ports: str, here: Size, pieces: int) -> Co
     phases = sum(oracles.ceil_log2(i) for i in range(2, n + 1))
     others = here.nodes - 1
     rows = {
-        ("Day & Tripathi [7]", "broadcast"): lambda: _equal_steps(here.diameter + pieces - 1, Fraction(1, pieces), None),
-        ("Misic & Jovanovic [13]", "broadcast"): lambda: _equal_steps(comb(n, 2), Fraction(1), None),
+        ("Day & Tripathi [7]", "broadcast"): lambda: _equal_steps(
+            here.diameter + pieces - 1, Fraction(1, pieces), None
+        ),
+        ("Misic & Jovanovic [13]", "broadcast"): lambda: _equal_steps(
+            comb(n, 2), Fraction(1), None
+        ),
         ("Akl et al. [2]", "broadcast"): lambda: _equal_steps(phases, Fraction(1), None),
         ("Mendia & Sarkar [12]", "broadcast"): lambda: _equal_steps(phases, Fraction(1), None),
         ("Sheu et al. [17]", "broadcast"): lambda: _equal_steps(
             phases + (pieces - 1) * oracles.ceil_log2(n), Fraction(1, pieces), None
         ),
-        ("Fragopoulou & Akl [8] HAM", "allgather"): lambda: Cost(factorial(n - 1), Fraction(others, n - 1), None),
-        ("Fragopoulou & Akl [8] NL", "allgather"): lambda: Cost(here.diameter, Fraction(others, n - 1), None),
+        ("Fragopoulou & Akl [8] HAM", "allgather"): lambda: Cost(
+            factorial(n - 1), Fraction(others, n - 1), None
+        ),
+        ("Fragopoulou & Akl [8] NL", "allgather"): lambda: Cost(
+            here.diameter, Fraction(others, n - 1), None
+        ),
         ("Misic & Jovanovic [13]", "allgather"): lambda: _equal_steps(others, Fraction(1), None),
         ("Y.S. Chen & Tai [4]", "broadcast"): lambda: _chen(here, ports),
         ("one tree SP, as printed", "broadcast"): lambda: Cost(
-            here.diameter + pieces, (here.diameter + pieces - 1) * Fraction(1, pieces * (n - 1)), None
+            here.diameter + pieces,
+            (here.diameter + pieces - 1) * Fraction(1, pieces * (n - 1)),
+            None,
         ),
-        ("trees MT, as printed", "broadcast"): lambda: Cost(2 * here.diameter - 1, Fraction(others, n - 1), None),
+        ("trees MT, as printed", "broadcast"): lambda: Cost(
+            2 * here.diameter - 1, Fraction(others, n - 1), None
+        ),
     }
     return rows[name, collective]()
 
@@ -306,4 +351,6 @@ def _chen(here: Size, ports: str) -> Cost:
     n, k = here.n, here.k
     if ports == "all":
         return Cost(2 * here.diameter - 1, Fraction(4, n - 1), None)
-    return Cost(2 * n * k - n - k**2, 2 + Fraction((n - k - 2) * factorial(n - k + 1), factorial(n)), None)
+    return Cost(
+        2 * n * k - n - k**2, 2 + Fraction((n - k - 2) * factorial(n - k + 1), factorial(n)), None
+    )

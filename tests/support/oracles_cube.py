@@ -66,7 +66,9 @@ def depths(tree: Tree, r: str) -> dict[str, int]:
             trail.append(node)
             node = tree[node]
             assert len(trail) <= len(tree)
-        found |= {member: above for above, member in enumerate(reversed(trail), start=found[node] + 1)}
+        found |= {
+            member: above for above, member in enumerate(reversed(trail), start=found[node] + 1)
+        }
     return found
 
 

@@ -181,7 +181,9 @@ def leftwards(x: Node, k: int) -> int:
 
 def by_symbol_value(x: Node, k: int) -> int:
     """The position of the first misplaced symbol, by value from k+1 on."""
-    return next((position(x, symbol) for symbol in right_of(k, len(x))[:-1] if x[symbol - 1] != symbol), k)
+    return next(
+        (position(x, symbol) for symbol in right_of(k, len(x))[:-1] if x[symbol - 1] != symbol), k
+    )
 
 
 def smallest(x: Node, k: int) -> int:
@@ -199,12 +201,18 @@ def spt(root: Node) -> list[Tree]:
 
 def spg(root: Node) -> list[Tree]:
     """The n-1 subtrees of SPG, partial."""
-    return [translated({x: spg_parent(x, tree) for x in nodes(len(root))}, root) for tree in dimensions(root)]
+    return [
+        translated({x: spg_parent(x, tree) for x in nodes(len(root))}, root)
+        for tree in dimensions(root)
+    ]
 
 
 def edt(root: Node, parent: Callable[[Node, int], Node | None] = edt_parent) -> list[Tree]:
     """The n-1 subtrees of EDT; ``parent`` may be another reading of Def. 8."""
-    return [translated({x: parent(x, tree) for x in nodes(len(root))}, root) for tree in dimensions(root)]
+    return [
+        translated({x: parent(x, tree) for x in nodes(len(root))}, root)
+        for tree in dimensions(root)
+    ]
 
 
 def translated(parents: Mapping[Node, Node | None], root: Node) -> Tree:
@@ -252,6 +260,8 @@ def depth_first(trees: Sequence[Tree], root: Node) -> list[list[tuple[Node, Node
             link = waiting.pop()
             order.append(link)
             here = children.get(link[1], set())
-            waiting += [(link[1], swap(link[1], d)) for d in reversed(phi) if swap(link[1], d) in here]
+            waiting += [
+                (link[1], swap(link[1], d)) for d in reversed(phi) if swap(link[1], d) in here
+            ]
         orders.append(order[1:])
     return orders

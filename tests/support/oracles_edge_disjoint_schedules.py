@@ -13,7 +13,18 @@ from operator import attrgetter
 
 from support import oracles_cube
 from support import oracles_edge_disjoint as page
-from support.oracles import Node, Plain, Tree, compose, depths, dimension_between, identity, nodes, ranks, swap
+from support.oracles import (
+    Node,
+    Plain,
+    Tree,
+    compose,
+    depths,
+    dimension_between,
+    identity,
+    nodes,
+    ranks,
+    swap,
+)
 
 Unit = tuple[int, int]  # a copy: its message, and its number among the copies
 
@@ -61,10 +72,14 @@ def broadcast_on_cube(root: Node, messages: int, copies: int) -> set[Plain]:
     return pipelined(trees, root, messages, copies, bit_between)
 
 
-def pipelined(trees: Sequence[Tree], root: Node, messages: int, copies: int, port: Callable[[Node, Node], int]) -> set[Plain]:
+def pipelined(
+    trees: Sequence[Tree], root: Node, messages: int, copies: int, port: Callable[[Node, Node], int]
+) -> set[Plain]:
     """Unit q of a tree's queue crosses level l in step q + l, q from 0."""
     rows = set[Plain]()
-    for number, (tree, hand) in enumerate(zip(trees, queues(messages, copies, len(trees)), strict=True)):
+    for number, (tree, hand) in enumerate(
+        zip(trees, queues(messages, copies, len(trees)), strict=True)
+    ):
         level = depths(tree, root)
         for place, (message, _) in enumerate(hand):
             rows |= {
@@ -81,7 +96,9 @@ def bits(text: str) -> Node:
 
 def bit_between(a: Node, b: Node) -> int:
     """The port of the link between two neighbours in Q_d."""
-    (port,) = [place for place, (one, other) in enumerate(zip(a, b, strict=True), start=1) if one != other]
+    (port,) = [
+        place for place, (one, other) in enumerate(zip(a, b, strict=True), start=1) if one != other
+    ]
     return port
 
 
@@ -101,7 +118,10 @@ def allgather(root: Node, messages: int, copies: int) -> set[Plain]:
 def depth_first(root: Node) -> list[list[tuple[Node, Node]]]:
     """The page's traversal at any root: that of the identity, translated."""
     home = identity(len(root))
-    return [[(compose(root, a), compose(root, b)) for a, b in order] for order in page.depth_first(edt(home), home)]
+    return [
+        [(compose(root, a), compose(root, b)) for a, b in order]
+        for order in page.depth_first(edt(home), home)
+    ]
 
 
 # Scatter, gather, alltoall
@@ -156,19 +176,28 @@ def scatter(root: Node, messages: int, copies: int, nearest_first: bool = False)
         mine = [copy for copy in everything if copy.tree == number]
         mine.sort(key=lambda copy: (sign * copy.level, rank[copy.goal], copy.message))
         for departure, copy in enumerate(mine, start=1):
-            payload = rank[compose(root, copy.goal)] * messages + copy.message
+            unit = rank[compose(root, copy.goal)] * messages + copy.message
             for hop, (above, below) in enumerate(_links(tree, copy.goal)):
-                rows.add(_plain(departure + hop, compose(root, above), compose(root, below), number, payload))
+                rows.add(
+                    _plain(
+                        departure + hop, compose(root, above), compose(root, below), number, unit
+                    )
+                )
     return rows
 
 
 def backwards(rows: Collection[Plain]) -> set[Plain]:
     """Every row the other way, the last step first."""
     steps = max(row.step for row in rows)
-    return {Plain(steps + 1 - row.step, row.receiver, row.port, row.sender, row.tree, row.payload) for row in rows}
+    return {
+        Plain(steps + 1 - row.step, row.receiver, row.port, row.sender, row.tree, row.unit)
+        for row in rows
+    }
 
 
-def alltoall(root: Node, messages: int, copies: int, bases: Sequence[Node] | None = None) -> set[Plain]:
+def alltoall(
+    root: Node, messages: int, copies: int, bases: Sequence[Node] | None = None
+) -> set[Plain]:
     """Section 4.6: group by group, R^(k-2)(i) through subtree k, hop by hop; ``bases`` may be other than all nodes."""
     n, rank, rows = len(root), ranks(len(root)), set[Plain]()
     trees = edt(identity(n))
@@ -180,9 +209,9 @@ def alltoall(root: Node, messages: int, copies: int, bases: Sequence[Node] | Non
         for number, tree in enumerate(trees):
             for hop, (above, below) in enumerate(_links(tree, goal)):
                 for place, (message, _) in enumerate(hands[number], start=1):
-                    payload = rank[compose(root, goal)] * messages + message
+                    unit = rank[compose(root, goal)] * messages + message
                     step = start + hop * c + place
-                    rows.add(_plain(step, compose(root, above), compose(root, below), number, payload))
+                    rows.add(_plain(step, compose(root, above), compose(root, below), number, unit))
             goal = page.rotate(goal)
         start += c * level[base]
     return rows
@@ -194,32 +223,38 @@ def _links(tree: Tree, goal: Node) -> list[tuple[Node, Node]]:
     return [(above, below) for below, above in pairwise(up)][::-1]
 
 
-def _plain(step: int, sender: Node, receiver: Node, tree: int, payload: int) -> Plain:
-    return Plain(step, sender, dimension_between(sender, receiver), receiver, tree, payload)
+def _plain(step: int, sender: Node, receiver: Node, tree: int, unit: int) -> Plain:
+    return Plain(step, sender, dimension_between(sender, receiver), receiver, tree, unit)
 
 
 # All sources
 
 
 def of_all_sources(rows: Iterable[Plain], units: int, addressed: bool) -> Iterator[Plain]:
-    """The rows of the identity translated to every source; payloads say the source, and where to if they are addressed."""
+    """The rows of the identity translated to every source; units say the source, and where to if they are addressed."""
     kept = list(rows)
     n = len(kept[0].sender)
     every, rank = nodes(n), ranks(n)
     each = units // len(every) if addressed else units
     for number, source in enumerate(every):
         for row in kept:
-            own = row.payload
+            own = row.unit
             if addressed:
                 own = rank[compose(source, every[own // each])] * each + own % each
             yield row._replace(
-                sender=compose(source, row.sender), receiver=compose(source, row.receiver), payload=number * units + own
+                sender=compose(source, row.sender),
+                receiver=compose(source, row.receiver),
+                unit=number * units + own,
             )
 
 
 def repeated_dimensions(rows: Iterable[Plain]) -> dict[tuple[int, int], int]:
     """Lemma 7: the (step, dimension) that one source uses more than once; with none, no two sources meet."""
-    return {use: count for use, count in Counter((row.step, row.port) for row in rows).items() if count > 1}
+    return {
+        use: count
+        for use, count in Counter((row.step, row.port) for row in rows).items()
+        if count > 1
+    }
 
 
 # Execution
@@ -236,7 +271,11 @@ def sound(rows: Sequence[Plain]) -> bool:
 
 
 def holdings(
-    rows: Iterable[Plain], start: Mapping[Node, Collection[int]], up: Up = lambda _: True, *, apart: bool = False
+    rows: Iterable[Plain],
+    start: Mapping[Node, Collection[int]],
+    up: Up = lambda _: True,
+    *,
+    apart: bool = False,
 ) -> tuple[dict[Node, set[int]], int]:
     """Store and forward, step by step: the units each node has in the end, and how many rows were due without their unit.
 
@@ -255,7 +294,7 @@ def holdings(
     for _, together in groupby(sorted(kept, key=attrgetter("step")), key=attrgetter("step")):
         arrivals = []
         for row in filter(up, together):
-            unit = (row.tree if apart else 0, row.payload)
+            unit = (row.tree if apart else 0, row.unit)
             if unit in holds[row.sender]:
                 arrivals.append((row.receiver, unit))
             else:

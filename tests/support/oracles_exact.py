@@ -39,17 +39,19 @@ def fewest_steps(n: int, messages: int) -> int:
 
 
 def problems(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
-    """What is wrong with the schedule of source 12..n; payload is destination * M + i, destinations by rank."""
+    """What is wrong with the schedule of source 12..n; unit is destination * M + i, destinations by rank."""
     everybody = nodes(n)
     travelled: dict[int, list[Plain]] = defaultdict(list)
     for row in sorted(rows, key=attrgetter("step")):
-        travelled[row.payload].append(row)
+        travelled[row.unit].append(row)
     found = set[str]()
     if set(travelled) != set(range(messages, factorial(n) * messages)):
         found.add("not exactly the messages to everybody else")
-    for payload, hops in travelled.items():
-        found |= journey_problems(hops, everybody[payload // messages % len(everybody)])
-    if len(rows) != messages * total_distance(n):  # no way is shorter than the distance, so all are as long
+    for unit, hops in travelled.items():
+        found |= journey_problems(hops, everybody[unit // messages % len(everybody)])
+    if len(rows) != messages * total_distance(
+        n
+    ):  # no way is shorter than the distance, so all are as long
         found.add("not a shortest path")
     cells = Counter((row.step, row.port) for row in rows)
     if any(count > 1 for count in cells.values()):
@@ -69,7 +71,9 @@ def journey_problems(hops: Sequence[Plain], destination: Node) -> set[str]:
         found.add("not in increasing steps")
     if any(row.port < 2 or swap(row.sender, row.port) != row.receiver for row in hops):
         found.add("no link")
-    if hops[0].sender != root or any(after.sender != before.receiver for before, after in pairwise(hops)):
+    if hops[0].sender != root or any(
+        after.sender != before.receiver for before, after in pairwise(hops)
+    ):
         found.add("not where the message is")
     if hops[-1].receiver != destination:
         found.add("not at its destination")
@@ -77,26 +81,35 @@ def journey_problems(hops: Sequence[Plain], destination: Node) -> set[str]:
 
 
 def array_problems(
-    step: Integers, sender: Integers, port: Integers, receiver: Integers, payload: Integers, n: int, messages: int
+    step: Integers,
+    sender: Integers,
+    port: Integers,
+    receiver: Integers,
+    unit: Integers,
+    n: int,
+    messages: int,
 ) -> set[str]:
     """The same of columns, at once."""
     everybody = np.array(list(permutations(range(1, n + 1))), dtype=np.int8)
-    order = np.lexsort((step, payload))
-    step, sender, port, receiver, payload = (c[order].astype(np.int64) for c in (step, sender, port, receiver, payload))
-    first = np.r_[True, payload[1:] != payload[:-1]]
+    order = np.lexsort((step, unit))
+    step, sender, port, receiver, unit = (
+        c[order].astype(np.int64) for c in (step, sender, port, receiver, unit)
+    )
+    first = np.r_[True, unit[1:] != unit[:-1]]
     last = np.r_[first[1:], True]
     exchanged = everybody[sender]
     row = np.arange(len(step))
     exchanged[row, 0], exchanged[row, port - 1] = everybody[sender, port - 1], everybody[sender, 0]
     checks = {
         "not exactly the messages to everybody else": not np.array_equal(
-            payload[first], np.arange(messages, factorial(n) * messages)
+            unit[first], np.arange(messages, factorial(n) * messages)
         ),
         "a step before the first": bool((step < 1).any()),
         "not in increasing steps": bool((np.diff(step)[~first[1:]] <= 0).any()),
         "no link": bool((port < 2).any()) or not np.array_equal(exchanged, everybody[receiver]),
-        "not where the message is": bool(sender[first].any()) or bool((sender[1:] != receiver[:-1])[~first[1:]].any()),
-        "not at its destination": not np.array_equal(receiver[last], payload[last] // messages),
+        "not where the message is": bool(sender[first].any())
+        or bool((sender[1:] != receiver[:-1])[~first[1:]].any()),
+        "not at its destination": not np.array_equal(receiver[last], unit[last] // messages),
         "not a shortest path": len(step) != messages * total_distance(n),
         "a dimension twice in a step": len(np.unique(step * (n + 1) + port)) < len(step),
         "not the fewest steps": int(step.max()) != fewest_steps(n, messages),
@@ -108,26 +121,31 @@ def array_problems(
 
 
 def exchanged(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
-    """What is wrong with the schedule of all sources, step by step; payload is (source * N + destination) * M + i.
+    """What is wrong with the schedule of all sources, step by step; unit is (source * N + destination) * M + i.
 
     A message is in one place: whoever passes it on has it no more.
     """
     everybody = nodes(n)
-    pairs = [(source, destination) for source in everybody for destination in everybody for _ in range(messages)]
+    pairs = [
+        (source, destination)
+        for source in everybody
+        for destination in everybody
+        for _ in range(messages)
+    ]
     place = [source for source, _ in pairs]
     found = set[str]()
     for _, together in groupby(sorted(rows, key=attrgetter("step")), key=attrgetter("step")):
         now = list(together)
         if len({(row.sender, row.port) for row in now}) < len(now):
             found.add("a directed link twice in a step")
-        if len({row.payload for row in now}) < len(now):
+        if len({row.unit for row in now}) < len(now):
             found.add("a message twice in a step")
-        if any(place[row.payload] != row.sender for row in now):
+        if any(place[row.unit] != row.sender for row in now):
             found.add("not where the message is")
         if any(row.port < 2 or swap(row.sender, row.port) != row.receiver for row in now):
             found.add("no link")
         for row in now:
-            place[row.payload] = row.receiver
+            place[row.unit] = row.receiver
     if place != [destination for _, destination in pairs]:
         found.add("somebody lacks somebody's message")
     return found

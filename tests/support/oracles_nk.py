@@ -147,7 +147,9 @@ def distance(v: Node) -> int:
     chains = [chain(v, e) for e in externals(v)]
     total = sum(len(cycle) + (-1 if 1 in cycle else 1) for cycle in internal_cycles(v))
     if chains:
-        total += sum(map(len, chains)) + len(chains) + (-1 if any(1 in one for one in chains) else 1)
+        total += (
+            sum(map(len, chains)) + len(chains) + (-1 if any(1 in one for one in chains) else 1)
+        )
     return total
 
 
@@ -185,7 +187,10 @@ def multiple_at_identity(n: int, k: int, trees: Callable[[Node, int], Tree] = gr
 def multiple(r: Node, n: int) -> list[Tree]:
     """The same for another root: relabelled by the extension of r."""
     q = extension(r, n)
-    return [{relabel(q, v): relabel(q, u) for v, u in tree.items()} for tree in multiple_at_identity(n, len(r))]
+    return [
+        {relabel(q, v): relabel(q, u) for v, u in tree.items()}
+        for tree in multiple_at_identity(n, len(r))
+    ]
 
 
 def path_length(n: int, k: int, i: int) -> int:

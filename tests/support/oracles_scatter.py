@@ -13,8 +13,29 @@ from math import factorial
 from operator import attrgetter
 from typing import NamedTuple
 
-from support.oracles import Node, Plain, Tree, compose, dimension_between, distances, identity, inverse, nodes, ranks, swap
-from support.oracles_balanced import near_balanced, necklaces, parent_dimension, perfectly_balanced, period, running_numbers, tree, v
+from support.oracles import (
+    Node,
+    Plain,
+    Tree,
+    compose,
+    dimension_between,
+    distances,
+    identity,
+    inverse,
+    nodes,
+    ranks,
+    swap,
+)
+from support.oracles_balanced import (
+    near_balanced,
+    necklaces,
+    parent_dimension,
+    perfectly_balanced,
+    period,
+    running_numbers,
+    tree,
+    v,
+)
 
 # Figures
 
@@ -74,7 +95,9 @@ def balanced_messages(root: Node, messages: int) -> list[Message]:
     """Every copy along a tree of its own, numbered modulo n-1."""
     copies = [balanced_copy(root, copy) for copy in range(messages)]
     return [
-        Message(path(grown, root, x), number % (len(root) - 1), number) for number, grown in enumerate(copies) for x in grown
+        Message(path(grown, root, x), number % (len(root) - 1), number)
+        for number, grown in enumerate(copies)
+        for x in grown
     ]
 
 
@@ -113,9 +136,11 @@ def rank_seen(root: Node, x: Node) -> int:
 
 def travelling(message: Message, departure: int, messages: int) -> Iterator[Plain]:
     """Hop by hop, one a step."""
-    payload = ranks(len(message.path[0]))[message.path[-1]] * messages + message.number
-    for step, (a, b) in enumerate(zip(message.path, message.path[1:], strict=False), start=departure):
-        yield Plain(step, a, dimension_between(a, b), b, message.tree, payload)
+    unit = ranks(len(message.path[0]))[message.path[-1]] * messages + message.number
+    for step, (a, b) in enumerate(
+        zip(message.path, message.path[1:], strict=False), start=departure
+    ):
+        yield Plain(step, a, dimension_between(a, b), b, message.tree, unit)
 
 
 # Scatter and gather
@@ -126,7 +151,9 @@ def rule_5(sent: Sequence[Message], messages: int, *, farthest_first: bool = Tru
     sign = -1 if farthest_first else 1
     queues: dict[Node, deque[Message]] = {}
     root = sent[0].path[0]
-    for message in sorted(sent, key=lambda one: (sign * one.hops, rank_seen(root, one.path[-1]), one.number)):
+    for message in sorted(
+        sent, key=lambda one: (sign * one.hops, rank_seen(root, one.path[-1]), one.number)
+    ):
         queues.setdefault(message.path[1], deque()).append(message)
     rows: list[Plain] = []
     step = 0
@@ -143,9 +170,18 @@ def rule_8(sent: Sequence[Message], messages: int) -> list[Plain]:
     root = sent[0].path[0]
 
     def turn(one: Message) -> tuple[int, int, int, int]:
-        return dimension_between(root, one.path[1]), -one.hops, rank_seen(root, one.path[-1]), one.number
+        return (
+            dimension_between(root, one.path[1]),
+            -one.hops,
+            rank_seen(root, one.path[-1]),
+            one.number,
+        )
 
-    return [row for step, one in enumerate(sorted(sent, key=turn), start=1) for row in travelling(one, step, messages)]
+    return [
+        row
+        for step, one in enumerate(sorted(sent, key=turn), start=1)
+        for row in travelling(one, step, messages)
+    ]
 
 
 def scatter(algorithm: str, root: Node, messages: int) -> list[Plain]:
@@ -157,7 +193,10 @@ def scatter(algorithm: str, root: Node, messages: int) -> list[Plain]:
 def backwards(rows: Sequence[Plain]) -> list[Plain]:
     """The same reversed in time and direction."""
     last = max(row.step for row in rows)
-    return [Plain(last + 1 - row.step, row.receiver, row.port, row.sender, row.tree, row.payload) for row in rows]
+    return [
+        Plain(last + 1 - row.step, row.receiver, row.port, row.sender, row.tree, row.unit)
+        for row in rows
+    ]
 
 
 # Alltoall: one source
@@ -182,7 +221,9 @@ def rule_10(root: Node, messages: int) -> list[Plain]:
         for _ in range(messages * len(ring) // (n - 1)):
             for index, grown in enumerate(trees):
                 (x,) = (compose(root, x) for x in ring if compose(root, x) in grown)
-                rows += travelling(Message(path(grown, root, x), index, given[x]), clock + 1, messages)
+                rows += travelling(
+                    Message(path(grown, root, x), index, given[x]), clock + 1, messages
+                )
                 given[x] += 1
             clock += distances(identity(n))[ring[0]]
         assert set(given.values()) == {messages}
@@ -193,7 +234,9 @@ def one_port_exchange(root: Node, messages: int) -> list[Plain]:
     """One displacement and one hop a step, the nearest nodes first."""
     rows, clock = list[Plain](), 0
     sent = near_balanced_messages(root, messages)
-    for message in sorted(sent, key=lambda one: (one.hops, rank_seen(root, one.path[-1]), one.number)):
+    for message in sorted(
+        sent, key=lambda one: (one.hops, rank_seen(root, one.path[-1]), one.number)
+    ):
         rows += travelling(message, clock + 1, messages)
         clock += message.hops
     return rows
@@ -208,15 +251,17 @@ EXCHANGED: dict[str, Callable[[Node, int], list[Plain]]] = {
 
 
 def all_sources(rows: Iterable[Plain], n: int, messages: int) -> list[Plain]:
-    """The rows of the identity for every source q by translation; payloads (q*N + destination)*M + i."""
+    """The rows of the identity for every source q by translation; units (q*N + destination)*M + i."""
     given, every, rank = list(rows), nodes(n), ranks(n)
     found = []
     for q in every:
         image = {x: compose(q, x) for x in every}
         for row in given:
-            x, number = divmod(row.payload, messages)
-            payload = (rank[q] * len(every) + rank[image[every[x]]]) * messages + number
-            found.append(row._replace(sender=image[row.sender], receiver=image[row.receiver], payload=payload))
+            x, number = divmod(row.unit, messages)
+            unit = (rank[q] * len(every) + rank[image[every[x]]]) * messages + number
+            found.append(
+                row._replace(sender=image[row.sender], receiver=image[row.receiver], unit=unit)
+            )
     return found
 
 
@@ -232,7 +277,10 @@ def owned(root: Node, messages: int) -> dict[Node, set[int]]:
 
 def deserved(root: Node, messages: int) -> dict[Node, set[int]]:
     """What scatter ends with, and gather begins with: everybody's own units."""
-    return {x: {r * messages + i for i in range(messages)} if x != root else set() for x, r in ranks(len(root)).items()}
+    return {
+        x: {r * messages + i for i in range(messages)} if x != root else set()
+        for x, r in ranks(len(root)).items()
+    }
 
 
 def executed(
@@ -251,15 +299,19 @@ def executed(
     for step, together in groupby(sorted(rows, key=attrgetter("step")), key=attrgetter("step")):
         now = list(together)
         assert step >= 1
-        assert len({(row.sender, row.port) for row in now}) == len(now), f"step {step}: two units on a link"
+        assert len({(row.sender, row.port) for row in now}) == len(now), (
+            f"step {step}: two units on a link"
+        )
         if one_port:
-            assert len({row.sender for row in now}) == len({row.receiver for row in now}) == len(now), f"step {step}"
+            assert (
+                len({row.sender for row in now}) == len({row.receiver for row in now}) == len(now)
+            ), f"step {step}"
         for row in now:
             assert across(row.sender, row.port) == row.receiver
-            assert row.payload in holds[row.sender], f"{row} is not held"
-            holds[row.sender].remove(row.payload)
+            assert row.unit in holds[row.sender], f"{row} is not held"
+            holds[row.sender].remove(row.unit)
         for row in now:
-            holds[row.receiver].add(row.payload)
+            holds[row.receiver].add(row.unit)
     return holds
 
 
@@ -267,7 +319,7 @@ def flights(rows: Iterable[Plain]) -> dict[int, list[Plain]]:
     """The rows of every unit in the order of steps."""
     found: dict[int, list[Plain]] = {}
     for row in sorted(rows):
-        found.setdefault(row.payload, []).append(row)
+        found.setdefault(row.unit, []).append(row)
     return found
 
 

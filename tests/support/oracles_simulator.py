@@ -1,6 +1,6 @@
 """Every collective executed step by step by the rules of conventions.md: dictionaries and sets, slow, one row at a time.
 
-Nodes are labels, units are the numbers that the payload column gives them. Nothing here imports starcast.
+Nodes are labels, units are the numbers that the unit column gives them. Nothing here imports starcast.
 """
 
 from collections import Counter
@@ -27,7 +27,9 @@ class World:
 
     def port(self, one: str, other: str) -> int:
         """The port that leads from one node to its neighbour."""
-        (port,) = [port for (node, port), across in self.across.items() if (node, across) == (one, other)]
+        (port,) = [
+            port for (node, port), across in self.across.items() if (node, across) == (one, other)
+        ]
         return port
 
 
@@ -43,13 +45,25 @@ def world(spec: str) -> World:
     stars = oracles_nk.nodes(int(n), int(k or n))
     beyond: Callable[[oracles.Node, int], oracles.Node]
     beyond = (lambda x, port: oracles_nk.across(x, port, int(n))) if k else oracles.swap
-    across = {(oracles.label(x), port): oracles.label(beyond(x, port)) for x in stars for port in range(2, int(n) + 1)}
+    across = {
+        (oracles.label(x), port): oracles.label(beyond(x, port))
+        for x in stars
+        for port in range(2, int(n) + 1)
+    }
     whole = {q: (*q, *oracles_nk.missing(q, int(n))) for q in stars}
     translations = {
-        oracles.label(q): {oracles.label(x): oracles.label(tuple(whole[q][symbol - 1] for symbol in x)) for x in stars}
+        oracles.label(q): {
+            oracles.label(x): oracles.label(tuple(whole[q][symbol - 1] for symbol in x))
+            for x in stars
+        }
         for q in stars
     }
-    return World([oracles.label(x) for x in stars], across, translations, keeps_ports=not k or int(k) == int(n) - 1)
+    return World(
+        [oracles.label(x) for x in stars],
+        across,
+        translations,
+        keeps_ports=not k or int(k) == int(n) - 1,
+    )
 
 
 class Row(NamedTuple):
@@ -60,7 +74,7 @@ class Row(NamedTuple):
     port: int
     receiver: str
     tree: int
-    payload: int
+    unit: int
 
 
 @dataclass(frozen=True)
@@ -79,7 +93,11 @@ class Plan:
     def messages(self) -> Iterator[tuple[int, str, str | None]]:
         """Every unit with its source and its destination, None where everybody is; by counting them up."""
         nodes, root = self.world.nodes, self.root
-        kind = {"allgather": "broadcast", "alltoall": "scatter"}[self.collective] if self.symmetric else self.collective
+        kind = (
+            {"allgather": "broadcast", "alltoall": "scatter"}[self.collective]
+            if self.symmetric
+            else self.collective
+        )
         pairs: list[tuple[str, str | None]]
         match kind:
             case "broadcast":
@@ -105,7 +123,7 @@ class Outcome:
     moved: list[Row] = field(default_factory=list)
     missing: set[tuple[str, int]] = field(default_factory=set)
     transmissions: int = 0
-    link_use: list[int] = field(default_factory=list)
+    links_used: list[int] = field(default_factory=list)
     packet_sizes: list[int] = field(default_factory=list)
 
 
@@ -121,16 +139,18 @@ def execute(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
         if outcome.broken:
             break
         if faults:
-            now = [row for row in now if is_up(row, faults) and row.payload in holds[row.sender]]
+            now = [row for row in now if is_up(row, faults) and row.unit in holds[row.sender]]
         for row in now:
-            holds[row.receiver].add(row.payload)
+            holds[row.receiver].add(row.unit)
         outcome.moved += now
     dead = {node for node in plan.world.nodes if frozenset([node]) in faults}
     voided = dead if plan.collective in ("allgather", "gather", "alltoall") else set()
     for unit, source, destination in messages:
         owed = plan.world.nodes if destination is None else [destination]
         outcome.missing |= {
-            (node, unit) for node in owed if node not in dead and source not in voided and unit not in holds[node]
+            (node, unit)
+            for node in owed
+            if node not in dead and source not in voided and unit not in holds[node]
         }
     count(outcome)
     return outcome
@@ -138,11 +158,17 @@ def execute(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
 
 def is_up(row: Row, faults: Faults) -> bool:
     """Whether neither end nor the link itself is down in the row's step."""
-    what = [frozenset([row.sender]), frozenset([row.receiver]), frozenset([row.sender, row.receiver])]
+    what = [
+        frozenset([row.sender]),
+        frozenset([row.receiver]),
+        frozenset([row.sender, row.receiver]),
+    ]
     return all(row.step < faults.get(one, row.step + 1) for one in what)
 
 
-def broken_rows(plan: Plan, now: Collection[Row], holds: Mapping[str, set[int]] | None) -> tuple[list[Row], list[str]]:
+def broken_rows(
+    plan: Plan, now: Collection[Row], holds: Mapping[str, set[int]] | None
+) -> tuple[list[Row], list[str]]:
     """The rows of a step that break a rule, and the rules; what is held is not asked where ``holds`` is None."""
     times, found = Counter(now), list[tuple[Row, str]]()
     link = Counter((row.sender, row.port) for row in now)
@@ -150,12 +176,12 @@ def broken_rows(plan: Plan, now: Collection[Row], holds: Mapping[str, set[int]] 
         exists = (row.sender, row.port) in plan.world.across
         ports = {other.port for other in now if other.sender == row.sender}
         senders = {other.sender for other in now if other.receiver == row.receiver}
-        held = holds is None or row.payload in holds.get(row.sender, ())
+        held = holds is None or row.unit in holds.get(row.sender, ())
         rules = {
             "no such step": row.step < 1,
             "no such sender or port": not exists,
             "another receiver": exists and plan.world.across[row.sender, row.port] != row.receiver,
-            "no such unit": not 0 <= row.payload < plan.units,
+            "no such unit": not 0 <= row.unit < plan.units,
             "not held": not held,
             "two units on a link": not plan.packets and link[row.sender, row.port] > 1,
             "the same row twice": times[row] > 1,
@@ -173,33 +199,37 @@ def count(outcome: Outcome) -> None:
     packets = Counter((row.step, row.sender, row.port) for row in outcome.moved)
     for step in range(1, last + 1):
         sizes = [size for (of, _, _), size in packets.items() if of == step]
-        outcome.link_use.append(len(sizes))
+        outcome.links_used.append(len(sizes))
         outcome.packet_sizes.append(max(sizes, default=0))
 
 
 def expanded(plan: Plan) -> Plan:
     """The plan of one source written out for all, rows that make no sense left out: those are wrong in one source already."""
-    where, nodes, rows = plan.world, plan.world.nodes, list[Row]()
-    own = where.translations[plan.root]
+    topology, nodes, rows = plan.world, plan.world.nodes, list[Row]()
+    own = topology.translations[plan.root]
     home = {image: node for node, image in own.items()}
     for number, source in enumerate(nodes):
-        image = {node: where.translations[source][home[node]] for node in nodes}
+        image = {node: topology.translations[source][home[node]] for node in nodes}
         for row in plan.rows:
             if is_addressed(plan, row):
                 rows.append(translated(plan, row, image, number))
     total = plan.units * len(nodes)
-    return Plan(where, plan.collective, plan.root, total, plan.one_port, plan.packets, rows)
+    return Plan(topology, plan.collective, plan.root, total, plan.one_port, plan.packets, rows)
 
 
 def is_addressed(plan: Plan, row: Row) -> bool:
     """Whether sender, port, receiver and unit of a row exist and belong together."""
-    return plan.world.across.get((row.sender, row.port)) == row.receiver and 0 <= row.payload < plan.units and row.step > 0
+    return (
+        plan.world.across.get((row.sender, row.port)) == row.receiver
+        and 0 <= row.unit < plan.units
+        and row.step > 0
+    )
 
 
 def translated(plan: Plan, row: Row, image: Mapping[str, str], source: int) -> Row:
     """A row of the one source as that of another."""
     nodes = plan.world.nodes
-    sender, receiver, unit = image[row.sender], image[row.receiver], row.payload
+    sender, receiver, unit = image[row.sender], image[row.receiver], row.unit
     if plan.collective == "alltoall":
         each = plan.units // len(nodes)
         destination = image[nodes[unit // each]]
@@ -241,7 +271,9 @@ class Hop(NamedTuple):
     rows: list[Row]
 
 
-def acknowledged(rows: Iterable[tuple[str, Row]], faults: Faults) -> tuple[set[Row], dict[tuple[str, int], int]]:
+def acknowledged(
+    rows: Iterable[tuple[str, Row]], faults: Faults
+) -> tuple[set[Row], dict[tuple[str, int], int]]:
     """The rows that are tried, and the (source, tree) that stall, each with the hops it has made.
 
     Node by node as the paper says: a node sends the group to a child, waits for the child's acknowledgement, then turns to

@@ -5,7 +5,7 @@ from functools import cache
 from typing import NamedTuple
 
 from starcast import costs
-from starcast.collectives import Schedule, model
+from starcast.collectives import Schedule, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import ALGORITHMS, algorithms_on
 from starcast.simulator import Simulation, simulate
@@ -43,19 +43,29 @@ class Case(NamedTuple):
         """What the algorithm takes of what is asked."""
         names = [one.name for one in self.rule.arguments]
         given: dict[str, int | str] = {"copies": self.asked.copies} if "copies" in names else {}
-        return given | ({str(self.rule.cut_by): self.asked.share} if self.rule.cut_by else {})
+        return given | (
+            {str(self.rule.split_argument): self.asked.share} if self.rule.split_argument else {}
+        )
 
 
 def priced(case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE) -> costs.Cost:
     """Its closed form."""
     return costs.closed_form(
-        topology(case.spec), case.collective, case.algorithm, case.asked.ports, m, machine, **case.arguments
+        topology(case.spec),
+        case.collective,
+        case.algorithm,
+        case.asked.ports,
+        m,
+        machine,
+        **case.arguments,
     )
 
 
 def unit(case: Case, m: Fraction = MESSAGE) -> Fraction:
     """The bytes of one of its units."""
-    return costs.unit_bytes(topology(case.spec), case.collective, case.algorithm, m, **case.arguments)
+    return costs.unit_bytes(
+        topology(case.spec), case.collective, case.algorithm, m, **case.arguments
+    )
 
 
 def built(case: Case) -> Schedule:
@@ -82,14 +92,25 @@ def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
         where = topology(spec)
         for rule in algorithms_on(where):
             names = [one.name for one in rule.arguments]
-            pieces = {*shares, where.degree, 2 * where.degree} if rule.cut_by else {1}
-            copies = {x for x in (1, 2, where.degree) if x <= where.degree} if "copies" in names else {1}
-            given = [Asked(ports, share, x) for ports in rule.ports for share in sorted(pieces) for x in sorted(copies)]
-            found += [Case(spec, rule.collective, rule.name, asked) for asked in given if _defined(rule, spec, asked)]
+            pieces = {*shares, where.degree, 2 * where.degree} if rule.split_argument else {1}
+            copies = (
+                {x for x in (1, 2, where.degree) if x <= where.degree} if "copies" in names else {1}
+            )
+            given = [
+                Asked(ports, share, x)
+                for ports in rule.ports
+                for share in sorted(pieces)
+                for x in sorted(copies)
+            ]
+            found += [
+                Case(spec, rule.collective, rule.name, asked)
+                for asked in given
+                if _defined(rule, spec, asked)
+            ]
     return found
 
 
 def _defined(rule: Algorithm, spec: str, asked: Asked) -> bool:
     where = topology(spec)
     values: dict[str, int | str] = {one.name: one.default(where) for one in rule.arguments}
-    return rule.refusal(where, values | {str(rule.cut_by): asked.share}) is None
+    return rule.refusal(where, values | {str(rule.split_argument): asked.share}) is None

@@ -25,10 +25,14 @@ def main(folder: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="starcast-java-") as home:
         Path(home).chmod(0o755)  # the system user that PostgreSQL runs as must pass through
         recording = f"-XX:SharedArchiveFile={base} -XX:ArchiveClassesAtExit={top}"
-        settings = Settings.load(home=Path(home), neo4j_java_options=f"{_COMPILED_ONCE} {recording}")
+        settings = Settings.load(
+            home=Path(home), neo4j_java_options=f"{_COMPILED_ONCE} {recording}"
+        )
         stack.up(settings, Silent())
         stack.down(settings.home, Silent())
-    (folder / "options").write_text(f"{_COMPILED_ONCE} -XX:SharedArchiveFile={base}:{top}\n", encoding="utf-8")
+    (folder / "options").write_text(
+        f"{_COMPILED_ONCE} -XX:SharedArchiveFile={base}:{top}\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

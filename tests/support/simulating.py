@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, model
+from starcast.collectives import Schedule, schedule
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.rows import Columns, arranged
 from starcast.collectives.model import COLLECTIVES, COLUMNS, MANY_SOURCES
+from starcast.collectives.rows import Columns, arranged
 from starcast.simulator import Fault, Simulation, simulate
 from starcast.topologies import Topology, topology
 from support.oracles_simulator import Faults, Outcome, Plan, Row, execute_all, world
@@ -44,15 +44,17 @@ def built(base: Base, **arguments: int | str) -> Schedule:
 
 def plan_of(made: Schedule) -> Plan:
     """A schedule in the oracle's words; a rank that is none has a name that no node has."""
-    where = world(made.topology.spec)
+    topology = world(made.topology.spec)
     columns = zip(*(getattr(made, name).tolist() for name in COLUMNS), strict=True)
     rows = [
-        Row(step, named(where.nodes, sender), port, named(where.nodes, receiver), tree, payload)
-        for step, sender, port, receiver, tree, payload in columns
+        Row(step, named(topology.nodes, sender), port, named(topology.nodes, receiver), tree, unit)
+        for step, sender, port, receiver, tree, unit in columns
     ]
     one_port = made.ports == "one"
-    root = where.nodes[made.root]
-    return Plan(where, made.collective, root, made.units, one_port, made.packets, rows, made.symmetric)
+    root = topology.nodes[made.root]
+    return Plan(
+        topology, made.collective, root, made.units, one_port, made.packets, rows, made.symmetric
+    )
 
 
 def named(nodes: Sequence[str], rank: int) -> str:
@@ -82,9 +84,9 @@ def judged_alike(made: Schedule, faults: Sequence[Fault] = ()) -> Simulation:
 
 def agrees(run: Simulation, outcome: Outcome) -> None:
     """Both counted the same."""
-    assert run.steps == len(outcome.link_use)
+    assert run.steps == len(outcome.links_used)
     assert run.transmissions == outcome.transmissions
-    assert run.link_use.tolist() == outcome.link_use
+    assert run.links_used.tolist() == outcome.links_used
     assert run.packet_sizes.tolist() == outcome.packet_sizes
     assert run.largest_packet == max(outcome.packet_sizes, default=0)
     assert run.missing == len(outcome.missing)
@@ -99,24 +101,41 @@ def names_the_first(run: Simulation, made: Schedule, faults: Sequence[Fault] = (
 
 def names(sentence: str, row: Row) -> bool:
     """Whether the sentence names this row."""
-    parts = (f"step {row.step}:", f"{row.sender} sends", f"unit {row.payload} ", f"port {row.port} ", f"to {row.receiver}:")
+    parts = (
+        f"step {row.step}:",
+        f"{row.sender} sends",
+        f"unit {row.unit} ",
+        f"port {row.port} ",
+        f"to {row.receiver}:",
+    )
     return all(part in sentence for part in parts)
 
 
 def same(one: Simulation, other: Simulation) -> None:
     """Two simulations say the same, but for the unit that each names first."""
     assert (one.violation is None, one.complete) == (other.violation is None, other.complete)
-    assert (one.violation or "").partition(":")[0] == (other.violation or "").partition(":")[0]  # the step
+    assert (one.violation or "").partition(":")[0] == (other.violation or "").partition(":")[
+        0
+    ]  # the step
     assert (one.steps, one.transmissions) == (other.steps, other.transmissions)
     assert (one.largest_packet, one.missing) == (other.largest_packet, other.missing)
-    assert np.array_equal(one.link_use, other.link_use)
+    assert np.array_equal(one.links_used, other.links_used)
     assert np.array_equal(one.packet_sizes, other.packet_sizes)
 
 
 # Spoilt schedules
 
 #: The ways to spoil a schedule.
-SPOILS = ("dropped", "another step", "early", "another receiver", "another port", "doubled", "another unit", "another link")
+SPOILS = (
+    "dropped",
+    "another step",
+    "early",
+    "another receiver",
+    "another port",
+    "doubled",
+    "another unit",
+    "another link",
+)
 
 
 def changed(made: Schedule, row: int, **values: int) -> Schedule:
@@ -129,12 +148,14 @@ def changed(made: Schedule, row: int, **values: int) -> Schedule:
 
 def kept(made: Schedule, rows: Sequence[int] | np.ndarray[Any, Any]) -> Schedule:
     """The schedule of these rows alone, in this order, repeated where named twice."""
-    return replace(made, **{name: getattr(made, name)[np.asarray(rows, dtype=np.int64)] for name in COLUMNS})
+    return replace(
+        made, **{name: getattr(made, name)[np.asarray(rows, dtype=np.int64)] for name in COLUMNS}
+    )
 
 
 def spoil(draw: Draw, made: Schedule, way: str) -> Schedule:
     """The schedule with one row spoilt."""
-    row, where = draw(st.integers(0, len(made) - 1)), made.topology
+    row, topology = draw(st.integers(0, len(made) - 1)), made.topology
     every = range(len(made))
     match way:
         case "dropped":
@@ -144,16 +165,25 @@ def spoil(draw: Draw, made: Schedule, way: str) -> Schedule:
         case "early":
             return changed(made, row, step=draw(st.integers(1, max(int(made.step[row]), 1))))
         case "another receiver":
-            return changed(made, row, receiver=draw(st.integers(-1, where.nodes)))
+            return changed(made, row, receiver=draw(st.integers(-1, topology.nodes)))
         case "another port":
-            return changed(made, row, port=draw(st.integers(0, where.degree + 3)))
+            return changed(made, row, port=draw(st.integers(0, topology.degree + 3)))
         case "doubled":
             return kept(made, [*every, row])
         case "another unit":
-            return changed(made, row, payload=draw(st.integers(-1, made.units)))
+            return changed(made, row, unit=draw(st.integers(-1, made.units)))
         case _:
-            sender, port = draw(st.integers(0, where.nodes - 1)), draw(st.sampled_from(where.ports))
-            return changed(made, row, sender=sender, port=port, receiver=int(where.neighbours(port, [sender])[0]))
+            sender, port = (
+                draw(st.integers(0, topology.nodes - 1)),
+                draw(st.sampled_from(topology.ports)),
+            )
+            return changed(
+                made,
+                row,
+                sender=sender,
+                port=port,
+                receiver=int(topology.neighbours(port, [sender])[0]),
+            )
 
 
 @st.composite
@@ -172,7 +202,9 @@ def by_lot(draw: st.DrawFn, *specs: str, symmetric: bool | None = None) -> Sched
     """A schedule that nobody made: units go wherever they can, and now and then where they cannot."""
     where = topology(draw(st.sampled_from(specs)))
     collective = draw(st.sampled_from(MANY_SOURCES if symmetric else COLLECTIVES))
-    together = collective in MANY_SOURCES and (draw(st.booleans()) if symmetric is None else symmetric)
+    together = collective in MANY_SOURCES and (
+        draw(st.booleans()) if symmetric is None else symmetric
+    )
     made = no_rows(
         where,
         collective,
@@ -183,31 +215,39 @@ def by_lot(draw: st.DrawFn, *specs: str, symmetric: bool | None = None) -> Sched
         symmetric=together,
     )
     lot = np.random.default_rng(draw(st.integers(0, 2**32)))
-    return replace(made, **rows_by_lot(made, lot, draw(st.integers(1, 6)), draw(st.sampled_from([0.0, 0.1]))))
+    return replace(
+        made, **rows_by_lot(made, lot, draw(st.integers(1, 6)), draw(st.sampled_from([0.0, 0.1])))
+    )
 
 
-def no_rows(where: Topology, collective: str, ports: str, each: int = 1, **others: Any) -> Schedule:
+def no_rows(
+    topology: Topology, collective: str, ports: str, each: int = 1, **others: Any
+) -> Schedule:
     """The promise of a collective, ``each`` units for each of its sources and destinations, and no rows."""
     return arranged(
         Columns(*(np.empty(0, dtype=np.int32),) * 6),
-        topology=where,
+        topology=topology,
         collective=collective,
         algorithm="by-lot",
         ports=ports,
-        units=each * where.nodes ** powers(collective, symmetric=bool(others.get("symmetric"))),
+        units=each * topology.nodes ** powers(collective, symmetric=bool(others.get("symmetric"))),
         **{"packets": False} | others,
     )
 
 
 def powers(collective: str, *, symmetric: bool) -> int:
     """How often the number of nodes is a factor of the number of units."""
-    kind = {"allgather": "broadcast", "alltoall": "scatter"}[collective] if symmetric else collective
+    kind = (
+        {"allgather": "broadcast", "alltoall": "scatter"}[collective] if symmetric else collective
+    )
     return {"broadcast": 0, "allgather": 1, "scatter": 1, "gather": 1, "alltoall": 2}[kind]
 
 
-def rows_by_lot(made: Schedule, lot: np.random.Generator, steps: int, astray: float) -> Mapping[str, Any]:
+def rows_by_lot(
+    made: Schedule, lot: np.random.Generator, steps: int, astray: float
+) -> Mapping[str, Any]:
     """Rows in random order: in each step some nodes send, mostly units that they hold, over ports that are mostly free."""
-    plan, where = plan_of(made), made.topology
+    plan, topology = plan_of(made), made.topology
     holds: dict[str, set[int]] = {node: set() for node in plan.world.nodes}
     for unit, source, _ in plan.messages():
         holds[source].add(unit)
@@ -215,10 +255,14 @@ def rows_by_lot(made: Schedule, lot: np.random.Generator, steps: int, astray: fl
     for step in range(1, steps + 1):
         got = []
         used: set[object] = set()
-        for _ in range(int(lot.integers(0, 2 * where.nodes))):
-            port, wrong = int(lot.choice(where.ports)), lot.random() < astray
-            sender = int(lot.choice([rank for rank, node in enumerate(plan.world.nodes) if holds[node] or wrong]))
-            receiver = int(where.neighbours(port, [sender])[0])
+        for _ in range(int(lot.integers(0, 2 * topology.nodes))):
+            port, wrong = int(lot.choice(topology.ports)), lot.random() < astray
+            sender = int(
+                lot.choice(
+                    [rank for rank, node in enumerate(plan.world.nodes) if holds[node] or wrong]
+                )
+            )
+            receiver = int(topology.neighbours(port, [sender])[0])
             choice = range(made.units) if wrong else sorted(holds[plan.world.nodes[sender]])
             unit = int(lot.choice(choice))
             keys = taken(made, sender, port, receiver, unit)
@@ -244,12 +288,14 @@ def taken(made: Schedule, sender: int, port: int, receiver: int, unit: int) -> s
 
 
 @st.composite
-def fault_sets(draw: st.DrawFn, where: Topology, latest: int, most: int = 3) -> list[Fault]:
+def fault_sets(draw: st.DrawFn, topology: Topology, latest: int, most: int = 3) -> list[Fault]:
     """Nodes and links that fail, some from the start and some later."""
     found: dict[object, Fault] = {}
     for _ in range(draw(st.integers(1, most))):
-        rank = draw(st.integers(0, where.nodes - 1))
-        other = int(where.neighbours(draw(st.sampled_from(where.ports)), [rank])[0])
-        fault = Fault(rank if draw(st.booleans()) else (rank, other), draw(st.integers(1, latest))).on(where)
+        rank = draw(st.integers(0, topology.nodes - 1))
+        other = int(topology.neighbours(draw(st.sampled_from(topology.ports)), [rank])[0])
+        fault = Fault(
+            rank if draw(st.booleans()) else (rank, other), draw(st.integers(1, latest))
+        ).on(topology)
         found[fault.what] = fault
     return list(found.values())

@@ -10,7 +10,13 @@ from starcast.comparison.matching import Side
 from starcast.database.models import Cost, Run
 
 NUMBERS = count(1)
-PROVENANCE = {"version": "0.1.0", "revision": "c0ffee" * 6 + "c0ff", "dirty": False, "host": "loom", "postgres": "18.4"}
+PROVENANCE = {
+    "version": "0.1.0",
+    "revision": "c0ffee" * 6 + "c0ff",
+    "dirty": False,
+    "host": "loom",
+    "postgres": "18.4",
+}
 
 
 def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: Any) -> Run:
@@ -26,13 +32,31 @@ def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: A
         "finished_at": datetime(2026, 11, 20, 12, tzinfo=UTC), **changes,
     }  # fmt: skip
     start_up, byte = point["T_s"], point["T_c"]
-    figures = {"steps": steps, "start_ups": Fraction(steps), "transmissions": 119, "source": "made up"}
+    figures = {
+        "steps": steps,
+        "start_ups": Fraction(steps),
+        "transmissions": 119,
+        "source": "made up",
+    }
     costs = [
-        Cost(kind=kind, **figures, bytes=each * point["m"], time=steps * start_up + each * point["m"] * byte)
+        Cost(
+            kind=kind,
+            **figures,
+            bytes=each * point["m"],
+            time=steps * start_up + each * point["m"] * byte,
+        )
         for kind, each in (("simulated", Fraction(rate)), ("closed form", Fraction(closed)))
     ]
     ends = Fraction(bound) * start_up, point["m"] / 4 * byte
-    costs.append(Cost(kind="lower bound", start_ups=Fraction(bound), bytes=point["m"] / 4, time=max(ends), source="made up"))
+    costs.append(
+        Cost(
+            kind="lower bound",
+            start_ups=Fraction(bound),
+            bytes=point["m"] / 4,
+            time=max(ends),
+            source="made up",
+        )
+    )
     return Run(costs=costs, **point)
 
 
@@ -43,4 +67,9 @@ def along(steps: int, rate: Fraction | int, sizes: Iterable[int], **changes: Any
 
 def side(name: str, runs: Sequence[Run]) -> Side:
     """They as one side, reproduced by a command of its name."""
-    return Side(name, tuple(runs), (f"starcast experiment run {name}",), repeat=f"starcast experiment reproduce {name}")
+    return Side(
+        name,
+        tuple(runs),
+        (f"starcast experiment run {name}",),
+        repeat=f"starcast experiment reproduce {name}",
+    )

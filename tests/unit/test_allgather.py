@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from starcast.collectives import catalogue
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from starcast.trees import model
+from starcast.trees import forest
 from starcast.trees.catalogue import single_trees
 from support import oracles
 from support import oracles_allgather as page
@@ -70,7 +70,9 @@ def test_segments_take_the_trees_in_the_page_s_order(n: int) -> None:
 @both_models
 @every_tree
 @pytest.mark.parametrize("n", range(2, 5))
-def test_everybody_gets_everything_and_every_link_carries_n_t_segments(n: int, tree: str, ports: str) -> None:
+def test_everybody_gets_everything_and_every_link_carries_n_t_segments(
+    n: int, tree: str, ports: str
+) -> None:
     """A5: everything on one directed link is one packet, of exactly N_t segments.
 
     So it is on every directed link, and one-port on those of the sub-step's dimension.
@@ -87,7 +89,9 @@ def test_everybody_gets_everything_and_every_link_carries_n_t_segments(n: int, t
             assert {port for _, port in load} == {(step - 1) % (n - 1) + 2}
 
 
-@pytest.mark.parametrize(("tree", "ports"), [("greedy", "all"), ("greedy", "one"), ("hamiltonian-cycle", "all")])
+@pytest.mark.parametrize(
+    ("tree", "ports"), [("greedy", "all"), ("greedy", "one"), ("hamiltonian-cycle", "all")]
+)
 def test_everybody_gets_everything_on_s5(tree: str, ports: str) -> None:
     made = allgather("S5", "dimension-change", ports, tree=tree)
     everybody_gets_everything(made, all_sources(made))
@@ -136,7 +140,9 @@ def test_steps_and_packets_are_theorem_3_s(n: int, tree: str) -> None:
     assert made.steps == len(sizes)
     assert sum(sizes) == factorial(n) - 1
     carried = Counter(zip(made.step.tolist(), made.port.tolist(), strict=True))
-    assert carried == {(t, d): sizes[t - 1] for t in range(1, len(sizes) + 1) for d in range(2, n + 1)}
+    assert carried == {
+        (t, d): sizes[t - 1] for t in range(1, len(sizes) + 1) for d in range(2, n + 1)
+    }
 
 
 @every_tree
@@ -169,8 +175,10 @@ def test_the_simulator_finds_it_right(n: int, tree: str, ports: str) -> None:
     assert run.violation is None
     assert run.complete
     assert run.transmissions == factorial(n) * (n - 1) * (factorial(n) - 1)
-    assert run.packet_sizes.tolist() == [size for size in sizes for _ in range(n - 1 if ports == "one" else 1)]
-    assert set(run.link_use.tolist()) == {factorial(n) * (1 if ports == "one" else n - 1)}
+    assert run.packet_sizes.tolist() == [
+        size for size in sizes for _ in range(n - 1 if ports == "one" else 1)
+    ]
+    assert set(run.links_used.tolist()) == {factorial(n) * (1 if ports == "one" else n - 1)}
 
 
 @both_models
@@ -180,9 +188,13 @@ def test_what_it_says(tree: str, ports: str) -> None:
     rule = catalogue.find("allgather", "dimension-change")
     assert (made.units, made.packets, made.symmetric, made.root) == (4, True, True, 119)
     assert made.id == f"S5:allgather:dimension-change:{ports}:tree={tree}:54321"
-    assert len(made) == rule.rows(made.topology, {"tree": tree}) == rule.count(made.topology, ports, {"tree": tree})
-    assert rule.along(made.topology, ports, {"tree": tree}) is None
-    assert np.array_equal(made.tree, made.payload)
+    assert (
+        len(made)
+        == rule.rows(made.topology, {"tree": tree})
+        == rule.count(made.topology, ports, {"tree": tree})
+    )
+    assert rule.forest_construction(made.topology, ports, {"tree": tree}) is None
+    assert np.array_equal(made.tree, made.unit)
 
 
 @every_tree
@@ -191,7 +203,11 @@ def test_its_forest_is_the_stack_of_the_changed_trees(tree: str) -> None:
     made = allgather("S5", "dimension-change", root="53142", tree=tree)
     assert made.forest is not None
     made.forest.verify()
-    assert (made.forest.trees, made.forest.root, made.forest.construction) == (4, made.root, "array")
+    assert (made.forest.trees, made.forest.root, made.forest.construction) == (
+        4,
+        made.root,
+        "array",
+    )
     for i, row in enumerate(made.forest.parent_port):
         changed = forest("S5", "dimension-change", root="53142", tree=tree, i=i)
         assert np.array_equal(row, changed.parent_port[0])
@@ -205,7 +221,13 @@ def test_any_source_may_be_written_out(tree: str, ports: str, symbols: list[int]
     here = allgather("S4", "dimension-change", ports, tree=tree)
     there = allgather("S4", "dimension-change", ports, oracles.label(q), tree=tree)
     assert {(hop.sender, hop.receiver, hop[0], hop.port, hop.unit) for hop in hops_of(there)} == {
-        (oracles.compose(q, hop.sender), oracles.compose(q, hop.receiver), hop[0], hop.port, hop.unit)  # type: ignore[arg-type]
+        (
+            oracles.compose(q, hop.sender),  # type: ignore[arg-type]
+            oracles.compose(q, hop.receiver),  # type: ignore[arg-type]
+            hop[0],
+            hop.port,
+            hop.unit,
+        )
         for hop in hops_of(here)
     }
     assert set(hops_of(there.expand())) == set(hops_of(here.expand()))
@@ -215,7 +237,10 @@ def test_greedy_is_the_tree_if_none_is_named() -> None:
     assert dict(allgather("S4", "dimension-change").arguments) == {"tree": "greedy"}
 
 
-@pytest.mark.parametrize("tree", ["multiple", "edge-disjoint", "perfectly-balanced", "nk-greedy", "nonsense", "label-change"])
+@pytest.mark.parametrize(
+    "tree",
+    ["multiple", "edge-disjoint", "perfectly-balanced", "nk-greedy", "nonsense", "label-change"],
+)
 def test_what_is_no_single_spanning_tree_is_refused(tree: str) -> None:
     with refused(tree, "no single spanning tree"):
         allgather("S4", "dimension-change", tree=tree)
@@ -232,7 +257,9 @@ def test_what_is_too_large_is_refused_before_it_is_built() -> None:
         allgather("S11", "dimension-change")
 
 
-@pytest.mark.parametrize("algorithm", ["dimension-change", "rotated-hamiltonian", "necklace", "hamiltonian-cycle"])
+@pytest.mark.parametrize(
+    "algorithm", ["dimension-change", "rotated-hamiltonian", "necklace", "hamiltonian-cycle"]
+)
 def test_it_begins_with_s2(algorithm: str) -> None:
     """Two nodes send each other their message: one step."""
     made = allgather("S2", algorithm)

@@ -8,7 +8,7 @@ import pytest
 
 from starcast.collectives import Schedule, catalogue
 from starcast.topologies import topology
-from starcast.trees import model
+from starcast.trees import forest
 from support import oracles, oracles_nk
 from support import oracles_allgather as page
 from support.allgathers import allgather, everybody_gets_everything, hops_of, places, relabelled
@@ -27,7 +27,9 @@ every_size = pytest.mark.parametrize(("n", "k"), SIZES)
 def trees(n: int, k: int, algorithm: str) -> list[oracles.Tree]:
     """The trees at the identity."""
     home = oracles.identity(n)[:k]
-    return [oracles_nk.greedy(home, n)] if algorithm == "nk-greedy" else oracles_nk.multiple(home, n)
+    return (
+        [oracles_nk.greedy(home, n)] if algorithm == "nk-greedy" else oracles_nk.multiple(home, n)
+    )
 
 
 def height(n: int, k: int, algorithm: str) -> int:
@@ -59,17 +61,25 @@ def test_all_port_rows_are_the_page_s_for_any_source(n: int, k: int, algorithm: 
 @pytest.mark.parametrize(("n", "k"), SMALL)
 def test_expanded_rows_are_those_of_all_sources(n: int, k: int, algorithm: str) -> None:
     wide = allgather(f"S{n},{k}", algorithm, "all").expand()
-    expected = {hop for x in oracles_nk.nodes(n, k) for hop in page.nk_source(trees(n, k, algorithm), x, n)}
+    expected = {
+        hop for x in oracles_nk.nodes(n, k) for hop in page.nk_source(trees(n, k, algorithm), x, n)
+    }
     assert set(hops_of(wide)) == expected
     assert len(wide) == len(expected)
 
 
 @every_algorithm
 @pytest.mark.parametrize(("n", "k"), SMALL)
-def test_one_port_rows_are_sub_steps_by_the_port_that_each_source_crosses(n: int, k: int, algorithm: str) -> None:
+def test_one_port_rows_are_sub_steps_by_the_port_that_each_source_crosses(
+    n: int, k: int, algorithm: str
+) -> None:
     """nk-star.md, one-port dimensions: a level becomes n-1 sub-steps, 2..k the exchanges, k+s those s on in the clique."""
     made = allgather(f"S{n},{k}", algorithm, "one")
-    expected = {hop for x in oracles_nk.nodes(n, k) for hop in page.sub_steps(page.nk_source(trees(n, k, algorithm), x, n), n)}
+    expected = {
+        hop
+        for x in oracles_nk.nodes(n, k)
+        for hop in page.sub_steps(page.nk_source(trees(n, k, algorithm), x, n), n)
+    }
     assert made.symmetric == (k == n - 1)
     wide = made.expand()
     assert set(hops_of(wide)) == expected
@@ -79,7 +89,9 @@ def test_one_port_rows_are_sub_steps_by_the_port_that_each_source_crosses(n: int
 def test_translation_would_bring_residual_links_into_other_sub_steps() -> None:
     """Why one source cannot stand for all one-port: its relabelled hops keep the sub-step, and the port is another one."""
     n, k = 4, 2
-    base = [hop for hop in hops_of(allgather("S4,2", "nk-greedy", "one")) if hop.unit == ((1, 2), 0)]
+    base = [
+        hop for hop in hops_of(allgather("S4,2", "nk-greedy", "one")) if hop.unit == ((1, 2), 0)
+    ]
     moved = page.for_all(base, oracles_nk.nodes(n, k), relabelled(n))
     ports = [oracles_nk.port_between(hop.sender, hop.receiver, n) for hop in moved]  # type: ignore[arg-type]
     in_turn = [(hop.step - 1) % (n - 1) + 2 for hop in moved]
@@ -126,7 +138,9 @@ def test_the_links_of_a_port_carry_equal_packets_of_one_tree(n: int, k: int) -> 
     home = oracles.identity(n)[:k]
     (tree,) = trees(n, k, "nk-greedy")
     kinds = Counter(
-        (level, min(oracles_nk.port_between(tree[x], x, n), k + 1)) for x, level in oracles.depths(tree, home).items() if level
+        (level, min(oracles_nk.port_between(tree[x], x, n), k + 1))
+        for x, level in oracles.depths(tree, home).items()
+        if level
     )
     carried: dict[tuple[int, int], Counter[tuple[page.Place, int]]] = {}
     for hop in hops_of(allgather(f"S{n},{k}", "nk-greedy", "all").expand()):
@@ -154,7 +168,7 @@ def test_k_one_less_than_n_is_the_star(n: int, ports: str) -> None:
     star = allgather(f"S{n}", "dimension-change", ports)
     made = allgather(f"S{n},{n - 1}", "nk-greedy", ports)
     first = star.tree == 0
-    for name in ("step", "sender", "port", "receiver", "payload"):
+    for name in ("step", "sender", "port", "receiver", "unit"):
         assert np.array_equal(getattr(made, name), getattr(star, name)[first])
 
 
@@ -170,10 +184,16 @@ def test_rows_are_counted_before_they_are_built(n: int, k: int, algorithm: str, 
     made = allgather(f"S{n},{k}", algorithm, ports)
     a_source = (n - 1 if algorithm == "nk-multiple" else 1) * (where.nodes - 1)
     assert rule.rows(where, {}) == a_source
-    assert len(made) == rule.count(where, ports, {}) == a_source * (1 if made.symmetric else where.nodes)
+    assert (
+        len(made)
+        == rule.count(where, ports, {})
+        == a_source * (1 if made.symmetric else where.nodes)
+    )
     assert made.packets
-    assert made.units == (n - 1 if algorithm == "nk-multiple" else 1) * (1 if made.symmetric else where.nodes)
-    assert rule.along(where, ports, {}) == (algorithm if made.symmetric else None)
+    assert made.units == (n - 1 if algorithm == "nk-multiple" else 1) * (
+        1 if made.symmetric else where.nodes
+    )
+    assert rule.forest_construction(where, ports, {}) == (algorithm if made.symmetric else None)
 
 
 @both_models
@@ -188,14 +208,18 @@ def test_what_it_says(root: int | str, algorithm: str, ports: str) -> None:
         assert made.forest is not None
         assert made.forest.id == forest("S5,3", algorithm, root=root).id
         assert np.array_equal(made.forest.parents()[made.tree, made.receiver], made.sender)
-        assert np.array_equal(made.tree, made.payload)
+        assert np.array_equal(made.tree, made.unit)
 
 
 @every_algorithm
 def test_written_out_it_is_the_same_whichever_source_is_named(algorithm: str) -> None:
     one, other = allgather("S4,2", algorithm, "one", "31"), allgather("S4,2", algorithm, "one")
     assert hops_of(one) == hops_of(other)
-    assert (one.id, one.root) == (other.id, other.root) == (f"S4,2:allgather:{algorithm}:one::expanded", 0)
+    assert (
+        (one.id, one.root)
+        == (other.id, other.root)
+        == (f"S4,2:allgather:{algorithm}:one::expanded", 0)
+    )
 
 
 @every_algorithm

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from starcast.collectives import catalogue
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from starcast.trees import model
+from starcast.trees import forest
 from support import oracles, oracles_multinode
 from support import oracles_allgather as page
 from support.allgathers import all_sources, allgather, everybody_gets_everything, hops_of
@@ -19,7 +19,11 @@ from support.oracles_balanced import v
 
 ALL_PORT = ("rotated-hamiltonian", "necklace")
 ALGORITHMS = (*ALL_PORT, "hamiltonian-cycle")
-PAGES = {"rotated-hamiltonian": page.rotated_hamiltonian, "necklace": page.mbst_copies, "hamiltonian-cycle": page.cycle}
+PAGES = {
+    "rotated-hamiltonian": page.rotated_hamiltonian,
+    "necklace": page.mbst_copies,
+    "hamiltonian-cycle": page.cycle,
+}
 
 all_port = pytest.mark.parametrize("algorithm", ALL_PORT)
 every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -59,7 +63,9 @@ def test_one_message_is_phase_1_and_the_concrete_phase_2(n: int) -> None:
     """A2: subtrees grow by a node a step; then for each type the leaves with n there, lexicographically, one a step."""
     sends = [*oracles_multinode.phase_1(n), *oracles_multinode.phase_2(n, factorial(n - 1))]
     made = hops_of(allgather(f"S{n}", "rotated-hamiltonian"))
-    assert {hop[:4] for hop in made} == {(send.step, send.tail, send.type, send.head) for send in sends}
+    assert {hop[:4] for hop in made} == {
+        (send.step, send.tail, send.type, send.head) for send in sends
+    }
 
 
 @pytest.mark.parametrize("n", range(3, 7))
@@ -99,7 +105,7 @@ def test_one_port_messages_go_one_after_the_other(n: int, messages: int) -> None
     """A4: M(n!-1) steps, one link in each, so that the source's schedule fills them all."""
     made = allgather(f"S{n}", "hamiltonian-cycle", messages=messages)
     assert np.array_equal(made.step, np.arange(1, messages * (factorial(n) - 1) + 1))
-    assert np.array_equal(made.payload, np.repeat(np.arange(messages), factorial(n) - 1))
+    assert np.array_equal(made.unit, np.repeat(np.arange(messages), factorial(n) - 1))
 
 
 @every_algorithm
@@ -174,18 +180,28 @@ def test_the_simulator_finds_it_right(n: int, algorithm: str) -> None:
 @every_algorithm
 @pytest.mark.parametrize("messages", [1, 3])
 @pytest.mark.parametrize("n", [2, 3, 4])
-def test_the_expanded_schedule_is_the_page_s_for_all_sources(n: int, messages: int, algorithm: str) -> None:
+def test_the_expanded_schedule_is_the_page_s_for_all_sources(
+    n: int, messages: int, algorithm: str
+) -> None:
     made = allgather(f"S{n}", algorithm, messages=messages)
     wide = made.expand()
     assert set(hops_of(wide)) == set(all_sources(made))
-    assert (wide.units, wide.symmetric, len(wide)) == (factorial(n) * messages, False, factorial(n) * len(made))
+    assert (wide.units, wide.symmetric, len(wide)) == (
+        factorial(n) * messages,
+        False,
+        factorial(n) * len(made),
+    )
 
 
 @pytest.mark.parametrize("n", [3, 4])
 def test_phase_1_is_the_local_rule_of_the_nodes(n: int) -> None:
     """A2: step 1: own message on all types; step t > 1: on type rdim(w_t, j-2) what came in step t-1 on rdim(w_(t-1), j-2)."""
     w, rdim = oracles_multinode.w(n), oracles_multinode.rdim
-    hops = [hop for hop in hops_of(allgather(f"S{n}", "rotated-hamiltonian").expand()) if hop.step <= factorial(n - 1)]
+    hops = [
+        hop
+        for hop in hops_of(allgather(f"S{n}", "rotated-hamiltonian").expand())
+        if hop.step <= factorial(n - 1)
+    ]
     sent = {(hop.step, hop.sender, hop.port): hop.unit for hop in hops}
     received = {(hop.step, hop.receiver, hop.port): hop.unit for hop in hops}
     rule: dict[tuple[int, oracles.Node, int], object] = {}
@@ -200,16 +216,26 @@ def test_phase_1_is_the_local_rule_of_the_nodes(n: int) -> None:
 @pytest.mark.parametrize("n", [3, 4])
 def test_phase_2_is_rule_1(n: int) -> None:
     """Node x gets from g_i(x) the messages of the sources q with q_1 = x_1 and q_n = x_i, q not x (pitfall 3); no others."""
-    hops = [hop for hop in hops_of(allgather(f"S{n}", "rotated-hamiltonian").expand()) if hop.step > factorial(n - 1)]
+    hops = [
+        hop
+        for hop in hops_of(allgather(f"S{n}", "rotated-hamiltonian").expand())
+        if hop.step > factorial(n - 1)
+    ]
     every = oracles.nodes(n)
     assert sorted((hop.receiver, hop.port, hop.unit[0]) for hop in hops) == sorted(  # type: ignore[index]
-        (x, i, q) for x in every for i in range(2, n + 1) for q in every if q != x and (q[0], q[-1]) == (x[0], x[i - 1])
+        (x, i, q)
+        for x in every
+        for i in range(2, n + 1)
+        for q in every
+        if q != x and (q[0], q[-1]) == (x[0], x[i - 1])
     )
 
 
 @pytest.mark.parametrize("messages", [1, 2])
 @pytest.mark.parametrize("n", [2, 3, 4])
-def test_one_port_all_nodes_use_one_dimension_and_forward_what_they_got(n: int, messages: int) -> None:
+def test_one_port_all_nodes_use_one_dimension_and_forward_what_they_got(
+    n: int, messages: int
+) -> None:
     """A4: first the own message, later what came in the step before."""
     hops = hops_of(allgather(f"S{n}", "hamiltonian-cycle", messages=messages).expand())
     received = {(hop.step, hop.receiver): hop.unit for hop in hops}
@@ -244,19 +270,23 @@ def test_what_it_says(messages: int, algorithm: str) -> None:
 def test_units_travel_along_the_forest(messages: int, root: int | str, algorithm: str) -> None:
     """One message, and all of the cycle's, down the catalogue's tree; else a tree for each message, up to n-1, by no name."""
     made = allgather("S5", algorithm, root=root, messages=messages)
-    along = catalogue.find("allgather", algorithm).along(made.topology, made.ports, made.arguments)
+    along = catalogue.find("allgather", algorithm).forest_construction(
+        made.topology, made.ports, made.arguments
+    )
     assert made.forest is not None
     made.forest.verify()
     assert np.array_equal(made.forest.parents()[made.tree, made.receiver], made.sender)
     if messages == 1 or algorithm == "hamiltonian-cycle":
         assert along == algorithm
         assert made.forest.id == forest("S5", algorithm, root=root).id
-        assert np.array_equal(made.forest.parent_port, forest("S5", algorithm, root=root).parent_port)
+        assert np.array_equal(
+            made.forest.parent_port, forest("S5", algorithm, root=root).parent_port
+        )
         assert not made.tree.any()
     else:
         assert along is None
         assert (made.forest.trees, made.forest.construction) == (min(messages, 4), "array")
-        assert np.array_equal(made.tree, made.payload % 4)
+        assert np.array_equal(made.tree, made.unit % 4)
 
 
 @pytest.mark.parametrize("n", range(3, 7))
@@ -274,7 +304,10 @@ def test_any_source_may_be_written_out(algorithm: str, messages: int, symbols: l
     here = allgather("S4", algorithm, messages=messages)
     there = allgather("S4", algorithm, root=oracles.label(q), messages=messages)
     assert set(hops_of(there)) == {
-        hop._replace(sender=oracles.compose(q, hop.sender), receiver=oracles.compose(q, hop.receiver))  # type: ignore[arg-type]
+        hop._replace(
+            sender=oracles.compose(q, hop.sender),  # type: ignore[arg-type]
+            receiver=oracles.compose(q, hop.receiver),  # type: ignore[arg-type]
+        )
         for hop in hops_of(here)
     }
     assert set(hops_of(there.expand())) == set(hops_of(here.expand()))
@@ -288,7 +321,8 @@ def test_messages_are_counted_from_1(algorithm: str, messages: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "ports"), [("rotated-hamiltonian", "one"), ("necklace", "one"), ("hamiltonian-cycle", "all")]
+    ("algorithm", "ports"),
+    [("rotated-hamiltonian", "one"), ("necklace", "one"), ("hamiltonian-cycle", "all")],
 )
 def test_each_has_one_port_model(algorithm: str, ports: str) -> None:
     with refused("port model"):

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from starcast.collectives import Schedule, algorithms, model
+from starcast.collectives import Schedule, algorithms, schedule
 from starcast.collectives.catalogue import find
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from starcast.trees import model
+from starcast.trees import forest
 from support import oracles
 from support import oracles_balanced as trees_page
 from support import oracles_scatter as page
@@ -23,19 +23,30 @@ EXCHANGES = ("necklace", "perfectly-balanced", "one-port")
 
 def shares(n: int, algorithm: str, most: int) -> list[int]:
     """The M from 1 to some number that an algorithm takes."""
-    given = {"necklace": [1], "perfectly-balanced": [] if n == 2 else [n - 1, 2 * (n - 1)], "one-port": [1, 2, n - 1, n]}
+    given = {
+        "necklace": [1],
+        "perfectly-balanced": [] if n == 2 else [n - 1, 2 * (n - 1)],
+        "one-port": [1, 2, n - 1, n],
+    }
     return sorted({m for m in given[algorithm] if m <= most})
 
 
 def cases(sizes: range, most: int = 99) -> list[tuple[int, str, int]]:
     """Every size and algorithm with some M."""
-    return [(n, algorithm, m) for n in sizes for algorithm in EXCHANGES for m in shares(n, algorithm, most)]
+    return [
+        (n, algorithm, m)
+        for n in sizes
+        for algorithm in EXCHANGES
+        for m in shares(n, algorithm, most)
+    ]
 
 
 def made(n: int, algorithm: str, messages: int, root: oracles.Node | None = None) -> Schedule:
     """The array form."""
     arguments: dict[str, Any] = {} if algorithm == "necklace" else {"messages": messages}
-    return schedule(f"S{n}", "alltoall", algorithm, root=oracles.label(root or oracles.identity(n)), **arguments)
+    return schedule(
+        f"S{n}", "alltoall", algorithm, root=oracles.label(root or oracles.identity(n)), **arguments
+    )
 
 
 def steps(n: int, algorithm: str, messages: int) -> int:
@@ -98,7 +109,9 @@ def test_the_dimensions_within_a_step_are_different(n: int, algorithm: str, mess
         assert s.step.tolist() == [*range(1, len(s) + 1)]
 
 
-@pytest.mark.parametrize(("n", "algorithm", "messages"), [*cases(range(2, 5), 4), (5, "necklace", 1), (5, "one-port", 1)])
+@pytest.mark.parametrize(
+    ("n", "algorithm", "messages"), [*cases(range(2, 5), 4), (5, "necklace", 1), (5, "one-port", 1)]
+)
 def test_all_sources_together(n: int, algorithm: str, messages: int) -> None:
     """Written out: no link carries two, nobody sends what has not come, everybody ends with M units of every other node."""
     whole = made(n, algorithm, messages).expand()
@@ -130,8 +143,12 @@ def test_the_simulator_finds_the_expansion_complete(n: int, algorithm: str, mess
     run, rule = simulate(symmetric.expand()), simulate(symmetric)
     assert run.violation is None
     assert run.complete
-    assert (run.steps, run.transmissions, run.largest_packet) == (rule.steps, rule.transmissions, rule.largest_packet)
-    assert run.link_use.tolist() == rule.link_use.tolist()
+    assert (run.steps, run.transmissions, run.largest_packet) == (
+        rule.steps,
+        rule.transmissions,
+        rule.largest_packet,
+    )
+    assert run.links_used.tolist() == rule.links_used.tolist()
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 3))
@@ -140,7 +157,11 @@ def test_the_expansion_is_the_page_s(n: int, algorithm: str, messages: int) -> N
     rows = page.EXCHANGED[algorithm](oracles.identity(n), messages)
     whole = made(n, algorithm, messages, oracles.nodes(n)[-1]).expand()
     assert sorted(plain_rows(whole)) == sorted(page.all_sources(rows, n, messages))
-    assert (len(whole), whole.symmetric, whole.units) == (len(rows) * factorial(n), False, messages * factorial(n) ** 2)
+    assert (len(whole), whole.symmetric, whole.units) == (
+        len(rows) * factorial(n),
+        False,
+        messages * factorial(n) ** 2,
+    )
 
 
 @pytest.mark.parametrize("algorithm", ["necklace", "perfectly-balanced"])
@@ -148,7 +169,9 @@ def test_one_wrong_dimension_makes_sources_meet(algorithm: str) -> None:
     """The converse of Theorem 2: where a source uses a dimension twice in a step, two sources use one link."""
     s = made(4, algorithm, 3)
     rows = plain_rows(s)
-    moved = next(row for row in rows if row.step > 1 and len(page.ports_by_step(rows)[row.step - 2]) == 3)
+    moved = next(
+        row for row in rows if row.step > 1 and len(page.ports_by_step(rows)[row.step - 2]) == 3
+    )
     early = [row._replace(step=row.step - 1) if row == moved else row for row in rows]
     whole = page.all_sources(early, 4, 1 if algorithm == "necklace" else 3)
     assert len({(row.step, row.sender, row.port) for row in whole}) < len(whole)
@@ -158,11 +181,16 @@ def test_one_wrong_dimension_makes_sources_meet(algorithm: str) -> None:
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(3, 6), 4))
-def test_the_nearest_go_first_and_a_group_waits_for_the_one_before(n: int, algorithm: str, messages: int) -> None:
+def test_the_nearest_go_first_and_a_group_waits_for_the_one_before(
+    n: int, algorithm: str, messages: int
+) -> None:
     """Pitfall 14: Rules 9 and 10 go nearest first, one group at a time, hop by hop."""
     flights = page.flights(plain_rows(made(n, algorithm, messages)))
     times = sorted((rows[0].step, rows[-1].step) for rows in flights.values())
-    assert all(last - first + 1 == len(rows) for (first, last), rows in zip(times, sorted_by_start(flights), strict=True))
+    assert all(
+        last - first + 1 == len(rows)
+        for (first, last), rows in zip(times, sorted_by_start(flights), strict=True)
+    )
     groups = [list(together)[0] for _, together in groupby(times)]  # noqa: RUF015 - the group is used up by groupby
     assert [first for first, _ in groups] == [1, *(last + 1 for _, last in groups[:-1])]
     lengths = [last - first + 1 for first, last in groups]
@@ -181,7 +209,9 @@ def test_a_group_of_rule_9_is_a_necklace(n: int) -> None:
     groups: dict[int, set[oracles.Node]] = {}
     for rows in flights.values():
         groups.setdefault(rows[0].step, set()).add(rows[-1].receiver)
-    assert [groups[step] for step in sorted(groups)] == [set(ring) for ring in page.nearest_first(n)]
+    assert [groups[step] for step in sorted(groups)] == [
+        set(ring) for ring in page.nearest_first(n)
+    ]
 
 
 @pytest.mark.parametrize("n", range(3, 7))
@@ -220,7 +250,11 @@ def test_rule_9_for_each_message_would_take_longer_than_rule_10(n: int) -> None:
     """Pitfalls 13 and 16: M groups of p messages, instead of M p/(n-1) groups of n-1."""
     for messages in (n - 1, 2 * (n - 1)):
         s = made(n, "perfectly-balanced", messages)
-        assert messages * made(n, "necklace", 1).steps > s.steps == oracles.ceil_div(messages * page.distance_sum(n), n - 1)
+        assert (
+            messages * made(n, "necklace", 1).steps
+            > s.steps
+            == oracles.ceil_div(messages * page.distance_sum(n), n - 1)
+        )
 
 
 def test_a_bound_of_m_messages_is_not_m_bounds_of_one() -> None:
@@ -237,10 +271,16 @@ def test_what_an_alltoall_says_of_itself(algorithm: str) -> None:
     s = made(5, algorithm, messages, (5, 4, 3, 2, 1))
     ports = "one" if algorithm == "one-port" else "all"
     said = "" if algorithm == "necklace" else "messages=8"
-    assert (s.collective, s.ports, s.root, s.packets, s.symmetric) == ("alltoall", ports, 119, False, True)
+    assert (s.collective, s.ports, s.root, s.packets, s.symmetric) == (
+        "alltoall",
+        ports,
+        119,
+        False,
+        True,
+    )
     assert s.units == messages * factorial(5)
     assert s.id == f"S5:alltoall:{algorithm}:{ports}:{said}:54321"
-    name = find("alltoall", algorithm).along(s.topology, ports, s.arguments)
+    name = find("alltoall", algorithm).forest_construction(s.topology, ports, s.arguments)
     assert s.forest is not None
     assert name is not None
     assert s.forest.id == f"S5:{name}:54321"

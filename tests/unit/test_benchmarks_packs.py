@@ -11,7 +11,9 @@ from benchmarks.packs_place import Place
 from starcast.queries import Query, library
 from starcast.queries.parameters import bind
 
-SEVERAL = sorted({query for query, library in PEERS if sum(query == other for other, _ in PEERS) > 1})
+SEVERAL = sorted(
+    {query for query, library in PEERS if sum(query == other for other, _ in PEERS) > 1}
+)
 
 
 @cache
@@ -50,6 +52,8 @@ def test_the_libraries_agree(name: str) -> None:
     """NetworkX, igraph and numpy share no code but the topology, so that each is the others' oracle."""
     for case in CASES[name].values():
         given = bind(shipped()[name].parameters, place().parameters(case))
-        answers = [sorted(work(place(), given)) for (query, _), work in PEERS.items() if query == name]
+        answers = [
+            sorted(work(place(), given)) for (query, _), work in PEERS.items() if query == name
+        ]
         assert answers[0]
         assert all(answer == answers[0] for answer in answers)

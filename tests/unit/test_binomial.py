@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from starcast.topologies import topology
-from starcast.trees import model
+from starcast.trees import forest
 from support import oracles_cube
 from support.meeting import refused
 
@@ -16,7 +16,11 @@ SIZES = range(1, 9)
 def some_roots(d: int) -> list[str]:
     """All roots up to d = 4, else five."""
     every = oracles_cube.nodes(d)
-    return every if d <= 4 else [every[0], every[1], every[-1], every[len(every) // 3], every[len(every) // 2]]
+    return (
+        every
+        if d <= 4
+        else [every[0], every[1], every[-1], every[len(every) // 3], every[len(every) // 2]]
+    )
 
 
 def parents_of(tree: oracles_cube.Tree, d: int) -> list[int]:
@@ -29,7 +33,9 @@ def test_the_binomial_tree_turns_leading_zeroes(d: int) -> None:
     """Children by turning a bit left of all ones, node by node."""
     for root in some_roots(d):
         built = forest(f"Q{d}", "binomial", root=root)
-        assert built.parents().tolist() == [parents_of(oracles_cube.binomial(root, range(1, d + 1)), d)]
+        assert built.parents().tolist() == [
+            parents_of(oracles_cube.binomial(root, range(1, d + 1)), d)
+        ]
         assert built.id == f"Q{d}:binomial:{root}"
         built.verify()
 
@@ -49,7 +55,9 @@ def test_the_subtrees_of_the_binomial_tree_halve(d: int) -> None:
     """The root's children carry 2^0, 2^1, .. nodes; the leaf is the child across port 1."""
     built = forest(f"Q{d}", "binomial")
     sizes = built.subtree_sizes()[0]
-    assert [int(sizes[built.topology.neighbours(port, [0])[0]]) for port in built.topology.ports] == [2**j for j in range(d)]
+    assert [
+        int(sizes[built.topology.neighbours(port, [0])[0]]) for port in built.topology.ports
+    ] == [2**j for j in range(d)]
 
 
 @pytest.mark.parametrize("d", SIZES)
@@ -64,7 +72,9 @@ def test_the_edge_disjoint_trees_are_rotated_binomial_trees(d: int) -> None:
     """Tree i-1: the binomial tree of the neighbour across port i, its bits in the order i, i+1, .., re-rooted."""
     for root in some_roots(d):
         built = forest(f"Q{d}", "edge-disjoint-binomial", root=root)
-        assert built.parents().tolist() == [parents_of(tree, d) for tree in oracles_cube.edge_disjoint_binomial(root)]
+        assert built.parents().tolist() == [
+            parents_of(tree, d) for tree in oracles_cube.edge_disjoint_binomial(root)
+        ]
         assert built.id == f"Q{d}:edge-disjoint-binomial:{root}"
 
 
@@ -100,7 +110,13 @@ def test_heights_of_the_edge_disjoint_trees(d: int) -> None:
     ]
     assert {tuple(row) for row in built.level_profile().tolist()} == {
         tuple(
-            np.bincount(list(oracles_cube.depths(oracles_cube.edge_disjoint_binomial("0" * d)[0], "0" * d).values())).tolist()
+            np.bincount(
+                list(
+                    oracles_cube.depths(
+                        oracles_cube.edge_disjoint_binomial("0" * d)[0], "0" * d
+                    ).values()
+                )
+            ).tolist()
         )
     }
 
@@ -109,8 +125,17 @@ def test_heights_of_the_edge_disjoint_trees(d: int) -> None:
 def test_without_rotation_the_trees_would_overlap(d: int) -> None:
     """Binomial trees of the root's neighbours, all with the bits from left to right: all but one use the same link."""
     root = "0" * d
-    trees = [oracles_cube.binomial(oracles_cube.flip(root, i), range(1, d + 1)) for i in range(1, d + 1)]
-    assert max(oracles_cube.load([{x: u for x, u in tree.items() if x != root} for tree in trees]).values()) == d - 1
+    trees = [
+        oracles_cube.binomial(oracles_cube.flip(root, i), range(1, d + 1)) for i in range(1, d + 1)
+    ]
+    assert (
+        max(
+            oracles_cube.load(
+                [{x: u for x, u in tree.items() if x != root} for tree in trees]
+            ).values()
+        )
+        == d - 1
+    )
 
 
 @pytest.mark.parametrize("d", range(3, 9))
@@ -118,11 +143,15 @@ def test_rotation_the_other_way_is_told_apart(d: int) -> None:
     """Bits in the order i, i-1, ..: also edge-disjoint and as high, but other trees."""
     root, other = "0" * d, []
     for i in range(1, d + 1):
-        tree = oracles_cube.binomial(oracles_cube.flip(root, i), [(i - 1 - steps) % d + 1 for steps in range(d)])
+        tree = oracles_cube.binomial(
+            oracles_cube.flip(root, i), [(i - 1 - steps) % d + 1 for steps in range(d)]
+        )
         tree.pop(root)
         other.append({**tree, oracles_cube.flip(root, i): root})
     assert max(oracles_cube.load(other).values()) == 1
-    assert forest(f"Q{d}", "edge-disjoint-binomial").parents().tolist() != [parents_of(tree, d) for tree in other]
+    assert forest(f"Q{d}", "edge-disjoint-binomial").parents().tolist() != [
+        parents_of(tree, d) for tree in other
+    ]
 
 
 @pytest.mark.parametrize("construction", ["binomial", "edge-disjoint-binomial"])
@@ -132,7 +161,9 @@ def test_they_grow_on_hypercubes_only(construction: str, spec: str) -> None:
         forest(spec, construction)
 
 
-@pytest.mark.parametrize("construction", ["greedy", "multiple", "edge-disjoint", "nk-greedy", "nk-multiple"])
+@pytest.mark.parametrize(
+    "construction", ["greedy", "multiple", "edge-disjoint", "nk-greedy", "nk-multiple"]
+)
 def test_others_do_not_grow_on_hypercubes(construction: str) -> None:
     with refused(construction, "Q4"):
         forest("Q4", construction)

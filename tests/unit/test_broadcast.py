@@ -30,7 +30,9 @@ def all_port_steps(n: int, algorithm: str, share: int) -> int:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("share", [1, 2, 4])
 @pytest.mark.parametrize("n", [2, 3, 4])
-def test_both_simulators_agree_for_every_root(n: int, share: int, algorithm: str, ports: str) -> None:
+def test_both_simulators_agree_for_every_root(
+    n: int, share: int, algorithm: str, ports: str
+) -> None:
     for root in roots(n):
         made = broadcast(n, algorithm, ports, share, root)
         outcome, run = executed(made), simulate(made)
@@ -44,7 +46,9 @@ def test_both_simulators_agree_for_every_root(n: int, share: int, algorithm: str
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize(("n", "share"), [(5, 1), (5, 3), (6, 2)])
-def test_both_simulators_agree_on_larger_stars(n: int, share: int, algorithm: str, ports: str) -> None:
+def test_both_simulators_agree_on_larger_stars(
+    n: int, share: int, algorithm: str, ports: str
+) -> None:
     made = broadcast(n, algorithm, ports, share, oracles.shift(oracles.identity(n), 2))
     outcome, run = executed(made), simulate(made)
     assert not outcome.broken
@@ -98,9 +102,9 @@ def test_packets_and_transmissions(n: int, algorithm: str, ports: str) -> None:
     run = simulate(broadcast(n, algorithm, ports, share))
     assert run.largest_packet == (2 if algorithm == "multiple" and n > 2 else 1)
     assert run.transmissions == share * trees(n, algorithm) * (factorial(n) - 1)
-    assert len(run.link_use) == len(run.packet_sizes) == run.steps
+    assert len(run.links_used) == len(run.packet_sizes) == run.steps
     assert run.packet_sizes.max() == run.largest_packet
-    assert run.link_use.max() <= factorial(n) * (n - 1 if ports == "all" else 1)
+    assert run.links_used.max() <= factorial(n) * (n - 1 if ports == "all" else 1)
 
 
 @pytest.mark.parametrize("n", range(3, 8))
@@ -118,7 +122,14 @@ def test_a_stream_arrives_in_order_and_a_step_apart(n: int) -> None:
     for ports, gap in (("all", 1), ("one", n - 1)):
         made = broadcast(n, "recursive-substar", ports, 3)
         of = [
-            sorted(zip(made.sender[made.payload == q], made.port[made.payload == q], made.step[made.payload == q], strict=True))
+            sorted(
+                zip(
+                    made.sender[made.unit == q],
+                    made.port[made.unit == q],
+                    made.step[made.unit == q],
+                    strict=True,
+                )
+            )
             for q in range(3)
         ]
         for q in (1, 2):
@@ -130,7 +141,11 @@ def test_other_serving_orders_take_longer(order: str, slots: int) -> None:
     """B2 for S4: g_dim1 first costs (n-1)^2, decreasing dimensions n(n+1)/2 - 2, the page's order n(n-1)/2."""
     root = oracles.identity(4)
     keys = {
-        "textual": lambda send: (send.rule, send.rule == 1 and send.dimension != first[send.sender], send.dimension),
+        "textual": lambda send: (
+            send.rule,
+            send.rule == 1 and send.dimension != first[send.sender],
+            send.dimension,
+        ),
         "decreasing": lambda send: -send.dimension,
         "the page's": lambda send: (-send.rule, send.dimension),
     }
@@ -144,4 +159,6 @@ def test_other_serving_orders_take_longer(order: str, slots: int) -> None:
         for turn, send in enumerate(children, start=1):
             received[send.receiver] = received[sender] + turn
     assert max(received.values()) == slots
-    assert (simulate(broadcast(4, "recursive-substar", "one", 1)).steps == slots) == (order == "the page's")
+    assert (simulate(broadcast(4, "recursive-substar", "one", 1)).steps == slots) == (
+        order == "the page's"
+    )

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from starcast.collectives import Schedule, catalogue, model
+from starcast.collectives import Schedule, catalogue, schedule
 from starcast.topologies import topology
-from starcast.trees import model
+from starcast.trees import forest
 from support import oracles, oracles_cube, oracles_nk
 from support.allgathers import hops_of, places, simulator_agrees
 from support.oracles_allgather import Hop, execute
@@ -44,10 +44,14 @@ def pages_trees(spec: str, algorithm: str, root: Any) -> list[Any]:
     n = topology(spec).n
     if algorithm == "binomial":
         return [oracles_cube.binomial(root, range(1, n + 1))]
-    return [oracles_nk.greedy(root, n)] if algorithm == "nk-greedy" else oracles_nk.multiple(root, n)
+    return (
+        [oracles_nk.greedy(root, n)] if algorithm == "nk-greedy" else oracles_nk.multiple(root, n)
+    )
 
 
-def pipelined(trees: Sequence[Any], root: Any, n: int, ports: Sequence[int], share: int, *, one: bool) -> set[Hop]:
+def pipelined(
+    trees: Sequence[Any], root: Any, n: int, ports: Sequence[int], share: int, *, one: bool
+) -> set[Hop]:
     """Level-l links of a tree carry its segment s (from 0) in slot s + l; one-port a slot is a sub-slot for each port."""
     depths = oracles_cube.depths if isinstance(root, str) else oracles.depths
     hops = set()
@@ -64,10 +68,10 @@ def pipelined(trees: Sequence[Any], root: Any, n: int, ports: Sequence[int], sha
 
 def is_the_page_s(made: Schedule, share: int) -> None:
     """The rows are the page's, and by the plain execution everybody gets everything."""
-    where, every = made.topology, places(made)
+    topology, every = made.topology, places(made)
     root = every[made.root]
-    trees = pages_trees(where.spec, made.algorithm, root)
-    expected = pipelined(trees, root, where.n, where.ports, share, one=made.ports == "one")
+    trees = pages_trees(topology.spec, made.algorithm, root)
+    expected = pipelined(trees, root, topology.n, topology.ports, share, one=made.ports == "one")
     hops = hops_of(made)
     assert set(hops) == expected
     assert len(hops) == len(expected)
@@ -76,7 +80,9 @@ def is_the_page_s(made: Schedule, share: int) -> None:
     done = execute(
         hops,
         holds,
-        oracles_cube.flip if where.family == "hypercube" else lambda x, port: oracles_nk.across(x, port, where.n),  # type: ignore[arg-type]
+        oracles_cube.flip
+        if topology.family == "hypercube"
+        else lambda x, port: oracles_nk.across(x, port, topology.n),  # type: ignore[arg-type]
         one_port=made.ports == "one",
         packets=made.packets,
     )
@@ -96,7 +102,9 @@ def some_roots(spec: str) -> list[int]:
 @both_models
 @every_algorithm
 @pytest.mark.parametrize(("n", "k"), SIZES)
-def test_rows_on_nk_stars_are_the_page_s(n: int, k: int, algorithm: str, ports: str, share: int) -> None:
+def test_rows_on_nk_stars_are_the_page_s(
+    n: int, k: int, algorithm: str, ports: str, share: int
+) -> None:
     for root in some_roots(f"S{n},{k}"):
         is_the_page_s(broadcast(f"S{n},{k}", algorithm, ports, share, root), share)
 
@@ -116,11 +124,17 @@ def test_rows_on_hypercubes_are_the_page_s(d: int, ports: str, share: int) -> No
         is_the_page_s(broadcast(f"Q{d}", "binomial", ports, share, root), share)
 
 
-@pytest.mark.parametrize("spec", [*(f"S{n},{k}" for n, k in [*SIZES, *LARGE]), *(f"Q{d}" for d in CUBES)])
+@pytest.mark.parametrize(
+    "spec", [*(f"S{n},{k}" for n, k in [*SIZES, *LARGE]), *(f"Q{d}" for d in CUBES)]
+)
 def test_steps(spec: str) -> None:
     """All-port h + p - 1 slots; one-port (n-1)(h+p-1), or d(d+p-1), sub-slots, of which the last may be empty."""
     where = topology(spec)
-    for algorithm in [row.name for row in catalogue.algorithms_on(where, "broadcast") if row.cut_by == "segments"]:
+    for algorithm in [
+        row.name
+        for row in catalogue.algorithms_on(where, "broadcast")
+        if row.split_argument == "segments"
+    ]:
         for share in (1, 2, 5):
             slots = forest(where, algorithm).height + share - 1
             assert broadcast(spec, algorithm, "all", share).steps == slots
@@ -138,7 +152,11 @@ def test_a_sub_slot_is_a_matching(n: int, k: int, algorithm: str, ports: str) ->
         return
     assert ((made.step - 1) % (n - 1) + 2 == made.port).all()
     links = np.unique(np.stack([made.step, made.sender, made.receiver]), axis=1)
-    assert np.unique(links[:2], axis=1).shape == np.unique(links[::2], axis=1).shape == (2, links.shape[1])
+    assert (
+        np.unique(links[:2], axis=1).shape
+        == np.unique(links[::2], axis=1).shape
+        == (2, links.shape[1])
+    )
 
 
 def test_sorting_the_missing_symbols_gives_no_matching() -> None:
@@ -163,8 +181,14 @@ def test_packets(n: int, k: int) -> None:
 def test_rows_are_counted_before_they_are_built(spec: str) -> None:
     where = topology(spec)
     for rule in catalogue.algorithms_on(where, "broadcast"):
-        if rule.cut_by == "segments":
+        if rule.split_argument == "segments":
             for ports in rule.ports:
                 made = broadcast(spec, rule.name, ports, 3)
-                assert len(made) == rule.rows(where, {"segments": 3}) == rule.count(where, ports, {"segments": 3})
-                assert made.id == f"{spec}:broadcast:{rule.name}:{ports}:segments=3:{where.label(0)}"
+                assert (
+                    len(made)
+                    == rule.rows(where, {"segments": 3})
+                    == rule.count(where, ports, {"segments": 3})
+                )
+                assert (
+                    made.id == f"{spec}:broadcast:{rule.name}:{ports}:segments=3:{where.label(0)}"
+                )

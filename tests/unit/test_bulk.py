@@ -12,11 +12,11 @@ import pytest
 from starcast.collectives.catalogue import algorithms_on
 from starcast.graph import bulk, rows
 from starcast.graph.schema import LABELS, RELATIONSHIPS, VERSION, first_key
-from starcast.ingest.planning import plan
 from starcast.ingest.artifacts import Built, ForestThing, ScheduleThing, Thing, TopologyThing
+from starcast.ingest.planning import plan
 from starcast.progress import Silent
 from starcast.topologies import topology
-from starcast.trees import model
+from starcast.trees import forest
 
 STORE = UUID("00000000-0000-4000-8000-000000000001")
 Table = list[dict[str, str]]
@@ -25,15 +25,29 @@ Table = list[dict[str, str]]
 def things() -> list[Thing]:
     """Things whose names hold commas and parentheses, partial trees, a symmetric schedule, one that sends along a forest."""
     s4, nk = topology("S4"), topology("S4,2")
-    grown = [forest(s4, "multiple", "3142"), forest(s4, "perfectly-balanced"), forest(nk, "nk-multiple")]
+    grown = [
+        forest(s4, "multiple", "3142"),
+        forest(s4, "perfectly-balanced"),
+        forest(nk, "nk-multiple"),
+    ]
     grown.append(forest(s4, "dimension-change", i=2, tree="greedy"))
     rules = {(rule.collective, rule.name): rule for rule in algorithms_on(s4)}
     asked = (("broadcast", "multiple"), ("alltoall", "exact"), ("gather", "balanced"))
     sends = [
-        ScheduleThing(rule, s4, 5 if rule.sources(s4, rule.ports[0]) == 1 else 0, rule.ports[0], rule.settled(s4, {}))
+        ScheduleThing(
+            rule,
+            s4,
+            5 if rule.sources(s4, rule.ports[0]) == 1 else 0,
+            rule.ports[0],
+            rule.resolve_arguments(s4, {}),
+        )
         for rule in (rules[one] for one in asked)
     ]
-    along = [ForestThing(forest(s4, word, one.root)) for one in sends if (word := one.rule.along(s4, one.ports, one.arguments))]
+    along = [
+        ForestThing(forest(s4, word, one.root))
+        for one in sends
+        if (word := one.rule.forest_construction(s4, one.ports, one.arguments))
+    ]
     return [TopologyThing(s4), TopologyThing(nk), *map(ForestThing, grown), *along, *sends]
 
 
@@ -71,7 +85,9 @@ def test_the_headers_are_those_of_the_schema(written: bulk.BulkFiles) -> None:
     for thing in (*LABELS, *RELATIONSHIPS):
         ids = ":ID" if thing in LABELS else ":START_ID,:END_ID"
         expected = ",".join([ids, *(f"{one.name}:{kinds[one.type]}" for one in thing.properties)])
-        assert (written.folder / f"{thing.name.lower()}.csv").read_text().splitlines()[0] == expected
+        assert (written.folder / f"{thing.name.lower()}.csv").read_text().splitlines()[
+            0
+        ] == expected
 
 
 def test_nodes_are_numbered_without_a_gap(written: bulk.BulkFiles, built: list[Built]) -> None:
@@ -83,7 +99,10 @@ def test_nodes_are_numbered_without_a_gap(written: bulk.BulkFiles, built: list[B
 
 def test_nodes_have_their_key_rank_and_label(written: bulk.BulkFiles) -> None:
     """Those of both topologies, each in the order of ranks."""
-    found = [(one["topology"], int(one["key"]), int(one["rank"]), one["label"]) for one in table(written, "Node")]
+    found = [
+        (one["topology"], int(one["key"]), int(one["rank"]), one["label"])
+        for one in table(written, "Node")
+    ]
     expected = [
         (spec, first_key(topology(spec)) + rank, rank, label)
         for spec in ("S4", "S4,2")
@@ -92,11 +111,14 @@ def test_nodes_have_their_key_rank_and_label(written: bulk.BulkFiles) -> None:
     assert found == expected
 
 
-def test_the_nodes_of_things_have_all_properties_and_are_only_imported(written: bulk.BulkFiles, built: list[Built]) -> None:
+def test_the_nodes_of_things_have_all_properties_and_are_only_imported(
+    written: bulk.BulkFiles, built: list[Built]
+) -> None:
     """Texts as they are, numbers and truths as Neo4j reads them, nothing where there is no value."""
     found = [line for name in ("Topology", "Forest", "Schedule") for line in table(written, name)]
     expected = sorted(
-        ({**one.owner.properties, "state": "imported"} for one in built), key=lambda one: str(one.get("id", one.get("name")))
+        ({**one.owner.properties, "state": "imported"} for one in built),
+        key=lambda one: str(one.get("id", one.get("name"))),
     )
     plain = [{name: value for name, value in line.items() if name != ":ID"} for line in found]
     plain.sort(key=lambda one: one.get("id", one.get("name", "")))
@@ -119,7 +141,9 @@ def test_an_empty_text_is_no_missing_value(written: bulk.BulkFiles) -> None:
 
 
 @pytest.mark.parametrize("name", ["LINK", "TREE_EDGE", "SEND"])
-def test_relationships_are_those_of_the_things(written: bulk.BulkFiles, built: list[Built], name: str) -> None:
+def test_relationships_are_those_of_the_things(
+    written: bulk.BulkFiles, built: list[Built], name: str
+) -> None:
     """Every row of every thing: both ends by the numbers of their nodes, and all properties."""
     kind = next(one for one in RELATIONSHIPS if one.name == name)
     place = {(one["topology"], int(one["rank"])): int(one[":ID"]) for one in table(written, "Node")}
@@ -128,8 +152,13 @@ def test_relationships_are_those_of_the_things(written: bulk.BulkFiles, built: l
         whole = one.rows
         if whole.kind is not kind:
             continue
-        ends = [[place[one.topology.spec, rank] for rank in column.tolist()] for column in (whole.start, whole.end)]
-        expected = sorted(zip(*ends, *(column.tolist() for column in whole.columns.values()), strict=True))
+        ends = [
+            [place[one.topology.spec, rank] for rank in column.tolist()]
+            for column in (whole.start, whole.end)
+        ]
+        expected = sorted(
+            zip(*ends, *(column.tolist() for column in whole.columns.values()), strict=True)
+        )
         own = [line for line in lines if line[str(kind.owner)] == one.owner.key]
         assert numbers(own, ":START_ID", ":END_ID", *kind.columns) == expected
         compared += len(own)
@@ -144,9 +173,14 @@ def test_things_hang_from_what_they_are_on(written: bulk.BulkFiles, built: list[
         for line in table(written, kind)
     }
     for name in ("ON", "USES"):
-        found = {(named[start], named[end]) for start, end in numbers(table(written, name), ":START_ID", ":END_ID")}
+        found = {
+            (named[start], named[end])
+            for start, end in numbers(table(written, name), ":START_ID", ":END_ID")
+        }
         assert found == {
-            (one.owner.key, one.owner.parent[2]) for one in built if one.owner.parent and one.owner.parent[0].name == name
+            (one.owner.key, one.owner.parent[2])
+            for one in built
+            if one.owner.parent and one.owner.parent[0].name == name
         }
 
 
@@ -168,13 +202,22 @@ def test_what_is_told_of_the_files_is_true(written: bulk.BulkFiles, built: list[
 def test_kinds_that_there_are_none_of_have_no_file(tmp_path: Path) -> None:
     """The importer would refuse a file without a header, and has no use for one."""
     written = bulk.write(tmp_path, STORE, [TopologyThing(topology("S3")).build()], Silent())
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["link.csv", "node.csv", "store.csv", "topology.csv"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        "link.csv",
+        "node.csv",
+        "store.csv",
+        "topology.csv",
+    ]
     assert len(written.arguments) == 4
 
 
 def test_an_empty_store_is_its_own_node(tmp_path: Path) -> None:
     written = bulk.write(tmp_path, STORE, [], Silent())
-    assert (written.nodes, written.relationships, written.arguments) == (1, 0, ("--nodes=Store=./store.csv",))
+    assert (written.nodes, written.relationships, written.arguments) == (
+        1,
+        0,
+        ("--nodes=Store=./store.csv",),
+    )
 
 
 def test_what_hangs_from_nothing_is_refused(tmp_path: Path) -> None:
@@ -204,7 +247,8 @@ def test_the_estimate_is_an_upper_bound_and_no_wild_one(name: str, tmp_path: Pat
     written = bulk.write(tmp_path, STORE, [thing.build() for thing in chosen], Silent())
     largest = len(str(written.nodes))
     estimated = sum(
-        one.nodes * bulk.node_bytes(one.topology, largest) + one.relationships * bulk.row_bytes(one.kind, one.key, largest)
+        one.nodes * bulk.node_bytes(one.topology, largest)
+        + one.relationships * bulk.row_bytes(one.kind, one.key, largest)
         for one in chosen
     )
     assert written.bytes < estimated + 2000  # headers, and the nodes of the things

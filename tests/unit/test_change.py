@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.topologies import topology
-from starcast.trees import Forest, constructions, model, plain_constructions
+from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.change import dimension_change
 from support import oracles
 from support import oracles_change as page
@@ -41,7 +41,9 @@ def label_changed(n: int, tree: str, root: oracles.Node) -> Forest:
 
 def dimension_changed(n: int, tree: str, i: int, root: oracles.Node | None = None) -> Forest:
     """DC(i, T) by the array form, T at the root."""
-    return forest(f"S{n}", "dimension-change", root=oracles.label(root or oracles.identity(n)), tree=tree, i=i)
+    return forest(
+        f"S{n}", "dimension-change", root=oracles.label(root or oracles.identity(n)), tree=tree, i=i
+    )
 
 
 # The page
@@ -52,16 +54,22 @@ def dimension_changed(n: int, tree: str, i: int, root: oracles.Node | None = Non
 def test_label_change_takes_every_node_y_to_x_after_y(n: int, tree: str) -> None:
     for x in roots(n):
         made = label_changed(n, tree, x)
-        assert trees_of(made) == [oracles.label_change(x, one) for one in trees_of(at_identity(n, tree))]
+        assert trees_of(made) == [
+            oracles.label_change(x, one) for one in trees_of(at_identity(n, tree))
+        ]
         assert made.root == oracles.ranks(n)[x]
         made.verify()
 
 
 @every_tree
 @pytest.mark.parametrize(("n", "i"), PLACES)
-def test_dimension_change_moves_the_dimensions_of_every_path_from_the_identity(n: int, i: int, tree: str) -> None:
+def test_dimension_change_moves_the_dimensions_of_every_path_from_the_identity(
+    n: int, i: int, tree: str
+) -> None:
     made = dimension_changed(n, tree, i)
-    assert trees_of(made) == [page.dimension_change(i, one, oracles.identity(n)) for one in trees_of(at_identity(n, tree))]
+    assert trees_of(made) == [
+        page.dimension_change(i, one, oracles.identity(n)) for one in trees_of(at_identity(n, tree))
+    ]
     made.verify()
 
 
@@ -82,7 +90,9 @@ def test_the_page_s_example_of_a_label_change() -> None:
     x, y = oracles.node_of("4132"), oracles.node_of("2134")
     before, after = at_identity(4, "greedy"), label_changed(4, "greedy", x)
     ranks = oracles.ranks(4)
-    assert after.parent_port[0, ranks[oracles.node_of("1432")]] == before.parent_port[0, ranks[y]] != 0
+    assert (
+        after.parent_port[0, ranks[oracles.node_of("1432")]] == before.parent_port[0, ranks[y]] != 0
+    )
 
 
 def test_a_dimension_change_of_s4_by_one_place() -> None:
@@ -96,7 +106,9 @@ def test_a_dimension_change_of_s4_by_one_place() -> None:
 @every_tree
 @pytest.mark.parametrize("n", SIZES)
 def test_no_places_change_nothing(n: int, tree: str) -> None:
-    assert np.array_equal(dimension_changed(n, tree, 0).parent_port, at_identity(n, tree).parent_port)
+    assert np.array_equal(
+        dimension_changed(n, tree, 0).parent_port, at_identity(n, tree).parent_port
+    )
 
 
 @every_tree
@@ -106,7 +118,9 @@ def test_changes_add_up(tree: str, data: st.DataObject) -> None:
     n = data.draw(st.integers(2, 6))
     i, j = (data.draw(st.integers(0, n - 2)) for _ in range(2))
     twice = dimension_change(topology(f"S{n}"), 0, dimension_changed(n, tree, i), j)
-    assert np.array_equal(twice.parent_port, dimension_changed(n, tree, (i + j) % (n - 1)).parent_port)
+    assert np.array_equal(
+        twice.parent_port, dimension_changed(n, tree, (i + j) % (n - 1)).parent_port
+    )
 
 
 @every_tree
@@ -140,7 +154,11 @@ def test_larger_changes_verify(spec: str, tree: str) -> None:
 
 @pytest.mark.parametrize("construction", ["label-change", "dimension-change"])
 def test_partial_trees_stay_partial(construction: str) -> None:
-    arguments = {"tree": "shortest-path", "i": 1} if construction == "dimension-change" else {"tree": "shortest-path"}
+    arguments = (
+        {"tree": "shortest-path", "i": 1}
+        if construction == "dimension-change"
+        else {"tree": "shortest-path"}
+    )
     before, after = forest("S5", "shortest-path"), forest("S5", construction, root=7, **arguments)
     assert not before.spanning
     assert not after.spanning
@@ -151,15 +169,17 @@ def test_partial_trees_stay_partial(construction: str) -> None:
 @pytest.mark.parametrize("tree", ["greedy", "multiple"])
 def test_what_the_trees_lead_toward_changes_with_them(construction: str, tree: str) -> None:
     """Else `verify` would follow every node."""
-    arguments: dict[str, str | int] = {"tree": tree, "i": 2} if construction == "dimension-change" else {"tree": tree}
+    arguments: dict[str, str | int] = (
+        {"tree": tree, "i": 2} if construction == "dimension-change" else {"tree": tree}
+    )
     assert closer(forest("S5", construction, root=77, **arguments)) == closer(at_identity(5, tree))
 
 
 def closer(made: Forest) -> list[int]:
     """How many nodes of each tree have a parent that is closer to what the tree leads toward."""
-    assert made.toward is not None
+    assert made.verify_hubs is not None
     found = []
-    for hub, parents in zip(made.toward, made.parents(), strict=True):
+    for hub, parents in zip(made.verify_hubs, made.parents(), strict=True):
         distances = made.topology.distances(hub).astype(int)
         found.append(int((distances[parents] < distances)[parents >= 0].sum()))
     return found
@@ -171,9 +191,17 @@ def closer(made: Forest) -> list[int]:
 @pytest.mark.parametrize("n", range(3, 6))
 def test_labels_change_symbols_not_positions(n: int) -> None:
     """Pitfall 2: y -> y∘x is an automorphism only for the (n-1)! nodes x that begin with 1."""
-    links = {frozenset((node, oracles.swap(node, d))) for node in oracles.nodes(n) for d in range(2, n + 1)}
+    links = {
+        frozenset((node, oracles.swap(node, d)))
+        for node in oracles.nodes(n)
+        for d in range(2, n + 1)
+    }
     every = oracles.greedy(oracles.identity(n))
-    kept = [x for x in oracles.nodes(n) if {frozenset(link) for link in page.positions_changed(x, every).items()} <= links]
+    kept = [
+        x
+        for x in oracles.nodes(n)
+        if {frozenset(link) for link in page.positions_changed(x, every).items()} <= links
+    ]
     assert all(x[0] == 1 for x in kept)
     assert len(kept) == factorial(n - 1)
 
@@ -197,7 +225,9 @@ def test_moving_the_ports_where_they_stand_is_no_dimension_change(n: int) -> Non
 
 def ports_at(n: int) -> list[tuple[oracles.Node, int]]:
     """Each node with its port in the greedy tree."""
-    return list(zip(oracles.nodes(n), at_identity(n, "greedy").parent_port[0].tolist(), strict=True))
+    return list(
+        zip(oracles.nodes(n), at_identity(n, "greedy").parent_port[0].tolist(), strict=True)
+    )
 
 
 @pytest.mark.parametrize("n", range(3, 6))
@@ -222,7 +252,9 @@ def test_label_change_on_nk_stars_relabels_by_the_extension(n: int, k: int, tree
     for root in {0, there.nodes - 1, there.nodes // 3}:
         made = forest(there, "label-change", root=root, tree=tree)
         q = page.extended(oracles.node_of(there.label(root)), n)
-        expected = [{oracles.compose(q, a): oracles.compose(q, b) for a, b in one.items()} for one in before]
+        expected = [
+            {oracles.compose(q, a): oracles.compose(q, b) for a, b in one.items()} for one in before
+        ]
         assert [links_of(made, row) for row in range(made.trees)] == expected
         made.verify()
 
@@ -237,7 +269,10 @@ def links_of(made: Forest, tree: int) -> oracles.Tree:
 def test_on_the_star_graph_as_an_nk_star_dimensions_change_as_on_s_n(n: int, i: int) -> None:
     """With k = n-1 nk-greedy is the greedy tree, and its dimension changes are those."""
     changed = forest(f"S{n},{n - 1}", "dimension-change", root=1, tree="nk-greedy", i=i)
-    assert np.array_equal(changed.parent_port, forest(f"S{n}", "dimension-change", root=1, tree="greedy", i=i).parent_port)
+    assert np.array_equal(
+        changed.parent_port,
+        forest(f"S{n}", "dimension-change", root=1, tree="greedy", i=i).parent_port,
+    )
     changed.verify()
 
 
@@ -252,7 +287,9 @@ def test_on_the_complete_graph_the_symbols_but_the_first_turn(n: int, i: int, tr
         return node if node == (1,) else (page.moved(node[0], i, n),)
 
     for row in range(there.trees):
-        assert links_of(made, row) == {turned(a): turned(b) for a, b in links_of(there, row).items()}
+        assert links_of(made, row) == {
+            turned(a): turned(b) for a, b in links_of(there, row).items()
+        }
     made.verify()
 
 
@@ -273,7 +310,10 @@ def test_elsewhere_on_nk_stars_dimensions_cannot_change(n: int, k: int) -> None:
 
 
 def test_the_arguments_are_part_of_the_name() -> None:
-    assert forest("S4", "label-change", tree="greedy", root="4132").id == "S4:label-change(tree=greedy):4132"
+    assert (
+        forest("S4", "label-change", tree="greedy", root="4132").id
+        == "S4:label-change(tree=greedy):4132"
+    )
     changed = forest("S4", "dimension-change", tree="greedy", i=2)
     assert changed.id == "S4:dimension-change(i=2,tree=greedy):1234"
     assert dict(changed.arguments) == {"tree": "greedy", "i": 2}
@@ -282,7 +322,10 @@ def test_the_arguments_are_part_of_the_name() -> None:
 
 
 def test_what_needs_arguments_is_no_plain_construction() -> None:
-    assert set(constructions("S5")) - set(plain_constructions("S5")) == {"label-change", "dimension-change"}
+    assert set(constructions("S5")) - set(plain_constructions("S5")) == {
+        "label-change",
+        "dimension-change",
+    }
     assert set(constructions()) >= set(constructions("S5"))
 
 
@@ -320,12 +363,19 @@ def test_what_is_changed_grows_there(tree: str | int) -> None:
         ("dimension-change", {"i": 1}, "tree"),
     ],
 )
-def test_every_argument_must_be_given(construction: str, given: dict[str, int | str], missing: str) -> None:
+def test_every_argument_must_be_given(
+    construction: str, given: dict[str, int | str], missing: str
+) -> None:
     with refused(construction, f"'{missing}'"):
         forest("S5", construction, **given)
 
 
-@pytest.mark.parametrize(("construction", "given"), [("label-change", {"tree": "greedy"}), ("greedy", {}), ("multiple", {})])
-def test_no_argument_is_taken_that_is_not_declared(construction: str, given: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("construction", "given"),
+    [("label-change", {"tree": "greedy"}), ("greedy", {}), ("multiple", {})],
+)
+def test_no_argument_is_taken_that_is_not_declared(
+    construction: str, given: dict[str, str]
+) -> None:
     with refused(construction, "'places'"):
         forest("S5", construction, places=1, **given)

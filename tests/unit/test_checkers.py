@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from starcast import checkers
 from starcast.checkers import Evidence
 from starcast.topologies import topology
-from starcast.trees import Forest, constructions, model, plain_constructions
+from starcast.trees import Forest, constructions, forest, plain_constructions
 from support.meeting import refused
 
 
@@ -63,7 +63,9 @@ def cases(spec: str, changing: int | None = None) -> Iterator[Case]:
 
 def plain_cases(*names: str) -> list[Case]:
     """Every construction without arguments on these topologies."""
-    return [Case(spec, construction) for spec in names for construction in plain_constructions(spec)]
+    return [
+        Case(spec, construction) for spec in names for construction in plain_constructions(spec)
+    ]
 
 
 def few_roots(spec: str) -> list[int]:
@@ -77,14 +79,18 @@ def parts(made: Forest) -> tuple[Any, NDArray[np.uint8], int]:
     return made.topology, made.parent_port, made.root
 
 
-SMALL = [case for spec in specs(6) for case in cases(spec, changing=None if spec in specs(5) else 3)]
+SMALL = [
+    case for spec in specs(6) for case in cases(spec, changing=None if spec in specs(5) else 3)
+]
 LARGER = [case for spec in specs(7) if spec not in specs(6) for case in cases(spec, changing=2)]
 TINY = [case for spec in ("S3", "S4", "S3,1", "S4,2", "S4,3", "Q2", "Q3") for case in cases(spec)]
 
 
 def name(case: Case) -> str:
     """As pytest shows it."""
-    return ":".join([case.spec, case.construction, *(f"{key}={value}" for key, value in case.arguments)])
+    return ":".join(
+        [case.spec, case.construction, *(f"{key}={value}" for key, value in case.arguments)]
+    )
 
 
 every_small = pytest.mark.parametrize("case", SMALL, ids=name)
@@ -122,7 +128,10 @@ def test_measures_agree_with_the_forest_s_own(case: Case) -> None:
     children = [int(t.neighbours(port, [root])[0]) for port in t.ports]
     hung = np.where(made.parents()[:, children] == root, made.subtree_sizes()[:, children], 0)
     assert np.array_equal(checkers.branch_sizes(t, ports, root), hung)
-    assert checkers.level_dimensions(t, ports, root).sum(axis=1)[1:].tolist() == made.level_profile().sum(axis=0)[1:].tolist()
+    assert (
+        checkers.level_dimensions(t, ports, root).sum(axis=1)[1:].tolist()
+        == made.level_profile().sum(axis=0)[1:].tolist()
+    )
 
 
 # Against brute force
@@ -153,15 +162,25 @@ def test_levels_and_dimensions_by_walking(case: Case) -> None:
     t, walked = made.topology, [climbs(made, tree) for tree in range(made.trees)]
     heights = tuple(max(len(path) for path in paths.values()) - 1 for paths in walked)
     assert checkers.height(*parts(made), 0).measured == heights
-    over = tuple(max(len(path) - 1 - int(t.distances(made.root)[node]) for node, path in paths.items()) for paths in walked)
+    over = tuple(
+        max(len(path) - 1 - int(t.distances(made.root)[node]) for node, path in paths.items())
+        for paths in walked
+    )
     assert checkers.shortest_paths(*parts(made)).measured == over
-    across = {(node, int(head)): port for port in t.ports for node, head in enumerate(t.neighbours(port))}
+    across = {
+        (node, int(head)): port for port in t.ports for node, head in enumerate(t.neighbours(port))
+    }
     counted = Counter(
-        (len(path) - 1, across[path[-2], path[-1]]) for paths in walked for path in paths.values() if len(path) > 1
+        (len(path) - 1, across[path[-2], path[-1]])
+        for paths in walked
+        for path in paths.values()
+        if len(path) > 1
     )
     found = checkers.level_dimensions(*parts(made))
     assert found.shape == (max(heights) + 1, t.degree)
-    assert {(level, t.ports[column]): int(found[level, column]) for level, column in np.argwhere(found)} == counted
+    assert {
+        (level, t.ports[column]): int(found[level, column]) for level, column in np.argwhere(found)
+    } == counted
 
 
 def shared(paths: list[list[int]], apart: str) -> int:
@@ -180,14 +199,18 @@ def test_disjoint_paths_pair_by_pair(case: Case, apart: Literal["nodes", "links"
         made = case.grown(root)
         walked = [climbs(made, tree) for tree in range(made.trees)]
         ends = [node for node in range(made.topology.nodes) if node != root]
-        meeting = {node: shared([paths[node] for paths in walked if node in paths], apart) for node in ends}
+        meeting = {
+            node: shared([paths[node] for paths in walked if node in paths], apart) for node in ends
+        }
         found = checkers.disjoint_paths(*parts(made), apart)
         assert found.measured == max(meeting.values())
         assert found.holds == (max(meeting.values()) == 1)
         if found.counterexample is not None:
             first = min(node for node in ends if meeting[node] > 1)
             assert found.counterexample["node"] == made.topology.label(first)
-            assert str(found.counterexample["why"]).endswith(tuple(f"tree {other}" for other in range(made.trees)))
+            assert str(found.counterexample["why"]).endswith(
+                tuple(f"tree {other}" for other in range(made.trees))
+            )
 
 
 def test_paths_are_followed_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,7 +246,9 @@ def test_edge_disjoint_binomial_trees(d: int) -> None:
     assert checkers.height(*made, d + 1).holds
     assert checkers.shortest_paths(*made, detour=2).holds
     binomial = parts(forest(f"Q{d}", "binomial"))
-    assert checkers.level_dimensions(*binomial).sum(axis=1)[1:].tolist() == [comb(d, level) for level in range(1, d + 1)]
+    assert checkers.level_dimensions(*binomial).sum(axis=1)[1:].tolist() == [
+        comb(d, level) for level in range(1, d + 1)
+    ]
 
 
 @pytest.mark.parametrize("n", range(3, 8))
@@ -258,27 +283,41 @@ def test_balanced_trees(n: int) -> None:
     assert sum(np.atleast_1d(greedy.measured)) == topology(f"S{n}").nodes - 1
 
 
-@pytest.mark.parametrize(("n", "tree"), [(n, tree) for n in range(2, 7) for tree in plain_constructions(f"S{n}")])
-def test_all_dimension_changes_together_use_dimensions_equally_on_every_level(n: int, tree: str) -> None:
+@pytest.mark.parametrize(
+    ("n", "tree"), [(n, tree) for n in range(2, 7) for tree in plain_constructions(f"S{n}")]
+)
+def test_all_dimension_changes_together_use_dimensions_equally_on_every_level(
+    n: int, tree: str
+) -> None:
     """Lemma 7, for every tree of the house; one change alone does so only where its tree does."""
-    changed = [forest(f"S{n}", "dimension-change", tree=tree, i=i).parent_port for i in range(n - 1)]
+    changed = [
+        forest(f"S{n}", "dimension-change", tree=tree, i=i).parent_port for i in range(n - 1)
+    ]
     together = checkers.dimension_balance(topology(f"S{n}"), np.concatenate(changed), 0)
     assert together.holds
     alone = forest(f"S{n}", tree)
     assert together.measured == tuple(alone.level_profile().sum(axis=0)[1:].tolist())
-    assert len({checkers.dimension_balance(topology(f"S{n}"), one, 0).holds for one in changed}) == 1
+    assert (
+        len({checkers.dimension_balance(topology(f"S{n}"), one, 0).holds for one in changed}) == 1
+    )
 
 
 @pytest.mark.parametrize("tree", ["greedy", "multiple", "recursive-substar", "hamiltonian-cycle"])
-def test_the_translations_of_balanced_trees_load_every_link_equally_on_every_level(tree: str) -> None:
+def test_the_translations_of_balanced_trees_load_every_link_equally_on_every_level(
+    tree: str,
+) -> None:
     """Lemma 7 link by link on S_4: all LC(x, DC(i, T)), x and i running over everything."""
     t, counts = topology("S4"), Counter[tuple[int, int, int]]()
     for x in range(t.nodes):
         for i in range(t.n - 1):
             made = forest(t, "dimension-change", root=x, tree=tree, i=i)
             for parents, levels in zip(made.parents(), made.levels(), strict=True):
-                counts.update((int(levels[v]), int(parents[v]), v) for v in range(t.nodes) if v != x)
-    by_level = {level: {uses for (at, *_), uses in counts.items() if at == level} for level, *_ in counts}
+                counts.update(
+                    (int(levels[v]), int(parents[v]), v) for v in range(t.nodes) if v != x
+                )
+    by_level = {
+        level: {uses for (at, *_), uses in counts.items() if at == level} for level, *_ in counts
+    }
     assert all(len(uses) == 1 for uses in by_level.values())
     assert all(sum(at == level for at, *_ in counts) == t.nodes * t.degree for level in by_level)
 
@@ -340,14 +379,19 @@ def test_one_changed_entry_is_caught(case: Case, data: st.DataObject) -> None:
     missing = ports == 0
     missing[:, made.root] = False
     assert spanning.holds == (rooted.holds and not missing.any())
-    agrees_with_verify(Forest(made.topology, ports, made.root, spanning=made.spanning), spanning if made.spanning else rooted)
+    agrees_with_verify(
+        Forest(made.topology, ports, made.root, spanning=made.spanning),
+        spanning if made.spanning else rooted,
+    )
     if not rooted.holds:
         assert rooted.counterexample is not None
         assert rooted.counterexample["tree"] == tree
         return
     before, after = checkers.loads(*parts(made)), checkers.loads(made.topology, ports, made.root)
     assert set(np.unique(after - before).tolist()) <= {-1, 0, 1}
-    assert np.count_nonzero(after - before) == sum(int(row[tree, node] != 0) for row in (made.parent_port, ports))
+    assert np.count_nonzero(after - before) == sum(
+        int(row[tree, node] != 0) for row in (made.parent_port, ports)
+    )
 
 
 def agrees_with_verify(judged: Forest, evidence: Evidence) -> None:
@@ -367,8 +411,8 @@ def test_no_entry_of_edge_disjoint_trees_can_change(spec: str, data: st.DataObje
     """They use every directed link but those into the root: another parent is always somebody else's link."""
     case = Case(spec, "edge-disjoint" if spec[0] == "S" else "edge-disjoint-binomial")
     made, _, _, ports = spoilt(case, data)
-    where = (made.topology, ports, made.root)
-    assert not (checkers.spanning(*where).holds and checkers.edge_disjoint(*where).holds)
+    topology = (made.topology, ports, made.root)
+    assert not (checkers.spanning(*topology).holds and checkers.edge_disjoint(*topology).holds)
 
 
 @pytest.mark.parametrize("case", SPOILT, ids=name)
@@ -392,7 +436,9 @@ MEASURES: dict[str, Callable[[Any, NDArray[np.uint8], int], Any]] = {
     "congestion": lambda t, ports, root: checkers.congestion(t, ports, root, 0).measured,
     "edge-disjoint": lambda t, ports, root: checkers.edge_disjoint(t, ports, root).measured,
     "node-disjoint paths": lambda t, ports, root: checkers.disjoint_paths(t, ports, root).measured,
-    "link-disjoint paths": lambda t, ports, root: checkers.disjoint_paths(t, ports, root, "links").measured,
+    "link-disjoint paths": lambda t, ports, root: (
+        checkers.disjoint_paths(t, ports, root, "links").measured
+    ),
     "dimensions": lambda t, ports, root: checkers.level_dimensions(t, ports, root).tolist(),
     "dimension balance": lambda t, ports, root: checkers.dimension_balance(t, ports, root).measured,
 }
@@ -404,7 +450,10 @@ OF_PORTS = {"branch sizes", "balance", "dimensions", "dimension balance"}
 def test_every_checker_is_run() -> None:
     functions = {function for function in checkers.__all__ if function != "Evidence"}
     named = {one.replace("-", " ") for one in MEASURES} | {"rooted", "spanning"}
-    assert {function.replace("_", " ") for function in functions} - named == {"disjoint paths", "level dimensions"}
+    assert {function.replace("_", " ") for function in functions} - named == {
+        "disjoint paths",
+        "level dimensions",
+    }
 
 
 # Translations
@@ -423,18 +472,26 @@ def test_translations_keep_every_measure(case: Case, data: st.DataObject) -> Non
 
 @given(st.data())
 def test_the_order_of_the_trees_does_not_matter(data: st.DataObject) -> None:
-    case = data.draw(st.sampled_from([Case("S4", "multiple"), Case("S5,3", "nk-multiple"), Case("S5", "edge-disjoint")]))
+    case = data.draw(
+        st.sampled_from(
+            [Case("S4", "multiple"), Case("S5,3", "nk-multiple"), Case("S5", "edge-disjoint")]
+        )
+    )
     made = case.grown()
     order = data.draw(st.permutations(range(made.trees)))
     for one in set(MEASURES) - {"height", "shortest paths", "branch sizes"}:
         measure = MEASURES[one]
-        assert measure(made.topology, made.parent_port[list(order)], made.root) == measure(*parts(made))
+        assert measure(made.topology, made.parent_port[list(order)], made.root) == measure(
+            *parts(made)
+        )
 
 
 # Counterexamples
 
 
-def changed(spec: str, construction: str, tree: int, **entries: int) -> tuple[Any, NDArray[np.uint8], int]:
+def changed(
+    spec: str, construction: str, tree: int, **entries: int
+) -> tuple[Any, NDArray[np.uint8], int]:
     """A forest at the identity with other entries, by label (after an underscore)."""
     made = forest(spec, construction)
     ports = made.parent_port.copy()
@@ -452,7 +509,9 @@ def changed(spec: str, construction: str, tree: int, **entries: int) -> tuple[An
         (changed("S4", "greedy", 0, _3124=2), "1324", "1324 stands on a cycle"),
     ],
 )
-def test_what_is_no_tree_is_explained(made: tuple[Any, NDArray[np.uint8], int], node: str, why: str) -> None:
+def test_what_is_no_tree_is_explained(
+    made: tuple[Any, NDArray[np.uint8], int], node: str, why: str
+) -> None:
     found = checkers.rooted(*made)
     assert found.counterexample is not None
     assert found.counterexample["node"] == node
@@ -465,7 +524,9 @@ def test_what_is_no_tree_is_explained(made: tuple[Any, NDArray[np.uint8], int], 
 
 def test_a_node_that_is_not_reached_is_named() -> None:
     ports = forest("S4", "greedy").parent_port.copy()
-    leaf = int(np.flatnonzero(np.bincount(forest("S4", "greedy").parents()[0, 1:], minlength=24) == 0)[0])
+    leaf = int(
+        np.flatnonzero(np.bincount(forest("S4", "greedy").parents()[0, 1:], minlength=24) == 0)[0]
+    )
     ports[0, leaf] = 0
     label = topology("S4").label(leaf)
     assert checkers.rooted(topology("S4"), ports, 0).holds
@@ -483,9 +544,17 @@ def test_counterexamples_name_the_first_place() -> None:
     link = checkers.congestion(*made, 1).counterexample
     assert link is not None
     tail, head = (topology("S4").rank(label) for label in str(link["link"]).split(" -> "))
-    users = [tree for tree, parents in enumerate(forest("S4", "multiple").parents()) if parents[head] == tail]
+    users = [
+        tree
+        for tree, parents in enumerate(forest("S4", "multiple").parents())
+        if parents[head] == tail
+    ]
     assert (len(users), users[1]) == (link["found"], link["tree"])
-    assert checkers.balance(*made).counterexample == {"link": "1234 -> 2134", "found": 24, "stated": 23}
+    assert checkers.balance(*made).counterexample == {
+        "link": "1234 -> 2134",
+        "found": 24,
+        "stated": 23,
+    }
     longer = checkers.shortest_paths(*made).counterexample
     assert longer is not None
     node = topology("S4").rank(str(longer["node"]))

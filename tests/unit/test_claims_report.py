@@ -13,11 +13,18 @@ import pytest
 from starcast.claims import Verdict, chosen, claims, plain, report, running
 from starcast.claims.changes import asked_about, changes
 from starcast.claims.evidence import WORDS, Aside, Evidence, Finding
+from starcast.claims.fingerprint import demand_same, fingerprint
 from starcast.errors import NotFoundError, RejectedError
 from starcast.queries.counterexample import cypher, quoted
-from starcast.claims.fingerprint import demand_same, fingerprint
 
-PLACE: dict[str, int | str] = {"n": 3, "tree": 2, "link": "123 -> 213", "i": 1, "found": 4, "stated": "5/2"}
+PLACE: dict[str, int | str] = {
+    "n": 3,
+    "tree": 2,
+    "link": "123 -> 213",
+    "i": 1,
+    "found": 4,
+    "stated": "5/2",
+}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +33,9 @@ def verdicts() -> tuple[Verdict, ...]:
     return running.ledger(chosen(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=1)
 
 
-def failed(place: dict[str, int | str], of: str = "", sizes: tuple[str, ...] = ("S3", "S4")) -> Verdict:
+def failed(
+    place: dict[str, int | str], of: str = "", sizes: tuple[str, ...] = ("S3", "S4")
+) -> Verdict:
     """A verdict with that counterexample."""
     return Verdict("TS.L5", "fails", sizes, {**place, "found": 1, "stated": 2}, "", of=of)
 
@@ -34,10 +43,17 @@ def failed(place: dict[str, int | str], of: str = "", sizes: tuple[str, ...] = (
 # Evidence.
 
 
-def test_evidence_goes_to_json_and_back_with_the_order_of_its_places(verdicts: tuple[Verdict, ...]) -> None:
+def test_evidence_goes_to_json_and_back_with_the_order_of_its_places(
+    verdicts: tuple[Verdict, ...],
+) -> None:
     finding = Finding("height", "=", 3, "4, 5", PLACE, "S3:multiple:123")
     made_up = Evidence(
-        "TS.L5", "S3", (finding,), (Aside("instead", "other", (replace(finding, counterexample=None),)),), 0.5, "why"
+        "TS.L5",
+        "S3",
+        (finding,),
+        (Aside("instead", "other", (replace(finding, counterexample=None),)),),
+        0.5,
+        "why",
     )
     for one in (made_up, *(evidence for verdict in verdicts for evidence in verdict.evidence)):
         # PostgreSQL gives names back in an order of its own.
@@ -72,10 +88,14 @@ def test_what_was_not_asked_about_is_not_gone() -> None:
     assert [(one.claim, one.kind) for one in changes(both[:1], both)] == [("NK.L1", "appeared")]
 
 
-@pytest.mark.parametrize("name", ["TS", "TS.L5", "TS.L5-path", "TS.T1", "NK.Tab1", "NK.Tab1.allport-chen", "TS.opt"])
+@pytest.mark.parametrize(
+    "name", ["TS", "TS.L5", "TS.L5-path", "TS.T1", "NK.Tab1", "NK.Tab1.allport-chen", "TS.opt"]
+)
 def test_a_ledger_is_asked_about_what_is_chosen_for_it(name: str) -> None:
     """TS.L5 is an id and stands for itself alone: TS.L5-path is not gone from a ledger that was asked for it."""
-    assert [known for known in claims() if asked_about(known, [name])] == [one.id for one in chosen([name])]
+    assert [known for known in claims() if asked_about(known, [name])] == [
+        one.id for one in chosen([name])
+    ]
 
 
 def test_what_is_a_statement_no_more_is_gone_if_it_was_asked_about() -> None:
@@ -87,7 +107,9 @@ def test_what_is_a_statement_no_more_is_gone_if_it_was_asked_about() -> None:
 # Pages.
 
 
-def test_the_markdown_has_a_row_a_statement_and_what_is_true_instead(verdicts: tuple[Verdict, ...]) -> None:
+def test_the_markdown_has_a_row_a_statement_and_what_is_true_instead(
+    verdicts: tuple[Verdict, ...],
+) -> None:
     page = report.markdown(verdicts)
     rows = [line for line in page.splitlines() if line.startswith("| TS.")]
     assert [row.split(" | ")[0] for row in rows] == [f"| {verdict.claim}" for verdict in verdicts]
@@ -130,7 +152,9 @@ class Reader(HTMLParser):
         if tag == "a":
             self.links.append((given.get("href") or "").removeprefix("#"))
         self.elsewhere += [
-            value or "" for name, value in attrs if name == "src" or (name == "href" and not (value or "").startswith("#"))
+            value or ""
+            for name, value in attrs
+            if name == "src" or (name == "href" and not (value or "").startswith("#"))
         ]
 
     def handle_endtag(self, tag: str) -> None:
@@ -143,7 +167,9 @@ def test_the_html_is_whole_and_needs_nothing_else(verdicts: tuple[Verdict, ...])
     read = Reader(page)
     assert read.open == []
     assert list(read.rows) == [verdict.claim for verdict in verdicts]
-    assert {row["data-verdict"] for row in read.rows.values()} == {verdict.verdict for verdict in verdicts}
+    assert {row["data-verdict"] for row in read.rows.values()} == {
+        verdict.verdict for verdict in verdicts
+    }
     assert set(read.links) <= set(read.rows)
     assert read.elsewhere == []
     assert "7 &lt;&amp;&gt;" in page
@@ -152,7 +178,10 @@ def test_the_html_is_whole_and_needs_nothing_else(verdicts: tuple[Verdict, ...])
 
 
 def test_words_are_escaped_and_their_little_markdown_is_kept() -> None:
-    assert report._words("a < b, `x|y` & *as printed*") == "a &lt; b, <code>x|y</code> &amp; <em>as printed</em>"
+    assert (
+        report._words("a < b, `x|y` & *as printed*")
+        == "a &lt; b, <code>x|y</code> &amp; <em>as printed</em>"
+    )
     assert report._marked("a < b | c * d * e") == "a &lt; b \\| c \\* d \\* e"
 
 
@@ -189,22 +218,32 @@ def test_what_does_not_fail_has_no_place() -> None:
         ({"n": 4, "k": 1}, ("S3", "S4"), "S4"),  # k is no size on a star graph, but may be a place
     ],
 )
-def test_the_topology_is_one_that_was_looked_at(place: dict[str, int | str], sizes: tuple[str, ...], spec: str) -> None:
+def test_the_topology_is_one_that_was_looked_at(
+    place: dict[str, int | str], sizes: tuple[str, ...], spec: str
+) -> None:
     text = cypher(failed(place, sizes=sizes))
     assert f"// starcast ingest {spec}\n" in text
     assert f"(topology:Topology {{name: '{spec}'}})" in text
 
 
 def test_the_ingest_brings_what_the_counterexample_is_of() -> None:
-    assert "\n// starcast ingest S4 --trees multiple --root 4321\n" in cypher(failed({"n": 4, "tree": 0}, "S4:multiple:4321"))
+    assert "\n// starcast ingest S4 --trees multiple --root 4321\n" in cypher(
+        failed({"n": 4, "tree": 0}, "S4:multiple:4321")
+    )
     scheduled = cypher(failed({"n": 4, "step": 1}, "S4:broadcast:multiple:one:segments=2:1234"))
-    assert "\n// starcast ingest S4 --schedules 'broadcast:multiple(segments=2)' --ports one\n" in scheduled
+    assert (
+        "\n// starcast ingest S4 --schedules 'broadcast:multiple(segments=2)' --ports one\n"
+        in scheduled
+    )
     assert "SEND {schedule: 'S4:broadcast:multiple:one:segments=2:1234', step: 1}" in scheduled
 
 
 def test_what_no_ingest_builds_is_shown_on_the_topology() -> None:
     text = cypher(failed({"n": 4, "node": "4321"}, "S4:array:1234"))
-    assert "// of S4:array:1234, which no ingest builds: the place on the topology\n// starcast ingest S4\n" in text
+    assert (
+        "// of S4:array:1234, which no ingest builds: the place on the topology\n// starcast ingest S4\n"
+        in text
+    )
     assert "TREE_EDGE" not in text
 
 
@@ -234,7 +273,9 @@ def package(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_sources_that_are_the_same_are_read_once(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sources_that_are_the_same_are_read_once(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = fingerprint(package)
     demand_same(before, package)
     monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} is read"))
@@ -265,7 +306,9 @@ def _of_the_same_time_and_size(package: Path) -> None:
     ],
     ids=["written", "another", "gone", "of the same time and size"],
 )
-def test_sources_that_were_changed_meanwhile_are_not_accepted(package: Path, change: Callable[[Path], object]) -> None:
+def test_sources_that_were_changed_meanwhile_are_not_accepted(
+    package: Path, change: Callable[[Path], object]
+) -> None:
     before = fingerprint(package)
     demand_same(before, package)
     change(package)

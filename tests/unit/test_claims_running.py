@@ -30,7 +30,9 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> dict[str, Claim]:
 
 def test_a_statement_is_looked_at_at_its_sizes_and_beyond() -> None:
     five = claim("TS.L5")
-    assert running.wanted([five]) == tuple(("TS.L5", spec) for spec in (*five.sizes.beyond, *five.sizes.quick))
+    assert running.wanted([five]) == tuple(
+        ("TS.L5", spec) for spec in (*five.sizes.beyond, *five.sizes.quick)
+    )
 
 
 def test_sizes_that_are_asked_for_are_in_their_order_and_each_once() -> None:
@@ -41,14 +43,21 @@ def test_sizes_that_are_asked_for_are_in_their_order_and_each_once() -> None:
 
 def test_of_several_statements_each_is_looked_at_where_it_speaks_of() -> None:
     stars_only, cubes_only = claim("TS.L5"), replace(claim("TS.L5"), id="TS.h", sizes=only("Q3"))
-    assert running.wanted([stars_only, cubes_only], sizes=["S3", "Q3"]) == (("TS.L5", "S3"), ("TS.h", "Q3"))
+    assert running.wanted([stars_only, cubes_only], sizes=["S3", "Q3"]) == (
+        ("TS.L5", "S3"),
+        ("TS.h", "Q3"),
+    )
     with pytest.raises(InputError, match=r"TS.L5 says nothing about S4,2"):
         running.wanted([stars_only, cubes_only], sizes=["S3", "S4,2"])
 
 
 def test_a_statement_speaks_of_its_sizes_and_of_larger_ones_unless_it_names_them() -> None:
     five = replace(claim("TS.L5"), sizes=stars(4, 5, 6))
-    assert [spec for spec in ("S2", "S3", "S6", "S9", "Q3", "S4,2") if speaks_of(five, spec)] == ["S3", "S6", "S9"]
+    assert [spec for spec in ("S2", "S3", "S6", "S9", "Q3", "S4,2") if speaks_of(five, spec)] == [
+        "S3",
+        "S6",
+        "S9",
+    ]
     named = replace(five, sizes=only("S4"))
     assert [spec for spec in ("S3", "S4", "S5") if speaks_of(named, spec)] == ["S4"]
     with pytest.raises(InputError, match=r"TS.L5 says nothing about S2"):
@@ -60,7 +69,9 @@ def test_a_conjunction_stands_for_its_parts() -> None:
     assert {name for name, _ in pairs} <= {"TS.T1.time", "TS.T1.order"}
 
 
-def test_what_does_not_fit_is_refused_and_left_out_of_the_deep_level(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_does_not_fit_is_refused_and_left_out_of_the_deep_level(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     five = claim("TS.L5")
     with pytest.raises(LimitError, match=r"TS.L5 looks at on S12 take about .* GB"):
         running.wanted([five], sizes=["S12"])
@@ -74,7 +85,9 @@ def test_tasks_are_families_at_sizes_the_longest_first() -> None:
     made = running.tasks(running.wanted(FEW, sizes=SIZES))
     families = {one.family for one in FEW}
     assert [task.size for task in made] == ["S4"] * len(families) + ["S3"] * len(families)
-    assert sorted(name for task in made if task.size == "S3" for name in task.claims) == sorted(one.id for one in FEW)
+    assert sorted(name for task in made if task.size == "S3" for name in task.claims) == sorted(
+        one.id for one in FEW
+    )
     assert [task.needed for task in made] == sorted((task.needed for task in made), reverse=True)
 
 
@@ -85,11 +98,15 @@ def test_what_is_known_is_no_task() -> None:
     assert running.tasks(pairs, set(pairs)) == []
 
 
-def test_statements_that_are_too_large_together_share_no_lab(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statements_that_are_too_large_together_share_no_lab(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pairs = running.wanted(chosen(["TS.L5"]), sizes=["S5"])
     alone = max(claim(name).needs("S5") for name, _ in pairs)
     monkeypatch.setattr(memory, "physical", lambda: 4 * alone)
-    assert sorted(task.claims for task in running.tasks(pairs)) == sorted((name,) for name, _ in pairs)
+    assert sorted(task.claims for task in running.tasks(pairs)) == sorted(
+        (name,) for name, _ in pairs
+    )
 
 
 class Bars(Silent):
@@ -134,13 +151,21 @@ def test_the_verdicts_of_a_ledger_are_those_of_check() -> None:
 
     for verdict in running.ledger(FEW, sizes=SIZES):
         alone = check(verdict.claim, sizes=SIZES)
-        assert (verdict.verdict, verdict.sizes, verdict.counterexample) == (alone.verdict, alone.sizes, alone.counterexample)
+        assert (verdict.verdict, verdict.sizes, verdict.counterexample) == (
+            alone.verdict,
+            alone.sizes,
+            alone.counterexample,
+        )
 
 
 def test_no_verdict_without_evidence_and_none_of_a_conjunction_without_all_parts() -> None:
-    with running.looking(running.tasks(running.wanted([claim("TS.L5")], sizes=["S3"])), 1, Silent()) as done:
+    with running.looking(
+        running.tasks(running.wanted([claim("TS.L5")], sizes=["S3"])), 1, Silent()
+    ) as done:
         evidence = [one for some in done for one in some]
-    assert [one.claim for one in running.judged([claim("TS.L5"), claim("TS.T1")], evidence)] == ["TS.L5"]
+    assert [one.claim for one in running.judged([claim("TS.L5"), claim("TS.T1")], evidence)] == [
+        "TS.L5"
+    ]
 
 
 def test_no_jobs_cannot_work() -> None:
@@ -154,7 +179,9 @@ def test_a_check_that_fails_is_named(made_up: dict[str, Claim]) -> None:
         raise ZeroDivisionError(see.where.spec)
 
     made_up["TS.L5"] = Claim("TS.L5", "", "", stars(), broken, family="made up")
-    with pytest.raises(StarcastError, match=r"the check of TS.L5 failed on S3: ZeroDivisionError: S3"):
+    with pytest.raises(
+        StarcastError, match=r"the check of TS.L5 failed on S3: ZeroDivisionError: S3"
+    ):
         running.perform(Task("S3", ("TS.L5",), 0, 0))
 
     def greedy(see: See) -> None:
@@ -165,7 +192,9 @@ def test_a_check_that_fails_is_named(made_up: dict[str, Claim]) -> None:
         running.perform(Task("S3", ("TS.L5",), 0, 0))
 
 
-def test_what_does_not_fit_beside_nothing_is_refused_when_its_turn_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_does_not_fit_beside_nothing_is_refused_when_its_turn_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     todo = running.tasks(running.wanted(FEW, sizes=SIZES))
     monkeypatch.setattr(memory, "available", lambda: todo[0].least - 1)
     with (

@@ -7,18 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.errors import InputError, NotFoundError
 from starcast.comparison import report
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, compare, gap
-from starcast.experiments.execution import execute, priced
-from starcast.experiments.grid import Point
 from starcast.comparison.layout import MOST_ABREAST, laid_out
 from starcast.comparison.matching import PARAMETERS, Side
-from starcast.database.models import Cost, Run
 from starcast.comparison.side_names import letter
+from starcast.database.models import Cost, Run
+from starcast.errors import InputError, NotFoundError
+from starcast.experiments.execution import execute, priced
+from starcast.experiments.grid import Point
 
 
-def run(time: Fraction | int | None = 10, bound: Fraction | int = 5, steps: int = 3, **changes: Any) -> Run:
+def run(
+    time: Fraction | int | None = 10, bound: Fraction | int = 5, steps: int = 3, **changes: Any
+) -> Run:
     """A run of S5 broadcast multiple with these figures, unless told otherwise."""
     point = {
         "topology": "S5", "collective": "broadcast", "algorithm": "multiple", "ports": "all", "p": 1, "M": 1,
@@ -28,7 +30,14 @@ def run(time: Fraction | int | None = 10, bound: Fraction | int = 5, steps: int 
     costs = []
     if time is not None:
         costs = [
-            Cost(kind="simulated", steps=steps, start_ups=Fraction(steps), bytes=Fraction(1), transmissions=9, time=time),
+            Cost(
+                kind="simulated",
+                steps=steps,
+                start_ups=Fraction(steps),
+                bytes=Fraction(1),
+                transmissions=9,
+                time=time,
+            ),
             Cost(kind="lower bound", time=Fraction(bound)),
         ]
     return Run(costs=costs, **point)
@@ -43,7 +52,11 @@ def verdicts(*sides: Side, everything: bool = True) -> list[str]:
 
 
 def test_a_shorter_time_is_better_and_the_change_has_a_sign() -> None:
-    for after, change, percent, verdict in ((5, -5, -50.0, BETTER), (15, 5, 50.0, WORSE), (10, 0, 0.0, SAME)):
+    for after, change, percent, verdict in (
+        (5, -5, -50.0, BETTER),
+        (15, 5, 50.0, WORSE),
+        (10, 0, 0.0, SAME),
+    ):
         (row,) = compare([side("a", run(10)), side("b", run(after))]).rows(everything=True)
         assert (row["change"], row["change %"], row["verdict"]) == (change, percent, verdict)
 
@@ -77,7 +90,11 @@ def test_where_neither_side_has_a_run_there_is_no_verdict() -> None:
     sides = [side("a", run(10)), side("b", run(5)), side("c", run(5), run(6, m=Fraction(2)))]
     comparison = compare(sides)
     lonely = next(row for row in comparison.rows() if row["m"] == 2)
-    assert (lonely["verdict b"], lonely["verdict c"], lonely["note"]) == (None, NOT_COMPARABLE, "a has no run with m = 2")
+    assert (lonely["verdict b"], lonely["verdict c"], lonely["note"]) == (
+        None,
+        NOT_COMPARABLE,
+        "a has no run with m = 2",
+    )
     (b, c) = report.verdicts(comparison)[1:]
     assert (b[BETTER], b[NOT_COMPARABLE], c[BETTER], c[NOT_COMPARABLE]) == (1, 0, 1, 1)
     lines = [line["verdict"] for line in laid_out(comparison, stacked=True).rows if line["m"] == 2]
@@ -102,7 +119,10 @@ def test_algorithms_are_matched_where_the_sides_have_them_in_common() -> None:
     before = side("before", run(10), run(20, algorithm="greedy"))
     after = side("after", run(30, algorithm="greedy"), run(5))
     rows = compare([before, after]).rows()
-    assert [(row["algorithm"], row["verdict"]) for row in rows] == [("greedy", WORSE), ("multiple", BETTER)]
+    assert [(row["algorithm"], row["verdict"]) for row in rows] == [
+        ("greedy", WORSE),
+        ("multiple", BETTER),
+    ]
 
 
 def test_one_run_each_may_differ_in_the_number_of_segments() -> None:
@@ -123,10 +143,19 @@ def test_a_number_of_segments_that_only_one_side_has_is_flagged_not_guessed() ->
 
 def one_and_best(algorithm: str, best: dict[str, int]) -> Side:
     """Runs in one piece and in the best number of pieces, which each network has its own of."""
-    return side(algorithm, *(run(20 - p, topology=spec, algorithm=algorithm, p=p) for spec in best for p in (1, best[spec])))
+    return side(
+        algorithm,
+        *(
+            run(20 - p, topology=spec, algorithm=algorithm, p=p)
+            for spec in best
+            for p in (1, best[spec])
+        ),
+    )
 
 
-def test_the_best_numbers_of_pieces_stand_beside_each_other_where_one_piece_is_stored_as_well() -> None:
+def test_the_best_numbers_of_pieces_stand_beside_each_other_where_one_piece_is_stored_as_well() -> (
+    None
+):
     """The best p of the one on S4 is that of the other on S5: what stands beside each other is what is on one network."""
     comparison = compare([
         one_and_best("greedy", {"S4": 6, "S5": 7, "S6": 8}),
@@ -141,7 +170,9 @@ def test_the_best_numbers_of_pieces_stand_beside_each_other_where_one_piece_is_s
     assert comparison.kept_apart() == []
 
 
-def test_several_p_that_are_left_over_on_both_sides_are_what_differs_and_common_ones_are_not() -> None:
+def test_several_p_that_are_left_over_on_both_sides_are_what_differs_and_common_ones_are_not() -> (
+    None
+):
     comparison = compare([
         side("a", *(run(20 - p, p=p) for p in (1, 2, 4))), side("b", *(run(10 - p, p=p) for p in (1, 3, 5))),
     ])  # fmt: skip
@@ -151,7 +182,12 @@ def test_several_p_that_are_left_over_on_both_sides_are_what_differs_and_common_
 def test_no_other_network_is_shown_where_a_run_of_the_same_question_is_stored() -> None:
     """S5 and S6 are on both sides, but b lacks p = 4 on S5 and has a p = 4 more on S6; only S7 and S4 are strangers."""
     ours = [run(10, p=1), run(9, p=4), run(10, p=1, topology="S6"), run(10, topology="S4")]
-    theirs = [run(8, p=1), run(8, p=1, topology="S6"), run(7, p=4, topology="S6"), run(8, topology="S7")]
+    theirs = [
+        run(8, p=1),
+        run(8, p=1, topology="S6"),
+        run(7, p=4, topology="S6"),
+        run(8, topology="S7"),
+    ]
     comparison = compare([side("a", *ours), side("b", *theirs)])
     notes = {(row["topology"], row["p"]): row["note"] for row in comparison.rows()}
     assert notes == {
@@ -174,17 +210,30 @@ def test_no_other_network_is_shown_where_a_run_of_the_same_question_is_stored() 
         ({"topology": "S6", "ports": "one"}, "different topology (S5, S6), ports (all, one)"),
     ],
 )
-def test_another_question_is_flagged_with_what_differs_and_not_compared(change: dict[str, Any], reason: str) -> None:
+def test_another_question_is_flagged_with_what_differs_and_not_compared(
+    change: dict[str, Any], reason: str
+) -> None:
     (row,) = compare([side("a", run(10)), side("b", run(5, **change))]).rows()
-    assert (row["verdict"], row["note"], row["change"], row["change %"]) == (NOT_COMPARABLE, reason, None, None)
+    assert (row["verdict"], row["note"], row["change"], row["change %"]) == (
+        NOT_COMPARABLE,
+        reason,
+        None,
+        None,
+    )
     assert (row["time a"], row["time b"]) == (10, 5)
 
 
 def test_a_failed_run_is_flagged_with_its_reason_on_either_side() -> None:
     failed = run(None, status="failed", error="step 1: too early")
-    for sides, name in (((side("a", run()), side("b", failed)), "b"), ((side("a", failed), side("b", run())), "a")):
+    for sides, name in (
+        ((side("a", run()), side("b", failed)), "b"),
+        ((side("a", failed), side("b", run())), "a"),
+    ):
         (row,) = compare(sides).rows()
-        assert (row["verdict"], row["note"]) == (NOT_COMPARABLE, f"{name} failed: step 1: too early")
+        assert (row["verdict"], row["note"]) == (
+            NOT_COMPARABLE,
+            f"{name} failed: step 1: too early",
+        )
 
 
 def test_an_empty_side_is_flagged() -> None:
@@ -208,8 +257,19 @@ def test_rows_that_do_not_differ_are_left_out_by_default() -> None:
 
 
 def test_only_columns_that_differ_are_shown_by_default_and_all_when_asked() -> None:
-    comparison = compare([side("a", run(10, p=1), run(9, p=2)), side("b", run(7, p=1), run(8, p=2))])
-    assert comparison.columns() == ["p", "time a", "time b", "change", "change %", "verdict", "gap a", "gap b"]
+    comparison = compare(
+        [side("a", run(10, p=1), run(9, p=2)), side("b", run(7, p=1), run(8, p=2))]
+    )
+    assert comparison.columns() == [
+        "p",
+        "time a",
+        "time b",
+        "change",
+        "change %",
+        "verdict",
+        "gap a",
+        "gap b",
+    ]
     everything = comparison.columns(everything=True)
     assert set(everything) > {*PARAMETERS, "steps a", "transmissions b", "bytes a", "start_ups b"}
     assert set(comparison.rows()[0]) >= set(everything)
@@ -220,12 +280,19 @@ def test_only_columns_that_differ_are_shown_by_default_and_all_when_asked() -> N
 def test_three_sides_are_each_compared_with_the_baseline() -> None:
     comparison = compare([side("a", run(10)), side("b", run(5)), side("c", run(20))])
     (row,) = comparison.rows()
-    assert (row["change b"], row["verdict b"], row["change c"], row["verdict c"]) == (-5, BETTER, 10, WORSE)
+    assert (row["change b"], row["verdict b"], row["change c"], row["verdict c"]) == (
+        -5,
+        BETTER,
+        10,
+        WORSE,
+    )
     assert {"change b", "change c"} < set(comparison.columns())
 
 
 def test_a_narrow_table_calls_the_sides_by_letters_and_says_the_same() -> None:
-    comparison = compare([side("multiple-S5", run(10)), side("recursive-S5", run(5)), side("greedy-S5", run(None))])
+    comparison = compare(
+        [side("multiple-S5", run(10)), side("recursive-S5", run(5)), side("greedy-S5", run(None))]
+    )
     (row,), (full,) = comparison.lettered().rows(), comparison.rows()
     assert (row["time A"], row["time B"], row["verdict B"]) == (10, 5, BETTER)
     assert (row.pop("best"), full.pop("best")) == ("B", "recursive-S5")
@@ -255,7 +322,11 @@ def test_a_single_algorithm_alone_leaves_nothing_to_compare(sides: list[Side]) -
 
 
 def test_rows_ascend_by_size_of_topology_then_by_m_and_p() -> None:
-    runs = [run(m=Fraction(2), topology="S10"), run(m=Fraction(10), topology="S9"), run(m=Fraction(9), topology="S9")]
+    runs = [
+        run(m=Fraction(2), topology="S10"),
+        run(m=Fraction(10), topology="S9"),
+        run(m=Fraction(9), topology="S9"),
+    ]
     rows = compare([side("a", *runs), side("b", *runs)]).rows(everything=True)
     assert [(row["topology"], row["m"]) for row in rows] == [("S9", 9), ("S9", 10), ("S10", 2)]
 
@@ -281,13 +352,19 @@ sets_of_runs = st.lists(points, max_size=8, unique_by=lambda axes: tuple(axes.it
 
 
 @given(sets_of_runs, sets_of_runs)
-def test_every_run_is_in_some_row_and_a_verdict_needs_the_same_question(ours: list[Run], theirs: list[Run]) -> None:
+def test_every_run_is_in_some_row_and_a_verdict_needs_the_same_question(
+    ours: list[Run], theirs: list[Run]
+) -> None:
     comparison = compare([side("a", *ours), side("b", *theirs)])
     shown = {id(one) for match in comparison.matches for one in match.runs if one is not None}
     assert shown == {id(one) for one in [*ours, *theirs]}
     for match, row in zip(comparison.matches, comparison.rows(everything=True), strict=True):
         one, other = match.runs
-        alike = one and other and (one.topology, one.ports, one.m) == (other.topology, other.ports, other.m)
+        alike = (
+            one
+            and other
+            and (one.topology, one.ports, one.m) == (other.topology, other.ports, other.m)
+        )
         assert (row["verdict"] != NOT_COMPARABLE) == bool(alike)
         assert (row["note"] is None) == bool(alike)
 
@@ -305,7 +382,10 @@ def test_other_faults_are_another_question(change: dict[str, Any], reason: str) 
 
 
 def test_the_order_of_faults_means_nothing() -> None:
-    ours, theirs = run(10, faults=["12354", "21345"], seed=1), run(5, faults=["21345", "12354"], seed=1)
+    ours, theirs = (
+        run(10, faults=["12354", "21345"], seed=1),
+        run(5, faults=["21345", "12354"], seed=1),
+    )
     (row,) = compare([side("a", ours), side("b", theirs)]).rows()
     assert (row["verdict"], row["faults"]) == (BETTER, "12354 21345")
 
@@ -322,18 +402,34 @@ def test_the_same_faults_are_the_same_question_whether_they_were_drawn_or_named(
 def test_two_seeds_that_draw_the_same_faults_are_one_run_unless_the_figures_differ() -> None:
     ours, theirs = ([run(time, faults=["21345"], seed=seed) for seed in (1, 2)] for time in (10, 5))
     assert len(compare([side("a", *ours), side("b", *theirs)]).rows()) == 1
-    assert len(compare([side("a", *ours), side("b", theirs[0], run(6, faults=["21345"], seed=2))]).rows()) == 2
+    assert (
+        len(
+            compare(
+                [side("a", *ours), side("b", theirs[0], run(6, faults=["21345"], seed=2))]
+            ).rows()
+        )
+        == 2
+    )
 
 
-@pytest.mark.parametrize("parameter", [("copies", 1, 2), ("tree", "greedy", "balanced"), ("tree", None, "greedy"), ("p", 1, 7)])
-def test_a_choice_in_which_the_sides_have_nothing_in_common_is_what_differs(parameter: tuple[str, Any, Any]) -> None:
+@pytest.mark.parametrize(
+    "parameter",
+    [("copies", 1, 2), ("tree", "greedy", "balanced"), ("tree", None, "greedy"), ("p", 1, 7)],
+)
+def test_a_choice_in_which_the_sides_have_nothing_in_common_is_what_differs(
+    parameter: tuple[str, Any, Any],
+) -> None:
     name, ours, theirs = parameter
-    (row,) = compare([side("a", run(10, **{name: ours})), side("b", run(5, **{name: theirs}))]).rows()
+    (row,) = compare(
+        [side("a", run(10, **{name: ours})), side("b", run(5, **{name: theirs}))]
+    ).rows()
     assert (row["verdict"], row["note"]) == (BETTER, None)
     assert row[name] == f"{'-' if ours is None else ours} | {theirs}"
 
 
-@pytest.mark.parametrize("parameter", [("copies", 1, 2), ("tree", "greedy", "balanced"), ("tree", None, "greedy")])
+@pytest.mark.parametrize(
+    "parameter", [("copies", 1, 2), ("tree", "greedy", "balanced"), ("tree", None, "greedy")]
+)
 def test_a_choice_that_the_sides_have_in_common_is_matched(parameter: tuple[str, Any, Any]) -> None:
     name, one, other = parameter
     before = side("a", run(10, **{name: one}), run(20, **{name: other}))
@@ -387,9 +483,13 @@ def test_missing_is_a_figure_where_there_are_faults_and_not_elsewhere() -> None:
 
 
 def test_the_best_is_the_least_time_of_those_that_can_be_compared() -> None:
-    row = compare([side("a", run(10)), side("b", run(5)), side("c", run(1, ports="one")), side("d", run(5))]).rows()[0]
+    row = compare(
+        [side("a", run(10)), side("b", run(5)), side("c", run(1, ports="one")), side("d", run(5))]
+    ).rows()[0]
     assert row["best"] == "b, d"
-    assert compare([side("a", run(10)), side("b", run(10))]).rows(everything=True)[0]["best"] is None
+    assert (
+        compare([side("a", run(10)), side("b", run(10))]).rows(everything=True)[0]["best"] is None
+    )
     failed = run(None, status="failed", error="early")
     assert compare([side("a", run(10)), side("b", failed)]).rows()[0]["best"] is None
 
@@ -410,17 +510,31 @@ def test_rows_may_be_ordered_by_any_column_either_way_with_the_empty_ones_last()
 def test_a_figure_alone_orders_by_the_least_that_a_side_has() -> None:
     times = {1: (30, 31, 5), 2: (10, 20, 40), 4: (20, 7, 8)}
     sides = [
-        side(f"sweep/{name}", *(run(times[m][place], m=Fraction(m), bound=m, algorithm=name) for m in times))
+        side(
+            f"sweep/{name}",
+            *(run(times[m][place], m=Fraction(m), bound=m, algorithm=name) for m in times),
+        )
         for place, name in enumerate(("greedy", "multiple", "edge-disjoint"))
     ]
     comparison = compare(sides)
-    orders = {"time": [1, 4, 2], "-time": [2, 4, 1], "gap": [4, 1, 2], "change": [1, 4, 2], "change %": [1, 4, 2]}
+    orders = {
+        "time": [1, 4, 2],
+        "-time": [2, 4, 1],
+        "gap": [4, 1, 2],
+        "change": [1, 4, 2],
+        "change %": [1, 4, 2],
+    }
     for column, order in orders.items():
         assert [row["m"] for row in comparison.ordered(column).rows()] == order, column
-    assert comparison.ordered("time multiple").matches == comparison.ordered("time sweep/multiple").matches
+    assert (
+        comparison.ordered("time multiple").matches
+        == comparison.ordered("time sweep/multiple").matches
+    )
 
 
-def test_programs_read_a_column_for_each_side_where_the_sides_of_some_row_differ_in_a_parameter() -> None:
+def test_programs_read_a_column_for_each_side_where_the_sides_of_some_row_differ_in_a_parameter() -> (
+    None
+):
     ours = [run(10, m=Fraction(m), p=p) for m, p in ((1, 1), (2, 16), (4, 16))]
     theirs = [run(9, m=Fraction(m), p=p) for m, p in ((1, 1), (2, 14))]
     comparison = compare([side("a", *ours), side("b", *theirs)])
@@ -428,7 +542,11 @@ def test_programs_read_a_column_for_each_side_where_the_sides_of_some_row_differ
         "m", "p a", "p b", "time a", "time b", "change", "change %", "verdict", "gap a", "gap b", "best", "note",
     ]  # fmt: skip
     rows = comparison.rows()
-    assert [(row["m"], row["p a"], row["p b"]) for row in rows] == [(1, 1, 1), (2, 16, 14), (4, 16, None)]
+    assert [(row["m"], row["p a"], row["p b"]) for row in rows] == [
+        (1, 1, 1),
+        (2, 16, 14),
+        (4, 16, None),
+    ]
     assert [row["m"] for row in comparison.ordered("-p B").rows()] == [2, 1, 4]
     same = compare([side("a", run(10, p=1), run(9, p=2)), side("b", run(7, p=1), run(8, p=2))])
     assert same.listed()[0] == "p"
@@ -439,7 +557,9 @@ def test_programs_read_a_column_for_each_side_where_the_sides_of_some_row_differ
 
 
 def test_a_crossed_axis_is_one_column_a_side_also_where_everything_is_listed() -> None:
-    comparison = compare([side("a", run(10)), side("b", run(9, topology="S6"))], across=["topology"])
+    comparison = compare(
+        [side("a", run(10)), side("b", run(9, topology="S6"))], across=["topology"]
+    )
     for everything in (False, True):
         listed = comparison.listed(everything=everything)
         assert len(listed) == len(set(listed))
@@ -480,7 +600,9 @@ def test_one_experiment_is_taken_apart_by_tree_and_copies_too() -> None:
 def test_what_nobody_gave_is_not_told_of_all_rows() -> None:
     shared = compare([side("a", run(10)), side("b", run(5))]).shared()
     assert not {"copies", "tree", "faults", "seed"} & set(shared)
-    shared = compare([side("a", run(10, copies=2, tree="greedy")), side("b", run(5, copies=2, tree="greedy"))]).shared()
+    shared = compare(
+        [side("a", run(10, copies=2, tree="greedy")), side("b", run(5, copies=2, tree="greedy"))]
+    ).shared()
     assert (shared["copies"], shared["tree"]) == ("2", "greedy")
 
 
@@ -495,17 +617,31 @@ def test_a_parameter_that_each_side_keeps_is_no_column_even_where_a_side_is_abse
 
 def test_several_matches_on_several_sides_do_not_multiply() -> None:
     """A baseline of one p against three sides of four others each: four rows, and each run is in one."""
-    others = [[run(place, p=p, algorithm=name) for p in (2, 3, 4, 5)] for place, name in enumerate(("b", "c", "d"))]
+    others = [
+        [run(place, p=p, algorithm=name) for p in (2, 3, 4, 5)]
+        for place, name in enumerate(("b", "c", "d"))
+    ]
     comparison = compare([side("a", run(10)), *(side(runs[0].algorithm, *runs) for runs in others)])
     assert [row["p"] for row in comparison.rows()] == [f"1 | {p} | {p} | {p}" for p in (2, 3, 4, 5)]
 
 
 def test_letters_go_on_beyond_z() -> None:
-    assert [letter(place) for place in (0, 25, 26, 51, 52, 701, 702)] == ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]
+    assert [letter(place) for place in (0, 25, 26, 51, 52, 701, 702)] == [
+        "A",
+        "Z",
+        "AA",
+        "AZ",
+        "BA",
+        "ZZ",
+        "AAA",
+    ]
 
 
 def test_few_sides_stand_abreast_and_many_are_stacked_with_the_same_figures() -> None:
-    sides = [side(name, run(time, p=1), run(time + 1, p=2)) for name, time in (("a", 10), ("b", 5), ("c", 20), ("d", 5))]
+    sides = [
+        side(name, run(time, p=1), run(time + 1, p=2))
+        for name, time in (("a", 10), ("b", 5), ("c", 20), ("d", 5))
+    ]
     few, many = laid_out(compare(sides[:MOST_ABREAST])), laid_out(compare(sides))
     assert (few.together, few.columns) == (1, tuple(compare(sides[:MOST_ABREAST]).columns()))
     assert few.best == (frozenset({"time b"}), frozenset({"time b"}))
@@ -522,7 +658,9 @@ def test_hundreds_of_runs_are_matched_and_told_apart() -> None:
     ours = [run(10, m=Fraction(m), p=p) for m in sizes for p in (1, 4)]
     theirs = [run(9, m=Fraction(m), p=p, algorithm="greedy") for m in sizes for p in (1, 4)]
     strange = [run(9, m=Fraction(m), p=p, topology="S6") for m in sizes for p in (1, 4)]
-    assert [row["verdict"] for row in compare([side("a", *ours), side("b", *theirs)]).rows()] == [BETTER] * 400
+    assert [row["verdict"] for row in compare([side("a", *ours), side("b", *theirs)]).rows()] == [
+        BETTER
+    ] * 400
     notes = {row["note"] for row in compare([side("a", *ours), side("b", *strange)]).rows()}
     assert notes == {"different topology (S5, S6)"}
 
@@ -535,6 +673,11 @@ def test_real_runs_compare_as_their_papers_say() -> None:
         points = [Point(*axes, p, Fraction(65536), Fraction(100), Fraction(1)) for p in (1, 16)]
         return [priced(point, execute(point)) for point in points]
 
-    rows = compare([side("multiple", *runs("multiple")), side("substar", *runs("recursive-substar"))]).rows()
-    assert [(row["p"], row["steps substar"], row["verdict"]) for row in rows] == [(1, 7, WORSE), (16, 22, WORSE)]
+    rows = compare(
+        [side("multiple", *runs("multiple")), side("substar", *runs("recursive-substar"))]
+    ).rows()
+    assert [(row["p"], row["steps substar"], row["verdict"]) for row in rows] == [
+        (1, 7, WORSE),
+        (16, 22, WORSE),
+    ]
     assert rows[0]["time substar"] == 7 * (100 + 65536)

@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from starcast.errors import InputError, NotFoundError
 from starcast.comparison import crossovers
-from starcast.comparison.networks import CROSSABLE, network
-from starcast.comparison.filters import chosen, wanted
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, WORSE, compare
 from starcast.comparison.curves import panels
+from starcast.comparison.filters import chosen, wanted
 from starcast.comparison.layout import laid_out
 from starcast.comparison.matching import CHOICE, QUESTION, Side
-from starcast.database.models import Run
+from starcast.comparison.networks import CROSSABLE, network
 from starcast.comparison.side_names import brief, telling
+from starcast.database.models import Run
+from starcast.errors import InputError, NotFoundError
 from support.stored_runs import along, side
 
 SIZES = (16, 256, 4096)
@@ -87,16 +87,25 @@ def test_the_gap_stays_that_of_each_run_by_its_own_bound() -> None:
     ("spec", "nodes", "degree", "links"),
     [("S5", 120, 4, 240), ("Q7", 128, 7, 448), ("S5,2", 20, 4, 40), ("S12", 479001600, 11, None)],
 )
-def test_a_network_is_told_by_nodes_degree_and_wires(spec: str, nodes: int, degree: int, links: int | None) -> None:
+def test_a_network_is_told_by_nodes_degree_and_wires(
+    spec: str, nodes: int, degree: int, links: int | None
+) -> None:
     told = network(spec)
-    assert (told.spec, told.nodes, told.degree, told.links) == (spec, nodes, degree, links or nodes * degree // 2)
+    assert (told.spec, told.nodes, told.degree, told.links) == (
+        spec,
+        nodes,
+        degree,
+        links or nodes * degree // 2,
+    )
     assert str(told) == f"{spec}: {nodes:,} nodes of degree {degree}, {told.links:,} links"
 
 
 def test_rows_carry_each_sides_network_where_topologies_are_crossed() -> None:
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
     columns = comparison.crossed_columns()
-    assert columns[:4] == [f"{name} sweep/S5 greedy" for name in ("topology", "nodes", "degree", "links")]
+    assert columns[:4] == [
+        f"{name} sweep/S5 greedy" for name in ("topology", "nodes", "degree", "links")
+    ]
     assert len(columns) == 4 * 4
     for row in comparison.rows():
         assert [row[name] for name in columns if "greedy" in name] == ["S5", 120, 4, 240]
@@ -115,7 +124,11 @@ def test_named_sides_are_taken_apart_by_the_crossed_axis_alone() -> None:
 
 
 def test_one_algorithm_on_several_topologies_is_named_by_these() -> None:
-    runs = [*along(6, 5, SIZES, topology="S5"), *along(7, 6, SIZES, topology="S6"), *along(9, 6, SIZES, topology="S6,3")]
+    runs = [
+        *along(6, 5, SIZES, topology="S5"),
+        *along(7, 6, SIZES, topology="S6"),
+        *along(9, 6, SIZES, topology="S6,3"),
+    ]
     comparison = compare([side("sizes", runs)], across=["topology"])
     assert [each.name for each in comparison.sides] == ["sizes/S5", "sizes/S6", "sizes/S6,3"]
 
@@ -128,13 +141,17 @@ def test_one_algorithm_on_several_topologies_is_named_by_these() -> None:
         ("T_c", Fraction(1), Fraction(2), ["sweep/T_c=1", "sweep/T_c=2"]),
     ],
 )
-def test_port_models_and_machines_may_be_crossed_too(axis: str, one: Any, other: Any, names: list[str]) -> None:
+def test_port_models_and_machines_may_be_crossed_too(
+    axis: str, one: Any, other: Any, names: list[str]
+) -> None:
     runs = [*along(6, 5, SIZES, **{axis: one}), *along(6, 5, SIZES, **{axis: other})]
     with pytest.raises(InputError, match="nothing to compare"):
         compare([side("sweep", runs)])
     comparison = compare([side("sweep", runs)], across=[axis])
     assert [each.name for each in comparison.sides] == names
-    assert [(row["m"], row["note"]) for row in comparison.rows(everything=True)] == [(m, None) for m in SIZES]
+    assert [(row["m"], row["note"]) for row in comparison.rows(everything=True)] == [
+        (m, None) for m in SIZES
+    ]
     assert comparison.networks == ()
     assert comparison.crossed_columns() == [f"{axis} {name}" for name in names]
     row = comparison.rows(everything=True)[0]
@@ -144,15 +161,27 @@ def test_port_models_and_machines_may_be_crossed_too(axis: str, one: Any, other:
 def test_several_axes_are_crossed_together_and_what_is_left_still_is_the_question() -> None:
     ours = along(6, 5, SIZES, topology="S5", ports="all")
     theirs = along(9, 6, SIZES, topology="Q7", ports="one")
-    assert not any(row["note"] for row in compare([side("a", ours), side("b", theirs)], across=["ports", "topology"]).rows())
-    notes = {row["note"] for row in compare([side("a", ours), side("b", theirs)], across=["topology"]).rows()}
+    assert not any(
+        row["note"]
+        for row in compare(
+            [side("a", ours), side("b", theirs)], across=["ports", "topology"]
+        ).rows()
+    )
+    notes = {
+        row["note"]
+        for row in compare([side("a", ours), side("b", theirs)], across=["topology"]).rows()
+    }
     assert notes == {"different ports (all, one)"}
 
 
 def test_an_m_that_one_network_lacks_is_flagged_not_guessed() -> None:
     ours, theirs = along(6, 5, SIZES, topology="S5"), along(9, 6, SIZES[:2], topology="Q7")
     rows = compare([side("a", ours), side("b", theirs)], across=["topology"]).rows()
-    assert [(row["m"], row["note"]) for row in rows] == [(16, None), (256, None), (4096, "b has no run with m = 4096")]
+    assert [(row["m"], row["note"]) for row in rows] == [
+        (16, None),
+        (256, None),
+        (4096, "b has no run with m = 4096"),
+    ]
 
 
 @pytest.mark.parametrize("axis", [*(axis for axis in QUESTION if axis not in CROSSABLE), "seed"])
@@ -176,7 +205,9 @@ def test_what_is_no_axis_is_refused() -> None:
 def test_crossing_an_axis_in_which_nothing_differs_changes_no_verdict() -> None:
     plain, across = (compare([sweep("S5")], across=axes) for axes in ((), CROSSABLE))
     assert [each.name for each in plain.sides] == [each.name for each in across.sides]
-    assert [plain.judgements(match) for match in plain.matches] == [across.judgements(match) for match in across.matches]
+    assert [plain.judgements(match) for match in plain.matches] == [
+        across.judgements(match) for match in across.matches
+    ]
 
 
 def test_all_topologies_share_a_panel_in_which_each_has_its_own_bound() -> None:
@@ -188,7 +219,10 @@ def test_all_topologies_share_a_panel_in_which_each_has_its_own_bound() -> None:
         "S5 greedy", "S5 edge-disjoint", "Q7 binomial", "Q7 edge-disjoint-binomial",
     ]  # fmt: skip
     assert [curve.links for curve in panel.curves] == [480, 480, 896, 896]
-    assert {place: part.bound[Fraction(16)] for place, part in panel.apart().items()} == {"S5": 600, "Q7": 700}
+    assert {place: part.bound[Fraction(16)] for place, part in panel.apart().items()} == {
+        "S5": 600,
+        "Q7": 700,
+    }
     assert len(panels(compare([sweep("S5", "Q7")]))) == 2
     (panel,) = panels(compare([sweep("S5", "Q7")], across=CROSSABLE))
     assert list(panel.apart()) == ["S5", "Q7"]
@@ -214,9 +248,15 @@ def test_crossovers_are_between_networks_and_exact() -> None:
 def test_the_same_algorithm_of_two_experiments_keeps_their_names_across_topologies() -> None:
     before, after = (along(steps, 5, SIZES, topology="S5") for steps in (6, 7))
     beyond = along(9, 6, SIZES, topology="Q7")
-    comparison = compare([side("old", before), side("new", after), side("cube", beyond)], across=["topology"])
+    comparison = compare(
+        [side("old", before), side("new", after), side("cube", beyond)], across=["topology"]
+    )
     (panel,) = panels(comparison)
-    assert [curve.label for curve in panel.curves] == ["S5 multiple (old)", "S5 multiple (new)", "Q7 multiple"]
+    assert [curve.label for curve in panel.curves] == [
+        "S5 multiple (old)",
+        "S5 multiple (new)",
+        "Q7 multiple",
+    ]
 
 
 def test_a_stacked_table_tells_of_each_side_in_its_own_line_what_differs() -> None:
@@ -240,7 +280,9 @@ def test_a_stacked_table_tells_of_each_side_in_its_own_line_what_differs() -> No
 def test_a_brief_table_lacks_the_absolute_change_and_nothing_else() -> None:
     for names, stacked in ((("S5",), False), (("S5", "Q7"), True)):
         comparison = compare([sweep(*names)], across=["topology"])
-        whole, brief_one = (laid_out(comparison, stacked=stacked, brief=short) for short in (False, True))
+        whole, brief_one = (
+            laid_out(comparison, stacked=stacked, brief=short) for short in (False, True)
+        )
         assert [name for name in whole.columns if name not in brief_one.columns] == ["change"]
         assert (brief_one.rows, brief_one.best) == (whole.rows, whole.best)
     assert "change" in laid_out(comparison, everything=True, brief=True).columns
@@ -252,7 +294,10 @@ def test_parts_of_one_experiment_go_without_its_name_and_others_keep_theirs() ->
     assert comparison.briefly().sides[0].name == "Q7 binomial"
     mixed = (Side("sweep/S5", ()), Side("other/S5", ()))
     assert brief(mixed) == mixed
-    assert brief((Side("sweep", ()), Side("sweep/S5", ()))) == (Side("sweep", ()), Side("sweep/S5", ()))
+    assert brief((Side("sweep", ()), Side("sweep/S5", ()))) == (
+        Side("sweep", ()),
+        Side("sweep/S5", ()),
+    )
 
 
 def test_what_the_names_say_of_every_side_need_not_be_said_again() -> None:
@@ -261,13 +306,23 @@ def test_what_the_names_say_of_every_side_need_not_be_said_again() -> None:
     assert not {"topology", "algorithm"} & comparison.worth_saying().keys()
     assert telling((Side("x/S5 greedy", ()), Side("x/Q7 binomial", ())), "S5 | Q7")
     assert not telling((Side("x/S5 greedy", ()), Side("x/Q7 binomial", ())), "S5 | Q9")
-    assert not telling((Side("x/S5 edge-disjoint", ()), Side("x/Q7 edge-disjoint-binomial", ())), "edge | edge-disjoint")
+    assert not telling(
+        (Side("x/S5 edge-disjoint", ()), Side("x/Q7 edge-disjoint-binomial", ())),
+        "edge | edge-disjoint",
+    )
     assert not telling((Side("greedy", ()), Side("binomial", ())), "greedy | binomial")
 
 
 def test_conditions_of_one_axis_are_alternatives_and_those_of_several_hold_together() -> None:
     everything = sweep("S5", "Q7", "S6", "Q9")
-    conditions = ["topology=S5", "topology=Q7", "m=16", "m=256", "algorithm=greedy", "algorithm=binomial"]
+    conditions = [
+        "topology=S5",
+        "topology=Q7",
+        "m=16",
+        "m=256",
+        "algorithm=greedy",
+        "algorithm=binomial",
+    ]
     (narrowed,) = chosen([everything], wanted(conditions))
     assert {(run.topology, run.algorithm, int(run.m)) for run in narrowed.runs} == {
         (spec, name, m) for spec, name in (("S5", "greedy"), ("Q7", "binomial")) for m in (16, 256)
@@ -291,7 +346,9 @@ def test_values_are_read_as_the_axis_reads_them(condition: str, axis: str, text:
     assert wanted([condition]) == {axis: frozenset({text})}
 
 
-@pytest.mark.parametrize("condition", ["topology", "topology=", "=S5", "speed=3", "m=much", "p=2.5", "topology=K5"])
+@pytest.mark.parametrize(
+    "condition", ["topology", "topology=", "=S5", "speed=3", "m=much", "p=2.5", "topology=K5"]
+)
 def test_a_condition_that_cannot_be_is_refused(condition: str) -> None:
     with pytest.raises(InputError):
         wanted([condition])
@@ -307,7 +364,9 @@ def test_conditions_that_leave_a_side_without_runs_are_refused() -> None:
     stars, cubes = side("stars", on("S5")), side("cubes", on("Q7"))
     with pytest.raises(NotFoundError, match="'cubes' has no run with topology = S5"):
         chosen([stars, cubes], wanted(["topology=S5"]))
-    with pytest.raises(NotFoundError, match="'sweep' has no run with topology = S5 and algorithm = binomial"):
+    with pytest.raises(
+        NotFoundError, match="'sweep' has no run with topology = S5 and algorithm = binomial"
+    ):
         chosen([sweep("S5", "Q7")], wanted(["topology=S5", "algorithm=binomial"]))
 
 

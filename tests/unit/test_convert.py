@@ -17,7 +17,7 @@ from starcast import convert
 from starcast.convert import to_igraph, to_networkx, to_scipy
 from starcast.errors import InputError, RejectedError, UnavailableError
 from starcast.topologies import topology
-from starcast.trees import Forest, model, plain_constructions
+from starcast.trees import Forest, forest, plain_constructions
 
 SPECS = ("S2", "S3", "S4", "S5", "S4,1", "S4,2", "S5,3", "Q1", "Q4")
 PLAIN = [(spec, name) for spec in ("S4", "S5", "S4,2", "Q3") for name in plain_constructions(spec)]
@@ -33,14 +33,16 @@ def grown(spec: str, construction: str) -> Forest:
 
 def edges(made: Forest) -> list[tuple[int, int, int, int, int]]:
     """Parent, child, tree, level and the parent's port of every edge, node by node."""
-    where = made.topology
+    topology = made.topology
     levels = made.levels()
     found = []
     for tree, row in enumerate(made.parent_port.tolist()):
         for child, port in enumerate(row):
             if port:
-                parent = int(where.neighbours(port, [child])[0])
-                found.append((parent, child, tree, int(levels[tree, child]), where.reverse_port(port)))
+                parent = int(topology.neighbours(port, [child])[0])
+                found.append(
+                    (parent, child, tree, int(levels[tree, child]), topology.reverse_port(port))
+                )
     return sorted(found)
 
 
@@ -69,11 +71,15 @@ def test_a_link_has_the_port_of_its_lower_node(spec: str) -> None:
 
 
 @every_forest
-def test_networkx_has_every_edge_of_every_tree_with_its_attributes(spec: str, construction: str) -> None:
+def test_networkx_has_every_edge_of_every_tree_with_its_attributes(
+    spec: str, construction: str
+) -> None:
     made = grown(spec, construction)
     graph = to_networkx(made)
     assert isinstance(graph, nx.DiGraph)
-    found = [(*ends, data["tree"], data["level"], data["port"]) for *ends, data in graph.edges(data=True)]
+    found = [
+        (*ends, data["tree"], data["level"], data["port"]) for *ends, data in graph.edges(data=True)
+    ]
     assert sorted(found) == edges(made)
     assert all(key == data["tree"] for _, _, key, data in graph.edges(keys=True, data=True))
     assert set(graph.nodes) == set(np.flatnonzero(made.members().any(axis=0)).tolist())
@@ -108,7 +114,11 @@ def test_what_networkx_returns_is_plain_python() -> None:
 def test_igraph_finds_the_topology_s_distances_and_diameter(spec: str) -> None:
     where = topology(spec)
     graph = to_igraph(where)
-    assert (graph.vcount(), graph.ecount(), graph.is_directed()) == (where.nodes, where.links, False)
+    assert (graph.vcount(), graph.ecount(), graph.is_directed()) == (
+        where.nodes,
+        where.links,
+        False,
+    )
     assert graph.is_simple()
     assert graph.distances(0)[0] == where.distances().tolist()
     assert graph.diameter() == where.diameter
@@ -117,17 +127,27 @@ def test_igraph_finds_the_topology_s_distances_and_diameter(spec: str) -> None:
 
 
 @every_forest
-def test_igraph_has_every_edge_of_every_tree_with_its_attributes(spec: str, construction: str) -> None:
+def test_igraph_has_every_edge_of_every_tree_with_its_attributes(
+    spec: str, construction: str
+) -> None:
     made = grown(spec, construction)
     graph = to_igraph(made)
     assert graph.is_directed()
     assert graph.vcount() == made.topology.nodes
-    assert sorted((*edge.tuple, edge["tree"], edge["level"], edge["port"]) for edge in graph.es) == edges(made)
+    assert sorted(
+        (*edge.tuple, edge["tree"], edge["level"], edge["port"]) for edge in graph.es
+    ) == edges(made)
     for tree in range(made.trees):
         one = to_igraph(made, tree)
-        assert sorted(one.subcomponent(made.root, mode="out")) == np.flatnonzero(made.members()[tree]).tolist()
+        assert (
+            sorted(one.subcomponent(made.root, mode="out"))
+            == np.flatnonzero(made.members()[tree]).tolist()
+        )
         assert one.ecount() == made.sizes[tree] - 1
-        assert max(one.distances(made.root)[0], key=lambda d: d if d < np.inf else -1) == made.heights[tree]
+        assert (
+            max(one.distances(made.root)[0], key=lambda d: d if d < np.inf else -1)
+            == made.heights[tree]
+        )
 
 
 # scipy
@@ -142,7 +162,10 @@ def test_scipy_s_adjacency_matrix(spec: str) -> None:
     assert (matrix != matrix.T).nnz == 0
     assert set(matrix.data.tolist()) == {1}
     assert set(matrix.sum(axis=1).tolist()) == {where.degree}
-    assert csgraph.shortest_path(matrix, indices=[0], unweighted=True)[0].tolist() == where.distances().tolist()
+    assert (
+        csgraph.shortest_path(matrix, indices=[0], unweighted=True)[0].tolist()
+        == where.distances().tolist()
+    )
 
 
 @every_forest
@@ -152,15 +175,22 @@ def test_scipy_s_load_matrix_is_the_load(spec: str, construction: str) -> None:
     assert matrix.dtype == np.int16
     expected = np.zeros(matrix.shape, dtype=int)
     for column, port in enumerate(made.topology.ports):
-        expected[np.arange(made.topology.nodes), made.topology.neighbours(port)] = made.load()[:, column]
+        expected[np.arange(made.topology.nodes), made.topology.neighbours(port)] = made.load()[
+            :, column
+        ]
     assert np.array_equal(matrix.toarray(), expected)
     assert matrix.max() == made.congestion
-    assert sum(to_scipy(made, tree) for tree in range(made.trees)).toarray().tolist() == expected.tolist()
+    assert (
+        sum(to_scipy(made, tree) for tree in range(made.trees)).toarray().tolist()
+        == expected.tolist()
+    )
 
 
 # Bad input, and what is not installed
 
-EXTRAS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+EXTRAS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
+    "optional-dependencies"
+]
 CONVERSIONS = [to_networkx, to_igraph, to_scipy]
 Conversion = Callable[..., Any]
 
@@ -185,7 +215,9 @@ def test_an_array_that_is_no_forest_is_rejected(conversion: Conversion) -> None:
 
 
 @pytest.mark.parametrize(
-    ("conversion", "package"), [(to_networkx, "networkx"), (to_igraph, "igraph"), (to_scipy, "scipy")], ids=str
+    ("conversion", "package"),
+    [(to_networkx, "networkx"), (to_igraph, "igraph"), (to_scipy, "scipy")],
+    ids=str,
 )
 def test_a_package_that_is_missing_is_one_sentence_that_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, conversion: Conversion, package: str
@@ -200,7 +232,9 @@ def test_a_package_that_is_missing_is_one_sentence_that_says_what_to_install(
     assert package in EXTRAS
 
 
-def test_a_package_that_misses_one_of_its_own_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_that_misses_one_of_its_own_is_not_called_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def broken(module: str) -> None:
         raise ModuleNotFoundError(f"{module} lacks decorator", name="decorator")
 
@@ -222,8 +256,15 @@ class _Without:
 
 
 def test_none_of_them_is_imported_before_it_is_asked_for() -> None:
-    script = "import sys, starcast.convert; print(*{'networkx', 'igraph', 'scipy'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip() == ""
+    script = (
+        "import sys, starcast.convert; print(*{'networkx', 'igraph', 'scipy'} & set(sys.modules))"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == ""
+    )
 
 
 @pytest.mark.parametrize("tree", ["0", 1.5, True, 9, -1])

@@ -28,7 +28,9 @@ def machine(paid: oracles.Prices) -> costs.Machine:
 def closed(n: int, algorithm: str, ports: str, share: int, paid: oracles.Prices) -> costs.Cost:
     """The closed form that starcast has."""
     arguments = {BROADCASTS[algorithm]: share}
-    return costs.closed_form(topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid), **arguments)
+    return costs.closed_form(
+        topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid), **arguments
+    )
 
 
 def page_time(n: int, algorithm: str, ports: str, share: int, paid: oracles.Prices) -> Fraction:
@@ -52,7 +54,9 @@ def page_time(n: int, algorithm: str, ports: str, share: int, paid: oracles.Pric
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(st.integers(2, 12), st.integers(1, 60), prices)
-def test_closed_forms_are_the_page_s(algorithm: str, ports: str, n: int, share: int, paid: oracles.Prices) -> None:
+def test_closed_forms_are_the_page_s(
+    algorithm: str, ports: str, n: int, share: int, paid: oracles.Prices
+) -> None:
     """A6: Day [7] for one greedy tree, (3) and Theorem 2 for the multiple trees, Sheu [16] and B2 for the stream."""
     cost = closed(n, algorithm, ports, share, paid)
     assert cost.time == page_time(n, algorithm, ports, share, paid)
@@ -67,10 +71,14 @@ def test_nothing_is_rounded(n: int) -> None:
     paid = oracles.Prices(Fraction(10**30) + Fraction(1, 3), Fraction(1, 7), Fraction(1, 11))
     for algorithm in ALGORITHMS:
         for ports in ("all", "one"):
-            assert closed(n, algorithm, ports, 3, paid).time == page_time(n, algorithm, ports, 3, paid)
+            assert closed(n, algorithm, ports, 3, paid).time == page_time(
+                n, algorithm, ports, 3, paid
+            )
 
 
-@pytest.mark.parametrize(("n", "height"), [(2, 1), (3, 5), (4, 8), (5, 10), (6, 14), (7, 15), (8, 20), (9, 22), (12, 32)])
+@pytest.mark.parametrize(
+    ("n", "height"), [(2, 1), (3, 5), (4, 8), (5, 10), (6, 14), (7, 15), (8, 20), (9, 22), (12, 32)]
+)
 def test_the_height_in_the_closed_form(n: int, height: int) -> None:
     """A6: D_n + n + g - 2 with the largest proper divisor g; 1 for n = 2."""
     assert oracles.height_of_multiple(n) == height
@@ -83,7 +91,10 @@ def test_the_height_in_the_closed_form(n: int, height: int) -> None:
 def test_the_smallest_stars_by_hand(n: int) -> None:
     """With m = 12, T_s = 5, T_c = 1: S2 in one step; S3 by three steps, by five slots of 2 * 12 / 2 bytes, by three steps."""
     paid = oracles.Prices(Fraction(12), Fraction(5), Fraction(1))
-    by_hand = {2: {"greedy": 17, "recursive-substar": 17}, 3: {"greedy": 51, "multiple": 85, "recursive-substar": 51}}
+    by_hand = {
+        2: {"greedy": 17, "recursive-substar": 17},
+        3: {"greedy": 51, "multiple": 85, "recursive-substar": 51},
+    }
     for algorithm, time in by_hand[n].items():
         assert closed(n, algorithm, "all", 1, paid).time == time
 
@@ -126,8 +137,12 @@ def test_an_unknown_port_model_is_refused_and_not_taken_for_another(ports: str) 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(st.integers(2, 12), st.integers(1, 50), fractions)
-def test_the_units_together_are_the_message(algorithm: str, n: int, share: int, m: Fraction) -> None:
-    unit = costs.unit_bytes(topology(f"S{n}"), "broadcast", algorithm, m, **{BROADCASTS[algorithm]: share})
+def test_the_units_together_are_the_message(
+    algorithm: str, n: int, share: int, m: Fraction
+) -> None:
+    unit = costs.unit_bytes(
+        topology(f"S{n}"), "broadcast", algorithm, m, **{BROADCASTS[algorithm]: share}
+    )
     units = share * (n - 1 if algorithm == "multiple" else 1)
     assert unit * units == m
 
@@ -137,7 +152,9 @@ def test_the_units_together_are_the_message(algorithm: str, n: int, share: int, 
 def test_the_schedule_has_as_many_units(algorithm: str, ports: str) -> None:
     for n in range(2, 6):
         made = broadcast(n, algorithm, ports, 3)
-        unit = costs.unit_bytes(made.topology, "broadcast", algorithm, Fraction(7), **dict(made.arguments))
+        unit = costs.unit_bytes(
+            made.topology, "broadcast", algorithm, Fraction(7), **dict(made.arguments)
+        )
         assert unit * made.units == 7
 
 
@@ -157,14 +174,21 @@ def test_the_logarithm_of_the_nodes_is_whole(n: int) -> None:
     one = costs.Machine(T_s=Fraction(1), T_c=Fraction(0))
     bound = costs.lower_bound(topology(f"S{n}"), "broadcast", "one", Fraction(1), one).time
     assert bound == max(oracles.ceil_log2(factorial(n)), oracles.diameter(n))
-    assert 2 ** (oracles.ceil_log2(factorial(n)) - 1) < factorial(n) <= 2 ** oracles.ceil_log2(factorial(n))
+    assert (
+        2 ** (oracles.ceil_log2(factorial(n)) - 1)
+        < factorial(n)
+        <= 2 ** oracles.ceil_log2(factorial(n))
+    )
 
 
 @pytest.mark.parametrize("spec", ["S2,1", "S5,2", "S6,3", "Q1", "Q6"])
 def test_the_bound_on_other_topologies_takes_their_diameter_degree_and_nodes(spec: str) -> None:
     """The argument is Lemma 1's: somebody is a diameter away, the root has so many links, holders at most double."""
     t, T_s, T_c, m = topology(spec), Fraction(7), Fraction(1, 3), Fraction(1000)  # noqa: N806
-    all_port, one_port = (costs.lower_bound(t, "broadcast", ports, m, costs.Machine(T_s, T_c)).time for ports in ("all", "one"))
+    all_port, one_port = (
+        costs.lower_bound(t, "broadcast", ports, m, costs.Machine(T_s, T_c)).time
+        for ports in ("all", "one")
+    )
     assert all_port == max(t.diameter * T_s, m / t.degree * T_c)
     assert one_port == max(t.diameter * T_s, oracles.ceil_log2(t.nodes) * T_s, m * T_c)
 
@@ -190,7 +214,9 @@ def test_a_collective_without_a_bound_is_refused() -> None:
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(st.integers(2, 5), st.integers(1, 6), prices)
-def test_no_schedule_beats_the_lower_bound(algorithm: str, ports: str, n: int, share: int, paid: oracles.Prices) -> None:
+def test_no_schedule_beats_the_lower_bound(
+    algorithm: str, ports: str, n: int, share: int, paid: oracles.Prices
+) -> None:
     made = broadcast(n, algorithm, ports, share)
     unit = costs.unit_bytes(made.topology, "broadcast", algorithm, paid.m, **dict(made.arguments))
     took = costs.simulated(simulate(made), unit, machine(paid))
@@ -204,12 +230,19 @@ def test_no_schedule_beats_the_lower_bound(algorithm: str, ports: str, n: int, s
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize(("n", "share"), [(2, 1), (3, 2), (4, 1), (4, 5), (5, 3)])
-def test_a_simulation_costs_its_steps_and_its_largest_packets(n: int, share: int, algorithm: str, ports: str) -> None:
+def test_a_simulation_costs_its_steps_and_its_largest_packets(
+    n: int, share: int, algorithm: str, ports: str
+) -> None:
     """Every step starts up once and lasts as long as its largest packet, by the step-by-step simulator's count."""
-    made, outcome = broadcast(n, algorithm, ports, share), executed(broadcast(n, algorithm, ports, share))
+    made, outcome = (
+        broadcast(n, algorithm, ports, share),
+        executed(broadcast(n, algorithm, ports, share)),
+    )
     paid, unit = oracles.Prices(Fraction(1), Fraction(7, 3), Fraction(2, 5)), Fraction(11, 13)
     took = costs.simulated(simulate(made), unit, machine(paid))
-    assert took.time == sum(paid.start_up + size * unit * paid.byte for size in outcome.packet_sizes)
+    assert took.time == sum(
+        paid.start_up + size * unit * paid.byte for size in outcome.packet_sizes
+    )
     assert took.steps == took.start_ups == outcome.steps
     assert took.transmissions == outcome.transmissions
 
@@ -217,10 +250,15 @@ def test_a_simulation_costs_its_steps_and_its_largest_packets(n: int, share: int
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("share", [1, 2, 4])
 @pytest.mark.parametrize("n", range(2, 8))
-def test_the_closed_form_counts_what_the_simulation_does(n: int, share: int, algorithm: str) -> None:
+def test_the_closed_form_counts_what_the_simulation_does(
+    n: int, share: int, algorithm: str
+) -> None:
     paid = oracles.Prices(Fraction(100), Fraction(3), Fraction(1, 3))
     for ports in ("all", "one"):
-        formula, run = closed(n, algorithm, ports, share, paid), simulate(broadcast(n, algorithm, ports, share))
+        formula, run = (
+            closed(n, algorithm, ports, share, paid),
+            simulate(broadcast(n, algorithm, ports, share)),
+        )
         assert run.transmissions == formula.transmissions
         if ports == "all" or algorithm == "recursive-substar":
             assert run.steps == formula.steps
@@ -234,8 +272,13 @@ def test_where_no_link_is_shared_the_closed_form_is_what_it_takes(n: int) -> Non
     paid = oracles.Prices(Fraction(100), Fraction(3), Fraction(1, 3))
     for algorithm in ("greedy", "recursive-substar"):
         made = broadcast(n, algorithm, "all", 4)
-        unit = costs.unit_bytes(made.topology, "broadcast", algorithm, paid.m, **dict(made.arguments))
-        assert costs.simulated(simulate(made), unit, machine(paid)).time == closed(n, algorithm, "all", 4, paid).time
+        unit = costs.unit_bytes(
+            made.topology, "broadcast", algorithm, paid.m, **dict(made.arguments)
+        )
+        assert (
+            costs.simulated(simulate(made), unit, machine(paid)).time
+            == closed(n, algorithm, "all", 4, paid).time
+        )
 
 
 # The best number of segments
@@ -252,7 +295,9 @@ cheap = st.fractions(min_value=1, max_value=100, max_denominator=20)
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(st.integers(2, 12), st.builds(oracles.Prices, cheap, cheap, cheap))
-def test_the_best_whole_share_is_found(algorithm: str, ports: str, n: int, paid: oracles.Prices) -> None:
+def test_the_best_whole_share_is_found(
+    algorithm: str, ports: str, n: int, paid: oracles.Prices
+) -> None:
     """By trying all that could be better: the time is convex, and beyond its first rise it only grows."""
     found = best(n, algorithm, ports, paid)[1]
     times = [page_time(n, algorithm, ports, 1, paid)]
@@ -275,13 +320,17 @@ def test_the_best_share_of_multiple_is_beside_equation_5(n: int, paid: oracles.P
 
 
 @given(st.integers(3, 8), st.builds(oracles.Prices, cheap, cheap, cheap))
-def test_the_best_whole_share_costs_at_most_one_start_up_more_than_the_real_one(n: int, paid: oracles.Prices) -> None:
+def test_the_best_whole_share_costs_at_most_one_start_up_more_than_the_real_one(
+    n: int, paid: oracles.Prices
+) -> None:
     """A6: T(max(1, ceil p*)) < T(p*) + T_s, with T(p*) = (sqrt((h-1) T_s) + sqrt(a))^2."""
     whole = best(n, "multiple", "all", paid)[1]
     a = float(2 * paid.m * paid.byte / (n - 1))
     h, start_up = oracles.height_of_multiple(n), float(paid.start_up)
     real_time = (((h - 1) * start_up) ** 0.5 + a**0.5) ** 2
-    assert float(oracles.time_of_multiple(n, "all", whole, paid)) < (real_time + start_up) * (1 + 1e-12)
+    assert float(oracles.time_of_multiple(n, "all", whole, paid)) < (real_time + start_up) * (
+        1 + 1e-12
+    )
 
 
 @pytest.mark.parametrize("ports", ["all", "one"])
@@ -293,7 +342,10 @@ def test_on_s2_one_segment_is_best(algorithm: str, ports: str) -> None:
 
 
 def test_long_messages_are_cut_into_many_segments_and_short_ones_into_one() -> None:
-    assert best(5, "multiple", "all", oracles.Prices(Fraction(1), Fraction(10**6), Fraction(1)))[1] == 1
+    assert (
+        best(5, "multiple", "all", oracles.Prices(Fraction(1), Fraction(10**6), Fraction(1)))[1]
+        == 1
+    )
     paid = oracles.Prices(Fraction(10**12), Fraction(1), Fraction(1))
     square = Fraction(2 * 10**12 * 9, 4)
     assert best(5, "multiple", "all", paid)[1] in {isqrt(int(square)), isqrt(int(square)) + 1}
@@ -310,4 +362,5 @@ def test_whole_numbers_stay_exact() -> None:
     cost = costs.closed_form(topology("S4"), "broadcast", "multiple", "all", 7, machine)  # type: ignore[arg-type]
     assert isinstance(cost.bytes, Fraction)
     assert isinstance(cost.time, Fraction)
-    assert isinstance(costs.lower_bound(topology("S4"), "broadcast", "all", 7, machine).bytes, Fraction)  # type: ignore[arg-type]
+    bound = costs.lower_bound(topology("S4"), "broadcast", "all", 7, machine)  # type: ignore[arg-type]
+    assert isinstance(bound.bytes, Fraction)

@@ -47,13 +47,18 @@ def test_steps_and_transmissions_of_unit_messages_are_the_tables(
 ) -> None:
     here = oracles_costs.size(spec)
     copies = min(copies, here.degree)
-    found, asked = bound(spec, collective, ports, messages=messages, copies=copies), Asked(ports, messages, copies)
+    found, asked = (
+        bound(spec, collective, ports, messages=messages, copies=copies),
+        Asked(ports, messages, copies),
+    )
     assert found.steps == oracles_costs.least_steps(here, collective, asked)
     assert found.transmissions == oracles_costs.least_transmissions(here, collective, asked)
 
 
 @given(st.sampled_from(SPECS), st.sampled_from(COLLECTIVES), models, st.integers(1, 11))
-def test_copies_multiply_the_bytes_and_leave_the_start_ups(spec: str, collective: str, ports: str, copies: int) -> None:
+def test_copies_multiply_the_bytes_and_leave_the_start_ups(
+    spec: str, collective: str, ports: str, copies: int
+) -> None:
     copies = min(copies, topology(spec).degree)
     one, many = bound(spec, collective, ports), bound(spec, collective, ports, copies=copies)
     assert many.bytes == copies * one.bytes
@@ -67,7 +72,9 @@ def test_the_tables_of_the_papers_for_one_message(n: int) -> None:
     for collective in ("allgather", "scatter", "gather"):
         assert bound(spec, collective, "one", messages=1).steps == here.nodes - 1
         assert bound(spec, collective, "all", messages=1).steps == -(-(here.nodes - 1) // (n - 1))
-        assert bound(spec, collective, "all", messages=5, copies=n - 1).steps == 5 * (here.nodes - 1)
+        assert bound(spec, collective, "all", messages=5, copies=n - 1).steps == 5 * (
+            here.nodes - 1
+        )
     assert bound(spec, "alltoall", "one", messages=1).steps == here.t
     assert bound(spec, "alltoall", "all", messages=1).steps == -(-here.t // (n - 1))
     assert bound(spec, "alltoall", "all", messages=5, copies=n - 1).steps == 5 * here.t
@@ -86,7 +93,9 @@ def test_the_tables_of_the_hypercube(k: int) -> None:
     assert bound(spec, "broadcast", "all", messages=7, copies=1).steps == -(-7 // k) + k - 1
 
 
-@pytest.mark.parametrize(("spec", "printed"), [("S3,1", 1), ("S5,1", 2), ("S9,1", 3), ("S4,1", 2), ("S5,2", 5)])
+@pytest.mark.parametrize(
+    ("spec", "printed"), [("S3,1", 1), ("S5,1", 2), ("S9,1", 3), ("S4,1", 2), ("S5,2", 5)]
+)
 def test_the_one_port_allgather_reaches_all_nodes_not_all_but_one(spec: str, printed: int) -> None:
     """Li et al. print ceil(log2(N-1)): a start-up less than there must be where N-1 is a power of two."""
     nodes = topology(spec).nodes
@@ -100,14 +109,19 @@ def test_one_port_is_never_bounded_lower_than_all_port() -> None:
     for spec in SPECS:
         for collective in COLLECTIVES:
             assert bound(spec, collective, "one").time >= bound(spec, collective, "all").time
-            one, every = (bound(spec, collective, ports, messages=3).steps for ports in ("one", "all"))
+            one, every = (
+                bound(spec, collective, ports, messages=3).steps for ports in ("one", "all")
+            )
             assert int(one or 0) >= int(every or 0)
 
 
 def fewest_steps(spec: str, one_port: bool) -> int:
     """In how many steps one node can tell all others, by trying everything: who knows it, after each step."""
     where = topology(spec)
-    links = {node: {int(where.neighbours(port, [node])[0]) for port in where.ports} for node in range(where.nodes)}
+    links = {
+        node: {int(where.neighbours(port, [node])[0]) for port in where.ports}
+        for node in range(where.nodes)
+    }
     reached, steps = {frozenset([0])}, 0
     while not any(len(known) == where.nodes for known in reached):
         steps += 1
@@ -127,14 +141,18 @@ def told(known: frozenset[int], links: dict[int, set[int]], one_port: bool) -> s
     return after
 
 
-@pytest.mark.parametrize("spec", ["S2", "S3", "S2,1", "S3,1", "S4,1", "S5,1", "S3,2", "Q1", "Q2", "Q3", "S4,2"])
+@pytest.mark.parametrize(
+    "spec", ["S2", "S3", "S2,1", "S3,1", "S4,1", "S5,1", "S3,2", "Q1", "Q2", "Q3", "S4,2"]
+)
 def test_the_start_ups_are_the_fewest_that_a_broadcast_can_do_with(spec: str) -> None:
     """So the bound is valid, and none is better, for messages of hardly any bytes: also on two nodes, and for m = 0."""
     for ports in ("all", "one"):
         fewest = fewest_steps(spec, ports == "one")
         for m in (Fraction(0), Fraction(1, 10**9)):
             for collective in COLLECTIVES:
-                found = costs.lower_bound(spec, collective, ports, m, costs.Machine(Fraction(1), Fraction(1)))
+                found = costs.lower_bound(
+                    spec, collective, ports, m, costs.Machine(Fraction(1), Fraction(1))
+                )
                 assert found.start_ups == found.time == fewest, collective
 
 
@@ -143,7 +161,14 @@ def test_two_nodes_are_one_step_apart(spec: str) -> None:
     """Everything is one message over one link, in each direction: T_s or m T_c, and with units M steps."""
     for collective in COLLECTIVES:
         for ports in ("all", "one"):
-            found = costs.lower_bound(spec, collective, ports, Fraction(7), costs.Machine(Fraction(2), Fraction(1)), messages=5)
+            found = costs.lower_bound(
+                spec,
+                collective,
+                ports,
+                Fraction(7),
+                costs.Machine(Fraction(2), Fraction(1)),
+                messages=5,
+            )
             assert found.start_ups == 1
             assert found.bytes == found.time == 7
             assert found.steps == 5
@@ -154,7 +179,9 @@ def test_two_nodes_are_one_step_apart(spec: str) -> None:
 def test_a_topology_can_be_named() -> None:
     for spec in ("S5", "S5,2", "Q4"):
         for collective in COLLECTIVES:
-            assert costs.lower_bound(spec, collective, "all", MESSAGE, MACHINE) == bound(spec, collective, "all")
+            assert costs.lower_bound(spec, collective, "all", MESSAGE, MACHINE) == bound(
+                spec, collective, "all"
+            )
     with refused("S13"):
         costs.lower_bound("S13", "broadcast", "all", MESSAGE, MACHINE)
 
@@ -169,8 +196,20 @@ def test_gathering_is_bounded_as_scattering() -> None:
     [
         ("S5", "broadcast", "all", {}, "Tseng & Sheu 1997, Lemma 1"),
         ("S5", "allgather", "one", {}, "Tseng & Sheu 1997, Lemma 2"),
-        ("S5", "allgather", "one", {"messages": 2}, "Tseng & Sheu 1997, Lemma 2; Fragopoulou & Akl 1993, Table 4"),
-        ("S5", "broadcast", "all", {"copies": 2}, "Tseng & Sheu 1997, Lemma 1; Fragopoulou & Akl 1996, Table 2"),
+        (
+            "S5",
+            "allgather",
+            "one",
+            {"messages": 2},
+            "Tseng & Sheu 1997, Lemma 2; Fragopoulou & Akl 1993, Table 4",
+        ),
+        (
+            "S5",
+            "broadcast",
+            "all",
+            {"copies": 2},
+            "Tseng & Sheu 1997, Lemma 1; Fragopoulou & Akl 1996, Table 2",
+        ),
         ("S5", "scatter", "all", {}, "Fragopoulou & Akl 1993, Table 4"),
         ("S5", "alltoall", "all", {"copies": 3}, "Fragopoulou & Akl 1996, Table 2"),
         ("S5,2", "allgather", "all", {}, "Li, Chen, Xiang & Yao, Lemma 2"),
@@ -178,11 +217,15 @@ def test_gathering_is_bounded_as_scattering() -> None:
         ("Q4", "broadcast", "all", {"messages": 9}, "Fragopoulou & Akl 1996, Table 3"),
     ],
 )
-def test_the_source_is_who_states_it(spec: str, collective: str, ports: str, arguments: dict[str, int], source: str) -> None:
+def test_the_source_is_who_states_it(
+    spec: str, collective: str, ports: str, arguments: dict[str, int], source: str
+) -> None:
     assert bound(spec, collective, ports, **arguments).source == source
 
 
-@pytest.mark.parametrize(("spec", "collective", "ports"), [("S5,2", "alltoall", "all"), ("Q4", "broadcast", "one")])
+@pytest.mark.parametrize(
+    ("spec", "collective", "ports"), [("S5,2", "alltoall", "all"), ("Q4", "broadcast", "one")]
+)
 def test_what_no_paper_states_is_starcast_s(spec: str, collective: str, ports: str) -> None:
     assert bound(spec, collective, ports).source.startswith("starcast")
 

@@ -12,7 +12,7 @@ from starcast.collectives.catalogue import ALGORITHMS
 from starcast.collectives.model import MANY_SOURCES
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from starcast.trees import model
+from starcast.trees import forest
 from support import oracles_costs
 from support.pricing import CUBES, NK_STARS, STARS, Case, built, cases, priced, run, took
 
@@ -51,7 +51,9 @@ EVERY = tuple((*key, ports) for key, rule in ALGORITHMS.items() for ports in rul
 def all_of(collective: str, algorithm: str, ports: str) -> list[Case]:
     """The cases of an algorithm under a port model, on all topologies that are executed here."""
     every = cases(*STARS, *NK_STARS, *CUBES)
-    return [case for case in every if (*case.key, case.asked.ports) == (collective, algorithm, ports)]
+    return [
+        case for case in every if (*case.key, case.asked.ports) == (collective, algorithm, ports)
+    ]
 
 
 def differ(form: costs.Cost, real: costs.Cost) -> bool:
@@ -61,7 +63,9 @@ def differ(form: costs.Cost, real: costs.Cost) -> bool:
 
 
 @pytest.mark.parametrize("which", EVERY, ids=" ".join)
-def test_forms_are_exact_where_their_docstrings_say_so_and_nowhere_else(which: tuple[str, str, str]) -> None:
+def test_forms_are_exact_where_their_docstrings_say_so_and_nowhere_else(
+    which: tuple[str, str, str],
+) -> None:
     found = all_of(*which)
     assert found
     for case in found:
@@ -72,15 +76,22 @@ def test_forms_are_exact_where_their_docstrings_say_so_and_nowhere_else(which: t
 
 
 @pytest.mark.parametrize("which", EVERY, ids=" ".join)
-def test_a_form_has_a_note_on_a_topology_where_an_execution_differs_and_on_no_other(which: tuple[str, str, str]) -> None:
+def test_a_form_has_a_note_on_a_topology_where_an_execution_differs_and_on_no_other(
+    which: tuple[str, str, str],
+) -> None:
     found = all_of(*which)
     for spec in dict.fromkeys(case.spec for case in found):
         here = [case for case in found if case.spec == spec]
         different = any(differ(priced(case), took(case)) for case in here)
-        assert {bool(priced(case).note) for case in here} == {different}, (spec, priced(here[0]).note)
+        assert {bool(priced(case).note) for case in here} == {different}, (
+            spec,
+            priced(here[0]).note,
+        )
 
 
-def relation(test: Callable[[Case, costs.Cost, costs.Cost], None], *which: tuple[str, str, str]) -> None:
+def relation(
+    test: Callable[[Case, costs.Cost, costs.Cost], None], *which: tuple[str, str, str]
+) -> None:
     """Judge every case of some algorithms: the case, its form, what it took."""
     for one in which:
         for case in all_of(*one):
@@ -89,14 +100,16 @@ def relation(test: Callable[[Case, costs.Cost, costs.Cost], None], *which: tuple
             test(case, form, real)
 
 
-@pytest.mark.parametrize("which", [("broadcast", "greedy", "one"), ("broadcast", "binomial", "one")])
+@pytest.mark.parametrize(
+    "which", [("broadcast", "greedy", "one"), ("broadcast", "binomial", "one")]
+)
 def test_one_port_the_last_slot_is_not_all_needed(which: tuple[str, str, str]) -> None:
     """The form counts degree sub-slots for every slot; all but those after the last used one are there."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         degree = topology(case.spec).degree
         assert form.start_ups - degree < real.start_ups <= form.start_ups
-        assert real.bytes == form.bytes / form.start_ups * int((run(case).link_use > 0).sum())
+        assert real.bytes == form.bytes / form.start_ups * int((run(case).links_used > 0).sum())
 
     relation(judge, which)
 
@@ -123,7 +136,11 @@ def test_the_multiple_trees_take_equation_3_s_steps_and_less_time() -> None:
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         degree = topology(case.spec).degree
-        assert form.start_ups - (degree if case.asked.ports == "one" else 1) < real.start_ups <= form.start_ups
+        assert (
+            form.start_ups - (degree if case.asked.ports == "one" else 1)
+            < real.start_ups
+            <= form.start_ups
+        )
         assert form.bytes / 2 <= real.bytes * form.start_ups / real.start_ups
         assert real.bytes < form.bytes
         if case.spec == "S2":
@@ -138,7 +155,9 @@ def test_edge_disjoint_trees_are_lower_than_the_paper_says() -> None:
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         n = topology(case.spec).n
         assert form.start_ups - real.start_ups == (4 if n == 2 else 1 if n % 2 == 0 else 2)
-        assert form.note.startswith({4: "four steps", 1: "one step", 2: "two steps"}[int(form.start_ups - real.start_ups)])
+        assert form.note.startswith(
+            {4: "four steps", 1: "one step", 2: "two steps"}[int(form.start_ups - real.start_ups)]
+        )
         assert form.bytes / form.start_ups == real.bytes / real.start_ups
 
     relation(judge, ("broadcast", "edge-disjoint", "all"))
@@ -147,7 +166,11 @@ def test_edge_disjoint_trees_are_lower_than_the_paper_says() -> None:
 def test_one_tree_carries_n_minus_1_times_what_theorems_2_and_3_count() -> None:
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         degree = topology(case.spec).degree
-        assert form.start_ups - (degree if case.asked.ports == "one" else 1) < real.start_ups <= form.start_ups
+        assert (
+            form.start_ups - (degree if case.asked.ports == "one" else 1)
+            < real.start_ups
+            <= form.start_ups
+        )
         assert degree * form.bytes / form.start_ups == real.bytes / real.start_ups
         assert (f"{degree} times too few" in form.note) == (degree > 1)
 
@@ -173,7 +196,11 @@ def test_theorem_9_counts_too_many_steps_too() -> None:
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         where = topology(case.spec)
         too_high = 2 * where.diameter - forest(where, "nk-multiple").height
-        assert where.degree * too_high <= form.start_ups - real.start_ups < where.degree * (too_high + 1)
+        assert (
+            where.degree * too_high
+            <= form.start_ups - real.start_ups
+            < where.degree * (too_high + 1)
+        )
 
     relation(judge, ("broadcast", "nk-multiple", "one"))
 
@@ -228,13 +255,17 @@ def test_theorem_11_s_bytes_are_a_lower_bound() -> None:
 @pytest.mark.parametrize("which", EVERY, ids=" ".join)
 @settings(max_examples=10)
 @given(*[st.fractions(min_value=0, max_value=10**4, max_denominator=100)] * 3)
-def test_no_execution_beats_the_bound(which: tuple[str, str, str], m: Fraction, start_up: Fraction, byte: Fraction) -> None:
+def test_no_execution_beats_the_bound(
+    which: tuple[str, str, str], m: Fraction, start_up: Fraction, byte: Fraction
+) -> None:
     """In time, and in steps and transmissions where it is of unit messages; with as many copies."""
     machine = costs.Machine(start_up, byte)
     for case in all_of(*which):
         where, asked = topology(case.spec), case.asked
-        messages = asked.share if case.rule.cut_by == "messages" else None
-        bound = costs.lower_bound(where, case.collective, asked.ports, m, machine, messages=messages, copies=asked.copies)
+        messages = asked.share if case.rule.split_argument == "messages" else None
+        bound = costs.lower_bound(
+            where, case.collective, asked.ports, m, machine, messages=messages, copies=asked.copies
+        )
         real = took(case, m, machine)
         assert real.time >= bound.time, case
         # In steps that start together not even the sum of both terms is beaten.
@@ -247,13 +278,23 @@ def test_no_execution_beats_the_bound(which: tuple[str, str, str], m: Fraction, 
 
 @pytest.mark.parametrize("which", [one for one in EVERY if one[0] in MANY_SOURCES], ids=" ".join)
 def test_a_symmetric_schedule_costs_what_it_costs_written_out(which: tuple[str, str, str]) -> None:
-    for case in [case for case in all_of(*which) if case.spec in ("S3", "S4", "S4,2", "S4,3") and case.asked.share < 3]:
+    for case in [
+        case
+        for case in all_of(*which)
+        if case.spec in ("S3", "S4", "S4,2", "S4,3") and case.asked.share < 3
+    ]:
         written = simulate(built(case).expand())
         assert written.packet_sizes.tolist() == run(case).packet_sizes.tolist(), case
-        assert (written.steps, written.transmissions) == (run(case).steps, run(case).transmissions), case
+        assert (written.steps, written.transmissions) == (
+            run(case).steps,
+            run(case).transmissions,
+        ), case
 
 
 def test_the_alltoall_of_the_page_s_figures() -> None:
     """5, 21, 111, 689, 4938 steps for n = 3..7 and one message: the form, by the page's t_n."""
-    steps = [priced(Case(f"S{n}", "alltoall", "exact", oracles_costs.Asked("all"))).steps for n in range(3, 8)]
+    steps = [
+        priced(Case(f"S{n}", "alltoall", "exact", oracles_costs.Asked("all"))).steps
+        for n in range(3, 8)
+    ]
     assert steps == [5, 21, 111, 689, 4938]

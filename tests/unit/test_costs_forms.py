@@ -13,12 +13,12 @@ from starcast import costs
 from starcast.collectives import algorithms
 from starcast.collectives.catalogue import ALGORITHMS
 from starcast.costs import counts
+from starcast.support.integers import ceil_div
 from starcast.topologies import topology
 from starcast.topologies.necklaces import necklaces
-from starcast.trees import model
+from starcast.trees import forest
 from starcast.trees.catalogue import single_trees
 from starcast.trees.edge_disjoint_levels import level_sum
-from starcast.support.integers import ceil_div
 from support import oracles, oracles_costs
 from support.meeting import refused
 from support.oracles_costs import Asked
@@ -70,9 +70,16 @@ def grouped(*specs: str, shares: tuple[int, ...]) -> dict[tuple[str, str], list[
 def test_forms_are_the_pages_on_small_and_large_topologies(key: tuple[str, str]) -> None:
     """Pitfall 16 of Fragopoulou & Akl: ceil(M (N-1)/(n-1)) is not M ceil((N-1)/(n-1)); shares of 7 tell them apart."""
     m, machine = Fraction(10**30) + Fraction(1, 3), costs.Machine(Fraction(1, 7), Fraction(1, 11))
-    sizes = SMALL if key in oracles_costs.BY_NODES else (*SMALL, *LARGE)  # the page counts necklaces node by node
+    sizes = (
+        SMALL if key in oracles_costs.BY_NODES else (*SMALL, *LARGE)
+    )  # the page counts necklaces node by node
     for case in grouped(*sizes, shares=(1, 7))[key]:
-        same(priced(case, m, machine), oracles_costs.PAGE[key](oracles_costs.size(case.spec), case.asked), m, machine)
+        same(
+            priced(case, m, machine),
+            oracles_costs.PAGE[key](oracles_costs.size(case.spec), case.asked),
+            m,
+            machine,
+        )
 
 
 @pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
@@ -93,7 +100,9 @@ def test_a_message_has_as_many_units_as_the_schedule_cuts_it_into(key: tuple[str
 def test_necklaces_are_counted_and_their_distances_summed_without_looking(n: int) -> None:
     page = oracles_costs.necklaces(n)
     assert counts.necklace_count(n) == len(page)
-    assert counts.necklace_distance_sum(n, oracles_costs.star(n).t) == sum(distance for distance, _ in page)
+    assert counts.necklace_distance_sum(n, oracles_costs.star(n).t) == sum(
+        distance for distance, _ in page
+    )
     assert sum(nodes for _, nodes in page) == factorial(n) - 1
 
 
@@ -102,7 +111,9 @@ def test_necklaces_of_large_stars_are_those_of_the_array_form(n: int) -> None:
     where, found = topology(f"S{n}"), necklaces(n)
     leaders = [leader for leader in set(found.leader.tolist()) if leader]
     assert counts.necklace_count(n) == len(leaders)
-    assert counts.necklace_distance_sum(n, where.distance_sum) == int(where.distances()[leaders].sum(dtype=int))
+    assert counts.necklace_distance_sum(n, where.distance_sum) == int(
+        where.distances()[leaders].sum(dtype=int)
+    )
 
 
 def test_rule_9_s_sum_is_not_the_paper_s_product() -> None:
@@ -133,7 +144,9 @@ def test_dimension_change_takes_the_height_of_its_tree_for_the_diameter(n: int) 
     where, one = topology(f"S{n}"), costs.Machine(Fraction(1), Fraction(1))
     for name in single_trees(where):
         for ports, slots in (("all", 1), ("one", n - 1)):
-            cost = costs.closed_form(where, "allgather", "dimension-change", ports, Fraction(6), one, tree=name)
+            cost = costs.closed_form(
+                where, "allgather", "dimension-change", ports, Fraction(6), one, tree=name
+            )
             assert cost.start_ups == slots * forest(where, name).height
             assert cost.bytes == Fraction(6 * slots * (where.nodes - 1), n - 1)
 
@@ -143,18 +156,26 @@ def test_the_sum_of_distances_is_counted(spec: str) -> None:
     assert topology(spec).distance_sum == oracles_costs.size(spec).t
 
 
-@pytest.mark.parametrize("value", [1, 2, 3, 4, 5, 119, 120, 127, 128, 129, factorial(20), 2**100, 2**100 + 1])
+@pytest.mark.parametrize(
+    "value", [1, 2, 3, 4, 5, 119, 120, 127, 128, 129, factorial(20), 2**100, 2**100 + 1]
+)
 def test_logarithms_and_quotients_are_rounded_up_exactly(value: int) -> None:
     assert counts.ceil_log2(value) == oracles.ceil_log2(value)
-    assert ceil_div(value, 7) == next(q for q in range(value // 7, value // 7 + 2) if 7 * q >= value)
+    assert ceil_div(value, 7) == next(
+        q for q in range(value // 7, value // 7 + 2) if 7 * q >= value
+    )
 
 
 # Bad input
 
 
 @pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
-def test_messages_of_negative_length_and_unknown_arguments_are_refused(key: tuple[str, str]) -> None:
-    where = next(topology(spec) for spec in ("S4", "S4,2", "Q3") if ALGORITHMS[key].runs_on(topology(spec)))
+def test_messages_of_negative_length_and_unknown_arguments_are_refused(
+    key: tuple[str, str],
+) -> None:
+    where = next(
+        topology(spec) for spec in ("S4", "S4,2", "Q3") if ALGORITHMS[key].runs_on(topology(spec))
+    )
     ports, one = ALGORITHMS[key].ports[0], costs.Machine(Fraction(1), Fraction(1))
     with refused("-1"):
         costs.closed_form(where, *key, ports, Fraction(-1), one)
@@ -169,19 +190,25 @@ def test_the_perfectly_balanced_trees_are_priced_for_multiples_only(collective: 
     where, one = topology("S5"), costs.Machine(Fraction(1), Fraction(1))
     for messages in (1, 2, 3, 5):
         with refused(str(messages)):
-            costs.closed_form(where, collective, "perfectly-balanced", "all", Fraction(1), one, messages=messages)
+            costs.closed_form(
+                where, collective, "perfectly-balanced", "all", Fraction(1), one, messages=messages
+            )
 
 
 def test_more_copies_than_trees_are_refused() -> None:
     with refused("5"):
-        costs.closed_form(topology("S5"), "broadcast", "edge-disjoint", "all", Fraction(1), ONE, copies=5)
+        costs.closed_form(
+            topology("S5"), "broadcast", "edge-disjoint", "all", Fraction(1), ONE, copies=5
+        )
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, "2", True, None])
 @pytest.mark.parametrize("name", ["messages", "copies"])
 def test_messages_and_copies_are_whole_numbers_of_at_least_1(name: str, wrong: Any) -> None:
     with refused(name):
-        costs.closed_form("S5", "broadcast", "edge-disjoint", "all", Fraction(1), ONE, **{name: wrong})
+        costs.closed_form(
+            "S5", "broadcast", "edge-disjoint", "all", Fraction(1), ONE, **{name: wrong}
+        )
     with refused(name):
         costs.unit_bytes("S5", "broadcast", "edge-disjoint", Fraction(1), **{name: wrong})
 
@@ -190,11 +217,15 @@ def test_messages_and_copies_are_whole_numbers_of_at_least_1(name: str, wrong: A
 def test_a_topology_can_be_named(key: tuple[str, str]) -> None:
     spec = next(spec for spec in ("S4", "S4,2", "Q3") if ALGORITHMS[key].runs_on(topology(spec)))
     where, ports, m = topology(spec), ALGORITHMS[key].ports[0], Fraction(9)
-    cut: dict[str, Any] = {"messages": 3} if ALGORITHMS[key].cut_by == "messages" else {}
-    assert costs.closed_form(spec, *key, ports, m, ONE, **cut) == costs.closed_form(where, *key, ports, m, ONE, **cut)
+    cut: dict[str, Any] = {"messages": 3} if ALGORITHMS[key].split_argument == "messages" else {}
+    assert costs.closed_form(spec, *key, ports, m, ONE, **cut) == costs.closed_form(
+        where, *key, ports, m, ONE, **cut
+    )
     assert costs.unit_bytes(spec, *key, m, **cut) == costs.unit_bytes(where, *key, m, **cut)
-    if ALGORITHMS[key].cut_by:
-        assert costs.best_share(spec, *key, ports, m, ONE) == costs.best_share(where, *key, ports, m, ONE)
+    if ALGORITHMS[key].split_argument:
+        assert costs.best_share(spec, *key, ports, m, ONE) == costs.best_share(
+            where, *key, ports, m, ONE
+        )
     with refused("S13"):
         costs.closed_form("S13", *key, ports, m, ONE)
 

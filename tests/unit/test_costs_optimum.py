@@ -16,7 +16,7 @@ from starcast.topologies import Topology, topology
 from support.meeting import refused
 from support.pricing import MACHINE
 
-CUT = [key for key, rule in ALGORITHMS.items() if rule.cut_by]
+CUT = [key for key, rule in ALGORITHMS.items() if rule.split_argument]
 
 cheap = st.fractions(min_value=Fraction(1, 20), max_value=30, max_denominator=20)
 
@@ -24,7 +24,9 @@ cheap = st.fractions(min_value=Fraction(1, 20), max_value=30, max_denominator=20
 def home(key: tuple[str, str], d: int) -> Topology:
     """A topology of that size on which an algorithm is defined."""
     family = ALGORITHMS[key].families[0]
-    return topology({"star": f"S{max(d, 3)}", "nk-star": f"S{max(d, 3)},2", "hypercube": f"Q{d}"}[family])
+    return topology(
+        {"star": f"S{max(d, 3)}", "nk-star": f"S{max(d, 3)},2", "hypercube": f"Q{d}"}[family]
+    )
 
 
 def tried(price: Callable[[int], costs.Cost]) -> int:
@@ -48,18 +50,26 @@ MACHINE_OF_TRIALS = costs.Machine(Fraction(1), Fraction(1))
 @pytest.mark.parametrize("key", CUT, ids=" by ".join)
 @settings(max_examples=15, deadline=None)
 @given(st.integers(2, 6), cheap, st.integers(1, 6), st.booleans())
-def test_the_best_whole_number_is_found(key: tuple[str, str], d: int, m: Fraction, copies: int, one_port: bool) -> None:
+def test_the_best_whole_number_is_found(
+    key: tuple[str, str], d: int, m: Fraction, copies: int, one_port: bool
+) -> None:
     """Also where steps are rounded up by n-1, which no multiple of one copy is, and where multiples alone are allowed."""
-    where, rule = home(key, d), ALGORITHMS[key]
+    topology, rule = home(key, d), ALGORITHMS[key]
     ports = rule.ports[-1] if one_port else rule.ports[0]
     names = [one.name for one in rule.arguments]
-    others: dict[str, int | str] = {"copies": min(copies, where.degree)} if "copies" in names else {}
+    others: dict[str, int | str] = (
+        {"copies": min(copies, topology.degree)} if "copies" in names else {}
+    )
 
     def price(pieces: int) -> costs.Cost:
-        given = {**others, str(rule.cut_by): pieces}
-        return costs.closed_form(where, rule.collective, rule.name, ports, m, MACHINE_OF_TRIALS, **given)
+        given = {**others, str(rule.split_argument): pieces}
+        return costs.closed_form(
+            topology, rule.collective, rule.name, ports, m, MACHINE_OF_TRIALS, **given
+        )
 
-    found = costs.best_share(where, rule.collective, rule.name, ports, m, MACHINE_OF_TRIALS, **others)[1]
+    found = costs.best_share(
+        topology, rule.collective, rule.name, ports, m, MACHINE_OF_TRIALS, **others
+    )[1]
     assert found == tried(price)
 
 
@@ -67,30 +77,38 @@ def test_the_best_whole_number_is_found(key: tuple[str, str], d: int, m: Fractio
 def test_rounded_steps_are_filled(copies: int) -> None:
     """The last round of M messages costs a whole step: no message more would fit into the best number of steps."""
     where, m = topology("S6"), Fraction(10**6)
-    _, whole = costs.best_share(where, "broadcast", "edge-disjoint", "all", m, MACHINE, copies=copies)
+    _, whole = costs.best_share(
+        where, "broadcast", "edge-disjoint", "all", m, MACHINE, copies=copies
+    )
     steps = [
-        costs.closed_form(where, "broadcast", "edge-disjoint", "all", m, MACHINE, messages=pieces, copies=copies).steps
+        costs.closed_form(
+            where, "broadcast", "edge-disjoint", "all", m, MACHINE, messages=pieces, copies=copies
+        ).steps
         for pieces in (whole, whole + 1)
     ]
     assert steps[0] != steps[1]
 
 
 @given(st.integers(3, 12), st.integers(1, 11), cheap, cheap, cheap)
-def test_the_real_optimum_of_edge_disjoint_trees(n: int, copies: int, m: Fraction, start_up: Fraction, byte: Fraction) -> None:
+def test_the_real_optimum_of_edge_disjoint_trees(
+    n: int, copies: int, m: Fraction, start_up: Fraction, byte: Fraction
+) -> None:
     """(Mx/(n-1) + D + 3)(T_s + m/M T_c) is least at M = sqrt((D+3)(n-1) m T_c/(x T_s))."""
     where, copies = topology(f"S{n}"), min(copies, n - 1)
     machine = costs.Machine(start_up, byte)
-    real, _ = costs.best_share(where, "broadcast", "edge-disjoint", "all", m, machine, copies=copies)
+    real, _ = costs.best_share(
+        where, "broadcast", "edge-disjoint", "all", m, machine, copies=copies
+    )
     square = (where.diameter + 3) * (n - 1) * m * byte / (copies * start_up)
     assert real == pytest.approx(float(square) ** 0.5)
 
 
 @pytest.mark.parametrize("key", CUT, ids=" by ".join)
 def test_messages_of_no_length_are_not_cut(key: tuple[str, str]) -> None:
-    where, rule = home(key, 4), ALGORITHMS[key]
-    real, whole = costs.best_share(where, *key, rule.ports[0], Fraction(0), MACHINE)
+    topology, rule = home(key, 4), ALGORITHMS[key]
+    real, whole = costs.best_share(topology, *key, rule.ports[0], Fraction(0), MACHINE)
     assert real == 0
-    assert whole == (where.degree if key[1] == "perfectly-balanced" else 1)
+    assert whole == (topology.degree if key[1] == "perfectly-balanced" else 1)
 
 
 def test_astronomic_messages_are_found_at_once() -> None:
@@ -101,7 +119,9 @@ def test_astronomic_messages_are_found_at_once() -> None:
     assert abs(whole - isqrt((where.diameter - 1) * 10**60)) <= 1
 
 
-@pytest.mark.parametrize("key", [key for key, rule in ALGORITHMS.items() if not rule.cut_by], ids=" by ".join)
+@pytest.mark.parametrize(
+    "key", [key for key, rule in ALGORITHMS.items() if not rule.split_argument], ids=" by ".join
+)
 def test_what_is_not_cut_has_no_best_number(key: tuple[str, str]) -> None:
     with refused(key[1]):
         costs.best_share(home(key, 4), *key, "all", Fraction(1), MACHINE)
@@ -110,11 +130,25 @@ def test_what_is_not_cut_has_no_best_number(key: tuple[str, str]) -> None:
 @pytest.mark.parametrize("key", CUT, ids=" by ".join)
 def test_without_a_start_up_time_there_is_no_best_number(key: tuple[str, str]) -> None:
     with refused("T_s"):
-        costs.best_share(home(key, 4), *key, ALGORITHMS[key].ports[0], Fraction(1), costs.Machine(Fraction(0), Fraction(1)))
+        costs.best_share(
+            home(key, 4),
+            *key,
+            ALGORITHMS[key].ports[0],
+            Fraction(1),
+            costs.Machine(Fraction(0), Fraction(1)),
+        )
 
 
-@given(st.integers(0, 30), st.integers(1, 9), st.integers(0, 40), st.integers(1, 400), st.integers(1, 7))
-def test_any_pipeline_s_best_number_is_found(fixed: int, slope: int, b: int, d: int, period: int) -> None:
+@given(
+    st.integers(0, 30),
+    st.integers(1, 9),
+    st.integers(0, 40),
+    st.integers(1, 400),
+    st.integers(1, 7),
+)
+def test_any_pipeline_s_best_number_is_found(
+    fixed: int, slope: int, b: int, d: int, period: int
+) -> None:
     """Steps of a whole number and ceil(c p / period), each of d/p bytes, and b bytes besides."""
 
     def price(pieces: int) -> costs.Cost:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starcast import costs
-from starcast.collectives import model
+from starcast.collectives import schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLLECTIVES, PORT_MODELS
 from starcast.costs import tables
@@ -34,7 +34,11 @@ CITED = {
     },
     ("star", "allgather", "all"): {"Fragopoulou & Akl [8] HAM", "Fragopoulou & Akl [8] NL"},
     ("star", "allgather", "one"): {"Misic & Jovanovic [13]"},
-    ("nk-star", "broadcast", "all"): {"Y.S. Chen & Tai [4]", "one tree SP, as printed", "trees MT, as printed"},
+    ("nk-star", "broadcast", "all"): {
+        "Y.S. Chen & Tai [4]",
+        "one tree SP, as printed",
+        "trees MT, as printed",
+    },
     ("nk-star", "broadcast", "one"): {"Y.S. Chen & Tai [4]"},
 }
 SPECS = ("S2", "S3", "S5", "S7", "S12", "S2,1", "S5,1", "S6,3", "S5,4", "Q1", "Q4", "Q13")
@@ -42,7 +46,9 @@ SPECS = ("S2", "S3", "S5", "S7", "S12", "S2,1", "S5,1", "S6,3", "S5,4", "Q1", "Q
 amounts = st.fractions(min_value=1, max_value=10**4, max_denominator=100)
 
 
-def problem(spec: str = "S5", collective: str = "broadcast", ports: str = "all", **given: Any) -> Problem:
+def problem(
+    spec: str = "S5", collective: str = "broadcast", ports: str = "all", **given: Any
+) -> Problem:
     """A problem of a message of 4096 bytes, T_s = 1009, T_c = 1/7."""
     return Problem(topology(spec), collective, ports, Fraction(4096), MACHINE, **given)
 
@@ -65,7 +71,9 @@ def cost_of(found: Row) -> costs.Cost:
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize("ports", PORT_MODELS)
-def test_a_table_has_all_algorithms_all_printed_rows_and_the_bounds(spec: str, collective: str, ports: str) -> None:
+def test_a_table_has_all_algorithms_all_printed_rows_and_the_bounds(
+    spec: str, collective: str, ports: str
+) -> None:
     where, rows = topology(spec), table(problem(spec, collective, ports))
     beside = f"lower bound, unit messages, Q{oracles.ceil_log2(where.nodes)}"
     ours = {rule.name for rule in algorithms_on(where, collective) if ports in rule.ports}
@@ -85,7 +93,10 @@ def test_a_table_has_all_algorithms_all_printed_rows_and_the_bounds(spec: str, c
 def test_rows_are_by_time_and_end_with_those_that_have_none(spec: str) -> None:
     for collective in COLLECTIVES:
         for ports in PORT_MODELS:
-            times = [None if one.cost is None else one.cost.time for one in table(problem(spec, collective, ports))]
+            times = [
+                None if one.cost is None else one.cost.time
+                for one in table(problem(spec, collective, ports))
+            ]
             known = [time for time in times if time is not None]
             assert times == [*sorted(known), *[None] * (len(times) - len(known))]
 
@@ -105,7 +116,9 @@ def test_no_row_on_stars_and_hypercubes_beats_its_bound(spec: str) -> None:
 @pytest.mark.parametrize("spec", ["S2", "S3", "S6", "S12", "S2,1", "S5,1", "S6,3", "S6,5"])
 @settings(max_examples=10)
 @given(amounts, amounts, amounts, st.integers(1, 50))
-def test_printed_rows_cost_what_the_pages_say(spec: str, m: Fraction, start_up: Fraction, byte: Fraction, pieces: int) -> None:
+def test_printed_rows_cost_what_the_pages_say(
+    spec: str, m: Fraction, start_up: Fraction, byte: Fraction, pieces: int
+) -> None:
     where, machine = topology(spec), costs.Machine(start_up, byte)
     for (family, collective, ports), names in CITED.items():
         if family != where.family:
@@ -113,8 +126,12 @@ def test_printed_rows_cost_what_the_pages_say(spec: str, m: Fraction, start_up: 
         rows = table(Problem(where, collective, ports, m, machine, segments=pieces))
         for one in rows:
             if one.name in names and one.name != "Qiu [14]":
-                page = oracles_costs.cited(one.name, collective, ports, oracles_costs.size(spec), pieces)
-                assert cost_of(one).time == page.start_ups * start_up + page.share * m * byte, one.name
+                page = oracles_costs.cited(
+                    one.name, collective, ports, oracles_costs.size(spec), pieces
+                )
+                assert cost_of(one).time == page.start_ups * start_up + page.share * m * byte, (
+                    one.name
+                )
                 assert cost_of(one).start_ups == page.start_ups
                 assert cost_of(one).bytes == page.share * m
 
@@ -132,14 +149,20 @@ def test_the_hypercube_beside_a_star_has_at_least_as_many_nodes(n: int) -> None:
     k = oracles.ceil_log2(factorial(n))
     assert 2 ** (k - 1) < factorial(n) <= 2**k
     name = f"lower bound, unit messages, Q{k}"
-    for collective, steps in (("allgather", -(-(2**k - 1) // k)), ("scatter", -(-(2**k - 1) // k)), ("alltoall", 2 ** (k - 1))):
+    for collective, steps in (
+        ("allgather", -(-(2**k - 1) // k)),
+        ("scatter", -(-(2**k - 1) // k)),
+        ("alltoall", 2 ** (k - 1)),
+    ):
         found = row(problem(f"S{n}", collective, messages=1), name)
         assert cost_of(found).steps == steps
         assert found.source == "Fragopoulou & Akl 1993, Table 5"
         assert found.cited
     found = row(problem(f"S{n}", "alltoall", "one", messages=1), name)
     assert cost_of(found).steps == k * 2 ** (k - 1)
-    found = row(problem(f"S{n}", messages=9, copies=n - 1), name + (f", {n - 1} copies" if n > 2 else ""))
+    found = row(
+        problem(f"S{n}", messages=9, copies=n - 1), name + (f", {n - 1} copies" if n > 2 else "")
+    )
     assert cost_of(found).steps == -(-9 * (n - 1) // k) + k - 1
     assert found.source == "Fragopoulou & Akl 1996, Table 3"
 
@@ -148,7 +171,11 @@ def test_the_hypercube_beside_a_star_has_at_least_as_many_nodes(n: int) -> None:
 def test_another_hypercube_can_be_asked_for(spec: str) -> None:
     """FA Table 5 for any k; of a hypercube's own dimension there is one row, its own."""
     for k in (1, 4, 9, 64):
-        rows = [one for one in table(problem(spec, "alltoall", messages=1, hypercube=k)) if "unit messages" in one.name]
+        rows = [
+            one
+            for one in table(problem(spec, "alltoall", messages=1, hypercube=k))
+            if "unit messages" in one.name
+        ]
         here = oracles_costs.size(spec)
         steps = {one.name: cost_of(one).steps for one in rows}
         own = {"lower bound, unit messages": -(-here.t // here.degree)}
@@ -171,7 +198,9 @@ def test_algorithms_cost_their_closed_forms_at_the_best_number_or_the_one_asked_
         for one in table(replace(asked, segments=share)):
             if one.arguments is None:
                 continue
-            form = costs.closed_form(asked.topology, "broadcast", one.name, "all", asked.m, MACHINE, **one.arguments)
+            form = costs.closed_form(
+                asked.topology, "broadcast", one.name, "all", asked.m, MACHINE, **one.arguments
+            )
             assert cost_of(one) == form
             best = costs.best_share(asked.topology, "broadcast", one.name, "all", asked.m, MACHINE)
             assert (one.real_pieces, one.pieces) == ((None, 5) if share else best)
@@ -187,7 +216,9 @@ def test_messages_are_for_algorithms_of_messages_and_segments_for_all_others() -
     }
     assert row(asked, "lower bound, unit messages").pieces == 8
     assert row(asked, "Day & Tripathi [7]").pieces == 3
-    assert {one.pieces for one in table(replace(asked, messages=None)) if one.arguments is not None} == {3}
+    assert {
+        one.pieces for one in table(replace(asked, messages=None)) if one.arguments is not None
+    } == {3}
 
 
 def test_copies_are_sent_by_those_that_can_and_bound_those_alone() -> None:
@@ -195,7 +226,9 @@ def test_copies_are_sent_by_those_that_can_and_bound_those_alone() -> None:
     for one in table(asked):
         copies = 3 if one.name == "edge-disjoint" or one.name.endswith("3 copies") else 1
         if "Q7" not in one.name:
-            assert one.bound == costs.lower_bound(asked.topology, "scatter", "all", asked.m, MACHINE, copies=copies)
+            assert one.bound == costs.lower_bound(
+                asked.topology, "scatter", "all", asked.m, MACHINE, copies=copies
+            )
     assert row(asked, "edge-disjoint").arguments == {"messages": 2, "copies": 3}
 
 
@@ -262,12 +295,21 @@ def test_an_algorithm_that_is_not_defined_for_the_messages_says_so() -> None:
 def test_the_paper_s_optimum_is_a_row_of_its_own() -> None:
     """NK Tables 1 and 2 begin with it; its gap is 1."""
     found = row(problem("S6,3", "allgather", "one"), "lower bound")
-    assert cost_of(found) == costs.lower_bound(topology("S6,3"), "allgather", "one", Fraction(4096), MACHINE)
+    assert cost_of(found) == costs.lower_bound(
+        topology("S6,3"), "allgather", "one", Fraction(4096), MACHINE
+    )
     assert found.gap == 1
 
 
 def test_a_free_problem_has_no_gap() -> None:
-    free = Problem(topology("S4"), "alltoall", "all", Fraction(1), costs.Machine(Fraction(0), Fraction(0)), segments=3)
+    free = Problem(
+        topology("S4"),
+        "alltoall",
+        "all",
+        Fraction(1),
+        costs.Machine(Fraction(0), Fraction(0)),
+        segments=3,
+    )
     assert {one.gap for one in table(free)} == {None}
 
 
@@ -314,7 +356,9 @@ def test_a_schedule_that_breaks_a_rule_has_no_figures(monkeypatch: pytest.Monkey
     asked = problem("S4", segments=1)
     found = row(asked, "greedy")
     good = schedule("S4", "broadcast", "greedy", segments=1)
-    monkeypatch.setattr(tables, "schedule", lambda *_, **__: replace(good, step=np.ones_like(good.step)))
+    monkeypatch.setattr(
+        tables, "schedule", lambda *_, **__: replace(good, step=np.ones_like(good.step))
+    )
     with refused("greedy", exit_code=6):
         executed(asked, found, 10**6)
 

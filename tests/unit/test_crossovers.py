@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.costs import Machine, closed_form
 from starcast.comparison import crossovers
 from starcast.comparison.compare import compare
 from starcast.comparison.crossovers import AT, BEST, BETWEEN, EQUAL, ONE, ONLY, Crossing, envelope
 from starcast.comparison.curves import Line, panels
+from starcast.costs import Machine, closed_form
+from starcast.database.models import Run
 from starcast.experiments.execution import execute, priced
 from starcast.experiments.grid import Point
-from starcast.database.models import Run
 from starcast.topologies import topology
 from support.stored_runs import along, priced_run, side
 
@@ -24,21 +24,30 @@ SIZES = (10, 100, 1000)
 
 def changes(*runs: list[Run]) -> list[Crossing]:
     """All changes among these, each list a side of its own."""
-    return crossovers.of(compare([side(chr(ord("a") + place), listed) for place, listed in enumerate(runs)]))
+    return crossovers.of(
+        compare([side(chr(ord("a") + place), listed) for place, listed in enumerate(runs)])
+    )
 
 
 def places(found: list[Crossing], choice: str) -> list[tuple[str, Fraction, Fraction, str]]:
     return [(one.how, one.low, one.high, one.below) for one in found if one.choice == choice]
 
 
-def greedy(steps: int, rate: Fraction | int, sizes: tuple[int, ...] = SIZES, **changes: Any) -> list[Run]:
+def greedy(
+    steps: int, rate: Fraction | int, sizes: tuple[int, ...] = SIZES, **changes: Any
+) -> list[Run]:
     return along(steps, rate, sizes, algorithm="greedy", **changes)
 
 
 def test_two_lines_cross_where_the_difference_in_start_ups_is_the_difference_in_bytes() -> None:
     """1000 + 2m = 300 + 5m at m = 700/3, where both take 4400/3; greedy is better below."""
     (found,) = changes(along(10, 2, SIZES), greedy(3, 5))
-    assert (found.how, found.low, found.high, found.time) == (AT, Fraction(700, 3), Fraction(700, 3), Fraction(4400, 3))
+    assert (found.how, found.low, found.high, found.time) == (
+        AT,
+        Fraction(700, 3),
+        Fraction(700, 3),
+        Fraction(4400, 3),
+    )
     assert (found.below, found.above, found.choice, found.p) == ("greedy", "multiple", ONLY, (1, 1))
     assert found.figures == "simulated and closed form"
     assert found.place == "700/3 ≈ 233.333"
@@ -73,7 +82,9 @@ def test_the_lines_need_not_be_stored_for_the_same_m() -> None:
 def test_other_machines_cross_elsewhere_and_questions_are_not_mixed() -> None:
     """(10 - 3) T_s = (5 - 2) m T_c for every machine on its own; ports and topology are named."""
     machines = [(Fraction(100), Fraction(1)), (Fraction(30), Fraction(1, 2))]
-    ours = [run for T_s, T_c in machines for run in along(10, 2, SIZES, T_s=T_s, T_c=T_c, ports="one")]
+    ours = [
+        run for T_s, T_c in machines for run in along(10, 2, SIZES, T_s=T_s, T_c=T_c, ports="one")
+    ]
     theirs = [run for T_s, T_c in machines for run in greedy(3, 5, T_s=T_s, T_c=T_c, ports="one")]
     rows = crossovers.rows(changes(ours, theirs))
     assert {(row["T_s"], row["T_c"]): row["m from"] for row in rows} == {
@@ -132,15 +143,30 @@ def test_where_both_are_the_same_for_a_while_the_change_has_two_ends() -> None:
 
 def test_a_p_for_each_m_gives_the_two_stored_m_between_which_it_changes() -> None:
     ours = [priced_run(10, 2, 10, p=1), priced_run(12, 1, 100, p=2), priced_run(14, 1, 1000, p=3)]
-    theirs = [priced_run(3, 5, m, p=p, algorithm="greedy") for m, p in ((10, 5), (100, 6), (1000, 7))]
+    theirs = [
+        priced_run(3, 5, m, p=p, algorithm="greedy") for m, p in ((10, 5), (100, 6), (1000, 7))
+    ]
     (found,) = changes(ours, theirs)
-    assert (found.how, found.low, found.high, found.below) == (BETWEEN, Fraction(100), Fraction(1000), "greedy")
-    assert (found.choice, found.p, found.time, found.place) == (BEST, (2, 6), None, "between 100 and 1000")
+    assert (found.how, found.low, found.high, found.below) == (
+        BETWEEN,
+        Fraction(100),
+        Fraction(1000),
+        "greedy",
+    )
+    assert (found.choice, found.p, found.time, found.place) == (
+        BEST,
+        (2, 6),
+        None,
+        "between 100 and 1000",
+    )
     assert (found.until, found.pieces) == ((3, 7), "best 2 | 6 to 3 | 7")
 
 
 def test_a_change_between_two_m_of_the_same_best_p_names_it_once() -> None:
-    bent = [priced_run(steps, 5, m, p=3, algorithm="greedy") for steps, m in zip((3, 4, 5), SIZES, strict=True)]
+    bent = [
+        priced_run(steps, 5, m, p=3, algorithm="greedy")
+        for steps, m in zip((3, 4, 5), SIZES, strict=True)
+    ]
     (found,) = changes(along(10, 2, SIZES, p=2), bent)
     assert (found.how, found.p, found.until, found.pieces) == (BETWEEN, (2, 3), (2, 3), "2 | 3")
 
@@ -150,18 +176,28 @@ def test_a_p_that_is_the_best_at_two_stored_m_in_succession_is_a_line_between_th
     ours = [*along(10, 2, (100, 300), p=2), *along(20, 1, (2000,), p=3)]
     theirs = [*greedy(3, 5, (100, 300), p=5), *greedy(20, 3, (2000,), p=7)]
     (found,) = changes(ours, theirs)
-    assert (found.how, found.low, found.time, found.pieces) == (AT, Fraction(700, 3), Fraction(4400, 3), "best 2 | 5")
+    assert (found.how, found.low, found.time, found.pieces) == (
+        AT,
+        Fraction(700, 3),
+        Fraction(4400, 3),
+        "best 2 | 5",
+    )
 
 
 def test_times_off_the_line_are_not_taken_for_one() -> None:
     """Nothing is assumed: if the start-ups change with m, the change is only known to lie between two stored m."""
-    bent = [priced_run(steps, 5, m, algorithm="greedy") for steps, m in zip((3, 4, 5), SIZES, strict=True)]
+    bent = [
+        priced_run(steps, 5, m, algorithm="greedy")
+        for steps, m in zip((3, 4, 5), SIZES, strict=True)
+    ]
     (found,) = changes(along(10, 2, SIZES), bent)
     assert (found.how, found.low, found.high) == (BETWEEN, Fraction(100), Fraction(1000))
 
 
 def test_an_equal_time_at_a_stored_m_is_no_change_by_itself() -> None:
-    bent = [priced_run(steps, 5, m, algorithm="greedy") for steps, m in ((3, 10), (7, 100), (3, 1000))]
+    bent = [
+        priced_run(steps, 5, m, algorithm="greedy") for steps, m in ((3, 10), (7, 100), (3, 1000))
+    ]
     ours = [priced_run(10, 2, 10), priced_run(7, 5, 100), priced_run(10, 2, 1000)]
     (found,) = changes(ours, bent)
     assert (found.how, found.low, found.high) == (BETWEEN, Fraction(10), Fraction(1000))
@@ -170,17 +206,26 @@ def test_an_equal_time_at_a_stored_m_is_no_change_by_itself() -> None:
 def test_closed_forms_that_cross_elsewhere_are_told_apart() -> None:
     """Simulated 300 + 5m, by the closed form 300 + 6m."""
     found = changes(along(10, 2, SIZES), greedy(3, 5, closed=6))
-    assert {one.figures: one.low for one in found} == {"simulated": Fraction(700, 3), "closed form": Fraction(175)}
+    assert {one.figures: one.low for one in found} == {
+        "simulated": Fraction(700, 3),
+        "closed form": Fraction(175),
+    }
     assert [one.figures for one in crossovers.marked(found)] == ["simulated"]
 
 
-@pytest.mark.parametrize("change", [{"status": "failed", "error": "early"}, {"missing": 3, "faults": ["21345"]}])
+@pytest.mark.parametrize(
+    "change", [{"status": "failed", "error": "early"}, {"missing": 3, "faults": ["21345"]}]
+)
 def test_runs_without_figures_or_that_do_not_deliver_have_no_part(change: dict[str, Any]) -> None:
     assert changes(along(10, 2, SIZES), greedy(3, 5, **change)) == []
 
 
 def test_every_pair_of_three_is_looked_at_and_told_by_m() -> None:
-    found = crossovers.marked(changes(along(10, 2, SIZES), greedy(3, 5), along(6, 3, SIZES, algorithm="recursive-substar")))
+    found = crossovers.marked(
+        changes(
+            along(10, 2, SIZES), greedy(3, 5), along(6, 3, SIZES, algorithm="recursive-substar")
+        )
+    )
     assert [(one.low, {one.below, one.above}) for one in found] == [
         (Fraction(150), {"greedy", "recursive-substar"}),
         (Fraction(700, 3), {"greedy", "multiple"}),
@@ -214,7 +259,9 @@ def test_an_envelope_is_everywhere_the_least_of_its_lines(given_lines: dict[int,
 
 
 @given(lines, lines)
-def test_between_two_changes_the_same_one_is_ahead(ours: dict[int, Line], theirs: dict[int, Line]) -> None:
+def test_between_two_changes_the_same_one_is_ahead(
+    ours: dict[int, Line], theirs: dict[int, Line]
+) -> None:
     """The oracle looks at many m: the changes are where the sign of the difference of the minima does change."""
 
     def runs(made: dict[int, Line], algorithm: str) -> list[Run]:
@@ -231,7 +278,9 @@ def test_between_two_changes_the_same_one_is_ahead(ours: dict[int, Line], theirs
     ]
     signs = []
     for m in (1 + Fraction(15 * place, 256) for place in range(1, 256)):
-        ahead = min(line.at(m) for line in ours.values()) - min(line.at(m) for line in theirs.values())
+        ahead = min(line.at(m) for line in ours.values()) - min(
+            line.at(m) for line in theirs.values()
+        )
         if ahead:
             signs.append((m, "multiple" if ahead < 0 else "greedy"))
     for (low, below), (high, above) in pairwise(signs):
@@ -240,17 +289,26 @@ def test_between_two_changes_the_same_one_is_ahead(ours: dict[int, Line], theirs
         assert all(one.below == below for one in within[:1])
     if signs:
         outside = [one for one in found if one.high < signs[0][0] or one.low > signs[-1][0]]
-        assert all(one.low < 1 + Fraction(15, 128) or one.high > 16 - Fraction(15, 128) for one in outside)
+        assert all(
+            one.low < 1 + Fraction(15, 128) or one.high > 16 - Fraction(15, 128) for one in outside
+        )
 
 
 def test_real_broadcasts_cross_where_their_closed_forms_say() -> None:
     """On S5 with p = 4 a tree: 2n - 4 + p slots of m/p bytes against h + p - 1 of 2m/(p(n-1))."""
 
     def runs(algorithm: str) -> list[Run]:
-        points = [Point("S5", "broadcast", algorithm, "all", 4, Fraction(m), Fraction(100), Fraction(1)) for m in (64, 4096)]
+        points = [
+            Point("S5", "broadcast", algorithm, "all", 4, Fraction(m), Fraction(100), Fraction(1))
+            for m in (64, 4096)
+        ]
         return [priced(point, execute(point)) for point in points]
 
-    found = [one for one in changes(runs("multiple"), runs("recursive-substar")) if "closed form" in one.figures]
+    found = [
+        one
+        for one in changes(runs("multiple"), runs("recursive-substar"))
+        if "closed form" in one.figures
+    ]
     assert len(found) == 1
     machine, where = Machine(Fraction(100), Fraction(1)), topology("S5")
     both = [

@@ -57,7 +57,11 @@ def test_leaders_periods_and_turns_are_the_page_s(n: int) -> None:
     assert (leader[0], period[0], turns[0]) == (0, 1, 0)
     for ring in page.necklaces(n):
         for turned, x in enumerate(ring):
-            assert (leader[ranks[x]], period[ranks[x]], turns[ranks[x]]) == (ranks[ring[0]], len(ring), turned)
+            assert (leader[ranks[x]], period[ranks[x]], turns[ranks[x]]) == (
+                ranks[ring[0]],
+                len(ring),
+                turned,
+            )
 
 
 @pytest.mark.parametrize("n", SIZES)

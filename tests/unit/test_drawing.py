@@ -11,7 +11,7 @@ import pytest
 from starcast.drawing import COLOURS, READABLE, draw, style
 from starcast.errors import InputError, LimitError, RejectedError
 from starcast.topologies import topology
-from starcast.trees import Forest, model, plain_constructions
+from starcast.trees import Forest, forest, plain_constructions
 
 SVG = "{http://www.w3.org/2000/svg}"
 DRAWN = [
@@ -56,7 +56,9 @@ class Drawing:
         labels = {(one.get("x"), float(one.get("y", 0))): one.text or "" for one in self.texts}
         self.boxes = []
         for rect in rects:
-            x, y, width, height = (float(rect.get(name, 0)) for name in ("x", "y", "width", "height"))
+            x, y, width, height = (
+                float(rect.get(name, 0)) for name in ("x", "y", "width", "height")
+            )
             found = [
                 label
                 for (at, line), label in labels.items()
@@ -85,25 +87,36 @@ def drawing(spec: str, construction: str, tree: int, root: int = 1) -> tuple[For
 
 
 @every_drawing
-def test_every_node_of_the_tree_has_one_box_with_its_label(spec: str, construction: str, tree: int) -> None:
+def test_every_node_of_the_tree_has_one_box_with_its_label(
+    spec: str, construction: str, tree: int
+) -> None:
     made, found = drawing(spec, construction, tree)
     members = made.topology.labels(np.flatnonzero(made.members()[tree])).tolist()
     assert sorted(box.label for box in found.boxes) == members
 
 
 @every_drawing
-def test_every_edge_goes_down_from_parent_to_child_in_the_colour_of_its_port(spec: str, construction: str, tree: int) -> None:
+def test_every_edge_goes_down_from_parent_to_child_in_the_colour_of_its_port(
+    spec: str, construction: str, tree: int
+) -> None:
     made, found = drawing(spec, construction, tree)
-    where, boxes = made.topology, found.by_label
+    topology, boxes = made.topology, found.by_label
     expected = set()
     for child, back in enumerate(made.parent_port[tree].tolist()):
         if back:
-            port = where.reverse_port(back)
-            parent = where.label(int(where.neighbours(back, [child])[0]))
-            expected.add((f"{parent} -{port}-> {where.label(child)}", *style(where, port)))
-            line = next(one for one in found.lines if one.words.endswith(f"> {where.label(child)}"))
-            above, below = boxes[parent], boxes[where.label(child)]
-            ends = (above.x + above.width / 2, above.y + above.height, below.x + below.width / 2, below.y)
+            port = topology.reverse_port(back)
+            parent = topology.label(int(topology.neighbours(back, [child])[0]))
+            expected.add((f"{parent} -{port}-> {topology.label(child)}", *style(topology, port)))
+            line = next(
+                one for one in found.lines if one.words.endswith(f"> {topology.label(child)}")
+            )
+            above, below = boxes[parent], boxes[topology.label(child)]
+            ends = (
+                above.x + above.width / 2,
+                above.y + above.height,
+                below.x + below.width / 2,
+                below.y,
+            )
             assert line[1:5] == pytest.approx(ends, abs=0.2)
     assert {(line.words, line.colour, line.dashes) for line in found.lines} == expected
 
@@ -120,7 +133,9 @@ def test_levels_are_rows(spec: str, construction: str, tree: int) -> None:
 
 
 @every_drawing
-def test_no_box_touches_another_and_all_is_on_the_canvas(spec: str, construction: str, tree: int) -> None:
+def test_no_box_touches_another_and_all_is_on_the_canvas(
+    spec: str, construction: str, tree: int
+) -> None:
     _, found = drawing(spec, construction, tree)
     rows = defaultdict(list)
     for box in found.boxes:
@@ -160,7 +175,12 @@ def test_a_parent_stands_over_its_children_and_they_stand_by_dimension() -> None
 
 
 def test_a_label_fits_into_its_box() -> None:
-    for spec, construction in (("S5", "greedy"), ("Q7", "binomial"), ("S9,2", "nk-greedy"), ("S2", "greedy")):
+    for spec, construction in (
+        ("S5", "greedy"),
+        ("Q7", "binomial"),
+        ("S9,2", "nk-greedy"),
+        ("S2", "greedy"),
+    ):
         made, found = drawing(spec, construction, 0)
         assert all(box.width > 0.602 * 12 * len(box.label) for box in found.boxes)
         assert made.topology.n
@@ -169,7 +189,15 @@ def test_a_label_fits_into_its_box() -> None:
 def test_the_legend_has_every_dimension_that_occurs_and_no_other() -> None:
     _, found = drawing("S5", "multiple", 0)
     words = [text.text for text in found.texts[:7]]
-    assert words == ["S5:multiple:12354, tree 0", "120 nodes, height 10, 43 leaves", "dimension", "2", "3", "4", "5"]
+    assert words == [
+        "S5:multiple:12354, tree 0",
+        "120 nodes, height 10, 43 leaves",
+        "dimension",
+        "2",
+        "3",
+        "4",
+        "5",
+    ]
     samples = [one.get("stroke") for one in found.root.findall(f"{SVG}line")[:4]]
     assert samples == list(COLOURS[:4])
     _, path = drawing("S3", "greedy", 0)
@@ -184,14 +212,24 @@ def test_ports_that_are_no_dimensions_are_called_ports() -> None:
 def test_colours_are_told_apart_with_any_colour_vision() -> None:
     """Seen in shades of grey, or by protanopes and deuteranopes (Machado et al. 2009), none of the first four is another."""
     shown = {"grey": np.full((3, 3), [0.2126, 0.7152, 0.0722])}
-    shown["protanopia"] = np.array([[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]])
-    shown["deuteranopia"] = np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]])
-    shown["tritanopia"] = np.array([[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]])
-    linear = [[(int(colour[at : at + 2], 16) / 255) ** 2.2 for at in (1, 3, 5)] for colour in COLOURS]
+    shown["protanopia"] = np.array(
+        [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]
+    )
+    shown["deuteranopia"] = np.array(
+        [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]
+    )
+    shown["tritanopia"] = np.array(
+        [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]]
+    )
+    linear = [
+        [(int(colour[at : at + 2], 16) / 255) ** 2.2 for at in (1, 3, 5)] for colour in COLOURS
+    ]
     for name, seen in shown.items():
         some = 3 if name == "grey" else len(COLOURS)
         for one, other in combinations(linear[:some], 2):
-            difference = np.abs((np.clip(seen @ one, 0, 1)) ** (1 / 2.2) - np.clip(seen @ other, 0, 1) ** (1 / 2.2))
+            difference = np.abs(
+                (np.clip(seen @ one, 0, 1)) ** (1 / 2.2) - np.clip(seen @ other, 0, 1) ** (1 / 2.2)
+            )
             assert difference.max() > 0.05, name
 
 
@@ -207,7 +245,11 @@ def test_the_document_says_what_it_is() -> None:
     assert text.startswith("<svg ")
     assert text.endswith("</svg>\n")
     root = Drawing(text).root
-    assert (root.get("role"), root[0].tag, root[0].text) == ("img", f"{SVG}title", "S3:greedy:123, tree 0")
+    assert (root.get("role"), root[0].tag, root[0].text) == (
+        "img",
+        f"{SVG}title",
+        "S3:greedy:123, tree 0",
+    )
 
 
 def test_arguments_are_written_as_they_are() -> None:
@@ -216,7 +258,9 @@ def test_arguments_are_written_as_they_are() -> None:
     assert found.texts[0].text == "S4:dimension-change(i=1,tree=multiple):1234, tree 2"
 
 
-@pytest.mark.parametrize(("spec", "construction"), [("S6", "greedy"), ("S6", "shortest-path"), ("Q8", "binomial")])
+@pytest.mark.parametrize(
+    ("spec", "construction"), [("S6", "greedy"), ("S6", "shortest-path"), ("Q8", "binomial")]
+)
 def test_what_nobody_could_read_is_refused_and_forced(spec: str, construction: str) -> None:
     made = forest(spec, construction)
     with pytest.raises(LimitError) as caught:

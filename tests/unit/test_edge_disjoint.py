@@ -8,7 +8,7 @@ from math import factorial
 import numpy as np
 import pytest
 
-from starcast.trees import Forest, model
+from starcast.trees import Forest, forest
 from support import oracles
 from support import oracles_edge_disjoint as page
 from support.meeting import refused, roots, tree_of
@@ -136,14 +136,18 @@ def test_paths_are_node_disjoint_and_little_longer_than_the_distance(n: int) -> 
     assert longer == (4 if n > 2 else 0)
 
 
-@pytest.mark.parametrize(("n", "height"), [(2, 1), (3, 5), (4, 7), (5, 8), (6, 10), (7, 11), (8, 13)])
+@pytest.mark.parametrize(
+    ("n", "height"), [(2, 1), (3, 5), (4, 7), (5, 8), (6, 10), (7, 11), (8, 13)]
+)
 def test_the_heights(n: int, height: int) -> None:
     """EDT.L6.4 with room: counted from the root, all trees are floor(3n/2) + 1 high from n = 3 on, not D + 4."""
     assert built(n).heights.tolist() == [height] * (n - 1)
     assert height == (3 * n // 2 + 1 if n > 2 else 1)
     assert height <= oracles.diameter(n) + (2 if n % 2 else 3)
     if n < 7:
-        assert [max(oracles.depths(tree, oracles.identity(n)).values()) for tree in trees(n)] == [height] * (n - 1)
+        assert [max(oracles.depths(tree, oracles.identity(n)).values()) for tree in trees(n)] == [
+            height
+        ] * (n - 1)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +181,10 @@ def test_ascending_children_would_collide(n: int) -> None:
     """Pitfall 10: the order of the children matters."""
     orders = []
     for tree in trees(n):
-        links = [(oracles.dimension_between(parent, child), parent, child) for child, parent in tree.items()]
+        links = [
+            (oracles.dimension_between(parent, child), parent, child)
+            for child, parent in tree.items()
+        ]
         children: dict[oracles.Node, list[tuple[int, oracles.Node]]] = {}
         for dimension, parent, child in sorted(links):
             children.setdefault(parent, []).append((dimension, child))
@@ -240,14 +247,22 @@ def failing_examples(wrong: Sequence[oracles.Tree]) -> dict[str, int]:
     return {
         x: differing
         for x, parents in EXAMPLES.items()
-        if (differing := sum(oracles.label(tree[oracles.node_of(x)]) != y for tree, y in zip(wrong, parents, strict=True)))
+        if (
+            differing := sum(
+                oracles.label(tree[oracles.node_of(x)]) != y
+                for tree, y in zip(wrong, parents, strict=True)
+            )
+        )
     }
 
 
 def satisfies_lemma_6(wrong: Sequence[oracles.Tree], n: int) -> bool:
     """Spanning, edge-disjoint, node-disjoint paths, height at most D + 4."""
     root = oracles.identity(n)
-    if any(not oracles.is_spanning(tree, root) for tree in wrong) or max(oracles.load(wrong).values()) > 1:
+    if (
+        any(not oracles.is_spanning(tree, root) for tree in wrong)
+        or max(oracles.load(wrong).values()) > 1
+    ):
         return False
     for x in oracles.nodes(n)[1:]:
         paths = [page.path(tree, x) for tree in wrong]
@@ -259,7 +274,9 @@ def satisfies_lemma_6(wrong: Sequence[oracles.Tree], n: int) -> bool:
 
 def is_rotated(wrong: Sequence[oracles.Tree], n: int) -> bool:
     """Whether R takes subtree l to subtree r(l)."""
-    return all(rotated(tree) == wrong[page.r(number, n) - 2] for number, tree in enumerate(wrong, start=2))
+    return all(
+        rotated(tree) == wrong[page.r(number, n) - 2] for number, tree in enumerate(wrong, start=2)
+    )
 
 
 @pytest.mark.parametrize("n", range(4, 7))
@@ -272,7 +289,9 @@ def test_the_page_s_own_reading_satisfies_all(n: int) -> None:
 
 @pytest.mark.parametrize("reading", [page.leftwards, page.by_symbol_value])
 @pytest.mark.parametrize("n", range(4, 7))
-def test_leftwards_or_by_value_only_an_example_and_the_tables_decide(n: int, reading: page.FirstMisplaced) -> None:
+def test_leftwards_or_by_value_only_an_example_and_the_tables_decide(
+    n: int, reading: page.FirstMisplaced
+) -> None:
     """Pitfall 2: all that the lemmas say holds, so they cannot tell; 2143 does, in all its three parents."""
     wrong = read_with(reading, n)
     assert satisfies_lemma_6(wrong, n)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, catalogue, model
+from starcast.collectives import Schedule, catalogue, schedule
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from support import oracles
@@ -16,7 +16,12 @@ from support import oracles_edge_disjoint_schedules as page
 from support.meeting import refused
 from support.oracles import Node, Plain
 
-CASES = [(d, messages, copies) for d in range(1, 5) for messages in (1, 2, 5) for copies in range(1, d + 1)]
+CASES = [
+    (d, messages, copies)
+    for d in range(1, 5)
+    for messages in (1, 2, 5)
+    for copies in range(1, d + 1)
+]
 
 
 def nodes(d: int) -> list[Node]:
@@ -33,16 +38,20 @@ def text(node: Node) -> str:
 def made(d: int, messages: int, copies: int, root: Node | None = None) -> Schedule:
     """The array form's."""
     at = text(root or nodes(d)[0])
-    return schedule(f"Q{d}", "broadcast", "edge-disjoint-binomial", root=at, messages=messages, copies=copies)
+    return schedule(
+        f"Q{d}", "broadcast", "edge-disjoint-binomial", root=at, messages=messages, copies=copies
+    )
 
 
 def rows(found: Schedule) -> list[Plain]:
     """Its rows with nodes for ranks."""
     every = nodes(found.topology.n)
-    columns = (found.step, found.sender, found.port, found.receiver, found.tree, found.payload)
+    columns = (found.step, found.sender, found.port, found.receiver, found.tree, found.unit)
     return [
-        Plain(step, every[sender], port, every[receiver], tree, payload)
-        for step, sender, port, receiver, tree, payload in zip(*(column.tolist() for column in columns), strict=True)
+        Plain(step, every[sender], port, every[receiver], tree, unit)
+        for step, sender, port, receiver, tree, unit in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
     ]
 
 
@@ -56,9 +65,13 @@ def test_every_row_is_the_page_s(d: int, messages: int, copies: int) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(st.integers(1, 6), st.integers(1, 9), st.data())
-def test_every_row_is_the_page_s_wherever_one_looks(d: int, messages: int, data: st.DataObject) -> None:
+def test_every_row_is_the_page_s_wherever_one_looks(
+    d: int, messages: int, data: st.DataObject
+) -> None:
     copies, root = data.draw(st.integers(1, d)), data.draw(st.sampled_from(nodes(d)))
-    assert set(rows(made(d, messages, copies, root))) == page.broadcast_on_cube(root, messages, copies)
+    assert set(rows(made(d, messages, copies, root))) == page.broadcast_on_cube(
+        root, messages, copies
+    )
 
 
 @pytest.mark.parametrize(("d", "messages", "copies"), [*CASES, (6, 7, 4), (8, 9, 3), (10, 4, 10)])
@@ -76,11 +89,13 @@ def test_steps_and_transmissions(d: int, messages: int, copies: int) -> None:
 
 
 @pytest.mark.parametrize(("d", "messages", "copies"), CASES)
-def test_every_message_comes_through_as_many_trees_as_it_has_copies(d: int, messages: int, copies: int) -> None:
+def test_every_message_comes_through_as_many_trees_as_it_has_copies(
+    d: int, messages: int, copies: int
+) -> None:
     """And nobody sends what has not come through that tree."""
     found = rows(made(d, messages, copies))
     for node, message in product(nodes(d)[1:], range(messages)):
-        trees = [row.tree for row in found if row.receiver == node and row.payload == message]
+        trees = [row.tree for row in found if row.receiver == node and row.unit == message]
         assert len(trees) == len(set(trees)) == copies
     _, late = page.holdings(found, {nodes(d)[0]: range(messages)}, apart=True)
     assert late == 0
@@ -91,7 +106,11 @@ def test_every_message_comes_through_as_many_trees_as_it_has_copies(d: int, mess
 
 def possible(d: int) -> list[tuple[Node, ...]]:
     """Every node but the root, and every link, both ways."""
-    links = [(a, b) for a, b in combinations(nodes(d), 2) if sum(x != y for x, y in zip(a, b, strict=True)) == 1]
+    links = [
+        (a, b)
+        for a, b in combinations(nodes(d), 2)
+        if sum(x != y for x, y in zip(a, b, strict=True)) == 1
+    ]
     return [*((node,) for node in nodes(d)[1:]), *links]
 
 
@@ -102,9 +121,19 @@ def fault_sets(d: int, size: int, every: int) -> Iterator[tuple[tuple[Node, ...]
 
 @pytest.mark.parametrize(
     ("d", "messages", "copies", "every"),
-    [(2, 1, 2, 1), (3, 1, 2, 1), (3, 2, 3, 1), (3, 1, 3, 1), (4, 3, 2, 1), (4, 1, 3, 7), (4, 1, 4, 101)],
+    [
+        (2, 1, 2, 1),
+        (3, 1, 2, 1),
+        (3, 2, 3, 1),
+        (3, 1, 3, 1),
+        (4, 3, 2, 1),
+        (4, 1, 3, 7),
+        (4, 1, 4, 101),
+    ],
 )
-def test_fewer_faults_than_copies_are_survived(d: int, messages: int, copies: int, every: int) -> None:
+def test_fewer_faults_than_copies_are_survived(
+    d: int, messages: int, copies: int, every: int
+) -> None:
     """All sets on Q_2 and Q_3, where 19 places can fail; the paths of the trees to a node have no inner node in common."""
     found, root = rows(made(d, messages, copies)), nodes(d)[0]
     for faults in fault_sets(d, copies - 1, every):
@@ -121,7 +150,9 @@ def test_as_many_faults_as_copies_cut_a_node_off(d: int, copies: int) -> None:
     """The last links of a message's copies to a node, for each node; all but one of them are survived."""
     found = made(d, 1, copies)
     for node in nodes(d)[1:]:
-        last = [(text(row.sender), text(row.receiver)) for row in rows(found) if row.receiver == node]
+        last = [
+            (text(row.sender), text(row.receiver)) for row in rows(found) if row.receiver == node
+        ]
         assert len(last) == copies
         assert (text(node), 0) in simulate(found, last).undelivered
         assert simulate(found, last[1:]).complete

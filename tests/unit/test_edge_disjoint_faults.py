@@ -16,7 +16,15 @@ from starcast import simulator
 from starcast.simulator import simulate
 from support import oracles
 from support import oracles_edge_disjoint_schedules as page
-from support.meeting_edge_disjoint import COLLECTIVES, held_first, lacking, made, others, owed_last, rows
+from support.meeting_edge_disjoint import (
+    COLLECTIVES,
+    held_first,
+    lacking,
+    made,
+    others,
+    owed_last,
+    rows,
+)
 from support.oracles import Node, Plain, identity, swap
 
 #: A node, or the two ends of a link.
@@ -36,7 +44,13 @@ def possible(n: int) -> tuple[Fault, ...]:
 
 
 def lost(
-    collective: str, found: Sequence[Plain], messages: int, faults: Iterable[Fault], since: int = 1, *, apart: bool
+    collective: str,
+    found: Sequence[Plain],
+    messages: int,
+    faults: Iterable[Fault],
+    since: int = 1,
+    *,
+    apart: bool,
 ) -> set[tuple[Node, int]]:
     """Who lacks what of that which is owed, if these are down from a step on. The root is the identity and healthy."""
     places = [tuple(fault) for fault in faults]
@@ -58,7 +72,9 @@ def lost(
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize(("messages", "copies"), [(1, 2), (2, 2), (1, 3)])
-def test_every_set_of_fewer_faults_than_copies_is_survived(collective: str, messages: int, copies: int) -> None:
+def test_every_set_of_fewer_faults_than_copies_is_survived(
+    collective: str, messages: int, copies: int
+) -> None:
     """S_4, all sets: 59 single faults and 1711 pairs. An exchange's or allgather's source sees what all others see."""
     found = rows(collective, 4, messages, copies)
     before = [column.copy() for column in columns(collective, messages, copies)]
@@ -66,13 +82,24 @@ def test_every_set_of_fewer_faults_than_copies_is_survived(collective: str, mess
     for count in range(copies):
         for faults in combinations(possible(4), count):
             assert not lost(collective, found, messages, faults, apart=True), faults
-    assert all((a == b).all() for a, b in zip(before, columns(collective, messages, copies), strict=True))
+    assert all(
+        (a == b).all() for a, b in zip(before, columns(collective, messages, copies), strict=True)
+    )
 
 
-def columns(collective: str, messages: int, copies: int) -> list[np.ndarray[tuple[int], np.dtype[np.integer]]]:
+def columns(
+    collective: str, messages: int, copies: int
+) -> list[np.ndarray[tuple[int], np.dtype[np.integer]]]:
     """The columns of the schedule that all faults meet."""
     schedule = made(collective, 4, messages, copies)
-    return [schedule.step, schedule.sender, schedule.port, schedule.receiver, schedule.tree, schedule.payload]
+    return [
+        schedule.step,
+        schedule.sender,
+        schedule.port,
+        schedule.receiver,
+        schedule.tree,
+        schedule.unit,
+    ]
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
@@ -88,16 +115,28 @@ def test_faults_from_any_step_on_are_survived(collective: str) -> None:
 
 @pytest.mark.parametrize("collective", ["broadcast", "scatter"])
 @pytest.mark.parametrize(
-    ("n", "messages", "copies", "samples"), [(5, 1, 2, 12), (5, 2, 3, 12), (5, 1, 4, 25), (6, 1, 3, 4), (6, 1, 5, 4)]
+    ("n", "messages", "copies", "samples"),
+    [(5, 1, 2, 12), (5, 2, 3, 12), (5, 1, 4, 25), (6, 1, 3, 4), (6, 1, 5, 4)],
 )
-def test_sampled_faults_on_larger_stars_are_survived(collective: str, n: int, messages: int, copies: int, samples: int) -> None:
+def test_sampled_faults_on_larger_stars_are_survived(
+    collective: str, n: int, messages: int, copies: int, samples: int
+) -> None:
     """Sets of x-1 faults, half of them among the links and neighbours of a node, where they hurt most."""
     found, random = rows(collective, n, messages, copies), np.random.default_rng([n, copies])
     for _ in range(samples):
         victim = others(identity(n))[random.integers(len(others(identity(n))))]
         near = [fault for fault in around(victim) if identity(n) not in fault or len(fault) == 2]
-        crowd = [*near, *(possible(n)[place] for place in random.integers(len(possible(n)), size=len(near)).tolist())]
-        faults = [crowd[place] for place in random.choice(len(crowd), size=copies - 1, replace=False).tolist()]
+        crowd = [
+            *near,
+            *(
+                possible(n)[place]
+                for place in random.integers(len(possible(n)), size=len(near)).tolist()
+            ),
+        ]
+        faults = [
+            crowd[place]
+            for place in random.choice(len(crowd), size=copies - 1, replace=False).tolist()
+        ]
         since = int(random.integers(1, 4))
         assert not lost(collective, found, messages, faults, since, apart=True), faults
 
@@ -105,7 +144,10 @@ def test_sampled_faults_on_larger_stars_are_survived(collective: str, n: int, me
 def around(node: Node) -> list[Fault]:
     """The neighbours of a node and its links."""
     across = [swap(node, d) for d in range(2, len(node) + 1)]
-    return [*(frozenset((other,)) for other in across), *(frozenset((node, other)) for other in across)]
+    return [
+        *(frozenset((other,)) for other in across),
+        *(frozenset((node, other)) for other in across),
+    ]
 
 
 # x well-chosen faults are not survived
@@ -113,12 +155,20 @@ def around(node: Node) -> list[Fault]:
 
 def inlets(found: Sequence[Plain], node: Node, unit: int) -> list[Fault]:
     """The links over which copies of a unit get to a node."""
-    return [frozenset((row.sender, row.receiver)) for row in found if row.receiver == node and row.payload == unit]
+    return [
+        frozenset((row.sender, row.receiver))
+        for row in found
+        if row.receiver == node and row.unit == unit
+    ]
 
 
 def outlets(found: Sequence[Plain], node: Node, unit: int) -> list[Fault]:
     """The links over which copies of a unit leave a node."""
-    return [frozenset((row.sender, row.receiver)) for row in found if row.sender == node and row.payload == unit]
+    return [
+        frozenset((row.sender, row.receiver))
+        for row in found
+        if row.sender == node and row.unit == unit
+    ]
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
@@ -201,7 +251,9 @@ def test_no_copies_survive_a_dead_root(collective: str) -> None:
 def test_all_sources_of_a_small_star_survive(collective: str) -> None:
     """S_3 written out, two copies, every node and link: whoever is alive gets what everybody alive had to send."""
     one, every = made(collective, 3, 1, 2), oracles.nodes(3)
-    together = list(page.of_all_sources(rows(collective, 3, 1, 2), one.units, collective == "alltoall"))
+    together = list(
+        page.of_all_sources(rows(collective, 3, 1, 2), one.units, collective == "alltoall")
+    )
     start = {source: range(at * one.units, (at + 1) * one.units) for at, source in enumerate(every)}
     for fault in (*(frozenset((node,)) for node in every), *links(3)):
         through = [row for row in together if not fault <= {row.sender, row.receiver}]
@@ -222,8 +274,12 @@ def named(fault: Fault) -> str | tuple[str, str]:
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
-@pytest.mark.parametrize(("messages", "copies", "every"), [(1, 2, 1), (2, 2, 5), (1, 3, 41), (3, 3, 211)])
-def test_the_simulator_finds_that_fewer_faults_are_survived(collective: str, messages: int, copies: int, every: int) -> None:
+@pytest.mark.parametrize(
+    ("messages", "copies", "every"), [(1, 2, 1), (2, 2, 5), (1, 3, 41), (3, 3, 211)]
+)
+def test_the_simulator_finds_that_fewer_faults_are_survived(
+    collective: str, messages: int, copies: int, every: int
+) -> None:
     """S_4, all sources together where there are many; every so many-th of the sets of x-1 faults."""
     schedule = made(collective, 4, messages, copies).expand()
     for faults in islice(combinations(possible(4), copies - 1), 0, None, every):
@@ -239,9 +295,14 @@ def test_the_simulator_and_the_oracle_miss_the_same(collective: str, copies: int
     """S_4, random sets of x and more faults, some from later steps on: the same pairs of node and unit are missing."""
     found, random, missed = rows(collective, 4, 2, copies), np.random.default_rng(copies), 0
     for _ in range(25):
-        places = random.choice(len(possible(4)), size=copies + int(random.integers(3)), replace=False).tolist()
+        places = random.choice(
+            len(possible(4)), size=copies + int(random.integers(3)), replace=False
+        ).tolist()
         faults, since = [possible(4)[place] for place in places], int(random.integers(1, 5))
-        run = simulate(made(collective, 4, 2, copies), [simulator.Fault(named(fault), since) for fault in faults])
+        run = simulate(
+            made(collective, 4, 2, copies),
+            [simulator.Fault(named(fault), since) for fault in faults],
+        )
         missing = lost(collective, found, 2, faults, since, apart=False)
         assert run.missing == len(missing)
         assert run.complete == (not missing)
@@ -263,8 +324,12 @@ def test_the_simulator_finds_as_many_faults_as_copies_to_be_too_many(collective:
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
-@pytest.mark.parametrize(("n", "messages", "copies"), [(2, 2, 1), (3, 3, 2), (4, 2, 2), (5, 1, 3), (6, 1, 1)])
-def test_the_simulator_finds_nothing_wrong_without_faults(collective: str, n: int, messages: int, copies: int) -> None:
+@pytest.mark.parametrize(
+    ("n", "messages", "copies"), [(2, 2, 1), (3, 3, 2), (4, 2, 2), (5, 1, 3), (6, 1, 1)]
+)
+def test_the_simulator_finds_nothing_wrong_without_faults(
+    collective: str, n: int, messages: int, copies: int
+) -> None:
     """Symmetric schedules as they are; steps and transmissions are the rows', of all sources."""
     schedule = made(collective, n, messages, copies, oracles.nodes(n)[-1])
     run = simulate(schedule)

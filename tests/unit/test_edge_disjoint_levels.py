@@ -7,12 +7,12 @@ import pytest
 
 from starcast import permutations
 from starcast.collectives import edge_disjoint_personalized as addressed
-from starcast.collectives import model
+from starcast.collectives import schedule
 from starcast.collectives.model import MOST_ROWS
 from starcast.errors import LimitError
 from starcast.topologies import topology
 from starcast.topologies.necklaces import necklaces, short_necklaces
-from starcast.trees import Forest, model
+from starcast.trees import Forest, forest
 from starcast.trees.edge_disjoint_levels import detours, level_sum
 
 
@@ -22,7 +22,9 @@ def test_so_many_nodes_have_such_detours(n: int) -> None:
     where = topology(f"S{n}")
     longer = (forest(where, "edge-disjoint").levels() - where.distances())[:, 1:]
     assert set(np.unique(longer).tolist()) <= {0, 2, 4}
-    each = zip(*(np.count_nonzero(longer == detour, axis=0).tolist() for detour in (0, 2, 4)), strict=True)
+    each = zip(
+        *(np.count_nonzero(longer == detour, axis=0).tolist() for detour in (0, 2, 4)), strict=True
+    )
     kinds = Counter[tuple[int, int, int]]()
     for nodes, *kind in detours(n):
         none, two, four = kind
@@ -70,7 +72,9 @@ def test_the_rows_of_a_large_scatter_are_counted_without_its_trees(n: int, copie
     along = forest(f"S{n}", "edge-disjoint")
     levels = along.levels()
     sent = addressed.copies_of(along, levels, 1, copies)
-    assert addressed.scatter_transmissions(along.topology, 1, copies) == int(levels[sent.tree, sent.destination].sum(dtype=int))
+    assert addressed.scatter_transmissions(along.topology, 1, copies) == int(
+        levels[sent.tree, sent.destination].sum(dtype=int)
+    )
 
 
 @pytest.mark.parametrize("collective", ["scatter", "gather", "alltoall"])

@@ -13,18 +13,35 @@ from hypothesis import strategies as st
 from starcast.collectives import catalogue
 from starcast.collectives.round_robin import dealt, most_dealt
 from starcast.topologies import topology
-from starcast.trees import model
+from starcast.trees import forest
 from support import oracles
 from support import oracles_edge_disjoint_schedules as page
 from support.meeting import refused, roots
-from support.meeting_edge_disjoint import ADDRESSED, COLLECTIVES, PAGES, held_first, lacking, made, owed_last, rows, tree_levels
+from support.meeting_edge_disjoint import (
+    ADDRESSED,
+    COLLECTIVES,
+    PAGES,
+    held_first,
+    lacking,
+    made,
+    owed_last,
+    rows,
+    tree_levels,
+)
 from support.oracles import identity
 
 #: n, messages and copies that meet every case: fewer copies than trees, as many, more; x that divides n-1 or does not.
-SMALL = [(n, messages, copies) for n in range(2, 5) for messages in (1, 2, 4) for copies in range(1, n)]
+SMALL = [
+    (n, messages, copies) for n in range(2, 5) for messages in (1, 2, 4) for copies in range(1, n)
+]
 LARGER = [(5, 1, 1), (5, 2, 3), (5, 3, 4), (6, 1, 2)]
 #: Steps and transmissions are counted without going through rows one by one.
-COUNTED = [(n, messages, copies) for n in range(2, 7) for messages in (1, n) for copies in sorted({1, n // 2, n - 1})]
+COUNTED = [
+    (n, messages, copies)
+    for n in range(2, 7)
+    for messages in (1, n)
+    for copies in sorted({1, n // 2, n - 1})
+]
 COUNTED += [(7, 1, 1), (7, 1, 6), (7, 4, 2), (7, 5, 1)]
 
 
@@ -32,17 +49,24 @@ COUNTED += [(7, 1, 1), (7, 1, 6), (7, 4, 2), (7, 5, 1)]
 
 
 @given(st.integers(1, 40), st.data())
-def test_cards_are_dealt_evenly_and_a_message_s_to_different_trees(trees: int, data: st.DataObject) -> None:
+def test_cards_are_dealt_evenly_and_a_message_s_to_different_trees(
+    trees: int, data: st.DataObject
+) -> None:
     messages, copies = data.draw(st.integers(1, 30)), data.draw(st.integers(1, trees))
     deal = dealt(messages, copies, trees)
     hands = page.queues(messages, copies, trees)
     by_tree: list[list[int]] = [[] for _ in range(trees)]
-    for message, tree, place in zip(deal.message.tolist(), deal.tree.tolist(), deal.place.tolist(), strict=True):
+    for message, tree, place in zip(
+        deal.message.tolist(), deal.tree.tolist(), deal.place.tolist(), strict=True
+    ):
         assert place == len(by_tree[tree])
         by_tree[tree].append(message)
     assert by_tree == [[message for message, _ in hand] for hand in hands]
     assert (
-        max(map(len, hands)) == deal.most == most_dealt(messages, copies, trees) == oracles.ceil_div(messages * copies, trees)
+        max(map(len, hands))
+        == deal.most
+        == most_dealt(messages, copies, trees)
+        == oracles.ceil_div(messages * copies, trees)
     )
     assert max(map(len, hands)) - min(map(len, hands)) <= 1
     assert set(Counter(zip(deal.message.tolist(), deal.tree.tolist(), strict=True)).values()) == {1}
@@ -70,15 +94,21 @@ def test_every_row_is_the_page_s_at_other_roots(collective: str, n: int) -> None
 
 @settings(max_examples=12, deadline=None)
 @given(st.sampled_from(COLLECTIVES), st.integers(2, 5), st.data())
-def test_every_row_is_the_page_s_wherever_one_looks(collective: str, n: int, data: st.DataObject) -> None:
+def test_every_row_is_the_page_s_wherever_one_looks(
+    collective: str, n: int, data: st.DataObject
+) -> None:
     messages, copies = data.draw(st.integers(1, 6)), data.draw(st.integers(1, n - 1))
     root = data.draw(st.sampled_from(oracles.nodes(n)))
-    assert set(rows(collective, n, messages, copies, root)) == PAGES[collective](root, messages, copies)
+    assert set(rows(collective, n, messages, copies, root)) == PAGES[collective](
+        root, messages, copies
+    )
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize(("n", "messages", "copies"), SMALL + LARGER)
-def test_it_is_sound_and_everybody_gets_what_is_owed(collective: str, n: int, messages: int, copies: int) -> None:
+def test_it_is_sound_and_everybody_gets_what_is_owed(
+    collective: str, n: int, messages: int, copies: int
+) -> None:
     """Store and forward: nobody sends what has not come through that very tree; no link carries two units in a step."""
     found, root = rows(collective, n, messages, copies), identity(n)
     assert page.sound(found)
@@ -89,10 +119,12 @@ def test_it_is_sound_and_everybody_gets_what_is_owed(collective: str, n: int, me
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize(("n", "messages", "copies"), [*SMALL, (5, 3, 2)])
-def test_every_unit_comes_through_as_many_trees_as_it_has_copies(collective: str, n: int, messages: int, copies: int) -> None:
+def test_every_unit_comes_through_as_many_trees_as_it_has_copies(
+    collective: str, n: int, messages: int, copies: int
+) -> None:
     """Where it is owed it arrives x times, and never twice through a tree."""
     root, found = identity(n), rows(collective, n, messages, copies)
-    arrivals = Counter((row.receiver, row.payload, row.tree) for row in found)
+    arrivals = Counter((row.receiver, row.unit, row.tree) for row in found)
     for node, units in owed_last(collective, root, messages).items():
         for unit in units:
             times = [arrivals[node, unit, tree] for tree in range(n - 1)]
@@ -107,7 +139,11 @@ def test_rows_travel_along_the_forest_that_the_schedule_names(collective: str) -
     along = forest("S5", "edge-disjoint", root=oracles.label(root))
     assert schedule.forest is not None
     assert (schedule.forest.parent_port == along.parent_port).all()
-    child, parent = (schedule.sender, schedule.receiver) if collective == "gather" else (schedule.receiver, schedule.sender)
+    child, parent = (
+        (schedule.sender, schedule.receiver)
+        if collective == "gather"
+        else (schedule.receiver, schedule.sender)
+    )
     assert (along.parents()[schedule.tree, child] == parent).all()
 
 
@@ -143,7 +179,9 @@ def test_allgather_steps_and_transmissions(n: int, messages: int, copies: int) -
 
 @pytest.mark.parametrize("collective", ["scatter", "gather"])
 @pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
-def test_scatter_and_gather_take_the_fewest_steps(collective: str, n: int, messages: int, copies: int) -> None:
+def test_scatter_and_gather_take_the_fewest_steps(
+    collective: str, n: int, messages: int, copies: int
+) -> None:
     """ceil(Mx(n!-1)/(n-1)), the bound of EDT.Tab2.ft-scatter-time; M(n!-1) with n-1 copies."""
     schedule = made(collective, n, messages, copies)
     assert schedule.steps == oracles.ceil_div(messages * copies * (factorial(n) - 1), n - 1)
@@ -168,9 +206,13 @@ def test_alltoall_steps_and_transmissions(n: int, messages: int, copies: int) ->
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
-def test_rows_are_counted_before_they_are_written(collective: str, n: int, messages: int, copies: int) -> None:
+def test_rows_are_counted_before_they_are_written(
+    collective: str, n: int, messages: int, copies: int
+) -> None:
     rule = catalogue.find(collective, "edge-disjoint")
-    assert rule.rows(topology(f"S{n}"), {"messages": messages, "copies": copies}) == len(made(collective, n, messages, copies))
+    assert rule.rows(topology(f"S{n}"), {"messages": messages, "copies": copies}) == len(
+        made(collective, n, messages, copies)
+    )
 
 
 def test_every_level_of_a_tree_is_met_before_the_last_steps_of_a_scatter() -> None:
@@ -187,7 +229,11 @@ def test_every_level_of_a_tree_is_met_before_the_last_steps_of_a_scatter() -> No
             # Each tree has an (n-1)-th of what these nodes get in all.
             in_all = np.bincount(nearest.reshape(-1), minlength=3 * n)
             assert not (in_all % (n - 1)).any()
-            of_tree = np.bincount(levels[0, 1:], minlength=3 * n) if copies == n - 1 else in_all // (n - 1)
+            of_tree = (
+                np.bincount(levels[0, 1:], minlength=3 * n)
+                if copies == n - 1
+                else in_all // (n - 1)
+            )
             deepest = max(nearest.max(), levels[:, short].max(initial=0))
             assert all(of_tree[1:level].sum() >= level - 1 for level in range(1, deepest + 1))
 
@@ -203,7 +249,9 @@ def whole_necklaces(n: int) -> list[int]:
 
 @pytest.mark.parametrize("collective", ["allgather", "alltoall"])
 @pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
-def test_in_every_step_the_dimensions_differ(collective: str, n: int, messages: int, copies: int) -> None:
+def test_in_every_step_the_dimensions_differ(
+    collective: str, n: int, messages: int, copies: int
+) -> None:
     """Lemma 7, so that no two sources meet."""
     schedule = made(collective, n, messages, copies)
     assert schedule.symmetric
@@ -212,21 +260,36 @@ def test_in_every_step_the_dimensions_differ(collective: str, n: int, messages: 
 
 @pytest.mark.parametrize("collective", ["allgather", "alltoall"])
 @pytest.mark.parametrize(("n", "messages", "copies"), SMALL)
-def test_all_sources_together_are_sound_and_complete(collective: str, n: int, messages: int, copies: int) -> None:
+def test_all_sources_together_are_sound_and_complete(
+    collective: str, n: int, messages: int, copies: int
+) -> None:
     """The translated rows of all sources, put together here, are those of `expand`; every node gets everybody's."""
     one = made(collective, n, messages, copies)
     addressed = collective in ADDRESSED
-    together = list(page.of_all_sources(rows(collective, n, messages, copies), one.units, addressed))
+    together = list(
+        page.of_all_sources(rows(collective, n, messages, copies), one.units, addressed)
+    )
     expanded = one.expand()
     every = oracles.nodes(n)
-    columns = (expanded.step, expanded.sender, expanded.port, expanded.receiver, expanded.tree, expanded.payload)
+    columns = (
+        expanded.step,
+        expanded.sender,
+        expanded.port,
+        expanded.receiver,
+        expanded.tree,
+        expanded.unit,
+    )
     assert sorted(together) == sorted(
-        oracles.Plain(step, every[sender], port, every[receiver], tree, payload)
-        for step, sender, port, receiver, tree, payload in zip(*(column.tolist() for column in columns), strict=True)
+        oracles.Plain(step, every[sender], port, every[receiver], tree, unit)
+        for step, sender, port, receiver, tree, unit in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
     )
     assert page.sound(together)
     got, late = page.holdings(
-        together, {source: range(at * one.units, (at + 1) * one.units) for at, source in enumerate(every)}, apart=True
+        together,
+        {source: range(at * one.units, (at + 1) * one.units) for at, source in enumerate(every)},
+        apart=True,
     )
     assert late == 0
     for place, node in enumerate(every):
@@ -255,7 +318,11 @@ def distinct(links: tuple[tuple[oracles.Node, oracles.Node], ...]) -> bool:
 
 def preorder(tree: oracles.Tree, top: oracles.Node) -> list[tuple[oracles.Node, oracles.Node]]:
     """A tree's links depth first, children by dimension."""
-    children = [oracles.swap(top, d) for d in range(2, len(top) + 1) if tree.get(oracles.swap(top, d)) == top]
+    children = [
+        oracles.swap(top, d)
+        for d in range(2, len(top) + 1)
+        if tree.get(oracles.swap(top, d)) == top
+    ]
     return [link for child in children for link in [(top, child), *preorder(tree, child)]]
 
 
@@ -286,7 +353,7 @@ def met(bases: Sequence[oracles.Node]) -> list[tuple[oracles.Node, int]]:
     """Which node is reached through which tree where these are the base nodes."""
     rows = page.alltoall(identity(len(bases[0])), 1, len(bases[0]) - 1, bases)
     rank = oracles.ranks(len(bases[0]))
-    return [(row.receiver, row.tree) for row in rows if rank[row.receiver] == row.payload]
+    return [(row.receiver, row.tree) for row in rows if rank[row.receiver] == row.unit]
 
 
 @pytest.mark.parametrize("n", [3, 4, 5])
@@ -304,7 +371,7 @@ def test_nearest_nodes_first_sticks_out(n: int) -> None:
 def test_a_scatter_takes_the_nearest_trees(n: int) -> None:
     """A single copy to a node of a whole necklace takes as short a path as any of its n-1, and often a shortest one."""
     schedule, levels = made("scatter", n, 1, 1), forest(f"S{n}", "edge-disjoint").levels()
-    arrives = schedule.receiver == schedule.payload
+    arrives = schedule.receiver == schedule.unit
     node, tree = schedule.receiver[arrives], schedule.tree[arrives]
     whole = np.isin(node, whole_necklaces(n))
     assert (levels[tree, node] == levels[:, node].min(axis=0))[whole].all()
@@ -315,7 +382,7 @@ def test_a_scatter_takes_the_nearest_trees(n: int) -> None:
 def test_an_exchange_serves_near_nodes_first(n: int) -> None:
     """The groups follow one another by the level of subtree 2, and each takes as many hops."""
     schedule, levels = made("alltoall", n, 1, n - 1), forest(f"S{n}", "edge-disjoint").levels()[0]
-    arrives = (schedule.receiver == schedule.payload) & (schedule.tree == 0)
+    arrives = (schedule.receiver == schedule.unit) & (schedule.tree == 0)
     node = schedule.receiver[arrives]
     order = node[np.argsort(schedule.step[arrives])]
     assert (np.lexsort((np.arange(factorial(n)), levels))[1:] == order).all()

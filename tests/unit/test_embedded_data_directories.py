@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from starcast.errors import UnavailableError
 from starcast.embedded import data_directories
+from starcast.errors import UnavailableError
 
 
 @pytest.fixture
@@ -70,11 +70,22 @@ def test_a_pointer_that_was_lost(home: Path) -> None:
 
 def test_a_fresh_directory_takes_over_what_is_no_graph(home: Path) -> None:
     """Users and the server's identity, not the database of the graph."""
-    for name in ("databases/system/store", "transactions/system/log", "databases/neo4j/store", "server_id"):
+    for name in (
+        "databases/system/store",
+        "transactions/system/log",
+        "databases/neo4j/store",
+        "server_id",
+    ):
         (home / "data" / name).parent.mkdir(parents=True, exist_ok=True)
         (home / "data" / name).write_text(name, encoding="utf-8")
     fresh = data_directories.fresh(home)
     (fresh / "databases" / "neo4j").mkdir(parents=True)  # the import's
     data_directories.take_over(home / "data", fresh)
-    found = {str(path.relative_to(fresh)): path.read_text(encoding="utf-8") for path in fresh.rglob("*") if path.is_file()}
-    assert found == {name: name for name in ("databases/system/store", "transactions/system/log", "server_id")}
+    found = {
+        str(path.relative_to(fresh)): path.read_text(encoding="utf-8")
+        for path in fresh.rglob("*")
+        if path.is_file()
+    }
+    assert found == {
+        name: name for name in ("databases/system/store", "transactions/system/log", "server_id")
+    }

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from starcast.errors import LimitError, UnavailableError
 from starcast.embedded import files, packages
 from starcast.embedded.home import Home, Running
+from starcast.errors import LimitError, UnavailableError
 from starcast.progress import Silent
 
 HOLDER = """
@@ -38,7 +38,9 @@ def test_a_file_is_whole_and_has_its_mode(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A disk that runs full in the middle costs nothing that was there."""
     path = tmp_path / "file"
     path.write_text("old", encoding="utf-8")
@@ -64,7 +66,10 @@ def test_a_folder_that_cannot_be_used_is_one_sentence(tmp_path: Path, number: in
 def test_the_space_of_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
     """The disk of its nearest parent is asked; a need that no disk meets is refused with both figures."""
     files.need_space(tmp_path / "a" / "b", 1, "this")
-    with pytest.raises(LimitError, match=r"this needs 1000000000000 MB below .*/a/b, and its disk has [0-9]+ MB free"):
+    with pytest.raises(
+        LimitError,
+        match=r"this needs 1000000000000 MB below .*/a/b, and its disk has [0-9]+ MB free",
+    ):
         files.need_space(tmp_path / "a" / "b", 10**12, "this")
     assert not (tmp_path / "a").exists()
 
@@ -72,7 +77,9 @@ def test_the_space_of_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
 def test_a_lock_waits_for_its_holder(tmp_path: Path) -> None:
     """Another process holds the lock: we say that we wait, and go on when it dies, even by SIGKILL."""
     path = tmp_path / "lock"
-    with subprocess.Popen([sys.executable, "-c", HOLDER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         with files.exclusive(path, holder.kill):
@@ -178,13 +185,17 @@ def test_waiting_for_another_start_is_said(home: Home) -> None:
         while not said:
             threading.Event().wait(0.01)
     thread.join()
-    assert said == [f"another process starts, stops or rebuilds the embedded stack in {home.root}: waiting for it"]
+    assert said == [
+        f"another process starts, stops or rebuilds the embedded stack in {home.root}: waiting for it"
+    ]
 
 
 @pytest.mark.parametrize("ask", [packages.load, packages.locate])
 def test_a_missing_package_names_the_extra(ask: object) -> None:
     """A client without the servers learns what to install."""
     assert callable(ask)
-    with pytest.raises(UnavailableError, match="'no-such-package', which is not installed") as caught:
+    with pytest.raises(
+        UnavailableError, match="'no-such-package', which is not installed"
+    ) as caught:
         ask("no_such_package")
     assert "starcast[embedded]" in caught.value.hint

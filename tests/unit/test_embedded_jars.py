@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from starcast.errors import LimitError, UnavailableError
 from starcast.embedded import files, jars, lockfile, processes
 from starcast.embedded.jars import JarSet
+from starcast.errors import LimitError, UnavailableError
 from starcast.progress import Silent, Task
 
 CONTENT = {"alpha": b"a" * 40_000, "beta": b"b" * 30_000, "gamma": b"c" * 20_000}
@@ -56,7 +56,9 @@ class Counting(Silent):
 @pytest.fixture
 def mirror() -> Iterator[Mirror]:
     """A repository that serves all three jars until a test changes that."""
-    served = {f"/org/example/{name}/1.0/{name}-1.0.jar": content for name, content in CONTENT.items()}
+    served = {
+        f"/org/example/{name}/1.0/{name}-1.0.jar": content for name, content in CONTENT.items()
+    }
     repository = Mirror("", served)
 
     class Handler(BaseHTTPRequestHandler):
@@ -84,7 +86,10 @@ def mirror() -> Iterator[Mirror]:
 def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JarSet:
     """The set of the three jars in an empty cache; retries do not wait."""
     monkeypatch.setattr(jars, "_PAUSE", 0.0)
-    rows = [f"{hashlib.sha256(content).hexdigest()} {len(content)} org.example:{name}:1.0" for name, content in CONTENT.items()]
+    rows = [
+        f"{hashlib.sha256(content).hexdigest()} {len(content)} org.example:{name}:1.0"
+        for name, content in CONTENT.items()
+    ]
     (tmp_path / "test.lock").write_text("\n".join(["# a comment", *rows, ""]), encoding="utf-8")
     return JarSet.of(tmp_path / "cache", tmp_path / "test.lock")
 
@@ -117,7 +122,9 @@ def test_a_broken_fetch_goes_on_with_what_is_missing(mirror: Mirror, wanted: Jar
     """The first try says which file and what to do; the second fetches only that file."""
     path, content = next(iter(mirror.served.items()))
     del mirror.served[path]
-    with pytest.raises(UnavailableError, match=r"alpha-1.0.jar for one: the repository does not have it") as caught:
+    with pytest.raises(
+        UnavailableError, match=r"alpha-1.0.jar for one: the repository does not have it"
+    ) as caught:
         wanted.fetch(mirror.url, Silent())
     assert "STARCAST_MAVEN_REPOSITORY" in caught.value.hint
     assert not wanted.is_complete()
@@ -126,7 +133,9 @@ def test_a_broken_fetch_goes_on_with_what_is_missing(mirror: Mirror, wanted: Jar
     mirror.served[path] = content
     mirror.asked.clear()
     wanted.fetch(mirror.url, Silent())
-    assert {name for name in mirror.asked if name.endswith(".jar")} == {f"{name}-1.0.jar" for name in CONTENT} - kept
+    assert {name for name in mirror.asked if name.endswith(".jar")} == {
+        f"{name}-1.0.jar" for name in CONTENT
+    } - kept
     assert wanted.is_complete()
 
 
@@ -134,7 +143,9 @@ def test_a_file_with_another_sum_is_never_installed(mirror: Mirror, wanted: JarS
     """A repository that serves something else of the same size is refused, and the file does not get its name."""
     path = next(path for path in mirror.served if "beta" in path)
     mirror.served[path] = b"x" * len(mirror.served[path])
-    with pytest.raises(UnavailableError, match=r"beta-1.0.jar for one: its SHA-256 is not that of the lock file"):
+    with pytest.raises(
+        UnavailableError, match=r"beta-1.0.jar for one: its SHA-256 is not that of the lock file"
+    ):
         wanted.fetch(mirror.url, Silent())
     assert "beta-1.0.jar" not in stored(wanted)
 
@@ -168,7 +179,9 @@ def test_a_damaged_cache_is_mended(mirror: Mirror, wanted: JarSet, damage: str) 
 def test_no_network_is_one_sentence(wanted: JarSet) -> None:
     """Without a repository nothing is half there, and the error says so shortly."""
     nobody = f"http://{processes.LOOPBACK}:{processes.free_port()}"
-    with pytest.raises(UnavailableError, match=r"^3 files of .* for one: the repository cannot be reached") as caught:
+    with pytest.raises(
+        UnavailableError, match=r"^3 files of .* for one: the repository cannot be reached"
+    ) as caught:
         wanted.fetch(nobody, Silent())
     assert "goes on where it broke off" in caught.value.hint
     assert "\n" not in str(caught.value)
@@ -178,7 +191,9 @@ def test_no_network_is_one_sentence(wanted: JarSet) -> None:
 def test_two_at_once_fetch_each_file_once(mirror: Mirror, wanted: JarSet) -> None:
     """The second waits for the first, says so, and finds everything there."""
     reporters = [Counting(), Counting()]
-    threads = [threading.Thread(target=wanted.fetch, args=(mirror.url, reporter)) for reporter in reporters]
+    threads = [
+        threading.Thread(target=wanted.fetch, args=(mirror.url, reporter)) for reporter in reporters
+    ]
     with files.exclusive(_made(wanted.folder) / "lock", lambda: None):
         for thread in threads:
             thread.start()
@@ -188,7 +203,9 @@ def test_two_at_once_fetch_each_file_once(mirror: Mirror, wanted: JarSet) -> Non
         thread.join()
     assert wanted.is_complete()
     assert all(mirror.asked[f"{name}-1.0.jar"] == 1 for name in CONTENT)
-    assert all(reporter.said[0] == "another process fetches Neo4j: waiting" for reporter in reporters)
+    assert all(
+        reporter.said[0] == "another process fetches Neo4j: waiting" for reporter in reporters
+    )
 
 
 def _made(folder: Path) -> Path:
@@ -206,7 +223,9 @@ def test_a_small_disk_is_refused_before_anything_is_fetched(
     assert mirror.asked.total() == 0
 
 
-def test_a_disk_that_runs_full_is_said_as_such(mirror: Mirror, wanted: JarSet, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_runs_full_is_said_as_such(
+    mirror: Mirror, wanted: JarSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """ENOSPC in a fetching thread is the disk's fault, not the network's, and is not tried again."""
     tried: list[str] = []
 
@@ -231,8 +250,12 @@ def test_the_shipped_lock_is_sound() -> None:
     shipped = JarSet.of(Path("/nowhere"))
     names = [jar.name for jar in shipped.jars]
     assert len(names) == len(set(names)) > 200
-    assert all(len(jar.sha256) == 64 and int(jar.sha256, 16) and jar.size > 0 for jar in shipped.jars)
-    assert {jar.version for jar in shipped.jars if jar.group == "org.neo4j" and jar.artifact == "neo4j"} == {jars.NEO4J_VERSION}
+    assert all(
+        len(jar.sha256) == 64 and int(jar.sha256, 16) and jar.size > 0 for jar in shipped.jars
+    )
+    assert {
+        jar.version for jar in shipped.jars if jar.group == "org.neo4j" and jar.artifact == "neo4j"
+    } == {jars.NEO4J_VERSION}
     text = jars.LOCK.read_text(encoding="utf-8")
     assert all(coordinate in text for coordinate in lockfile.COORDINATES)
     assert "://" not in text

@@ -9,10 +9,10 @@ from typing import NoReturn
 
 import pytest
 
-from starcast.errors import BusyError, LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.embedded import offline_import, packages, processes
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
+from starcast.errors import BusyError, LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.progress import Silent, Task
 from starcast.settings import Settings
 
@@ -104,9 +104,13 @@ class Tool:
     def run(self, said: str, end: str, reporter: Silent) -> None:
         """Run an import whose tool says something and ends like that."""
         (self.folder / "said").write_text(said, encoding="utf-8")
-        self.java.write_text(f'#!/bin/sh\necho "$@" > seen\nenv > environment\ncat said\n{end}\n', encoding="utf-8")
+        self.java.write_text(
+            f'#!/bin/sh\necho "$@" > seen\nenv > environment\ncat said\n{end}\n', encoding="utf-8"
+        )
         self.java.chmod(0o700)
-        offline_import.run(self.server, Settings.load(), ["--nodes=x"], self.folder, self.folder.parent, reporter)
+        offline_import.run(
+            self.server, Settings.load(), ["--nodes=x"], self.folder, self.folder.parent, reporter
+        )
 
 
 @pytest.fixture
@@ -128,7 +132,10 @@ def test_progress_is_told_step_by_step(tool: Tool, monkeypatch: pytest.MonkeyPat
     words = (tool.folder / "seen").read_text(encoding="utf-8").split()
     assert words[-1] == "--nodes=x"
     assert tool.server.import_mark in words
-    environment = dict(line.split("=", 1) for line in (tool.folder / "environment").read_text(encoding="utf-8").splitlines())
+    environment = dict(
+        line.split("=", 1)
+        for line in (tool.folder / "environment").read_text(encoding="utf-8").splitlines()
+    )
     assert "STARCAST_NEO4J_PASSWORD" not in environment
     assert environment["NEO4J_HOME"] == str(tool.server.home.neo4j)
     told = (Path(environment["NEO4J_CONF"]) / "neo4j.conf").read_text(encoding="utf-8")
@@ -139,7 +146,12 @@ def test_progress_is_told_step_by_step(tool: Tool, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("said", "end", "kind", "words"),
     [
-        (BAD_ROW, "exit 70", RejectedError, "refuses what it was given: ID value is invalid .* line 100 Invalid ID value: `x`"),
+        (
+            BAD_ROW,
+            "exit 70",
+            RejectedError,
+            "refuses what it was given: ID value is invalid .* line 100 Invalid ID value: `x`",
+        ),
         (FULL, "exit 70", LimitError, "disk of .*data-1 ran full"),
         (LOCKED, "exit 1", BusyError, "another Neo4j runs on .*data-1"),
         (SHORT, "exit 3", LimitError, "ran out of its memory of 1g"),
@@ -149,7 +161,9 @@ def test_progress_is_told_step_by_step(tool: Tool, monkeypatch: pytest.MonkeyPat
         ("something odd\n", "exit 5", UnavailableError, "failed: something odd"),
     ],
 )
-def test_failures_are_ours(tool: Tool, said: str, end: str, kind: type[StarcastError], words: str) -> None:
+def test_failures_are_ours(
+    tool: Tool, said: str, end: str, kind: type[StarcastError], words: str
+) -> None:
     """One sentence and what to do; the log keeps all that was said."""
     with pytest.raises(kind, match=words) as caught:
         tool.run(said, end, Silent())

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from starcast.errors import UnavailableError
 from starcast.embedded import packages, postgres, processes, stack
 from starcast.embedded.home import Home
+from starcast.errors import UnavailableError
 from starcast.progress import Silent
 from starcast.settings import Settings
 
@@ -35,7 +35,10 @@ def test_a_copy_of_the_binaries_works(tmp_path: Path, monkeypatch: pytest.Monkey
     assert list((tmp_path / "copies").iterdir()) == [copy]
     for program in ("initdb", "postgres"):
         asked = [str(folder / postgres._BINARIES / "bin" / program) for folder in (copy, site)]
-        said = [subprocess.run([name, "--version"], capture_output=True, text=True, check=True).stdout for name in asked]
+        said = [
+            subprocess.run([name, "--version"], capture_output=True, text=True, check=True).stdout
+            for name in asked
+        ]
         assert said[0] == said[1]
     modes = {stat.S_IMODE(path.stat().st_mode) for path in copy.rglob("*")}
     assert modes == {0o755, 0o644}

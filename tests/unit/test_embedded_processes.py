@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from starcast.errors import LimitError, UnavailableError
 from starcast.embedded import processes
 from starcast.embedded.home import Running
+from starcast.errors import LimitError, UnavailableError
 
 #: Prints what it sees, then sleeps; the last argument is its mark.
 SERVER = "import os, sys, time; print(sorted(os.environ), os.getcwd(), flush=True); time.sleep(600)"
@@ -34,7 +34,9 @@ def word(tmp_path: Path) -> Iterator[str]:
 
 
 def start(tmp_path: Path, word: str, program: str = SERVER) -> Running:
-    pid = processes.start([sys.executable, "-c", program, word], tmp_path, tmp_path / "log", processes.User())
+    pid = processes.start(
+        [sys.executable, "-c", program, word], tmp_path, tmp_path / "log", processes.User()
+    )
     while not (tmp_path / "log").read_bytes():
         time.sleep(0.01)
     return Running(pid, psutil.Process(pid).create_time(), 0)
@@ -74,7 +76,9 @@ def test_a_number_that_belongs_to_somebody_else_is_not_found(tmp_path: Path, wor
     assert processes.find(server, mark("--mark=another")) is None
     assert processes.find(Running(server.pid, server.started - 3600, 0), mark(word)) is None
     assert processes.find(None, mark(word)) is None
-    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    gone = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
+    )
     assert processes.find(Running(int(gone.stdout), time.time(), 0), mark(word)) is None
 
 
@@ -151,5 +155,7 @@ def test_a_log_without_an_error_tells_its_last_line(tmp_path: Path) -> None:
 def test_a_full_disk_in_the_log_is_a_limit(tmp_path: Path) -> None:
     """The user can mend that one."""
     log = tmp_path / "server.log"
-    log.write_text("PANIC: could not write: No space left on device\nFATAL: ended\n", encoding="utf-8")
+    log.write_text(
+        "PANIC: could not write: No space left on device\nFATAL: ended\n", encoding="utf-8"
+    )
     assert isinstance(processes.died("Server", (log,)), LimitError)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, catalogue, model
+from starcast.collectives import Schedule, catalogue, schedule
 from starcast.collectives.exact import full_necklaces
 from starcast.simulator import simulate
 from starcast.topologies import topology
@@ -18,7 +18,7 @@ from support import oracles_exact as page
 from support.meeting import plain_rows, refused
 from support.oracles_balanced import near_balanced
 
-COLUMNS = ("step", "sender", "port", "receiver", "tree", "payload")
+COLUMNS = ("step", "sender", "port", "receiver", "tree", "unit")
 #: n and M: all M up to 2n for small n.
 SMALL = [(n, messages) for n in range(2, 7) for messages in range(1, 2 * n + 1)]
 
@@ -32,7 +32,7 @@ def exact(n: int, messages: int = 1) -> Schedule:
 def array_problems(made: Schedule) -> set[str]:
     """What the fast judge finds."""
     messages = made.units // made.topology.nodes
-    columns = (made.step, made.sender, made.port, made.receiver, made.payload)
+    columns = (made.step, made.sender, made.port, made.receiver, made.unit)
     return page.array_problems(*columns, made.topology.n, messages)
 
 
@@ -45,7 +45,9 @@ def test_every_message_arrives_in_the_fewest_steps(n: int, messages: int) -> Non
     assert page.problems(plain_rows(exact(n, messages)), n, messages) == set()
 
 
-@pytest.mark.parametrize(("n", "messages"), [*SMALL, (7, 1), (7, 2), (7, 5), (7, 6), (7, 7), (8, 1), (8, 2), (8, 3)])
+@pytest.mark.parametrize(
+    ("n", "messages"), [*SMALL, (7, 1), (7, 2), (7, 5), (7, 6), (7, 7), (8, 1), (8, 2), (8, 3)]
+)
 def test_every_message_arrives_in_the_fewest_steps_by_arrays(n: int, messages: int) -> None:
     assert array_problems(exact(n, messages)) == set()
 
@@ -61,7 +63,10 @@ def test_any_number_of_messages_takes_the_fewest_steps(n: int, messages: int) ->
     assert array_problems(schedule(f"S{n}", "alltoall", "exact", messages=messages)) == set()
 
 
-@pytest.mark.parametrize(("n", "messages"), [(2, 1), (2, 3), (3, 1), (3, 2), (3, 3), (3, 5), (4, 1), (4, 2), (4, 4), (5, 1)])
+@pytest.mark.parametrize(
+    ("n", "messages"),
+    [(2, 1), (2, 3), (3, 1), (3, 2), (3, 3), (3, 5), (4, 1), (4, 2), (4, 4), (5, 1)],
+)
 def test_all_sources_together_never_meet_on_a_link(n: int, messages: int) -> None:
     """Written out for all sources: a directed link carries one message a step, and everybody gets everybody's."""
     everything = exact(n, messages).expand()
@@ -89,10 +94,10 @@ def test_more_messages_are_rounds_one_after_the_other() -> None:
     made, round_of_two, rest = exact(3, 5), exact(3, 2), exact(3, 1)
     for number, (one, each) in enumerate([(round_of_two, 2), (round_of_two, 2), (rest, 1)]):
         first = 2 * number
-        mine = (made.payload % 5 >= first) & (made.payload % 5 < first + each)
+        mine = (made.unit % 5 >= first) & (made.unit % 5 < first + each)
         assert np.array_equal(made.step[mine], one.step + number * page.total_distance(3))
         assert np.array_equal(made.sender[mine], one.sender)
-        assert np.array_equal(made.payload[mine], one.payload // each * 5 + one.payload % each + first)
+        assert np.array_equal(made.unit[mine], one.unit // each * 5 + one.unit % each + first)
 
 
 # The judges
@@ -112,7 +117,7 @@ def changed(made: Schedule, column: str, row: int, value: int) -> Schedule:
 
 def journey(made: Schedule) -> list[int]:
     """The rows of the last unit, in their order."""
-    return np.flatnonzero(made.payload == made.payload.max()).tolist()
+    return np.flatnonzero(made.unit == made.unit.max()).tolist()
 
 
 def hurried(made: Schedule) -> Schedule:
@@ -132,16 +137,31 @@ def detour(made: Schedule) -> Schedule:
 
 CORRUPTIONS: dict[str, tuple[Callable[[Schedule], Schedule], str]] = {
     "dropped row": (lambda made: rows(made, np.arange(len(made)) != 5), "not"),
-    "lost message": (lambda made: rows(made, made.payload != 7), "not exactly the messages to everybody else"),
+    "lost message": (
+        lambda made: rows(made, made.unit != 7),
+        "not exactly the messages to everybody else",
+    ),
     "early row": (hurried, "not in increasing steps"),
     "detour": (detour, "not a shortest path"),
-    "one step later": (lambda made: changed(made, "step", -1, made.steps + 1), "not the fewest steps"),
+    "one step later": (
+        lambda made: changed(made, "step", -1, made.steps + 1),
+        "not the fewest steps",
+    ),
     "step 0": (lambda made: replace(made, step=made.step - 1), "a step before the first"),
     "port 1": (lambda made: changed(made, "port", 9, 1), "no link"),
     "other port": (lambda made: changed(made, "port", 9, made.port[9] % 3 + 2), "no link"),
-    "other receiver": (lambda made: changed(made, "receiver", 9, (made.receiver[9] + 1) % 24), "not where the message is"),
-    "other message": (lambda made: changed(made, "payload", 9, made.payload[9] % 23 + 1), "not where the message is"),
-    "doubled row": (lambda made: rows(made, np.r_[np.arange(len(made)), 3]), "a dimension twice in a step"),
+    "other receiver": (
+        lambda made: changed(made, "receiver", 9, (made.receiver[9] + 1) % 24),
+        "not where the message is",
+    ),
+    "other message": (
+        lambda made: changed(made, "unit", 9, made.unit[9] % 23 + 1),
+        "not where the message is",
+    ),
+    "doubled row": (
+        lambda made: rows(made, np.r_[np.arange(len(made)), 3]),
+        "a dimension twice in a step",
+    ),
 }
 
 
@@ -170,7 +190,7 @@ def test_the_other_nodes_are_reached_along_the_near_balanced_tree(n: int) -> Non
     tree = near_balanced(oracles.identity(n))
     short = set(page.short_nodes(n))
     for row in plain_rows(exact(n)):
-        destination = oracles.nodes(n)[row.payload]
+        destination = oracles.nodes(n)[row.unit]
         if destination not in short:
             assert tree[row.receiver] == row.sender
 
@@ -178,30 +198,41 @@ def test_the_other_nodes_are_reached_along_the_near_balanced_tree(n: int) -> Non
 @pytest.mark.parametrize("n", range(2, 8))
 def test_full_necklaces_are_listed_by_distance_then_smallest_node(n: int) -> None:
     full = full_necklaces(topology(f"S{n}"))
-    keys = [(length, int(full.nodes[length, column])) for column, length in enumerate(full.length.tolist())]
+    keys = [
+        (length, int(full.nodes[length, column]))
+        for column, length in enumerate(full.length.tolist())
+    ]
     assert keys == sorted(keys)
     assert len(keys) == page.full_necklaces(n)
 
 
-@pytest.mark.parametrize(("n", "messages"), [(3, 1), (4, 1), (4, 2), (5, 1), (5, 3), (6, 2), (7, 1)])
+@pytest.mark.parametrize(
+    ("n", "messages"), [(3, 1), (4, 1), (4, 2), (5, 1), (5, 3), (6, 2), (7, 1)]
+)
 def test_after_the_opening_every_dimension_is_busy_in_every_step(n: int, messages: int) -> None:
     made = exact(n, messages)
-    short = np.isin(made.payload // messages, [oracles.ranks(n)[x] for x in page.short_nodes(n)])
+    short = np.isin(made.unit // messages, [oracles.ranks(n)[x] for x in page.short_nodes(n)])
     opening = int(made.step[short].max())
-    assert np.array_equal(np.bincount(made.step)[opening + 1 :], np.full(made.steps - opening, n - 1))
+    assert np.array_equal(
+        np.bincount(made.step)[opening + 1 :], np.full(made.steps - opening, n - 1)
+    )
 
 
-@pytest.mark.parametrize(("n", "messages"), [(3, 1), (4, 1), (4, 2), (5, 1), (5, 3), (6, 2), (7, 1)])
+@pytest.mark.parametrize(
+    ("n", "messages"), [(3, 1), (4, 1), (4, 2), (5, 1), (5, 3), (6, 2), (7, 1)]
+)
 def test_only_first_hops_of_full_necklaces_are_in_the_opening(n: int, messages: int) -> None:
     """As many groups as the opening is too long, one first hop per dimension each, the nearest necklaces'."""
     made = exact(n, messages)
-    short = np.isin(made.payload // messages, [oracles.ranks(n)[x] for x in page.short_nodes(n)])
+    short = np.isin(made.unit // messages, [oracles.ranks(n)[x] for x in page.short_nodes(n)])
     opening = int(made.step[short].max())
     early = ~short & (made.step <= opening)
     excess = opening - oracles.ceil_div(messages * page.short_hops(n), n - 1)
     assert not made.sender[early].any()
-    assert np.array_equal(np.bincount(made.port[early], minlength=n + 1)[2:], np.full(n - 1, excess))
-    distances = made.topology.distances()[made.payload // messages]
+    assert np.array_equal(
+        np.bincount(made.port[early], minlength=n + 1)[2:], np.full(n - 1, excess)
+    )
+    distances = made.topology.distances()[made.unit // messages]
     assert distances[early].max(initial=0) <= distances[~early & ~short & (made.sender == 0)].min()
 
 
@@ -223,9 +254,11 @@ def test_any_source_s_schedule_is_the_translation(source: str, messages: int) ->
     ranks = oracles.ranks(4)
 
     def home(row: oracles.Plain) -> oracles.Plain:
-        destination, message = divmod(row.payload, messages)
+        destination, message = divmod(row.unit, messages)
         target = ranks[back[oracles.nodes(4)[destination]]]
-        return row._replace(sender=back[row.sender], receiver=back[row.receiver], payload=target * messages + message)
+        return row._replace(
+            sender=back[row.sender], receiver=back[row.receiver], unit=target * messages + message
+        )
 
     assert sorted(map(home, plain_rows(made))) == sorted(plain_rows(exact(4, messages)))
     assert made.root == ranks[q]
@@ -235,7 +268,12 @@ def test_any_source_s_schedule_is_the_translation(source: str, messages: int) ->
 def test_it_says_what_it_is(n: int) -> None:
     made = exact(n, 2)
     rule = catalogue.find("alltoall", "exact")
-    assert (made.collective, made.algorithm, made.ports, made.packets) == ("alltoall", "exact", "all", False)
+    assert (made.collective, made.algorithm, made.ports, made.packets) == (
+        "alltoall",
+        "exact",
+        "all",
+        False,
+    )
     assert made.symmetric
     assert made.forest is None
     assert not made.tree.any()
@@ -249,14 +287,18 @@ def test_it_says_what_it_is(n: int) -> None:
 def test_the_closed_form_of_t_n_is_the_sum_of_the_distances(n: int) -> None:
     """By the array form, and for small n by breadth-first search."""
     where = topology(f"S{n}")
-    assert page.total_distance(n) == int(where.distances().sum()) == where.mean_distance * (where.nodes - 1)
+    assert (
+        page.total_distance(n)
+        == int(where.distances().sum())
+        == where.mean_distance * (where.nodes - 1)
+    )
     assert n > 6 or page.total_distance(n) == sum(oracles.distances(oracles.identity(n)).values())
 
 
-@pytest.mark.parametrize("where", ["Q3", "S4,2"])
-def test_it_is_an_algorithm_of_star_graphs(where: str) -> None:
-    with refused("not defined on", where):
-        schedule(where, "alltoall", "exact")
+@pytest.mark.parametrize("topology", ["Q3", "S4,2"])
+def test_it_is_an_algorithm_of_star_graphs(topology: str) -> None:
+    with refused("not defined on", topology):
+        schedule(topology, "alltoall", "exact")
 
 
 def test_it_has_no_one_port_model_and_no_other_argument() -> None:
@@ -288,7 +330,7 @@ def test_the_simulator_sees_it_complete_in_the_fewest_steps(n: int, messages: in
     assert run.transmissions == everybody * messages * page.total_distance(n)
     assert run.largest_packet == 1
     idle = run.steps * (n - 1) - messages * page.total_distance(n)
-    assert int(np.sum(everybody * (n - 1) - run.link_use)) == everybody * idle
+    assert int(np.sum(everybody * (n - 1) - run.links_used)) == everybody * idle
 
 
 @pytest.mark.parametrize("source", ["12345", "54321", "31524"])

@@ -53,14 +53,20 @@ def test_bold_cells_are_short_necklaces_and_italics_come_before_their_last(n: in
     cells = [(int(step), cell) for step, *row in table(f"S{n}") for cell in row]
     bold = [(step, cell) for step, cell in cells if cell.startswith("**")]
     italics = [(step, cell) for step, cell in cells if re.match(r"\*\d", cell)]
-    assert {oracles.node_of(cell.strip("*").split()[0]) for _, cell in bold} == set(exact.short_nodes(n))
+    assert {oracles.node_of(cell.strip("*").split()[0]) for _, cell in bold} == set(
+        exact.short_nodes(n)
+    )
     assert all(" 1/" in cell for _, cell in italics)
     assert max(step for step, _ in italics) <= max(step for step, _ in bold)
 
 
 def test_the_counts_of_necklaces_are_those_of_the_oracle_and_satisfy_lemma_4() -> None:
     for n, nodes, short, hops, full, left, right in numbers("necklaces"):
-        assert (short, hops, full) == (len(exact.short_nodes(n)), exact.short_hops(n), exact.full_necklaces(n))
+        assert (short, hops, full) == (
+            len(exact.short_nodes(n)),
+            exact.short_hops(n),
+            exact.full_necklaces(n),
+        )
         assert nodes == 1 + short + (n - 1) * full
         assert (left, right) == ((n - 2) * hops, (n - 1) * full)
         assert left <= right
@@ -73,13 +79,20 @@ def test_the_figures_of_one_message_add_up() -> None:
         assert total == exact.total_distance(n)
         assert share == oracles.ceil_div(hops, n - 1)
         assert early == opening - share <= full
-        assert steps == opening + (total - hops) // (n - 1) - early == bound == exact.fewest_steps(n, 1)
+        assert (
+            steps
+            == opening + (total - hops) // (n - 1) - early
+            == bound
+            == exact.fewest_steps(n, 1)
+        )
         assert by_rule_9 > steps
 
 
 def test_the_figures_of_several_messages_add_up() -> None:
     rows = numbers("messages")
-    assert [(row[0], row[1]) for row in rows] == [(n, count) for n in range(3, 8) for count in range(2, n)]
+    assert [(row[0], row[1]) for row in rows] == [
+        (n, count) for n in range(3, 8) for count in range(2, n)
+    ]
     for n, count, total, hops, share, opening, early, groups, steps, bound in rows:
         assert total == count * exact.total_distance(n)
         assert share == oracles.ceil_div(hops, n - 1)
@@ -118,7 +131,11 @@ def test_a_table_that_drifted_is_written_anew(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_page_names_only_files_that_exist() -> None:
     root = exact_alltoall.PAGE.parents[1]
-    named = set(chain(*re.findall(r"`((?:service|tests|docs)/[\w/.]+\.\w+)`(?: and `(\w+\.py)`)?", TEXT))) - {""}
+    named = set(
+        chain(*re.findall(r"`((?:service|tests|docs)/[\w/.]+\.\w+)`(?: and `(\w+\.py)`)?", TEXT))
+    ) - {""}
     assert len(named) >= 5
-    missing = [name for name in named if not list(root.glob(name if "/" in name else f"service/**/{name}"))]
+    missing = [
+        name for name in named if not list(root.glob(name if "/" in name else f"service/**/{name}"))
+    ]
     assert missing == []

@@ -24,7 +24,9 @@ ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
 
 
 @pytest.mark.parametrize(("n", "messages"), [*ROUNDS, (2, 1), (8, 1), (8, 7)])
-def test_words_lead_to_the_nodes_of_short_necklaces_on_shortest_paths(n: int, messages: int) -> None:
+def test_words_lead_to_the_nodes_of_short_necklaces_on_shortest_paths(
+    n: int, messages: int
+) -> None:
     words = short_words(n, messages)
     assert [(oracles.nodes(n)[word.node], word.message) for word in words] == [
         (x, message) for x in page.short_nodes(n) for message in range(messages)
@@ -39,7 +41,9 @@ def test_words_lead_to_the_nodes_of_short_necklaces_on_shortest_paths(n: int, me
 def test_the_words_are_no_longer_than_the_distance(n: int) -> None:
     """By breadth-first search, that is without the formula."""
     distances = oracles.distances(oracles.identity(n))
-    assert all(len(word.dimensions) == distances[oracles.nodes(n)[word.node]] for word in short_words(n, 2))
+    assert all(
+        len(word.dimensions) == distances[oracles.nodes(n)[word.node]] for word in short_words(n, 2)
+    )
 
 
 @pytest.mark.parametrize(("n", "messages"), ROUNDS)
@@ -62,7 +66,9 @@ def test_words_are_the_page_s_for_their_entries(n: int, messages: int) -> None:
 # Loads
 
 
-@pytest.mark.parametrize(("n", "messages"), [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 2), (9, 8), (10, 1)])
+@pytest.mark.parametrize(
+    ("n", "messages"), [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 2), (9, 8), (10, 1)]
+)
 def test_no_dimension_is_crossed_more_than_its_share(n: int, messages: int) -> None:
     """The flow exists: all loads are at most ceil(M L / (n-1)), and, as they add up to M L, that is as low as can be."""
     words = short_words(n, messages)
@@ -122,8 +128,15 @@ def test_entries_that_cannot_be_are_a_defect() -> None:
         entries([(2, 3), (2, 3), (2, 3)], {2: 1, 3: 1, 4: 5})
 
 
-@given(st.lists(st.lists(st.integers(2, 6), min_size=1, max_size=4, unique=True).map(tuple), max_size=9), st.data())
-def test_entries_are_found_whenever_there_are_some(wanted: list[tuple[int, ...]], data: st.DataObject) -> None:
+@given(
+    st.lists(
+        st.lists(st.integers(2, 6), min_size=1, max_size=4, unique=True).map(tuple), max_size=9
+    ),
+    st.data(),
+)
+def test_entries_are_found_whenever_there_are_some(
+    wanted: list[tuple[int, ...]], data: st.DataObject
+) -> None:
     """Room that some choice needs is enough to find one."""
     choice = [data.draw(st.sampled_from(cycle)) for cycle in wanted]
     room = {symbol: choice.count(symbol) for symbol in range(2, 7)}
@@ -144,7 +157,11 @@ def test_waiting_in_queues_is_the_page_s_list_schedule(words: list[list[int]]) -
 def test_a_list_schedule_wastes_no_step(words: list[list[int]]) -> None:
     """One word a dimension and step, hops in order, and as long as something is left something moves."""
     steps = listed(words)
-    cells = [cell for word, done in zip(words, steps, strict=True) for cell in zip(word, done, strict=True)]
+    cells = [
+        cell
+        for word, done in zip(words, steps, strict=True)
+        for cell in zip(word, done, strict=True)
+    ]
     assert len(set(cells)) == len(cells)
     assert all(list(done) == sorted(set(done)) for done in steps)
     used = {step for _, step in cells}
@@ -156,10 +173,14 @@ def test_a_list_schedule_wastes_no_step(words: list[list[int]]) -> None:
 
 
 @pytest.mark.parametrize(("n", "messages"), [*ROUNDS, (2, 1), (8, 1), (8, 7), (9, 1)])
-def test_the_opening_leaves_an_idle_cell_per_dimension_for_every_step_too_many(n: int, messages: int) -> None:
+def test_the_opening_leaves_an_idle_cell_per_dimension_for_every_step_too_many(
+    n: int, messages: int
+) -> None:
     begun = opening(n, messages)
     busy = {
-        cell for word, done in zip(begun.words, begun.steps, strict=True) for cell in zip(word.dimensions, done, strict=True)
+        cell
+        for word, done in zip(begun.words, begun.steps, strict=True)
+        for cell in zip(word.dimensions, done, strict=True)
     }
     hops = sum(len(word.dimensions) for word in begun.words)
     assert len(busy) == hops
@@ -189,7 +210,9 @@ def test_too_few_full_necklaces_are_a_defect() -> None:
 
 @pytest.mark.parametrize(("n", "messages"), [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 8)])
 def test_there_are_groups_enough_for_the_idle_cells(n: int, messages: int) -> None:
-    full = page.full_necklaces(n) if n <= 8 else factorial(n - 1)  # at least: all that do not start with 1
+    full = (
+        page.full_necklaces(n) if n <= 8 else factorial(n - 1)
+    )  # at least: all that do not start with 1
     assert opening(n, messages).idle.shape[1] <= messages * full
 
 

@@ -35,7 +35,9 @@ axes = st.fixed_dictionaries(
     },
 )
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
-designs = st.builds(Design, st.lists(axes.map(Grid.from_json), min_size=1, max_size=3).map(tuple), words, words)
+designs = st.builds(
+    Design, st.lists(axes.map(Grid.from_json), min_size=1, max_size=3).map(tuple), words, words
+)
 
 
 @pytest.fixture
@@ -86,7 +88,10 @@ def test_a_file_is_one_grid_or_several_and_may_have_a_title(file: Callable[[str]
 
 def test_flags_replace_the_axis_in_every_grid(file: Callable[[str], str]) -> None:
     named = file(f"[[grid]]\n{TABLE}[[grid]]\n{TABLE.replace('S4', 'S3')}")
-    assert [(point.topology, str(point.m)) for point in read(named, {"m": ["9"]}).points()] == [("S4", "9"), ("S3", "9")]
+    assert [(point.topology, str(point.m)) for point in read(named, {"m": ["9"]}).points()] == [
+        ("S4", "9"),
+        ("S3", "9"),
+    ]
     assert {point.topology for point in read(named, {"topology": ["S5"]}).points()} == {"S5"}
 
 
@@ -97,8 +102,14 @@ def test_flags_replace_the_axis_in_every_grid(file: Callable[[str], str]) -> Non
         (f"[[grid]]\n{TABLE}[[grid]]\n{TABLE}copys = 1", "own.toml: grid 2: 'copys' is no axis"),
         (f"[[grid]]\n{TABLE}[[grid]]\n", "own.toml: grid 2: the grid has no topology"),
         (f"[[grid]]\n{TABLE}segments = []", "own.toml: grid 1: the grid has no segments"),
-        (f"[[grid]]\n{TABLE}segments = 0", "own.toml: grid 1: a message cannot be cut into 0 segments"),
-        (f"[[grid]]\n{TABLE}segments = [1, 1.5]", "own.toml: grid 1: segments is 1.5, no whole number"),
+        (
+            f"[[grid]]\n{TABLE}segments = 0",
+            "own.toml: grid 1: a message cannot be cut into 0 segments",
+        ),
+        (
+            f"[[grid]]\n{TABLE}segments = [1, 1.5]",
+            "own.toml: grid 1: segments is 1.5, no whole number",
+        ),
         (f"{TABLE}ports = true", "own.toml: ports is True, which is no text"),
         (f"{TABLE}[ports]\nall = 1", "own.toml: ports has the value {'all': 1}"),
         (f"{TABLE}T_s = 1979-05-27", "own.toml: T_s is '1979-05-27', which is no number"),
@@ -113,7 +124,9 @@ def test_flags_replace_the_axis_in_every_grid(file: Callable[[str], str]) -> Non
         ("m = ", "own.toml is not TOML: "),
     ],
 )
-def test_a_file_that_is_no_design_is_refused_by_file_grid_and_key(file: Callable[[str], str], text: str, sentence: str) -> None:
+def test_a_file_that_is_no_design_is_refused_by_file_grid_and_key(
+    file: Callable[[str], str], text: str, sentence: str
+) -> None:
     with refused(sentence):
         read(file(text))
 
@@ -160,7 +173,11 @@ def test_every_paper_has_its_tables() -> None:
         "li-chen-xiang-yao": ("-table-1", "-table-2"),
     }
     papers = {paper + table for paper, some in tables.items() for table in some}
-    assert set(DESIGNS) == papers | {"star-against-hypercube", "crossovers-in-m", "price-of-fault-tolerance"}
+    assert set(DESIGNS) == papers | {
+        "star-against-hypercube",
+        "crossovers-in-m",
+        "price-of-fault-tolerance",
+    }
 
 
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=list(DESIGNS))
@@ -179,12 +196,18 @@ def test_a_shipped_experiment_is_small_enough(design: Design) -> None:
     assert len(design.points()) < 2_000
 
 
-@pytest.mark.parametrize("name", [name for name in DESIGNS if "table" in name or "sheu-liaw" in name])
+@pytest.mark.parametrize(
+    "name", [name for name in DESIGNS if "table" in name or "sheu-liaw" in name]
+)
 def test_a_table_is_made_for_n_from_4_to_8(name: str) -> None:
     sizes = {topology(point.topology).n for point in DESIGNS[name].points()}
     assert sizes >= set(range(4, 9))
 
 
 def test_between_them_the_examples_run_every_algorithm() -> None:
-    run = {(point.collective, point.algorithm) for design in DESIGNS.values() for point in design.points()}
+    run = {
+        (point.collective, point.algorithm)
+        for design in DESIGNS.values()
+        for point in design.points()
+    }
     assert run == {(rule.collective, rule.name) for rule in algorithms()}

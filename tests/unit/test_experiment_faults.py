@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.collectives import model
+from starcast.collectives import schedule
 from starcast.experiments.faults import canonical, faults, is_drawn, spoken
 from starcast.simulator import Fault, simulate
 from starcast.topologies import topology
@@ -19,11 +19,15 @@ seeds = st.integers(0, 2**63 - 1)
 
 def neighbours(spec: str, label: str) -> set[str]:
     where = topology(spec)
-    return {where.label(int(where.neighbours(port, [where.rank(label)])[0])) for port in where.ports}
+    return {
+        where.label(int(where.neighbours(port, [where.rank(label)])[0])) for port in where.ports
+    }
 
 
 @given(st.sampled_from(SPECS), st.integers(1, 5), seeds)
-def test_drawn_nodes_are_as_many_as_asked_for_and_never_the_root(spec: str, amount: int, seed: int) -> None:
+def test_drawn_nodes_are_as_many_as_asked_for_and_never_the_root(
+    spec: str, amount: int, seed: int
+) -> None:
     where = topology(spec)
     drawn = faults(where, f"{amount} nodes", seed)
     assert len(set(drawn)) == len(drawn) == amount
@@ -32,7 +36,9 @@ def test_drawn_nodes_are_as_many_as_asked_for_and_never_the_root(spec: str, amou
 
 
 @given(st.sampled_from(SPECS), st.integers(1, 6), seeds)
-def test_drawn_links_are_as_many_as_asked_for_and_are_links(spec: str, amount: int, seed: int) -> None:
+def test_drawn_links_are_as_many_as_asked_for_and_are_links(
+    spec: str, amount: int, seed: int
+) -> None:
     drawn = [tuple(link.split("-")) for link in faults(topology(spec), f"{amount} links", seed)]
     assert len({frozenset(link) for link in drawn}) == len(drawn) == amount
     assert all(two in neighbours(spec, one) for one, two in drawn)
@@ -44,13 +50,19 @@ def test_the_same_seed_draws_the_same(spec: str, words: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize(("words", "all_of_them"), [("1 node", 23), ("1 link", 36)])
-def test_every_node_but_the_root_and_every_link_is_drawn_sometime(words: str, all_of_them: int) -> None:
+def test_every_node_but_the_root_and_every_link_is_drawn_sometime(
+    words: str, all_of_them: int
+) -> None:
     """S4 has 24 nodes and 24 * 3 / 2 links; of 36 equally likely ones, 600 draws leave one out once in half a million."""
     assert len({faults(topology("S4"), words, seed) for seed in range(600)}) == all_of_them
 
 
 def test_all_links_of_a_topology_can_be_drawn() -> None:
-    pairs = {frozenset((oracles.label(x), oracles.label(oracles.swap(x, i)))) for x in oracles.nodes(3) for i in (2, 3)}
+    pairs = {
+        frozenset((oracles.label(x), oracles.label(oracles.swap(x, i))))
+        for x in oracles.nodes(3)
+        for i in (2, 3)
+    }
     assert {frozenset(link.split("-")) for link in faults(topology("S3"), "6 links", 5)} == pairs
 
 
@@ -63,13 +75,26 @@ def test_more_than_there_are_is_refused(words: str) -> None:
 
 def test_named_faults_are_written_in_one_way() -> None:
     where = topology("S4")
-    assert faults(where, "4231-1234 2134-1234@1 3214 2134 3214", 7) == ("2134", "3214", "1234-2134", "1234-4231")
+    assert faults(where, "4231-1234 2134-1234@1 3214 2134 3214", 7) == (
+        "2134",
+        "3214",
+        "1234-2134",
+        "1234-4231",
+    )
     assert faults(where, "2134@3 2134", 0) == ("2134", "2134@3")
-    assert canonical(where, ["1234-2134@2"]) == canonical(where, ["2134-1234@2"]) == ("1234-2134@2",)
+    assert (
+        canonical(where, ["1234-2134@2"]) == canonical(where, ["2134-1234@2"]) == ("1234-2134@2",)
+    )
     assert faults(where, "none", 3) == ()
 
 
-@given(st.sampled_from(SPECS), st.integers(1, 3), st.sampled_from(["node", "link"]), seeds, st.integers(1, 9))
+@given(
+    st.sampled_from(SPECS),
+    st.integers(1, 3),
+    st.sampled_from(["node", "link"]),
+    seeds,
+    st.integers(1, 9),
+)
 def test_what_is_written_is_a_fault_to_the_simulator_and_written_back_the_same(
     spec: str, amount: int, kind: str, seed: int, step: int
 ) -> None:
@@ -115,17 +140,25 @@ def test_on_s4_exactly_the_neighbours_are_linked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "plain"), [(" none ", "none"), ("2  nodes", "2 nodes"), ("2134\t1234-2134", "2134 1234-2134")]
+    ("words", "plain"),
+    [(" none ", "none"), ("2  nodes", "2 nodes"), ("2134\t1234-2134", "2134 1234-2134")],
 )
 def test_blanks_do_not_matter(words: str, plain: str) -> None:
     assert spoken(words) == plain
 
 
-@pytest.mark.parametrize("words", ["", " ", "0 nodes", "0 links", "00 nodes", "2134-", "-2134", "2134@", "2134@x", "a-b-c"])
+@pytest.mark.parametrize(
+    "words",
+    ["", " ", "0 nodes", "0 links", "00 nodes", "2134-", "-2134", "2134@", "2134@x", "a-b-c"],
+)
 def test_words_that_name_no_faults_are_refused(words: str) -> None:
     with refused("names no faults"):
         spoken(words)
 
 
 def test_only_lots_depend_on_a_seed() -> None:
-    assert [is_drawn(words) for words in ("1 node", "3 links", "none", "2134", "1234-2134@2")] == [True, True, *[False] * 3]
+    assert [is_drawn(words) for words in ("1 node", "3 links", "none", "2134", "1234-2134@2")] == [
+        True,
+        True,
+        *[False] * 3,
+    ]

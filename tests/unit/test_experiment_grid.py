@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from starcast import costs
 from starcast.collectives.catalogue import find
 from starcast.errors import InputError
-from starcast.support import provenance
 from starcast.experiments.faults import faults
 from starcast.experiments.grid import AXES, Grid, Point, sharing
 from starcast.experiments.values import check_name, number
+from starcast.support import provenance
 from starcast.topologies import topology
 from support.meeting import refused
 
@@ -28,7 +28,9 @@ positive = st.fractions(min_value=0, max_value=10**9, max_denominator=10**20)
 grids = st.builds(
     Grid,
     topology=st.lists(st.sampled_from(["S3", "S10", "S5"]), min_size=1).map(tuple),
-    algorithm=st.lists(st.sampled_from(["greedy", "multiple", "recursive-substar"]), min_size=1).map(tuple),
+    algorithm=st.lists(
+        st.sampled_from(["greedy", "multiple", "recursive-substar"]), min_size=1
+    ).map(tuple),
     ports=st.lists(st.sampled_from(["all", "one"]), min_size=1, max_size=2).map(tuple),
     segments=st.lists(st.integers(1, 100), min_size=1, max_size=3).map(tuple),
     m=st.lists(positive, min_size=1, max_size=3).map(tuple),
@@ -44,12 +46,15 @@ wide = st.builds(
     topology=st.lists(st.sampled_from(["S3", "S4"]), min_size=1).map(tuple),
     collective=st.just(("allgather",)),
     algorithm=st.lists(
-        st.sampled_from(["edge-disjoint", "necklace", "dimension-change", "rotated-hamiltonian"]), min_size=1
+        st.sampled_from(["edge-disjoint", "necklace", "dimension-change", "rotated-hamiltonian"]),
+        min_size=1,
     ).map(lambda names: ("edge-disjoint", "dimension-change", *names)),
     tree=st.lists(st.sampled_from(["greedy", "necklace"]), max_size=2).map(tuple),
     messages=st.lists(st.sampled_from([1, 2, 7, "degree", "best"]), max_size=3).map(tuple),
     copies=st.lists(st.sampled_from([1, 2, "degree"]), min_size=1, max_size=3).map(tuple),
-    faults=st.lists(st.sampled_from(["none", "1 node", "2 links"]), min_size=1, max_size=3).map(tuple),
+    faults=st.lists(st.sampled_from(["none", "1 node", "2 links"]), min_size=1, max_size=3).map(
+        tuple
+    ),
     seed=st.lists(st.integers(0, 99), min_size=1, max_size=3).map(tuple),
     m=st.lists(st.integers(1, 10**6).map(Fraction), min_size=1, max_size=2).map(tuple),
     T_s=st.just((Fraction(100),)),
@@ -63,9 +68,14 @@ def test_a_grid_reads_back_equal_from_its_stored_form(grid: Grid) -> None:
 
 
 @given(grids)
-def test_points_are_all_combinations_once_and_those_that_share_a_schedule_lie_together(grid: Grid) -> None:
+def test_points_are_all_combinations_once_and_those_that_share_a_schedule_lie_together(
+    grid: Grid,
+) -> None:
     points = grid.points()
-    sizes = [len(getattr(grid, axis)) for axis in ("topology", "algorithm", "ports", "segments", "m", "T_s", "T_c")]
+    sizes = [
+        len(getattr(grid, axis))
+        for axis in ("topology", "algorithm", "ports", "segments", "m", "T_s", "T_c")
+    ]
     product = 1
     for size in sizes:
         product *= size
@@ -77,11 +87,15 @@ def test_points_are_all_combinations_once_and_those_that_share_a_schedule_lie_to
 
 def expected(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[object, ...]]:
     """Share, copies, tree and faults of an allgather's points, from the grid's words."""
-    where, rule, machine = topology(spec), find("allgather", name), costs.Machine(Fraction(100), Fraction(1))
+    where, rule, machine = (
+        topology(spec),
+        find("allgather", name),
+        costs.Machine(Fraction(100), Fraction(1)),
+    )
     found = set[tuple[object, ...]]()
     for x in grid.copies if name == "edge-disjoint" else (1,):
         copies = where.degree if x == "degree" else int(x)
-        for share in (grid.messages or (1,)) if rule.cut_by else (1,):
+        for share in (grid.messages or (1,)) if rule.split_argument else (1,):
             p = where.degree if share == "degree" else share
             if share == "best":
                 given = {"copies": copies} if name == "edge-disjoint" else {}
@@ -94,14 +108,22 @@ def expected(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[object,
 
 @few
 @given(wide)
-def test_axes_that_an_algorithm_does_not_have_collapse_and_the_others_are_a_product(grid: Grid) -> None:
+def test_axes_that_an_algorithm_does_not_have_collapse_and_the_others_are_a_product(
+    grid: Grid,
+) -> None:
     points = grid.points()
     assert len(points) == len(set(points))
     for spec in grid.topology:
         for name in grid.algorithm:
             for m in grid.m:
-                some = [point for point in points if (point.topology, point.algorithm, point.m) == (spec, name, m)]
-                assert {(point.p, point.copies, point.tree, point.faults) for point in some} == expected(grid, spec, name, m)
+                some = [
+                    point
+                    for point in points
+                    if (point.topology, point.algorithm, point.m) == (spec, name, m)
+                ]
+                assert {
+                    (point.p, point.copies, point.tree, point.faults) for point in some
+                } == expected(grid, spec, name, m)
     assert {point.seed for point in points if point.faults} <= set(grid.seed)
     assert {point.seed for point in points if not point.faults} <= {0}
 
@@ -110,14 +132,21 @@ def test_axes_that_an_algorithm_does_not_have_collapse_and_the_others_are_a_prod
 @given(wide)
 def test_points_that_share_a_schedule_lie_together(grid: Grid) -> None:
     structures = [point.structure for point in grid.points()]
-    assert sum(one != other for one, other in pairwise(structures)) + 1 == len(set(structures)) == len(sharing(grid.points()))
+    assert (
+        sum(one != other for one, other in pairwise(structures)) + 1
+        == len(set(structures))
+        == len(sharing(grid.points()))
+    )
 
 
 def test_a_seed_matters_to_lots_only() -> None:
     grid = Grid.from_json({
         "topology": "S4", "algorithm": "edge-disjoint", "m": 1, "seed": [1, 2, 3], "faults": ["none", "2134", "1 node"],
     })  # fmt: skip
-    seeds = {words: [point.seed for point in grid.points() if point.faults == words] for words in ((), ("2134",))}
+    seeds = {
+        words: [point.seed for point in grid.points() if point.faults == words]
+        for words in ((), ("2134",))
+    }
     assert seeds == {(): [0], ("2134",): [0]}
     assert sorted(point.seed for point in grid.points()) == [0, 0, 1, 2, 3]
 
@@ -137,34 +166,63 @@ def test_every_algorithm_meets_the_same_faults() -> None:
 
 def test_segments_and_messages_are_axes_of_their_own_and_segments_stand_in() -> None:
     both = {"topology": "S4", "algorithm": ["multiple", "recursive-substar"], "m": 1}
-    shares = [(point.algorithm, point.p) for point in Grid.from_json({**both, "segments": [2], "messages": [3, 5]}).points()]
+    shares = [
+        (point.algorithm, point.p)
+        for point in Grid.from_json({**both, "segments": [2], "messages": [3, 5]}).points()
+    ]
     assert shares == [("multiple", 2), ("recursive-substar", 3), ("recursive-substar", 5)]
-    shares = [(point.algorithm, point.p) for point in Grid.from_json({**both, "segments": [2]}).points()]
+    shares = [
+        (point.algorithm, point.p) for point in Grid.from_json({**both, "segments": [2]}).points()
+    ]
     assert shares == [("multiple", 2), ("recursive-substar", 2)]
 
 
 @pytest.mark.parametrize("algorithm", ["greedy", "multiple", "recursive-substar", "edge-disjoint"])
 def test_best_is_no_worse_than_any_other_number_of_pieces(algorithm: str) -> None:
     """Against all up to twice as many and 30 more, at the machine of the point."""
-    grid = Grid.from_json({"topology": "S5", "algorithm": algorithm, "segments": "best", "m": [7, 900], "T_s": [3, 80]})
-    name = str(find("broadcast", algorithm).cut_by)
+    grid = Grid.from_json(
+        {
+            "topology": "S5",
+            "algorithm": algorithm,
+            "segments": "best",
+            "m": [7, 900],
+            "T_s": [3, 80],
+        }
+    )
+    name = str(find("broadcast", algorithm).split_argument)
     for point in grid.points():
         machine, where = costs.Machine(point.T_s, point.T_c), topology("S5")
         times = [
-            costs.closed_form(where, "broadcast", algorithm, "all", point.m, machine, **{name: share}).time
+            costs.closed_form(
+                where, "broadcast", algorithm, "all", point.m, machine, **{name: share}
+            ).time
             for share in range(1, 2 * point.p + 30)
         ]
         assert times[point.p - 1] == min(times)
 
 
 def test_the_degree_is_n_minus_1() -> None:
-    grid = {"collective": "scatter", "algorithm": "perfectly-balanced", "messages": "degree", "m": 1}
+    grid = {
+        "collective": "scatter",
+        "algorithm": "perfectly-balanced",
+        "messages": "degree",
+        "m": 1,
+    }
     points = Grid.from_json({**grid, "topology": ["S4", "S5", "S7"]}).points()
-    assert [(point.topology, point.p, point.messages) for point in points] == [("S4", 3, 3), ("S5", 4, 4), ("S7", 6, 6)]
+    assert [(point.topology, point.p, point.messages) for point in points] == [
+        ("S4", 3, 3),
+        ("S5", 4, 4),
+        ("S7", 6, 6),
+    ]
 
 
 def test_without_ports_each_algorithm_takes_its_own_first_model() -> None:
-    grid = {"topology": "S4", "collective": "allgather", "algorithm": ["hamiltonian-cycle", "necklace"], "m": 1}
+    grid = {
+        "topology": "S4",
+        "collective": "allgather",
+        "algorithm": ["hamiltonian-cycle", "necklace"],
+        "m": 1,
+    }
     assert [(point.algorithm, point.ports) for point in Grid.from_json(grid).points()] == [
         ("hamiltonian-cycle", "one"),
         ("necklace", "all"),
@@ -173,13 +231,19 @@ def test_without_ports_each_algorithm_takes_its_own_first_model() -> None:
 
 def test_a_tree_that_is_not_given_is_the_default_and_the_same_point() -> None:
     point = {"topology": "S4", "collective": "allgather", "algorithm": "dimension-change", "m": 1}
-    (plain,), (named,) = (Grid.from_json({**point, **tree}).points() for tree in ({}, {"tree": "greedy"}))
+    (plain,), (named,) = (
+        Grid.from_json({**point, **tree}).points() for tree in ({}, {"tree": "greedy"})
+    )
     assert plain == named
     assert plain.arguments == {"tree": "greedy"}
 
 
 def test_topologies_ascend_by_size_not_by_letters() -> None:
-    assert Grid(topology=("S10", "S5", "S9"), algorithm=("greedy",), m=(Fraction(1),)).topology == ("S5", "S9", "S10")
+    assert Grid(topology=("S10", "S5", "S9"), algorithm=("greedy",), m=(Fraction(1),)).topology == (
+        "S5",
+        "S9",
+        "S10",
+    )
 
 
 @pytest.mark.parametrize(
@@ -201,7 +265,9 @@ def test_topologies_ascend_by_size_not_by_letters() -> None:
         ({"T_c": Fraction(1, 10**31)}, "T_c is beyond"),
     ],
 )
-def test_a_point_that_cannot_be_is_refused_with_a_hint(change: dict[str, object], words: str) -> None:
+def test_a_point_that_cannot_be_is_refused_with_a_hint(
+    change: dict[str, object], words: str
+) -> None:
     values = {name: getattr(POINT, name) for name in POINT.__dataclass_fields__}
     with pytest.raises(InputError, match=words) as refused:
         Point(**{**values, **change})
@@ -221,7 +287,10 @@ def test_a_grid_without_values_on_an_axis_is_refused(axis: str) -> None:
         ({"topology": "S5", "algorithm": "greedy", "m": 1, "colour": 2}, "'colour' is no axis"),
         ({"topology": "S5", "algorithm": "greedy", "m": "many"}, "m is 'many', which is no number"),
         ({"topology": "S5", "algorithm": "greedy", "m": "1/0"}, "m is '1/0', which is no number"),
-        ({"topology": "S5", "algorithm": "greedy", "m": 1, "segments": 1.5}, "segments is 1.5, no whole number"),
+        (
+            {"topology": "S5", "algorithm": "greedy", "m": 1, "segments": 1.5},
+            "segments is 1.5, no whole number",
+        ),
     ],
 )
 def test_a_file_that_is_no_grid_is_refused(stored: dict[str, object], words: str) -> None:
@@ -256,17 +325,28 @@ GIVEN = {"topology": "S5", "algorithm": "edge-disjoint", "m": 1}
         ({"faults": "12345-54321"}, "is no link of S5"),
         ({"tree": "greedy"}, "edge-disjoint takes no tree"),
         ({"algorithm": "greedy", "copies": 2}, "greedy takes no copies"),
-        ({"algorithm": ["greedy", "multiple"], "copies": 2}, "neither greedy nor multiple takes copies"),
+        (
+            {"algorithm": ["greedy", "multiple"], "copies": 2},
+            "neither greedy nor multiple takes copies",
+        ),
         ({"algorithm": "greedy", "messages": 2}, "greedy takes no messages"),
         ({"messages": 2, "segments": 3}, "edge-disjoint takes no segments"),
         ({"messages": "best", "T_s": 0}, "no best number of segments"),
-        ({"collective": "scatter", "algorithm": "perfectly-balanced", "messages": 6}, "scatter by perfectly-balanced"),
-        ({"collective": "allgather", "algorithm": "dimension-change", "tree": "multiple"}, "no single spanning tree"),
+        (
+            {"collective": "scatter", "algorithm": "perfectly-balanced", "messages": 6},
+            "scatter by perfectly-balanced",
+        ),
+        (
+            {"collective": "allgather", "algorithm": "dimension-change", "tree": "multiple"},
+            "no single spanning tree",
+        ),
         ({"collective": "scatter", "algorithm": "multiple"}, "'multiple' is no scatter algorithm"),
         ({"ports": "one"}, "no port model 'one'"),
     ],
 )
-def test_a_grid_that_cannot_be_is_refused_in_a_sentence_with_a_hint(change: dict[str, object], words: str) -> None:
+def test_a_grid_that_cannot_be_is_refused_in_a_sentence_with_a_hint(
+    change: dict[str, object], words: str
+) -> None:
     with refused(words):
         Grid.from_json({**GIVEN, **change})
 
@@ -308,8 +388,19 @@ def test_an_algorithm_without_a_share_has_one_piece() -> None:
 
 def test_faults_are_the_same_point_in_any_order_and_without_them_the_seed_is_nothing() -> None:
     values = (Fraction(1), Fraction(1), Fraction(1))
-    one = Point("S4", "broadcast", "greedy", "all", 1, *values, faults=("1234-2134", "4231", "3214"), seed=4)
-    other = Point("S4", "broadcast", "greedy", "all", 1, *values, faults=("3214@1", "4231", "2134-1234"), seed=4)
+    one = Point(
+        "S4", "broadcast", "greedy", "all", 1, *values, faults=("1234-2134", "4231", "3214"), seed=4
+    )
+    other = Point(
+        "S4",
+        "broadcast",
+        "greedy",
+        "all",
+        1,
+        *values,
+        faults=("3214@1", "4231", "2134-1234"),
+        seed=4,
+    )
     assert one == other
     assert Point("S4", "broadcast", "greedy", "all", 1, *values, seed=4).seed == 0
 
@@ -332,13 +423,26 @@ def test_one_value_may_stand_without_a_list() -> None:
     assert Grid.from_json({"topology": "S5", "algorithm": "multiple", "m": 1}) == GRID
 
 
-@pytest.mark.parametrize(("words", "value"), [("1024", 1024), ("2.5", Fraction(5, 2)), ("23/3", Fraction(23, 3)), (2.5, 2.5)])
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [("1024", 1024), ("2.5", Fraction(5, 2)), ("23/3", Fraction(23, 3)), (2.5, 2.5)],
+)
 def test_numbers_are_exact(words: str | float, value: Fraction | float) -> None:
     assert number(words, "m") == value
 
 
 @pytest.mark.parametrize(
-    "words", ["1e5000", "1e20000000", "1e-20000000", "1" * 5000, f"1/{'1' * 5000}", "1_000", "inf", "\u0661"]
+    "words",
+    [
+        "1e5000",
+        "1e20000000",
+        "1e-20000000",
+        "1" * 5000,
+        f"1/{'1' * 5000}",
+        "1_000",
+        "inf",
+        "\u0661",
+    ],
 )
 def test_a_number_is_bounded_before_its_digits_are_written_out(words: str) -> None:
     """An exponent of eight digits would take all memory; the sentence stays short too."""
@@ -347,20 +451,30 @@ def test_a_number_is_bounded_before_its_digits_are_written_out(words: str) -> No
     assert "10^30" in refused.value.hint
 
 
-@pytest.mark.parametrize("value", [Fraction(10**30), Fraction(1, 10**30), Fraction(10**30 - 1, 10**30)])
+@pytest.mark.parametrize(
+    "value", [Fraction(10**30), Fraction(1, 10**30), Fraction(10**30 - 1, 10**30)]
+)
 def test_the_largest_and_the_finest_numbers_read_back(value: Fraction) -> None:
     """What a point takes can be written into the command that repeats it."""
-    assert Point("S5", "broadcast", "multiple", "all", 1, value, value, value).m == number(str(value), "m") == value
+    assert (
+        Point("S5", "broadcast", "multiple", "all", 1, value, value, value).m
+        == number(str(value), "m")
+        == value
+    )
 
 
 def test_segments_go_by_the_name_that_the_algorithm_has_for_them() -> None:
-    stream = Point("S5", "broadcast", "recursive-substar", "all", 4, Fraction(1), Fraction(1), Fraction(1))
+    stream = Point(
+        "S5", "broadcast", "recursive-substar", "all", 4, Fraction(1), Fraction(1), Fraction(1)
+    )
     assert (POINT.arguments, POINT.messages) == ({"segments": 4}, 1)
     assert (stream.arguments, stream.messages) == ({"messages": 4}, 4)
 
 
 def test_the_command_of_a_point_names_all_of_it() -> None:
-    assert POINT.command() == ("starcast run once S5 broadcast multiple --ports all --segments 4 -m 1024 --t-s 100 --t-c 1")
+    assert POINT.command() == (
+        "starcast run once S5 broadcast multiple --ports all --segments 4 -m 1024 --t-s 100 --t-c 1"
+    )
 
 
 @given(grids)
@@ -368,8 +482,15 @@ def test_the_command_of_a_grid_has_a_flag_for_each_value(grid: Grid) -> None:
     words = shlex.split(grid.command("name"))
     assert words[:4] == ["starcast", "experiment", "run", "name"]
     pairs = list(zip(words[4::2], words[5::2], strict=True))
-    for flag, axis in (("--topology", "topology"), ("--segments", "segments"), ("-m", "m"), ("--t-s", "T_s")):
-        assert [value for name, value in pairs if name == flag] == [str(value) for value in getattr(grid, axis)]
+    for flag, axis in (
+        ("--topology", "topology"),
+        ("--segments", "segments"),
+        ("-m", "m"),
+        ("--t-s", "T_s"),
+    ):
+        assert [value for name, value in pairs if name == flag] == [
+            str(value) for value in getattr(grid, axis)
+        ]
 
 
 @pytest.mark.parametrize("name", ["multiple-S5", "a", "2026.run_1"])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from starcast.errors import StarcastError
 from starcast.topologies import topology
-from starcast.trees import Forest, constructions, model
+from starcast.trees import Forest, constructions, forest
 from support import oracles
 from support.meeting import PAGES, Pair, pair, ports_of, refused, roots, tree_of
 
@@ -71,7 +71,11 @@ def test_heights_profiles_leaves_and_sizes(n: int, construction: str) -> None:
 @every_case
 def test_sizes_count_the_nodes_of_each_tree(n: int, construction: str) -> None:
     both = pair(n, construction)
-    assert list(both.forest.sizes) == [len(tree) + 1 for tree in both.trees] == [factorial(n)] * len(both.trees)
+    assert (
+        list(both.forest.sizes)
+        == [len(tree) + 1 for tree in both.trees]
+        == [factorial(n)] * len(both.trees)
+    )
 
 
 @every_case
@@ -86,7 +90,10 @@ def test_load_counts_the_trees_on_every_directed_link(n: int, construction: str)
     for root in roots(n):
         both = pair(n, construction, root)
         counted = oracles.load(both.trees)
-        expected = [[counted[x, oracles.swap(x, port)] for port in range(2, n + 1)] for x in oracles.nodes(n)]
+        expected = [
+            [counted[x, oracles.swap(x, port)] for port in range(2, n + 1)]
+            for x in oracles.nodes(n)
+        ]
         assert both.forest.load().tolist() == expected
         assert both.forest.congestion == max(counted.values())
         assert dict(both.forest.load_histogram()) == oracles.load_histogram(both.trees, n)
@@ -99,8 +106,13 @@ def test_opposite_directions_are_not_an_overlap(n: int, construction: str) -> No
     load = both.forest.load()
     assert load.shape == (factorial(n), n - 1)
     assert load.sum() == len(both.trees) * (factorial(n) - 1)
-    assert load[0].sum() == sum(parent == both.root for tree in both.trees for parent in tree.values())
-    incoming = [load[both.forest.topology.neighbours(port)[0], port - 2] for port in both.forest.topology.ports]
+    assert load[0].sum() == sum(
+        parent == both.root for tree in both.trees for parent in tree.values()
+    )
+    incoming = [
+        load[both.forest.topology.neighbours(port)[0], port - 2]
+        for port in both.forest.topology.ports
+    ]
     assert incoming == [0] * (n - 1)
 
 
@@ -108,8 +120,12 @@ def test_opposite_directions_are_not_an_overlap(n: int, construction: str) -> No
 def test_s7_meets_the_page_for_every_cyclic_root(construction: str) -> None:
     for root in oracles.cyclic_roots(7):
         both = pair(7, construction, root)
-        assert np.array_equal(both.forest.parent_port, np.stack([ports_of(tree, root) for tree in both.trees]))
-        assert list(both.forest.heights) == [len(oracles.profile(tree, root)) - 1 for tree in both.trees]
+        assert np.array_equal(
+            both.forest.parent_port, np.stack([ports_of(tree, root) for tree in both.trees])
+        )
+        assert list(both.forest.heights) == [
+            len(oracles.profile(tree, root)) - 1 for tree in both.trees
+        ]
         assert dict(both.forest.load_histogram()) == oracles.load_histogram(both.trees, 7)
         both.forest.verify()
 
@@ -119,14 +135,18 @@ def test_s7_meets_the_page_for_every_cyclic_root(construction: str) -> None:
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 @given(st.integers(3, 6).flatmap(lambda n: st.permutations(range(1, n + 1))))
-def test_a_forest_at_any_root_is_the_translated_forest(construction: str, symbols: list[int]) -> None:
+def test_a_forest_at_any_root_is_the_translated_forest(
+    construction: str, symbols: list[int]
+) -> None:
     root = tuple(symbols)
     n = len(root)
     at_identity = forest(f"S{n}", construction)
     there = forest(f"S{n}", construction, root=oracles.label(root))
     image = topology(f"S{n}").translation(oracles.label(root))
     assert np.array_equal(there.parent_port[:, image], at_identity.parent_port)
-    assert tree_of(there.parent_port[0], n) == oracles.label_change(root, tree_of(at_identity.parent_port[0], n))
+    assert tree_of(there.parent_port[0], n) == oracles.label_change(
+        root, tree_of(at_identity.parent_port[0], n)
+    )
     there.verify()
 
 
@@ -217,7 +237,9 @@ def judged(array: object, root: int = 0, spec: str = "S5") -> None:
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 @given(st.data())
-def test_one_changed_entry_is_caught_unless_it_is_another_spanning_tree(construction: str, data: st.DataObject) -> None:
+def test_one_changed_entry_is_caught_unless_it_is_another_spanning_tree(
+    construction: str, data: st.DataObject
+) -> None:
     """The oracle decides what is still a tree: a node may have found another parent."""
     array = s5(construction)
     tree = data.draw(st.integers(0, len(array) - 1))
@@ -243,7 +265,9 @@ def hangs_together(tree: oracles.Tree, root: oracles.Node) -> bool:
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 @given(st.data())
-def test_the_node_that_verify_names_is_one_that_does_not_reach_the_root(construction: str, data: st.DataObject) -> None:
+def test_the_node_that_verify_names_is_one_that_does_not_reach_the_root(
+    construction: str, data: st.DataObject
+) -> None:
     array = s5(construction)
     tree = data.draw(st.integers(0, len(array) - 1))
     rank = data.draw(st.integers(1, 119))
@@ -314,7 +338,9 @@ def test_a_port_that_is_none_is_caught(port: int) -> None:
 
 def test_a_node_below_one_outside_the_tree_is_caught() -> None:
     array = s5("greedy")
-    inner = int(np.flatnonzero(np.bincount(forest("S5", "greedy").parents()[0, 1:], minlength=120) > 0)[-1])
+    inner = int(
+        np.flatnonzero(np.bincount(forest("S5", "greedy").parents()[0, 1:], minlength=120) > 0)[-1]
+    )
     array[0, inner] = 0
     with pytest.raises(StarcastError, match="tree 0") as refusal:
         judged(array)
@@ -424,7 +450,8 @@ def test_a_changed_entry_of_a_partial_tree_is_judged_too(rank: int, port: int) -
     if port != 1 and hangs_together(tree_of(array[0], 4), oracles.identity(4)):
         changed.verify()
         assert changed.levels()[0].tolist() == [
-            oracles.depths(tree_of(array[0], 4), oracles.identity(4)).get(x, -1) for x in oracles.nodes(4)
+            oracles.depths(tree_of(array[0], 4), oracles.identity(4)).get(x, -1)
+            for x in oracles.nodes(4)
         ]
     else:
         with refused("tree 0", exit_code=6):
@@ -437,11 +464,11 @@ def test_a_changed_entry_of_a_partial_tree_is_judged_too(rank: int, port: int) -
 @given(st.data())
 def test_a_wrong_hint_changes_no_verdict(data: st.DataObject) -> None:
     array = s5("multiple")
-    toward = data.draw(st.lists(st.integers(0, 119), min_size=4, max_size=4))
-    Forest(topology("S5"), array, 0, toward=toward).verify()
+    verify_hubs = data.draw(st.lists(st.integers(0, 119), min_size=4, max_size=4))
+    Forest(topology("S5"), array, 0, verify_hubs=verify_hubs).verify()
     tree, rank = data.draw(st.integers(0, 3)), data.draw(st.integers(1, 119))
     array[tree, rank] = data.draw(st.integers(2, 5))
-    spoiled = Forest(topology("S5"), array, 0, toward=toward)
+    spoiled = Forest(topology("S5"), array, 0, verify_hubs=verify_hubs)
     if oracles.is_spanning(tree_of(array[tree], 5), oracles.identity(5)):
         spoiled.verify()
     else:
@@ -472,7 +499,9 @@ def test_a_read_only_view_of_an_array_that_somebody_can_write_is_copied() -> Non
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
-def test_shortest_paths_and_edge_disjointness_against_levels_and_loads(n: int, construction: str) -> None:
+def test_shortest_paths_and_edge_disjointness_against_levels_and_loads(
+    n: int, construction: str
+) -> None:
     f = forest(f"S{n}", construction)
     distances = f.topology.distances()
     assert f.is_shortest_path() == all((row == distances).all() for row in f.levels())
@@ -501,7 +530,10 @@ def asked(own: Forest, measure: str) -> Any:
     return value() if callable(value) else value
 
 
-@pytest.mark.parametrize("measure", ["sizes", "leaves", "heights", "congestion", "load", "load_histogram", "is_edge_disjoint"])
+@pytest.mark.parametrize(
+    "measure",
+    ["sizes", "leaves", "heights", "congestion", "load", "load_histogram", "is_edge_disjoint"],
+)
 def test_no_measure_answers_on_what_is_no_forest(measure: str) -> None:
     for own in not_a_forest():
         with pytest.raises(StarcastError) as refusal:
@@ -510,20 +542,22 @@ def test_no_measure_answers_on_what_is_no_forest(measure: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "array", "arguments"),
+    ("topology", "array", "arguments"),
     [
         ("S3", [[0, 1], [2]], {}),
         (5, np.zeros((1, 6), np.uint8), {}),
         (None, np.zeros((1, 6), np.uint8), {}),
         ("S3", np.zeros((1, 6)), {}),
         ("S3", np.full((1, 6), 300), {}),
-        ("S3", np.zeros((2, 6), np.uint8), {"toward": (0,)}),
-        ("S3", np.zeros((1, 6), np.uint8), {"toward": (6,)}),
+        ("S3", np.zeros((2, 6), np.uint8), {"verify_hubs": (0,)}),
+        ("S3", np.zeros((1, 6), np.uint8), {"verify_hubs": (6,)}),
     ],
 )
-def test_what_cannot_be_a_forest_is_refused_when_it_is_made(where: Any, array: Any, arguments: dict[str, Any]) -> None:
+def test_what_cannot_be_a_forest_is_refused_when_it_is_made(
+    topology: Any, array: Any, arguments: dict[str, Any]
+) -> None:
     with pytest.raises(StarcastError) as refusal:
-        Forest(where, array, 0, **arguments)
+        Forest(topology, array, 0, **arguments)
     assert refusal.value.hint
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from starcast.errors import InputError
 from starcast.topologies import topology
-from starcast.trees import Forest, constructions, model, plain_constructions
+from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.catalogue import CONSTRUCTIONS
 
 SPECS = ("S2", "S4", "S5", "S4,2", "S5,1", "Q3")
@@ -26,8 +26,8 @@ def same(one: Forest, other: Forest) -> bool:
     return (
         all(getattr(one, name) == getattr(other, name) for name in parts)
         and dict(one.arguments) == dict(other.arguments)
-        and (one.toward is None) == (other.toward is None)
-        and list(one.toward or ()) == list(other.toward or ())
+        and (one.verify_hubs is None) == (other.verify_hubs is None)
+        and list(one.verify_hubs or ()) == list(other.verify_hubs or ())
         and np.array_equal(one.parent_port, other.parent_port)
     )
 
@@ -62,7 +62,9 @@ def rewritten(path: Path, **parts: Any) -> Path:
 
 
 @pytest.mark.parametrize(("spec", "construction"), PLAIN)
-def test_every_construction_comes_back_as_it_was(tmp_path: Path, spec: str, construction: str) -> None:
+def test_every_construction_comes_back_as_it_was(
+    tmp_path: Path, spec: str, construction: str
+) -> None:
     grown = forest(spec, construction, topology(spec).nodes // 2)
     grown.save(tmp_path / "f.npz")
     found = Forest.open(tmp_path / "f.npz")
@@ -73,7 +75,9 @@ def test_every_construction_comes_back_as_it_was(tmp_path: Path, spec: str, cons
 
 
 @pytest.mark.parametrize("arguments", [{"tree": "multiple"}, {"tree": "shortest-path", "i": 2}])
-def test_arguments_come_back_with_their_types(tmp_path: Path, arguments: dict[str, str | int]) -> None:
+def test_arguments_come_back_with_their_types(
+    tmp_path: Path, arguments: dict[str, str | int]
+) -> None:
     name = "dimension-change" if "i" in arguments else "label-change"
     assert {one.name for one in CONSTRUCTIONS[name].arguments} == set(arguments)
     grown = forest("S4", name, "4132", **arguments)
@@ -148,7 +152,9 @@ def test_a_folder(tmp_path: Path) -> None:
     assert "cannot be read" in refusal(tmp_path).message
 
 
-@pytest.mark.parametrize("content", [b"", b"parent_port", b"PK\x03\x04 not really", b"\x93NUMPY\x01\x00"])
+@pytest.mark.parametrize(
+    "content", [b"", b"parent_port", b"PK\x03\x04 not really", b"\x93NUMPY\x01\x00"]
+)
 def test_a_file_of_somebody_else(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "f.npz"
     path.write_bytes(content)
@@ -203,7 +209,9 @@ def test_another_version_is_named(saved: Path, version: int) -> None:
         {"parent_port": None},
         {"parent_port": np.zeros((4, 120), dtype=np.int64)},
     ],
-    ids=lambda parts: " ".join(f"{name}={part}" for name, part in parts.items()).replace("\n", " ")[:40],
+    ids=lambda parts: " ".join(f"{name}={part}" for name, part in parts.items()).replace("\n", " ")[
+        :40
+    ],
 )
 def test_a_part_that_cannot_be_is_damage(saved: Path, parts: dict[str, Any]) -> None:
     assert "is a damaged forest file" in refusal(rewritten(saved, **parts)).message
@@ -211,7 +219,9 @@ def test_a_part_that_cannot_be_is_damage(saved: Path, parts: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("shape", [(4, 24), (120,), (0, 120)])
 def test_an_array_of_another_shape_is_refused(saved: Path, shape: tuple[int, ...]) -> None:
-    rewritten(saved, parent_port=np.zeros(shape, dtype=np.uint8), toward=np.array([], dtype=np.int64))
+    rewritten(
+        saved, parent_port=np.zeros(shape, dtype=np.uint8), verify_hubs=np.array([], dtype=np.int64)
+    )
     with pytest.raises(InputError, match="a forest on S5 is an array"):
         Forest.open(saved)
 

@@ -5,32 +5,38 @@ from math import factorial
 import numpy as np
 import pytest
 
-from starcast.collectives import Schedule, algorithms, model
+from starcast.collectives import Schedule, algorithms, schedule
 from starcast.collectives.catalogue import find
 from starcast.collectives.gather import reversed_in_time
 from starcast.collectives.scatter import scattered
 from starcast.topologies import topology
-from starcast.trees import model
+from starcast.trees import forest
 from support import oracles
 from support import oracles_scatter as page
 from support.meeting import plain_rows, refused, roots
 from unit.test_scatter import SCATTERS, cases, columns, steps
 
 
-def made(collective: str, n: int, algorithm: str, messages: int, root: oracles.Node | None = None) -> Schedule:
+def made(
+    collective: str, n: int, algorithm: str, messages: int, root: oracles.Node | None = None
+) -> Schedule:
     """The array form."""
-    where = oracles.label(root or oracles.identity(n))
-    return schedule(f"S{n}", collective, algorithm, root=where, messages=messages)
+    topology = oracles.label(root or oracles.identity(n))
+    return schedule(f"S{n}", collective, algorithm, root=topology, messages=messages)
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 2))
-def test_the_rows_are_those_of_the_page_s_scatter_backwards(n: int, algorithm: str, messages: int) -> None:
+def test_the_rows_are_those_of_the_page_s_scatter_backwards(
+    n: int, algorithm: str, messages: int
+) -> None:
     for root in roots(n):
         expected = page.backwards(page.scatter(algorithm, root, messages))
         assert sorted(plain_rows(made("gather", n, algorithm, messages, root))) == sorted(expected)
 
 
-@pytest.mark.parametrize(("n", "algorithm", "messages"), [*cases(range(2, 5), 1), *((5, name, 4) for name in SCATTERS)])
+@pytest.mark.parametrize(
+    ("n", "algorithm", "messages"), [*cases(range(2, 5), 1), *((5, name, 4) for name in SCATTERS)]
+)
 def test_the_root_gets_what_everybody_has(n: int, algorithm: str, messages: int) -> None:
     """Leaves send first, and nobody sends what has not come yet."""
     root = oracles.nodes(n)[-1]
@@ -40,7 +46,9 @@ def test_the_root_gets_what_everybody_has(n: int, algorithm: str, messages: int)
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 7), 1))
-def test_steps_and_transmissions_are_those_of_the_scatter(n: int, algorithm: str, messages: int) -> None:
+def test_steps_and_transmissions_are_those_of_the_scatter(
+    n: int, algorithm: str, messages: int
+) -> None:
     s = made("gather", n, algorithm, messages)
     assert s.steps == steps(n, algorithm, messages)
     assert len(s) == messages * page.distance_sum(n)
@@ -53,7 +61,9 @@ def test_messages_arrive_nearest_last_and_the_root_s_links_end_together(algorith
     s = made("gather", 5, algorithm, 4)
     flights = page.flights(plain_rows(s))
     for port in range(2, 6):
-        arrivals = sorted((rows[-1].step, len(rows)) for rows in flights.values() if rows[-1].port == port)
+        arrivals = sorted(
+            (rows[-1].step, len(rows)) for rows in flights.values() if rows[-1].port == port
+        )
         hops = [length for _, length in arrivals]
         assert hops == sorted(hops)
     assert (s.receiver[s.step == s.steps] == 0).all()
@@ -79,11 +89,15 @@ def test_reversed_links_of_an_nk_star_have_other_ports() -> None:
     def across(node: oracles.Node, port: int) -> oracles.Node:
         return (int(where.neighbours(port, [node[0]])[0]),)
 
-    begin: dict[oracles.Node, set[int]] = {(x,): {2 * x, 2 * x + 1} if x else set() for x in range(where.nodes)}
+    begin: dict[oracles.Node, set[int]] = {
+        (x,): {2 * x, 2 * x + 1} if x else set() for x in range(where.nodes)
+    }
     assert page.executed(rows, begin, across=across)[0,] == set(range(2, 2 * where.nodes))
 
 
-@pytest.mark.parametrize(("collective", "algorithm"), [("broadcast", "greedy"), ("alltoall", "necklace")])
+@pytest.mark.parametrize(
+    ("collective", "algorithm"), [("broadcast", "greedy"), ("alltoall", "necklace")]
+)
 def test_what_has_no_reverse_is_refused(collective: str, algorithm: str) -> None:
     with refused(collective, "reverse"):
         reversed_in_time(schedule("S4", collective, algorithm))

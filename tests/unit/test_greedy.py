@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from starcast.topologies import topology
-from starcast.trees import model
+from starcast.trees import forest
 from support import oracles
 from support.meeting import pair, ports_of, roots
 
@@ -42,7 +42,9 @@ def test_every_link_leads_nearer_to_the_root_and_the_height_is_the_diameter(n: i
     """Lemma 3."""
     for root in roots(n):
         both = pair(n, "greedy", root)
-        assert np.array_equal(both.forest.levels()[0], topology(f"S{n}").distances(oracles.label(root)))
+        assert np.array_equal(
+            both.forest.levels()[0], topology(f"S{n}").distances(oracles.label(root))
+        )
         assert both.forest.height == oracles.diameter(n)
         assert both.forest.congestion == 1
 
@@ -55,14 +57,20 @@ def test_as_many_leaves_as_derangements_but_not_the_derangements(n: int) -> None
     inner = set(built.parents()[0].tolist())
     leaves = {node for rank, node in enumerate(oracles.nodes(n)) if rank not in inner}
     assert leaves == {node for node in oracles.nodes(n) if is_leaf_by_the_page(node, root)}
-    moved = {node for node in oracles.nodes(n) if all(a != b for a, b in zip(node, root, strict=True))}
+    moved = {
+        node for node in oracles.nodes(n) if all(a != b for a, b in zip(node, root, strict=True))
+    }
     assert len(moved) == len(leaves)
     assert (leaves == moved) == (n == 2)
 
 
 def is_leaf_by_the_page(v: oracles.Node, r: oracles.Node) -> bool:
     """A1: v != r, v_k != r_k for all k >= 2, and not (v_2 = r_1 and v_1 != r_2)."""
-    return v != r and all(a != b for a, b in zip(v[1:], r[1:], strict=True)) and not (v[1] == r[0] and v[0] != r[1])
+    return (
+        v != r
+        and all(a != b for a, b in zip(v[1:], r[1:], strict=True))
+        and not (v[1] == r[0] and v[0] != r[1])
+    )
 
 
 @pytest.mark.parametrize("n", range(3, 7))
@@ -88,6 +96,10 @@ def test_relabelling_a_greedy_tree_is_the_greedy_tree_of_the_relabelled_root(n: 
     """A1: q o L(r) = L(q o r)."""
     for q in roots(n):
         for r in oracles.cyclic_roots(n):
-            moved = forest(f"S{n}", "greedy", root=oracles.label(oracles.compose(q, r))).parent_port[0]
+            moved = forest(
+                f"S{n}", "greedy", root=oracles.label(oracles.compose(q, r))
+            ).parent_port[0]
             image = topology(f"S{n}").translation(oracles.label(q))
-            assert np.array_equal(moved[image], forest(f"S{n}", "greedy", root=oracles.label(r)).parent_port[0])
+            assert np.array_equal(
+                moved[image], forest(f"S{n}", "greedy", root=oracles.label(r)).parent_port[0]
+            )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.trees import Forest, model
+from starcast.trees import Forest, forest
 from starcast.trees.hamiltonian import phase_1_word, phase_2_ports
 from starcast.trees.hamiltonian_paths import cycle_word, path_word, walk
 from support import oracles
@@ -46,7 +46,9 @@ def test_the_path_visits_every_node_once(m: int) -> None:
     assert np.array_equal(np.sort(walk(m, path_word(m))), np.arange(factorial(m)))
 
 
-@pytest.mark.parametrize(("n", "closes"), [(3, True), (4, True), (5, False), (6, True), (7, False), (8, False)])
+@pytest.mark.parametrize(
+    ("n", "closes"), [(3, True), (4, True), (5, False), (6, True), (7, False), (8, False)]
+)
 def test_the_path_is_no_cycle_in_general(n: int, closes: bool) -> None:
     """Pitfall 4: it ends next to its start for n = 3, 4, 6 only."""
     end = oracles.nodes(n)[walk(n, path_word(n))[-1]]
@@ -70,7 +72,11 @@ def test_s4_is_laceable() -> None:
     """All 12 odd targets work, and no even one; of the 3 odd targets of S_3 one does not, so that it is no base (pitfall 4)."""
     for m, reached in ((3, 2), (4, 12)):
         start = oracles.identity(m)
-        targets = [goal for goal in oracles.nodes(m) if goal != start and page.depth_first(start, goal, start)]
+        targets = [
+            goal
+            for goal in oracles.nodes(m)
+            if goal != start and page.depth_first(start, goal, start)
+        ]
         assert len(targets) == reached
         assert all(page.odd(goal) for goal in targets)
 
@@ -96,7 +102,11 @@ def test_the_paths_of_the_base_are_the_first_of_all() -> None:
         assert page.visited(start, page.depth_first(start, goal, start) or []) == way
 
 
-@given(st.integers(2, 6).flatmap(lambda n: st.tuples(st.just(n), st.lists(st.integers(2, n), max_size=60))))
+@given(
+    st.integers(2, 6).flatmap(
+        lambda n: st.tuples(st.just(n), st.lists(st.integers(2, n), max_size=60))
+    )
+)
 def test_a_walk_crosses_one_link_after_the_other(sample: tuple[int, list[int]]) -> None:
     n, word = sample
     visited = page.visited(oracles.identity(n), word)
@@ -111,7 +121,9 @@ def test_the_tree_of_rotated_paths_is_the_page_s(n: int) -> None:
     tree = page.rotated_tree(n)
     for root in roots(n)[: 2 if n == 7 else None]:
         made = built(n, "rotated-hamiltonian", root)
-        assert np.array_equal(made.parent_port, ports_of(page.translated(tree, root), root)[None, :])
+        assert np.array_equal(
+            made.parent_port, ports_of(page.translated(tree, root), root)[None, :]
+        )
         made.verify()
 
 
@@ -135,9 +147,14 @@ def test_subtree_j_is_the_rotation_of_the_one_before(n: int) -> None:
     second = {x: parent for x, parent in tree.items() if x[1] == 1}
     for j in range(2, n + 1):
         for x, parent in second.items():
-            turned, above = ((*necklace(y), *necklace(y))[(j - 2) % len(necklace(y))] for y in (x, parent))
+            turned, above = (
+                (*necklace(y), *necklace(y))[(j - 2) % len(necklace(y))] for y in (x, parent)
+            )
             assert tree[turned] == above
-            assert oracles.dimension_between(turned, above) == (oracles.dimension_between(x, parent) + j - 4) % (n - 1) + 2
+            assert (
+                oracles.dimension_between(turned, above)
+                == (oracles.dimension_between(x, parent) + j - 4) % (n - 1) + 2
+            )
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -153,7 +170,9 @@ def test_rule_1_for_every_root(n: int) -> None:
 @pytest.mark.parametrize("n", range(3, 7))
 def test_the_position_of_symbol_n_in_the_node_itself_is_another_tree(n: int) -> None:
     """Pitfall 3: it is the position of n in q^-1.x. In x it is 1 for some roots, where there is no link."""
-    root = oracles.shift(oracles.identity(n), 1)  # n12..: no other node with its first symbol has n behind it
+    root = oracles.shift(
+        oracles.identity(n), 1
+    )  # n12..: no other node with its first symbol has n behind it
     assert all(x.index(n) == 0 for x in oracles.nodes(n) if x[0] == root[0])
     other = (1, *oracles.identity(n)[:0:-1])  # 1n..2
     tree = tree_of(built(n, "rotated-hamiltonian", other).parent_port[0], n)
@@ -220,10 +239,16 @@ def test_the_schedule_sends_down_the_tree_and_takes_the_fewest_steps(n: int) -> 
 def test_no_two_sources_meet(n: int) -> None:
     """A0: types that differ within a step keep the translations of all sources apart; two that agree do not."""
     sends = schedule(n)
-    used = Counter((send.step, oracles.compose(q, send.tail), send.type) for q in oracles.nodes(n) for send in sends)
+    used = Counter(
+        (send.step, oracles.compose(q, send.tail), send.type)
+        for q in oracles.nodes(n)
+        for send in sends
+    )
     assert max(used.values()) == 1
     one, other = (next(send for send in sends if send.step == step) for step in (1, 2))
-    clash = Counter((oracles.compose(q, send.tail), 2) for q in oracles.nodes(n) for send in (one, other))
+    clash = Counter(
+        (oracles.compose(q, send.tail), 2) for q in oracles.nodes(n) for send in (one, other)
+    )
     assert max(clash.values()) == 2
 
 
@@ -236,7 +261,10 @@ def test_phase_1_needs_local_knowledge_only(n: int) -> None:
     for t, i in enumerate(word):
         came = {j: page.rdim(word[t - 1] if t else i, j - 2, n) for j in range(2, n + 1)}
         goes = {j: page.rdim(i, j - 2, n) for j in range(2, n + 1)}
-        arrived = {x: {goes[j]: arrived[oracles.swap(x, goes[j])][came[j]] for j in goes} for x in oracles.nodes(n)}
+        arrived = {
+            x: {goes[j]: arrived[oracles.swap(x, goes[j])][came[j]] for j in goes}
+            for x in oracles.nodes(n)
+        }
         for x, messages in arrived.items():
             held[x].update(messages.values())
     for x, known in held.items():
@@ -246,7 +274,9 @@ def test_phase_1_needs_local_knowledge_only(n: int) -> None:
 @pytest.mark.parametrize("n", range(3, 8))
 def test_several_messages_share_one_phase_2(n: int) -> None:
     """M messages in ceil(M(n!-1)/(n-1)) steps: copy c has symbol 2 + (c mod (n-1)) in place of n. Repetition takes more."""
-    loads = [np.bincount(phase_2_ports(n, symbol)[1:], minlength=n + 1) for symbol in range(2, n + 1)]
+    loads = [
+        np.bincount(phase_2_ports(n, symbol)[1:], minlength=n + 1) for symbol in range(2, n + 1)
+    ]
     for copies in range(1, 2 * n):
         joint = sum(loads[c % (n - 1)] for c in range(copies))
         steps = copies * factorial(n - 1) + int(np.max(joint))
@@ -262,7 +292,9 @@ def test_several_messages_share_one_phase_2(n: int) -> None:
 def test_the_path_of_the_cycle_is_the_page_s(n: int) -> None:
     for root in roots(n)[: 2 if n == 7 else None]:
         made = built(n, "hamiltonian-cycle", root)
-        assert np.array_equal(made.parent_port, ports_of(page.translated(page.cycle_tree(n), root), root)[None, :])
+        assert np.array_equal(
+            made.parent_port, ports_of(page.translated(page.cycle_tree(n), root), root)[None, :]
+        )
 
 
 @pytest.mark.parametrize("n", range(2, 9))
@@ -298,7 +330,10 @@ def test_the_cycle_itself_goes_on_otherwise_from_another_root(n: int) -> None:
     agreeing = [
         q
         for q in oracles.nodes(n)
-        if all((parent, x) in links for x, parent in tree_of(built(n, "hamiltonian-cycle", q).parent_port[0], n).items())
+        if all(
+            (parent, x) in links
+            for x, parent in tree_of(built(n, "hamiltonian-cycle", q).parent_port[0], n).items()
+        )
     ]
     assert start in agreeing
     assert len(agreeing) < factorial(n)

@@ -25,7 +25,9 @@ def test_sizes(d: int) -> None:
     assert t.ports == tuple(range(1, d + 1))
 
 
-@pytest.mark.parametrize("spec", ["Q0", "Q29", "Q9999", "Q99999", "Q", "Q-1", "Q04", "q4", "Q4,2", "Q4.0", "Q4 "])
+@pytest.mark.parametrize(
+    "spec", ["Q0", "Q29", "Q9999", "Q99999", "Q", "Q-1", "Q04", "q4", "Q4,2", "Q4.0", "Q4 "]
+)
 def test_a_size_that_there_is_not_is_refused(spec: str) -> None:
     with refused(spec):
         topology(spec)
@@ -46,7 +48,9 @@ def test_labels_are_the_bit_strings_in_order(d: int) -> None:
     assert t.labels([t.nodes - 1, 0]).tolist() == ["1" * d, "0" * d]
 
 
-@pytest.mark.parametrize("label", ["", "000", "00000", "0002", "00a0", "0b01", " 001", "+001", "0_01", "٠٠٠٠"])  # noqa: RUF001
+@pytest.mark.parametrize(
+    "label", ["", "000", "00000", "0002", "00a0", "0b01", " 001", "+001", "0_01", "٠٠٠٠"]
+)  # noqa: RUF001
 def test_a_label_that_is_no_node_is_refused(label: str) -> None:
     with refused(label):
         topology("Q4").rank(label)
@@ -67,7 +71,11 @@ def test_ports_flip_bits_counted_from_the_left(d: int) -> None:
     t = topology(f"Q{d}")
     for port in t.ports:
         expected = [int(oracles_cube.flip(x, port), 2) for x in oracles_cube.nodes(d)]
-        assert t.neighbours(port).tolist() == t.neighbours(port, np.arange(t.nodes)).tolist() == expected
+        assert (
+            t.neighbours(port).tolist()
+            == t.neighbours(port, np.arange(t.nodes)).tolist()
+            == expected
+        )
         assert t.neighbours(port).dtype == t.neighbours(port, [0]).dtype == np.int32
         assert t.reverse_port(port) == port
         assert np.array_equal(t.neighbours(port)[t.neighbours(port)], np.arange(t.nodes))
@@ -92,7 +100,11 @@ def test_distances_count_the_differing_bits(d: int) -> None:
 @pytest.mark.parametrize("d", SIZES)
 def test_the_profile_is_binomial_and_the_mean_its_closed_form(d: int) -> None:
     t = topology(f"Q{d}")
-    assert t.distance_profile() == tuple(comb(d, j) for j in range(d + 1)) == tuple(np.bincount(t.distances(1)).tolist())
+    assert (
+        t.distance_profile()
+        == tuple(comb(d, j) for j in range(d + 1))
+        == tuple(np.bincount(t.distances(1)).tolist())
+    )
     assert t.mean_distance == Fraction(d * 2 ** (d - 1), 2**d - 1)
 
 
@@ -126,4 +138,6 @@ def test_a_large_one_agrees_with_single_nodes() -> None:
     some = np.random.default_rng(20).integers(0, t.nodes, 1000)
     for port in t.ports:
         assert np.array_equal(t.neighbours(port)[some], t.neighbours(port, some))
-    assert t.distances(some[0].item())[some].tolist() == [int(one ^ some[0]).bit_count() for one in some]
+    assert t.distances(some[0].item())[some].tolist() == [
+        int(one ^ some[0]).bit_count() for one in some
+    ]

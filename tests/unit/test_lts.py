@@ -7,12 +7,12 @@ import pytest
 from lts import __main__ as lts
 from lts import server
 from lts.server import JAVAS, LOCK, VERSION, Lts
-from starcast.errors import UnavailableError
-from starcast.graph.connection import OLDEST, new_enough
 from starcast.embedded.home import Home
 from starcast.embedded.jars import LOCK as PINNED
 from starcast.embedded.jars import JarSet
 from starcast.embedded.neo4j import Neo4j
+from starcast.errors import UnavailableError
+from starcast.graph.connection import OLDEST, new_enough
 
 
 @pytest.fixture
@@ -50,7 +50,9 @@ def test_its_configuration_is_the_product_s_without_what_it_does_not_know() -> N
 
 
 @pytest.mark.parametrize("version", ["17.0.15", "21.0.2", "21"])
-def test_a_fitting_java_is_found_wherever_it_is(bare: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+def test_a_fitting_java_is_found_wherever_it_is(
+    bare: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
     """What the user names comes first, then what the shell finds; one that does not fit is passed over."""
     installed = java(bare / "jvm" / "java-x" / "bin", version)
     assert Lts(Home(bare)).java() == str(installed)
@@ -64,18 +66,30 @@ def test_a_fitting_java_is_found_wherever_it_is(bare: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    ("version", "words"), [(None, "no java"), ("25.0.1", "is Java 25"), ("11.0.2", "is Java 11"), ("x", "is of no version")]
+    ("version", "words"),
+    [
+        (None, "no java"),
+        ("25.0.1", "is Java 25"),
+        ("11.0.2", "is Java 11"),
+        ("x", "is of no version"),
+    ],
 )
-def test_without_a_fitting_java_it_says_what_it_found(bare: Path, version: str | None, words: str) -> None:
+def test_without_a_fitting_java_it_says_what_it_found(
+    bare: Path, version: str | None, words: str
+) -> None:
     if version is not None:
         java(bare / "bin", version)
-    with pytest.raises(UnavailableError, match=f"needs a Java {JAVAS[0]} or {JAVAS[1]}, and there is none") as refused:
+    with pytest.raises(
+        UnavailableError, match=f"needs a Java {JAVAS[0]} or {JAVAS[1]}, and there is none"
+    ) as refused:
         Lts(Home(bare)).java()
     assert words in refused.value.message
     assert "JAVA_HOME" in refused.value.hint
 
 
-def test_without_a_java_the_target_fails_and_tests_nothing(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_java_the_target_fails_and_tests_nothing(
+    bare: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert bare.is_dir()
     assert lts.main([]) == UnavailableError.exit_code != 0
     error, hint = capsys.readouterr().err.splitlines()

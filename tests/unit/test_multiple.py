@@ -5,7 +5,7 @@ from math import gcd
 import numpy as np
 import pytest
 
-from starcast.trees import Forest, model
+from starcast.trees import Forest, forest
 from support import oracles
 from support.meeting import pair, ports_of, roots
 
@@ -30,9 +30,13 @@ def test_one_tree_for_every_shift_in_order(n: int) -> None:
         assert both.forest.trees == n - 1
         for i, row in enumerate(both.forest.parent_port, start=1):
             links = {
-                frozenset((x, oracles.swap(x, port))) for x, port in zip(oracles.nodes(n), row.tolist(), strict=True) if port
+                frozenset((x, oracles.swap(x, port)))
+                for x, port in zip(oracles.nodes(n), row.tolist(), strict=True)
+                if port
             }
-            assert links == {frozenset(link) for link in oracles.greedy(oracles.shift(root, i)).items()}
+            assert links == {
+                frozenset(link) for link in oracles.greedy(oracles.shift(root, i)).items()
+            }
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -146,7 +150,10 @@ def test_of_the_root_s_links_only_that_of_dimension_2_carries_two_trees(n: int) 
         built = forest(f"S{n}", "multiple", root=oracles.label(root))
         load = built.load()
         assert load[built.root].tolist() == [2] + [1] * (n - 2)
-        into = [int(load[built.topology.neighbours(port)[built.root], port - 2]) for port in built.topology.ports]
+        into = [
+            int(load[built.topology.neighbours(port)[built.root], port - 2])
+            for port in built.topology.ports
+        ]
         assert into == [0] * (n - 1)
 
 
@@ -155,7 +162,9 @@ def test_of_the_root_s_links_only_that_of_dimension_2_carries_two_trees(n: int) 
 
 def left_shifted(root: oracles.Node) -> list[oracles.Tree]:
     """The trees with labels shifted to the left."""
-    return [oracles.rerooted(oracles.greedy(oracles.shift(root, -i)), root) for i in range(1, len(root))]
+    return [
+        oracles.rerooted(oracles.greedy(oracles.shift(root, -i)), root) for i in range(1, len(root))
+    ]
 
 
 @pytest.mark.parametrize("n", range(3, 7))
@@ -166,7 +175,9 @@ def test_a_shift_to_the_left_is_told_apart(n: int) -> None:
     assert oracles.load_histogram(wrong, n) == oracles.load_histogram(oracles.multiple(root), n)
     built = forest(f"S{n}", "multiple")
     assert not np.array_equal(built.parent_port, np.stack([ports_of(tree, root) for tree in wrong]))
-    assert np.array_equal(built.parent_port[::-1], np.stack([ports_of(tree, root) for tree in wrong]))
+    assert np.array_equal(
+        built.parent_port[::-1], np.stack([ports_of(tree, root) for tree in wrong])
+    )
 
 
 def test_a_shift_to_the_left_is_told_apart_by_the_heights_of_s3() -> None:
@@ -192,7 +203,9 @@ def test_another_tie_break_is_told_apart_by_the_profiles_or_tables(n: int) -> No
     assert [len(oracles.profile(tree, root)) for tree in wrong] == [
         len(oracles.profile(tree, root)) for tree in oracles.multiple(root)
     ]
-    assert not np.array_equal(forest(f"S{n}", "multiple").parent_port, np.stack([ports_of(t, root) for t in wrong]))
+    assert not np.array_equal(
+        forest(f"S{n}", "multiple").parent_port, np.stack([ports_of(t, root) for t in wrong])
+    )
 
 
 @pytest.mark.parametrize("n", range(3, 7))

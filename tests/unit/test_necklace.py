@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from starcast.topologies import topology
-from starcast.trees import Forest, model
+from starcast.trees import Forest, forest
 from starcast.trees.necklace import dimensions, generators, numbering
 from support import oracles
 from support import oracles_multinode as page
@@ -58,14 +58,18 @@ def test_the_moves_that_shorten_the_distance(n: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_the_numbers_are_the_page_s(n: int) -> None:
-    assert {x: int(m) for x, m in zip(oracles.nodes(n), numbers(n), strict=True)} == page.mbst(n).numbers
+    assert {x: int(m) for x, m in zip(oracles.nodes(n), numbers(n), strict=True)} == page.mbst(
+        n
+    ).numbers
 
 
 @pytest.mark.parametrize("n", SIZES)
 def test_the_tree_is_the_page_s_for_every_root(n: int) -> None:
     for root in roots(n)[: 2 if n == 7 else None]:
         made = built(n, root)
-        assert np.array_equal(made.parent_port, ports_of(page.translated(page.mbst(n).tree, root), root)[None, :])
+        assert np.array_equal(
+            made.parent_port, ports_of(page.translated(page.mbst(n).tree, root), root)[None, :]
+        )
         made.verify()
 
 
@@ -85,9 +89,20 @@ def test_every_number_is_given_once_and_the_root_has_0(n: int) -> None:
 def test_numbers_follow_distances_and_kinds_of_necklaces(n: int) -> None:
     """D_1, D_2, ..; in each N_k1, the necklaces that do not start with 1, those that do; a necklace by rotation."""
     order = page.mbst(n).order
-    defined = {necklace(found.node) for k in range(1, oracles.diameter(n) + 1) if (found := page.generator(n, k))}
+    defined = {
+        necklace(found.node)
+        for k in range(1, oracles.diameter(n) + 1)
+        if (found := page.generator(n, k))
+    }
     leading = {frozenset(found) for found in defined}
-    ranked = [(distance(found[0]), 0 if frozenset(found) in leading else 1 + (found[0][0] == 1), min(found)) for found in order]
+    ranked = [
+        (
+            distance(found[0]),
+            0 if frozenset(found) in leading else 1 + (found[0][0] == 1),
+            min(found),
+        )
+        for found in order
+    ]
     assert ranked == sorted(ranked)
     by_number = [oracles.nodes(n)[rank] for rank in np.argsort(numbers(n)).tolist()]
     assert by_number == [oracles.identity(n), *(x for found in order for x in found)]
@@ -120,7 +135,8 @@ def test_the_generators_of_s6_in_cycle_notation() -> None:
     }
     found = generators(topology("S6"))
     assert {k: (tuple(node.tolist()), dimension) for k, (node, dimension) in found.items()} == {
-        k: (page.from_cycles(6, notation), dimension) for k, (notation, dimension) in written.items()
+        k: (page.from_cycles(6, notation), dimension)
+        for k, (notation, dimension) in written.items()
     }
 
 
@@ -132,7 +148,9 @@ def test_n_k1_hangs_from_the_one_before(n: int) -> None:
     for k in range(2, len(found) + 1):
         x, y = (tuple(found[at].node.tolist()) for at in (k, k - 1))
         assert oracles.swap(x, found[k].dimension) == y
-        assert [above[ranks[turned]] for turned in necklace(x)] == [ranks[turned] for turned in necklace(y)]
+        assert [above[ranks[turned]] for turned in necklace(x)] == [
+            ranks[turned] for turned in necklace(y)
+        ]
 
 
 @pytest.mark.parametrize("n", [3, 5, 7])
@@ -200,7 +218,14 @@ def test_no_two_sources_meet(n: int) -> None:
         when[made.topology.translation(made.root)] = steps(n)
         below = np.flatnonzero(made.parent_port[0])
         senders = made.parents()[0][below]
-        used.update(zip(when[below].tolist(), senders.tolist(), made.parent_port[0, below].tolist(), strict=True))
+        used.update(
+            zip(
+                when[below].tolist(),
+                senders.tolist(),
+                made.parent_port[0, below].tolist(),
+                strict=True,
+            )
+        )
     assert set(used.values()) == {1}
 
 
@@ -234,24 +259,33 @@ def test_the_right_reading(n: int) -> None:
 @pytest.mark.parametrize("n", range(3, 7))
 def test_cycles_written_the_other_way_round_lead_away(n: int) -> None:
     """Pitfall 1: s is followed by x_s. Read as s stands in position of the next, G_k is the inverse."""
-    chosen = {k: page.Generator(oracles.inverse(x), i) for k, (x, i) in as_the_page_has_it(n).items()}
+    chosen = {
+        k: page.Generator(oracles.inverse(x), i) for k, (x, i) in as_the_page_has_it(n).items()
+    }
     assert not_shorter(page.numbered(n, chosen)) > 0
 
 
 @pytest.mark.parametrize("n", [4, 6])
 def test_the_largest_symbol_of_the_last_pair_leads_elsewhere(n: int) -> None:
     """Pitfall 7: the ways are as short, but the farthest N_k1 does not hang from the one before."""
-    chosen = {k: page.Generator(x, i + 1 if k >= n else i) for k, (x, i) in as_the_page_has_it(n).items()}
+    chosen = {
+        k: page.Generator(x, i + 1 if k >= n else i) for k, (x, i) in as_the_page_has_it(n).items()
+    }
     assert not_shorter(page.numbered(n, chosen)) == 0
     assert strays(page.numbered(n, chosen), chosen) != []
     assert page.numbered(n, chosen).tree != page.mbst(n).tree
 
 
-@pytest.mark.parametrize(("n", "first"), [(3, [1]), (4, [1]), (5, [1, 5]), (6, [1]), (7, [1, 4, 7])])
+@pytest.mark.parametrize(
+    ("n", "first"), [(3, [1]), (4, [1]), (5, [1, 5]), (6, [1]), (7, [1, 4, 7])]
+)
 def test_the_generator_is_seldom_the_first_node(n: int, first: list[int]) -> None:
     """Pitfall 7: the k for which it is."""
     ranks = oracles.ranks(n)
-    starts = {min(necklace(x), key=lambda y: numbers(n)[ranks[y]]): k for k, (x, _) in as_the_page_has_it(n).items()}
+    starts = {
+        min(necklace(x), key=lambda y: numbers(n)[ranks[y]]): k
+        for k, (x, _) in as_the_page_has_it(n).items()
+    }
     assert [starts[x] for _, (x, _) in as_the_page_has_it(n).items() if x in starts] == first
 
 

@@ -53,7 +53,22 @@ def test_sizes_are_the_page_s(n: int, k: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", ["S5,0", "S5,5", "S5,9", "S1,0", "S1,1", "S0,0", "S36,1", "S99,1", "S9999,9999", "S4,3,2", "S4,03", "S4, 3", "S4;3"]
+    "spec",
+    [
+        "S5,0",
+        "S5,5",
+        "S5,9",
+        "S1,0",
+        "S1,1",
+        "S0,0",
+        "S36,1",
+        "S99,1",
+        "S9999,9999",
+        "S4,3,2",
+        "S4,03",
+        "S4, 3",
+        "S4;3",
+    ],
 )
 def test_a_size_that_there_is_not_is_refused(spec: str) -> None:
     with refused(spec):
@@ -61,7 +76,8 @@ def test_a_size_that_there_is_not_is_refused(spec: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "words"), [("S5,5", "1 to 4"), ("S36,2", "2 to 35"), ("S13,10", "1 to 9"), ("S35,6", "1 to 5")]
+    ("spec", "words"),
+    [("S5,5", "1 to 4"), ("S36,2", "2 to 35"), ("S13,10", "1 to 9"), ("S35,6", "1 to 5")],
 )
 def test_the_refusal_of_a_size_says_the_range(spec: str, words: str) -> None:
     with pytest.raises(StarcastError) as refusal:
@@ -81,7 +97,9 @@ def test_nothing_is_allocated_for_a_name() -> None:
         t = topology("S13,9")
         assert t.rank(t.label(t.nodes - 1)) == t.nodes - 1
         assert sum(t.distance_profile()) == t.nodes
-        assert t.neighbours(13, [5]).tolist() == [t.rank(oracles.label(oracles_nk.across(node_of_label(t.label(5)), 13, 13)))]
+        assert t.neighbours(13, [5]).tolist() == [
+            t.rank(oracles.label(oracles_nk.across(node_of_label(t.label(5)), 13, 13)))
+        ]
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -132,7 +150,10 @@ def test_neighbours_are_the_page_s_port_by_port(n: int, k: int) -> None:
         expected = [ranks[oracles_nk.across(v, port, n)] for v in oracles_nk.nodes(n, k)]
         assert t.neighbours(port).tolist() == expected
         assert t.neighbours(port, np.arange(t.nodes)).tolist() == expected
-        assert np.concatenate([t.across(port)(chunk) for chunk in t.chunks()]).tolist() == expected
+        assert (
+            np.concatenate([t.neighbour_ranks(port)(chunk) for chunk in t.chunks()]).tolist()
+            == expected
+        )
 
 
 @every_size
@@ -152,9 +173,13 @@ def test_crossing_a_port_and_its_reverse_returns(n: int, k: int) -> None:
     """Exchanges undo themselves; residual port k+s is undone by k+(n-k+1-s)."""
     t = topology(f"S{n},{k}")
     assert [t.reverse_port(port) for port in range(2, k + 1)] == list(range(2, k + 1))
-    assert [t.reverse_port(k + s) for s in range(1, n - k + 1)] == [k + (n - k + 1 - s) for s in range(1, n - k + 1)]
+    assert [t.reverse_port(k + s) for s in range(1, n - k + 1)] == [
+        k + (n - k + 1 - s) for s in range(1, n - k + 1)
+    ]
     for port in t.ports:
-        assert np.array_equal(t.neighbours(t.reverse_port(port))[t.neighbours(port)], np.arange(t.nodes))
+        assert np.array_equal(
+            t.neighbours(t.reverse_port(port))[t.neighbours(port)], np.arange(t.nodes)
+        )
 
 
 @pytest.mark.parametrize("spec", ["S9,5", "S9,8", "S10,4", "S20,3", "S35,3", "S35,1"])
@@ -178,9 +203,9 @@ def test_k_equal_to_one_is_the_complete_graph(n: int) -> None:
     t = topology(f"S{n},1")
     assert (t.nodes, t.links, t.diameter) == (n, n * (n - 1) // 2, 1)
     assert t.distances(n - 1).tolist() == [1] * (n - 1) + [0]
-    assert sorted(tuple(sorted((a, int(b)))) for port in t.ports for a, b in enumerate(t.neighbours(port))) == sorted(
-        [*combinations(range(n), 2)] * 2
-    )
+    assert sorted(
+        tuple(sorted((a, int(b)))) for port in t.ports for a, b in enumerate(t.neighbours(port))
+    ) == sorted([*combinations(range(n), 2)] * 2)
 
 
 @pytest.mark.parametrize("n", range(2, 8))
@@ -235,7 +260,9 @@ def test_distances_are_those_of_breadth_first_search(n: int, k: int) -> None:
 @every_size
 def test_formulas_1_and_2_are_the_distance(n: int, k: int) -> None:
     home = oracles.identity(n)[:k]
-    assert oracles_nk.distances(home, n) == {v: oracles_nk.distance(v) for v in oracles_nk.nodes(n, k)}
+    assert oracles_nk.distances(home, n) == {
+        v: oracles_nk.distance(v) for v in oracles_nk.nodes(n, k)
+    }
 
 
 @every_size
@@ -243,7 +270,10 @@ def test_charging_for_no_chain_or_for_the_missing_symbol_is_told_apart(n: int, k
     """Pitfall 4: formula (2) costs nothing without chains, and m does not count the missing symbol."""
     distances = topology(f"S{n},{k}").distances()
     without = [v for v in oracles_nk.nodes(n, k) if not oracles_nk.externals(v)]
-    assert all(distances[oracles_nk.ranks(n, k)[v]] == oracles_nk.distance(v) != oracles_nk.distance(v) + 1 for v in without)
+    assert all(
+        distances[oracles_nk.ranks(n, k)[v]] == oracles_nk.distance(v) != oracles_nk.distance(v) + 1
+        for v in without
+    )
     longer = [oracles_nk.distance(v) + len(oracles_nk.externals(v)) for v in oracles_nk.nodes(n, k)]
     assert distances.tolist() != longer
 
@@ -275,7 +305,9 @@ def test_the_profile_and_the_mean_count_the_distances(n: int, k: int) -> None:
 
 
 @every_size
-def test_translation_relabels_by_the_extension_with_missing_symbols_ascending(n: int, k: int) -> None:
+def test_translation_relabels_by_the_extension_with_missing_symbols_ascending(
+    n: int, k: int
+) -> None:
     t, ranks = topology(f"S{n},{k}"), oracles_nk.ranks(n, k)
     for root in some_roots(n, k):
         q = oracles_nk.extension(root, n)
@@ -312,5 +344,8 @@ def test_composition_on_the_right_is_no_translation() -> None:
     t = topology("S5,3")
     root = "245"
     q = oracles_nk.extension(oracles.node_of(root), 5)
-    wrong = [tuple(oracles_nk.extension(v, 5)[q[j] - 1] for j in range(3)) for v in oracles_nk.nodes(5, 3)]
+    wrong = [
+        tuple(oracles_nk.extension(v, 5)[q[j] - 1] for j in range(3))
+        for v in oracles_nk.nodes(5, 3)
+    ]
     assert t.translation(root).tolist() != [oracles_nk.ranks(5, 3)[v] for v in wrong]

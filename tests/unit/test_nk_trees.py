@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from starcast.topologies import topology
-from starcast.trees import Forest, model
+from starcast.trees import Forest, forest
 from starcast.trees.common import translated
 from support import oracles, oracles_nk
 from support.meeting import refused
@@ -26,19 +26,25 @@ def home(n: int, k: int) -> oracles.Node:
 def some_roots(n: int, k: int) -> list[oracles.Node]:
     """The identity, one shift of it, the last node and one from the middle."""
     every = oracles_nk.nodes(n, k)
-    return list(dict.fromkeys([every[0], oracles_nk.root_of(1, n, k), every[-1], every[len(every) // 3]]))
+    return list(
+        dict.fromkeys([every[0], oracles_nk.root_of(1, n, k), every[-1], every[len(every) // 3]])
+    )
 
 
 def ports_of(tree: oracles.Tree, n: int, k: int) -> NDArray[np.uint8]:
     """A tree as the row of each node's port towards its parent."""
-    ports = [oracles_nk.port_between(v, tree[v], n) if v in tree else 0 for v in oracles_nk.nodes(n, k)]
+    ports = [
+        oracles_nk.port_between(v, tree[v], n) if v in tree else 0 for v in oracles_nk.nodes(n, k)
+    ]
     return np.array(ports, dtype=np.uint8)
 
 
 def too_deep(tree: oracles.Tree, n: int, k: int) -> tuple[int, int]:
     """How much higher than the diameter a tree is, and how many nodes stand below their distance."""
     found, levels = oracles_nk.distances(home(n, k), n), oracles.depths(tree, home(n, k))
-    return max(levels.values()) - oracles_nk.diameter(n, k), sum(levels[v] > found[v] for v in levels)
+    return max(levels.values()) - oracles_nk.diameter(n, k), sum(
+        levels[v] > found[v] for v in levels
+    )
 
 
 # SP
@@ -49,7 +55,9 @@ def test_sp_is_the_page_s_rule_node_by_node(n: int, k: int) -> None:
     for root in some_roots(n, k):
         built = forest(f"S{n},{k}", "nk-greedy", root=oracles.label(root))
         assert built.id == f"S{n},{k}:nk-greedy:{oracles.label(root)}"
-        assert np.array_equal(built.parent_port, ports_of(oracles_nk.greedy(root, n), n, k)[None, :])
+        assert np.array_equal(
+            built.parent_port, ports_of(oracles_nk.greedy(root, n), n, k)[None, :]
+        )
         built.verify()
 
 
@@ -77,9 +85,13 @@ def test_sp_is_a_tree_for_every_root(n: int, k: int) -> None:
 def test_sp_and_mt_of_k_one_less_than_n_are_the_trees_of_the_star(n: int) -> None:
     """Append the missing symbol: Tseng and Sheu's L and L-hat, entry by entry."""
     for root in (0, topology(f"S{n}").nodes - 1):
-        greedy, multiple = (forest(f"S{n}", name, root=root).parent_port for name in ("greedy", "multiple"))
+        greedy, multiple = (
+            forest(f"S{n}", name, root=root).parent_port for name in ("greedy", "multiple")
+        )
         assert np.array_equal(forest(f"S{n},{n - 1}", "nk-greedy", root=root).parent_port, greedy)
-        assert np.array_equal(forest(f"S{n},{n - 1}", "nk-multiple", root=root).parent_port, multiple)
+        assert np.array_equal(
+            forest(f"S{n},{n - 1}", "nk-multiple", root=root).parent_port, multiple
+        )
 
 
 @pytest.mark.parametrize("n", range(2, 8))
@@ -109,7 +121,18 @@ def test_sp_does_not_depend_on_the_order_of_the_missing_symbols(n: int, k: int) 
 
 @every_size
 def test_the_own_desired_symbol_always_is_told_apart_by_the_height(n: int, k: int) -> None:
-    higher = {(4, 2): 1, (5, 2): 1, (5, 3): 1, (6, 2): 1, (6, 4): 1, (7, 2): 1, (7, 5): 1, (6, 3): 2, (7, 3): 2, (7, 4): 2}
+    higher = {
+        (4, 2): 1,
+        (5, 2): 1,
+        (5, 3): 1,
+        (6, 2): 1,
+        (6, 4): 1,
+        (7, 2): 1,
+        (7, 5): 1,
+        (6, 3): 2,
+        (7, 3): 2,
+        (7, 4): 2,
+    }
     wrong = oracles_nk.greedy(home(n, k), n, oracles_nk.own_always)
     assert too_deep(wrong, n, k)[0] == higher.get((n, k), 0)
     differs(wrong, n, k, (n, k) in higher)
@@ -120,16 +143,36 @@ def test_the_own_desired_symbol_always_is_told_apart_by_the_height(n: int, k: in
 def test_the_least_of_all_and_matching_by_size_are_told_apart_by_the_height(
     n: int, k: int, reading: oracles_nk.Reading
 ) -> None:
-    higher = {(4, 2): 1, (5, 2): 1, (5, 3): 1, (6, 2): 1, (6, 4): 1, (7, 2): 1, (7, 5): 1, (6, 3): 2, (7, 3): 2, (7, 4): 2}
+    higher = {
+        (4, 2): 1,
+        (5, 2): 1,
+        (5, 3): 1,
+        (6, 2): 1,
+        (6, 4): 1,
+        (7, 2): 1,
+        (7, 5): 1,
+        (6, 3): 2,
+        (7, 3): 2,
+        (7, 4): 2,
+    }
     wrong = oracles_nk.greedy(home(n, k), n, reading)
     assert too_deep(wrong, n, k)[0] == higher.get((n, k), 0)
     differs(wrong, n, k, (n, k) in higher)
 
 
 @every_size
-def test_matching_in_label_order_is_told_apart_by_the_depths_where_the_height_hides_it(n: int, k: int) -> None:
+def test_matching_in_label_order_is_told_apart_by_the_depths_where_the_height_hides_it(
+    n: int, k: int
+) -> None:
     """Pitfall 1: but for (6,4) the height stays the diameter, and only single nodes are too deep."""
-    excess = {(5, 3): (0, 2), (6, 3): (0, 6), (7, 3): (0, 12), (7, 4): (0, 90), (6, 4): (1, 26), (7, 5): (0, 274)}
+    excess = {
+        (5, 3): (0, 2),
+        (6, 3): (0, 6),
+        (7, 3): (0, 12),
+        (7, 4): (0, 90),
+        (6, 4): (1, 26),
+        (7, 5): (0, 274),
+    }
     wrong = oracles_nk.greedy(home(n, k), n, oracles_nk.by_label_order)
     assert too_deep(wrong, n, k) == excess.get((n, k), (0, 0))
     differs(wrong, n, k, (n, k) in excess)
@@ -137,7 +180,10 @@ def test_matching_in_label_order_is_told_apart_by_the_depths_where_the_height_hi
 
 def differs(wrong: oracles.Tree, n: int, k: int, expected: bool) -> None:
     """The array form is not that tree, where the reading matters."""
-    assert np.array_equal(forest(f"S{n},{k}", "nk-greedy").parent_port[0], ports_of(wrong, n, k)) != expected
+    assert (
+        np.array_equal(forest(f"S{n},{k}", "nk-greedy").parent_port[0], ports_of(wrong, n, k))
+        != expected
+    )
 
 
 @pytest.mark.parametrize(("n", "k"), [(5, 2), (5, 3), (6, 3), (7, 3)])
@@ -174,12 +220,18 @@ def test_heights_and_profiles_of_mt(n: int, k: int) -> None:
     assert built.levels().tolist() == [[one[v] for v in oracles_nk.nodes(n, k)] for one in levels]
     assert built.heights.tolist() == [max(one.values()) for one in levels]
     bounds = [oracles_nk.diameter(n, k) + oracles_nk.path_length(n, k, i) for i in range(1, n)]
-    short = [i for i, (height, bound) in enumerate(zip(built.heights, bounds, strict=True), start=1) if height < bound]
+    short = [
+        i
+        for i, (height, bound) in enumerate(zip(built.heights, bounds, strict=True), start=1)
+        if height < bound
+    ]
     assert (built.heights <= bounds).all()
     assert short == ([n - 1] if n == 2 * k - 1 else [] if (n, k) != (2, 1) else [1])
 
 
-@pytest.mark.parametrize(("n", "k"), [(n, k) for n in range(2, 10) for k in range(1, n) if n < 8 or k <= 5])
+@pytest.mark.parametrize(
+    ("n", "k"), [(n, k) for n in range(2, 10) for k in range(1, n) if n < 8 or k <= 5]
+)
 def test_the_paths_have_the_lengths_of_the_page(n: int, k: int) -> None:
     """l_i = k-1 + min(i, n-i, k, n-k) + max(0, gcd(i,n) - (n-k)), read off the array."""
     built = forest(f"S{n},{k}", "nk-multiple")
@@ -193,7 +245,9 @@ def test_only_the_path_is_turned_around(n: int, k: int) -> None:
     """Every other node keeps the parent that it has in SP(R_i(Id))."""
     built = forest(f"S{n},{k}", "nk-multiple")
     for i, row in enumerate(built.parent_port, start=1):
-        straight = forest(f"S{n},{k}", "nk-greedy", root=oracles.label(oracles_nk.root_of(i, n, k))).parent_port[0]
+        straight = forest(
+            f"S{n},{k}", "nk-greedy", root=oracles.label(oracles_nk.root_of(i, n, k))
+        ).parent_port[0]
         assert np.count_nonzero(row != straight) <= oracles_nk.path_length(n, k, i) + 1
 
 
@@ -205,7 +259,11 @@ def test_congestion_counts_each_direction_for_itself(n: int, k: int) -> None:
     """Pitfall 7: both directions together reach 5 at (7,4)."""
     built = forest(f"S{n},{k}", "nk-multiple")
     trees = oracles_nk.multiple_at_identity(n, k)
-    assert built.congestion == max(oracles.load(trees).values()) == CONGESTION.get((n, k), 1 if k == 1 else 2)
+    assert (
+        built.congestion
+        == max(oracles.load(trees).values())
+        == CONGESTION.get((n, k), 1 if k == 1 else 2)
+    )
     if (n, k) == (7, 4):
         assert max(oracles_nk.undirected_load(trees).values()) == 5
 
@@ -235,7 +293,10 @@ def test_mt_at_any_root_is_the_translated_mt(size: tuple[int, int], data: st.Dat
     assert np.array_equal(there.parent_port, translated(t, at_identity.parent_port, root))
     assert there.load_histogram() == at_identity.load_histogram()
     image = t.translation(root)
-    assert np.array_equal(there.parents()[:, image], np.where(at_identity.parents() < 0, -1, image[at_identity.parents()]))
+    assert np.array_equal(
+        there.parents()[:, image],
+        np.where(at_identity.parents() < 0, -1, image[at_identity.parents()]),
+    )
 
 
 @pytest.mark.parametrize(("n", "k"), [(6, 3), (7, 3), (7, 4)])
@@ -251,7 +312,10 @@ def test_mt_depends_on_the_order_of_the_missing_symbols(n: int, k: int) -> None:
     """Pitfall 8: so the page fixes it, ascending."""
     trees = oracles_nk.multiple_at_identity(n, k)
     q = (*home(n, k), *range(n, k, -1))
-    moved = [{oracles_nk.relabel(q, v): oracles_nk.relabel(q, u) for v, u in tree.items()} for tree in trees]
+    moved = [
+        {oracles_nk.relabel(q, v): oracles_nk.relabel(q, u) for v, u in tree.items()}
+        for tree in trees
+    ]
     assert moved != trees
     assert oracles_nk.multiple(home(n, k), n) == trees
 

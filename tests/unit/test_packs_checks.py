@@ -12,7 +12,11 @@ FILE = Path("/packs/mine/question.cypher")
 
 def query(body: str, parameters: str = "none", columns: str = "a: something") -> Query:
     """A query with one line of header a field, so that the body begins on line 8 with one column and no parameter."""
-    listed = f" {parameters}" if parameters == "none" else "".join(f"\n//   {line}" for line in parameters.split("\n"))
+    listed = (
+        f" {parameters}"
+        if parameters == "none"
+        else "".join(f"\n//   {line}" for line in parameters.split("\n"))
+    )
     shown = "".join(f"\n//   {line}" for line in columns.split("\n"))
     return Query(
         FILE,
@@ -91,11 +95,19 @@ def test_a_number_that_ends_in_a_dot_does_not_hide_a_clause() -> None:
 
 def test_unicode_escapes_cannot_hide_a_clause() -> None:
     assert "escapes" in refusal("MATCH (n:Node) \\u0043REATE (m) RETURN n.rank AS a")
-    assert "escapes" in refusal("MATCH (n:Node {label: '\\u0027}) CREATE (m) //'}) RETURN n.rank AS a")
+    assert "escapes" in refusal(
+        "MATCH (n:Node {label: '\\u0027}) CREATE (m) //'}) RETURN n.rank AS a"
+    )
 
 
 @pytest.mark.parametrize(
-    "body", ["SHOW INDEXES YIELD name RETURN name AS a", "EXPLAIN RETURN 1 AS a", "USE system RETURN 1 AS a", "CREATE (n)"]
+    "body",
+    [
+        "SHOW INDEXES YIELD name RETURN name AS a",
+        "EXPLAIN RETURN 1 AS a",
+        "USE system RETURN 1 AS a",
+        "CREATE (n)",
+    ],
 )
 def test_a_query_begins_with_a_clause_that_reads(body: str) -> None:
     assert refusal(body).startswith("8: a query begins")
@@ -106,7 +118,10 @@ def test_a_file_without_cypher_is_refused() -> None:
 
 
 def test_two_statements_are_refused() -> None:
-    assert refusal("RETURN 1 AS a;\nMATCH (n:Node) RETURN n.rank AS a;") == "8: a query is one statement"
+    assert (
+        refusal("RETURN 1 AS a;\nMATCH (n:Node) RETURN n.rank AS a;")
+        == "8: a query is one statement"
+    )
 
 
 @pytest.mark.parametrize("body", ["RETURN 'a AS a", "RETURN `a AS a", "RETURN 1 AS a /* b"])
@@ -115,20 +130,30 @@ def test_what_is_never_closed_is_refused(body: str) -> None:
 
 
 def test_a_parameter_that_is_used_and_not_declared_is_refused_on_its_line() -> None:
-    assert refusal("MATCH (n:Node)\nWHERE n.rank = $x\nRETURN $x AS a") == "9: the parameter $x is not declared"
+    assert (
+        refusal("MATCH (n:Node)\nWHERE n.rank = $x\nRETURN $x AS a")
+        == "9: the parameter $x is not declared"
+    )
 
 
 def test_a_parameter_that_is_declared_and_not_used_is_refused_on_its_line() -> None:
-    message = refusal("MATCH (n:Node) WHERE n.label = '$y' RETURN $x AS a", parameters="x (int): x\ny (int): y")
+    message = refusal(
+        "MATCH (n:Node) WHERE n.label = '$y' RETURN $x AS a", parameters="x (int): x\ny (int): y"
+    )
     assert message == "5: the parameter 'y' is declared and not used"
 
 
 def test_a_column_that_is_declared_and_not_returned_is_refused_on_its_line() -> None:
-    assert refusal("RETURN 1 AS a", columns="a: a\nb: b") == "6: the column 'b' is declared and not returned"
+    assert (
+        refusal("RETURN 1 AS a", columns="a: a\nb: b")
+        == "6: the column 'b' is declared and not returned"
+    )
 
 
 def test_a_column_that_is_returned_and_not_declared_is_refused_on_its_line() -> None:
-    assert refusal("WITH 1 AS a\nRETURN a, 2 AS b") == "9: the column 'b' is returned and not declared"
+    assert (
+        refusal("WITH 1 AS a\nRETURN a, 2 AS b") == "9: the column 'b' is returned and not declared"
+    )
 
 
 def test_columns_stand_in_the_declared_order() -> None:
@@ -137,12 +162,17 @@ def test_columns_stand_in_the_declared_order() -> None:
 
 @pytest.mark.parametrize("returned", ["n.rank", "*", "count(*)", "n.rank AS a, n.label", "$p"])
 def test_every_column_has_a_name(returned: str) -> None:
-    assert "has no name" in refusal(f"MATCH (n:Node) WHERE n.rank > $p RETURN {returned}", parameters="p (int): p")
+    assert "has no name" in refusal(
+        f"MATCH (n:Node) WHERE n.rank > $p RETURN {returned}", parameters="p (int): p"
+    )
 
 
 def test_every_branch_of_a_union_returns_the_columns() -> None:
     assert query("RETURN 1 AS a UNION ALL RETURN 2 AS a").columns[0].name == "a"
-    assert refusal("RETURN 1 AS a\nUNION\nRETURN 2 AS b") == "5: the column 'a' is declared and not returned"
+    assert (
+        refusal("RETURN 1 AS a\nUNION\nRETURN 2 AS b")
+        == "5: the column 'a' is declared and not returned"
+    )
 
 
 def test_a_query_that_returns_nothing_is_refused() -> None:
@@ -170,7 +200,9 @@ def test_a_column_may_be_called_like_a_clause() -> None:
     query("MATCH (n:Node) RETURN n.rank AS limit, 1 AS offset", columns="limit: l\noffset: o")
 
 
-def test_a_case_behind_the_bar_of_a_list_is_an_expression_and_behind_that_of_labels_a_name() -> None:
+def test_a_case_behind_the_bar_of_a_list_is_an_expression_and_behind_that_of_labels_a_name() -> (
+    None
+):
     query("RETURN [x IN [1, 2] | CASE WHEN x > 1 THEN 1 ELSE 2 END] AS a")
     query("MATCH (n:Node) RETURN [x IN n.list | CASE WHEN x > 1 THEN 1 ELSE 2 END] AS a")
     query("MATCH (n:Node|Case) RETURN n.rank AS a")

@@ -68,7 +68,9 @@ def test_the_cost_may_be_left_out_and_there_may_be_no_parameters() -> None:
 
 
 def test_a_text_goes_on_below_when_it_is_indented() -> None:
-    header = parse(SOUND.replace("// question: How many?\n", "// question: How\n//     many?\n"), FILE)
+    header = parse(
+        SOUND.replace("// question: How many?\n", "// question: How\n//     many?\n"), FILE
+    )
     assert header.question == "How many?"
 
 
@@ -92,22 +94,50 @@ def test_a_field_cannot_be_missing_or_empty(field: str) -> None:
         ("// revision: 12", "// revision: 0", "14: the revision is a whole number from 1"),
         ("// revision: 12", "// revision: 1.2", "14: the revision is a whole number from 1"),
         ("// cost: 3 s on S8", "// cost:", "13: the field 'cost' is empty"),
-        ("// parameters:\n", "// parameters: none\n", "3: items stand on the lines below, or it says 'none'"),
-        ("// columns:\n", "// columns: all\n", "9: items stand on the lines below, or it says 'none'"),
+        (
+            "// parameters:\n",
+            "// parameters: none\n",
+            "3: items stand on the lines below, or it says 'none'",
+        ),
+        (
+            "// columns:\n",
+            "// columns: all\n",
+            "9: items stand on the lines below, or it says 'none'",
+        ),
         ("//   least (int >= 1", "//   least (integer", "6: 'integer' is no type"),
         ("//   least (int >= 1", "//   least (node >= 1", "6: 'node >= 1' is no type"),
-        ("//   least (int >= 1, default 2): fewest", "//   least: fewest", "6: this is no parameter"),
+        (
+            "//   least (int >= 1, default 2): fewest",
+            "//   least: fewest",
+            "6: this is no parameter",
+        ),
         ("default 2", "default two", "6: the default two is not JSON"),
-        ("default 2", 'default "2x"', "6: the parameter 'least' is an integer that is 1 or more, not '2x'"),
-        ("default 2", "default 0", "6: the parameter 'least' is an integer that is 1 or more, not 0"),
+        (
+            "default 2",
+            'default "2x"',
+            "6: the parameter 'least' is an integer that is 1 or more, not '2x'",
+        ),
+        (
+            "default 2",
+            "default 0",
+            "6: the parameter 'least' is an integer that is 1 or more, not 0",
+        ),
         ("//   least (", "//   forest (", "6: 'forest' is declared twice"),
         ("//   links: how many links", "//   load: how many links", "12: 'load' is declared twice"),
         ("//   links: how many links", "//   links", "12: this is no column"),
         ("nodes (list of node): a", "nodes (list of nodes): a", "11: 'list of nodes' is no type"),
         ("nodes (list of node): a", "nodes (): a", "11: this is no column"),
         ("// cost: 3 s on S8", "// cost: 3 s\n//   on S8", "14: the field 'cost' has no items"),
-        ("//   links: how", "//  links: how", "12: this line of the header is neither a field nor an item of one"),
-        ("// cost: 3 s on S8", "//cost: 3 s", "13: this line of the header is neither a field nor an item of one"),
+        (
+            "//   links: how",
+            "//  links: how",
+            "12: this line of the header is neither a field nor an item of one",
+        ),
+        (
+            "// cost: 3 s on S8",
+            "//cost: 3 s",
+            "13: this line of the header is neither a field nor an item of one",
+        ),
     ],
 )
 def test_a_wrong_header_is_refused_with_its_line(was: str, instead: str, message: str) -> None:

@@ -112,7 +112,9 @@ def test_not_even_where_its_queries_have_other_names(tmp_path: Path) -> None:
 
 
 def test_one_query_that_writes_is_told_with_file_and_line(tmp_path: Path) -> None:
-    path = write(tmp_path, "mine/nodes", SOUND.replace("MATCH (n:Node)", "MATCH (n:Node)\nDETACH DELETE n"))
+    path = write(
+        tmp_path, "mine/nodes", SOUND.replace("MATCH (n:Node)", "MATCH (n:Node)\nDETACH DELETE n")
+    )
     with pytest.raises(InputError) as refused:
         library(tmp_path)
     assert refused.value.message == f"{path}:10: DETACH writes, and a query only reads"
@@ -128,7 +130,9 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
         library(write(tmp_path, "mine/nodes"))
 
 
-def test_a_folder_that_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_may_not_be_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Root may read everything, so the refusal is the system's error, raised by hand."""
 
     def denied(_: Path) -> list[Path]:
@@ -140,7 +144,9 @@ def test_a_folder_that_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: p
     assert "packs" in refused.value.hint
 
 
-def test_a_pack_that_may_not_be_entered_leaves_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pack_that_may_not_be_entered_leaves_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its queries are refused by their names, whichever they are."""
     write(tmp_path, "mine/nodes")
     write(tmp_path, "closed/nodes")
@@ -201,7 +207,9 @@ def test_the_catalogue_has_every_query_with_all_that_its_header_says() -> None:
 def test_the_form_that_the_catalogue_shows_is_one_that_loads(tmp_path: Path) -> None:
     form = catalogue.page().split("```cypher\n")[1].split("```")[0]
     body = "MATCH (a)-[e:TREE_EDGE {forest: $forest}]->() WITH a, count(e) AS load WHERE load >= $least"
-    form = form.replace("MATCH ...", body).replace("RETURN ... AS sender, ... AS load", "RETURN a.label AS sender, load")
+    form = form.replace("MATCH ...", body).replace(
+        "RETURN ... AS sender, ... AS load", "RETURN a.label AS sender, load"
+    )
     assert find(str(write(tmp_path, "mine/form", form))).header.cost
 
 
@@ -241,5 +249,7 @@ def test_the_form_that_the_catalogue_shows_is_one_that_loads(tmp_path: Path) -> 
         ("schedule", "S5:broadcast", "starcast schedule list"),
     ],
 )
-def test_what_is_not_stored_comes_with_the_command_that_stores_it(kind: str, name: str, command: str) -> None:
+def test_what_is_not_stored_comes_with_the_command_that_stores_it(
+    kind: str, name: str, command: str
+) -> None:
     assert ingest_command(kind, name) == command

@@ -7,14 +7,27 @@ import pytest
 
 from starcast.errors import RejectedError
 from starcast.queries import Query, catalogue, find, library
-from starcast.queries.measured import FASTER, LARGEST, SIZES, SLOW, Figures, Measurements, measurements, read
+from starcast.queries.measured import (
+    FASTER,
+    LARGEST,
+    SIZES,
+    SLOW,
+    Figures,
+    Measurements,
+    measurements,
+    read,
+)
 
 TOLD = {
     "machine": "2 cores",
     "neo4j": "2026.08.1",
     "timeout": 30.0,
     "queries": {
-        "paths/shortest-path": {"revision": 3, "seconds": {"S6": 0.00432, "S7": 0.5, "S8": None}, "others": {"numpy": 0.02}}
+        "paths/shortest-path": {
+            "revision": 3,
+            "seconds": {"S6": 0.00432, "S7": 0.5, "S8": None},
+            "others": {"numpy": 0.02},
+        }
     },
 }
 
@@ -47,7 +60,10 @@ def test_without_the_file_nothing_is_measured(tmp_path: Path) -> None:
     assert read(tmp_path / "measured.json").told(find("shortest-path")) == ""
 
 
-@pytest.mark.parametrize("change", [{"queries": None}, {"queries": {"a": {}}}, {"timeout": "long"}, {"queries": {"a": 1}}])
+@pytest.mark.parametrize(
+    "change",
+    [{"queries": None}, {"queries": {"a": {}}}, {"timeout": "long"}, {"queries": {"a": 1}}],
+)
 def test_a_file_of_another_form_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     path = written(tmp_path, {**TOLD, **change})
     with pytest.raises(RejectedError, match="not of the form") as refused:
@@ -92,7 +108,9 @@ def test_a_file_of_the_same_name_elsewhere_has_no_figures(tmp_path: Path) -> Non
 
 def test_figures_are_told_in_one_sentence() -> None:
     query = find("shortest-path")
-    known = Measurements(queries={query.name: figures(query.header.revision, None, numpy=0.004, igraph=0.2)})
+    known = Measurements(
+        queries={query.name: figures(query.header.revision, None, numpy=0.004, igraph=0.2)}
+    )
     words = f"measured: S6 0.01 s, {LARGEST} > 30 s; the same question on {LARGEST}: numpy 0.004 s, igraph 0.2 s"
     assert known.told(query) == words
 
@@ -118,7 +136,9 @@ def test_cypher_is_the_wrong_tool_where_it_is_slow_and_another_is_much_faster(
         assert found[1] == pytest.approx(better[1])
 
 
-def test_the_catalogue_says_where_cypher_is_the_wrong_tool_and_by_which_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_catalogue_says_where_cypher_is_the_wrong_tool_and_by_which_rule(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     slow, quick = find("shortest-path"), find("neighbours")
     known = Measurements(
         "2 cores",
@@ -138,9 +158,13 @@ def test_the_catalogue_says_where_cypher_is_the_wrong_tool_and_by_which_rule(mon
         assert known.told(query) in page.split(f"### {query.name}\n")[1].split("\n### ")[0]
 
 
-def test_the_catalogue_says_when_cypher_is_nowhere_wrong_and_when_nobody_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_catalogue_says_when_cypher_is_nowhere_wrong_and_when_nobody_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     quick = find("neighbours")
-    known = Measurements("2 cores", "2026.08.1", {quick.name: figures(quick.header.revision, 0.002)})
+    known = Measurements(
+        "2 cores", "2026.08.1", {quick.name: figures(quick.header.revision, 0.002)}
+    )
     monkeypatch.setattr(catalogue, "measurements", lambda: known)
     assert "nowhere among the shipped queries" in catalogue.page()
     monkeypatch.setattr(catalogue, "measurements", Measurements)

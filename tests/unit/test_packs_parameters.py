@@ -15,7 +15,9 @@ from starcast.queries.parameters import EXPECTED, Parameter, Type, bind
 def declared(name: str, written: str, *default: object) -> Parameter:
     kind = Type.parse(written)
     assert kind is not None
-    return Parameter(name, kind, "some meaning", default[0] if default else None, required=not default)
+    return Parameter(
+        name, kind, "some meaning", default[0] if default else None, required=not default
+    )
 
 
 def bound(written: str, value: object) -> Any:
@@ -84,7 +86,9 @@ def test_a_value_of_the_type_is_taken(written: str, given_value: object, value: 
         ("list of int >= 2", "2,1"),
     ],
 )
-def test_a_value_of_another_type_is_refused_with_what_is_expected(written: str, wrong: object) -> None:
+def test_a_value_of_another_type_is_refused_with_what_is_expected(
+    written: str, wrong: object
+) -> None:
     with pytest.raises(InputError, match="the parameter 'x' is ") as refused:
         bound(written, wrong)
     assert EXPECTED[re.sub(r"list of | >=.*", "", written)] in refused.value.message
@@ -92,7 +96,9 @@ def test_a_value_of_another_type_is_refused_with_what_is_expected(written: str, 
     assert "some meaning" in refused.value.hint
 
 
-@pytest.mark.parametrize("written", ["integer", "list of list of int", "string >= 1", "int>=1", "List of int", ""])
+@pytest.mark.parametrize(
+    "written", ["integer", "list of list of int", "string >= 1", "int>=1", "List of int", ""]
+)
 def test_what_is_no_type_is_none(written: str) -> None:
     assert Type.parse(written) is None
 
@@ -114,7 +120,10 @@ def test_a_missing_parameter_is_named_with_what_is_expected() -> None:
 
 def test_an_unknown_parameter_is_told_with_the_nearest() -> None:
     with pytest.raises(InputError, match="the query has no parameter 'forrest'") as refused:
-        bind([declared("forest", "forest"), declared("least", "int", 2)], {"forrest": "S4:multiple:1234"})
+        bind(
+            [declared("forest", "forest"), declared("least", "int", 2)],
+            {"forrest": "S4:multiple:1234"},
+        )
     assert refused.value.hint == "did you mean 'forest'? it takes forest, least"
 
 
@@ -149,7 +158,10 @@ def test_a_node_is_one_of_the_topology_that_is_named() -> None:
 @pytest.mark.parametrize("kind", ["forest", "schedule"])
 def test_a_node_is_one_of_the_topology_of_the_forest_or_schedule(kind: str) -> None:
     parameters = [declared("thing", kind), declared("nodes", "list of node")]
-    assert bind(parameters, {"thing": "S3:multiple:123", "nodes": "213,321"})["nodes"] == ["213", "321"]
+    assert bind(parameters, {"thing": "S3:multiple:123", "nodes": "213,321"})["nodes"] == [
+        "213",
+        "321",
+    ]
     with pytest.raises(InputError, match="'214'"):
         bind(parameters, {"thing": "S3:multiple:123", "nodes": "213,214"})
 
@@ -161,7 +173,11 @@ def test_a_topology_that_cannot_be_is_refused(spec: str) -> None:
 
 
 def test_a_node_may_belong_to_any_of_several_topologies() -> None:
-    parameters = [declared("one", "topology"), declared("other", "topology"), declared("node", "node")]
+    parameters = [
+        declared("one", "topology"),
+        declared("other", "topology"),
+        declared("node", "node"),
+    ]
     assert bind(parameters, {"one": "S3", "other": "S4", "node": "4321"})["node"] == "4321"
     with pytest.raises(InputError, match="'54321'"):
         bind(parameters, {"one": "S3", "other": "S4", "node": "54321"})
@@ -176,11 +192,20 @@ def test_a_node_may_belong_to_any_of_several_topologies() -> None:
         ("S10", "123456789a-213456789a", "123456789a-132456789a"),
     ],
 )
-def test_a_link_joins_two_nodes_that_are_adjacent_in_either_order(spec: str, link: str, other: str) -> None:
+def test_a_link_joins_two_nodes_that_are_adjacent_in_either_order(
+    spec: str, link: str, other: str
+) -> None:
     parameters = [declared("topology", "topology"), declared("dead", "list of link", [])]
     turned = "-".join(reversed(link.split("-")))
-    assert bind(parameters, {"topology": spec, "dead": f"{link},{turned}"})["dead"] == [link, turned]
-    assert bind(parameters, {"topology": spec, "dead": ""})["dead"] == bind(parameters, {"topology": spec})["dead"] == []
+    assert bind(parameters, {"topology": spec, "dead": f"{link},{turned}"})["dead"] == [
+        link,
+        turned,
+    ]
+    assert (
+        bind(parameters, {"topology": spec, "dead": ""})["dead"]
+        == bind(parameters, {"topology": spec})["dead"]
+        == []
+    )
     with pytest.raises(InputError, match=f"'{other}' is no link of {spec}") as refused:
         bind(parameters, {"topology": spec, "dead": f"{link},{other}"})
     assert link.split("-")[1] in refused.value.hint
@@ -207,7 +232,9 @@ def test_every_integer_that_the_server_can_hold_is_read_back(number: int) -> Non
 
 
 @given(st.sampled_from(sorted(EXPECTED)), st.text())
-def test_whatever_is_typed_is_a_value_of_the_type_or_one_of_our_errors(name: str, text: str) -> None:
+def test_whatever_is_typed_is_a_value_of_the_type_or_one_of_our_errors(
+    name: str, text: str
+) -> None:
     """Nothing else is ever raised, and what is taken is taken again as it is."""
     kind = Type.parse(name)
     assert kind is not None

@@ -28,7 +28,9 @@ def test_parameters_lose_their_dollar_and_their_backticks() -> None:
 
 
 def test_tokens_know_their_lines_through_comments_and_strings() -> None:
-    found = {token.text: token.line for token in tokens("MATCH\n// a\n/* b\nc */ x\n'two\nlines' y")}
+    found = {
+        token.text: token.line for token in tokens("MATCH\n// a\n/* b\nc */ x\n'two\nlines' y")
+    }
     assert found["MATCH"] == 1
     assert found["x"] == 4
     assert found["y"] == 6

@@ -56,7 +56,9 @@ def test_rank_counts_the_permutations_before(x: oracles.Node) -> None:
     assert permutations.rank(row(x)[None, :]).tolist() == [oracles.rank_by_counting(x)]
 
 
-@given(st.integers(2, 12).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, factorial(n) - 1))))
+@given(
+    st.integers(2, 12).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, factorial(n) - 1)))
+)
 def test_unrank_finds_the_permutation_of_any_rank(size_and_rank: tuple[int, int]) -> None:
     n, rank = size_and_rank
     perm = symbols(permutations.unrank(n, [rank])[0])
@@ -101,7 +103,9 @@ def test_labels_tell_permutations_apart(pair: tuple[oracles.Node, oracles.Node])
     assert {len(text) for text in texts} == {len(pair[0])}
 
 
-@pytest.mark.parametrize("text", ["", "1234", "123456", "12344", "12346", "1234a", "1234 ", "1234０", "0123"])  # noqa: RUF001
+@pytest.mark.parametrize(
+    "text", ["", "1234", "123456", "12344", "12346", "1234a", "1234 ", "1234０", "0123"]
+)  # noqa: RUF001
 def test_what_is_no_label_is_refused_with_a_hint(text: str) -> None:
     with pytest.raises(StarcastError, match="label") as refusal:
         permutations.parse(text, 5)
@@ -109,7 +113,9 @@ def test_what_is_no_label_is_refused_with_a_hint(text: str) -> None:
     assert refusal.value.hint
 
 
-@pytest.mark.parametrize(("text", "culprit"), [("12344", "'4'"), ("12346", "'6'"), ("1234A", "'A'"), ("123", " 3 ")])
+@pytest.mark.parametrize(
+    ("text", "culprit"), [("12344", "'4'"), ("12346", "'6'"), ("1234A", "'A'"), ("123", " 3 ")]
+)
 def test_a_refused_label_is_told_what_is_wrong_with_it(text: str, culprit: str) -> None:
     with pytest.raises(StarcastError) as refusal:
         permutations.parse(text, 5)
@@ -124,7 +130,9 @@ def test_compose_relabels_symbols(pair: tuple[oracles.Node, oracles.Node]) -> No
 
 
 @given(two_nodes(), st.data())
-def test_compose_is_associative_and_takes_many_rows(pair: tuple[oracles.Node, oracles.Node], data: st.DataObject) -> None:
+def test_compose_is_associative_and_takes_many_rows(
+    pair: tuple[oracles.Node, oracles.Node], data: st.DataObject
+) -> None:
     p, q = pair
     x = tuple(data.draw(st.permutations(p)))
     left = permutations.compose(permutations.compose(row(p), row(q)), row(x))

@@ -34,17 +34,30 @@ class Seen:
     def __init__(self, text: str) -> None:
         root = ET.fromstring(text)  # noqa: S314 - our own document
         self.width, self.height = float(root.get("width", 0)), float(root.get("height", 0))
-        words = [(float(one.get("x", 0)), float(one.get("y", 0)), one.text or "") for one in root.findall(f"{SVG}text")]
+        words = [
+            (float(one.get("x", 0)), float(one.get("y", 0)), one.text or "")
+            for one in root.findall(f"{SVG}text")
+        ]
         self.words = [text for _, _, text in words]
         self.boxes: dict[str, tuple[float, float, float, float]] = {}
         self.dark = []
         for rect in root.findall(f"{SVG}rect")[1:]:
-            x, y, width, height = (float(rect.get(name, 0)) for name in ("x", "y", "width", "height"))
-            (label,) = (text for at, line, text in words if abs(at - x - width / 2) < 0.2 and y < line < y + height)
+            x, y, width, height = (
+                float(rect.get(name, 0)) for name in ("x", "y", "width", "height")
+            )
+            (label,) = (
+                text
+                for at, line, text in words
+                if abs(at - x - width / 2) < 0.2 and y < line < y + height
+            )
             self.boxes[label] = (x + width / 2, y + height / 2, width, height)
             self.dark += [label] if rect.get("fill") == "#222222" else []
         self.strokes = [_stroke(group) for group in root.findall(f"{SVG}g")]
-        self.levels = {float(one.get("y1", 0)) for one in root.findall(f"{SVG}line") if one.get("stroke") == "#EEEEEE"}
+        self.levels = {
+            float(one.get("y1", 0))
+            for one in root.findall(f"{SVG}line")
+            if one.get("stroke") == "#EEEEEE"
+        }
 
 
 def _stroke(group: ET.Element) -> Stroke:
@@ -55,7 +68,12 @@ def _stroke(group: ET.Element) -> Stroke:
     faint = float(group.get("opacity", 1)) < 1
     arrow = group.find(f"{SVG}polygon") is not None
     return Stroke(
-        group.findtext(f"{SVG}title", ""), group.get("stroke", ""), float(group.get("stroke-width", 0)), faint, arrow, ends
+        group.findtext(f"{SVG}title", ""),
+        group.get("stroke", ""),
+        float(group.get("stroke-width", 0)),
+        faint,
+        arrow,
+        ends,
     )
 
 
@@ -91,7 +109,12 @@ PICTURES = {
     "all of S4 from a node": members("S4", 7),
     "a node alone": Picture(topology("S4"), "One", "", (3,), {}, 3),
     "far nodes around one": Picture(
-        topology("S5"), "Far", "", tuple(np.flatnonzero(topology("S5").distances() == 3)[::4].tolist()), {}, 0
+        topology("S5"),
+        "Far",
+        "",
+        tuple(np.flatnonzero(topology("S5").distances() == 3)[::4].tolist()),
+        {},
+        0,
     ),
 }
 every_picture = pytest.mark.parametrize(
@@ -126,14 +149,20 @@ def test_no_box_touches_another_and_all_is_on_the_sheet(picture: Picture, layout
 
 
 @every_picture
-def test_every_link_among_the_nodes_is_drawn_once_and_what_is_named_as_it_is_named(picture: Picture, layout: Layout) -> None:
+def test_every_link_among_the_nodes_is_drawn_once_and_what_is_named_as_it_is_named(
+    picture: Picture, layout: Layout
+) -> None:
     """Each in the colour of its port; a link that nobody names is faint beside those that are."""
     seen, place = Seen(sketch(picture, layout)), picture.topology
     drawn = {stroke.words.split(",")[0]: stroke for stroke in seen.strokes}
     assert len(drawn) == len(seen.strokes)
     for one, times in picture.links.items():
         stroke = drawn.pop(f"{place.label(one.sender)} -{one.port}-> {place.label(one.receiver)}")
-        assert (stroke.arrow, stroke.faint, stroke.colour) == (True, False, style(place, one.port)[0])
+        assert (stroke.arrow, stroke.faint, stroke.colour) == (
+            True,
+            False,
+            style(place, one.port)[0],
+        )
         assert stroke.words.endswith(f", {times} times") == (times > 1)
     nodes = [place.rank(label) for label in seen.boxes]
     named = {frozenset((one.sender, one.receiver)) for one in picture.links}
@@ -145,7 +174,9 @@ def test_every_link_among_the_nodes_is_drawn_once_and_what_is_named_as_it_is_nam
         if other in nodes
     } - named
     assert {frozenset(map(place.rank, re.split(r" -\d+- ", words))) for words in drawn} == left
-    assert all(stroke.faint == bool(picture.links) and not stroke.arrow for stroke in drawn.values())
+    assert all(
+        stroke.faint == bool(picture.links) and not stroke.arrow for stroke in drawn.values()
+    )
 
 
 @every_picture
@@ -160,14 +191,18 @@ def test_a_link_reaches_from_box_to_box(picture: Picture, layout: Layout) -> Non
             assert 0 <= outside + 0.1 <= 8.5
 
 
-@pytest.mark.parametrize("name", [name for name, picture in PICTURES.items() if picture.source is not None])
+@pytest.mark.parametrize(
+    "name", [name for name, picture in PICTURES.items() if picture.source is not None]
+)
 def test_levels_are_distances_from_the_source(name: str) -> None:
     picture = PICTURES[name]
     assert picture.source is not None
     seen, place = Seen(sketch(picture, Layout.LEVELS)), picture.topology
     heights: dict[int, set[float]] = {}
     for label, (_, y, _, _) in seen.boxes.items():
-        heights.setdefault(int(place.distances(picture.source)[place.rank(label)]), set()).add(round(y, 1))
+        heights.setdefault(int(place.distances(picture.source)[place.rank(label)]), set()).add(
+            round(y, 1)
+        )
     assert all(len(found) == 1 for found in heights.values())
     rows = [min(heights[level]) for level in sorted(heights)]
     assert rows == sorted(rows)
@@ -218,7 +253,10 @@ def test_a_cycle_is_drawn_as_one() -> None:
     """S3 is a cycle of six nodes: in its ring every link joins neighbours."""
     seen = Seen(sketch(members("S3")))
     middle = np.mean([box[:2] for box in seen.boxes.values()], axis=0)
-    turns = {label: np.arctan2(box[1] - middle[1], box[0] - middle[0]) for label, box in seen.boxes.items()}
+    turns = {
+        label: np.arctan2(box[1] - middle[1], box[0] - middle[0])
+        for label, box in seen.boxes.items()
+    }
     around = sorted(turns, key=lambda label: turns[label])
     joined = {frozenset((one, around[(place + 1) % 6])) for place, one in enumerate(around)}
     assert {frozenset(re.split(r" -\d+- ", stroke.words)) for stroke in seen.strokes} == joined
@@ -231,7 +269,12 @@ def shortest(spec: str, source: str, target: str) -> list[list[int]]:
 
     def onward(node: int) -> list[list[int]]:
         ahead = [(port, int(place.neighbours(port, [node])[0])) for port in place.ports]
-        ways = [[port, *rest] for port, other in ahead if far[other] < far[node] for rest in onward(other)]
+        ways = [
+            [port, *rest]
+            for port, other in ahead
+            if far[other] < far[node]
+            for rest in onward(other)
+        ]
         return ways or [[]]
 
     return onward(place.rank(source))
@@ -246,7 +289,9 @@ def test_shortest_paths_are_drawn_without_crossings_where_there_is_a_way() -> No
     middle = {rank: seen.boxes[place.label(rank)][0] for rank in picture.nodes}
     for one, other in combinations(picture.links, 2):
         if level[one.sender] == level[other.sender]:
-            assert (middle[one.sender] - middle[other.sender]) * (middle[one.receiver] - middle[other.receiver]) >= -1e-6
+            assert (middle[one.sender] - middle[other.sender]) * (
+                middle[one.receiver] - middle[other.receiver]
+            ) >= -1e-6
 
 
 def test_nothing_to_draw_is_refused() -> None:
@@ -262,7 +307,9 @@ def test_levels_without_a_source_are_refused() -> None:
 
 
 def test_what_nobody_could_read_is_refused() -> None:
-    with pytest.raises(LimitError, match=f"720 nodes, and a picture can be read up to {READABLE}") as refused:
+    with pytest.raises(
+        LimitError, match=f"720 nodes, and a picture can be read up to {READABLE}"
+    ) as refused:
         sketch(members("S6"))
     assert "--limit" in refused.value.hint
 

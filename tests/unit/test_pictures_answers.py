@@ -22,14 +22,23 @@ def query(columns: str, parameters: str = "topology (topology): t") -> Query:
     shown = [f"//   {line}" for line in columns.split("\n")]
     returned = ", ".join(f"1 AS {line.split(' ')[0].split(':')[0]}" for line in columns.split("\n"))
     used = ", ".join(f"${line.split(' ')[0]}" for line in parameters.split("\n"))
-    head = ["// title: Some title", "// question: Q?", "// parameters:", *lines, "// columns:", *shown]
+    head = [
+        "// title: Some title",
+        "// question: Q?",
+        "// parameters:",
+        *lines,
+        "// columns:",
+        *shown,
+    ]
     tail = ["// revision: 1", "// reference: R", f"WITH [{used}] AS given", f"RETURN {returned}"]
     return Query(Path("/packs/mine/question.cypher"), "\n".join([*head, *tail]))
 
 
 def drawn(asked: Query, values: dict[str, Any], *rows: dict[str, Any]) -> Any:
     names = tuple(column.name for column in asked.columns)
-    return picture(asked, bind(asked.parameters, values), Answer(names, list(rows), False, (), None))
+    return picture(
+        asked, bind(asked.parameters, values), Answer(names, list(rows), False, (), None)
+    )
 
 
 def ranks(*labels: str) -> tuple[int, ...]:
@@ -47,7 +56,9 @@ def links(found: Any) -> dict[str, int]:
 def test_a_row_with_two_adjacent_nodes_is_an_arrow_from_the_first_to_the_second() -> None:
     asked = query("from (node): f\nload: l\nto (node): t")
     rows = [("1234", "2134"), ("2134", "1234"), ("1234", "2134"), ("4231", "1234")]
-    found = drawn(asked, {"topology": "S4"}, *({"from": one, "load": 2, "to": other} for one, other in rows))
+    found = drawn(
+        asked, {"topology": "S4"}, *({"from": one, "load": 2, "to": other} for one, other in rows)
+    )
     assert links(found) == {"1234 -2-> 2134": 2, "2134 -2-> 1234": 1, "4231 -4-> 1234": 1}
     assert found.nodes == ranks("1234", "2134", "4231")
     assert found.source is None
@@ -67,7 +78,12 @@ def test_three_nodes_a_row_are_no_link() -> None:
 
 def test_a_node_that_is_missing_is_left_out() -> None:
     asked = query("node (node): n\nparent (node): p")
-    found = drawn(asked, {"topology": "S4"}, {"node": "1234", "parent": None}, {"node": "2134", "parent": "1234"})
+    found = drawn(
+        asked,
+        {"topology": "S4"},
+        {"node": "1234", "parent": None},
+        {"node": "2134", "parent": "1234"},
+    )
     assert found.nodes == ranks("1234", "2134")
     assert links(found) == {"2134 -2-> 1234": 1}
 
@@ -86,7 +102,9 @@ def test_a_list_of_nodes_is_a_path_from_hop_to_hop() -> None:
 
 
 def test_a_list_of_another_name_is_no_path() -> None:
-    found = drawn(query("members (list of node): m"), {"topology": "S4"}, {"members": ["1234", "2134"]})
+    found = drawn(
+        query("members (list of node): m"), {"topology": "S4"}, {"members": ["1234", "2134"]}
+    )
     assert (found.nodes, found.links) == (ranks("1234", "2134"), {})
 
 
@@ -103,7 +121,9 @@ def test_a_node_beside_a_port_is_a_link_to_the_node_that_was_asked_about() -> No
 
 
 def test_a_column_without_a_type_holds_no_nodes() -> None:
-    found = drawn(query("label: l\nnode (node): n"), {"topology": "S4"}, {"label": "4321", "node": "1234"})
+    found = drawn(
+        query("label: l\nnode (node): n"), {"topology": "S4"}, {"label": "4321", "node": "1234"}
+    )
     assert found.nodes == ranks("1234")
 
 
@@ -111,11 +131,23 @@ def test_a_column_without_a_type_holds_no_nodes() -> None:
     ("parameters", "values", "source"),
     [
         ("topology (topology): t", {"topology": "S4"}, None),
-        ("topology (topology): t\ngone (list of node): g", {"topology": "S4", "gone": "1234"}, None),
+        (
+            "topology (topology): t\ngone (list of node): g",
+            {"topology": "S4", "gone": "1234"},
+            None,
+        ),
         ("topology (topology): t\nnode (node): n", {"topology": "S4", "node": "2341"}, "2341"),
         ("forest (forest): f", {"forest": "S4:multiple:4321"}, "4321"),
-        ("forest (forest): f\nnode (node): n", {"forest": "S4:multiple:4321", "node": "2134"}, "2134"),
-        ("schedule (schedule): s", {"schedule": "S4:broadcast:multiple:all:segments=1:3214"}, "3214"),
+        (
+            "forest (forest): f\nnode (node): n",
+            {"forest": "S4:multiple:4321", "node": "2134"},
+            "2134",
+        ),
+        (
+            "schedule (schedule): s",
+            {"schedule": "S4:broadcast:multiple:all:segments=1:3214"},
+            "3214",
+        ),
         ("schedule (schedule): s", {"schedule": "S4:allgather:necklace:all::expanded"}, None),
     ],
 )
@@ -145,7 +177,9 @@ def test_a_link_knows_the_port_of_the_node_that_it_leaves() -> None:
 
 def test_an_answer_without_nodes_is_refused_before_it_is_asked_for() -> None:
     asked = query("load: l\nlinks: n")
-    with pytest.raises(InputError, match=r"mine/question answers with load, links, and none of them holds nodes") as refused:
+    with pytest.raises(
+        InputError, match=r"mine/question answers with load, links, and none of them holds nodes"
+    ) as refused:
         check_drawable(asked, {"topology": "S4"})
     assert "another format" in refused.value.hint
 
@@ -154,8 +188,16 @@ def test_an_answer_without_nodes_is_refused_before_it_is_asked_for() -> None:
     ("parameters", "values", "said"),
     [
         ("count (int): c", {"count": 1}, "no parameter names a topology"),
-        ("one (topology): o\nother (topology): o", {"one": "S4", "other": "S5"}, "2 topologies are named"),
-        ("forest (forest): f\nother (forest): o", {"forest": "S4:multiple:1234", "other": "S5:multiple:12345"}, "2 topol"),
+        (
+            "one (topology): o\nother (topology): o",
+            {"one": "S4", "other": "S5"},
+            "2 topologies are named",
+        ),
+        (
+            "forest (forest): f\nother (forest): o",
+            {"forest": "S4:multiple:1234", "other": "S5:multiple:12345"},
+            "2 topol",
+        ),
     ],
 )
 def test_a_picture_is_of_one_topology(parameters: str, values: dict[str, Any], said: str) -> None:
@@ -170,4 +212,7 @@ def test_two_forests_on_one_topology_are_drawn() -> None:
 
 def test_lists_are_written_as_they_were_given() -> None:
     asked = query("node (node): n", "topology (topology): t\ngone (list of node): g")
-    assert drawn(asked, {"topology": "S4", "gone": "1234,2134"}, {"node": "1243"}).words == "topology=S4 gone=1234,2134"
+    assert (
+        drawn(asked, {"topology": "S4", "gone": "1234,2134"}, {"node": "1243"}).words
+        == "topology=S4 gone=1234,2134"
+    )

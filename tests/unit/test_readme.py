@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from starcast.drawing import draw
-from starcast.trees import constructions, model
+from starcast.trees import constructions, forest
 
 README = Path(__file__).parents[2] / "README.md"
 

@@ -6,7 +6,7 @@ from math import factorial
 import numpy as np
 import pytest
 
-from starcast.trees import model
+from starcast.trees import forest
 from support import oracles
 from support.meeting import ports_of, roots, tree_of
 
@@ -17,7 +17,9 @@ SIZES = range(2, 8)
 def test_the_tree_is_the_procedure_s(n: int) -> None:
     for root in roots(n):
         built = forest(f"S{n}", "recursive-substar", root=oracles.label(root))
-        assert np.array_equal(built.parent_port, ports_of(oracles.recursive_substar(root), root)[None, :])
+        assert np.array_equal(
+            built.parent_port, ports_of(oracles.recursive_substar(root), root)[None, :]
+        )
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -43,7 +45,9 @@ def test_the_paper_s_example_on_s4() -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_every_node_is_told_exactly_once(n: int) -> None:
-    receivers = Counter(send.receiver for send in oracles.recursive_substar_sends(oracles.identity(n)))
+    receivers = Counter(
+        send.receiver for send in oracles.recursive_substar_sends(oracles.identity(n))
+    )
     assert set(receivers.values()) == {1}
     assert len(receivers) == factorial(n) - 1
     assert forest(f"S{n}", "recursive-substar").members().all()
@@ -81,7 +85,11 @@ def test_relay_nodes(n: int) -> None:
     parents = forest(f"S{n}", "recursive-substar").parent_port[0]
     tree = tree_of(parents, n)
     ranks = oracles.ranks(n)
-    relays = {parent for child, parent in tree.items() if parent in tree and parents[ranks[child]] > parents[ranks[parent]]}
+    relays = {
+        parent
+        for child, parent in tree.items()
+        if parent in tree and parents[ranks[child]] > parents[ranks[parent]]
+    }
     assert len(relays) == sum(factorial(n) // factorial(k) for k in range(3, n + 1))
 
 
@@ -99,7 +107,13 @@ def test_no_node_sends_twice_over_a_dimension_or_back(n: int) -> None:
 
 
 def told(
-    n: int, *, start: int = 2, stop: int = 0, only_last: bool = False, rule_2: bool = True, again: bool = False
+    n: int,
+    *,
+    start: int = 2,
+    stop: int = 0,
+    only_last: bool = False,
+    rule_2: bool = True,
+    again: bool = False,
 ) -> Counter[oracles.Node]:
     """How often each node is told when Rule 2 is read in another way; who is told twice does not send twice."""
     counted: Counter[oracles.Node] = Counter()
@@ -113,7 +127,10 @@ def told(
             queue += [(oracles.swap(s, i), i - 1, False, dim1) for i in range(2, dim1)]
         if rule_2 and not flag:
             first = dim2 if only_last else dim1 + start
-            queue += [(oracles.swap(s, k), k - 1, not again, dim2 if again else k - 1) for k in range(first, dim2 - stop + 1)]
+            queue += [
+                (oracles.swap(s, k), k - 1, not again, dim2 if again else k - 1)
+                for k in range(first, dim2 - stop + 1)
+            ]
     return counted
 
 

@@ -90,7 +90,9 @@ def page(comparison: Comparison, **options: Any) -> str:
 
 
 def drawn(panel: Panel, marked: Sequence[crossovers.Crossing] = ()) -> ET.Element:
-    return parsed(plots.times(panel, page_svg.Styles(curve.label for curve in panel.curves), marked, "plot"))
+    return parsed(
+        plots.times(panel, page_svg.Styles(curve.label for curve in panel.curves), marked, "plot")
+    )
 
 
 def parsed(svg: str) -> ET.Element:
@@ -117,14 +119,30 @@ def test_the_page_is_one_well_formed_file_that_asks_the_network_for_nothing() ->
             assert (attributes.get(name) or "#").startswith("#"), (tag, attributes)
     rest = text.replace("http://www.w3.org/2000/svg", "")
     assert not re.search(r"https?:|//[a-z]|@import|url\((?!#)", rest)
-    policy = next(attributes for _, attributes in tags if attributes.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        attributes
+        for _, attributes in tags
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    )
     assert "default-src 'none'" in str(policy["content"])
     assert "prefers-color-scheme: dark" in text
 
 
 def test_ids_are_unique_and_every_reference_in_the_page_is_met() -> None:
     """Two plots of the same panel kind repeat matplotlib's own names, which must not meet."""
-    text = page(compare([side("two", [*three().sides[0].runs, *along(9, 3, SIZES, T_s=Fraction(7), algorithm="greedy")])]))
+    text = page(
+        compare(
+            [
+                side(
+                    "two",
+                    [
+                        *three().sides[0].runs,
+                        *along(9, 3, SIZES, T_s=Fraction(7), algorithm="greedy"),
+                    ],
+                )
+            ]
+        )
+    )
     ids = [str(attributes["id"]) for _, attributes in Page(text).tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     used = re.findall(r'href="#([^"]+)"', text) + re.findall(r"url\(#([^)]+)\)", text)
@@ -155,7 +173,8 @@ def test_every_row_every_side_and_every_command_is_on_the_page(everything: bool)
 
 def test_many_sides_are_stacked_and_none_of_their_lines_is_lost() -> None:
     sides = [
-        side(name, along(steps, 2, SIZES, algorithm="multiple")) for name, steps in zip("abcde", range(5, 10), strict=True)
+        side(name, along(steps, 2, SIZES, algorithm="multiple"))
+        for name, steps in zip("abcde", range(5, 10), strict=True)
     ]
     comparison = compare(sides)
     rows = Page(page(comparison)).rows
@@ -179,11 +198,17 @@ def test_the_best_of_each_row_is_strong_and_no_other() -> None:
 def test_verdicts_are_words_and_signs_not_colours_alone() -> None:
     text = page(three())
     for verdict in ("better", "worse"):
-        assert re.search(rf'<td class="verdict {verdict}">{report.SIGNS[verdict]} {verdict}</td>', text)
+        assert re.search(
+            rf'<td class="verdict {verdict}">{report.SIGNS[verdict]} {verdict}</td>', text
+        )
 
 
 def test_what_cannot_be_compared_is_said_with_its_reason() -> None:
-    text = page(compare([side("ours", along(10, 2, SIZES)), side("theirs", along(7, 7, SIZES, ports="one"))]))
+    text = page(
+        compare(
+            [side("ours", along(10, 2, SIZES)), side("theirs", along(7, 7, SIZES, ports="one"))]
+        )
+    )
     assert "different ports (all, one)" in text
     assert "not comparable" in text
 
@@ -191,18 +216,26 @@ def test_what_cannot_be_compared_is_said_with_its_reason() -> None:
 def test_many_reasons_are_all_on_the_page_and_the_rare_ones_on_demand() -> None:
     sizes = range(1, 16)
     missing = (*SIZES, *SIZES, *sizes)
-    ours = side("ours", [priced_run(10, 2, m, faults=["21345"]) for m in range(1, len(missing) + 1)])
+    ours = side(
+        "ours", [priced_run(10, 2, m, faults=["21345"]) for m in range(1, len(missing) + 1)]
+    )
     theirs = side("theirs", [
         priced_run(9, 2, m, faults=["21345"], missing=lost) for m, lost in enumerate(missing, start=1)
     ])  # fmt: skip
     reasons = report.reasons(compare([ours, theirs]))
     text = page(compare([ours, theirs]))
-    at_once, _, on_demand = text.partition("What cannot be compared")[2].partition('id="legend"')[0].partition("<details>")
+    at_once, _, on_demand = (
+        text.partition("What cannot be compared")[2]
+        .partition('id="legend"')[0]
+        .partition("<details>")
+    )
     listed = [re.findall(r"<li>(.*?) <span", part) for part in (at_once, on_demand)]
     assert listed[0] + listed[1] == list(reasons)
     assert len(listed[0]) == 12
     assert f"{len(reasons) - 12} more reasons" in on_demand
-    assert "more reason" not in page(compare([side("a", along(10, 2, SIZES)), side("b", along(7, 7, SIZES, ports="one"))]))
+    assert "more reason" not in page(
+        compare([side("a", along(10, 2, SIZES)), side("b", along(7, 7, SIZES, ports="one"))])
+    )
 
 
 def test_the_summary_counts_what_the_rows_say() -> None:
@@ -223,7 +256,13 @@ def test_provenance_is_listed_once_for_each_source_with_its_runs_and_dates() -> 
     ours, theirs = along(10, 2, SIZES), along(7, 7, SIZES, provenance=other, finished_at=later)
     comparison = compare([side("ours", ours), side("theirs", theirs)])
     old, new = report.sources(comparison)
-    assert (old["version"], old["runs"], old["host"], new["version"], new["dirty"]) == ("0.1.0", 4, "loom", "0.2.0", True)
+    assert (old["version"], old["runs"], old["host"], new["version"], new["dirty"]) == (
+        "0.1.0",
+        4,
+        "loom",
+        "0.2.0",
+        True,
+    )
     assert old["first"] < old["last"] or old["first"] == old["last"] < new["first"] == later
     text = " ".join(Page(page(comparison)).words)
     for word in ("0.1.0", "0.2.0", PROVENANCE["revision"], "loom", "18.4"):
@@ -243,7 +282,9 @@ def test_names_from_outside_are_text_not_markup() -> None:
 def test_the_same_figures_give_the_same_page_whatever_matplotlib_is_told_here() -> None:
     comparison = three()
     before = page(comparison)
-    with mpl.rc_context({"axes.facecolor": "red", "font.size": 30, "svg.fonttype": "path", "axes.grid": False}):
+    with mpl.rc_context(
+        {"axes.facecolor": "red", "font.size": 30, "svg.fonttype": "path", "axes.grid": False}
+    ):
         assert page(comparison) == before
     assert mpl.rcParams["svg.hashsalt"] != "starcast"
 
@@ -256,11 +297,16 @@ def test_the_marks_of_a_plot_stand_where_the_stored_figures_are() -> None:
     shown = [mark for place in range(len(panel.curves)) for mark in marks(svg, f"curve-{place}")]
     assert len(shown) == len(figures) == 3 * len(SIZES)
     for axis, flipped in ((0, 1), (1, -1)):
-        known = sorted((log10(figure[axis]), mark[axis] * flipped) for figure, mark in zip(figures, shown, strict=True))
+        known = sorted(
+            (log10(figure[axis]), mark[axis] * flipped)
+            for figure, mark in zip(figures, shown, strict=True)
+        )
         (low, start), (high, end) = known[0], known[-1]
         scale = (end - start) / (high - low)
         assert scale > 0
-        assert all(isclose(place, start + (value - low) * scale, abs_tol=1e-3) for value, place in known)
+        assert all(
+            isclose(place, start + (value - low) * scale, abs_tol=1e-3) for value, place in known
+        )
 
 
 def test_a_plot_shows_the_best_p_at_each_m_and_says_so() -> None:
@@ -283,7 +329,9 @@ def test_a_crossing_is_marked_where_the_curves_meet() -> None:
     ((left, _), *_, (right, _)) = marks(svg, "curve-0")
     for number, crossing in enumerate(found, start=1):
         ((x, _),) = marks(svg, f"crossing-{number}")
-        expected = left + (right - left) * log10(crossing.low / SIZES[0]) / log10(SIZES[-1] / SIZES[0])
+        expected = left + (right - left) * log10(crossing.low / SIZES[0]) / log10(
+            SIZES[-1] / SIZES[0]
+        )
         assert isclose(x, expected, abs_tol=1e-3)
         assert crossing.below in titles(svg, f"crossing-{number}")[0]
 
@@ -298,7 +346,10 @@ def test_a_change_between_two_stored_m_is_a_band() -> None:
     (path,) = band.iter(f"{SVG}path")
     columns = {float(x) for x in re.findall(r"[ML] (\S+) \S+", str(path.get("d")))}
     shown = [x for x, _ in marks(svg, "curve-0")]
-    assert [round(min(columns), 2), round(max(columns), 2)] == [round(shown[0], 2), round(shown[1], 2)]
+    assert [round(min(columns), 2), round(max(columns), 2)] == [
+        round(shown[0], 2),
+        round(shown[1], 2),
+    ]
 
 
 def test_every_curve_looks_different_and_alike_in_all_plots() -> None:
@@ -314,7 +365,9 @@ def test_plots_say_what_they_show_to_those_who_do_not_see_them() -> None:
     for text in svgs:
         svg = parsed(text)
         named = str(svg.get("aria-labelledby")).split()
-        told = {each.get("id"): each.text for each in svg if each.tag in {f"{SVG}title", f"{SVG}desc"}}
+        told = {
+            each.get("id"): each.text for each in svg if each.tag in {f"{SVG}title", f"{SVG}desc"}
+        }
         assert svg.get("role") == "img"
         assert all(told[name] for name in named)
         assert "var(--ink" in text
@@ -325,35 +378,56 @@ def test_links_busy_are_drawn_for_the_fastest_run_of_each_at_the_greatest_common
     comparison = three()
     (panel,) = panels(comparison)
     chosen = {curve.label: (int(run.m), run.p) for curve, run in panel.profiled()}
-    assert chosen == {"multiple": (65536, 4), "recursive-substar": (65536, 4), "edge-disjoint": (65536, 1)}
+    assert chosen == {
+        "multiple": (65536, 4),
+        "recursive-substar": (65536, 4),
+        "edge-disjoint": (65536, 1),
+    }
     text = plots.links(panel, profiles(comparison), page_svg.Styles(chosen), "links")
     description = parsed(text).findtext(f"{SVG}desc") or ""
     # 1 + ... + 13 = 91 of 13 steps with 480 directed links.
-    assert f"multiple, p = 4: 13 steps, {100 * 91 / (13 * 480):.1f} % of the links busy on average" in description
+    assert (
+        f"multiple, p = 4: 13 steps, {100 * 91 / (13 * 480):.1f} % of the links busy on average"
+        in description
+    )
     assert "all 480 directed links" in text
 
 
 def test_the_same_steps_are_drawn_once_however_many_machines_price_them() -> None:
     slow, fast = three(), three(T_c=Fraction(2))
-    both = compare([side("sweep", [run for made in (slow, fast) for each in made.sides for run in each.runs])])
+    both = compare(
+        [side("sweep", [run for made in (slow, fast) for each in made.sides for run in each.runs])]
+    )
     assert len(panels(both)) == 2
     assert len(Page(page(both)).svgs) == 3
 
 
 def test_one_m_alone_is_a_table_and_no_plot_of_time() -> None:
-    comparison = compare([side("a", along(10, 2, (64,))), side("b", along(7, 7, (64,), algorithm="greedy"))])
+    comparison = compare(
+        [side("a", along(10, 2, (64,))), side("b", along(7, 7, (64,), algorithm="greedy"))]
+    )
     assert Page(report.page(comparison, {}, WRITTEN)).svgs == []
     assert len(comparison.rows()) == 1
 
 
 def test_a_message_of_no_bytes_has_no_place_on_a_logarithmic_axis() -> None:
-    (panel,) = panels(compare([side("a", along(10, 2, (0, *SIZES))), side("b", along(7, 7, (0, *SIZES), algorithm="greedy"))]))
+    (panel,) = panels(
+        compare(
+            [
+                side("a", along(10, 2, (0, *SIZES))),
+                side("b", along(7, 7, (0, *SIZES), algorithm="greedy")),
+            ]
+        )
+    )
     assert len(marks(drawn(panel), "curve-0")) == len(SIZES)
 
 
 def test_a_comparison_without_any_figures_is_a_page_too() -> None:
     failed = along(10, 2, (64,), status="failed", error="step 1: early")
-    for sides in ([side("a", failed), side("b", along(10, 2, (64,)))], [side("a", failed), side("b", [])]):
+    for sides in (
+        [side("a", failed), side("b", along(10, 2, (64,)))],
+        [side("a", failed), side("b", [])],
+    ):
         text = page(compare(sides))
         Page(text)
         assert "not comparable" in text
@@ -361,7 +435,9 @@ def test_a_comparison_without_any_figures_is_a_page_too() -> None:
 
 def test_where_nothing_differs_the_page_says_so() -> None:
     runs = along(10, 2, SIZES)
-    assert "Nothing differs: all 4 rows are the same" in page(compare([side("a", runs), side("a", runs)]))
+    assert "Nothing differs: all 4 rows are the same" in page(
+        compare([side("a", runs), side("a", runs)])
+    )
 
 
 def across() -> Comparison:
@@ -381,8 +457,14 @@ def test_a_page_across_topologies_says_so_and_how_large_each_network_is() -> Non
     assert "Nothing is normalised" in text
     start = next(place for place, row in enumerate(shown.rows) if "network" in row)
     cells = [row[shown.rows[start].index("network")] for row in shown.rows[start + 1 : start + 5]]
-    assert cells == ["S5: 120 nodes of degree 4, 240 links"] * 2 + ["Q7: 128 nodes of degree 7, 448 links"] * 2
-    assert "Runs of the same collective, ports, T_s, T_c, m, faults that deliver everything." in text
+    assert (
+        cells
+        == ["S5: 120 nodes of degree 4, 240 links"] * 2
+        + ["Q7: 128 nodes of degree 7, 448 links"] * 2
+    )
+    assert (
+        "Runs of the same collective, ports, T_s, T_c, m, faults that deliver everything." in text
+    )
     plain = " ".join(Page(page(three())).words)
     assert "networks of different size" not in plain
     assert "Runs of the same topology, collective, ports" in " ".join(plain.split())
@@ -397,10 +479,18 @@ def test_a_plot_across_topologies_has_a_bound_for_each_and_shares_of_each_ones_l
     ids = [str(each.get("id")) for each in svg.iter() if each.get("id")]
     assert {"plot-bound-S5", "plot-bound-Q7"} <= set(ids)
     assert len(ids) == len(set(ids))
-    text = plots.links(panel, profiles(comparison), page_svg.Styles(curve.label for curve in panel.curves), "links")
+    text = plots.links(
+        panel, profiles(comparison), page_svg.Styles(curve.label for curve in panel.curves), "links"
+    )
     # 1 + ... + 8 = 36 of 8 steps with 480 directed links; 1 + ... + 9 = 45 of 9 with 896.
-    assert f"S5 edge-disjoint, p = 1: 8 steps, {100 * 36 / (8 * 480):.1f} % of the links busy on average" in text
-    assert f"Q7 edge-disjoint-binomial, p = 1: 9 steps, {100 * 45 / (9 * 896):.1f} % of the links busy on average" in text
+    assert (
+        f"S5 edge-disjoint, p = 1: 8 steps, {100 * 36 / (8 * 480):.1f} % of the links busy on average"
+        in text
+    )
+    assert (
+        f"Q7 edge-disjoint-binomial, p = 1: 9 steps, {100 * 45 / (9 * 896):.1f} % of the links busy on average"
+        in text
+    )
     assert "% of the network's" in text
     assert len(Page(page(comparison)).svgs) == 2
 
@@ -408,7 +498,8 @@ def test_a_plot_across_topologies_has_a_bound_for_each_and_shares_of_each_ones_l
 def test_changes_between_the_same_two_m_share_a_band_and_its_numbers() -> None:
     ours = [priced_run(10, 2, m, p=p) for p, m in enumerate(SIZES, start=1)]
     others = [
-        [priced_run(start, 5, m, p=p, algorithm=f"a{start}") for p, m in enumerate(SIZES, start=5)] for start in (7, 8, 9)
+        [priced_run(start, 5, m, p=p, algorithm=f"a{start}") for p, m in enumerate(SIZES, start=5)]
+        for start in (7, 8, 9)
     ]
     (panel,) = panels(compare([side("a", [*ours, *(run for each in others for run in each)])]))
     found = crossovers.marked(crossovers.crossings(panel))
@@ -416,14 +507,21 @@ def test_changes_between_the_same_two_m_share_a_band_and_its_numbers() -> None:
     assert len(found) == 3
     assert len(bands) == 1
     svg = drawn(panel, found)
-    assert [str(each.get("id")) for each in svg.iter(f"{SVG}g") if "crossing" in str(each.get("id"))] == ["plot-crossing-1"]
+    assert [
+        str(each.get("id")) for each in svg.iter(f"{SVG}g") if "crossing" in str(each.get("id"))
+    ] == ["plot-crossing-1"]
     assert "1-3" in {each.text for each in svg.iter(f"{SVG}text")}
 
 
 def test_many_parts_of_one_experiment_are_titled_by_it() -> None:
     assert report.titled(across()) == "sweep: 4 sides compared"
-    assert report.titled(three()) == "sweep: multiple against recursive-substar against edge-disjoint"
-    assert report.titled(compare([side("ours", along(10, 2, SIZES)), side("b", along(9, 2, SIZES))])) == "ours against b"
+    assert (
+        report.titled(three()) == "sweep: multiple against recursive-substar against edge-disjoint"
+    )
+    assert (
+        report.titled(compare([side("ours", along(10, 2, SIZES)), side("b", along(9, 2, SIZES))]))
+        == "ours against b"
+    )
 
 
 def test_long_names_stand_in_the_summary_and_not_in_the_heads_of_columns() -> None:
@@ -431,11 +529,17 @@ def test_long_names_stand_in_the_summary_and_not_in_the_heads_of_columns() -> No
     start = next(place for place, row in enumerate(rows) if "verdict B" in row)
     assert not any("recursive-substar" in cell for cell in rows[start])
     summary = [row[:2] for row in rows[1:4]]
-    assert summary == [["A", "sweep/multiple (baseline)"], ["B", "sweep/recursive-substar"], ["C", "sweep/edge-disjoint"]]
+    assert summary == [
+        ["A", "sweep/multiple (baseline)"],
+        ["B", "sweep/recursive-substar"],
+        ["C", "sweep/edge-disjoint"],
+    ]
 
 
 def test_gaps_have_three_decimals() -> None:
-    comparison = compare([side("a", along(10, 2, SIZES, bound=3)), side("b", along(7, 7, SIZES, bound=3))])
+    comparison = compare(
+        [side("a", along(10, 2, SIZES, bound=3)), side("b", along(7, 7, SIZES, bound=3))]
+    )
     rows = Page(page(comparison)).rows
     start = next(place for place, row in enumerate(rows) if "gap A" in row)
     cells = [row[rows[start].index("gap A")] for row in rows[start + 1 : start + 5]]
@@ -445,9 +549,13 @@ def test_gaps_have_three_decimals() -> None:
 
 def test_the_same_schedules_are_drawn_once_whatever_fails_and_first_where_nothing_does() -> None:
     """Faults take links from a schedule: its steps are drawn without, and under faults only what is not drawn yet."""
-    faults = [{"faults": [node], "seed": seed} for seed, node in enumerate(("21345", "32145", "12354"))]
+    faults = [
+        {"faults": [node], "seed": seed} for seed, node in enumerate(("21345", "32145", "12354"))
+    ]
     few = [run for each in faults for run in along(10, 2, SIZES, **each)]
-    both = [run for each in ({}, *faults[:2]) for run in along(7, 7, SIZES, algorithm="greedy", **each)]
+    both = [
+        run for each in ({}, *faults[:2]) for run in along(7, 7, SIZES, algorithm="greedy", **each)
+    ]
     comparison = compare([side("a", [*few, *along(10, 2, SIZES)]), side("b", both)])
     drawn = report.profiled(comparison)
     assert [(run.algorithm, run.faults) for run in drawn] == [("multiple", []), ("greedy", [])]

@@ -7,12 +7,12 @@ from math import factorial
 import numpy as np
 import pytest
 
-from starcast.collectives import Schedule, algorithms, model
+from starcast.collectives import Schedule, algorithms, schedule
 from starcast.collectives.catalogue import find
 from starcast.collectives.scatter import balanced_copies, root_ports, scattered, spread
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from starcast.trees import Forest, model
+from starcast.trees import Forest, forest
 from starcast.trees.balanced import numbered_dimension, running_numbers
 from support import oracles
 from support import oracles_balanced as trees_page
@@ -51,7 +51,13 @@ def steps(n: int, algorithm: str, messages: int) -> int:
 
 def made(n: int, algorithm: str, messages: int, root: oracles.Node | None = None) -> Schedule:
     """The array form."""
-    return schedule(f"S{n}", "scatter", algorithm, root=oracles.label(root or oracles.identity(n)), messages=messages)
+    return schedule(
+        f"S{n}",
+        "scatter",
+        algorithm,
+        root=oracles.label(root or oracles.identity(n)),
+        messages=messages,
+    )
 
 
 # The page's rows
@@ -69,14 +75,30 @@ def test_the_rows_are_the_page_s_for_every_root(n: int, algorithm: str, messages
 @pytest.mark.parametrize(
     ("n", "algorithm", "messages"),
     [
-        *((5, name, m) for name, m in [("balanced", 1), ("balanced", 9), ("near-balanced", 2), ("perfectly-balanced", 8)]),
-        *((5, name, m) for name, m in [("one-port", 2), ("perfectly-balanced", 4), ("balanced", 3)]),
-        *((6, name, m) for name, m in [("balanced", 1), ("perfectly-balanced", 5), ("one-port", 1)]),
+        *(
+            (5, name, m)
+            for name, m in [
+                ("balanced", 1),
+                ("balanced", 9),
+                ("near-balanced", 2),
+                ("perfectly-balanced", 8),
+            ]
+        ),
+        *(
+            (5, name, m)
+            for name, m in [("one-port", 2), ("perfectly-balanced", 4), ("balanced", 3)]
+        ),
+        *(
+            (6, name, m)
+            for name, m in [("balanced", 1), ("perfectly-balanced", 5), ("one-port", 1)]
+        ),
     ],
 )
 def test_the_rows_are_the_page_s_on_larger_stars(n: int, algorithm: str, messages: int) -> None:
     root = oracles.nodes(n)[-1]
-    assert sorted(plain_rows(made(n, algorithm, messages, root))) == sorted(page.scatter(algorithm, root, messages))
+    assert sorted(plain_rows(made(n, algorithm, messages, root))) == sorted(
+        page.scatter(algorithm, root, messages)
+    )
 
 
 # What must hold, whoever made it
@@ -105,34 +127,42 @@ def test_messages_never_wait_and_paths_are_shortest(n: int, algorithm: str, mess
     root = oracles.nodes(n)[-2]
     flights = page.flights(plain_rows(made(n, algorithm, messages, root)))
     assert len(flights) == messages * (factorial(n) - 1)
-    for payload, rows in flights.items():
-        destination = oracles.nodes(n)[payload // messages]
+    for unit, rows in flights.items():
+        destination = oracles.nodes(n)[unit // messages]
         assert [row.step for row in rows] == [*range(rows[0].step, rows[0].step + len(rows))]
         assert (rows[0].sender, rows[-1].receiver) == (root, destination)
         assert len(rows) == oracles.distances(root)[destination]
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(3, 6), 1))
-def test_the_root_sends_to_the_farthest_first_and_never_pauses(n: int, algorithm: str, messages: int) -> None:
+def test_the_root_sends_to_the_farthest_first_and_never_pauses(
+    n: int, algorithm: str, messages: int
+) -> None:
     """Rule 5 on every link; Rule 8 on one link after the other, T_2 completely before T_3."""
     root = oracles.identity(n)
     flights = page.flights(plain_rows(made(n, algorithm, messages)))
     sent = sorted((rows[0].step, rows[0].port, len(rows)) for rows in flights.values())
     assert all(row.sender == root for rows in flights.values() for row in rows[:1])
-    queues = {port: [(step, hops) for step, p, hops in sent if p == port] for port in range(2, n + 1)}
+    queues = {
+        port: [(step, hops) for step, p, hops in sent if p == port] for port in range(2, n + 1)
+    }
     for queue in queues.values():
         assert all(before[1] >= after[1] for before, after in pairwise(queue))
     if algorithm == "one-port":
         assert [step for step, _, _ in sent] == [*range(1, len(sent) + 1)]
         assert [port for _, port, _ in sent] == sorted(port for _, port, _ in sent)
     else:
-        assert all([step for step, _ in queue] == [*range(1, len(queue) + 1)] for queue in queues.values())
+        assert all(
+            [step for step, _ in queue] == [*range(1, len(queue) + 1)] for queue in queues.values()
+        )
 
 
 # Figures of the page and of Table 2
 
 
-@pytest.mark.parametrize(("n", "algorithm", "messages"), [*cases(range(2, 7), 2), (7, "balanced", 1), (7, "balanced", 7)])
+@pytest.mark.parametrize(
+    ("n", "algorithm", "messages"), [*cases(range(2, 7), 2), (7, "balanced", 1), (7, "balanced", 7)]
+)
 def test_steps_and_transmissions(n: int, algorithm: str, messages: int) -> None:
     s = made(n, algorithm, messages)
     assert s.steps == steps(n, algorithm, messages)
@@ -140,7 +170,9 @@ def test_steps_and_transmissions(n: int, algorithm: str, messages: int) -> None:
     assert find("scatter", algorithm).rows(topology(f"S{n}"), {"messages": messages}) == len(s)
 
 
-@pytest.mark.parametrize(("algorithm", "messages"), [("near-balanced", 2), ("perfectly-balanced", 6), ("one-port", 1)])
+@pytest.mark.parametrize(
+    ("algorithm", "messages"), [("near-balanced", 2), ("perfectly-balanced", 6), ("one-port", 1)]
+)
 def test_steps_and_transmissions_on_s7(algorithm: str, messages: int) -> None:
     s = made(7, algorithm, messages)
     assert s.steps == steps(7, algorithm, messages)
@@ -149,9 +181,13 @@ def test_steps_and_transmissions_on_s7(algorithm: str, messages: int) -> None:
 
 @pytest.mark.parametrize("collective", ["scatter", "gather"])
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 8), 1))
-def test_the_simulator_finds_it_complete(n: int, algorithm: str, messages: int, collective: str) -> None:
+def test_the_simulator_finds_it_complete(
+    n: int, algorithm: str, messages: int, collective: str
+) -> None:
     """Without a violation of the port model, in the steps and transmissions of the tables, from the last root."""
-    run = simulate(schedule(f"S{n}", collective, algorithm, root=factorial(n) - 1, messages=messages))
+    run = simulate(
+        schedule(f"S{n}", collective, algorithm, root=factorial(n) - 1, messages=messages)
+    )
     assert run.violation is None
     assert run.complete
     assert (run.steps, run.largest_packet) == (steps(n, algorithm, messages), 1)
@@ -162,7 +198,9 @@ def test_the_simulator_finds_it_complete(n: int, algorithm: str, messages: int, 
 def test_the_balanced_scatter_meets_the_bound_for_every_number_of_messages(n: int) -> None:
     """The root has M(n!-1) units to send over n-1 links: nobody is faster, whatever M is."""
     for messages in {1, 2, n - 2, n - 1, n, 2 * n - 3} - {0}:
-        assert made(n, "balanced", messages).steps == oracles.ceil_div(messages * (factorial(n) - 1), n - 1)
+        assert made(n, "balanced", messages).steps == oracles.ceil_div(
+            messages * (factorial(n) - 1), n - 1
+        )
 
 
 @pytest.mark.parametrize("n", range(3, 7))
@@ -171,11 +209,15 @@ def test_the_load_of_a_subtree(n: int) -> None:
     messages = n - 1
     s = made(n, "perfectly-balanced", messages)
     first = s.sender == 0
-    assert np.bincount(s.port[first])[2:].tolist() == [messages * (factorial(n) - 1) // (n - 1)] * (n - 1)
+    assert np.bincount(s.port[first])[2:].tolist() == [messages * (factorial(n) - 1) // (n - 1)] * (
+        n - 1
+    )
     along = s.forest
     assert along is not None
-    assert [int(np.count_nonzero(row)) for row in along.parent_port] == [trees_page.necklaces_counted(n)] * (n - 1)
-    last = s.receiver == s.payload // messages
+    assert [int(np.count_nonzero(row)) for row in along.parent_port] == [
+        trees_page.necklaces_counted(n)
+    ] * (n - 1)
+    last = s.receiver == s.unit // messages
     carried = Counter(zip(s.receiver[last].tolist(), s.tree[last].tolist(), strict=True))
     for (x, _), load in carried.items():
         assert load == trees_page.period(oracles.nodes(n)[x]) * messages // (n - 1)
@@ -191,7 +233,11 @@ def test_one_balanced_tree_for_all_copies_takes_longer(n: int) -> None:
     along = forest(f"S{n}", "balanced")
     repeated = scattered(along, "all", messages, algorithm="balanced")
     assert repeated.steps == messages * oracles.ceil_div(factorial(n) - 1, n - 1)
-    assert made(n, "balanced", messages).steps == messages * (factorial(n) - 1) // (n - 1) < repeated.steps
+    assert (
+        made(n, "balanced", messages).steps
+        == messages * (factorial(n) - 1) // (n - 1)
+        < repeated.steps
+    )
 
 
 @pytest.mark.parametrize("n", range(3, 6))
@@ -210,7 +256,12 @@ def test_fewer_messages_than_a_multiple_would_not_fill_the_perfect_trees(n: int)
         if messages % (n - 1):
             with refused("perfectly-balanced", "multiple", str(messages)):
                 made(n, "perfectly-balanced", messages)
-            uneven = scattered(forest(f"S{n}", "perfectly-balanced"), "all", messages, algorithm="perfectly-balanced")
+            uneven = scattered(
+                forest(f"S{n}", "perfectly-balanced"),
+                "all",
+                messages,
+                algorithm="perfectly-balanced",
+            )
             assert uneven.steps > messages * (factorial(n) - 1) / (n - 1)
 
 
@@ -221,7 +272,10 @@ def test_fewer_messages_than_a_multiple_would_not_fill_the_perfect_trees(n: int)
 def test_the_trees_of_copies_come_again_after_n_minus_1(n: int) -> None:
     """(n-1)! is 0 modulo n-1 from n = 3 on, so that a copy's first number moves v back by one, and n-1 copies by nothing."""
     where = topology(f"S{n}")
-    hung = [numbered_dimension(running_numbers(where, copy), n)[1:].tolist() for copy in range(2 * (n - 1))]
+    hung = [
+        numbered_dimension(running_numbers(where, copy), n)[1:].tolist()
+        for copy in range(2 * (n - 1))
+    ]
     assert hung[: n - 1] == hung[n - 1 :]
     begin = [int(running_numbers(where, copy)[1:].min()) for copy in range(n)]
     assert begin == [1 + copy * (factorial(n - 1) - 1) for copy in range(n)]
@@ -234,7 +288,9 @@ def test_the_forest_is_the_stack_of_the_trees_used(n: int) -> None:
         along = made(n, "balanced", messages, root).forest
         assert along is not None
         along.verify()
-        expected = [ports_of(page.balanced_copy(root, copy), root) for copy in range(min(messages, n - 1))]
+        expected = [
+            ports_of(page.balanced_copy(root, copy), root) for copy in range(min(messages, n - 1))
+        ]
         assert np.array_equal(along.parent_port, np.stack(expected))
 
 
@@ -251,13 +307,20 @@ def test_copies_of_a_message_meet_on_no_link(n: int) -> None:
                 assert seen.setdefault((parent, child), place) == place
 
 
-@pytest.mark.parametrize("construction", ["balanced", "perfectly-balanced", "multiple", "hamiltonian-cycle"])
+@pytest.mark.parametrize(
+    "construction", ["balanced", "perfectly-balanced", "multiple", "hamiltonian-cycle"]
+)
 @pytest.mark.parametrize("root", ["1234", "4213"])
-def test_the_root_s_port_above_a_node_is_where_walking_up_ends(construction: str, root: str) -> None:
+def test_the_root_s_port_above_a_node_is_where_walking_up_ends(
+    construction: str, root: str
+) -> None:
     along, source = forest("S4", construction, root=root), oracles.node_of(root)
     for row, above in zip(along.parent_port, root_ports(along), strict=True):
         grown = tree_of(row.tolist(), 4)
-        expected = [trees_page.branch_dimension(x, grown, source) if x in grown else 0 for x in oracles.nodes(4)]
+        expected = [
+            trees_page.branch_dimension(x, grown, source) if x in grown else 0
+            for x in oracles.nodes(4)
+        ]
         assert above.tolist() == expected
 
 
@@ -268,11 +331,13 @@ def test_the_forest_is_the_catalogue_s_where_the_algorithm_says_so(algorithm: st
         if algorithm == "perfectly-balanced" and messages == 1:
             continue
         s = made(5, algorithm, messages, (5, 4, 3, 2, 1))
-        name = rule.along(s.topology, s.ports, s.arguments)
+        name = rule.forest_construction(s.topology, s.ports, s.arguments)
         assert s.forest is not None
         if name is not None:
             assert s.forest.id == f"S5:{name}:54321"
-            assert np.array_equal(s.forest.parent_port, forest("S5", name, root="54321").parent_port)
+            assert np.array_equal(
+                s.forest.parent_port, forest("S5", name, root="54321").parent_port
+            )
         else:
             assert (algorithm, messages) == ("balanced", 4)
         assert np.array_equal(s.forest.parents()[s.tree, s.receiver], s.sender)
@@ -307,7 +372,9 @@ def test_any_tree_scatters(spec: str, construction: str, ports: str) -> None:
     begin: dict[oracles.Node, set[int]] = {(x,): set() for x in range(1, where.nodes)}
     begin[0,] = set(range(messages, where.nodes * messages))
     end = page.executed(rows, begin, one_port=ports == "one", across=across)
-    assert end == {(x,): {x * messages, x * messages + 1} if x else set() for x in range(where.nodes)}
+    assert end == {
+        (x,): {x * messages, x * messages + 1} if x else set() for x in range(where.nodes)
+    }
     loads = (messages * along.subtree_sizes()[0][along.parents()[0] == 0]).tolist()
     assert s.steps == (max(loads) if ports == "all" else sum(loads))
 
@@ -315,7 +382,7 @@ def test_any_tree_scatters(spec: str, construction: str, ports: str) -> None:
 def columns(s: Schedule) -> list[list[object]]:
     """The columns, with nodes as tuples of one rank."""
     sender, receiver = ([(x,) for x in column.tolist()] for column in (s.sender, s.receiver))
-    return [s.step.tolist(), sender, s.port.tolist(), receiver, s.tree.tolist(), s.payload.tolist()]
+    return [s.step.tolist(), sender, s.port.tolist(), receiver, s.tree.tolist(), s.unit.tolist()]
 
 
 def test_a_forest_that_leaves_a_node_out_is_refused() -> None:
@@ -328,10 +395,10 @@ def test_a_forest_that_leaves_a_node_out_is_refused() -> None:
 def test_a_node_s_messages_are_spread_over_its_trees_in_turn(messages: int) -> None:
     along = forest("S4", "perfectly-balanced")
     units = spread(along, messages)
-    assert sorted(units.payload.tolist()) == [*range(messages, 24 * messages)]
-    for tree, destination, payload in zip(*(column.tolist() for column in units), strict=True):
+    assert sorted(units.unit.tolist()) == [*range(messages, 24 * messages)]
+    for tree, destination, unit in zip(*(column.tolist() for column in units), strict=True):
         own = [row for row in range(3) if along.parent_port[row, destination]]
-        x, number = divmod(payload, messages)
+        x, number = divmod(unit, messages)
         assert x == destination
         assert tree == own[number % len(own)]
 

@@ -9,14 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, algorithms, model
+from starcast.collectives import Schedule, algorithms, schedule
 from starcast.collectives import broadcast as broadcast_module
 from starcast.errors import LimitError, StarcastError
 from starcast.simulator import simulate
 from support import oracles
-from support.meeting import BROADCASTS, broadcast, numbered_rows, page_rows, pair, plain_rows, refused, roots
+from support.meeting import (
+    BROADCASTS,
+    broadcast,
+    numbered_rows,
+    page_rows,
+    pair,
+    plain_rows,
+    refused,
+    roots,
+)
 
-COLUMNS = ("step", "sender", "port", "receiver", "tree", "payload")
+COLUMNS = ("step", "sender", "port", "receiver", "tree", "unit")
 
 every_broadcast = pytest.mark.parametrize("algorithm", sorted(BROADCASTS))
 both_models = pytest.mark.parametrize("ports", ["all", "one"])
@@ -54,7 +63,7 @@ def test_all_port_a_segment_crosses_level_after_level(algorithm: str, share: int
     made = broadcast(7, algorithm, "all", share)
     assert made.forest is not None
     levels = made.forest.levels()[made.tree, made.receiver]
-    assert np.array_equal(made.step - levels, made.payload % share)
+    assert np.array_equal(made.step - levels, made.unit % share)
     assert np.array_equal(made.forest.parents()[made.tree, made.receiver], made.sender)
 
 
@@ -62,7 +71,7 @@ def test_all_port_a_segment_crosses_level_after_level(algorithm: str, share: int
 @every_broadcast
 def test_every_unit_crosses_every_link_of_its_tree_once(algorithm: str, ports: str) -> None:
     both, made = pair(5, algorithm), broadcast(5, algorithm, ports, 3)
-    crossed = sorted((row.tree, row.receiver, row.payload) for row in plain_rows(made))
+    crossed = sorted((row.tree, row.receiver, row.unit) for row in plain_rows(made))
     assert len(set(crossed)) == len(crossed) == made.units * (factorial(5) - 1)
     for index, tree in enumerate(both.trees):
         assert {(row.sender, row.receiver) for row in plain_rows(made) if row.tree == index} == {
@@ -70,11 +79,19 @@ def test_every_unit_crosses_every_link_of_its_tree_once(algorithm: str, ports: s
         }
 
 
-@given(st.sampled_from(sorted(BROADCASTS)), st.sampled_from(["all", "one"]), st.permutations(range(1, 5)))
-def test_a_broadcast_from_any_root_is_the_translated_broadcast(algorithm: str, ports: str, symbols: list[int]) -> None:
+@given(
+    st.sampled_from(sorted(BROADCASTS)),
+    st.sampled_from(["all", "one"]),
+    st.permutations(range(1, 5)),
+)
+def test_a_broadcast_from_any_root_is_the_translated_broadcast(
+    algorithm: str, ports: str, symbols: list[int]
+) -> None:
     q = tuple(symbols)
     moved = {
-        row._replace(sender=oracles.compose(q, row.sender), receiver=oracles.compose(q, row.receiver))
+        row._replace(
+            sender=oracles.compose(q, row.sender), receiver=oracles.compose(q, row.receiver)
+        )
         for row in plain_rows(broadcast(4, algorithm, ports, 2))
     }
     assert set(plain_rows(broadcast(4, algorithm, ports, 2, q))) == moved
@@ -95,7 +112,7 @@ def test_columns_are_whole_numbers_of_equal_length(n: int, algorithm: str, ports
     assert made.step.min() == 1
     assert made.steps == made.step.max()
     assert set(made.port.tolist()) <= set(made.topology.ports)
-    assert np.array_equal(np.unique(made.payload), np.arange(made.units))
+    assert np.array_equal(np.unique(made.unit), np.arange(made.units))
     assert np.array_equal(np.unique(made.tree), np.arange(made.tree.max() + 1))
 
 
@@ -104,7 +121,12 @@ def test_columns_are_whole_numbers_of_equal_length(n: int, algorithm: str, ports
 def test_what_a_schedule_says_of_itself(algorithm: str, ports: str) -> None:
     made = broadcast(5, algorithm, ports, 4, (5, 4, 3, 2, 1))
     argument = BROADCASTS[algorithm]
-    assert (made.topology.spec, made.collective, made.algorithm, made.ports) == ("S5", "broadcast", algorithm, ports)
+    assert (made.topology.spec, made.collective, made.algorithm, made.ports) == (
+        "S5",
+        "broadcast",
+        algorithm,
+        ports,
+    )
     assert dict(made.arguments) == {argument: 4}
     assert made.root == 119
     assert made.symmetric is False
@@ -152,13 +174,19 @@ def test_one_unit_a_tree_and_all_ports_unless_said_otherwise(algorithm: str) -> 
 
 @pytest.mark.parametrize("share", [0, -1, 1.5, 2.0, "2", True, None])
 @pytest.mark.parametrize("algorithm", sorted(BROADCASTS))
-def test_a_share_that_is_no_whole_number_from_1_on_is_refused(algorithm: str, share: object) -> None:
+def test_a_share_that_is_no_whole_number_from_1_on_is_refused(
+    algorithm: str, share: object
+) -> None:
     with refused(BROADCASTS[algorithm]):
         schedule("S4", "broadcast", algorithm, **{BROADCASTS[algorithm]: share})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("algorithm", "foreign"), [("greedy", "messages"), ("recursive-substar", "segments")])
-def test_an_argument_of_another_algorithm_is_refused_and_the_own_one_named(algorithm: str, foreign: str) -> None:
+@pytest.mark.parametrize(
+    ("algorithm", "foreign"), [("greedy", "messages"), ("recursive-substar", "segments")]
+)
+def test_an_argument_of_another_algorithm_is_refused_and_the_own_one_named(
+    algorithm: str, foreign: str
+) -> None:
     arguments: dict[str, Any] = {foreign: 2}
     with pytest.raises(StarcastError, match=foreign) as refusal:
         schedule("S4", "broadcast", algorithm, **arguments)
@@ -228,7 +256,7 @@ def test_columns_are_read_only_and_a_replaced_schedule_shares_nothing_that_can_b
     other = replace(s, step=step)
     step[0] = 77
     assert other.step[0] == s.step[0]
-    for name in ("step", "sender", "port", "receiver", "tree", "payload"):
+    for name in ("step", "sender", "port", "receiver", "tree", "unit"):
         with pytest.raises(ValueError, match="read-only"):
             getattr(other, name)[0] = 1
 
@@ -266,9 +294,24 @@ def test_the_hints_say_what_there_is() -> None:
 
 def test_a_schedule_may_be_made_by_hand() -> None:
     """Of lists, and of names in place of topology and root; without rows it may be of no units."""
-    columns: dict[str, Any] = {"step": [1], "sender": [1], "port": [2], "receiver": [0], "tree": [0], "payload": [0]}
+    columns: dict[str, Any] = {
+        "step": [1],
+        "sender": [1],
+        "port": [2],
+        "receiver": [0],
+        "tree": [0],
+        "unit": [0],
+    }
     named: Any = {"topology": "S2", "root": "21"}
-    made = Schedule(collective="broadcast", algorithm="mine", ports="all", units=1, packets=False, **named, **columns)
+    made = Schedule(
+        collective="broadcast",
+        algorithm="mine",
+        ports="all",
+        units=1,
+        packets=False,
+        **named,
+        **columns,
+    )
     assert simulate(made).complete
     assert made.id == "S2:broadcast:mine:all::21"
     nothing: dict[str, Any] = {name: np.empty(0, dtype=np.int32) for name in COLUMNS}
@@ -280,7 +323,9 @@ def test_a_share_may_be_a_numpy_integer() -> None:
     assert schedule("S4", "broadcast", "greedy", segments=share).arguments == {"segments": 3}
 
 
-def test_a_schedule_beyond_memory_is_refused_before_its_trees_are_grown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_schedule_beyond_memory_is_refused_before_its_trees_are_grown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(broadcast_module, "forest", lambda *_: pytest.fail("trees were grown"))
     with pytest.raises(LimitError, match="399,167,990 rows"):
         schedule("S11", "broadcast", "multiple")

@@ -25,7 +25,9 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert (Settings.load().batch, Settings.load().sources["batch"]) == (20_000, "default")
     (nowhere / "starcast.toml").write_text("batch = 1\n")
     assert (Settings.load().batch, Settings.load().sources["batch"]) == (1, "file")
@@ -38,7 +40,9 @@ def test_a_flag_that_was_not_given_does_not_count() -> None:
     assert Settings.load(neo4j_uri=None).sources["neo4j_uri"] == "default"
 
 
-def test_a_named_file_is_read_instead_of_the_one_here(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_named_file_is_read_instead_of_the_one_here(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (nowhere / "starcast.toml").write_text("batch = 1\n")
     (nowhere / "other.toml").write_text("batch = 5\n")
     monkeypatch.setenv("STARCAST_CONFIG", "other.toml")
@@ -46,9 +50,18 @@ def test_a_named_file_is_read_instead_of_the_one_here(nowhere: Path, monkeypatch
 
 
 @pytest.mark.parametrize(
-    "text", ["batch = 0\n", "batch = 'many'\n", "bacth = 7\n", "batch = \n", "postgres_uri = 'postgresql://a:b@localhost/c'\n"]
+    "text",
+    [
+        "batch = 0\n",
+        "batch = 'many'\n",
+        "bacth = 7\n",
+        "batch = \n",
+        "postgres_uri = 'postgresql://a:b@localhost/c'\n",
+    ],
 )
-def test_a_file_that_is_wrong_is_refused_in_one_sentence_with_a_hint(nowhere: Path, text: str) -> None:
+def test_a_file_that_is_wrong_is_refused_in_one_sentence_with_a_hint(
+    nowhere: Path, text: str
+) -> None:
     (nowhere / "starcast.toml").write_text(text)
     with pytest.raises(InputError) as refusal:
         Settings.load()
@@ -56,7 +69,9 @@ def test_a_file_that_is_wrong_is_refused_in_one_sentence_with_a_hint(nowhere: Pa
     assert refusal.value.hint
 
 
-def test_a_password_in_a_uri_is_refused_without_repeating_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_in_a_uri_is_refused_without_repeating_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://neo4j:topsecret@localhost:7687")
     with pytest.raises(InputError) as refusal:
         Settings.load()
@@ -94,16 +109,24 @@ def test_every_secret_in_a_uri_is_refused_without_repeating_it(
 
 @pytest.mark.parametrize(
     "uri",
-    ["postgresql://u@h:5432/d?sslmode=require", "postgresql:///d?host=/run/postgresql&user=u", "postgresql://u@[::1]:5432/d"],
+    [
+        "postgresql://u@h:5432/d?sslmode=require",
+        "postgresql:///d?host=/run/postgresql&user=u",
+        "postgresql://u@[::1]:5432/d",
+    ],
 )
 def test_a_uri_without_a_secret_is_taken(uri: str) -> None:
     assert Settings.load(postgres_uri=uri).postgres_uri == uri
 
 
-def test_config_prints_every_setting_with_its_source_and_no_secret(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_config_prints_every_setting_with_its_source_and_no_secret(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", "topsecret")
     for output in ("table", "json", "csv", "markdown"):
-        result = CliRunner().invoke(app, ["--home", str(nowhere / "h"), "config", "--format", output])
+        result = CliRunner().invoke(
+            app, ["--home", str(nowhere / "h"), "config", "--format", output]
+        )
         assert result.exit_code == 0
         assert "topsecret" not in result.output
         assert all(name in result.output for name in Settings.model_fields)
@@ -122,14 +145,18 @@ def test_a_password_file_is_read_and_stripped(nowhere: Path) -> None:
     )
     assert graph_address(settings).password == "topsecret"
     assert store_url(settings).password == "topsecret"
-    assert "topsecret" not in repr(graph_address(settings)) + str(store_url(settings)) + repr(settings)
+    assert "topsecret" not in repr(graph_address(settings)) + str(store_url(settings)) + repr(
+        settings
+    )
 
 
 def test_a_server_without_a_password_and_a_password_file_that_is_not_there() -> None:
     with pytest.raises(UnavailableError, match="no password is set"):
         graph_address(Settings.load(neo4j_uri="bolt://localhost:7687"))
     with pytest.raises(UnavailableError, match="cannot be read"):
-        graph_address(Settings.load(neo4j_uri="bolt://localhost:7687", neo4j_password_file="missing"))
+        graph_address(
+            Settings.load(neo4j_uri="bolt://localhost:7687", neo4j_password_file="missing")
+        )
 
 
 def test_an_embedded_stack_that_does_not_run_says_how_to_start_it(nowhere: Path) -> None:
@@ -138,7 +165,10 @@ def test_an_embedded_stack_that_does_not_run_says_how_to_start_it(nowhere: Path)
     assert "starcast up" in refusal.value.hint
 
 
-@pytest.mark.parametrize("uri", ["nonsense", "mysql://u@localhost/d", "postgresql+asyncpg://u@h/d", "postgresql://u@h:five/d"])
+@pytest.mark.parametrize(
+    "uri",
+    ["nonsense", "mysql://u@localhost/d", "postgresql+asyncpg://u@h/d", "postgresql://u@h:five/d"],
+)
 def test_a_uri_that_is_none_is_refused(uri: str) -> None:
     with pytest.raises(InputError, match="no PostgreSQL URI") as refusal:
         store_url(Settings.load(postgres_uri=uri))
@@ -147,7 +177,10 @@ def test_a_uri_that_is_none_is_refused(uri: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgresql+psycopg", "postgres"])
 def test_every_spelling_of_postgresql_is_taken(scheme: str) -> None:
-    assert store_url(Settings.load(postgres_uri=f"{scheme}://u@localhost:65535/d")).drivername == "postgresql+psycopg"
+    assert (
+        store_url(Settings.load(postgres_uri=f"{scheme}://u@localhost:65535/d")).drivername
+        == "postgresql+psycopg"
+    )
 
 
 @pytest.mark.parametrize("port", [0, 65536, 99999])
@@ -159,10 +192,22 @@ def test_a_port_out_of_range_is_said_to_be(port: int) -> None:
 @pytest.mark.parametrize(
     ("setting", "value", "sentence"),
     [
-        ("NEO4J_HEAP", "lots", "the setting 'neo4j_heap' is wrong: write a size such as 512m or 1g"),
-        ("NEO4J_PAGECACHE", "1T", "the setting 'neo4j_pagecache' is wrong: write a size such as 512m or 1g"),
+        (
+            "NEO4J_HEAP",
+            "lots",
+            "the setting 'neo4j_heap' is wrong: write a size such as 512m or 1g",
+        ),
+        (
+            "NEO4J_PAGECACHE",
+            "1T",
+            "the setting 'neo4j_pagecache' is wrong: write a size such as 512m or 1g",
+        ),
         ("BATCH", "0", "the setting 'batch' is wrong: input should be greater than or equal to 1"),
-        ("TIMEOUT", "1e300", "the setting 'timeout' is wrong: input should be less than or equal to 86400"),
+        (
+            "TIMEOUT",
+            "1e300",
+            "the setting 'timeout' is wrong: input should be less than or equal to 86400",
+        ),
         (
             "NEO4J_URI",
             "bolt://a:b@c",
@@ -202,7 +247,9 @@ def test_a_global_flag_is_named_too() -> None:
 
 def test_an_unknown_key_of_the_file_is_told_with_the_one_that_may_be_meant(nowhere: Path) -> None:
     (nowhere / "starcast.toml").write_text("bacth = 7\n")
-    with pytest.raises(InputError, match=r"'bacth' is wrong: there is no such setting; did you mean 'batch'\?"):
+    with pytest.raises(
+        InputError, match=r"'bacth' is wrong: there is no such setting; did you mean 'batch'\?"
+    ):
         Settings.load()
 
 
@@ -215,7 +262,9 @@ def test_a_named_file_that_is_none_is_refused(name: str, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("name", [os.devnull, ""])
-def test_the_null_device_and_nothing_are_settings_files_without_settings(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_null_device_and_nothing_are_settings_files_without_settings(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("STARCAST_CONFIG", name)
     assert set(Settings.load().sources.values()) == {"default"}
 

@@ -4,7 +4,7 @@ from math import factorial
 
 import pytest
 
-from starcast.trees import Forest, model
+from starcast.trees import Forest, forest
 from support import oracles
 from support import oracles_edge_disjoint as page
 from support.meeting import roots, tree_of
@@ -96,7 +96,9 @@ def test_spt_leaves_out_s_1_and_says_so(n: int) -> None:
     assert not made.spanning
     assert made.trees == 1
     assert made.sizes.tolist() == [factorial(n) - factorial(n - 1) + 1]
-    assert made.members()[0].tolist() == [x[0] != 1 or x == oracles.identity(n) for x in oracles.nodes(n)]
+    assert made.members()[0].tolist() == [
+        x[0] != 1 or x == oracles.identity(n) for x in oracles.nodes(n)
+    ]
     assert made.congestion == 1
 
 
@@ -125,7 +127,9 @@ def test_s_1_has_node_disjoint_paths_of_least_total_length_through_spg(n: int) -
         assert {path[-1] for path in paths} == {root}
         inner = [y for path in paths for y in path[1:-1]]
         assert len(set(inner)) == len(inner)
-        assert sum(len(path) - 1 for path in paths) == sum(1 + distance[oracles.swap(x, d)] for d in page.dimensions(x))
+        assert sum(len(path) - 1 for path in paths) == sum(
+            1 + distance[oracles.swap(x, d)] for d in page.dimensions(x)
+        )
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -151,7 +155,9 @@ def test_the_smallest_star() -> None:
             assert made.parent_port.tolist() == [ports]
 
 
-@pytest.mark.parametrize(("n", "spt", "spg"), [(3, 2, 3), (4, 4, 5), (5, 5, 6), (6, 7, 8), (7, 8, 9), (8, 10, 11)])
+@pytest.mark.parametrize(
+    ("n", "spt", "spg"), [(3, 2, 3), (4, 4, 5), (5, 5, 6), (6, 7, 8), (7, 8, 9), (8, 10, 11)]
+)
 def test_the_heights(n: int, spt: int, spg: int) -> None:
     """Counted once and kept. For odd n the farthest nodes are all in S^1, which SPT leaves out and SPG hangs lowest."""
     assert spt == oracles.diameter(n) - n % 2

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from starcast.support.signals import interrupted, defer_signals, sigterm_as_interrupt
+from starcast.support.signals import defer_signals, interrupted, sigterm_as_interrupt
 
 
 def strikes_twice(told: list[str]) -> None:

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, model
+from starcast.collectives import Schedule, schedule
 from starcast.errors import StarcastError
 from starcast.simulator import Fault, FaultLike, simulate
 from starcast.topologies import topology
 from support import oracles
 from support.meeting import BROADCASTS, Down, agrees, broadcast, executed, refused
 
-COLUMNS = ("step", "sender", "port", "receiver", "tree", "payload")
+COLUMNS = ("step", "sender", "port", "receiver", "tree", "unit")
 BASES = [(algorithm, ports) for algorithm in sorted(BROADCASTS) for ports in ("all", "one")]
 
 every_base = pytest.mark.parametrize(("algorithm", "ports"), BASES)
@@ -39,7 +39,9 @@ def kept(made: Schedule, rows: Sequence[int]) -> Schedule:
 def extended(made: Schedule, *rows: tuple[int, int, int, int, int, int]) -> Schedule:
     """The schedule with more rows."""
     columns = zip(COLUMNS, zip(*rows, strict=True), strict=True)
-    more: dict[str, Any] = {name: np.append(getattr(made, name), values) for name, values in columns}
+    more: dict[str, Any] = {
+        name: np.append(getattr(made, name), values) for name, values in columns
+    }
     return replace(made, **more)
 
 
@@ -60,15 +62,22 @@ def judged_alike(spoilt: Schedule) -> None:
 
 def names(sentence: str, row: oracles.Plain) -> bool:
     """Whether the sentence gives the row's step, sender, port and receiver."""
-    parts = (f"step {row.step}:", oracles.label(row.sender), f"port {row.port} ", oracles.label(row.receiver))
+    parts = (
+        f"step {row.step}:",
+        oracles.label(row.sender),
+        f"port {row.port} ",
+        oracles.label(row.receiver),
+    )
     return all(part in sentence for part in parts)
 
 
 def inner_row(made: Schedule) -> int:
     """A row of the middle of the schedule whose receiver passes the unit on."""
-    senders = set(zip(made.sender.tolist(), made.tree.tolist(), made.payload.tolist(), strict=True))
-    rows = zip(made.receiver.tolist(), made.tree.tolist(), made.payload.tolist(), strict=True)
-    passing = [row for row, what in enumerate(rows) if what in senders and made.sender[row] != made.root]
+    senders = set(zip(made.sender.tolist(), made.tree.tolist(), made.unit.tolist(), strict=True))
+    rows = zip(made.receiver.tolist(), made.tree.tolist(), made.unit.tolist(), strict=True)
+    passing = [
+        row for row, what in enumerate(rows) if what in senders and made.sender[row] != made.root
+    ]
     return passing[len(passing) // 2]
 
 
@@ -125,7 +134,7 @@ def test_another_link(algorithm: str, ports: str, data: st.DataObject) -> None:
 def test_another_unit(algorithm: str, ports: str, data: st.DataObject) -> None:
     made = broadcast(4, algorithm, ports, 2)
     row = data.draw(st.integers(0, len(made) - 1))
-    judged_alike(changed(made, row, payload=data.draw(st.integers(-1, made.units))))
+    judged_alike(changed(made, row, unit=data.draw(st.integers(-1, made.units))))
 
 
 @every_base
@@ -142,7 +151,9 @@ def test_doubled_rows(algorithm: str, ports: str, data: st.DataObject) -> None:
 @given(st.data())
 def test_two_rows_that_change_places(algorithm: str, ports: str, data: st.DataObject) -> None:
     made = broadcast(4, algorithm, ports, 2)
-    one, other = data.draw(st.lists(st.integers(0, len(made) - 1), min_size=2, max_size=2, unique=True))
+    one, other = data.draw(
+        st.lists(st.integers(0, len(made) - 1), min_size=2, max_size=2, unique=True)
+    )
     steps = made.step.copy()
     steps[[one, other]] = steps[[other, one]]
     judged_alike(replace(made, step=steps))
@@ -150,12 +161,16 @@ def test_two_rows_that_change_places(algorithm: str, ports: str, data: st.DataOb
 
 @every_base
 @given(st.data())
-def test_of_several_wrong_rows_one_of_the_earliest_step_is_named(algorithm: str, ports: str, data: st.DataObject) -> None:
+def test_of_several_wrong_rows_one_of_the_earliest_step_is_named(
+    algorithm: str, ports: str, data: st.DataObject
+) -> None:
     """Whatever rule they break: an early row that is sent too soon comes before a late one that is misaddressed."""
     spoilt = broadcast(4, algorithm, ports, 2)
     for _ in range(data.draw(st.integers(2, 4))):
         row = data.draw(st.integers(0, len(spoilt) - 1))
-        name, highest = data.draw(st.sampled_from([("step", spoilt.steps), ("receiver", 23), ("port", 6)]))
+        name, highest = data.draw(
+            st.sampled_from([("step", spoilt.steps), ("receiver", 23), ("port", 6)])
+        )
         spoilt = changed(spoilt, row, **{name: data.draw(st.integers(1, highest))})
     judged_alike(spoilt)
 
@@ -178,22 +193,31 @@ def test_the_sentence_names_step_sender_port_receiver_and_rule(algorithm: str, p
     run = simulate(changed(made, row, step=1))
     assert run.violation is not None
     label = made.topology.label
-    for part in ("step 1", label(int(made.sender[row])), f"port {made.port[row]}", label(int(made.receiver[row]))):
+    for part in (
+        "step 1",
+        label(int(made.sender[row])),
+        f"port {made.port[row]}",
+        label(int(made.receiver[row])),
+    ):
         assert part in run.violation
     assert "hold" in run.violation
     assert not run.complete
 
 
 @every_base
-def test_a_dropped_row_to_a_leaf_is_an_undelivered_unit_and_no_violation(algorithm: str, ports: str) -> None:
+def test_a_dropped_row_to_a_leaf_is_an_undelivered_unit_and_no_violation(
+    algorithm: str, ports: str
+) -> None:
     made = broadcast(5, algorithm, ports, 2)
     assert made.forest is not None
     inner = set(made.forest.parents()[0].tolist())
-    row = next(r for r in range(len(made)) if made.tree[r] == 0 and int(made.receiver[r]) not in inner)
+    row = next(
+        r for r in range(len(made)) if made.tree[r] == 0 and int(made.receiver[r]) not in inner
+    )
     run = simulate(kept(made, [r for r in range(len(made)) if r != row]))
     assert run.violation is None
     assert not run.complete
-    assert run.undelivered == ((made.topology.label(int(made.receiver[row])), int(made.payload[row])),)
+    assert run.undelivered == ((made.topology.label(int(made.receiver[row])), int(made.unit[row])),)
     assert run.missing == 1
 
 
@@ -216,7 +240,7 @@ def test_a_unit_that_waits_is_no_violation() -> None:
     assert run.complete
     assert run.violation is None
     assert run.steps == 2 * made.steps + 3
-    assert run.link_use[0] == 0
+    assert run.links_used[0] == 0
     assert run.packet_sizes[0] == 0
 
 
@@ -270,7 +294,9 @@ def test_two_receipts_in_a_step_are_caught_although_all_senders_differ() -> None
     made = broadcast(4, "greedy", "one", 1)
     t = made.topology
     last = made.steps
-    spoilt = extended(made, *((last + 1, int(t.neighbours(port, [7])[0]), port, 7, 0, 0) for port in (2, 3)))
+    spoilt = extended(
+        made, *((last + 1, int(t.neighbours(port, [7])[0]), port, 7, 0, 0) for port in (2, 3))
+    )
     run = simulate(spoilt)
     assert run.violation is not None
     assert f"step {last + 1}:" in run.violation
@@ -290,7 +316,7 @@ def test_a_row_to_or_from_nowhere_is_a_violation(name: str, rank: int) -> None:
 
 @pytest.mark.parametrize("unit", [-1, 2, 99])
 def test_a_unit_that_there_is_not_is_a_violation(unit: int) -> None:
-    run = simulate(changed(broadcast(5, "greedy", "all", 2), 3, payload=unit))
+    run = simulate(changed(broadcast(5, "greedy", "all", 2), 3, unit=unit))
     assert run.violation is not None
     assert str(unit) in run.violation
 
@@ -309,7 +335,7 @@ def test_a_schedule_of_no_rows_delivers_nothing() -> None:
     assert not run.complete
     assert run.violation is None
     assert run.missing == 23 * 2
-    assert len(run.link_use) == len(run.packet_sizes) == 0
+    assert len(run.links_used) == len(run.packet_sizes) == 0
 
 
 def test_the_schedule_is_not_believed() -> None:
@@ -353,8 +379,12 @@ def faults(draw: st.DrawFn, nodes: int, spec: str, most: int = 4) -> list[Down]:
 
 @every_base
 @given(st.data())
-def test_under_faults_both_simulators_lose_the_same_units(algorithm: str, ports: str, data: st.DataObject) -> None:
-    made = broadcast(4, algorithm, ports, 2, oracles.shift(oracles.identity(4), data.draw(st.integers(0, 3))))
+def test_under_faults_both_simulators_lose_the_same_units(
+    algorithm: str, ports: str, data: st.DataObject
+) -> None:
+    made = broadcast(
+        4, algorithm, ports, 2, oracles.shift(oracles.identity(4), data.draw(st.integers(0, 3)))
+    )
     drawn = data.draw(faults(24, "S4"))
     run, outcome = simulate(made, faults=drawn), executed(made, drawn)
     assert run.violation is None
@@ -364,7 +394,9 @@ def test_under_faults_both_simulators_lose_the_same_units(algorithm: str, ports:
 
 @every_base
 @given(st.data())
-def test_rows_that_were_dropped_are_no_violation_under_faults(algorithm: str, ports: str, data: st.DataObject) -> None:
+def test_rows_that_were_dropped_are_no_violation_under_faults(
+    algorithm: str, ports: str, data: st.DataObject
+) -> None:
     """A sender that does not hold the unit stays silent; why it does not is the same to it."""
     made = broadcast(4, algorithm, ports, 2)
     gone = data.draw(st.integers(0, len(made) - 1))
@@ -398,7 +430,9 @@ def test_a_dead_leaf_harms_nobody() -> None:
 
 
 @every_base
-def test_a_dead_root_sends_nothing_and_everybody_else_is_owed_everything(algorithm: str, ports: str) -> None:
+def test_a_dead_root_sends_nothing_and_everybody_else_is_owed_everything(
+    algorithm: str, ports: str
+) -> None:
     made = broadcast(4, algorithm, ports, 2)
     run = simulate(made, faults=["1234"])
     assert (run.steps, run.transmissions, run.complete) == (0, 0, False)
@@ -425,7 +459,9 @@ def test_a_dead_link_is_dead_in_both_directions(link: tuple[int | str, int | str
 def test_a_dead_link_that_no_tree_uses_harms_nobody() -> None:
     made = broadcast(4, "greedy", "all", 1)
     t = made.topology
-    used = {frozenset(pair) for pair in zip(made.sender.tolist(), made.receiver.tolist(), strict=True)}
+    used = {
+        frozenset(pair) for pair in zip(made.sender.tolist(), made.receiver.tolist(), strict=True)
+    }
     unused = next(
         (rank, int(other))
         for port in t.ports
@@ -437,22 +473,36 @@ def test_a_dead_link_that_no_tree_uses_harms_nobody() -> None:
 
 @pytest.mark.parametrize(
     "twice",
-    [["2134", 6], ["2134", Fault("2134", 3)], [("1234", "2134"), (6, 0)], [7, ("1234", "2134"), Fault(("2134", "1234"), 2)]],
+    [
+        ["2134", 6],
+        ["2134", Fault("2134", 3)],
+        [("1234", "2134"), (6, 0)],
+        [7, ("1234", "2134"), Fault(("2134", "1234"), 2)],
+    ],
 )
 def test_the_same_fault_twice_counts_once(twice: list[FaultLike]) -> None:
     """A link is the same whichever end is named first."""
     made = broadcast(4, "multiple", "all", 1)
     once, again = simulate(made, faults=twice[:-1]), simulate(made, faults=twice)
-    assert (again.transmissions, again.missing, again.undelivered) == (once.transmissions, once.missing, once.undelivered)
+    assert (again.transmissions, again.missing, again.undelivered) == (
+        once.transmissions,
+        once.missing,
+        once.undelivered,
+    )
     assert again.remarks == once.remarks
 
 
 def test_faults_may_come_from_any_iterable() -> None:
     made = broadcast(4, "greedy", "all", 1)
-    assert simulate(made, faults=iter(["2134"])).missing == simulate(made, faults={"2134"}).missing > 0
+    assert (
+        simulate(made, faults=iter(["2134"])).missing == simulate(made, faults={"2134"}).missing > 0
+    )
 
 
-@pytest.mark.parametrize("fault", ["1235", "123", "", 24, -1, ("1234", "2143"), ("1234", "1234"), ("1234", "999"), (0, 99)])
+@pytest.mark.parametrize(
+    "fault",
+    ["1235", "123", "", 24, -1, ("1234", "2143"), ("1234", "1234"), ("1234", "999"), (0, 99)],
+)
 def test_a_fault_that_is_no_node_and_no_link_is_refused(fault: FaultLike) -> None:
     with refused():
         simulate(broadcast(4, "greedy", "all", 1), faults=[fault])

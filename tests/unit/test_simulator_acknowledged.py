@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, model
+from starcast.collectives import Schedule, schedule
 from starcast.collectives.rows import Columns, arranged
 from starcast.simulator import Fault, Simulation, acknowledged, simulate
-from starcast.trees import model
+from starcast.trees import forest
 from support import oracles_simulator as oracle
 from support.meeting import refused
 from support.simulating import agrees, changed, down, fault_sets, kept, plan_of, same
@@ -37,12 +37,21 @@ def by_hand(messages: int) -> Schedule:
         while waiting:
             sender, receiver = waiting.pop()
             port = t.reverse_port(int(along.parent_port[tree, receiver]))
-            rows += [(messages * hop + i + 1, sender, port, receiver, tree, i) for i in range(messages)]
+            rows += [
+                (messages * hop + i + 1, sender, port, receiver, tree, i) for i in range(messages)
+            ]
             hop += 1
             children = np.flatnonzero(parents[tree] == receiver).tolist()
-            turn = {port: (port - (tree + 2)) % 3 for port in (2, 3, 4)}  # k, k+1, .., n, 2, .., k-1
-            towards = {child: t.reverse_port(int(along.parent_port[tree, child])) for child in children}
-            waiting += [(receiver, child) for child in sorted(children, key=lambda child: -turn[towards[child]])]
+            turn = {
+                port: (port - (tree + 2)) % 3 for port in (2, 3, 4)
+            }  # k, k+1, .., n, 2, .., k-1
+            towards = {
+                child: t.reverse_port(int(along.parent_port[tree, child])) for child in children
+            }
+            waiting += [
+                (receiver, child)
+                for child in sorted(children, key=lambda child: -turn[towards[child]])
+            ]
     return arranged(
         Columns(*np.array(rows).T),
         topology=t,
@@ -61,10 +70,12 @@ def alike(made: Schedule, faults: Sequence[Fault]) -> Simulation:
     whole = plan_of(made.expand())
     nodes = whole.world.nodes
     each = whole.units // len(nodes)
-    with_sources = [(nodes[row.payload // each], row) for row in whole.rows]
+    with_sources = [(nodes[row.unit // each], row) for row in whole.rows]
     tried, stalled = oracle.acknowledged(with_sources, down(faults))
     agrees(found.simulation, oracle.execute(oracle.replaced(whole, tried), down(faults)))
-    assert found.stalled == tuple(sorted((nodes.index(source), tree, hops) for (source, tree), hops in stalled.items()))
+    assert found.stalled == tuple(
+        sorted((nodes.index(source), tree, hops) for (source, tree), hops in stalled.items())
+    )
     return found.simulation
 
 
@@ -82,13 +93,17 @@ def test_without_faults_it_is_the_schedule_driven_by_steps(messages: int) -> Non
 @pytest.mark.parametrize("messages", [1, 3])
 def test_by_hand_and_by_the_catalogue_the_traversals_are_the_same(messages: int) -> None:
     """With a copy of every message in each of the three trees."""
-    for column in ("step", "sender", "receiver", "tree", "payload"):
+    for column in ("step", "sender", "receiver", "tree", "unit"):
         assert np.array_equal(getattr(by_hand(messages), column), getattr(driven(messages), column))
 
 
 @given(st.data())
 def test_both_simulators_stall_alike(data: st.DataObject) -> None:
-    made = data.draw(st.sampled_from([by_hand(2), driven(), driven(2, 1), driven(4, 2), driven(spec="S3", copies=2)]))
+    made = data.draw(
+        st.sampled_from(
+            [by_hand(2), driven(), driven(2, 1), driven(4, 2), driven(spec="S3", copies=2)]
+        )
+    )
     alike(made, data.draw(fault_sets(made.topology, made.steps + 2)))
 
 
@@ -132,7 +147,9 @@ def stall_of_the_first(made: Schedule, fault: Fault) -> int:
 
 
 @pytest.mark.parametrize("messages", [1, 2])
-def test_one_dead_node_of_s4_keeps_messages_from_healthy_nodes_although_there_are_three_copies(messages: int) -> None:
+def test_one_dead_node_of_s4_keeps_messages_from_healthy_nodes_although_there_are_three_copies(
+    messages: int,
+) -> None:
     """Exhaustive: driven by steps nobody lacks anything, waiting for acknowledgements somebody does, whichever node dies."""
     made = driven(messages)
     for rank in range(24):
@@ -171,7 +188,11 @@ def test_two_dead_links_are_too_many_as_well() -> None:
 def links() -> list[tuple[int, int]]:
     """The undirected links of S4, that of port 2 at the identity first."""
     t = driven().topology
-    pairs = (sorted((rank, int(other))) for port in t.ports for rank, other in enumerate(t.neighbours(port)))
+    pairs = (
+        sorted((rank, int(other)))
+        for port in t.ports
+        for rank, other in enumerate(t.neighbours(port))
+    )
     return list(dict.fromkeys((one, other) for one, other in pairs))
 
 
@@ -189,7 +210,10 @@ def test_a_fault_after_the_last_step_costs_nothing_but_the_last_acknowledgements
 
 
 def test_only_an_allgather_waits() -> None:
-    for other in (schedule("S4", "broadcast", "edge-disjoint"), schedule("S4", "alltoall", "edge-disjoint")):
+    for other in (
+        schedule("S4", "broadcast", "edge-disjoint"),
+        schedule("S4", "alltoall", "edge-disjoint"),
+    ):
         with refused("no allgather"):
             acknowledged(other)
 

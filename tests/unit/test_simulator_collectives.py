@@ -9,16 +9,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from starcast.collectives import model
+from starcast.collectives import schedule
 from starcast.collectives.model import COLLECTIVES
-from starcast.simulator import Fault, arrivals, simulation, rows, simulate, fault_execution
+from starcast.simulator import Fault, arrivals, fault_execution, rows, simulate, simulation
 from starcast.simulator.arrivals import Journeys, Times
 from starcast.simulator.ownership import Pairs, Table
 from starcast.simulator.postconditions import Promise, promised
 from starcast.simulator.rows import Rows
 from starcast.topologies import topology
 from support.meeting import refused
-from support.simulating import SPOILS, Base, bases, built, by_lot, changed, fault_sets, judged_alike, kept, names_the_first, no_rows, rows_by_lot, same, spoil, spoilt
+from support.simulating import (
+    SPOILS,
+    Base,
+    bases,
+    built,
+    by_lot,
+    changed,
+    fault_sets,
+    judged_alike,
+    kept,
+    names_the_first,
+    no_rows,
+    rows_by_lot,
+    same,
+    spoil,
+    spoilt,
+)
 
 SMALL = bases("S3", "S4", "Q3", "S4,2")
 
@@ -39,7 +55,9 @@ def test_what_is_spoilt_is_judged_alike(base: Base, data: st.DataObject) -> None
 
 @pytest.mark.parametrize("way", SPOILS)
 @given(st.data())
-def test_every_way_to_spoil_a_schedule_is_judged_alike_for_every_collective(way: str, data: st.DataObject) -> None:
+def test_every_way_to_spoil_a_schedule_is_judged_alike_for_every_collective(
+    way: str, data: st.DataObject
+) -> None:
     made = built(data.draw(st.sampled_from(bases("S3", "Q2", "S3,1", "S4,2"))))
     judged_alike(spoil(data.draw, made, way))
 
@@ -49,7 +67,9 @@ def test_a_dropped_row_is_caught_wherever_it_stood(base: Base) -> None:
     """A unit comes once to each node that needs it (one copy): without any one of its rows somebody lacks something."""
     made = built(base)
     for row in np.linspace(0, len(made) - 1, 12).astype(int).tolist():
-        assert not simulate(kept(made, [other for other in range(len(made)) if other != row])).complete
+        assert not simulate(
+            kept(made, [other for other in range(len(made)) if other != row])
+        ).complete
 
 
 @every_small
@@ -67,9 +87,16 @@ def test_a_doubled_row_is_caught_wherever_it_stood(base: Base) -> None:
 def test_another_receiver_or_port_is_caught(base: Base, data: st.DataObject) -> None:
     made = built(base)
     row = data.draw(st.integers(0, len(made) - 1))
-    receiver = (int(made.receiver[row]) + data.draw(st.integers(1, made.topology.nodes - 1))) % made.topology.nodes
-    wrong = [changed(made, row, receiver=receiver), changed(made, row, port=made.topology.ports[0] - 1)]
-    wrong += [changed(made, row, port=port) for port in made.topology.ports if port != made.port[row]]
+    receiver = (
+        int(made.receiver[row]) + data.draw(st.integers(1, made.topology.nodes - 1))
+    ) % made.topology.nodes
+    wrong = [
+        changed(made, row, receiver=receiver),
+        changed(made, row, port=made.topology.ports[0] - 1),
+    ]
+    wrong += [
+        changed(made, row, port=port) for port in made.topology.ports if port != made.port[row]
+    ]
     for run in map(simulate, wrong):
         assert run.violation is not None
         assert f"step {made.step[row]}:" in run.violation
@@ -78,9 +105,9 @@ def test_another_receiver_or_port_is_caught(base: Base, data: st.DataObject) -> 
 @every_small
 def test_what_leaves_in_the_step_in_which_it_arrives_is_caught(base: Base) -> None:
     made = built(base)
-    keys = zip(made.receiver.tolist(), made.payload.tolist(), strict=True)
+    keys = zip(made.receiver.tolist(), made.unit.tolist(), strict=True)
     arrival = dict(zip(keys, made.step.tolist(), strict=True))
-    wanted = enumerate(zip(made.sender.tolist(), made.payload.tolist(), strict=True))
+    wanted = enumerate(zip(made.sender.tolist(), made.unit.tolist(), strict=True))
     relayed = [(row, arrival[key]) for row, key in wanted if key in arrival]
     for row, step in relayed[:: max(len(relayed) // 6, 1)]:
         run = simulate(changed(made, row, step=step))
@@ -95,8 +122,8 @@ def test_another_unit_is_caught(base: Base, data: st.DataObject) -> None:
     """Somebody lacks the unit that the row no longer carries."""
     made = built(base)
     row = data.draw(st.integers(0, len(made) - 1))
-    unit = data.draw(st.integers(-1, made.units).filter(lambda unit: unit != made.payload[row]))
-    assert not simulate(changed(made, row, payload=unit)).complete
+    unit = data.draw(st.integers(-1, made.units).filter(lambda unit: unit != made.unit[row]))
+    assert not simulate(changed(made, row, unit=unit)).complete
 
 
 @settings(max_examples=100)
@@ -132,7 +159,10 @@ def test_lots_are_sometimes_wrong_and_sometimes_not(collective: str, ports: str)
         made = replace(empty, **rows_by_lot(empty, np.random.default_rng(seed), 4, seed % 2 / 10))
         rules.append((simulate(made).violation or "sound").rpartition(": ")[-1])
     assert rules.count("sound") >= 15
-    assert {"the sender does not hold the unit yet", "the directed link already carries a unit in this step"} & set(rules)
+    assert {
+        "the sender does not hold the unit yet",
+        "the directed link already carries a unit in this step",
+    } & set(rules)
 
 
 # The two ways to know who holds what
@@ -151,12 +181,19 @@ def by_pairs(promise: Promise, of: Rows, end: int) -> Times:
 @settings(max_examples=40)
 @given(st.data())
 def test_tables_and_sorted_pairs_and_journeys_say_the_same(data: st.DataObject) -> None:
-    made = data.draw(by_lot("S3", "Q2", "S4,2") | st.sampled_from(bases("S3", "S4")).flatmap(lambda base: spoilt(built(base))))
-    ways = [by_times, by_pairs] if made.collective in ("broadcast", "allgather") else [by_times, by_pairs, Journeys]
+    made = data.draw(
+        by_lot("S3", "Q2", "S4,2")
+        | st.sampled_from(bases("S3", "S4")).flatmap(lambda base: spoilt(built(base)))
+    )
+    ways = (
+        [by_times, by_pairs]
+        if made.collective in ("broadcast", "allgather")
+        else [by_times, by_pairs, Journeys]
+    )
     runs = []
     for way in ways:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(judging, "arrivals", way)
+            patch.setattr(simulation, "arrivals", way)
             runs.append(simulate(made))
     for run in runs[1:]:
         same(run, runs[0])
@@ -171,14 +208,17 @@ def test_tables_and_sorted_pairs_say_the_same_under_faults(data: st.DataObject) 
     runs = []
     for places in (lambda promise, _rows, _end: Table(promise), Pairs):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(survival, "places", places)
+            patch.setattr(fault_execution, "places", places)
             runs.append(simulate(made, faults))
     same(*runs)
     assert runs[0].undelivered == runs[1].undelivered
 
 
 @pytest.mark.parametrize("length", [1, 2, 9])
-@pytest.mark.parametrize(("collective", "symmetric"), [*product(COLLECTIVES, [False]), ("allgather", True), ("alltoall", True)])
+@pytest.mark.parametrize(
+    ("collective", "symmetric"),
+    [*product(COLLECTIVES, [False]), ("allgather", True), ("alltoall", True)],
+)
 def test_batches_make_no_difference(collective: str, symmetric: bool, length: int) -> None:
     """A step's rows are judged together even where they are more than a batch, and a second delivery changes nothing."""
     empty = no_rows(topology("S3"), collective, "all", each=2, symmetric=symmetric)
@@ -204,13 +244,18 @@ def test_a_unit_with_one_destination_may_branch_and_meet_again() -> None:
     assert back == ring[-1]
     unit = ring[3]  # opposite the root: one copy each way round, then one step on
     paths = [(1, 0, ring[1], 0), (2, ring[1], ring[2], 0), (3, ring[2], ring[3], 0)]
-    paths += [(1, 0, ring[5], 1), (2, ring[5], ring[4], 1), (3, ring[4], ring[3], 1), (4, ring[3], ring[2], 7)]
+    paths += [
+        (1, 0, ring[5], 1),
+        (2, ring[5], ring[4], 1),
+        (3, ring[4], ring[3], 1),
+        (4, ring[3], ring[2], 7),
+    ]
     columns: dict[str, Any] = {
         "step": np.array([step for step, *_ in paths]),
         "sender": np.array([sender for _, sender, _, _ in paths]),
         "receiver": np.array([receiver for _, _, receiver, _ in paths]),
         "tree": np.array([tree for *_, tree in paths]),
-        "payload": np.full(len(paths), unit),
+        "unit": np.full(len(paths), unit),
     }
     ports = [next(p for p in t.ports if int(t.neighbours(p, [a])[0]) == b) for _, a, b, _ in paths]
     run = judged_alike(replace(made, port=np.array(ports), **columns))
@@ -253,7 +298,12 @@ def test_steps_too_late_to_be_counted_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("collective", "algorithm"),
-    [("allgather", "edge-disjoint"), ("scatter", "balanced"), ("gather", "balanced"), ("alltoall", "exact")],
+    [
+        ("allgather", "edge-disjoint"),
+        ("scatter", "balanced"),
+        ("gather", "balanced"),
+        ("alltoall", "exact"),
+    ],
 )
 def test_units_that_cannot_be_shared_out_are_refused(collective: str, algorithm: str) -> None:
     made = schedule("S4", collective, algorithm).expand()
@@ -280,7 +330,10 @@ def test_no_units_are_a_promise_kept() -> None:
 
 def test_arrivals_are_kept_by_what_the_promise_needs() -> None:
     """A table of every pair for those who are owed everything; journeys for units of one destination."""
-    everything, addressed = built(("S4", "allgather", "edge-disjoint", "all")), built(("S4", "alltoall", "exact", "all"))
+    everything, addressed = (
+        built(("S4", "allgather", "edge-disjoint", "all")),
+        built(("S4", "alltoall", "exact", "all")),
+    )
     for made, kind in ((everything, Times), (addressed, Journeys)):
         of = Rows(made)
         assert type(arrivals.arrivals(promised(made), of, len(of))) is kind

@@ -50,13 +50,29 @@ def test_from_the_start_is_not_written() -> None:
 def test_the_same_fault_is_written_in_one_way() -> None:
     """By labels, a link from its lower rank."""
     where = topology("S4")
-    written = {str(Fault(what, 2).on(where)) for what in ((0, 6), (6, 0), ("2134", "1234"), ("1234", 6))}
+    written = {
+        str(Fault(what, 2).on(where)) for what in ((0, 6), (6, 0), ("2134", "1234"), ("1234", 6))
+    }
     assert written == {"1234-2134@2"}
     assert str(Fault(6).on(where)) == str(Fault("2134").on(where)) == "2134"
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "-", "@3", "21345@", "21345@x", "21345@-1", "21345@1.5", "1-2-3", "12345-", "-21345", "21345@²"]
+    "text",
+    [
+        "",
+        " ",
+        "-",
+        "@3",
+        "21345@",
+        "21345@x",
+        "21345@-1",
+        "21345@1.5",
+        "1-2-3",
+        "12345-",
+        "-21345",
+        "21345@²",
+    ],
 )
 def test_what_is_written_otherwise_is_refused(text: str) -> None:
     with refused(text.strip(), "no fault"):
@@ -87,7 +103,8 @@ def test_a_pair_may_come_as_a_list() -> None:
 
 
 @pytest.mark.parametrize(
-    "fault", ["1235", "123", 24, -1, None, 1.5, ("1234", "2143"), ("1234", "1234"), ("1234", "9"), (0, 99)]
+    "fault",
+    ["1235", "123", 24, -1, None, 1.5, ("1234", "2143"), ("1234", "1234"), ("1234", "9"), (0, 99)],
 )
 def test_what_is_not_there_cannot_fail(fault: object) -> None:
     with refused():
@@ -110,9 +127,14 @@ def test_a_node_that_dies_takes_part_until_the_step_before(base: Base) -> None:
     made = built(base).expand()
     for rank in range(0, made.topology.nodes, 2):
         steps = range(1, made.steps + 2, max(made.steps // 4, 1))
-        moved = [judged_alike(made, [Fault(rank, step).on(made.topology)]).transmissions for step in steps]
+        moved = [
+            judged_alike(made, [Fault(rank, step).on(made.topology)]).transmissions
+            for step in steps
+        ]
         assert moved == sorted(moved)
-        assert judged_alike(made, [Fault(rank, made.steps + 1).on(made.topology)]).transmissions == len(made)
+        assert judged_alike(
+            made, [Fault(rank, made.steps + 1).on(made.topology)]
+        ).transmissions == len(made)
 
 
 def test_a_row_in_the_step_of_the_fault_is_lost_and_one_before_it_is_not() -> None:
@@ -128,7 +150,7 @@ def test_a_node_that_dies_in_the_end_is_owed_nothing_all_the_same() -> None:
     """It lacks its own unit alone, until it dies, long after the schedule's last step."""
     made = schedule("S4", "scatter", "balanced")
     last = int(made.receiver[-1])
-    lacking = kept(made, np.flatnonzero((made.receiver != last) | (made.payload != last)))
+    lacking = kept(made, np.flatnonzero((made.receiver != last) | (made.unit != last)))
     assert simulate(lacking).missing == 1
     assert simulate(lacking, [Fault(last, 10**6)]).complete
 
@@ -149,7 +171,11 @@ def test_of_a_fault_given_twice_the_earliest_step_counts(what: str | tuple[str, 
     alone = judged_alike(made, [Fault(what, 3)])
     for faults in ([Fault(what, 3), Fault(other, 5)], [Fault(other, 5), Fault(what, 3)]):
         run = simulate(made, faults)
-        assert (run.transmissions, run.missing, run.undelivered) == (alone.transmissions, alone.missing, alone.undelivered)
+        assert (run.transmissions, run.missing, run.undelivered) == (
+            alone.transmissions,
+            alone.missing,
+            alone.undelivered,
+        )
         assert run.remarks == alone.remarks
 
 
@@ -157,10 +183,15 @@ def test_of_a_fault_given_twice_the_earliest_step_counts(what: str | tuple[str, 
 
 
 @pytest.mark.parametrize(
-    ("step", "said"), [(1, "from the start: nothing leaves it"), (2, "from step 2: nothing leaves it from then on")]
+    ("step", "said"),
+    [(1, "from the start: nothing leaves it"), (2, "from step 2: nothing leaves it from then on")],
 )
-@pytest.mark.parametrize(("collective", "algorithm"), [("broadcast", "recursive-substar"), ("scatter", "balanced")])
-def test_a_dead_root_leaves_everybody_without_and_that_is_said(collective: str, algorithm: str, step: int, said: str) -> None:
+@pytest.mark.parametrize(
+    ("collective", "algorithm"), [("broadcast", "recursive-substar"), ("scatter", "balanced")]
+)
+def test_a_dead_root_leaves_everybody_without_and_that_is_said(
+    collective: str, algorithm: str, step: int, said: str
+) -> None:
     """Of two messages, in step 1 the first one leaves."""
     run = judged_alike(schedule("S4", collective, algorithm, messages=2), [Fault("1234", step)])
     assert not run.complete
@@ -177,7 +208,11 @@ def test_where_the_root_of_a_gather_is_dead_nobody_is_owed_anything_and_that_is_
 
 
 def test_a_fault_elsewhere_needs_no_remark() -> None:
-    for name, algorithm in (("broadcast", "greedy"), ("scatter", "balanced"), ("gather", "balanced")):
+    for name, algorithm in (
+        ("broadcast", "greedy"),
+        ("scatter", "balanced"),
+        ("gather", "balanced"),
+    ):
         made = schedule("S4", name, algorithm)
         assert simulate(made, ["2134", ("1234", "3214")]).remarks == ()
         assert simulate(made).remarks == ()
@@ -186,7 +221,10 @@ def test_a_fault_elsewhere_needs_no_remark() -> None:
 @pytest.mark.parametrize(
     ("dead", "said"),
     [
-        (["2134"], "node 2134 is dead: nobody is owed what it had to send, and nothing is owed to it"),
+        (
+            ["2134"],
+            "node 2134 is dead: nobody is owed what it had to send, and nothing is owed to it",
+        ),
         (
             ["2134", Fault("1234", 3)],
             "2 nodes are dead: nobody is owed what they had to send, and nothing is owed to them",
@@ -194,11 +232,17 @@ def test_a_fault_elsewhere_needs_no_remark() -> None:
     ],
     ids=["one", "two"],
 )
-@pytest.mark.parametrize(("collective", "algorithm"), [("allgather", "edge-disjoint"), ("alltoall", "exact")])
-def test_nobody_is_owed_what_a_dead_node_had_to_send(collective: str, algorithm: str, dead: list[FaultLike], said: str) -> None:
+@pytest.mark.parametrize(
+    ("collective", "algorithm"), [("allgather", "edge-disjoint"), ("alltoall", "exact")]
+)
+def test_nobody_is_owed_what_a_dead_node_had_to_send(
+    collective: str, algorithm: str, dead: list[FaultLike], said: str
+) -> None:
     """Where all are sources; and that is said. Without the dead node's messages the rest can still be missing."""
     made = schedule("S4", collective, algorithm)
-    run = judged_alike(made, [(one if isinstance(one, Fault) else Fault(one)).on(made.topology) for one in dead])
+    run = judged_alike(
+        made, [(one if isinstance(one, Fault) else Fault(one)).on(made.topology) for one in dead]
+    )
     assert run.remarks == (said,)
     ranks = {made.topology.node(one.what if isinstance(one, Fault) else one) for one in dead}  # type: ignore[arg-type]
     sources = {unit // made.units for _, unit in run.undelivered}
@@ -220,10 +264,16 @@ def test_a_leaf_of_a_gather_that_is_dead_harms_nobody() -> None:
 @pytest.mark.parametrize("collective", ["broadcast", "allgather"])
 def test_two_copies_survive_any_one_fault_and_one_does_not(collective: str) -> None:
     """Exhaustively over the nodes (but the root of a broadcast) and the links of S4."""
-    one, two = (built(("S4", collective, "edge-disjoint", "all"), copies=copies) for copies in (1, 2))
-    where = one.topology
-    nodes = range(1 if collective == "broadcast" else 0, where.nodes)
-    links = {tuple(sorted((rank, int(other)))) for port in where.ports for rank, other in enumerate(where.neighbours(port))}
+    one, two = (
+        built(("S4", collective, "edge-disjoint", "all"), copies=copies) for copies in (1, 2)
+    )
+    topology = one.topology
+    nodes = range(1 if collective == "broadcast" else 0, topology.nodes)
+    links = {
+        tuple(sorted((rank, int(other))))
+        for port in topology.ports
+        for rank, other in enumerate(topology.neighbours(port))
+    }
     faults: list[FaultLike] = [*nodes, *((a, b) for a, b in links)]
     assert all(simulate(two, [fault]).complete for fault in faults)
     assert not all(simulate(one, [fault]).complete for fault in faults)
@@ -232,9 +282,12 @@ def test_two_copies_survive_any_one_fault_and_one_does_not(collective: str) -> N
 def test_under_many_faults_at_once() -> None:
     """Every other node, and the links of the rest, at different times."""
     made = schedule("S4", "allgather", "edge-disjoint", copies=3)
-    where = made.topology
-    faults = [Fault(rank, 1 + rank % 5).on(where) for rank in range(0, 24, 3)]
-    faults += [Fault((rank, int(where.neighbours(2, [rank])[0])), 2).on(where) for rank in range(1, 24, 7)]
+    topology = made.topology
+    faults = [Fault(rank, 1 + rank % 5).on(topology) for rank in range(0, 24, 3)]
+    faults += [
+        Fault((rank, int(topology.neighbours(2, [rank])[0])), 2).on(topology)
+        for rank in range(1, 24, 7)
+    ]
     run = judged_alike(made, faults)
     assert run.missing > 0
     assert run.transmissions < len(made) * 24
@@ -253,7 +306,13 @@ def test_the_columns_may_be_of_any_whole_numbers() -> None:
     made = schedule("S4", "broadcast", "multiple", segments=2)
     wide = kept(made, np.arange(len(made)))
     for kind in (np.int64, np.uint64, np.int16, np.uint16):
-        columns = {name: getattr(made, name).astype(kind) for name in ("step", "sender", "port", "receiver", "tree", "payload")}
+        columns = {
+            name: getattr(made, name).astype(kind)
+            for name in ("step", "sender", "port", "receiver", "tree", "unit")
+        }
         other = type(made)(**{**vars(wide), **columns})
         assert simulate(other).complete
-        assert simulate(other, [3, ("1234", "2134")]).missing == simulate(made, [3, ("1234", "2134")]).missing
+        assert (
+            simulate(other, [3, ("1234", "2134")]).missing
+            == simulate(made, [3, ("1234", "2134")]).missing
+        )

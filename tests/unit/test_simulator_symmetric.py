@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, model
+from starcast.collectives import Schedule, schedule
 from starcast.simulator import simulate
 from support.meeting import refused
 from support.simulating import Base, bases, built, by_lot, changed, fault_sets, kept, same, spoilt
@@ -67,7 +67,13 @@ def test_two_rows_of_one_port_collide_somewhere_whatever_their_senders() -> None
     made = built(("S4", "allgather", "edge-disjoint", "all"))
     late = int(np.flatnonzero(made.step == made.steps)[0])
     port = int(made.port[late])
-    twice = kept(made, [*range(len(made)), int(np.flatnonzero((made.port == port) & (made.step < made.steps))[-1])])
+    twice = kept(
+        made,
+        [
+            *range(len(made)),
+            int(np.flatnonzero((made.port == port) & (made.step < made.steps))[-1]),
+        ],
+    )
     moved = changed(twice, len(made), step=made.steps)
     run = simulate(moved)
     assert run.violation is not None
@@ -94,17 +100,19 @@ def test_counts_are_those_of_all_sources() -> None:
     """The exact alltoall keeps all links of all nodes busy in every step but the last ones."""
     made = built(("S4", "alltoall", "exact", "all"))
     run = simulate(made)
-    assert run.transmissions == 24 * len(made) == int(run.link_use.sum())
-    assert run.link_use.max() == made.topology.nodes * made.topology.degree
+    assert run.transmissions == 24 * len(made) == int(run.links_used.sum())
+    assert run.links_used.max() == made.topology.nodes * made.topology.degree
     assert run.largest_packet == 1
 
 
 def test_undelivered_units_are_those_of_the_source_that_is_written_out() -> None:
-    """By the payloads of its own rows, and counted for all sources."""
+    """By the units of its own rows, and counted for all sources."""
     made = built(("S4", "alltoall", "exact", "all"))
     last = len(made) - 1
     run = simulate(kept(made, range(last)))
-    assert run.undelivered == ((made.topology.label(int(made.receiver[last])), int(made.payload[last])),)
+    assert run.undelivered == (
+        (made.topology.label(int(made.receiver[last])), int(made.unit[last])),
+    )
     assert run.missing == 24
 
 
@@ -121,9 +129,14 @@ def test_what_no_memory_holds_written_out_is_refused_only_where_it_must_be_writt
 
 def addressed(made: Schedule) -> bool:
     """Whether all nodes and units of the rows exist, and each receiver is across the port."""
-    where = made.topology
-    inside = (made.sender >= 0) & (made.sender < where.nodes) & (made.payload >= 0) & (made.payload < made.units)
-    ports = np.isin(made.port, where.ports)
+    topology = made.topology
+    inside = (
+        (made.sender >= 0)
+        & (made.sender < topology.nodes)
+        & (made.unit >= 0)
+        & (made.unit < made.units)
+    )
+    ports = np.isin(made.port, topology.ports)
     if not (inside & ports).all():
         return False
-    return bool((where.step(made.port.astype(np.uint8), made.sender) == made.receiver).all())
+    return bool((topology.step(made.port.astype(np.uint8), made.sender) == made.receiver).all())

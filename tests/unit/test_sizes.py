@@ -8,7 +8,7 @@ import pytest
 
 from starcast.errors import LimitError
 from starcast.topologies import memory, topology
-from starcast.trees import model
+from starcast.trees import forest
 from support.meeting import refused
 
 # Distance profiles
@@ -69,7 +69,9 @@ def test_what_fits_is_accepted_and_one_byte_more_refused(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("spec", ["S6", "S6,3", "Q7"])
-def test_arrays_over_all_nodes_are_refused_and_single_nodes_are_not(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_over_all_nodes_are_refused_and_single_nodes_are_not(
+    spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     t = topology(spec)
     machine_of(monkeypatch, t.nodes - 1)
     for ask in (lambda: t.neighbours(2), t.distances, lambda: t.translation(1), t.labels):
@@ -91,9 +93,15 @@ def test_distances_need_less_than_neighbours(spec: str, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(
     ("spec", "single", "many"),
-    [("S6", "greedy", "multiple"), ("S6,3", "nk-greedy", "nk-multiple"), ("Q7", "binomial", "edge-disjoint-binomial")],
+    [
+        ("S6", "greedy", "multiple"),
+        ("S6,3", "nk-greedy", "nk-multiple"),
+        ("Q7", "binomial", "edge-disjoint-binomial"),
+    ],
 )
-def test_forests_are_refused_before_they_are_built(spec: str, single: str, many: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forests_are_refused_before_they_are_built(
+    spec: str, single: str, many: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One tree still fits where a tree a port does not."""
     t = topology(spec)
     machine_of(monkeypatch, memory.estimate(t, 1))

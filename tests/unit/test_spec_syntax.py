@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.errors import InputError
-from starcast.trees import model
+from starcast.trees import forest
 from starcast.trees.spec_syntax import listed, parsed, parsed_arguments, written, written_arguments
 
 WORDS = st.text("abcdefghijklmnopqrstuvwxyz-", min_size=1)
@@ -19,13 +19,21 @@ def test_what_is_written_is_what_is_parsed(name: str, arguments: dict[str, str |
 
 
 @given(st.lists(st.tuples(WORDS, ARGUMENTS)))
-def test_a_list_comes_apart_between_constructions_and_not_within(pairs: list[tuple[str, dict[str, str | int]]]) -> None:
+def test_a_list_comes_apart_between_constructions_and_not_within(
+    pairs: list[tuple[str, dict[str, str | int]]],
+) -> None:
     assert [parsed(word) for word in listed(" , ".join(written(*pair) for pair in pairs))] == pairs
 
 
 def test_arguments_are_sorted_whatever_their_order() -> None:
-    assert written("dimension-change", {"tree": "greedy", "i": 2}) == "dimension-change(i=2,tree=greedy)"
-    assert parsed(" dimension-change(tree=greedy, i=2) ") == ("dimension-change", {"i": 2, "tree": "greedy"})
+    assert (
+        written("dimension-change", {"tree": "greedy", "i": 2})
+        == "dimension-change(i=2,tree=greedy)"
+    )
+    assert parsed(" dimension-change(tree=greedy, i=2) ") == (
+        "dimension-change",
+        {"i": 2, "tree": "greedy"},
+    )
     assert written("greedy", {}) == "greedy"
 
 
@@ -36,7 +44,18 @@ def test_a_forest_s_name_says_it_in_the_same_words() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "(i=2)", "a b", "greedy(", "greedy)", "greedy(i)", "greedy(i=)", "greedy(=2)", "greedy((i=2))", "greedy(i=1,i=2)"],
+    [
+        "",
+        "(i=2)",
+        "a b",
+        "greedy(",
+        "greedy)",
+        "greedy(i)",
+        "greedy(i=)",
+        "greedy(=2)",
+        "greedy((i=2))",
+        "greedy(i=1,i=2)",
+    ],
 )
 def test_what_is_not_written_so_is_refused(text: str) -> None:
     with pytest.raises(InputError) as caught:
@@ -45,5 +64,8 @@ def test_what_is_not_written_so_is_refused(text: str) -> None:
 
 
 def test_empty_words_in_a_list_count_for_nothing() -> None:
-    assert listed(" , greedy,, label-change(tree=greedy) ,") == ["greedy", "label-change(tree=greedy)"]
+    assert listed(" , greedy,, label-change(tree=greedy) ,") == [
+        "greedy",
+        "label-change(tree=greedy)",
+    ]
     assert listed("") == []

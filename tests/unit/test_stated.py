@@ -7,12 +7,30 @@ import numpy as np
 import pytest
 
 from starcast.topologies import topology
-from starcast.trees import Forest, constructions, model, plain_constructions
+from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.catalogue import CONSTRUCTIONS
 from starcast.trees.metrics import measures
 from starcast.trees.stated import OURS, derangements, multiple_height, stated
 
-SPECS = ("S2", "S3", "S4", "S5", "S6", "S3,1", "S4,1", "S4,2", "S4,3", "S5,2", "S5,3", "S6,2", "S6,4", "Q1", "Q2", "Q3", "Q5")
+SPECS = (
+    "S2",
+    "S3",
+    "S4",
+    "S5",
+    "S6",
+    "S3,1",
+    "S4,1",
+    "S4,2",
+    "S4,3",
+    "S5,2",
+    "S5,3",
+    "S6,2",
+    "S6,4",
+    "Q1",
+    "Q2",
+    "Q3",
+    "Q5",
+)
 CASES = [(spec, name) for spec in SPECS for name in plain_constructions(spec)]
 
 #: Where a statement of a paper is not so, with what is measured; all others hold.
@@ -50,7 +68,9 @@ def test_every_construction_has_statements_and_each_names_a_paper_and_its_place(
         spec = {"star": "S5", "nk-star": "S5,3", "hypercube": "Q4"}[CONSTRUCTIONS[name].families[0]]
         statements = stated(forest(spec, name))
         assert statements
-        assert all(papers.fullmatch(one.source) for one in statements), [one.source for one in statements]
+        assert all(papers.fullmatch(one.source) for one in statements), [
+            one.source for one in statements
+        ]
         assert len({one.measure for one in statements}) == len(statements)
 
 
@@ -99,7 +119,9 @@ def test_nothing_is_stated_of_an_array_of_one_s_own() -> None:
 def test_derangements(n: int) -> None:
     from itertools import permutations
 
-    assert derangements(n) == sum(all(symbol != place for place, symbol in enumerate(one)) for one in permutations(range(n)))
+    assert derangements(n) == sum(
+        all(symbol != place for place, symbol in enumerate(one)) for one in permutations(range(n))
+    )
 
 
 def test_the_height_of_one_of_the_multiple_trees() -> None:
@@ -122,7 +144,9 @@ def test_measures_are_those_of_the_forest_and_plain(spec: str, construction: str
     assert found["shortest path"] is made.is_shortest_path()
     assert found["edge-disjoint"] is made.is_edge_disjoint()
     width = made.height + 1
-    assert [row + [0] * (width - len(row)) for row in found["levels"]] == made.level_profile().tolist()
+    assert [
+        row + [0] * (width - len(row)) for row in found["levels"]
+    ] == made.level_profile().tolist()
     assert type(found["spanning"]) is bool
 
 
@@ -132,14 +156,19 @@ def test_branches_are_the_subtrees_at_the_root(spec: str, construction: str) -> 
     sizes, parents = made.subtree_sizes(), made.parents()
     children = [made.topology.neighbours(port, [made.root])[0] for port in made.topology.ports]
     expected = [
-        [int(sizes[tree, child]) for child in children if parents[tree, child] == made.root] for tree in range(made.trees)
+        [int(sizes[tree, child]) for child in children if parents[tree, child] == made.root]
+        for tree in range(made.trees)
     ]
     assert measures(made)["branches"] == expected
     assert [sum(row) + 1 for row in expected] == made.sizes.tolist()
 
 
-@pytest.mark.parametrize(("spec", "construction"), [case for case in CASES if topology(case[0]).nodes <= factorial(5)])
-def test_subtree_sizes_are_those_of_walking_up_from_every_node(spec: str, construction: str) -> None:
+@pytest.mark.parametrize(
+    ("spec", "construction"), [case for case in CASES if topology(case[0]).nodes <= factorial(5)]
+)
+def test_subtree_sizes_are_those_of_walking_up_from_every_node(
+    spec: str, construction: str
+) -> None:
     made = forest(spec, construction)
     for tree, parents in enumerate(made.parents()):
         expected = np.zeros(made.topology.nodes, dtype=int)

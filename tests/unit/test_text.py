@@ -2,7 +2,7 @@
 
 import pytest
 
-from starcast.support.text import counted, sentence
+from starcast.support.text import pluralize, sentence
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from starcast.support.text import counted, sentence
     ],
 )
 def test_one_is_singular(number: int, words: tuple[str, ...], said: str) -> None:
-    assert counted(number, *words) == said
+    assert pluralize(number, *words) == said
 
 
 @pytest.mark.parametrize(
@@ -31,5 +31,7 @@ def test_one_is_singular(number: int, words: tuple[str, ...], said: str) -> None
         ("", ""),
     ],
 )
-def test_a_sentence_begins_with_a_capital_but_where_a_symbol_begins_it(text: str, said: str) -> None:
+def test_a_sentence_begins_with_a_capital_but_where_a_symbol_begins_it(
+    text: str, said: str
+) -> None:
     assert sentence(text) == said

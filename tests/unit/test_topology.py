@@ -55,7 +55,25 @@ def test_sizes_are_the_page_s(n: int) -> None:
 @pytest.mark.parametrize(
     "spec",
     [
-        *["S0", "S1", "S13", "S99", "S5,9", "S5,", "S,5", "T4", "", "S", "5", "s5", "S05", "S5 ", " S5", "S5\n", "S-5"],
+        *[
+            "S0",
+            "S1",
+            "S13",
+            "S99",
+            "S5,9",
+            "S5,",
+            "S,5",
+            "T4",
+            "",
+            "S",
+            "5",
+            "s5",
+            "S05",
+            "S5 ",
+            " S5",
+            "S5\n",
+            "S-5",
+        ],
         *["S5.0", "Sn", "S\N{ARABIC-INDIC DIGIT FIVE}", pytest.param("S" + "9" * 5000, id="S99..")],
     ],
 )
@@ -104,7 +122,9 @@ def test_rank_and_label_agree_with_counting(drawn: tuple[int, int]) -> None:
     assert t.labels([rank, 0]).tolist() == [t.label(rank), t.label(0)]
 
 
-@pytest.mark.parametrize("label", ["", "1234", "123456", "12344", "12346", "1234a", "1234 ", "0123"])
+@pytest.mark.parametrize(
+    "label", ["", "1234", "123456", "12344", "12346", "1234a", "1234 ", "0123"]
+)
 def test_a_label_that_is_no_node_is_refused(label: str) -> None:
     t = topology("S5")
     with refused(label):
@@ -153,7 +173,9 @@ def test_what_is_neither_label_nor_rank_is_no_node(node: object) -> None:
 def test_neighbours_are_the_page_s_exchange(n: int) -> None:
     t, ranks = topology(f"S{n}"), oracles.ranks(n)
     for port in t.ports:
-        assert t.neighbours(port).tolist() == [ranks[oracles.swap(node, port)] for node in oracles.nodes(n)]
+        assert t.neighbours(port).tolist() == [
+            ranks[oracles.swap(node, port)] for node in oracles.nodes(n)
+        ]
 
 
 @pytest.mark.parametrize("n", [2, 3, 7, 8, 9])
@@ -177,7 +199,9 @@ def test_all_neighbours_and_some_neighbours_agree(n: int) -> None:
 
 
 @given(size_and_rank(), st.data())
-def test_the_neighbour_of_any_node_is_the_page_s(drawn: tuple[int, int], data: st.DataObject) -> None:
+def test_the_neighbour_of_any_node_is_the_page_s(
+    drawn: tuple[int, int], data: st.DataObject
+) -> None:
     n, rank = drawn
     port = data.draw(st.integers(2, n))
     moved = oracles.swap(oracles.node_by_counting(n, rank), port)
@@ -225,7 +249,9 @@ def test_distances_to_far_roots_fall_by_one_towards_the_root(n: int) -> None:
 @pytest.mark.parametrize("n", range(2, 7))
 def test_the_formula_of_misplaced_symbols_and_cycles_is_the_distance(n: int) -> None:
     root = oracles.shift(oracles.identity(n), 1)
-    assert oracles.distances(root) == {node: oracle_distance(node, root) for node in oracles.nodes(n)}
+    assert oracles.distances(root) == {
+        node: oracle_distance(node, root) for node in oracles.nodes(n)
+    }
 
 
 def test_distances_of_s10_follow_the_formula() -> None:
@@ -249,9 +275,15 @@ def test_distances_from_nowhere_are_refused() -> None:
 @pytest.mark.parametrize("n", range(2, 7))
 def test_translation_relabels_symbols(n: int) -> None:
     t, ranks = topology(f"S{n}"), oracles.ranks(n)
-    for q in [*oracles.cyclic_roots(n), oracles.nodes(n)[-1], oracles.nodes(n)[len(oracles.nodes(n)) // 3]]:
+    for q in [
+        *oracles.cyclic_roots(n),
+        oracles.nodes(n)[-1],
+        oracles.nodes(n)[len(oracles.nodes(n)) // 3],
+    ]:
         expected = [ranks[oracles.compose(q, node)] for node in oracles.nodes(n)]
-        assert t.translation(ranks[q]).tolist() == t.translation(oracles.label(q)).tolist() == expected
+        assert (
+            t.translation(ranks[q]).tolist() == t.translation(oracles.label(q)).tolist() == expected
+        )
 
 
 @given(st.integers(2, 8).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, factorial(n) - 1))))
@@ -274,7 +306,11 @@ def test_translation_keeps_distances(q: int) -> None:
 def test_relabelling_positions_would_not_be_a_translation() -> None:
     """Pitfall 2: y -> y o x keeps links for no x with x_1 != 1, which are n!-(n-1)! of them."""
     links = {(y, oracles.swap(y, d)) for y in oracles.nodes(4) for d in (2, 3, 4)}
-    keeping = [x for x in oracles.nodes(4) if {tuple(oracles.compose(end, x) for end in link) for link in links} == links]
+    keeping = [
+        x
+        for x in oracles.nodes(4)
+        if {tuple(oracles.compose(end, x) for end in link) for link in links} == links
+    ]
     assert keeping == [x for x in oracles.nodes(4) if x[0] == 1]
     assert {tuple(oracles.compose((2, 4, 1, 3), end) for end in link) for link in links} == links
 
@@ -289,7 +325,9 @@ def test_s12_costs_nothing_until_an_array_is_asked_for() -> None:
         t = topology("S12")
         assert (t.nodes, t.links, t.diameter) == (479_001_600, 2_634_508_800, 16)
         assert t.rank(t.label(123_456_789)) == 123_456_789
-        assert t.neighbours(12, [t.nodes - 1]).tolist() == [oracles.rank_by_counting((1, *range(11, 1, -1), 12))]
+        assert t.neighbours(12, [t.nodes - 1]).tolist() == [
+            oracles.rank_by_counting((1, *range(11, 1, -1), 12))
+        ]
         assert t.labels([5]).tolist() == [t.label(5)]
         _, peak = tracemalloc.get_traced_memory()
     finally:

@@ -9,7 +9,7 @@ from starcast.permutations import Ranks
 from starcast.topologies import Topology
 
 
-def level_dimensions(where: Topology, parent_port: Ports, root: int) -> Ranks:
+def level_dimensions(topology: Topology, parent_port: Ports, root: int) -> Ranks:
     """How many links of each port all trees together have on each level, int32 ``[height + 1, ports]``; level 0 has none.
 
     The port is the parent's, the one across which the child is found.
@@ -17,9 +17,9 @@ def level_dimensions(where: Topology, parent_port: Ports, root: int) -> Ranks:
     Raises:
         RejectedError: the array is no forest.
     """
-    walk, trees = forest(where, parent_port, root)
+    walk, trees = forest(topology, parent_port, root)
     deepest = max(int(tree.levels.max()) for tree in trees)
-    counts = np.zeros((where.degree, deepest + 1), dtype=np.int32)
+    counts = np.zeros((topology.degree, deepest + 1), dtype=np.int32)
     for tree in trees:
         children = np.flatnonzero(tree.levels > 0)
         parents = tree.parents[children]
@@ -29,7 +29,7 @@ def level_dimensions(where: Topology, parent_port: Ports, root: int) -> Ranks:
     return np.ascontiguousarray(counts.T)
 
 
-def dimension_balance(where: Topology, parent_port: Ports, root: int) -> Evidence:
+def dimension_balance(topology: Topology, parent_port: Ports, root: int) -> Evidence:
     """On every level all trees together use every dimension equally often. Measured: the links of a dimension, by level from 1.
 
     Then the translations of these trees to all roots use every directed link equally often on every level. Where it does not
@@ -38,15 +38,20 @@ def dimension_balance(where: Topology, parent_port: Ports, root: int) -> Evidenc
     Raises:
         RejectedError: the array is no forest.
     """
-    counts = level_dimensions(where, parent_port, root)[1:]
+    counts = level_dimensions(topology, parent_port, root)[1:]
     measured = tuple(counts.max(axis=1).tolist())
     uneven = np.flatnonzero(counts.min(axis=1) != counts.max(axis=1))
     if not len(uneven):
         return Evidence("dimension balance", measured)
     row = counts[uneven[0]]
-    port = where.ports[int(row.argmin())]
+    port = topology.ports[int(row.argmin())]
     return Evidence(
         "dimension balance",
         measured,
-        {"level": int(uneven[0]) + 1, "dimension": port, "found": int(row.min()), "stated": int(row.max())},
+        {
+            "level": int(uneven[0]) + 1,
+            "dimension": port,
+            "found": int(row.min()),
+            "stated": int(row.max()),
+        },
     )

@@ -34,4 +34,7 @@ class Evidence:
         """
         if self.counterexample is not None:
             place = ", ".join(f"{name} {value}" for name, value in self.counterexample.items())
-            raise RejectedError(f"the check '{self.check}' fails: {place}", hint="mend the array of ports, or state less")
+            raise RejectedError(
+                f"the check '{self.check}' fails: {place}",
+                hint="mend the array of ports, or state less",
+            )

@@ -9,7 +9,7 @@ from starcast.permutations import Ranks
 from starcast.topologies import Topology
 
 
-def loads(where: Topology, parent_port: Ports, root: int) -> Ranks:
+def loads(topology: Topology, parent_port: Ports, root: int) -> Ranks:
     """How many trees use each directed link, int32 ``[nodes, ports]``: from the node over the port, in the ports' order.
 
     The parent's port is the one across which the child is found.
@@ -17,35 +17,35 @@ def loads(where: Topology, parent_port: Ports, root: int) -> Ranks:
     Raises:
         RejectedError: the array is no forest.
     """
-    return _loads(*forest(where, parent_port, root))
+    return _loads(*forest(topology, parent_port, root))
 
 
-def congestion(where: Topology, parent_port: Ports, root: int, bound: int) -> Evidence:
+def congestion(topology: Topology, parent_port: Ports, root: int, bound: int) -> Evidence:
     """No directed link is used by more than ``bound`` trees. Measured: by how many at most.
 
     Raises:
         RejectedError: the array is no forest.
     """
-    return _congestion("congestion", *forest(where, parent_port, root), bound)
+    return _congestion("congestion", *forest(topology, parent_port, root), bound)
 
 
-def edge_disjoint(where: Topology, parent_port: Ports, root: int) -> Evidence:
+def edge_disjoint(topology: Topology, parent_port: Ports, root: int) -> Evidence:
     """No directed link is used by two trees. Measured: by how many at most.
 
     Raises:
         RejectedError: the array is no forest.
     """
-    return _congestion("edge-disjoint", *forest(where, parent_port, root), 1)
+    return _congestion("edge-disjoint", *forest(topology, parent_port, root), 1)
 
 
 def _loads(walk: Walk, trees: list[Grown]) -> Ranks:
-    load = np.zeros((walk.where.degree, walk.where.nodes), dtype=np.int32)
+    load = np.zeros((walk.topology.degree, walk.topology.nodes), dtype=np.int32)
     for tree in trees:
         children = np.flatnonzero(tree.levels > 0)
         parents = tree.parents[children]
         for column, across in enumerate(walk.across):
             users = parents[across[parents] == children]
-            load[column] += np.bincount(users, minlength=walk.where.nodes).astype(np.int32)
+            load[column] += np.bincount(users, minlength=walk.topology.nodes).astype(np.int32)
     return np.ascontiguousarray(load.T)
 
 
@@ -56,7 +56,11 @@ def _congestion(check: str, walk: Walk, trees: list[Grown], bound: int) -> Evide
         return Evidence(check, most)
     node, column = (int(index) for index in np.argwhere(load > bound)[0])
     child = int(walk.across[column, node])
-    users = [number for number, tree in enumerate(trees) if tree.levels[child] > 0 and tree.parents[child] == node]
+    users = [
+        number
+        for number, tree in enumerate(trees)
+        if tree.levels[child] > 0 and tree.parents[child] == node
+    ]
     place: dict[str, int | str] = {
         "tree": users[bound],
         "link": walk.link(node, child),

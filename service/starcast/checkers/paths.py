@@ -14,7 +14,9 @@ from starcast.topologies import Topology
 _CELLS = 4_000_000  # steps of paths at a time: some 100 MB with what sorting takes
 
 
-def disjoint_paths(where: Topology, parent_port: Ports, root: int, apart: Literal["nodes", "links"] = "nodes") -> Evidence:
+def disjoint_paths(
+    topology: Topology, parent_port: Ports, root: int, apart: Literal["nodes", "links"] = "nodes"
+) -> Evidence:
     """The paths from the root to a node through the trees that have it share nothing, for every node.
 
     Apart by "nodes": no node but the two ends, nor the direct link between them. Apart by "links": no link, whatever the
@@ -23,12 +25,12 @@ def disjoint_paths(where: Topology, parent_port: Ports, root: int, apart: Litera
     Raises:
         RejectedError: the array is no forest.
     """
-    walk, trees = forest(where, parent_port, root)
+    walk, trees = forest(topology, parent_port, root)
     deepest = max(int(tree.levels.max()) for tree in trees)
     together = max(1, _CELLS // (len(trees) * max(deepest, 1)))
     most, first = 1, None
-    for start in range(0, where.nodes if len(trees) > 1 else 0, together):
-        ends = np.arange(start, min(start + together, where.nodes))
+    for start in range(0, topology.nodes if len(trees) > 1 else 0, together):
+        ends = np.arange(start, min(start + together, topology.nodes))
         steps = np.concatenate([_steps(walk, tree, ends, apart) for tree in trees])
         shared = _repeats(steps)
         most = max(most, int(shared.max()))
@@ -42,7 +44,7 @@ def _steps(walk: Walk, tree: Grown, ends: NDArray[np.int64], apart: str) -> NDAr
 
     By nodes: the interior nodes, and the root for a path that has none. By links: both ends of each link as one number.
     """
-    nodes, at = walk.where.nodes, np.where(tree.levels[ends] > 0, ends, walk.root)
+    nodes, at = walk.topology.nodes, np.where(tree.levels[ends] > 0, ends, walk.root)
     passed = []
     for step in range(int(tree.levels[ends].max())):
         on = at != walk.root
@@ -72,14 +74,20 @@ def _place(walk: Walk, trees: list[Grown], end: int, apart: str) -> dict[str, in
     for number, tree in enumerate(trees):
         for step in _steps(walk, tree, np.array([end]), apart)[:, 0].tolist():
             if step >= 0 and step in passed:
-                return {"tree": number, "node": walk.label(end), "why": _why(walk, step, passed[step], apart)}
+                return {
+                    "tree": number,
+                    "node": walk.label(end),
+                    "why": _why(walk, step, passed[step], apart),
+                }
             passed[step] = number
     raise AssertionError(f"the paths to {end} were found to meet")
 
 
 def _why(walk: Walk, step: int, other: int, apart: str) -> str:
     if apart == "links":
-        a, b = divmod(step, walk.where.nodes)
-        return f"the path shares the link {walk.label(a)} - {walk.label(b)} with that of tree {other}"
+        a, b = divmod(step, walk.topology.nodes)
+        return (
+            f"the path shares the link {walk.label(a)} - {walk.label(b)} with that of tree {other}"
+        )
     what = "is the direct link" if step == walk.root else f"passes {walk.label(step)}"
     return f"the path {what}, as that of tree {other}"

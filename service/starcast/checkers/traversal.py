@@ -29,20 +29,20 @@ class Walk:
         InputError: the array has a wrong shape, or the root is no node.
     """
 
-    def __init__(self, where: Topology, parent_port: Ports, root: int) -> None:
-        self.where = where
+    def __init__(self, topology: Topology, parent_port: Ports, root: int) -> None:
+        self.topology = topology
         self.rows = np.asarray(parent_port)
-        if self.rows.ndim != 2 or self.rows.shape[1] != where.nodes or not len(self.rows):
+        if self.rows.ndim != 2 or self.rows.shape[1] != topology.nodes or not len(self.rows):
             raise InputError(
-                f"trees on {where.spec} are an array [trees, {where.nodes}], not {list(self.rows.shape)}",
+                f"trees on {topology.spec} are an array [trees, {topology.nodes}], not {list(self.rows.shape)}",
                 hint="give one row a tree, one entry a node",
             )
-        self.root = where.node(root)
-        self.across = np.stack([where.neighbours(port) for port in where.ports])
+        self.root = topology.node(root)
+        self.across = np.stack([topology.neighbours(port) for port in topology.ports])
 
     def label(self, node: int | np.integer) -> str:
         """The node as text."""
-        return self.where.label(int(node))
+        return self.topology.label(int(node))
 
     def link(self, tail: int | np.integer, head: int | np.integer) -> str:
         """The directed link as text."""
@@ -55,7 +55,7 @@ class Walk:
     @cached_property
     def distances(self) -> Ranks:
         """Every node's distance from the root by breadth-first search, int32 ``[nodes]``."""
-        distances = np.full(self.where.nodes, -1, dtype=np.int32)
+        distances = np.full(self.topology.nodes, -1, dtype=np.int32)
         distances[self.root] = 0
         front, distance = np.array([self.root]), 0
         while len(front):
@@ -66,8 +66,8 @@ class Walk:
         return distances
 
     def _parents(self, row: Ports) -> Ranks:
-        parents = np.full(self.where.nodes, -1, dtype=np.int32)
-        for port, across in zip(self.where.ports, self.across, strict=True):
+        parents = np.full(self.topology.nodes, -1, dtype=np.int32)
+        for port, across in zip(self.topology.ports, self.across, strict=True):
             parents = np.where(row == port, across, parents)
         return parents
 
@@ -75,8 +75,8 @@ class Walk:
         hung = parents.copy()
         hung[self.root] = -1  # whatever its entry says, growth begins here and does not come back
         siblings = np.argsort(hung, kind="stable").astype(np.int32)
-        first = np.searchsorted(hung[siblings], np.arange(self.where.nodes + 1))
-        levels, branches = np.full((2, self.where.nodes), -1, dtype=np.int32)
+        first = np.searchsorted(hung[siblings], np.arange(self.topology.nodes + 1))
+        levels, branches = np.full((2, self.topology.nodes), -1, dtype=np.int32)
         front, level = np.array([self.root], dtype=np.int32), 0
         branches[front] = front
         while len(front):

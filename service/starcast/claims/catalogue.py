@@ -17,13 +17,18 @@ def claims() -> dict[str, Claim]:
     """Every statement by its id."""
     declared = {claim.id: claim for family in families() for claim in family.claims}
     return {
-        name: declared.get(name) or _conjunction(name, declared) for name in statements() if name in declared or parts(name)
+        name: declared.get(name) or _conjunction(name, declared)
+        for name in statements()
+        if name in declared or parts(name)
     }
 
 
 def families() -> tuple[Family, ...]:
     """The modules of `starcast.claims.papers`, each with its statements."""
-    found = (import_module(f"{papers.__name__}.{module.name}") for module in iter_modules(papers.__path__))
+    found = (
+        import_module(f"{papers.__name__}.{module.name}")
+        for module in iter_modules(papers.__path__)
+    )
     return tuple(module.FAMILY for module in found if hasattr(module, "FAMILY"))
 
 
@@ -57,7 +62,13 @@ def chosen(names: Iterable[str]) -> tuple[Claim, ...]:
 
 def _conjunction(name: str, declared: dict[str, Claim]) -> Claim:
     below = [declared[part] for part in parts(name) if part in declared]
-    named = statements()[name].partition(":")[0].partition(",")[0]  # as Theorem 1, or in words, and then its parts say where
-    number = named if named[0].isupper() else ", ".join(dict.fromkeys(part.number.partition(",")[0] for part in below))
+    named = (
+        statements()[name].partition(":")[0].partition(",")[0]
+    )  # as Theorem 1, or in words, and then its parts say where
+    number = (
+        named
+        if named[0].isupper()
+        else ", ".join(dict.fromkeys(part.number.partition(",")[0] for part in below))
+    )
     notation = f"All of {', '.join(part.id for part in below)}."
     return Claim(name, number, notation, joined(part.sizes for part in below), None)

@@ -30,7 +30,9 @@ class Change:
         return {"id": self.claim, "change": self.kind, "before": self.before, "after": self.after}
 
 
-def changes(before: Iterable[Verdict], after: Iterable[Verdict], names: Collection[str] = ()) -> list[Change]:
+def changes(
+    before: Iterable[Verdict], after: Iterable[Verdict], names: Collection[str] = ()
+) -> list[Change]:
     """The differences, in the order of the first ledger, then of the second.
 
     Args:
@@ -43,7 +45,9 @@ def changes(before: Iterable[Verdict], after: Iterable[Verdict], names: Collecti
     found: list[Change] = []
     for claim in dict.fromkeys([*old, *new]):
         if claim not in new:
-            found += [Change(claim, "gone", old[claim].verdict, "")] if asked_about(claim, names) else []
+            found += (
+                [Change(claim, "gone", old[claim].verdict, "")] if asked_about(claim, names) else []
+            )
         elif claim not in old:
             found.append(Change(claim, "appeared", "", new[claim].verdict))
         else:

@@ -29,7 +29,9 @@ def check(name: str, level: Level = "quick", sizes: Sequence[str] | None = None)
     """
     one = catalogue.claim(name)
     wanted = [catalogue.claim(part) for part in parts(name)] if one.check is None else [one]
-    return verdicts([one], [evidence for part in wanted for evidence in _all(part, level, sizes)])[name]
+    return verdicts([one], [evidence for part in wanted for evidence in _all(part, level, sizes)])[
+        name
+    ]
 
 
 def look(claim: Claim, spec: str, lab: Lab, see: type[See] = See) -> Evidence:
@@ -39,8 +41,12 @@ def look(claim: Claim, spec: str, lab: Lab, see: type[See] = See) -> Evidence:
         LimitError: the size does not fit into the memory of this machine.
     """
     if claim.check is None:
-        raise InputError(f"{claim.id} is the conjunction of others", hint=f"look at {', '.join(parts(claim.id))}")
-    memory.require(claim.needs(spec), f"the arrays that {claim.id} looks at on {spec}", "take smaller sizes")
+        raise InputError(
+            f"{claim.id} is the conjunction of others", hint=f"look at {', '.join(parts(claim.id))}"
+        )
+    memory.require(
+        claim.needs(spec), f"the arrays that {claim.id} looks at on {spec}", "take smaller sizes"
+    )
     began = time.perf_counter()
     looking = see(lab.topology(spec), lab)
     undefined = ""
@@ -49,7 +55,9 @@ def look(claim: Claim, spec: str, lab: Lab, see: type[See] = See) -> Evidence:
     except (StarcastError, ArithmeticError, ValueError, IndexError) as error:
         if spec not in claim.sizes.beyond:
             raise
-        undefined = f"not defined there ({error.message if isinstance(error, StarcastError) else error})"
+        undefined = (
+            f"not defined there ({error.message if isinstance(error, StarcastError) else error})"
+        )
     return replace(looking.evidence(claim.id, time.perf_counter() - began), undefined=undefined)
 
 
@@ -64,10 +72,15 @@ def asked(claim: Claim, level: Level, sizes: Sequence[str] | None = None) -> tup
     if sizes is None:
         return (*claim.sizes.beyond, *claim.sizes.at(level))
     if not sizes or isinstance(sizes, str):
-        raise InputError(f"{sizes!r} is no list of sizes", hint='name topologies in a list: ["S4", "S5"]')
+        raise InputError(
+            f"{sizes!r} is no list of sizes", hint='name topologies in a list: ["S4", "S5"]'
+        )
     for spec in sizes:
         if not speaks_of(claim, spec):
-            raise InputError(f"{claim.id} says nothing about {spec}", hint=f"it is looked at on {', '.join(claim.sizes.quick)}")
+            raise InputError(
+                f"{claim.id} says nothing about {spec}",
+                hint=f"it is looked at on {', '.join(claim.sizes.quick)}",
+            )
     return tuple(sorted({topology(spec).spec for spec in sizes}, key=in_order))
 
 
@@ -99,7 +112,9 @@ def verdicts(claims: Iterable[Claim], evidence: Iterable[Evidence]) -> dict[str,
 def _verdict(claim: Claim, seen: Mapping[str, Sequence[Evidence]]) -> Verdict:
     if claim.check is not None:
         return verdict(claim, seen.get(claim.id, ()))
-    return conjunction(claim.id, [verdict(catalogue.claim(part), seen.get(part, ())) for part in parts(claim.id)])
+    return conjunction(
+        claim.id, [verdict(catalogue.claim(part), seen.get(part, ())) for part in parts(claim.id)]
+    )
 
 
 def _all(claim: Claim, level: Level, sizes: Sequence[str] | None) -> Iterable[Evidence]:

@@ -10,22 +10,24 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from starcast.claims import catalogue, running
+from starcast.claims import catalogue, running, storage
 from starcast.claims.declaration import Claim, Level, in_order
-from starcast.claims.running import Pair
-from starcast.claims.verdict import Verdict
-from starcast.errors import BusyError
-from starcast.support.processes import check_jobs
-from starcast.progress import Reporter
-from starcast.claims import storage
-from starcast.database import models
-from starcast.database.connection import holding, session
 from starcast.claims.fingerprint import demand_same, fingerprint
+from starcast.claims.running import Pair
 from starcast.claims.storage import Question
+from starcast.claims.verdict import Verdict
+from starcast.database import models
+from starcast.database.sessions import holding, session
+from starcast.errors import BusyError
+from starcast.progress import Reporter
+from starcast.support.processes import check_jobs
+from starcast.support.text import pluralize
 from starcast.topologies import topology
-from starcast.support.text import counted
 
-_BUSY = BusyError("another process is at the ledger", hint="wait until it is done, then try again, or give --no-store")
+_BUSY = BusyError(
+    "another process is at the ledger",
+    hint="wait until it is done, then try again, or give --no-store",
+)
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,11 @@ def look(
     code = fingerprint()
     claims = catalogue.chosen(names)
     pairs = running.wanted(claims, level, sizes)
-    specs = None if sizes is None else tuple(sorted({topology(spec).spec for spec in sizes}, key=in_order))
+    specs = (
+        None
+        if sizes is None
+        else tuple(sorted({topology(spec).spec for spec in sizes}, key=in_order))
+    )
     asked = Question(tuple(names), None if specs is not None else level, specs)
     with holding(engine, "ledger", _BUSY) as lock:
         with session(engine) as opened:
@@ -79,8 +85,10 @@ def look(
         todo = running.tasks(pairs, known)
         missing = sum(len(task.claims) for task in todo)
         if len(pairs) > missing:
-            told = counted(len(pairs) - missing, "finding is", "findings are")
-            reporter.say(f"{told} known from before, of the same code, of {len(pairs):,}; --again computes all anew")
+            told = pluralize(len(pairs) - missing, "finding is", "findings are")
+            reporter.say(
+                f"{told} known from before, of the same code, of {len(pairs):,}; --again computes all anew"
+            )
         with running.looking(todo, jobs, reporter) as found:
             for evidence in found:
                 demand_same(code)
@@ -93,7 +101,9 @@ def look(
     return Outcome(number, verdicts, len(pairs) - missing, missing)
 
 
-def _opened(opened: Session, asked: Question, code: str, pairs: Sequence[Pair], *, again: bool) -> int:
+def _opened(
+    opened: Session, asked: Question, code: str, pairs: Sequence[Pair], *, again: bool
+) -> int:
     """The ledger to write to, with what is known about its pairs: the one that was asked just this, or a new one."""
     there = None if again else storage.find_ledger(opened, asked, code)
     if there is not None and there.finished_at is not None:
@@ -106,9 +116,13 @@ def _opened(opened: Session, asked: Question, code: str, pairs: Sequence[Pair], 
     return ledger.id
 
 
-def _finished(opened: Session, number: int, claims: Sequence[Claim], pairs: set[Pair]) -> tuple[Verdict, ...]:
+def _finished(
+    opened: Session, number: int, claims: Sequence[Claim], pairs: set[Pair]
+) -> tuple[Verdict, ...]:
     ledger: models.Ledger = storage.load_ledger(opened, number)
-    evidence = [one for one in storage.load_evidence(opened, number) if (one.claim, one.size) in pairs]
+    evidence = [
+        one for one in storage.load_evidence(opened, number) if (one.claim, one.size) in pairs
+    ]
     verdicts = running.judged(claims, evidence)
     if ledger.finished_at is None:
         storage.finish(opened, ledger, verdicts)

@@ -6,8 +6,8 @@ from typing import Literal
 
 from starcast.claims.see import See
 from starcast.claims.statements import PAPERS, statements
-from starcast.topologies import Topology, topology
 from starcast.support.text import sentence
+from starcast.topologies import Topology, topology
 
 Check = Callable[[See], None]
 Level = Literal["quick", "full", "deep"]
@@ -35,23 +35,31 @@ class Sizes:
         return {"quick": self.quick, "full": self.full, "deep": self.deep}[level]
 
 
-def stars(quick: int = 6, full: int = 7, deep: int = 8, *, least: int = 3, beyond: bool = True) -> Sizes:
+def stars(
+    quick: int = 6, full: int = 7, deep: int = 8, *, least: int = 3, beyond: bool = True
+) -> Sizes:
     """S_n for n = least.. up to a number a level, and S_2 beyond."""
-    up_to = {level: tuple(f"S{n}" for n in range(least, top + 1)) for level, top in _tops(quick, full, deep)}
+    up_to = {
+        level: tuple(f"S{n}" for n in range(least, top + 1))
+        for level, top in _tops(quick, full, deep)
+    }
     return Sizes(**up_to, beyond=("S2",) if beyond else ())
 
 
 def nk_stars(quick: int = 6, full: int = 7, deep: int = 8, *, beyond: bool = True) -> Sizes:
     """S_{n,k} for 1 <= k <= n-1 and n = 3.. up to a number a level, in the order of n, then k; and S_{2,1} beyond."""
     up_to = {
-        level: tuple(f"S{n},{k}" for n in range(3, top + 1) for k in range(1, n)) for level, top in _tops(quick, full, deep)
+        level: tuple(f"S{n},{k}" for n in range(3, top + 1) for k in range(1, n))
+        for level, top in _tops(quick, full, deep)
     }
     return Sizes(**up_to, beyond=("S2,1",) if beyond else ())
 
 
 def cubes(quick: int = 8, full: int = 10, deep: int = 12, *, beyond: bool = True) -> Sizes:
     """Q_k for k = 2.. up to a number a level, and Q_1 beyond."""
-    up_to = {level: tuple(f"Q{k}" for k in range(2, top + 1)) for level, top in _tops(quick, full, deep)}
+    up_to = {
+        level: tuple(f"Q{k}" for k in range(2, top + 1)) for level, top in _tops(quick, full, deep)
+    }
     return Sizes(**up_to, beyond=("Q1",) if beyond else ())
 
 
@@ -170,7 +178,11 @@ class Family:
     ) -> None:
         """Declare a check that is made by a function, for rows of tables that differ in a formula only."""
         made = {} if weight is None else {"weight": weight}
-        self.claims.append(Claim(name, number, sentence(notation), sizes, check, sentence(reading), self.name, **made))
+        self.claims.append(
+            Claim(
+                name, number, sentence(notation), sizes, check, sentence(reading), self.name, **made
+            )
+        )
 
 
 def _tops(quick: int, full: int, deep: int) -> Sequence[tuple[Level, int]]:

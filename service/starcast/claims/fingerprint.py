@@ -12,8 +12,7 @@ from starcast.errors import RejectedError
 _PACKAGE = Path(__file__).resolve().parents[1]
 _PARTS = (
     "permutations.py",
-    "arrays.py",
-    "whole.py",
+    "support",
     "topologies",
     "trees",
     "checkers",
@@ -62,12 +61,17 @@ def _read(package: Path, stamps: tuple[_Stamp, ...]) -> str:  # noqa: ARG001 - w
 def _stamps(package: Path) -> tuple[_Stamp, ...]:
     """Nobody sets st_ctime back, as those do who copy a file with its time."""
     seen = ((name, entry.stat()) for name, entry in _sources(package))
-    return tuple((name, file.st_mtime_ns, file.st_ctime_ns, file.st_size, file.st_ino) for name, file in seen)
+    return tuple(
+        (name, file.st_mtime_ns, file.st_ctime_ns, file.st_size, file.st_ino) for name, file in seen
+    )
 
 
 def _sources(package: Path) -> list[tuple[str, os.DirEntry[str]]]:
     """By their names below the package, with slashes, in order."""
-    return sorted(((name, entry) for name, entry in _below(package, "") if name not in _SHOWS), key=itemgetter(0))
+    return sorted(
+        ((name, entry) for name, entry in _below(package, "") if name not in _SHOWS),
+        key=itemgetter(0),
+    )
 
 
 def _below(folder: Path | str, name: str) -> Iterator[tuple[str, os.DirEntry[str]]]:

@@ -55,24 +55,40 @@ class Lab:
         """All neighbours, int32 ``[ports, nodes]``, as `Topology.table` has them."""
         return self.array("neighbours", spec, lambda: topology(spec).table())
 
-    def forest(self, spec: str, construction: str, root: int | str = 0, **arguments: int | str) -> Forest:
+    def forest(
+        self, spec: str, construction: str, root: int | str = 0, **arguments: int | str
+    ) -> Forest:
         """A forest of the catalogue."""
         key = (spec, construction, root, *sorted(arguments.items()))
         return self.keep("forest", key, lambda: forest(spec, construction, root=root, **arguments))
 
     def schedule(
-        self, spec: str, collective: str, algorithm: str, ports: str = "all", root: int | str = 0, **arguments: int | str
+        self,
+        spec: str,
+        collective: str,
+        algorithm: str,
+        ports: str = "all",
+        root: int | str = 0,
+        **arguments: int | str,
     ) -> Schedule:
         """A schedule of the catalogue."""
         key = (spec, collective, algorithm, ports, root, *sorted(arguments.items()))
-        return self.keep("schedule", key, lambda: schedule(spec, collective, algorithm, ports=ports, root=root, **arguments))
+        return self.keep(
+            "schedule",
+            key,
+            lambda: schedule(spec, collective, algorithm, ports=ports, root=root, **arguments),
+        )
 
     def simulation(self, of: Schedule, faults: Sequence[FaultLike] = ()) -> Simulation:
         """A schedule, executed; kept where the schedule itself is."""
         place = self._known.get(id(of))
         if place is None:
-            return cast("Simulation", self.made("simulation", (of.id, *faults), simulate(of, faults=faults)))
-        return self.keep("simulation", (*place, *map(str, faults)), lambda: simulate(of, faults=faults))
+            return cast(
+                "Simulation", self.made("simulation", (of.id, *faults), simulate(of, faults=faults))
+            )
+        return self.keep(
+            "simulation", (*place, *map(str, faults)), lambda: simulate(of, faults=faults)
+        )
 
 
 def exact(value: int | Fraction) -> int | Fraction:

@@ -14,7 +14,11 @@ def written(evidence: Evidence) -> dict[str, Any]:
     return {
         "findings": [_finding(finding) for finding in evidence.findings],
         "asides": [
-            {"kind": aside.kind, "words": aside.words, "findings": [_finding(finding) for finding in aside.findings]}
+            {
+                "kind": aside.kind,
+                "words": aside.words,
+                "findings": [_finding(finding) for finding in aside.findings],
+            }
             for aside in evidence.asides
         ],
         "undefined": evidence.undefined,
@@ -23,12 +27,21 @@ def written(evidence: Evidence) -> dict[str, Any]:
 
 def read(claim: str, size: str, seconds: float, values: Mapping[str, Any]) -> Evidence:
     """The evidence that `written` wrote."""
-    asides = tuple(Aside(aside["kind"], aside["words"], _findings(aside["findings"])) for aside in values["asides"])
-    return Evidence(claim, size, _findings(values["findings"]), asides, seconds, values["undefined"])
+    asides = tuple(
+        Aside(aside["kind"], aside["words"], _findings(aside["findings"]))
+        for aside in values["asides"]
+    )
+    return Evidence(
+        claim, size, _findings(values["findings"]), asides, seconds, values["undefined"]
+    )
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    place = None if finding.counterexample is None else [[name, value] for name, value in finding.counterexample.items()]
+    place = (
+        None
+        if finding.counterexample is None
+        else [[name, value] for name, value in finding.counterexample.items()]
+    )
     return {
         "what": finding.what,
         "relation": finding.relation,

@@ -18,7 +18,7 @@ from starcast.claims.running import ledger
 from starcast.claims.statements import PAPERS
 from starcast.claims.telling import place, span
 from starcast.claims.verdict import Verdict
-from starcast.support.text import counted
+from starcast.support.text import pluralize
 
 #: What stands beside a verdict, so that it is not told by colour alone.
 SIGNS = {"holds": "✓", "holds as a bound": "≤", "fails": "✕", "not checkable": "?"}
@@ -61,7 +61,12 @@ class Row:
     def different(self) -> str:
         """The counterexample, after what was compared there; empty without one."""
         deciding = (one for one in self.verdict.evidence if one.size not in self.claim.sizes.beyond)
-        first = (finding.what for one in deciding for finding in one.findings if finding.counterexample is not None)
+        first = (
+            finding.what
+            for one in deciding
+            for finding in one.findings
+            if finding.counterexample is not None
+        )
         return ": ".join(filter(None, (next(first, ""), self.counterexample)))
 
     @property
@@ -74,7 +79,9 @@ class Row:
                 if aside.kind == "instead" and one.size not in self.claim.sizes.beyond:
                     seen.setdefault(aside.words, []).append(one.size)
                     wrong |= set() if aside.met else {aside.words}
-        return tuple(f"{words} ({span(sizes)})" for words, sizes in seen.items() if words not in wrong)
+        return tuple(
+            f"{words} ({span(sizes)})" for words, sizes in seen.items() if words not in wrong
+        )
 
 
 @cache
@@ -93,15 +100,19 @@ def counts(listed: Iterable[Row]) -> dict[str, dict[str, int]]:
     """How many statements have which verdict, by paper; conjunctions count as the statements that they are."""
     found = Counter((row.paper, row.verdict.verdict) for row in listed)
     return {
-        paper: {word: found[paper, word] for word in WORDS} for paper in PAPERS if any(found[paper, word] for word in WORDS)
+        paper: {word: found[paper, word] for word in WORDS}
+        for paper in PAPERS
+        if any(found[paper, word] for word in WORDS)
     }
 
 
 def summary(verdicts: Iterable[Verdict]) -> Iterator[str]:
     """A line a paper: how many statements have which verdict."""
     for paper, counted_words in counts(rows(verdicts)).items():
-        said = ", ".join(f"{count} {_plural(word, count)}" for word, count in counted_words.items() if count)
-        yield f"{paper}: {counted(sum(counted_words.values()), 'statement')}: {said}"
+        said = ", ".join(
+            f"{count} {_plural(word, count)}" for word, count in counted_words.items() if count
+        )
+        yield f"{paper}: {pluralize(sum(counted_words.values()), 'statement')}: {said}"
 
 
 def markdown(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) -> str:
@@ -128,9 +139,13 @@ def markdown(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None
 def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) -> str:
     """The page in HTML; the arguments are those of `markdown`."""
     listed = rows(verdicts)
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     environment.filters |= {"words": _words}
-    template = environment.from_string(files(__package__).joinpath(_TEMPLATE).read_text(encoding="utf-8"))
+    template = environment.from_string(
+        files(__package__).joinpath(_TEMPLATE).read_text(encoding="utf-8")
+    )
     return template.render(
         rows=listed,
         failing=_failing(listed),
@@ -151,7 +166,11 @@ def _summed(listed: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     totals: Counter[str] = Counter()
     for paper, words in counts(listed).items():
         totals.update(words)
-        yield f"{paper}: {PAPERS[paper]}", str(sum(words.values())), *(str(words[word]) for word in WORDS)
+        yield (
+            f"{paper}: {PAPERS[paper]}",
+            str(sum(words.values())),
+            *(str(words[word]) for word in WORDS),
+        )
     yield "all", str(totals.total()), *(str(totals[word]) for word in WORDS)
 
 
@@ -184,7 +203,9 @@ def _marked(text: str) -> str:
 
 def _words(text: str) -> Markup:
     """The little Markdown that statements have, in HTML."""
-    return Markup(_STRESS.sub(r"<em>\1</em>", _CODE.sub(r"<code>\1</code>", escape(text, quote=False))))  # noqa: S704 - escaped
+    return Markup(
+        _STRESS.sub(r"<em>\1</em>", _CODE.sub(r"<code>\1</code>", escape(text, quote=False)))
+    )  # noqa: S704 - escaped
 
 
 def _plural(word: str, count: int) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from starcast.support import processes
 from starcast.claims import catalogue
 from starcast.claims.checking import asked, look, speaks_of, verdicts
 from starcast.claims.declaration import Claim, Level, in_order
@@ -17,6 +16,7 @@ from starcast.claims.statements import parts
 from starcast.claims.verdict import Verdict
 from starcast.errors import LimitError, StarcastError
 from starcast.progress import Reporter, Silent
+from starcast.support import processes
 from starcast.topologies import memory, topology
 
 #: A statement at a size.
@@ -44,7 +44,9 @@ class Task:
     least: int
 
 
-def wanted(claims: Iterable[Claim], level: Level = "quick", sizes: Sequence[str] | None = None) -> tuple[Pair, ...]:
+def wanted(
+    claims: Iterable[Claim], level: Level = "quick", sizes: Sequence[str] | None = None
+) -> tuple[Pair, ...]:
     """The statements with a check of their own behind these, each with the sizes to look at, in the order of the papers.
 
     Args:
@@ -68,7 +70,11 @@ def wanted(claims: Iterable[Claim], level: Level = "quick", sizes: Sequence[str]
     if sizes is None and level == "deep":
         pairs = [(claim, spec) for claim, spec in pairs if claim.needs(spec) <= memory.physical()]
     for claim, spec in pairs:
-        memory.require(claim.needs(spec), f"the arrays that {claim.id} looks at on {spec}", "take smaller sizes")
+        memory.require(
+            claim.needs(spec),
+            f"the arrays that {claim.id} looks at on {spec}",
+            "take smaller sizes",
+        )
     return tuple((claim.id, spec) for claim, spec in pairs)
 
 
@@ -84,7 +90,9 @@ def tasks(pairs: Iterable[Pair], known: Collection[Pair] = ()) -> list[Task]:
 
 
 @contextmanager
-def looking(todo: Sequence[Task], jobs: int | None, reporter: Reporter) -> Iterator[Iterator[tuple[Evidence, ...]]]:
+def looking(
+    todo: Sequence[Task], jobs: int | None, reporter: Reporter
+) -> Iterator[Iterator[tuple[Evidence, ...]]]:
     """What is found, task by task as they finish.
 
     Args:
@@ -152,7 +160,9 @@ def judged(claims: Iterable[Claim], evidence: Iterable[Evidence]) -> tuple[Verdi
     """The verdicts of those statements that are among the evidence, or all of whose parts are."""
     found = list(evidence)
     seen = {one.claim for one in found}
-    whole = [claim for claim in claims if all(name in seen for name in parts(claim.id) or (claim.id,))]
+    whole = [
+        claim for claim in claims if all(name in seen for name in parts(claim.id) or (claim.id,))
+    ]
     return tuple(verdicts(whole, found).values())
 
 
@@ -163,18 +173,22 @@ def _looked(claim: Claim, spec: str, lab: Lab) -> Evidence:
         raise
     except MemoryError:
         raise LimitError(
-            f"memory ran out while {claim.id} was looked at on {spec}", hint="take fewer --jobs, or smaller --sizes"
+            f"memory ran out while {claim.id} was looked at on {spec}",
+            hint="take fewer --jobs, or smaller --sizes",
         ) from None
     except Exception as error:
         raise StarcastError(
-            f"the check of {claim.id} failed on {spec}: {type(error).__name__}: {error}", hint="please report it"
+            f"the check of {claim.id} failed on {spec}: {type(error).__name__}: {error}",
+            hint="please report it",
         ) from error
 
 
 def _alone(claims: Iterable[Claim]) -> list[Claim]:
     """The statements that have a check of their own: a conjunction's parts instead of it, each once."""
     below = (
-        [catalogue.claims()[part] for part in parts(claim.id) if part in catalogue.claims()] if claim.check is None else [claim]
+        [catalogue.claims()[part] for part in parts(claim.id) if part in catalogue.claims()]
+        if claim.check is None
+        else [claim]
         for claim in claims
     )
     return list({claim.id: claim for some in below for claim in some}.values())
@@ -190,7 +204,10 @@ def _shared(claims: Sequence[Claim], spec: str) -> Iterator[Task]:
             yield waiting
             waiting = Task(spec, (), 0, 0)
         waiting = replace(
-            waiting, claims=(*waiting.claims, claim.id), needed=waiting.needed + needs, least=max(waiting.least, needs)
+            waiting,
+            claims=(*waiting.claims, claim.id),
+            needed=waiting.needed + needs,
+            least=max(waiting.least, needs),
         )
     if waiting.claims:
         yield waiting

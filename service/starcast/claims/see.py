@@ -47,15 +47,21 @@ class See:
 
     # What a check says
 
-    def equal(self, what: str, found: ArrayLike | Fraction, stated: ArrayLike | Fraction, **place: Where) -> None:
+    def equal(
+        self, what: str, found: ArrayLike | Fraction, stated: ArrayLike | Fraction, **place: Where
+    ) -> None:
         """The values are those that are stated."""
         self._compare(what, "=", found, stated, place)
 
-    def at_most(self, what: str, found: ArrayLike | Fraction, stated: ArrayLike | Fraction, **place: Where) -> None:
+    def at_most(
+        self, what: str, found: ArrayLike | Fraction, stated: ArrayLike | Fraction, **place: Where
+    ) -> None:
         """No value is greater than what is stated; the statement is an inequality."""
         self._compare(what, "<=", found, stated, place)
 
-    def at_least(self, what: str, found: ArrayLike | Fraction, stated: ArrayLike | Fraction, **place: Where) -> None:
+    def at_least(
+        self, what: str, found: ArrayLike | Fraction, stated: ArrayLike | Fraction, **place: Where
+    ) -> None:
         """No value is less than what is stated; the statement is an inequality."""
         self._compare(what, ">=", found, stated, place)
 
@@ -63,10 +69,21 @@ class See:
         """Something is so. ``found`` and ``stated`` may be given as places, where they say more than False and True."""
         self._compare(what, "=", found, True, place)
 
-    def checked(self, judgement: checkers.Evidence, relation: Relation = "=", of: Forest | Schedule | str = "") -> None:
+    def checked(
+        self,
+        judgement: checkers.Evidence,
+        relation: Relation = "=",
+        of: Forest | Schedule | str = "",
+    ) -> None:
         """What an independent checker says; ``relation`` is ``<=`` where it was given a bound that the paper states."""
-        measured = judgement.measured if isinstance(judgement.measured, tuple) else (judgement.measured,)
-        place = None if judgement.counterexample is None else {"found": False, "stated": True, **judgement.counterexample}
+        measured = (
+            judgement.measured if isinstance(judgement.measured, tuple) else (judgement.measured,)
+        )
+        place = (
+            None
+            if judgement.counterexample is None
+            else {"found": False, "stated": True, **judgement.counterexample}
+        )
         self._add(judgement.check, relation, len(measured), np.array(measured), place, of)
 
     def executed(self, schedule: Schedule) -> Simulation:
@@ -74,8 +91,14 @@ class See:
         took = self.lab.simulation(schedule)
         kept = took.violation is None and took.complete
         why = took.violation or (f"{took.missing} units are missing" if took.missing else "")
-        place = {} if kept else {"found": why or "incomplete", "stated": "complete, without a violation"}
-        self.true(f"{schedule.collective} {schedule.algorithm} is carried out", kept, of=schedule, **place)
+        place = (
+            {}
+            if kept
+            else {"found": why or "incomplete", "stated": "complete, without a violation"}
+        )
+        self.true(
+            f"{schedule.collective} {schedule.algorithm} is carried out", kept, of=schedule, **place
+        )
         return took
 
     def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
@@ -89,7 +112,14 @@ class See:
         value = quotient(*self._numbers())
         grows, far = self._growing(quotient)
         place = None if grows is None else {"found": f"growing like {grows}", "stated": BOUNDED}
-        self._add(what, "O", 1, np.array([f"{growth.shown(value)}{FAR}{growth.shown(far)}"], dtype=object), place, "")
+        self._add(
+            what,
+            "O",
+            1,
+            np.array([f"{growth.shown(value)}{FAR}{growth.shown(far)}"], dtype=object),
+            place,
+            "",
+        )
 
     def same_order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
         """Two closed forms are of the same order: their quotient and its reciprocal stay below one constant."""
@@ -118,7 +148,9 @@ class See:
 
     def evidence(self, claim: str, seconds: float = 0.0) -> Evidence:
         """All of it."""
-        asides = tuple(Aside(kind, words, tuple(see._findings)) for kind, words, see in self._asides)  # noqa: SLF001 - its own kind
+        asides = tuple(
+            Aside(kind, words, tuple(see._findings)) for kind, words, see in self._asides
+        )  # noqa: SLF001 - its own kind
         return Evidence(claim, self.where.spec, tuple(self._findings), asides, seconds)
 
     def _aside(self, kind: Literal["reading", "instead"], words: str) -> "See":
@@ -126,7 +158,9 @@ class See:
         self._asides.append((kind, words, beside))
         return beside
 
-    def _compare(self, what: str, relation: Relation, found: Any, stated: Any, place: Mapping[str, Where]) -> None:
+    def _compare(
+        self, what: str, relation: Relation, found: Any, stated: Any, place: Mapping[str, Where]
+    ) -> None:
         of = place.get("of", "")
         here, there = np.broadcast_arrays(_array(found), _array(stated))
         wrong = ~_related(relation, here, there)
@@ -134,8 +168,13 @@ class See:
         if wrong.any():
             index = tuple(int(i) for i in np.argwhere(wrong)[0])
             values = {"found": here[index], "stated": there[index]}
-            said = {name: _at(value, index, here.shape) for name, value in place.items() if name != "of"}
-            first = {**said, **{name: _plain(value) for name, value in values.items() if name not in said}}
+            said = {
+                name: _at(value, index, here.shape) for name, value in place.items() if name != "of"
+            }
+            first = {
+                **said,
+                **{name: _plain(value) for name, value in values.items() if name not in said},
+            }
         self._add(what, relation, here.size, here, first, of)
 
     def _add(
@@ -155,7 +194,11 @@ class See:
     def _size(self) -> dict[str, int]:
         if self.where.family == "hypercube":
             return {"k": self.where.n}
-        return {"n": self.where.n} if self.where.family == "star" else {"n": self.where.n, "k": int(self.where.k or 0)}
+        return (
+            {"n": self.where.n}
+            if self.where.family == "star"
+            else {"n": self.where.n, "k": int(self.where.k or 0)}
+        )
 
     def _numbers(self) -> tuple[int, ...]:
         return tuple(self._size().values())
@@ -169,7 +212,9 @@ class See:
         if self.where.family == "nk-star":
             ways = [partial(_along, quotient, k) for k in _WAYS]
         judged = [growth.bounded(way) for way in ways]
-        return next((order for stays, order, _ in judged if not stays), None), max(far for _, _, far in judged)
+        return next((order for stays, order, _ in judged if not stays), None), max(
+            far for _, _, far in judged
+        )
 
 
 #: How k goes with n, where both grow: along the edges and through the middle of what they can be.
@@ -182,7 +227,9 @@ _WAYS: tuple[Callable[[int], int], ...] = (
 )
 
 
-def _along(quotient: Callable[..., growth.Number], k: Callable[[int], int], n: int) -> growth.Number:
+def _along(
+    quotient: Callable[..., growth.Number], k: Callable[[int], int], n: int
+) -> growth.Number:
     return quotient(n, k(n))
 
 

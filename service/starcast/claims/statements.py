@@ -36,4 +36,6 @@ def covers(name: str, claim: str) -> bool:
     ``TS.L5`` is an id, and does not cover ``TS.L5-path``; ``TS`` and ``NK.Tab1`` are beginnings. So is what is an id no more,
     which covers itself as well.
     """
-    return claim == name or (name not in statements() and claim.startswith((f"{name}.", f"{name}-")))
+    return claim == name or (
+        name not in statements() and claim.startswith((f"{name}.", f"{name}-"))
+    )

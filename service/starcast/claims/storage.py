@@ -15,8 +15,8 @@ from starcast.claims.declaration import in_order
 from starcast.claims.evidence import Evidence
 from starcast.claims.running import Pair
 from starcast.claims.verdict import Verdict
-from starcast.errors import NotFoundError
 from starcast.database import models
+from starcast.errors import NotFoundError
 from starcast.support.provenance import provenance
 
 #: The largest number that PostgreSQL's integer holds: no ledger has a larger one.
@@ -39,7 +39,9 @@ class Question:
 
 def question(ledger: models.Ledger) -> Question:
     """What a ledger was asked."""
-    return Question(tuple(ledger.names), ledger.level, None if ledger.sizes is None else tuple(ledger.sizes))
+    return Question(
+        tuple(ledger.names), ledger.level, None if ledger.sizes is None else tuple(ledger.sizes)
+    )
 
 
 def save_ledger(session: Session, asked: Question, fingerprint: str) -> models.Ledger:
@@ -61,7 +63,11 @@ def save_ledger(session: Session, asked: Question, fingerprint: str) -> models.L
 
 def find_ledger(session: Session, asked: Question, fingerprint: str) -> models.Ledger | None:
     """The newest ledger of this code that was asked just this, or None."""
-    query = select(models.Ledger).where(models.Ledger.fingerprint == fingerprint).order_by(models.Ledger.id.desc())
+    query = (
+        select(models.Ledger)
+        .where(models.Ledger.fingerprint == fingerprint)
+        .order_by(models.Ledger.id.desc())
+    )
     return next((ledger for ledger in session.scalars(query) if question(ledger) == asked), None)
 
 
@@ -86,7 +92,8 @@ def finished(session: Session, number: int) -> models.Ledger:
     ledger = load_ledger(session, number)
     if ledger.finished_at is None:
         raise NotFoundError(
-            f"ledger {number} was broken off and has no verdicts", hint="the same 'starcast claims check' goes on with it"
+            f"ledger {number} was broken off and has no verdicts",
+            hint="the same 'starcast claims check' goes on with it",
         )
     return ledger
 
@@ -97,11 +104,19 @@ def newest(session: Session, before: int | None = None) -> models.Ledger:
     Raises:
         NotFoundError: there is none.
     """
-    query = select(models.Ledger).where(models.Ledger.finished_at.is_not(None)).order_by(models.Ledger.id.desc())
-    found = session.scalar((query if before is None else query.where(models.Ledger.id < before)).limit(1))
+    query = (
+        select(models.Ledger)
+        .where(models.Ledger.finished_at.is_not(None))
+        .order_by(models.Ledger.id.desc())
+    )
+    found = session.scalar(
+        (query if before is None else query.where(models.Ledger.id < before)).limit(1)
+    )
     if found is None:
         earlier = "" if before is None else f" before ledger {before}"
-        raise NotFoundError(f"no finished ledger is stored{earlier}", hint="'starcast claims check' makes one")
+        raise NotFoundError(
+            f"no finished ledger is stored{earlier}", hint="'starcast claims check' makes one"
+        )
     return found
 
 
@@ -124,7 +139,13 @@ def count_verdicts(session: Session) -> dict[int, dict[str, int]]:
 def save_evidence(session: Session, ledger: int, evidence: Iterable[Evidence]) -> None:
     """Store what was found."""
     rows = [
-        models.ClaimEvidence(ledger=ledger, claim=one.claim, size=one.size, evidence=plain.written(one), seconds=one.seconds)
+        models.ClaimEvidence(
+            ledger=ledger,
+            claim=one.claim,
+            size=one.size,
+            evidence=plain.written(one),
+            seconds=one.seconds,
+        )
         for one in evidence
     ]
     session.add_all(rows)
@@ -133,7 +154,9 @@ def save_evidence(session: Session, ledger: int, evidence: Iterable[Evidence]) -
 
 def known_pairs(session: Session, ledger: int) -> set[Pair]:
     """The statements and sizes of which a ledger has evidence."""
-    query = select(models.ClaimEvidence.claim, models.ClaimEvidence.size).where(models.ClaimEvidence.ledger == ledger)
+    query = select(models.ClaimEvidence.claim, models.ClaimEvidence.size).where(
+        models.ClaimEvidence.ledger == ledger
+    )
     return {(claim, size) for claim, size in session.execute(query)}
 
 
@@ -149,21 +172,31 @@ def copy_evidence(session: Session, ledger: models.Ledger, pairs: Collection[Pai
         .where(models.Ledger.fingerprint == ledger.fingerprint, old.ledger != ledger.id)
         .group_by(old.claim, old.size)
     )
-    places = [(source, claim, size) for claim, size, source in session.execute(query) if (claim, size) in pairs]
+    places = [
+        (source, claim, size)
+        for claim, size, source in session.execute(query)
+        if (claim, size) in pairs
+    ]
     for begin in range(0, len(places), _AT_ONCE):
         copied = select(literal(ledger.id), old.claim, old.size, old.evidence, old.seconds).where(
             tuple_(old.ledger, old.claim, old.size).in_(places[begin : begin + _AT_ONCE])
         )
-        session.execute(insert(old).from_select(["ledger", "claim", "size", "evidence", "seconds"], copied))
+        session.execute(
+            insert(old).from_select(["ledger", "claim", "size", "evidence", "seconds"], copied)
+        )
     return len(places)
 
 
-def load_evidence(session: Session, ledger: int, claims: Sequence[str] | None = None) -> list[Evidence]:
+def load_evidence(
+    session: Session, ledger: int, claims: Sequence[str] | None = None
+) -> list[Evidence]:
     """What a ledger has found, about all statements or about some."""
     query = select(models.ClaimEvidence).where(models.ClaimEvidence.ledger == ledger)
     if claims is not None:
         query = query.where(models.ClaimEvidence.claim.in_(claims))
-    return [plain.read(row.claim, row.size, row.seconds, row.evidence) for row in session.scalars(query)]
+    return [
+        plain.read(row.claim, row.size, row.seconds, row.evidence) for row in session.scalars(query)
+    ]
 
 
 def finish(session: Session, ledger: models.Ledger, verdicts: Iterable[Verdict]) -> None:

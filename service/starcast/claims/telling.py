@@ -7,7 +7,7 @@ from itertools import groupby
 from starcast.claims.declaration import Claim, degenerate
 from starcast.claims.evidence import BOUNDED, Evidence, Finding, Place, Plain, Word
 from starcast.claims.see import FAR, REVERSED
-from starcast.support.text import counted, sentence
+from starcast.support.text import pluralize, sentence
 
 _MOST_SIZES = 8
 _MOST_WORDS = 4
@@ -31,8 +31,15 @@ def place(counterexample: Place) -> str:
     """A counterexample in one line: ``n = 3, tree = 2: found 4, stated 5``; what grows, grows whatever the sizes are."""
     if counterexample["stated"] == BOUNDED:
         return difference(counterexample)
-    ranked = sorted(counterexample, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
-    at = ", ".join(f"{_named(name)} = {_said(counterexample[name])}" for name in ranked if name not in ("found", "stated"))
+    ranked = sorted(
+        counterexample,
+        key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name),
+    )
+    at = ", ".join(
+        f"{_named(name)} = {_said(counterexample[name])}"
+        for name in ranked
+        if name not in ("found", "stated")
+    )
     return f"{at}: {difference(counterexample)}"
 
 
@@ -50,14 +57,16 @@ def span(sizes: Iterable[str]) -> str:
 def _found(word: Word, evidence: Sequence[Evidence]) -> Iterable[str]:
     findings = [finding for one in evidence for finding in one.findings]
     if word == "not checkable":
-        reasons = dict.fromkeys(finding.measured for finding in findings if finding.relation == "absent")
+        reasons = dict.fromkeys(
+            finding.measured for finding in findings if finding.relation == "absent"
+        )
         yield sentence("; ".join(reasons)) if reasons else "Nothing was compared."
     elif word == "fails":
         yield from _failed(evidence)
     else:
         compared = sum(finding.compared for finding in findings)
         what = _compared(evidence[0])
-        yield f"{span(one.size for one in evidence)}: {counted(compared, 'value')} compared{what and f': {what}'}."
+        yield f"{span(one.size for one in evidence)}: {pluralize(compared, 'value')} compared{what and f': {what}'}."
         yield from _ratios(evidence)
 
 
@@ -72,7 +81,12 @@ def _compared(evidence: Evidence) -> str:
 
 
 def _failed(evidence: Sequence[Evidence]) -> Iterable[str]:
-    wrong = [(one.size, finding) for one in evidence for finding in one.findings if finding.counterexample is not None]
+    wrong = [
+        (one.size, finding)
+        for one in evidence
+        for finding in one.findings
+        if finding.counterexample is not None
+    ]
     sizes = list(dict.fromkeys(size for size, _ in wrong))
     first = wrong[0][1]
     yield f"{first.what}: {place(first.counterexample or {})}."
@@ -106,7 +120,11 @@ def _ratios(evidence: Sequence[Evidence]) -> Iterable[str]:
     for what, values in quotients.items():
         if what.removesuffix(REVERSED) in quotients and what.endswith(REVERSED):
             continue
-        back = f"; its reciprocal {_greatest(quotients[what + REVERSED])}" if what + REVERSED in quotients else ""
+        back = (
+            f"; its reciprocal {_greatest(quotients[what + REVERSED])}"
+            if what + REVERSED in quotients
+            else ""
+        )
         yield f"{what}: greatest quotient {_greatest(values)}{back}."
 
 
@@ -134,7 +152,9 @@ def _asides(word: Word, evidence: Sequence[Evidence]) -> Iterable[str]:
     said: dict[tuple[str, str], list[tuple[str, bool, Place | None]]] = {}
     for one in evidence:
         for aside in one.asides:
-            wrong = next((f.counterexample for f in aside.findings if f.counterexample is not None), None)
+            wrong = next(
+                (f.counterexample for f in aside.findings if f.counterexample is not None), None
+            )
             said.setdefault((aside.kind, aside.words), []).append((one.size, aside.met, wrong))
     for (kind, words), seen in said.items():
         failing = [wrong for _, met, wrong in seen if not met and wrong is not None]
@@ -152,7 +172,9 @@ def _beyond(claim: Claim, evidence: Sequence[Evidence]) -> Iterable[str]:
     for one in evidence:
         if one.size not in claim.sizes.beyond:
             continue
-        wrong = next((f for f in one.findings if f.counterexample is not None and f.relation != "O"), None)
+        wrong = next(
+            (f for f in one.findings if f.counterexample is not None and f.relation != "O"), None
+        )
         if one.undefined:
             yield f"Beyond the statement, {one.size}: {one.undefined}."
         elif wrong is not None:
@@ -160,4 +182,8 @@ def _beyond(claim: Claim, evidence: Sequence[Evidence]) -> Iterable[str]:
 
 
 def _listed(sizes: Sequence[str]) -> str:
-    return ", ".join(sizes) if len(sizes) <= _MOST_SIZES else f"{len(sizes)} sizes from {sizes[0]} to {sizes[-1]}"
+    return (
+        ", ".join(sizes)
+        if len(sizes) <= _MOST_SIZES
+        else f"{len(sizes)} sizes from {sizes[0]} to {sizes[-1]}"
+    )

@@ -9,7 +9,25 @@ from typing import Annotated
 
 import typer
 
-from starcast.cli import claims, compare, config, context, cost, db, demo, experiment, export, graph, ingest, query, run, schedule, stack, topology, forest
+from starcast.cli import (
+    claims,
+    compare,
+    config,
+    context,
+    cost,
+    db,
+    demo,
+    experiment,
+    export,
+    forest,
+    graph,
+    ingest,
+    query,
+    run,
+    schedule,
+    stack,
+    topology,
+)
 from starcast.errors import LimitError, StarcastError
 
 INTERRUPTED = 130
@@ -58,9 +76,14 @@ def root(
     ctx: typer.Context,
     home: context.HomeOption = None,
     neo4j_uri: Annotated[str | None, typer.Option(help="A Neo4j server of your own.")] = None,
-    postgres_uri: Annotated[str | None, typer.Option(help="A PostgreSQL server of your own, without a password.")] = None,
+    postgres_uri: Annotated[
+        str | None, typer.Option(help="A PostgreSQL server of your own, without a password.")
+    ] = None,
     version: Annotated[  # noqa: ARG001 - read by its callback
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Global flags; every other setting is in the environment or in starcast.toml: see 'starcast config'."""
@@ -92,9 +115,13 @@ def _flush() -> None:
     try:
         sys.stdout.flush()
     except OSError as error:
-        with suppress(OSError):  # what cannot be written would be tried again, and complained about, when Python ends
+        with suppress(
+            OSError
+        ):  # what cannot be written would be tried again, and complained about, when Python ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if error.errno == errno.EPIPE:  # the reader has had enough: as Click ends when it meets this earlier
+        if (
+            error.errno == errno.EPIPE
+        ):  # the reader has had enough: as Click ends when it meets this earlier
             sys.exit(1)
         raise _unwritten(error) from None
 
@@ -115,7 +142,9 @@ def _in_words(error: Exception) -> StarcastError:
 
 def _unwritten(error: OSError) -> LimitError:
     what = error.filename or "the output"
-    return LimitError(f"{what} cannot be written: {error.strerror}", hint="free some space, or write elsewhere")
+    return LimitError(
+        f"{what} cannot be written: {error.strerror}", hint="free some space, or write elsewhere"
+    )
 
 
 def _told(error: StarcastError) -> int:

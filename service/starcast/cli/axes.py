@@ -9,7 +9,9 @@ MESSAGES_HELP = "Unit messages that the message is cut into, of an algorithm of 
 COPIES_HELP = "Edge-disjoint trees that carry each unit: a number or degree."
 TREE_HELP = "Construction of the tree, for an algorithm that takes one."
 PORTS_HELP = "Port model: all or one."
-FAULTS_HELP = "What is down: '21345 12345-21345@3' (from step 3 on), or drawn by lot: '2 nodes', '1 link'."
+FAULTS_HELP = (
+    "What is down: '21345 12345-21345@3' (from step 3 on), or drawn by lot: '2 nodes', '1 link'."
+)
 SEED_HELP = "Seed of the lot."
 START_UP_HELP = "T_s, time to start a packet up."
 BYTE_HELP = "T_c, time a byte."

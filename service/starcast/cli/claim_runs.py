@@ -10,7 +10,7 @@ import typer
 from starcast.cli.db import store
 from starcast.cli.output import Format, FormatOption, emit, say
 from starcast.errors import InputError
-from starcast.support.text import counted
+from starcast.support.text import pluralize
 
 if TYPE_CHECKING:
     from starcast.claims import Verdict
@@ -34,19 +34,31 @@ class Word(StrEnum):
 
 
 LedgerOption = Annotated[
-    int | None, typer.Option(metavar="ID", help="Its number in 'claims ledgers'.", show_default="the newest finished one")
+    int | None,
+    typer.Option(
+        metavar="ID", help="Its number in 'claims ledgers'.", show_default="the newest finished one"
+    ),
 ]
 
 
 def report(
     ctx: typer.Context,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write it.", show_default="stdout")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to write it.", show_default="stdout")
+    ] = None,
     page: Annotated[
         Page | None,
-        typer.Option("--format", "-f", help="How to write it; html is a page that needs nothing else.", show_default="by FILE"),
+        typer.Option(
+            "--format",
+            "-f",
+            help="How to write it; html is a page that needs nothing else.",
+            show_default="by FILE",
+        ),
     ] = None,
     ledger: LedgerOption = None,
-    against: Annotated[bool, typer.Option("--changed", help="Instead, what differs from the ledger before it.")] = False,
+    against: Annotated[
+        bool, typer.Option("--changed", help="Instead, what differs from the ledger before it.")
+    ] = False,
 ) -> None:
     """Write a stored ledger as a page: a row a statement, a summary a paper, and what is true where a statement fails.
 
@@ -56,18 +68,23 @@ def report(
     """
     from starcast.claims import report as pages
     from starcast.claims import storage
-    from starcast.database.connection import session
+    from starcast.database.sessions import session
 
     if against:
         if out is not None or page is not None:
-            raise InputError("--changed is a listing, no page", hint="leave --out and --format, or see 'claims changed'")
+            raise InputError(
+                "--changed is a listing, no page",
+                hint="leave --out and --format, or see 'claims changed'",
+            )
         changed(ctx, None, ledger)
         return
     with store(ctx) as engine, session(engine) as opened:
         one = storage.newest(opened) if ledger is None else storage.finished(opened, ledger)
         verdicts = storage.load_verdicts(opened, one.id)
-    say(f"ledger {one.id}: {storage.question(one)}, {counted(len(verdicts), 'statement')}")
-    chosen = page or (Page.HTML if out is not None and out.suffix.lower() in (".html", ".htm") else Page.MARKDOWN)
+    say(f"ledger {one.id}: {storage.question(one)}, {pluralize(len(verdicts), 'statement')}")
+    chosen = page or (
+        Page.HTML if out is not None and out.suffix.lower() in (".html", ".htm") else Page.MARKDOWN
+    )
     if chosen is Page.HTML:
         _write(pages.html(verdicts, _provenance(one)), out)
     else:
@@ -76,8 +93,13 @@ def report(
 
 def changed(
     ctx: typer.Context,
-    before: Annotated[int | None, typer.Argument(help="Number of a ledger.", show_default="the one before AFTER")] = None,
-    after: Annotated[int | None, typer.Argument(help="Number of another.", show_default="the newest finished one")] = None,
+    before: Annotated[
+        int | None, typer.Argument(help="Number of a ledger.", show_default="the one before AFTER")
+    ] = None,
+    after: Annotated[
+        int | None,
+        typer.Argument(help="Number of another.", show_default="the newest finished one"),
+    ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """List what differs between two stored ledgers: verdicts, counterexamples, sizes, statements that appeared or are gone.
@@ -86,20 +108,28 @@ def changed(
     starcast claims changed
     starcast claims changed 3 7
     """
-    from starcast.claims.changes import COLUMNS, asked_about, changes
     from starcast.claims import storage
-    from starcast.database.connection import session
+    from starcast.claims.changes import COLUMNS, asked_about, changes
+    from starcast.database.sessions import session
 
     with store(ctx) as engine, session(engine) as opened:
         new = storage.newest(opened) if after is None else storage.finished(opened, after)
-        old = storage.newest(opened, before=new.id) if before is None else storage.finished(opened, before)
+        old = (
+            storage.newest(opened, before=new.id)
+            if before is None
+            else storage.finished(opened, before)
+        )
         one, other = (storage.load_verdicts(opened, ledger.id) for ledger in (old, new))
     found = changes(_in_order(one), _in_order(other), new.names)
     emit([change.row() for change in found], COLUMNS, output)
-    say(f"ledger {old.id} ({storage.question(old)}) against ledger {new.id} ({storage.question(new)})")
+    say(
+        f"ledger {old.id} ({storage.question(old)}) against ledger {new.id} ({storage.question(new)})"
+    )
     unasked = sum(not asked_about(verdict.claim, new.names) for verdict in one)
     if unasked:
-        say(f"{counted(unasked, 'statement')} of ledger {old.id} were not asked about in ledger {new.id}")
+        say(
+            f"{pluralize(unasked, 'statement')} of ledger {old.id} were not asked about in ledger {new.id}"
+        )
     if not found:
         say("nothing differs")
 
@@ -110,7 +140,7 @@ def list_ledgers(ctx: typer.Context, output: FormatOption = Format.TABLE) -> Non
     One that was broken off has no verdicts; the same 'claims check' goes on with it.
     """
     from starcast.claims import storage
-    from starcast.database.connection import session
+    from starcast.database.sessions import session
 
     with store(ctx) as engine, session(engine) as opened:
         counts = storage.count_verdicts(opened)
@@ -125,7 +155,9 @@ def _in_order(verdicts: "Iterable[Verdict]") -> "list[Verdict]":
     from starcast.claims import claims
 
     places = {name: place for place, name in enumerate(claims())}
-    return sorted(verdicts, key=lambda verdict: (places.get(verdict.claim, len(places)), verdict.claim))
+    return sorted(
+        verdicts, key=lambda verdict: (places.get(verdict.claim, len(places)), verdict.claim)
+    )
 
 
 def _ledger_row(ledger: "models.Ledger", counts: dict[str, int]) -> dict[str, Any]:
@@ -136,7 +168,10 @@ def _ledger_row(ledger: "models.Ledger", counts: dict[str, int]) -> dict[str, An
         "ledger": ledger.id,
         "asked": " ".join(asked.names) or "all",
         "at": asked.level or " ".join(asked.sizes or ()),
-        **{word.value: None if ledger.finished_at is None else counts.get(word.value, 0) for word in Word},
+        **{
+            word.value: None if ledger.finished_at is None else counts.get(word.value, 0)
+            for word in Word
+        },
         "version": ledger.version,
         "revision": ledger.revision and ledger.revision[:12],
         "dirty": ledger.dirty,
@@ -149,12 +184,18 @@ def _ledger_row(ledger: "models.Ledger", counts: dict[str, int]) -> dict[str, An
 def _provenance(ledger: "models.Ledger") -> dict[str, str]:
     from starcast.claims.storage import question
 
-    revision = "" if ledger.revision is None else f", revision {ledger.revision[:12]}{' with changes' if ledger.dirty else ''}"
+    revision = (
+        ""
+        if ledger.revision is None
+        else f", revision {ledger.revision[:12]}{' with changes' if ledger.dirty else ''}"
+    )
     finished = ledger.finished_at
     return {
         "Ledger": f"{ledger.id} ({question(ledger)})",
         "Code": f"starcast {ledger.version}{revision}",
-        "Finished": "" if finished is None else finished.astimezone().isoformat(sep=" ", timespec="seconds"),
+        "Finished": ""
+        if finished is None
+        else finished.astimezone().isoformat(sep=" ", timespec="seconds"),
     }
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from starcast.cli import claim_runs
+from starcast.cli.claim_runs import Word
 from starcast.cli.db import store
 from starcast.cli.experiment import JobsOption
-from starcast.cli.claim_runs import Word
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
 from starcast.errors import InputError, NotFoundError, RejectedError, UnavailableError
 from starcast.support.signals import sigterm_as_interrupt
-from starcast.support.text import counted
+from starcast.support.text import pluralize
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from starcast.database import models
 
 app = typer.Typer(
-    no_args_is_help=True, help="The ledger: every statement of the five papers, checked by computation; verdicts are results."
+    no_args_is_help=True,
+    help="The ledger: every statement of the five papers, checked by computation; verdicts are results.",
 )
 
 
@@ -37,7 +38,10 @@ class Level(StrEnum):
 
 NamesArgument = Annotated[
     list[str] | None,
-    typer.Argument(help="Ids, or beginnings of ids: TS.L5, NK.Tab1, TS; all, if none is given.", show_default=False),
+    typer.Argument(
+        help="Ids, or beginnings of ids: TS.L5, NK.Tab1, TS; all, if none is given.",
+        show_default=False,
+    ),
 ]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The statement's id, such as TS.L5.")]
 #: As many statements are told in full below a table.
@@ -47,8 +51,12 @@ _FEW = 3
 @app.command("list")
 def list_claims(
     ctx: typer.Context,
-    paper: Annotated[str | None, typer.Option(help="Only those of a paper: TS, SLC, FA, EDT or NK.")] = None,
-    verdict: Annotated[Word | None, typer.Option(help="Only those with this stored verdict.", show_default=False)] = None,
+    paper: Annotated[
+        str | None, typer.Option(help="Only those of a paper: TS, SLC, FA, EDT or NK.")
+    ] = None,
+    verdict: Annotated[
+        Word | None, typer.Option(help="Only those with this stored verdict.", show_default=False)
+    ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """List the statements, each with the newest verdict that is stored, and the ledger that has it.
@@ -71,7 +79,18 @@ def list_claims(
         if verdict is None or (found is not None and found.verdict == verdict):
             rows.append({**_about(claim), **_became(found), "ledger": ledger and ledger.id})
     short = ("id", "number", "verdict", "statement")
-    long = ("id", "paper", "number", "statement", "notation", "verdict", "sizes", "counterexample", "detail", "ledger")
+    long = (
+        "id",
+        "paper",
+        "number",
+        "statement",
+        "notation",
+        "verdict",
+        "sizes",
+        "counterexample",
+        "detail",
+        "ledger",
+    )
     emit(rows, short if output is Format.TABLE else long, output)
 
 
@@ -80,7 +99,11 @@ def show(
     ctx: typer.Context,
     name: IdArgument,
     cypher: Annotated[
-        bool, typer.Option("--cypher", help="Its counterexample instead, as a query for the graph of an ingested topology.")
+        bool,
+        typer.Option(
+            "--cypher",
+            help="Its counterexample instead, as a query for the graph of an ingested topology.",
+        ),
     ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -118,7 +141,11 @@ def show(
         "found by": "" if ledger is None else _code(ledger),
     }
     emit(
-        [{"property": key, "value": value} for key, value in facts.items() if value not in ("", [], None)],
+        [
+            {"property": key, "value": value}
+            for key, value in facts.items()
+            if value not in ("", [], None)
+        ],
         ["property", "value"],
         output,
     )
@@ -130,13 +157,23 @@ def show(
 def check(
     ctx: typer.Context,
     names: NamesArgument = None,
-    level: Annotated[Level | None, typer.Option(help="Up to which sizes.", show_default="quick")] = None,
+    level: Annotated[
+        Level | None, typer.Option(help="Up to which sizes.", show_default="quick")
+    ] = None,
     sizes: Annotated[
-        str | None, typer.Option(metavar="S4,S5", help="Instead, these topologies; those of two numbers as S4,2.")
+        str | None,
+        typer.Option(
+            metavar="S4,S5", help="Instead, these topologies; those of two numbers as S4,2."
+        ),
     ] = None,
     jobs: JobsOption = None,
-    stored: Annotated[bool, typer.Option("--store/--no-store", help="Store it; without, no server is needed.")] = True,
-    again: Annotated[bool, typer.Option("--again", help="Compute all anew, also what is stored of the same code.")] = False,
+    stored: Annotated[
+        bool, typer.Option("--store/--no-store", help="Store it; without, no server is needed.")
+    ] = True,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Compute all anew, also what is stored of the same code."),
+    ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Look at statements by computation, and print what becomes of each: it holds, as a bound, fails, or is not checkable.
@@ -155,20 +192,35 @@ def check(
 
     if level is not None and sizes is not None:
         raise InputError("--level and --sizes are both given", hint="leave one of them")
-    verdicts = _checked(ctx, names or [], (level or Level.QUICK).value, _specs(sizes), jobs, stored=stored, again=again)
+    verdicts = _checked(
+        ctx,
+        names or [],
+        (level or Level.QUICK).value,
+        _specs(sizes),
+        jobs,
+        stored=stored,
+        again=again,
+    )
     listed = report.rows(verdicts)
     rows = [{**_about(row.claim), **_became(row.verdict)} for row in listed]
     short = ("id", "verdict", "sizes", "counterexample")
     few = [f"{row.claim.id}: {row.verdict.detail}" for row in listed] if len(listed) <= _FEW else []
     if output is Format.TABLE:
-        emit([{**row, "sizes": one.sizes} for row, one in zip(rows, listed, strict=True)], short, output, below=few)
+        emit(
+            [{**row, "sizes": one.sizes} for row, one in zip(rows, listed, strict=True)],
+            short,
+            output,
+            below=few,
+        )
     else:
         emit(rows, (*short, "number", "statement", "detail", "of"), output)
     for line in report.summary(verdicts):
         say(line)
     if sizes is not None and (silent := len(chosen(names or [])) - len(listed)):
-        left = counted(
-            silent, "statement is left out: it, or one of its parts,", "statements are left out: they, or some parts,"
+        left = pluralize(
+            silent,
+            "statement is left out: it, or one of its parts,",
+            "statements are left out: they, or some parts,",
         )
         say(f"{left} {'says' if silent == 1 else 'say'} nothing about these sizes")
 
@@ -179,7 +231,14 @@ app.command("ledgers")(claim_runs.list_ledgers)
 
 
 def _checked(
-    ctx: typer.Context, names: list[str], level: Any, sizes: list[str] | None, jobs: int | None, *, stored: bool, again: bool
+    ctx: typer.Context,
+    names: list[str],
+    level: Any,
+    sizes: list[str] | None,
+    jobs: int | None,
+    *,
+    stored: bool,
+    again: bool,
 ) -> "Sequence[Verdict]":
     from starcast.claims import chosen, running
 
@@ -194,7 +253,9 @@ def _checked(
         except KeyboardInterrupt:
             say("what was found is stored; the same command goes on with it, without --again")
             raise
-        say(f"ledger {outcome.ledger}: {counted(outcome.found, 'finding')} new, {outcome.known:,} known")
+        say(
+            f"ledger {outcome.ledger}: {pluralize(outcome.found, 'finding')} new, {outcome.known:,} known"
+        )
         return outcome.verdicts
 
 
@@ -204,19 +265,23 @@ def _engine(ctx: typer.Context, stack: ExitStack, otherwise: str) -> "Engine | N
         return stack.enter_context(store(ctx))
     except UnavailableError as error:
         if otherwise:
-            say(f"{otherwise}: {error.message} ('starcast up' starts a server, --no-store asks for none)")
+            say(
+                f"{otherwise}: {error.message} ('starcast up' starts a server, --no-store asks for none)"
+            )
         return None
 
 
-def _stored(ctx: typer.Context, *, demanded: bool = False) -> "dict[str, tuple[models.Ledger, Verdict]]":
+def _stored(
+    ctx: typer.Context, *, demanded: bool = False
+) -> "dict[str, tuple[models.Ledger, Verdict]]":
     """The newest stored verdict of each statement, with its ledger; none where no server runs.
 
     Raises:
         UnavailableError: verdicts are demanded, and no server runs.
         NotFoundError: they are demanded, and none is stored.
     """
-    from starcast.database.connection import session
     from starcast.claims.storage import newest_verdicts
+    from starcast.database.sessions import session
 
     try:
         with store(ctx) as engine, session(engine) as opened:
@@ -228,7 +293,9 @@ def _stored(ctx: typer.Context, *, demanded: bool = False) -> "dict[str, tuple[m
             say(f"no verdicts are shown: {error.message}; {error.hint}")
         return {}
     if demanded and not found:
-        raise NotFoundError("no verdict is stored", hint="'starcast claims check' computes and stores them")
+        raise NotFoundError(
+            "no verdict is stored", hint="'starcast claims check' computes and stores them"
+        )
     return found
 
 
@@ -261,7 +328,11 @@ def _became(verdict: "Verdict | None") -> dict[str, Any]:
     if verdict is None:
         return {}
     counterexample = "" if verdict.counterexample is None else place(verdict.counterexample)
-    found = {"verdict": verdict.verdict, "sizes": list(verdict.sizes), "counterexample": counterexample}
+    found = {
+        "verdict": verdict.verdict,
+        "sizes": list(verdict.sizes),
+        "counterexample": counterexample,
+    }
     return {**found, "detail": verdict.detail, "of": verdict.of}
 
 

@@ -36,26 +36,48 @@ _TOLD = 12
 
 def compare(
     ctx: typer.Context,
-    names: Annotated[list[str], typer.Argument(help="Experiments by name, runs by number; one experiment is taken apart.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(help="Experiments by name, runs by number; one experiment is taken apart."),
+    ],
     across: Annotated[
         list[str] | None,
-        typer.Option(metavar="AXIS", help="Compare runs that differ in it: topology, ports, T_s or T_c; may be repeated."),
+        typer.Option(
+            metavar="AXIS",
+            help="Compare runs that differ in it: topology, ports, T_s or T_c; may be repeated.",
+        ),
     ] = None,
-    where: Annotated[
+    topology: Annotated[
         list[str] | None,
-        typer.Option(metavar="AXIS=VALUE", help="Only runs with this value, such as topology=S5; repeated, any of an axis."),
+        typer.Option(
+            metavar="AXIS=VALUE",
+            help="Only runs with this value, such as topology=S5; repeated, any of an axis.",
+        ),
     ] = None,
-    baseline: Annotated[str | None, typer.Option(help="What the others are compared with.", show_default="the first")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Show all parameters, figures and rows.")] = False,
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="What the others are compared with.", show_default="the first"),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show all parameters, figures and rows.")
+    ] = False,
     sort: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Order of the rows; -COLUMN descends; time alone is the fastest side's."),
+        typer.Option(
+            metavar="COLUMN",
+            help="Order of the rows; -COLUMN descends; time alone is the fastest side's.",
+        ),
     ] = None,
-    crossovers: Annotated[bool, typer.Option("--crossovers", help="List where along m the better one changes.")] = False,
+    crossovers: Annotated[
+        bool, typer.Option("--crossovers", help="List where along m the better one changes.")
+    ] = False,
     output: Annotated[
         Output, typer.Option("--format", "-f", help="How to write it; html is a page with plots.")
     ] = Output.TABLE,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write html.", show_default="stdout")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to write html.", show_default="stdout"),
+    ] = None,
 ) -> None:
     """Compare experiments, or single runs, at the points that they have in common.
 
@@ -71,18 +93,18 @@ def compare(
     starcast compare substar multiple --format html --out page.html
     starcast compare sizes --across topology --where topology=S5 --where topology=Q7
     """
-    from starcast.comparison.networks import crossed
-    from starcast.comparison.filters import chosen, wanted
     from starcast.comparison.compare import compare
-    from starcast.database.connection import session
+    from starcast.comparison.filters import chosen, wanted
+    from starcast.comparison.networks import crossed
     from starcast.comparison.sides import load_side
+    from starcast.database.sessions import session
 
     if out is not None and output is not Output.HTML:
         raise InputError(
             f"--out writes html, and the format is {output}",
             hint=f"add --format html for a page, or write the {output} with > {out}",
         )
-    axes, conditions = crossed(across or ()), wanted(where or ())
+    axes, conditions = crossed(across or ()), wanted(topology or ())
     with store(ctx) as engine, session(engine) as opened:
         sides = [load_side(opened, name) for name in names]
         for sentence in dict.fromkeys(side.lacking for side in sides if side.lacking):
@@ -103,14 +125,20 @@ def compare(
 def _emit(comparison: "Comparison", output: Format, *, everything: bool) -> None:
     """The rows: for people laid out, for programs a column a figure of each run, and one that names the best."""
     if output in (Format.JSON, Format.CSV):
-        emit(map(_plain, comparison.rows(everything=everything)), comparison.listed(everything=everything), output)
+        emit(
+            map(_plain, comparison.rows(everything=everything)),
+            comparison.listed(everything=everything),
+            output,
+        )
         return
     shown, layout = _laid_out(comparison, output, everything=everything)
     title = "\n".join(_legend(comparison, shown)) if output is Format.TABLE else ""
     emit(map(_plain, layout.rows), layout.columns, output, title=title, bold=layout.best)
 
 
-def _laid_out(comparison: "Comparison", output: Format, *, everything: bool) -> tuple["Comparison", "Layout"]:
+def _laid_out(
+    comparison: "Comparison", output: Format, *, everything: bool
+) -> tuple["Comparison", "Layout"]:
     """The comparison as it is shown, and its layout: of a table the first that fits on the terminal, else the last."""
     from starcast.comparison.layout import MOST_ABREAST, laid_out
 
@@ -139,7 +167,9 @@ def _emit_crossovers(comparison: "Comparison", output: Format) -> None:
     from starcast.comparison import crossovers
 
     rows = [run_output.plain_row(row) for row in crossovers.rows(crossovers.of(comparison))]
-    columns = crossovers.COLUMNS if output in (Format.JSON, Format.CSV) else crossovers.told_columns(rows)
+    columns = (
+        crossovers.COLUMNS if output in (Format.JSON, Format.CSV) else crossovers.told_columns(rows)
+    )
     emit(rows, columns, output)
 
 
@@ -165,8 +195,12 @@ def _page(comparison: "Comparison", opened: "Session", *, everything: bool) -> s
     from starcast.database import repository
 
     runs = dict.fromkeys(run.id for run in report.profiled(comparison))
-    profiles = {run: [step.links_used for step in repository.load_profile(opened, run)] for run in runs}
-    return report.page(comparison, profiles, datetime.now(UTC), everything=everything, reporter=reporter())
+    profiles = {
+        run: [step.links_used for step in repository.load_profile(opened, run)] for run in runs
+    }
+    return report.page(
+        comparison, profiles, datetime.now(UTC), everything=everything, reporter=reporter()
+    )
 
 
 def _write(page: str, out: Path | None) -> None:
@@ -193,10 +227,14 @@ def _explain(comparison: "Comparison", output: Output, *, everything: bool) -> N
             say(f"  {network}")
     elif apart := comparison.kept_apart():
         flags = " ".join(f"--across {axis}" for axis in apart)
-        say(f"some rows are no comparison, since they answer different questions; {flags} compares them all the same")
+        say(
+            f"some rows are no comparison, since they answer different questions; {flags} compares them all the same"
+        )
     hidden = len(comparison.matches) - len(comparison.different)
     if hidden and not everything:
-        say(f"{hidden} of {len(comparison.matches)} rows are the same on all sides; --all shows them")
+        say(
+            f"{hidden} of {len(comparison.matches)} rows are the same on all sides; --all shows them"
+        )
     sources = comparison.sources()
     if len(sources) > 1:
         say(f"the runs come from different code: {'; '.join(sources)}")
@@ -210,13 +248,20 @@ def _crossing(comparison: "Comparison") -> str:
 def _legend(comparison: "Comparison", shown: "Comparison") -> list[str]:
     """What the sides are called in a table, where it calls them something else, and the networks that it is across."""
     pairs = zip(shown.sides, comparison.sides, strict=True)
-    renamed = [f"{short.name} = {side.name}" for short, side in pairs if not f"/{side.name}".endswith(f"/{short.name}")]
+    renamed = [
+        f"{short.name} = {side.name}"
+        for short, side in pairs
+        if not f"/{side.name}".endswith(f"/{short.name}")
+    ]
     return [", ".join(renamed)] * bool(renamed) + list(map(str, comparison.networks))
 
 
 def _reproduce(comparison: "Comparison") -> None:
     repeat = dict.fromkeys(side.repeat for side in comparison.sides if side.repeat)
     elsewhere = dict.fromkeys(command for side in comparison.sides for command in side.commands)
-    for told, commands in (("reproduce with:", repeat), ("on another machine, or in another database, with:", elsewhere)):
+    for told, commands in (
+        ("reproduce with:", repeat),
+        ("on another machine, or in another database, with:", elsewhere),
+    ):
         for line in [told, *(f"  {command}" for command in commands)] if commands else []:
             say(line)

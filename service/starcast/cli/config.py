@@ -10,7 +10,12 @@ def show(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
     """Print every setting, its value and its source; secrets are not shown."""
     settings = context.settings(ctx)
     rows = [
-        {"setting": name, "value": getattr(settings, name), "source": settings.sources[name], "meaning": field.description}
+        {
+            "setting": name,
+            "value": getattr(settings, name),
+            "source": settings.sources[name],
+            "meaning": field.description,
+        }
         for name, field in type(settings).model_fields.items()
     ]
     emit(rows, ["setting", "value", "source", "meaning"], output)

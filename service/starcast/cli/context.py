@@ -40,4 +40,7 @@ def warn_of_strangers() -> None:
     from starcast.settings import strangers
 
     for name, near in strangers(os.environ).items():
-        say(f"warning: {name} is no setting and does nothing" + (f"; did you mean {near}?" if near else ""))
+        say(
+            f"warning: {name} is no setting and does nothing"
+            + (f"; did you mean {near}?" if near else "")
+        )

@@ -13,13 +13,21 @@ if TYPE_CHECKING:
     from starcast.costs import Machine
     from starcast.costs.tables import Problem, Row
 
-app = typer.Typer(no_args_is_help=True, help="Costs by the papers' closed forms, beside lower bounds and executions.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Costs by the papers' closed forms, beside lower bounds and executions.",
+)
 
 TopologyArgument = Annotated[str, typer.Argument(help="Such as S7, S6,3 or Q4.")]
-MessageOption = Annotated[str, typer.Option("-m", help="Bytes of a message for one destination: 1024, 2.5, 23/3.")]
+MessageOption = Annotated[
+    str, typer.Option("-m", help="Bytes of a message for one destination: 1024, 2.5, 23/3.")
+]
 StartUpOption = Annotated[str, typer.Option(help="T_s, time to start a packet up.")]
 ByteOption = Annotated[str, typer.Option(help="T_c, time a byte.")]
-CopiesOption = Annotated[int, typer.Option(help="Edge-disjoint trees that carry each message, for algorithms along such.")]
+CopiesOption = Annotated[
+    int,
+    typer.Option(help="Edge-disjoint trees that carry each message, for algorithms along such."),
+]
 
 #: Rows of a schedule that are built and simulated unasked: about a second.
 MOST_ROWS = 2_000_000
@@ -28,7 +36,17 @@ COLUMNS = (
     "simulated steps", "simulated time", "simulated gap", "note",
 )  # fmt: skip
 #: Those of a table that is to fit on a terminal; each row refers to a line below with its source and what has to be known.
-NARROW = ("name", "p", "start_ups", "bytes", "time", "gap", "simulated time", "simulated gap", "source")
+NARROW = (
+    "name",
+    "p",
+    "start_ups",
+    "bytes",
+    "time",
+    "gap",
+    "simulated time",
+    "simulated gap",
+    "source",
+)
 #: Those of them that go first where even these are too wide.
 SPARE = ("start_ups", "bytes", "simulated time", "p")
 COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
@@ -37,23 +55,41 @@ COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
 @app.command("table")
 def table(
     topology: TopologyArgument,
-    collective: Annotated[str | None, typer.Option(help="Only this one, such as broadcast; else all five.")] = None,
-    ports: Annotated[str | None, typer.Option(help="Only this port model, all or one; else both.")] = None,
+    collective: Annotated[
+        str | None, typer.Option(help="Only this one, such as broadcast; else all five.")
+    ] = None,
+    ports: Annotated[
+        str | None, typer.Option(help="Only this port model, all or one; else both.")
+    ] = None,
     message: MessageOption = "65536",
     t_s: StartUpOption = "100",
     t_c: ByteOption = "1",
     segments: Annotated[
-        str, typer.Option(help="Pieces that a message, or a tree's share of it, is cut into; 'best' for the fastest number.")
+        str,
+        typer.Option(
+            help="Pieces that a message, or a tree's share of it, is cut into; 'best' for the fastest number."
+        ),
     ] = "best",
-    messages: Annotated[int | None, typer.Option(help="M, for algorithms of unit messages; else what --segments says.")] = None,
+    messages: Annotated[
+        int | None,
+        typer.Option(help="M, for algorithms of unit messages; else what --segments says."),
+    ] = None,
     copies: CopiesOption = 1,
     hypercube: Annotated[
-        int | None, typer.Option(help="Dimension of the hypercube beside it; else the least with as many nodes.")
+        int | None,
+        typer.Option(
+            help="Dimension of the hypercube beside it; else the least with as many nodes."
+        ),
     ] = None,
     simulate: Annotated[
-        bool, typer.Option("--simulate/--no-simulate", help="Execute the schedules that are small enough.")
+        bool,
+        typer.Option(
+            "--simulate/--no-simulate", help="Execute the schedules that are small enough."
+        ),
     ] = True,
-    most_rows: Annotated[int, typer.Option(min=0, help="Rows that a schedule may have to be executed.")] = MOST_ROWS,
+    most_rows: Annotated[
+        int, typer.Option(min=0, help="Rows that a schedule may have to be executed.")
+    ] = MOST_ROWS,
     everything: AllOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -84,7 +120,11 @@ def table(
         rows = [row for problem in problems for row in _rows(problem, most_rows if simulate else 0)]
         rows.sort(key=lambda row: (row["time"] is None, row["time"] or 0))
         if output is Format.TABLE:
-            _print(rows, f"{what} on {where.spec}, m = {message}, T_s = {t_s}, T_c = {t_c}", everything=everything)
+            _print(
+                rows,
+                f"{what} on {where.spec}, m = {message}, T_s = {t_s}, T_c = {t_c}",
+                everything=everything,
+            )
         listed += [{"topology": where.spec, "collective": what, **row} for row in rows]
     if output is not Format.TABLE:
         emit(listed, ("topology", "collective", *COLUMNS), output)
@@ -99,7 +139,9 @@ def optimum(
     message: MessageOption = "65536",
     t_s: StartUpOption = "100",
     t_c: ByteOption = "1",
-    copies: Annotated[int | None, typer.Option(help="Edge-disjoint trees that carry each message.")] = None,
+    copies: Annotated[
+        int | None, typer.Option(help="Edge-disjoint trees that carry each message.")
+    ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print the number of segments or messages with the least closed-form time, over the reals and over whole numbers.
@@ -118,10 +160,12 @@ def optimum(
     where, machine, m = named(topology), _machine(t_s, t_c), _exact(message, "m")
     others: dict[str, int | str] = {} if copies is None else {"copies": copies}
     real, whole = best_share(where, collective, algorithm, ports, m, machine, **others)
-    cut_by = str(find(collective, algorithm).cut_by)
-    cost = closed_form(where, collective, algorithm, ports, m, machine, **{**others, cut_by: whole})
+    split_argument = str(find(collective, algorithm).split_argument)
+    cost = closed_form(
+        where, collective, algorithm, ports, m, machine, **{**others, split_argument: whole}
+    )
     row = {
-        "argument": cut_by, "real": real or None, "whole": whole, "steps": cost.steps, "time": cost.time, "source": cost.source,
+        "argument": split_argument, "real": real or None, "whole": whole, "steps": cost.steps, "time": cost.time, "source": cost.source,
         "note": cost.note or None,
     }  # fmt: skip
     emit([plain_row(row)], tuple(row), output)
@@ -139,7 +183,9 @@ def _print(rows: list[dict[str, Any]], title: str, *, everything: bool) -> None:
         letters = dict(zip(dict.fromkeys(told), _letters(), strict=False))
         narrow = [{**row, "source": letters[line]} for row, line in zip(shown, told, strict=True)]
         simulated = any(row.get("simulated time") is not None for row in narrow)
-        columns = narrowed(narrow, [name for name in NARROW if simulated or "simulated" not in name], SPARE)
+        columns = narrowed(
+            narrow, [name for name in NARROW if simulated or "simulated" not in name], SPARE
+        )
         below = [f"{letter} {line}" for line, letter in letters.items()]
         emit(narrow, columns, Format.TABLE, f"{title}, {ports}-port", below=[*below, ""])
 
@@ -197,7 +243,11 @@ def _simulated(problem: "Problem", row: "Row", most_rows: int) -> dict[str, Any]
         return {}
     if took is None:
         return {}
-    return {"simulated steps": took.steps, "simulated time": took.time, "simulated gap": ratio(row.gap_of(took))}
+    return {
+        "simulated steps": took.steps,
+        "simulated time": took.time,
+        "simulated gap": ratio(row.gap_of(took)),
+    }
 
 
 def _machine(t_s: str, t_c: str) -> "Machine":

@@ -13,7 +13,10 @@ from starcast.errors import RejectedError
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-app = typer.Typer(no_args_is_help=True, help="The schema of the relational store: bring it up to date, look, check.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="The schema of the relational store: bring it up to date, look, check.",
+)
 
 
 @contextmanager
@@ -23,8 +26,8 @@ def database(ctx: typer.Context) -> Iterator["Engine"]:
     Raises:
         UnavailableError: it cannot be reached.
     """
+    from starcast.database.sessions import connect
     from starcast.endpoints import store_url
-    from starcast.database.connection import connect
 
     engine = connect(store_url(context.settings(ctx)))
     try:
@@ -41,7 +44,7 @@ def store(ctx: typer.Context) -> Iterator["Engine"]:
         UnavailableError: it cannot be reached.
         RejectedError: its schema is not the right one.
     """
-    from starcast.database.connection import check
+    from starcast.database.sessions import check
 
     with database(ctx) as engine:
         check(engine)
@@ -51,7 +54,7 @@ def store(ctx: typer.Context) -> Iterator["Engine"]:
 @app.command("upgrade")
 def upgrade(ctx: typer.Context) -> None:
     """Create the tables, or bring them to the newest revision; does nothing where they are."""
-    from starcast.database.connection import upgrade
+    from starcast.database.sessions import upgrade
 
     with database(ctx) as engine:
         upgrade(engine, reporter())
@@ -60,7 +63,7 @@ def upgrade(ctx: typer.Context) -> None:
 @app.command("current")
 def current(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
     """Print the schema's revision, and the newest one that this starcast knows."""
-    from starcast.database.connection import current, head
+    from starcast.database.sessions import current, head
 
     with database(ctx) as engine:
         emit([{"revision": current(engine), "newest": head()}], ["revision", "newest"], output)
@@ -69,7 +72,7 @@ def current(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
 @app.command("check")
 def check(ctx: typer.Context) -> None:
     """Accept the schema only if it is the newest revision and its tables are exactly the models'."""
-    from starcast.database.connection import differences, head
+    from starcast.database.sessions import differences, head
 
     with store(ctx) as engine:
         found = differences(engine)

@@ -33,12 +33,24 @@ STEPS = (
         "Build S5 with its trees and broadcasts, prove them, and write both stores.",
         f"ingest S5 --trees {TREES} --schedules broadcast:all",
     ),
-    Step("Which directed links do the n-1 trees of 'multiple' share?", f"query run overlap/shared-links {FOREST} --limit 8"),
+    Step(
+        "Which directed links do the n-1 trees of 'multiple' share?",
+        f"query run overlap/shared-links {FOREST} --limit 8",
+    ),
     Step("How many trees use each directed link?", f"query run overlap/load-histogram {FOREST}"),
-    Step("How does a message travel from 12345 to 53241 in tree 2 ...", f"query run paths/tree-path {FOREST} tree=2 {ENDS}"),
+    Step(
+        "How does a message travel from 12345 to 53241 in tree 2 ...",
+        f"query run paths/tree-path {FOREST} tree=2 {ENDS}",
+    ),
     Step("... and by a shortest path?", f"query run paths/shortest-path topology=S5 {ENDS}"),
-    Step("Store an experiment: broadcast by the n-1 trees.", f"experiment run demo-multiple --algorithm multiple {GRID}"),
-    Step("And one by recursive substars.", f"experiment run demo-substar --algorithm recursive-substar {GRID}"),
+    Step(
+        "Store an experiment: broadcast by the n-1 trees.",
+        f"experiment run demo-multiple --algorithm multiple {GRID}",
+    ),
+    Step(
+        "And one by recursive substars.",
+        f"experiment run demo-substar --algorithm recursive-substar {GRID}",
+    ),
     Step("Compare them.", "compare demo-substar demo-multiple"),
 )
 NEXT = (
@@ -74,7 +86,10 @@ def _require_embedded(settings: "Settings") -> None:
     named = [name for name in ("neo4j_uri", "postgres_uri") if getattr(settings, name) is not None]
     if named:
         places = " and ".join(f"{name} (from: {settings.sources[name]})" for name in named)
-        raise InputError(f"the demo runs on the embedded stack, and a server of your own is set: {places}", hint="unset it")
+        raise InputError(
+            f"the demo runs on the embedded stack, and a server of your own is set: {places}",
+            hint="unset it",
+        )
 
 
 def _own_name() -> str:
@@ -84,7 +99,12 @@ def _own_name() -> str:
 
 def _global_flags(ctx: typer.Context) -> list[str]:
     given = ctx.find_root().obj or {}
-    return [word for name, value in given.items() if value is not None for word in (f"--{name.replace('_', '-')}", str(value))]
+    return [
+        word
+        for name, value in given.items()
+        if value is not None
+        for word in (f"--{name.replace('_', '-')}", str(value))
+    ]
 
 
 def _app() -> typer.Typer:

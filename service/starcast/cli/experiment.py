@@ -10,7 +10,7 @@ from starcast.cli.db import store
 from starcast.cli.output import AllOption, Format, FormatOption, emit, narrowed, reporter, say
 from starcast.errors import InputError, RejectedError
 from starcast.support.signals import sigterm_as_interrupt
-from starcast.support.text import counted
+from starcast.support.text import pluralize
 
 if TYPE_CHECKING:
     from starcast.database.models import Experiment
@@ -18,30 +18,53 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Experiments: named sets of runs from a grid.")
 
 NameArgument = Annotated[str, typer.Argument(help="The experiment's name.")]
-JobsOption = Annotated[int | None, typer.Option(help="Processes that execute at once.", show_default="one a core")]
+JobsOption = Annotated[
+    int | None, typer.Option(help="Processes that execute at once.", show_default="one a core")
+]
 
 
 @app.command("run")
 def run_grid(
     ctx: typer.Context,
     name: NameArgument,
-    topology: Annotated[list[str] | None, typer.Option(help="Such as S5; repeat for more, as every axis.")] = None,
-    collective: Annotated[list[str] | None, typer.Option(help="Such as broadcast.", show_default="broadcast")] = None,
+    topology: Annotated[
+        list[str] | None, typer.Option(help="Such as S5; repeat for more, as every axis.")
+    ] = None,
+    collective: Annotated[
+        list[str] | None, typer.Option(help="Such as broadcast.", show_default="broadcast")
+    ] = None,
     algorithm: Annotated[list[str] | None, typer.Option(help="Such as multiple.")] = None,
     tree: Annotated[list[str] | None, typer.Option(help=axes.TREE_HELP)] = None,
-    ports: Annotated[list[str] | None, typer.Option(help=axes.PORTS_HELP, show_default="each algorithm's first")] = None,
-    segments: Annotated[list[str] | None, typer.Option(help=axes.SEGMENTS_HELP, show_default="1")] = None,
-    messages: Annotated[list[str] | None, typer.Option(help=axes.MESSAGES_HELP, show_default="the segments")] = None,
-    copies: Annotated[list[str] | None, typer.Option(help=axes.COPIES_HELP, show_default="1")] = None,
-    faults: Annotated[list[str] | None, typer.Option(help=axes.FAULTS_HELP, show_default="none")] = None,
+    ports: Annotated[
+        list[str] | None, typer.Option(help=axes.PORTS_HELP, show_default="each algorithm's first")
+    ] = None,
+    segments: Annotated[
+        list[str] | None, typer.Option(help=axes.SEGMENTS_HELP, show_default="1")
+    ] = None,
+    messages: Annotated[
+        list[str] | None, typer.Option(help=axes.MESSAGES_HELP, show_default="the segments")
+    ] = None,
+    copies: Annotated[
+        list[str] | None, typer.Option(help=axes.COPIES_HELP, show_default="1")
+    ] = None,
+    faults: Annotated[
+        list[str] | None, typer.Option(help=axes.FAULTS_HELP, show_default="none")
+    ] = None,
     seed: Annotated[list[str] | None, typer.Option(help=axes.SEED_HELP, show_default="0")] = None,
     message: Annotated[list[str] | None, typer.Option("-m", help=axes.MESSAGE_HELP)] = None,
-    t_s: Annotated[list[str] | None, typer.Option(help=axes.START_UP_HELP, show_default="100")] = None,
+    t_s: Annotated[
+        list[str] | None, typer.Option(help=axes.START_UP_HELP, show_default="100")
+    ] = None,
     t_c: Annotated[list[str] | None, typer.Option(help=axes.BYTE_HELP, show_default="1")] = None,
     grid: Annotated[
-        str | None, typer.Option(help="TOML file with the axes, or a name of 'experiment examples'; a flag replaces its axis.")
+        str | None,
+        typer.Option(
+            help="TOML file with the axes, or a name of 'experiment examples'; a flag replaces its axis."
+        ),
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Drop what is stored under this name first.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Drop what is stored under this name first.")
+    ] = False,
     jobs: JobsOption = None,
 ) -> None:
     """Execute every combination of the axes that the experiment does not hold yet, and store each whole.
@@ -60,7 +83,7 @@ def run_grid(
     design = read(grid, {axis: values for axis, values in flags.items() if values})
     with sigterm_as_interrupt(), store(ctx) as engine:
         outcome = run_experiment(engine, name, design, reporter(), replace=replace, jobs=jobs)
-    created, kept = counted(outcome.created, "run"), counted(outcome.kept, "was", "were")
+    created, kept = pluralize(outcome.created, "run"), pluralize(outcome.kept, "was", "were")
     say(f"experiment '{name}': {created} executed and stored, {kept} there")
     if outcome.failed:
         raise RejectedError(
@@ -86,14 +109,17 @@ def reproduce(
 
     with sigterm_as_interrupt(), store(ctx) as engine:
         repeated = repeat(engine, name, reporter(), jobs)
-    rows = [{**run_output.run_row(one.run, name), **one.figures, "agrees": one.agrees} for one in repeated]
+    rows = [
+        {**run_output.run_row(one.run, name), **one.figures, "agrees": one.agrees}
+        for one in repeated
+    ]
     columns = ("run", *run_output.POINT, "agrees", *FIGURES)
     run_output.emit_runs(rows, columns, output, everything=everything, needed=FIGURES)
     wrong = sum(not one.agrees for one in repeated)
-    say(f"all figures agree in {len(repeated) - wrong} of {counted(len(repeated), 'run')}")
+    say(f"all figures agree in {len(repeated) - wrong} of {pluralize(len(repeated), 'run')}")
     if wrong:
         raise RejectedError(
-            f"{counted(wrong, 'run gives', 'runs give')} other figures than are stored",
+            f"{pluralize(wrong, 'run gives', 'runs give')} other figures than are stored",
             hint="the provenance in 'starcast run show' says what made a run",
         )
 
@@ -105,18 +131,29 @@ def list_examples(output: FormatOption = Format.TABLE) -> None:
 
     designs = {name: read(str(file)) for name, file in examples().items()}
     rows = [
-        {"example": name, "runs": len(design.points()), "title": design.title, "description": design.description}
+        {
+            "example": name,
+            "runs": len(design.points()),
+            "title": design.title,
+            "description": design.description,
+        }
         for name, design in designs.items()
     ]
-    shown = ("example", "runs", "title") if output in (Format.TABLE, Format.MARKDOWN) else tuple(rows[0])
+    shown = (
+        ("example", "runs", "title")
+        if output in (Format.TABLE, Format.MARKDOWN)
+        else tuple(rows[0])
+    )
     emit(rows, shown, output)
 
 
 @app.command("list")
-def list_experiments(ctx: typer.Context, everything: AllOption = False, output: FormatOption = Format.TABLE) -> None:
+def list_experiments(
+    ctx: typer.Context, everything: AllOption = False, output: FormatOption = Format.TABLE
+) -> None:
     """List the stored experiments: how many runs they hold of how many that their grids ask for, and their grids."""
     from starcast.database import repository
-    from starcast.database.connection import session
+    from starcast.database.sessions import session
     from starcast.experiments.design import stored_axes
 
     rows: list[dict[str, Any]] = []
@@ -131,7 +168,9 @@ def list_experiments(ctx: typer.Context, everything: AllOption = False, output: 
         emit([{**row, **_joined(row)} for row in rows], _COLUMNS, output)
         return
     short = [{**row, **_shortened(row)} for row in rows]
-    said = [name for name in _COLUMNS if name not in _GRID_COLUMNS or any(name in row for row in rows)]
+    said = [
+        name for name in _COLUMNS if name not in _GRID_COLUMNS or any(name in row for row in rows)
+    ]
     said.remove("points")  # told beside the runs
     shown = narrowed(short, said, _SPARE)
     emit(short, shown, output, below=run_output.not_shown(said, shown))
@@ -141,15 +180,18 @@ def list_experiments(ctx: typer.Context, everything: AllOption = False, output: 
 def show(
     ctx: typer.Context,
     name: NameArgument,
-    toml: Annotated[bool, typer.Option("--toml", help="Its grids instead, as a file for 'experiment run --grid'.")] = False,
+    toml: Annotated[
+        bool,
+        typer.Option("--toml", help="Its grids instead, as a file for 'experiment run --grid'."),
+    ] = False,
     everything: AllOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print the runs of an experiment; the command that runs it, and what it lacks, go to stderr."""
-    from starcast.database import repository
-    from starcast.database.connection import session
-    from starcast.experiments.design import in_order
     from starcast.comparison.sides import load_side
+    from starcast.database import repository
+    from starcast.database.sessions import session
+    from starcast.experiments.design import in_order
 
     with store(ctx) as engine, session(engine) as opened:
         experiment = repository.load_experiment(opened, name)
@@ -162,7 +204,12 @@ def show(
         say(command)
     if side.lacking:
         say(side.lacking)
-    run_output.emit_runs(rows, [name for name in run_output.RUN_COLUMNS if name != "experiment"], output, everything=everything)
+    run_output.emit_runs(
+        rows,
+        [name for name in run_output.RUN_COLUMNS if name != "experiment"],
+        output,
+        everything=everything,
+    )
 
 
 @app.command("drop")
@@ -172,7 +219,7 @@ def drop(ctx: typer.Context, name: NameArgument) -> None:
 
     with store(ctx) as engine:
         runs = drop_experiment(engine, name)
-    say(f"the experiment '{name}' is gone with its {counted(runs, 'run')}")
+    say(f"the experiment '{name}' is gone with its {pluralize(runs, 'run')}")
 
 
 _GRID_COLUMNS = (
@@ -181,7 +228,19 @@ _GRID_COLUMNS = (
 )  # fmt: skip
 _COLUMNS = ("experiment", "runs", "points", "failed", *_GRID_COLUMNS, "created")
 #: The columns that leave a table which does not fit on the terminal, the first one first.
-_SPARE = ("created", "seed", "T_c", "T_s", "faults", "copies", "messages", "segments", "ports", "tree", "m")
+_SPARE = (
+    "created",
+    "seed",
+    "T_c",
+    "T_s",
+    "faults",
+    "copies",
+    "messages",
+    "segments",
+    "ports",
+    "tree",
+    "m",
+)
 #: Values of an axis that such a table has room for.
 _SAID = 2
 
@@ -190,7 +249,10 @@ def _shortened(row: Mapping[str, Any]) -> dict[str, Any]:
     """What a table says of an experiment: some values of each axis, and the points only where some are not run."""
     lacks = row["points"] is not None and row["runs"] < row["points"]
     runs = f"{row['runs']} of {row['points']}" if lacks else row["runs"]
-    return {"runs": runs, **{axis: run_output.brief(row[axis], _SAID) for axis in _GRID_COLUMNS if axis in row}}
+    return {
+        "runs": runs,
+        **{axis: run_output.brief(row[axis], _SAID) for axis in _GRID_COLUMNS if axis in row},
+    }
 
 
 def _joined(row: Mapping[str, Any]) -> dict[str, str]:
@@ -201,5 +263,8 @@ def _toml(experiment: "Experiment") -> str:
     from starcast.experiments.design import stored_design
 
     if not experiment.grid:
-        raise InputError(f"the experiment '{experiment.name}' collects single runs and has no grid", hint="leave --toml out")
+        raise InputError(
+            f"the experiment '{experiment.name}' collects single runs and has no grid",
+            hint="leave --toml out",
+        )
     return stored_design(experiment).toml()

@@ -9,19 +9,33 @@ from starcast.cli import context
 from starcast.cli.ingest import SCHEDULES_HELP, TREES_HELP
 from starcast.cli.output import reporter, say
 from starcast.errors import InputError
-from starcast.support.text import counted
+from starcast.support.text import pluralize
 
 
 def export(
     ctx: typer.Context,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that does not exist yet, or is empty.")],
-    topology: Annotated[str | None, typer.Argument(help="What to add to what is stored, such as S9.")] = None,
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder that does not exist yet, or is empty.")
+    ],
+    topology: Annotated[
+        str | None, typer.Argument(help="What to add to what is stored, such as S9.")
+    ] = None,
     trees: Annotated[str, typer.Option(help=TREES_HELP)] = "",
     schedules: Annotated[str, typer.Option(help=SCHEDULES_HELP)] = "",
-    root: Annotated[str | None, typer.Option(help="Label of the root of trees and schedules; else the identity.")] = None,
-    ports: Annotated[str, typer.Option(help="Port model of the schedules: all, one, both, or own: each one's first.")] = "own",
-    segments: Annotated[int | None, typer.Option(help="Pieces of the message for each tree, where one cuts it.")] = None,
-    messages: Annotated[int | None, typer.Option(help="Unit messages, where an algorithm sends those.")] = None,
+    root: Annotated[
+        str | None,
+        typer.Option(help="Label of the root of trees and schedules; else the identity."),
+    ] = None,
+    ports: Annotated[
+        str,
+        typer.Option(help="Port model of the schedules: all, one, both, or own: each one's first."),
+    ] = "own",
+    segments: Annotated[
+        int | None, typer.Option(help="Pieces of the message for each tree, where one cuts it.")
+    ] = None,
+    messages: Annotated[
+        int | None, typer.Option(help="Unit messages, where an algorithm sends those.")
+    ] = None,
 ) -> None:
     """Write files for an offline import: everything stored, and what is asked for, with a script and a guide to import them.
 
@@ -39,7 +53,8 @@ def export(
     asked = (trees, schedules, 0 if root is None else root, ports, segments, messages)
     if topology is None and asked != ("", "", 0, "own", None, None):
         raise InputError(
-            "trees and schedules grow on a topology, and none is named", hint="write one after the folder, such as S9"
+            "trees and schedules grow on a topology, and none is named",
+            hint="write one after the folder, such as S9",
         )
     wanted = None if topology is None else wish(topology, *asked)
     if wanted is not None:
@@ -48,4 +63,6 @@ def export(
     with store(ctx) as engine:
         done = export(engine, folder, wanted, context.settings(ctx).neo4j_database, reporter())
     print(done.guide, end="")
-    say(f"{counted(len(done.things), 'thing')}, {done.files.bytes / 1e6:,.0f} MB in {done.files.folder}")
+    say(
+        f"{pluralize(len(done.things), 'thing')}, {done.files.bytes / 1e6:,.0f} MB in {done.files.folder}"
+    )

@@ -13,15 +13,20 @@ if TYPE_CHECKING:
     from starcast.trees import Forest
 
 app = typer.Typer(
-    no_args_is_help=True, help="Trees: build, prove, show and draw them; list, show and drop those that are stored."
+    no_args_is_help=True,
+    help="Trees: build, prove, show and draw them; list, show and drop those that are stored.",
 )
 
-StoredArgument = Annotated[str, typer.Argument(help="As in 'starcast tree list', such as S5:multiple:12345.")]
+StoredArgument = Annotated[
+    str, typer.Argument(help="As in 'starcast tree list', such as S5:multiple:12345.")
+]
 
 
 @app.command("constructions")
 def list_constructions(
-    topology: Annotated[str | None, typer.Argument(help="Only those that grow on it, such as S5.")] = None,
+    topology: Annotated[
+        str | None, typer.Argument(help="Only those that grow on it, such as S5.")
+    ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """List the constructions: what each is, where it grows, its arguments and its paper. No server is needed."""
@@ -43,7 +48,9 @@ def list_constructions(
 @app.command("build")
 def build(
     topology: Annotated[str, typer.Argument(help="Such as S5.")],
-    construction: Annotated[str, typer.Argument(help="Such as multiple; see 'starcast tree constructions'.")],
+    construction: Annotated[
+        str, typer.Argument(help="Such as multiple; see 'starcast tree constructions'.")
+    ],
     out: Annotated[Path, typer.Option(help="The file to write, such as forest.npz.")],
     root: forest_source.RootOption = None,
     tree: forest_source.TreeOption = None,
@@ -59,12 +66,16 @@ def build(
     made = forest_source.chosen(topology, construction, root, tree, i)
     made.verify()
     made.save(out)
-    emit([_proved(made) | {"file": str(out), "bytes": out.stat().st_size}], [*_PROVED, "file", "bytes"], output)
+    emit(
+        [_proved(made) | {"file": str(out), "bytes": out.stat().st_size}],
+        [*_PROVED, "file", "bytes"],
+        output,
+    )
 
 
 @app.command("verify")
 def verify(
-    where: forest_source.WhereArgument,
+    topology: forest_source.WhereArgument,
     construction: forest_source.ConstructionArgument = None,
     root: forest_source.RootOption = None,
     tree: forest_source.TreeOption = None,
@@ -79,7 +90,7 @@ def verify(
     """
     from time import perf_counter
 
-    made = forest_source.chosen(where, construction, root, tree, i)
+    made = forest_source.chosen(topology, construction, root, tree, i)
     began = perf_counter()
     made.verify()
     emit([_proved(made) | {"seconds": perf_counter() - began}], [*_PROVED, "seconds"], output)
@@ -91,7 +102,13 @@ _PROVED = ("name", "trees", "nodes", "edges", "spanning")
 def _proved(made: "Forest") -> dict[str, Any]:
     edges = int(made.sizes.sum()) - made.trees
     spanning = bool((made.sizes == made.topology.nodes).all())
-    return {"name": made.id, "trees": made.trees, "nodes": made.topology.nodes, "edges": edges, "spanning": spanning}
+    return {
+        "name": made.id,
+        "trees": made.trees,
+        "nodes": made.topology.nodes,
+        "edges": edges,
+        "spanning": spanning,
+    }
 
 
 @app.command("list")
@@ -107,7 +124,12 @@ def list_stored(
 @app.command("show")
 def show(
     ctx: typer.Context,
-    where: Annotated[str, typer.Argument(help="A topology, such as S5, a file, or a stored name, such as S5:multiple:12345.")],
+    topology: Annotated[
+        str,
+        typer.Argument(
+            help="A topology, such as S5, a file, or a stored name, such as S5:multiple:12345."
+        ),
+    ],
     construction: forest_source.ConstructionArgument = None,
     root: forest_source.RootOption = None,
     tree: forest_source.TreeOption = None,
@@ -124,16 +146,20 @@ def show(
     starcast tree show forest.npz
     starcast tree show S5:multiple:12345 --verify
     """
-    if construction is None and not forest_source.is_file(where):
+    if construction is None and not forest_source.is_file(topology):
         if root is not None or tree is not None or i is not None:
-            raise InputError(f"no construction is named beside '{where}'", hint="write one, such as 'S5 multiple'")
-        stored.show_thing(ctx, "forest", where, verify, output)
+            raise InputError(
+                f"no construction is named beside '{topology}'",
+                hint="write one, such as 'S5 multiple'",
+            )
+        stored.show_thing(ctx, "forest", topology, verify, output)
         return
     if verify:
         raise InputError(
-            "--verify compares what is stored with the graph", hint="take 'starcast tree verify' for trees built here"
+            "--verify compares what is stored with the graph",
+            hint="take 'starcast tree verify' for trees built here",
         )
-    made = forest_source.chosen(where, construction, root, tree, i)
+    made = forest_source.chosen(topology, construction, root, tree, i)
     made.verify()
     emit(_measured(made, output), ["property", "value", "stated", "holds", "source"], output)
 
@@ -151,9 +177,16 @@ def _measured(made: "Forest", output: Format) -> list[dict[str, Any]]:
     for name, value in found.items():
         row = {"property": name, "value": value if output is Format.JSON else _words(name, value)}
         if name in said:
-            row |= {"stated": said[name].words, "holds": said[name].holds(value), "source": said[name].source}
+            row |= {
+                "stated": said[name].words,
+                "holds": said[name].holds(value),
+                "source": said[name].source,
+            }
         rows.append(row)
-    return rows + [{"property": f"levels of tree {number}", "value": profile} for number, profile in enumerate(levels)]
+    return rows + [
+        {"property": f"levels of tree {number}", "value": profile}
+        for number, profile in enumerate(levels)
+    ]
 
 
 def _words(name: str, value: Any) -> Any:
@@ -167,12 +200,16 @@ def _words(name: str, value: Any) -> Any:
 
 @app.command("draw")
 def draw(
-    where: forest_source.WhereArgument,
+    topology: forest_source.WhereArgument,
     construction: forest_source.ConstructionArgument = None,
     number: Annotated[int, typer.Option("--tree", help="Which of the trees, from 0.")] = 0,
     root: forest_source.RootOption = None,
-    out: Annotated[Path | None, typer.Option(help="The file to write, such as tree.svg; else standard output.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Draw it even if nobody can read it.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="The file to write, such as tree.svg; else standard output.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Draw it even if nobody can read it.")
+    ] = False,
 ) -> None:
     """Draw a tree as SVG, by levels, each edge in the colour of its dimension. No server is needed.
 
@@ -185,7 +222,7 @@ def draw(
     from starcast.drawing import draw as drawn
     from starcast.support.atomic import atomic_write
 
-    made = forest_source.chosen(where, construction, root)
+    made = forest_source.chosen(topology, construction, root)
     made.verify()
     picture = drawn(made, number, force)
     if out is None:
@@ -198,7 +235,10 @@ def draw(
 
 @app.command("drop")
 def drop(
-    ctx: typer.Context, name: StoredArgument, cascade: stored.CascadeOption = False, wait: stored.WaitOption = False
+    ctx: typer.Context,
+    name: StoredArgument,
+    cascade: stored.CascadeOption = False,
+    wait: stored.WaitOption = False,
 ) -> None:
     """Drop the trees of a forest; refuses while schedules along them are stored."""
     stored.drop_thing(ctx, "forest", name, cascade, wait)

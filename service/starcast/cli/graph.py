@@ -9,7 +9,7 @@ from starcast.cli import context, stored
 from starcast.cli.ingest import WayIn
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
 from starcast.errors import InputError, RejectedError
-from starcast.support.text import counted
+from starcast.support.text import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,10 +17,14 @@ if TYPE_CHECKING:
     from starcast.ingest.comparison import Depth
     from starcast.ingest.loading import Loaded
 
-app = typer.Typer(no_args_is_help=True, help="The graph store: compare it with the generators, make it anew, adopt an import.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="The graph store: compare it with the generators, make it anew, adopt an import.",
+)
 
 NamesArgument = Annotated[
-    list[str] | None, typer.Argument(help="Topologies, trees or schedules, each with what depends on it; else all.")
+    list[str] | None,
+    typer.Argument(help="Topologies, trees or schedules, each with what depends on it; else all."),
 ]
 
 _COLUMNS = ["thing", "what", "found", "expected", "advice"]
@@ -33,10 +37,18 @@ def verify(
     ctx: typer.Context,
     names: NamesArgument = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Compare row by row what is at so many nodes of each topology, drawn at random.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Compare row by row what is at so many nodes of each topology, drawn at random.",
+        ),
     ] = None,
-    whole: Annotated[bool, typer.Option("--all", help="Compare all rows, and name the first ones that differ.")] = False,
-    seed: Annotated[int | None, typer.Option(min=0, help="What the sample is drawn by; else drawn itself.")] = None,
+    whole: Annotated[
+        bool, typer.Option("--all", help="Compare all rows, and name the first ones that differ.")
+    ] = False,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="What the sample is drawn by; else drawn itself.")
+    ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Compare what Neo4j holds with what the generators build. Exit code 6 if anything differs, with a table of all that does.
@@ -62,7 +74,7 @@ def verify(
         emit([asdict(finding) for finding in findings], _COLUMNS, output)
     if findings:
         raise RejectedError(
-            f"the graph store is not as it should be: {counted(len(findings), 'finding')}",
+            f"the graph store is not as it should be: {pluralize(len(findings), 'finding')}",
             hint="the column 'advice' says what to do; 'starcast graph rebuild' makes all that is starcast's anew",
         )
     say("the graph holds what it should")
@@ -90,10 +102,15 @@ def rebuild(
     ctx: typer.Context,
     names: NamesArgument = None,
     way: Annotated[
-        WayIn, typer.Option(help="bolt, import (offline, only the embedded one), or auto: the faster.")
+        WayIn,
+        typer.Option(help="bolt, import (offline, only the embedded one), or auto: the faster."),
     ] = WayIn.AUTO,
     discard_foreign: Annotated[
-        bool, typer.Option("--discard-foreign", help="Lose nodes and relationships that are not starcast's and cannot stay.")
+        bool,
+        typer.Option(
+            "--discard-foreign",
+            help="Lose nodes and relationships that are not starcast's and cannot stay.",
+        ),
     ] = False,
     wait: stored.WaitOption = False,
     output: FormatOption = Format.TABLE,
@@ -113,13 +130,21 @@ def rebuild(
     from starcast.ingest.rebuilding import Order, rebuild
 
     with open_stores(context.settings(ctx)) as stores:
-        made = rebuild(stores, Order(names or (), Way(way.value), discard_foreign, wait), reporter())
+        made = rebuild(
+            stores, Order(names or (), Way(way.value), discard_foreign, wait), reporter()
+        )
     _print(made, output)
-    say(f"made {counted(len(made), 'thing')} anew" if made else "nothing to make anew: nothing is stored")
+    say(
+        f"made {pluralize(len(made), 'thing')} anew"
+        if made
+        else "nothing to make anew: nothing is stored"
+    )
 
 
 @app.command("adopt")
-def adopt(ctx: typer.Context, wait: stored.WaitOption = False, output: FormatOption = Format.TABLE) -> None:
+def adopt(
+    ctx: typer.Context, wait: stored.WaitOption = False, output: FormatOption = Format.TABLE
+) -> None:
     """Compare what an offline import wrote ('starcast export') with what was meant, and take it into PostgreSQL.
 
     What differs is rejected and never used: import it again, or drop it.
@@ -134,10 +159,21 @@ def adopt(ctx: typer.Context, wait: stored.WaitOption = False, output: FormatOpt
     rows = [{"kind": one.kind, "name": one.key} for one in adopted]
     if rows or output is not Format.TABLE:
         emit(rows, ["kind", "name"], output)
-    say(f"adopted {counted(len(adopted), 'thing')}" if adopted else "nothing to adopt: nothing was imported")
+    say(
+        f"adopted {pluralize(len(adopted), 'thing')}"
+        if adopted
+        else "nothing to adopt: nothing was imported"
+    )
 
 
 def _print(made: "Iterable[Loaded]", output: Format) -> None:
-    rows = [dict(zip(_LOADED, (one.kind, one.key, one.nodes, one.relationships, one.seconds), strict=True)) for one in made]
+    rows = [
+        dict(
+            zip(
+                _LOADED, (one.kind, one.key, one.nodes, one.relationships, one.seconds), strict=True
+            )
+        )
+        for one in made
+    ]
     if rows or output is not Format.TABLE:
         emit(rows, _LOADED, output)

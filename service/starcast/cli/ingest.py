@@ -38,15 +38,32 @@ def ingest(
     topology: Annotated[str, typer.Argument(help="Such as S5.")],
     trees: Annotated[str, typer.Option(help=TREES_HELP)] = "",
     schedules: Annotated[str, typer.Option(help=SCHEDULES_HELP)] = "",
-    root: Annotated[str | None, typer.Option(help="Label of the root of trees and schedules; else the identity.")] = None,
-    ports: Annotated[str, typer.Option(help="Port model of the schedules: all, one, both, or own: each one's first.")] = "own",
-    segments: Annotated[int | None, typer.Option(help="Pieces of the message for each tree, where one cuts it.")] = None,
-    messages: Annotated[int | None, typer.Option(help="Unit messages, where an algorithm sends those.")] = None,
+    root: Annotated[
+        str | None,
+        typer.Option(help="Label of the root of trees and schedules; else the identity."),
+    ] = None,
+    ports: Annotated[
+        str,
+        typer.Option(help="Port model of the schedules: all, one, both, or own: each one's first."),
+    ] = "own",
+    segments: Annotated[
+        int | None, typer.Option(help="Pieces of the message for each tree, where one cuts it.")
+    ] = None,
+    messages: Annotated[
+        int | None, typer.Option(help="Unit messages, where an algorithm sends those.")
+    ] = None,
     way: Annotated[
-        WayIn, typer.Option(help="Way into Neo4j: bolt, import (offline, only the embedded one), or auto: the faster.")
+        WayIn,
+        typer.Option(
+            help="Way into Neo4j: bolt, import (offline, only the embedded one), or auto: the faster."
+        ),
     ] = WayIn.AUTO,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for another ingest or drop instead of refusing.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what it takes; no server is needed.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for another ingest or drop instead of refusing.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only print what it takes; no server is needed.")
+    ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Build a topology with its trees and schedules, prove them, store them in Neo4j and PostgreSQL, and compare.
@@ -65,7 +82,9 @@ def ingest(
     """
     from starcast.ingest import Way, ingest, open_stores, wish
 
-    wanted = wish(topology, trees, schedules, 0 if root is None else root, ports, segments, messages)
+    wanted = wish(
+        topology, trees, schedules, 0 if root is None else root, ports, segments, messages
+    )
     _tell_left_out(wanted.schedules.left_out)
     if dry_run:
         _estimate(wanted, Way(way), context.settings(ctx), output)
@@ -74,7 +93,13 @@ def ingest(
     with open_stores(context.settings(ctx)) as stores:
         summary = ingest(stores, wanted, wait, reporter(), way=Way(way))
     rows = [
-        {"kind": one.kind, "name": one.key, "nodes": one.nodes, "relationships": one.relationships, "seconds": one.seconds}
+        {
+            "kind": one.kind,
+            "name": one.key,
+            "nodes": one.nodes,
+            "relationships": one.relationships,
+            "seconds": one.seconds,
+        }
         for one in summary.created
     ]
     if rows or output is not Format.TABLE:
@@ -95,7 +120,9 @@ def _estimate(wanted: "Wish", way: "Way", settings: "Settings", output: Format) 
         say(choose(way, sizes, [], embedded=settings.neo4j_uri is None).reason)
     except LimitError as excess:
         say(f"too much to ingest: {excess.message}")
-    say("for an empty store and both processors idle: what is stored already is imported again, and proving comes on top")
+    say(
+        "for an empty store and both processors idle: what is stored already is imported again, and proving comes on top"
+    )
 
 
 def _tell_left_out(reasons: Iterable[str]) -> None:

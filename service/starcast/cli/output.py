@@ -34,7 +34,9 @@ class Format(StrEnum):
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to write the rows.")]
 
 #: The option of a listing whose table is to fit on a terminal.
-AllOption = Annotated[bool, typer.Option("--all", help="Show all columns in the table, as other formats do.")]
+AllOption = Annotated[
+    bool, typer.Option("--all", help="Show all columns in the table, as other formats do.")
+]
 
 Row = Mapping[str, Any]
 
@@ -91,7 +93,10 @@ def narrowed(rows: Sequence[Row], columns: Sequence[str], spare: Sequence[str]) 
 
 def _widths(rows: Iterable[Row], columns: Sequence[str]) -> dict[str, int]:
     listed = list(rows)
-    return {column: max(len(column), *(len(text(row.get(column))) for row in listed), 0) for column in columns}
+    return {
+        column: max(len(column), *(len(text(row.get(column))) for row in listed), 0)
+        for column in columns
+    }
 
 
 def _fit(widths: Iterable[int], unwatched: int | None) -> bool:
@@ -99,12 +104,19 @@ def _fit(widths: Iterable[int], unwatched: int | None) -> bool:
     return sum(width + _BETWEEN for width in widths) <= room
 
 
-def markdown(columns: Sequence[str], table: Sequence[Sequence[Any]], bold: Sequence[Collection[str]] = ()) -> str:
+def markdown(
+    columns: Sequence[str], table: Sequence[Sequence[Any]], bold: Sequence[Collection[str]] = ()
+) -> str:
     """A GitHub table of these cells."""
     lines = [columns, ["---"] * len(columns)]
     lines += [
-        [f"**{cell}**" if cell and name in marked else cell for name, cell in zip(columns, cells, strict=True)]
-        for cells, marked in _marked([[text(value).replace("|", "\\|") for value in values] for values in table], bold)
+        [
+            f"**{cell}**" if cell and name in marked else cell
+            for name, cell in zip(columns, cells, strict=True)
+        ]
+        for cells, marked in _marked(
+            [[text(value).replace("|", "\\|") for value in values] for values in table], bold
+        )
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -132,7 +144,9 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else str(value)
 
 
-def _marked(table: Sequence[Sequence[Any]], bold: Sequence[Collection[str]]) -> Iterable[tuple[Sequence[Any], Collection[str]]]:
+def _marked(
+    table: Sequence[Sequence[Any]], bold: Sequence[Collection[str]]
+) -> Iterable[tuple[Sequence[Any], Collection[str]]]:
     return zip(table, bold or [()] * len(table), strict=True)
 
 
@@ -168,7 +182,9 @@ def console(stream: Any) -> "Console":
     """A console that wraps nothing where nobody watches."""
     from rich.console import Console
 
-    return Console(file=stream, highlight=False, emoji=False, width=None if stream.isatty() else 1_000)
+    return Console(
+        file=stream, highlight=False, emoji=False, width=None if stream.isatty() else 1_000
+    )
 
 
 def say(line: str) -> None:
@@ -194,8 +210,17 @@ class _Terminal:
             TransferSpeedColumn,
         )
 
-        amount = (DownloadColumn(), TransferSpeedColumn()) if unit == "bytes" else (MofNCompleteColumn(), _Rate(unit))
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(), *amount, TimeRemainingColumn())
+        amount = (
+            (DownloadColumn(), TransferSpeedColumn())
+            if unit == "bytes"
+            else (MofNCompleteColumn(), _Rate(unit))
+        )
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            *amount,
+            TimeRemainingColumn(),
+        )
         with Progress(*columns, console=console(sys.stderr)) as bar:
             identity = bar.add_task(line, total=total)
             yield _Bar(bar, identity)

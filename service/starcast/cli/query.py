@@ -8,23 +8,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import query_output, context
-from starcast.cli.query_output import Layout, Output
+from starcast.cli import context, query_output
 from starcast.cli.output import AllOption, Format, FormatOption, emit, say
+from starcast.cli.query_output import Layout, Output
 from starcast.errors import InputError, RejectedError, UnavailableError
 
 if TYPE_CHECKING:
     from starcast.queries import Library, Query
     from starcast.settings import Settings
 
-app = typer.Typer(no_args_is_help=True, help="Questions in Cypher: list and show them, ask them, check your own.")
+app = typer.Typer(
+    no_args_is_help=True, help="Questions in Cypher: list and show them, ask them, check your own."
+)
 
 
-NameArgument = Annotated[str, typer.Argument(help="A query (pack/name, or its name alone), or a .cypher file.")]
+NameArgument = Annotated[
+    str, typer.Argument(help="A query (pack/name, or its name alone), or a .cypher file.")
+]
 
 
 @app.command("list")
-def list_queries(ctx: typer.Context, everything: AllOption = False, output: FormatOption = Format.TABLE) -> None:
+def list_queries(
+    ctx: typer.Context, everything: AllOption = False, output: FormatOption = Format.TABLE
+) -> None:
     """List every query: what it answers, what it takes, and the seconds that it was measured to take on S6, S7 and S8."""
     from starcast.queries import gather
     from starcast.queries.catalogue import described
@@ -40,10 +46,18 @@ def list_queries(ctx: typer.Context, everything: AllOption = False, output: Form
             "parameters": "; ".join(f"{p.name} ({described(p)})" for p in query.parameters),
             "cost": query.header.cost,
         }
-        rows.append(words | {f"s on {spec}": taken.written(spec) if taken else "" for spec in SIZES})
+        rows.append(
+            words | {f"s on {spec}": taken.written(spec) if taken else "" for spec in SIZES}
+        )
     _warn(known)
     shown = everything or output is not Format.TABLE
-    columns = ["query", "question", "parameters", *(["cost"] if shown else []), *(f"s on {spec}" for spec in SIZES)]
+    columns = [
+        "query",
+        "question",
+        "parameters",
+        *(["cost"] if shown else []),
+        *(f"s on {spec}" for spec in SIZES),
+    ]
     emit(rows, columns, output)
 
 
@@ -62,16 +76,30 @@ def show(ctx: typer.Context, name: NameArgument) -> None:
 def run_query(
     ctx: typer.Context,
     name: NameArgument,
-    values: Annotated[list[str] | None, typer.Argument(help="Its parameters, as key=value.", show_default=False)] = None,
-    limit: Annotated[int | None, typer.Option(help="Most rows to print; else the setting row_limit.")] = None,
-    timeout: Annotated[float | None, typer.Option(help="Seconds it may take; else the setting timeout.")] = None,
-    show_cypher: Annotated[bool, typer.Option("--show-cypher", help="Print the statement and its parameters.")] = False,
-    output: Annotated[Output, typer.Option("--format", "-f", help="How to write it; svg is a picture.")] = Output.TABLE,
+    values: Annotated[
+        list[str] | None, typer.Argument(help="Its parameters, as key=value.", show_default=False)
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Most rows to print; else the setting row_limit.")
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds it may take; else the setting timeout.")
+    ] = None,
+    show_cypher: Annotated[
+        bool, typer.Option("--show-cypher", help="Print the statement and its parameters.")
+    ] = False,
+    output: Annotated[
+        Output, typer.Option("--format", "-f", help="How to write it; svg is a picture.")
+    ] = Output.TABLE,
     layout: Annotated[
         Layout | None,
-        typer.Option(help="How nodes stand in a picture: levels are distances from the node asked about, or the root."),
+        typer.Option(
+            help="How nodes stand in a picture: levels are distances from the node asked about, or the root."
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write svg.", show_default="stdout")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to write svg.", show_default="stdout")
+    ] = None,
 ) -> None:
     """Ask a query and print the rows.
 
@@ -85,9 +113,9 @@ def run_query(
     from starcast.endpoints import graph_address
     from starcast.graph.connection import Graph
     from starcast.queries import run
+    from starcast.queries.execution import narrower
     from starcast.queries.parameters import bind
     from starcast.queries.picture import check_drawable
-    from starcast.queries.execution import narrower
 
     settings = context.settings(ctx, row_limit=limit, timeout=timeout)
     query_output.check_options(output, layout, out)
@@ -104,13 +132,17 @@ def run_query(
     else:
         query_output.show(answer, Format(output))
     if answer.more:
-        say(f"only the first {settings.row_limit:,} rows are shown; there are more: {narrower(query)}, or raise --limit")
+        say(
+            f"only the first {settings.row_limit:,} rows are shown; there are more: {narrower(query)}, or raise --limit"
+        )
 
 
 @app.command("check")
 def check(
     ctx: typer.Context,
-    target: Annotated[str | None, typer.Argument(help="A query, a pack, a file or a folder of packs; else all.")] = None,
+    target: Annotated[
+        str | None, typer.Argument(help="A query, a pack, a file or a folder of packs; else all.")
+    ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Check query files, then let the server plan each: no notification, no cartesian product, nothing that writes."""
@@ -123,18 +155,28 @@ def check(
     try:
         graph = Graph.open(graph_address(settings))
     except UnavailableError as error:
-        emit([{"query": query.name, "file": str(query.path)} for query in queries], ["query", "file"], output)
+        emit(
+            [{"query": query.name, "file": str(query.path)} for query in queries],
+            ["query", "file"],
+            output,
+        )
         say(f"{len(queries)} files are sound; EXPLAIN was not done: {error.message}; {error.hint}")
         return
     with graph:
         ready = indexed(graph)
         found = {query: problems(graph, query, ready) for query in queries}
         version = graph.version
-    rows = [{"query": query.name, "file": str(query.path), "problems": "; ".join(found[query])} for query in queries]
+    rows = [
+        {"query": query.name, "file": str(query.path), "problems": "; ".join(found[query])}
+        for query in queries
+    ]
     emit(rows, ["query", "file", "problems"], output)
     bad = [query.name for query in queries if found[query]]
     if bad:
-        raise RejectedError(f"the planner of Neo4j {version} finds fault with {', '.join(bad)}", hint="mend what is listed")
+        raise RejectedError(
+            f"the planner of Neo4j {version} finds fault with {', '.join(bad)}",
+            hint="mend what is listed",
+        )
     if ready:
         say(f"{len(queries)} queries are sound, and Neo4j {version} plans each without a remark")
     else:
@@ -177,7 +219,10 @@ def _pairs(values: Sequence[str]) -> dict[str, str]:
     for word in values:
         key, sign, value = word.partition("=")
         if not sign or not key:
-            raise InputError(f"'{word}' is no parameter", hint="write key=value; 'starcast query show NAME' has the keys")
+            raise InputError(
+                f"'{word}' is no parameter",
+                hint="write key=value; 'starcast query show NAME' has the keys",
+            )
         if key in pairs:
             raise InputError(f"the parameter '{key}' is given twice", hint="leave one of them")
         pairs[key] = value
@@ -205,4 +250,6 @@ def _targets(target: str | None, settings: "Settings") -> "list[Query]":
     for name, refused in known.faults.items():
         if name.startswith(f"{target}/"):
             raise refused
-    return [query for query in known.queries.values() if query.pack == target] or [find(target, settings.packs)]
+    return [query for query in known.queries.values() if query.pack == target] or [
+        find(target, settings.packs)
+    ]

@@ -39,7 +39,9 @@ def check_options(output: Output, layout: Layout | None, out: Path | None) -> No
     if output is Output.SVG:
         return
     if layout is not None:
-        raise InputError(f"--layout is of pictures, and the format is {output}", hint="add --format svg")
+        raise InputError(
+            f"--layout is of pictures, and the format is {output}", hint="add --format svg"
+        )
     if out is not None:
         raise InputError(
             f"--out writes svg, and the format is {output}",
@@ -50,12 +52,22 @@ def check_options(output: Output, layout: Layout | None, out: Path | None) -> No
 def show(answer: "Answer", output: Format) -> None:
     """Print the rows; in what people read, paths hop by hop."""
     columns = list(answer.columns)
-    if output in {Format.TABLE, Format.MARKDOWN} and {"nodes", "ports"} <= set(columns) and _are_paths(answer.rows):
+    if (
+        output in {Format.TABLE, Format.MARKDOWN}
+        and {"nodes", "ports"} <= set(columns)
+        and _are_paths(answer.rows)
+    ):
         columns = _with_hops(answer.rows, columns)
     emit(answer.rows, columns, output)
 
 
-def draw(query: "Query", values: dict[str, Any], answer: "Answer", layout: Layout | None, out: Path | None) -> None:
+def draw(
+    query: "Query",
+    values: dict[str, Any],
+    answer: "Answer",
+    layout: Layout | None,
+    out: Path | None,
+) -> None:
     """Write the picture of an answer to stdout, or to a file.
 
     Raises:
@@ -66,7 +78,9 @@ def draw(query: "Query", values: dict[str, Any], answer: "Answer", layout: Layou
     from starcast.queries.picture import picture
     from starcast.support.atomic import atomic_write
 
-    drawn = drawing.sketch(picture(query, values, answer), drawing.Layout(layout) if layout else None)
+    drawn = drawing.sketch(
+        picture(query, values, answer), drawing.Layout(layout) if layout else None
+    )
     if out is None:
         print(drawn, end="")
         return
@@ -86,7 +100,8 @@ def _are_paths(rows: Sequence[dict[str, Any]]) -> bool:
     """Whether the columns ``nodes`` and ``ports`` are the hops of paths: a port for every node but the last."""
     pairs = [(row["nodes"] or [], row["ports"] or []) for row in rows]
     return all(
-        isinstance(nodes, list) and isinstance(ports, list) and len(nodes) in {0, len(ports) + 1} for nodes, ports in pairs
+        isinstance(nodes, list) and isinstance(ports, list) and len(nodes) in {0, len(ports) + 1}
+        for nodes, ports in pairs
     )
 
 

@@ -8,7 +8,9 @@ from starcast.cli import axes, run_output
 from starcast.cli.db import store
 from starcast.cli.output import AllOption, Format, FormatOption, emit, reporter, say
 
-app = typer.Typer(no_args_is_help=True, help="Runs: execute and price one, list and show those that are stored.")
+app = typer.Typer(
+    no_args_is_help=True, help="Runs: execute and price one, list and show those that are stored."
+)
 
 
 @app.command("once")
@@ -18,7 +20,9 @@ def once(
     collective: Annotated[str, typer.Argument(help="Such as broadcast.")],
     algorithm: Annotated[str, typer.Argument(help="Such as multiple.")],
     message: Annotated[str, typer.Option("-m", help=axes.MESSAGE_HELP)],
-    ports: Annotated[str | None, typer.Option(help=axes.PORTS_HELP, show_default="the algorithm's first")] = None,
+    ports: Annotated[
+        str | None, typer.Option(help=axes.PORTS_HELP, show_default="the algorithm's first")
+    ] = None,
     segments: Annotated[str | None, typer.Option(help=axes.SEGMENTS_HELP, show_default="1")] = None,
     messages: Annotated[str | None, typer.Option(help=axes.MESSAGES_HELP, show_default="1")] = None,
     copies: Annotated[str, typer.Option(help=axes.COPIES_HELP)] = "1",
@@ -27,8 +31,12 @@ def once(
     seed: Annotated[str, typer.Option(help=axes.SEED_HELP)] = "0",
     t_s: Annotated[str, typer.Option(help=axes.START_UP_HELP)] = "100",
     t_c: Annotated[str, typer.Option(help=axes.BYTE_HELP)] = "1",
-    experiment: Annotated[str, typer.Option(help="Collection of single runs to store it in.")] = "adhoc",
-    stored: Annotated[bool, typer.Option("--store/--no-store", help="Store it; without, no server is needed.")] = True,
+    experiment: Annotated[
+        str, typer.Option(help="Collection of single runs to store it in.")
+    ] = "adhoc",
+    stored: Annotated[
+        bool, typer.Option("--store/--no-store", help="Store it; without, no server is needed.")
+    ] = True,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Build a schedule, verify and simulate it, and print what it costs, exactly and against the lower bound.
@@ -36,15 +44,17 @@ def once(
     A stored run of the same point in the same collection is replaced.
     """
     from starcast.experiments.execution import execute, priced
-    from starcast.experiments.running import run_once
     from starcast.experiments.grid import Grid
+    from starcast.experiments.running import run_once
 
     values = {
         "topology": topology, "collective": collective, "algorithm": algorithm, "ports": ports, "segments": segments,
         "messages": messages, "copies": copies, "tree": tree, "faults": faults, "seed": seed, "m": message, "T_s": t_s,
         "T_c": t_c,
     }  # fmt: skip
-    (point,) = Grid.from_json({axis: value for axis, value in values.items() if value is not None}).points()
+    (point,) = Grid.from_json(
+        {axis: value for axis, value in values.items() if value is not None}
+    ).points()
     if stored:
         with store(ctx) as engine:
             run = run_once(engine, point, experiment, reporter())
@@ -63,19 +73,25 @@ def once(
 @app.command("list")
 def list_runs(
     ctx: typer.Context,
-    experiment: Annotated[str | None, typer.Option(help="Only the runs of this experiment.")] = None,
+    experiment: Annotated[
+        str | None, typer.Option(help="Only the runs of this experiment.")
+    ] = None,
     everything: AllOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """List the stored runs, each with its simulated time and its gap (time / lower bound)."""
     from starcast.database import repository
-    from starcast.database.connection import session
+    from starcast.database.sessions import session
 
     with store(ctx) as engine, session(engine) as opened:
         chosen = repository.list_experiments(opened)
         if experiment is not None:
             chosen = [repository.load_experiment(opened, experiment)]
-        rows = [run_output.run_row(run, one.name) for one in chosen for run in repository.load_runs(opened, one.id)]
+        rows = [
+            run_output.run_row(run, one.name)
+            for one in chosen
+            for run in repository.load_runs(opened, one.id)
+        ]
     run_output.emit_runs(rows, run_output.RUN_COLUMNS, output, everything=everything)
 
 
@@ -83,12 +99,14 @@ def list_runs(
 def show(
     ctx: typer.Context,
     number: Annotated[int, typer.Argument(help="The run's number in 'starcast run list'.")],
-    steps: Annotated[bool, typer.Option("--steps", help="Its profile instead: what each step carries.")] = False,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="Its profile instead: what each step carries.")
+    ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print all that is stored of a run: parameters, costs, seconds of each phase, provenance."""
     from starcast.database import repository
-    from starcast.database.connection import session
+    from starcast.database.sessions import session
     from starcast.simulator.step_profile import COLUMNS
 
     with store(ctx) as engine, session(engine) as opened:
@@ -99,4 +117,6 @@ def show(
         columns = ("step", *COLUMNS)
         emit(({name: getattr(step, name) for name in columns} for step in profile), columns, output)
         return
-    emit(({"what": what, "value": value} for what, value in facts.items()), ("what", "value"), output)
+    emit(
+        ({"what": what, "value": value} for what, value in facts.items()), ("what", "value"), output
+    )

@@ -6,21 +6,52 @@ from typing import TYPE_CHECKING, Any
 
 from starcast.cli.output import PAGE, Format, emit, fits, narrowed, text
 from starcast.errors import RejectedError
-from starcast.support.text import counted
+from starcast.support.text import pluralize
 
 if TYPE_CHECKING:
     from starcast.database.models import Run
 
 #: Where a run stands.
-POINT = ("topology", "collective", "algorithm", "ports", "tree", "m", "p", "copies", "faults", "seed", "T_s", "T_c")
+POINT = (
+    "topology",
+    "collective",
+    "algorithm",
+    "ports",
+    "tree",
+    "m",
+    "p",
+    "copies",
+    "faults",
+    "seed",
+    "T_s",
+    "T_c",
+)
 RUN_COLUMNS = ("run", "experiment", *POINT, "status", "steps", "time", "gap", "missing", "finished")
 #: What most runs have; a table in which all have it shows no such column.
-_USUAL: dict[str, Any] = {"tree": None, "copies": 1, "faults": [], "seed": 0, "missing": 0, "status": "complete"}
+_USUAL: dict[str, Any] = {
+    "tree": None,
+    "copies": 1,
+    "faults": [],
+    "seed": 0,
+    "missing": 0,
+    "status": "complete",
+}
 #: The columns that leave a table which does not fit on the terminal, the first one first.
 _SPARE = (
     "finished", "seed", "steps", "missing", "T_c", "T_s", "ports", "copies", "tree", "collective", "experiment", "topology",
 )  # fmt: skip
-PROVENANCE = ("version", "revision", "dirty", "host", "machine", "python", "numpy", "psycopg", "postgres", "jobs")
+PROVENANCE = (
+    "version",
+    "revision",
+    "dirty",
+    "host",
+    "machine",
+    "python",
+    "numpy",
+    "psycopg",
+    "postgres",
+    "jobs",
+)
 COST_COLUMNS = ("cost", "steps", "start_ups", "transmissions", "bytes", "time", "gap", "source")
 
 
@@ -44,7 +75,9 @@ def run_row(run: "Run", experiment: str) -> dict[str, Any]:
     figures = {"steps": figure(run, "steps"), "time": figure(run, "time"), "gap": ratio(gap(run))}
     point = {name: getattr(run, name) for name in RUN_COLUMNS if hasattr(run, name)}
     finished = run.finished_at.astimezone()
-    return plain_row({**point, **figures, "run": run.id, "experiment": experiment, "finished": finished})
+    return plain_row(
+        {**point, **figures, "run": run.id, "experiment": experiment, "finished": finished}
+    )
 
 
 def emit_runs(
@@ -63,7 +96,11 @@ def emit_runs(
     if everything or output in (Format.JSON, Format.CSV):
         emit(rows, columns, output)
         return
-    said = [name for name in columns if name not in _USUAL or any(row[name] != _USUAL[name] for row in rows)]
+    said = [
+        name
+        for name in columns
+        if name not in _USUAL or any(row[name] != _USUAL[name] for row in rows)
+    ]
     if output is Format.MARKDOWN or fits(rows, said, PAGE):
         emit(rows, said, output)
         return
@@ -71,7 +108,9 @@ def emit_runs(
     shared = _shared(rows, [name for name in said if name in POINT])
     spare = [name for name in _SPARE if name not in needed]
     shown = narrowed(short, [name for name in said if name not in shared], spare)
-    title = ", ".join(f"{name} {text(value)}" for name, value in shared.items() if value is not None)
+    title = ", ".join(
+        f"{name} {text(value)}" for name, value in shared.items() if value is not None
+    )
     emit(short, shown, output, title, below=not_shown(said, (*shown, *shared)))
 
 
@@ -82,7 +121,11 @@ def not_shown(said: Sequence[str], shown: Collection[str]) -> list[str]:
 
 
 def _shared(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> dict[str, Any]:
-    return {name: rows[0][name] for name in columns if all(row[name] == rows[0][name] for row in rows)} if rows else {}
+    return (
+        {name: rows[0][name] for name in columns if all(row[name] == rows[0][name] for row in rows)}
+        if rows
+        else {}
+    )
 
 
 def brief(values: Sequence[Any], most: int = 1) -> list[Any]:
@@ -98,13 +141,17 @@ def cost_rows(run: "Run") -> list[dict[str, Any]]:
     rows = []
     for cost in sorted(run.costs, key=lambda cost: kinds.index(cost.kind)):
         row = {name: getattr(cost, name) for name in COST_COLUMNS if hasattr(cost, name)}
-        rows.append(plain_row({"cost": cost.kind, **row, "gap": ratio(cost.time / bound) if bound else None}))
+        rows.append(
+            plain_row(
+                {"cost": cost.kind, **row, "gap": ratio(cost.time / bound) if bound else None}
+            )
+        )
     return rows
 
 
 def loss(run: "Run") -> str:
     """What the faults of a run cost, in a sentence."""
-    missing = counted(run.missing, "unit is", "units are")
+    missing = pluralize(run.missing, "unit is", "units are")
     lost = f"{missing} missing in the end" if run.missing else "nobody alive lacks anything"
     return f"with faults at {', '.join(run.faults)}: {lost}"
 
@@ -116,7 +163,9 @@ def demand_complete(run: "Run") -> None:
         RejectedError: the simulation found a violation, or somebody lacks something in the end.
     """
     if run.status != "complete":
-        raise RejectedError(f"the run failed: {run.error}", hint="a failed run has no figures and is never compared")
+        raise RejectedError(
+            f"the run failed: {run.error}", hint="a failed run has no figures and is never compared"
+        )
 
 
 def run_facts(run: "Run", experiment: str) -> dict[str, Any]:

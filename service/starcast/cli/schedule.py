@@ -13,28 +13,42 @@ if TYPE_CHECKING:
     from starcast.simulator import Simulation
 
 app = typer.Typer(
-    no_args_is_help=True, help="Schedules: simulate them, with faults if wanted; list, show and drop those that are stored."
+    no_args_is_help=True,
+    help="Schedules: simulate them, with faults if wanted; list, show and drop those that are stored.",
 )
 
 _DEFECT = "this is a defect of starcast: please report it"
 
 NameArgument = Annotated[str, typer.Argument(help="As in 'starcast schedule list'.")]
 WhereArgument = Annotated[str, typer.Argument(help="A topology, such as S5.")]
-CollectiveArgument = Annotated[str, typer.Argument(help="broadcast, allgather, scatter, gather or alltoall.")]
-AlgorithmArgument = Annotated[
-    str, typer.Argument(help="Such as multiple, or 'edge-disjoint(copies=2,messages=4)'; see 'starcast schedule algorithms'.")
+CollectiveArgument = Annotated[
+    str, typer.Argument(help="broadcast, allgather, scatter, gather or alltoall.")
 ]
-PortsOption = Annotated[str | None, typer.Option(help="Port model, all or one; else the algorithm's own.")]
-RootOption = Annotated[str | None, typer.Option(help="Label of the root, or of the source that is written out.")]
+AlgorithmArgument = Annotated[
+    str,
+    typer.Argument(
+        help="Such as multiple, or 'edge-disjoint(copies=2,messages=4)'; see 'starcast schedule algorithms'."
+    ),
+]
+PortsOption = Annotated[
+    str | None, typer.Option(help="Port model, all or one; else the algorithm's own.")
+]
+RootOption = Annotated[
+    str | None, typer.Option(help="Label of the root, or of the source that is written out.")
+]
 SegmentsOption = Annotated[int | None, typer.Option(help="Pieces of the message for each tree.")]
 MessagesOption = Annotated[int | None, typer.Option(help="Unit messages.")]
-CopiesOption = Annotated[int | None, typer.Option(help="Edge-disjoint trees that carry each message.")]
+CopiesOption = Annotated[
+    int | None, typer.Option(help="Edge-disjoint trees that carry each message.")
+]
 TreeOption = Annotated[str | None, typer.Option(help="The spanning tree of dimension-change.")]
 
 
 @app.command("algorithms")
 def list_algorithms(
-    topology: Annotated[str | None, typer.Argument(help="Only those that are defined on it, such as S5.")] = None,
+    topology: Annotated[
+        str | None, typer.Argument(help="Only those that are defined on it, such as S5.")
+    ] = None,
     collective: Annotated[str | None, typer.Option(help="Only those of this collective.")] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -45,7 +59,9 @@ def list_algorithms(
 
     if collective is not None:
         check_collective(collective)
-    chosen = algorithms(collective) if topology is None else algorithms_on(parse(topology), collective)
+    chosen = (
+        algorithms(collective) if topology is None else algorithms_on(parse(topology), collective)
+    )
     rows = [
         {
             "collective": rule.collective,
@@ -73,13 +89,23 @@ def simulate(
     tree: TreeOption = None,
     fault: Annotated[
         list[str] | None,
-        typer.Option(help="A node, a link, or either from a step on: 21345, 12345-21345, 21345@3; may be repeated."),
+        typer.Option(
+            help="A node, a link, or either from a step on: 21345, 12345-21345, 21345@3; may be repeated."
+        ),
     ] = None,
-    expand: Annotated[bool, typer.Option("--expand", help="Write a symmetric schedule out for all sources first.")] = False,
-    wait: Annotated[
-        bool, typer.Option("--acknowledged", help="Wait for acknowledgements, in the allgather by edge-disjoint trees.")
+    expand: Annotated[
+        bool, typer.Option("--expand", help="Write a symmetric schedule out for all sources first.")
     ] = False,
-    steps: Annotated[bool, typer.Option("--steps", help="Print what each step carries instead.")] = False,
+    wait: Annotated[
+        bool,
+        typer.Option(
+            "--acknowledged",
+            help="Wait for acknowledgements, in the allgather by edge-disjoint trees.",
+        ),
+    ] = False,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="Print what each step carries instead.")
+    ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Build a schedule and execute it: what it takes, and whether everybody gets what is due. No server is needed.
@@ -109,7 +135,11 @@ def simulate(
         emit(_profile(result), ["step", "links used", "largest packet"], output)
     else:
         facts = _facts(made, result, [str(one) for one in faults])
-        emit([{"property": name, "value": value} for name, value in facts.items()], ["property", "value"], output)
+        emit(
+            [{"property": name, "value": value} for name, value in facts.items()],
+            ["property", "value"],
+            output,
+        )
     _judge(made, result, under_faults=bool(faults))
 
 
@@ -124,7 +154,9 @@ def rows(
     messages: MessagesOption = None,
     copies: CopiesOption = None,
     tree: TreeOption = None,
-    expand: Annotated[bool, typer.Option("--expand", help="Those of all sources, of a symmetric schedule.")] = False,
+    expand: Annotated[
+        bool, typer.Option("--expand", help="Those of all sources, of a symmetric schedule.")
+    ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print the rows of a schedule: who sends which unit over which port in which step. No server is needed.
@@ -137,8 +169,15 @@ def rows(
     if expand:
         made = made.expand()
     labels = made.topology.labels()
-    columns = (made.step, labels[made.sender], made.port, labels[made.receiver], made.tree, made.payload)
-    names = ("step", "sender", "port", "receiver", "tree", "payload")
+    columns = (
+        made.step,
+        labels[made.sender],
+        made.port,
+        labels[made.receiver],
+        made.tree,
+        made.unit,
+    )
+    names = ("step", "sender", "port", "receiver", "tree", "unit")
     listed = zip(*(column.tolist() for column in columns), strict=True)
     emit((dict(zip(names, row, strict=True)) for row in listed), names, output)
 
@@ -170,7 +209,10 @@ def show(
 
 @app.command("drop")
 def drop(
-    ctx: typer.Context, name: NameArgument, cascade: stored.CascadeOption = False, wait: stored.WaitOption = False
+    ctx: typer.Context,
+    name: NameArgument,
+    cascade: stored.CascadeOption = False,
+    wait: stored.WaitOption = False,
 ) -> None:
     """Drop a schedule."""
     stored.drop_thing(ctx, "schedule", name, cascade, wait)
@@ -188,13 +230,15 @@ def _chosen(
     tree: str | None,
 ) -> "Schedule":
     """The schedule that the words of a command mean."""
-    from starcast.collectives import model
+    from starcast.collectives import schedule
     from starcast.trees.spec_syntax import parsed
 
     name, arguments = parsed(word, "algorithm")
     options = {"segments": segments, "messages": messages, "copies": copies, "tree": tree}
     given = {option: value for option, value in options.items() if value is not None}
-    return schedule(spec, collective, name, ports, 0 if root is None else root, **(arguments | given))
+    return schedule(
+        spec, collective, name, ports, 0 if root is None else root, **(arguments | given)
+    )
 
 
 def _facts(made: "Schedule", result: "Simulation", faults: list[str]) -> dict[str, Any]:
@@ -211,13 +255,19 @@ def _facts(made: "Schedule", result: "Simulation", faults: list[str]) -> dict[st
     if faults:
         facts["faults"] = faults
     if result.missing:
-        facts |= {"missing": result.missing, "undelivered": [f"unit {unit} at {label}" for label, unit in result.undelivered]}
+        facts |= {
+            "missing": result.missing,
+            "undelivered": [f"unit {unit} at {label}" for label, unit in result.undelivered],
+        }
     return facts
 
 
 def _profile(result: "Simulation") -> list[dict[str, int]]:
-    pairs = zip(result.link_use.tolist(), result.packet_sizes.tolist(), strict=True)
-    return [{"step": step, "links used": used, "largest packet": size} for step, (used, size) in enumerate(pairs, start=1)]
+    pairs = zip(result.links_used.tolist(), result.packet_sizes.tolist(), strict=True)
+    return [
+        {"step": step, "links used": used, "largest packet": size}
+        for step, (used, size) in enumerate(pairs, start=1)
+    ]
 
 
 def _judge(made: "Schedule", result: "Simulation", *, under_faults: bool) -> None:

@@ -11,7 +11,9 @@ from starcast.errors import UnavailableError
 _STATUS = ["server", "state", "pid", "port", "uptime_s", "memory_mb"]
 
 
-def up(ctx: typer.Context, home: context.HomeOption = None, output: FormatOption = Format.TABLE) -> None:
+def up(
+    ctx: typer.Context, home: context.HomeOption = None, output: FormatOption = Format.TABLE
+) -> None:
     """Start Neo4j and PostgreSQL, fetching Neo4j the first time; does nothing where they run.
 
     Prints where they are and which files hold their passwords. As root it makes the system user 'starcast', which
@@ -21,7 +23,11 @@ def up(ctx: typer.Context, home: context.HomeOption = None, output: FormatOption
 
     settings = context.settings(ctx, home=home)
     running = stack.up(settings, reporter())
-    emit(stack.addresses(settings.home, running), ["server", "address", "user", "password_file"], output)
+    emit(
+        stack.addresses(settings.home, running),
+        ["server", "address", "user", "password_file"],
+        output,
+    )
 
 
 def down(ctx: typer.Context, home: context.HomeOption = None) -> None:
@@ -31,7 +37,9 @@ def down(ctx: typer.Context, home: context.HomeOption = None) -> None:
     stack.down(context.settings(ctx, home=home).home, reporter())
 
 
-def status(ctx: typer.Context, home: context.HomeOption = None, output: FormatOption = Format.TABLE) -> None:
+def status(
+    ctx: typer.Context, home: context.HomeOption = None, output: FormatOption = Format.TABLE
+) -> None:
     """Show what the embedded servers do: process, port, uptime, memory. Exit code 0 when both run, else 4."""
     from starcast.embedded import stack
 
@@ -41,7 +49,9 @@ def status(ctx: typer.Context, home: context.HomeOption = None, output: FormatOp
         raise typer.Exit(UnavailableError.exit_code)
 
 
-def doctor(ctx: typer.Context, home: context.HomeOption = None, output: FormatOption = Format.TABLE) -> None:
+def doctor(
+    ctx: typer.Context, home: context.HomeOption = None, output: FormatOption = Format.TABLE
+) -> None:
     """Examine packages, servers, schema, disk and memory. Exit code 0: healthy, 4: a server is down, 6: something is wrong."""
     from starcast.doctor import examine, exit_code
 

@@ -8,9 +8,15 @@ from starcast.cli import context
 from starcast.cli.output import Format, emit, reporter, say
 
 CascadeOption = Annotated[bool, typer.Option("--cascade", help="Drop what depends on it as well.")]
-WaitOption = Annotated[bool, typer.Option("--wait", help="Wait for another ingest or drop instead of refusing.")]
-VerifyOption = Annotated[bool, typer.Option("--verify", help="Count and sum what the graph holds of it, and compare.")]
-TopologyOption = Annotated[str | None, typer.Option("--topology", help="Only those on this topology.")]
+WaitOption = Annotated[
+    bool, typer.Option("--wait", help="Wait for another ingest or drop instead of refusing.")
+]
+VerifyOption = Annotated[
+    bool, typer.Option("--verify", help="Count and sum what the graph holds of it, and compare.")
+]
+TopologyOption = Annotated[
+    str | None, typer.Option("--topology", help="Only those on this topology.")
+]
 
 
 def list_things(ctx: typer.Context, kind: str, spec: str | None, output: Format) -> None:
@@ -20,8 +26,8 @@ def list_things(ctx: typer.Context, kind: str, spec: str | None, output: Format)
         InputError: there can be no such topology.
     """
     from starcast.cli.db import store
+    from starcast.database.sessions import session
     from starcast.ingest.stored import columns, listing
-    from starcast.database.connection import session
     from starcast.topologies import topology
 
     wanted = None if spec is None else topology(spec).spec
@@ -34,9 +40,9 @@ def list_things(ctx: typer.Context, kind: str, spec: str | None, output: Format)
 def show_thing(ctx: typer.Context, kind: str, key: str, verify: bool, output: Format) -> None:
     """Print what is known of a thing; compare it with the graph if asked for."""
     from starcast.cli.db import store
+    from starcast.database.sessions import session
     from starcast.ingest.stored import check, description
     from starcast.ingest.stores import open_stores
-    from starcast.database.connection import session
 
     with store(ctx) as engine, session(engine) as opened:
         rows = description(opened, kind, key)
@@ -50,15 +56,18 @@ def show_thing(ctx: typer.Context, kind: str, key: str, verify: bool, output: Fo
 def show_steps(ctx: typer.Context, key: str, output: Format) -> None:
     """Print the step profile of a stored schedule."""
     from starcast.cli.db import store
-    from starcast.ingest.stored import find
     from starcast.database import repository
-    from starcast.database.connection import session
+    from starcast.database.sessions import session
+    from starcast.ingest.stored import find
     from starcast.simulator.step_profile import COLUMNS
 
     columns = ("step", *COLUMNS)
     with store(ctx) as engine, session(engine) as opened:
         find(opened, "schedule", key)
-        rows = [{name: getattr(row, name) for name in columns} for row in repository.load_schedule_profile(opened, key)]
+        rows = [
+            {name: getattr(row, name) for name in columns}
+            for row in repository.load_schedule_profile(opened, key)
+        ]
     emit(rows, columns, output)
 
 

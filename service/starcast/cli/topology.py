@@ -7,7 +7,9 @@ import typer
 from starcast.cli import stored
 from starcast.cli.output import Format, FormatOption, emit
 
-app = typer.Typer(no_args_is_help=True, help="Topologies: show any; list, show and drop those that are stored.")
+app = typer.Typer(
+    no_args_is_help=True, help="Topologies: show any; list, show and drop those that are stored."
+)
 
 NameArgument = Annotated[str, typer.Argument(help="Such as S5, S6,3 or Q4.")]
 
@@ -25,7 +27,9 @@ def list_stored(
 def show(
     ctx: typer.Context,
     name: NameArgument,
-    as_stored: Annotated[bool, typer.Option("--stored", help="How it was stored instead, as with --verify.")] = False,
+    as_stored: Annotated[
+        bool, typer.Option("--stored", help="How it was stored instead, as with --verify.")
+    ] = False,
     verify: stored.VerifyOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -57,12 +61,19 @@ def show(
         "mean distance, exact": str(where.mean_distance),
         "distance profile": list(where.distance_profile()),
     }
-    emit([{"property": name, "value": value} for name, value in facts.items()], ["property", "value"], output)
+    emit(
+        [{"property": name, "value": value} for name, value in facts.items()],
+        ["property", "value"],
+        output,
+    )
 
 
 @app.command("drop")
 def drop(
-    ctx: typer.Context, name: NameArgument, cascade: stored.CascadeOption = False, wait: stored.WaitOption = False
+    ctx: typer.Context,
+    name: NameArgument,
+    cascade: stored.CascadeOption = False,
+    wait: stored.WaitOption = False,
 ) -> None:
     """Drop a topology, its nodes and links; refuses while trees or schedules on it are stored."""
     stored.drop_thing(ctx, "topology", name, cascade, wait)

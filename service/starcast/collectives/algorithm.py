@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from starcast.collectives.model import PORT_MODELS, Schedule, identity
 from starcast.errors import InputError
+from starcast.support.integers import check_count
 from starcast.topologies import Topology
 from starcast.trees.catalogue import constructions, single_trees
-from starcast.support.integers import count
 
 #: The arguments of a schedule by name, each with a value: what `Algorithm.settled` returns.
 Arguments = Mapping[str, int | str]
@@ -31,7 +31,9 @@ class Argument:
 
 SEGMENTS = Argument("segments", "pieces that a tree's share of the message is cut into")
 MESSAGES = Argument("messages", "unit messages, M")
-COPIES = Argument("copies", "edge-disjoint trees that carry each message", most=lambda where: where.degree)
+COPIES = Argument(
+    "copies", "edge-disjoint trees that carry each message", most=lambda topology: topology.degree
+)
 
 
 class Refusal(NamedTuple):
@@ -53,7 +55,7 @@ class Algorithm:
         paper: paper and number.
         build: ``build(topology, root, ports, **arguments)`` gets every argument.
         rows: ``rows(topology, arguments)``: how many rows the schedule has, of one source if there are many.
-        along: ``along(topology, ports, arguments)``: the construction whose forest its ``tree`` column numbers; None where it
+        forest_construction: ``forest_construction(topology, ports, arguments)``: the construction whose forest its ``tree`` column numbers; None where it
             is none of the catalogue's, and `Schedule.along` then too.
         smallest: the least n that it is defined for.
         sources: ``sources(topology, ports)``: of how many sources the rows are written out; one stands for all, or is all.
@@ -68,33 +70,37 @@ class Algorithm:
     paper: str
     build: Callable[..., Schedule]
     rows: Callable[[Topology, Arguments], int]
-    along: Callable[[Topology, str, Arguments], str | None]
+    forest_construction: Callable[[Topology, str, Arguments], str | None]
     smallest: int = 2
     refusal: Callable[[Topology, Arguments], Refusal | None] = lambda _topology, _arguments: None
     sources: Callable[[Topology, str], int] = lambda _topology, _ports: 1
 
     @property
-    def cut_by(self) -> str | None:
+    def split_argument(self) -> str | None:
         """The argument that cuts the message: ``segments`` or ``messages``, None where it has neither."""
-        return next((one.name for one in self.arguments if one.name in ("segments", "messages")), None)
+        return next(
+            (one.name for one in self.arguments if one.name in ("segments", "messages")), None
+        )
 
-    def count(self, where: Topology, ports: str, arguments: Arguments) -> int:
+    def count(self, topology: Topology, ports: str, arguments: Arguments) -> int:
         """How many rows its schedule has under a port model, counted without building it."""
-        return self.rows(where, arguments) * self.sources(where, ports)
+        return self.rows(topology, arguments) * self.sources(topology, ports)
 
-    def id(self, where: Topology, ports: str, arguments: Arguments, root: int) -> str:
+    def id(self, topology: Topology, ports: str, arguments: Arguments, root: int) -> str:
         """The id of its schedule under a port model, known without building it."""
-        at = root if self.sources(where, ports) == 1 else None
-        return identity(where, self.collective, self.name, ports, arguments, at)
+        at = root if self.sources(topology, ports) == 1 else None
+        return identity(topology, self.collective, self.name, ports, arguments, at)
 
-    def runs_on(self, where: Topology) -> bool:
+    def runs_on(self, topology: Topology) -> bool:
         """Whether it is defined on a topology."""
-        if where.family not in self.families or where.n < self.smallest:
+        if topology.family not in self.families or topology.n < self.smallest:
             return False
-        along = self.along(where, self.ports[0], self._defaults(where))
-        return along is None or along in constructions(where)
+        along = self.forest_construction(topology, self.ports[0], self._defaults(topology))
+        return along is None or along in constructions(topology)
 
-    def settled(self, where: Topology, given: Mapping[str, object]) -> dict[str, int | str]:
+    def resolve_arguments(
+        self, topology: Topology, given: Mapping[str, object]
+    ) -> dict[str, int | str]:
         """Every argument with its value: the one given, else its default.
 
         Raises:
@@ -106,14 +112,19 @@ class Algorithm:
             hint = f"its arguments are {', '.join(known)}" if known else "it has none"
             raise InputError(f"{self} has no argument '{unknown}'", hint=hint)
         values = {
-            one.name: _value(one, where, given[one.name]) if one.name in given else one.default(where) for one in self.arguments
+            one.name: _value(one, topology, given[one.name])
+            if one.name in given
+            else one.default(topology)
+            for one in self.arguments
         }
-        refusal = self.refusal(where, values)
+        refusal = self.refusal(topology, values)
         if refusal is not None:
-            raise InputError(f"{self} is not defined so on {where.spec}: {refusal.reason}", hint=refusal.hint)
+            raise InputError(
+                f"{self} is not defined so on {topology.spec}: {refusal.reason}", hint=refusal.hint
+            )
         return values
 
-    def model(self, ports: str | None) -> str:
+    def resolve_ports(self, ports: str | None) -> str:
         """The port model asked for, the first of its own where none is.
 
         Raises:
@@ -126,24 +137,26 @@ class Algorithm:
             raise InputError(f"{self} has no port model '{ports}'", hint=f"write {models}")
         return ports
 
-    def _defaults(self, where: Topology) -> dict[str, int | str]:
-        return {one.name: one.default(where) for one in self.arguments}
+    def _defaults(self, topology: Topology) -> dict[str, int | str]:
+        return {one.name: one.default(topology) for one in self.arguments}
 
     def __str__(self) -> str:
         return f"{self.collective} by {self.name}"
 
 
-def _value(argument: Argument, where: Topology, given: object) -> int | str:
+def _value(argument: Argument, topology: Topology, given: object) -> int | str:
     if argument.kind == "construction":
-        return _single_tree(argument, where, given)
-    return count(argument.name, given, argument.most and argument.most(where), f"on {where.spec}")
+        return _single_tree(argument, topology, given)
+    return check_count(
+        argument.name, given, argument.most and argument.most(topology), f"on {topology.spec}"
+    )
 
 
-def _single_tree(argument: Argument, where: Topology, given: object) -> str:
-    names = single_trees(where)
+def _single_tree(argument: Argument, topology: Topology, given: object) -> str:
+    names = single_trees(topology)
     if given not in names:
         raise InputError(
-            f"{argument.name} is {given!r}, which is no single spanning tree on {where.spec}",
+            f"{argument.name} is {given!r}, which is no single spanning tree on {topology.spec}",
             hint=f"take one of {', '.join(names)}",
         )
     return str(given)

@@ -12,25 +12,35 @@ import numpy as np
 from starcast.collectives import allgather_units
 from starcast.collectives.algorithm import Algorithm, Argument, Arguments
 from starcast.collectives.broadcast import pipelined
-from starcast.collectives.translation import moved
 from starcast.collectives.model import COLUMNS, Schedule
+from starcast.collectives.translation import moved
 from starcast.topologies import Topology
-from starcast.trees import Forest, model
+from starcast.trees import Forest, forest
 from starcast.trees.catalogue import CONSTRUCTIONS
 from starcast.trees.change import dimension_change
 
-TREE = Argument("tree", "the single spanning tree whose dimensions change", lambda _: "greedy", kind="construction")
+TREE = Argument(
+    "tree",
+    "the single spanning tree whose dimensions change",
+    lambda _: "greedy",
+    kind="construction",
+)
 
 
-def _dimension_change(where: Topology, root: int, ports: str, tree: str) -> Schedule:
+def _dimension_change(topology: Topology, root: int, ports: str, tree: str) -> Schedule:
     """Algorithm 2 of Tseng & Sheu 1997: segment i of source x goes down LC(x, DC(i, T)), i = 0..n-2.
 
     The n-1 images of a link of T have all dimensions, so that in step t every directed link carries as many segments as T has
     nodes on level t. One-port (section 5.2): a step becomes n-1 sub-slots, one a dimension.
     """
-    rows = np.concatenate([dimension_change(where, 0, forest(where, tree), i).parent_port for i in range(where.n - 1)])
+    rows = np.concatenate(
+        [
+            dimension_change(topology, 0, forest(topology, tree), i).parent_port
+            for i in range(topology.n - 1)
+        ]
+    )
     rows.flags.writeable = False
-    return moved(_packets(Forest(where, rows), ports, "dimension-change", {"tree": tree}), root)
+    return moved(_packets(Forest(topology, rows), ports, "dimension-change", {"tree": tree}), root)
 
 
 def _nk(construction: str) -> Callable[..., Schedule]:
@@ -41,42 +51,49 @@ def _nk(construction: str) -> Callable[..., Schedule]:
     and is the same whatever root is asked for.
     """
 
-    def build(where: Topology, root: int, ports: str) -> Schedule:
-        along = forest(where, construction)
-        if _sources(where, ports) == 1:
+    def build(topology: Topology, root: int, ports: str) -> Schedule:
+        along = forest(topology, construction)
+        if _sources(topology, ports) == 1:
             return moved(_packets(along, ports, construction, {}), root)
         return _by_port(_packets(along, "all", construction, {}).expand())
 
     return build
 
 
-def _sources(where: Topology, ports: str) -> int:
+def _sources(topology: Topology, ports: str) -> int:
     """Of how many sources the schedule is written out."""
-    return 1 if ports == "all" or where.translation_keeps_ports else where.nodes
+    return 1 if ports == "all" or topology.translation_keeps_ports else topology.nodes
 
 
 def _packets(along: Forest, ports: str, algorithm: str, arguments: Arguments) -> Schedule:
     """A unit down each tree of the identity, which stands for all sources."""
     return pipelined(
-        along, ports, 1, collective="allgather", algorithm=algorithm, arguments=arguments, packets=True, symmetric=True
+        along,
+        ports,
+        1,
+        collective="allgather",
+        algorithm=algorithm,
+        arguments=arguments,
+        packets=True,
+        symmetric=True,
     )
 
 
 def _by_port(made: Schedule) -> Schedule:
     """An all-port schedule with a sub-slot for each port in place of each step."""
-    where = made.topology
-    step = (made.step - 1) * where.degree + np.searchsorted(where.ports, made.port) + 1
+    topology = made.topology
+    step = (made.step - 1) * topology.degree + np.searchsorted(topology.ports, made.port) + 1
     order = np.argsort(step, kind="stable")  # within a sub-slot senders stay ascending
     columns = {name: getattr(made, name)[order] for name in COLUMNS}
     return replace(made, **columns | {"ports": "one", "step": step[order].astype(np.int32)})
 
 
 def _nk_algorithm(construction: str, paper: str) -> Algorithm:
-    many = CONSTRUCTIONS[construction].many
+    many = CONSTRUCTIONS[construction].one_tree_per_port
     return Algorithm(
         "allgather", construction, ("nk-star",), ("all", "one"), (), paper, _nk(construction),
-        rows=lambda where, _: (where.degree if many else 1) * (where.nodes - 1),
-        along=lambda where, ports, _: construction if _sources(where, ports) == 1 else None,
+        rows=lambda topology, _: (topology.degree if many else 1) * (topology.nodes - 1),
+        forest_construction=lambda topology, ports, _: construction if _sources(topology, ports) == 1 else None,
         sources=_sources,
     )  # fmt: skip
 
@@ -85,8 +102,8 @@ ALGORITHMS = (
     Algorithm(
         "allgather", "dimension-change", ("star",), ("all", "one"), (TREE,), "Tseng & Sheu 1997, Algorithm 2, Theorem 3",
         _dimension_change,
-        rows=lambda where, _: where.degree * (where.nodes - 1),
-        along=lambda *_: None,
+        rows=lambda topology, _: topology.degree * (topology.nodes - 1),
+        forest_construction=lambda *_: None,
     ),
     *allgather_units.ALGORITHMS,
     _nk_algorithm("nk-greedy", "Li, Chen, Xiang & Yao, Theorems 4 and 5"),

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.algorithm import MESSAGES, Algorithm, Arguments
+from starcast.collectives.model import Schedule
 from starcast.collectives.rows import Columns, arranged
 from starcast.collectives.translation import moved
-from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import rotated_dimension, rotation
-from starcast.trees import Forest, model
-from starcast.trees.necklace import numbering
+from starcast.trees import Forest, forest
 from starcast.trees.hamiltonian_paths import cycle_word, walk
+from starcast.trees.necklace import numbering
 
 
 class _Single(NamedTuple):
@@ -32,38 +32,49 @@ class _Single(NamedTuple):
     step: NDArray[np.int32]
 
 
-def _rotated_hamiltonian(where: Topology, root: int, ports: str, messages: int) -> Schedule:
+def _rotated_hamiltonian(topology: Topology, root: int, ports: str, messages: int) -> Schedule:
     """Algorithm 1: phase 1, the n-1 rotated Hamiltonian paths, in order; phase 2, the leaves, last.
 
     One message takes symbol n in phase 2 (Rule 1). Of several, message c takes 2 + (c mod (n-1)), the rotated n.
     """
-    along = forest(where, "rotated-hamiltonian")
+    along = forest(topology, "rotated-hamiltonian")
     step = along.levels()[0].copy()
-    step[: where.nodes // where.n] = 0  # the nodes that start with 1
-    turns = [(c + 1) % (where.n - 1) for c in range(min(messages, where.n - 1))] if messages > 1 else [0]
+    step[: topology.nodes // topology.n] = 0  # the nodes that start with 1
+    turns = (
+        [(c + 1) % (topology.n - 1) for c in range(min(messages, topology.n - 1))]
+        if messages > 1
+        else [0]
+    )
     return _overlapped("rotated-hamiltonian", _Single(along, step), turns, messages, ports, root)
 
 
-def _necklace(where: Topology, root: int, ports: str, messages: int) -> Schedule:
+def _necklace(topology: Topology, root: int, ports: str, messages: int) -> Schedule:
     """Algorithm 2: node number m of the MBST gets the message in step ceil(m/(n-1)); the nodes of the last step are last.
 
     Message c goes down the MBST rotated c mod (n-1) times. The paper's numbers cannot simply run on over the messages: a
     recipe that begins with another dimension than 2 puts a node into the step of its parent, for n = 3..7 whichever it is.
     """
-    along = forest(where, "necklace")
-    step = (numbering(where) + np.int32(where.n - 2)) // np.int32(where.n - 1)
+    along = forest(topology, "necklace")
+    step = (numbering(topology) + np.int32(topology.n - 2)) // np.int32(topology.n - 1)
     step[step == step.max()] = 0
-    return _overlapped("necklace", _Single(along, step), list(range(min(messages, where.n - 1))), messages, ports, root)
+    return _overlapped(
+        "necklace",
+        _Single(along, step),
+        list(range(min(messages, topology.n - 1))),
+        messages,
+        ports,
+        root,
+    )
 
 
-def _hamiltonian_cycle(where: Topology, root: int, ports: str, messages: int) -> Schedule:
+def _hamiltonian_cycle(topology: Topology, root: int, ports: str, messages: int) -> Schedule:
     """Section 4, one-port: message after message along a Hamiltonian path, n!-1 steps each.
 
     Source q's path is the translated one, not a part of one cycle for all: so all nodes cross the same dimension in a step.
     """
-    along = forest(where, "hamiltonian-cycle")
-    word = cycle_word(where.n)[:-1]
-    way, length = walk(where.n, word), len(word)
+    along = forest(topology, "hamiltonian-cycle")
+    word = cycle_word(topology.n)[:-1]
+    way, length = walk(topology.n, word), len(word)
     message = np.repeat(np.arange(messages, dtype=np.int32), length)
     rows = Columns(
         step=message * length + np.tile(np.arange(1, length + 1, dtype=np.int32), messages),
@@ -71,18 +82,20 @@ def _hamiltonian_cycle(where: Topology, root: int, ports: str, messages: int) ->
         port=np.tile(word, messages),
         receiver=np.tile(way[1:], messages),
         tree=np.zeros_like(message),
-        payload=message,
+        unit=message,
     )
     return moved(_units(rows, along, "hamiltonian-cycle", ports, messages), root)
 
 
-def _overlapped(name: str, single: _Single, turns: list[int], messages: int, ports: str, root: int) -> Schedule:
+def _overlapped(
+    name: str, single: _Single, turns: list[int], messages: int, ports: str, root: int
+) -> Schedule:
     """M messages, message c as the single one rotated turns[c mod len(turns)] times; last links in the order of (c, node)."""
     rotated = [_rotated(single, count) for count in turns]
     rows, steps = (np.stack(parts) for parts in zip(*rotated, strict=True))
     rows.flags.writeable = False
-    where = single.along.topology
-    along = single.along if messages == 1 else Forest(where, rows)
+    topology = single.along.topology
+    along = single.along if messages == 1 else Forest(topology, rows)
     tree = np.arange(messages) % len(turns)
     begins = np.arange(messages, dtype=np.int32)[:, None] * steps.max()
     arrival = np.where(steps[tree] > 0, steps[tree] + begins, 0)
@@ -96,12 +109,15 @@ def _overlapped(name: str, single: _Single, turns: list[int], messages: int, por
 
 def _rotated(single: _Single, count: int) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """The ports towards parents, and the steps, of the message rotated some times, each ``[nodes]``."""
-    where = single.along.topology
-    image, turn = np.arange(where.nodes, dtype=np.int32), rotation(where.n)
+    topology = single.along.topology
+    image, turn = np.arange(topology.nodes, dtype=np.int32), rotation(topology.n)
     for _ in range(count):
         image = turn[image]
-    ports, steps = np.empty(where.nodes, dtype=np.uint8), np.empty(where.nodes, dtype=np.int32)
-    ports[image] = rotated_dimension(single.along.parent_port[0], count, where.n)
+    ports, steps = (
+        np.empty(topology.nodes, dtype=np.uint8),
+        np.empty(topology.nodes, dtype=np.int32),
+    )
+    ports[image] = rotated_dimension(single.along.parent_port[0], count, topology.n)
     ports[0] = 0
     steps[image] = single.step
     return ports, steps
@@ -132,8 +148,8 @@ def _units(rows: Columns, along: Forest, name: str, ports: str, messages: int) -
     )
 
 
-def _rows(where: Topology, arguments: Arguments) -> int:
-    return int(arguments["messages"]) * (where.nodes - 1)
+def _rows(topology: Topology, arguments: Arguments) -> int:
+    return int(arguments["messages"]) * (topology.nodes - 1)
 
 
 def _if_single(construction: str) -> Callable[[Topology, str, Arguments], str | None]:

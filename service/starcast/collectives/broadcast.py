@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.algorithm import MESSAGES, SEGMENTS, Algorithm, Arguments
-from starcast.collectives.rows import arranged, flooded
 from starcast.collectives.model import Schedule
+from starcast.collectives.rows import arranged, flooded
 from starcast.topologies import Topology
-from starcast.trees import Forest, model
+from starcast.trees import Forest, forest
 from starcast.trees.catalogue import CONSTRUCTIONS
 
 
@@ -95,12 +95,16 @@ def _in_line(
     )
 
 
-def _segmented(construction: str, families: tuple[str, ...], ports: tuple[str, ...], paper: str) -> Algorithm:
+def _segmented(
+    construction: str, families: tuple[str, ...], ports: tuple[str, ...], paper: str
+) -> Algorithm:
     """The broadcast by segments, pipelined down each tree of a construction."""
 
-    def build(where: Topology, root: int, model: str, segments: int) -> Schedule:
-        along = forest(where, construction, root)
-        return pipelined(along, model, segments, algorithm=construction, arguments={"segments": segments})
+    def build(topology: Topology, root: int, model: str, segments: int) -> Schedule:
+        along = forest(topology, construction, root)
+        return pipelined(
+            along, model, segments, algorithm=construction, arguments={"segments": segments}
+        )
 
     return Algorithm(
         "broadcast", construction, families, ports, (SEGMENTS,), paper, build, _rows(construction), lambda *_: construction,
@@ -108,17 +112,19 @@ def _segmented(construction: str, families: tuple[str, ...], ports: tuple[str, .
     )  # fmt: skip
 
 
-def _stream(where: Topology, root: int, ports: str, messages: int) -> Schedule:
-    along = forest(where, "recursive-substar", root)
-    return substar_stream(along, ports, messages, algorithm="recursive-substar", arguments={"messages": messages})
+def _stream(topology: Topology, root: int, ports: str, messages: int) -> Schedule:
+    along = forest(topology, "recursive-substar", root)
+    return substar_stream(
+        along, ports, messages, algorithm="recursive-substar", arguments={"messages": messages}
+    )
 
 
 def _rows(construction: str) -> Callable[[Topology, Arguments], int]:
-    many = CONSTRUCTIONS[construction].many
+    many = CONSTRUCTIONS[construction].one_tree_per_port
 
-    def rows(where: Topology, arguments: Arguments) -> int:
+    def rows(topology: Topology, arguments: Arguments) -> int:
         (each,) = arguments.values()
-        return int(each) * (where.degree if many else 1) * (where.nodes - 1)
+        return int(each) * (topology.degree if many else 1) * (topology.nodes - 1)
 
     return rows
 

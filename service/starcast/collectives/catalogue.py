@@ -3,11 +3,25 @@
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-from starcast.collectives import allgather, alltoall, broadcast, edge_disjoint, exact, gather, scatter
+from starcast.collectives import (
+    allgather,
+    alltoall,
+    broadcast,
+    edge_disjoint,
+    exact,
+    gather,
+    scatter,
+)
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.model import BYTES_A_ROW, COLLECTIVES, MOST_ROWS, Schedule, check_collective
+from starcast.collectives.model import (
+    BYTES_A_ROW,
+    COLLECTIVES,
+    MOST_ROWS,
+    Schedule,
+    check_collective,
+)
 from starcast.errors import InputError, LimitError
-from starcast.topologies import Topology, known
+from starcast.topologies import Topology, as_topology
 
 _MODULES = (broadcast, allgather, scatter, gather, alltoall, exact, edge_disjoint)
 ALGORITHMS: dict[tuple[str, str], Algorithm] = {
@@ -35,12 +49,14 @@ def find(collective: str, name: str) -> Algorithm:
         names = [row.name for row in algorithms(collective)]
         near = get_close_matches(str(name), names, n=1)
         meant = f"did you mean '{near[0]}'? " if near else ""
-        raise InputError(f"'{name}' is no {collective} algorithm", hint=f"{meant}there are {', '.join(names)}")
+        raise InputError(
+            f"'{name}' is no {collective} algorithm", hint=f"{meant}there are {', '.join(names)}"
+        )
     return ALGORITHMS[collective, name]
 
 
 def schedule(
-    where: Topology | str,
+    topology: Topology | str,
     collective: str,
     algorithm: str,
     ports: str | None = None,
@@ -67,38 +83,48 @@ def schedule(
         InputError: a name, the root or an argument is wrong, or the algorithm is not defined on the topology.
         LimitError: it has more rows than memory holds.
     """
-    there = known(where)
+    there = as_topology(topology)
     rule = find(collective, algorithm)
     check_topology(rule, there)
-    model, values = rule.model(ports), rule.settled(there, arguments)
+    model, values = rule.resolve_ports(ports), rule.resolve_arguments(there, arguments)
     at = there.node(root)
     _check_size(rule, there, model, values)
     return rule.build(there, at, model, **values)
 
 
-def _check_size(rule: Algorithm, where: Topology, ports: str, values: Mapping[str, int | str]) -> None:
+def _check_size(
+    rule: Algorithm, topology: Topology, ports: str, values: Mapping[str, int | str]
+) -> None:
     """Refuse what memory cannot hold, before anything is built."""
-    rows = rule.count(where, ports, values)
+    rows = rule.count(topology, ports, values)
     if rows > MOST_ROWS:
-        given = " and ".join(f"{name} {value:,}" for name, value in values.items() if isinstance(value, int))
+        given = " and ".join(
+            f"{name} {value:,}" for name, value in values.items() if isinstance(value, int)
+        )
         raise LimitError(
-            f"{rule} on {where.spec} with {given or 'all its messages'} has {rows:,} rows, about "
+            f"{rule} on {topology.spec} with {given or 'all its messages'} has {rows:,} rows, about "
             f"{rows * BYTES_A_ROW / 1e9:,.0f} GB; at most {MOST_ROWS:,} are built",
             hint="take fewer segments or messages, or a smaller topology",
         )
 
 
-def algorithms_on(where: Topology, collective: str | None = None) -> tuple[Algorithm, ...]:
+def algorithms_on(topology: Topology, collective: str | None = None) -> tuple[Algorithm, ...]:
     """Those of `algorithms` that are defined on a topology."""
-    return tuple(row for row in algorithms(collective) if row.runs_on(where))
+    return tuple(row for row in algorithms(collective) if row.runs_on(topology))
 
 
-def check_topology(rule: Algorithm, where: Topology) -> None:
+def check_topology(rule: Algorithm, topology: Topology) -> None:
     """Accept a topology on which the algorithm is defined.
 
     Raises:
         InputError: it is not.
     """
-    if not rule.runs_on(where):
-        names = ", ".join(row.name for row in algorithms_on(where, rule.collective)) or f"no algorithms for {rule.collective}"
-        raise InputError(f"{rule} is not defined on {where.spec}", hint=f"on {where.spec} there are {names}")
+    if not rule.runs_on(topology):
+        names = (
+            ", ".join(row.name for row in algorithms_on(topology, rule.collective))
+            or f"no algorithms for {rule.collective}"
+        )
+        raise InputError(
+            f"{rule} is not defined on {topology.spec}",
+            hint=f"on {topology.spec} there are {names}",
+        )

@@ -6,8 +6,8 @@ and a directed link carries one unit in a step. Who sends what when is fixed bef
 
 from collections.abc import Callable
 
-from starcast.collectives import edge_disjoint_personalized as addressed
 from starcast.collectives import edge_disjoint_broadcast as spread
+from starcast.collectives import edge_disjoint_personalized as addressed
 from starcast.collectives.algorithm import COPIES, MESSAGES, Algorithm, Arguments
 from starcast.collectives.gather import gathering
 from starcast.collectives.model import Schedule
@@ -16,7 +16,10 @@ from starcast.trees.edge_disjoint_levels import level_sum
 
 
 def _rule(
-    collective: str, section: str, build: Callable[..., Schedule], rows: Callable[[Topology, Arguments], int]
+    collective: str,
+    section: str,
+    build: Callable[..., Schedule],
+    rows: Callable[[Topology, Arguments], int],
 ) -> Algorithm:
     """An algorithm along the trees of EDT on star graphs."""
     return Algorithm(
@@ -36,20 +39,20 @@ def _units(arguments: Arguments) -> tuple[int, int]:
     return int(arguments["messages"]), int(arguments["copies"])
 
 
-def _spread_rows(where: Topology, arguments: Arguments) -> int:
+def _spread_rows(topology: Topology, arguments: Arguments) -> int:
     """Every copy crosses a link to every node but the root."""
     messages, copies = _units(arguments)
-    return messages * copies * (where.nodes - 1)
+    return messages * copies * (topology.nodes - 1)
 
 
-def _scatter_rows(where: Topology, arguments: Arguments) -> int:
-    return addressed.scatter_transmissions(where, *_units(arguments))
+def _scatter_rows(topology: Topology, arguments: Arguments) -> int:
+    return addressed.scatter_transmissions(topology, *_units(arguments))
 
 
-def _alltoall_rows(where: Topology, arguments: Arguments) -> int:
+def _alltoall_rows(topology: Topology, arguments: Arguments) -> int:
     """Every copy over as many links as its destination's level; through every tree the levels have the same sum."""
     messages, copies = _units(arguments)
-    return messages * copies * level_sum(where)
+    return messages * copies * level_sum(topology)
 
 
 _SCATTER = _rule("scatter", "section 4.5", addressed.scatter, _scatter_rows)

@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.algorithm import MESSAGES, Algorithm
-from starcast.collectives.rows import Columns, Integers, arranged, joined
 from starcast.collectives.exact_short import Opening, defect, opening
-from starcast.collectives.translation import moved
 from starcast.collectives.model import Schedule
+from starcast.collectives.rows import Columns, Integers, arranged, joined
+from starcast.collectives.translation import moved
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import necklaces, rotated_dimension, rotation
-from starcast.trees import model
+from starcast.trees import forest
 
 
 class FullNecklaces(NamedTuple):
@@ -45,21 +45,21 @@ class FullNecklaces(NamedTuple):
     dimensions: NDArray[np.uint8]
 
 
-def exact(where: Topology, root: int, ports: str, messages: int) -> Schedule:
+def exact(topology: Topology, root: int, ports: str, messages: int) -> Schedule:
     """ceil(M t_n / (n-1)) steps for every n >= 2 and M >= 1."""
-    rounds, rest = divmod(messages, where.degree)
-    full, parts = full_necklaces(where), []
+    rounds, rest = divmod(messages, topology.degree)
+    full, parts = full_necklaces(topology), []
     if rounds:
-        parts.append(_repeated(_round(where, full, where.degree, messages), rounds, where))
+        parts.append(_repeated(_round(topology, full, topology.degree, messages), rounds, topology))
     if rest:
-        parts.append(_later(_round(where, full, rest, messages), rounds, where))
+        parts.append(_later(_round(topology, full, rest, messages), rounds, topology))
     made = arranged(
         joined(parts),
-        topology=where,
+        topology=topology,
         collective="alltoall",
         algorithm="exact",
         ports=ports,
-        units=where.nodes * messages,
+        units=topology.nodes * messages,
         packets=False,
         arguments={"messages": messages},
         symmetric=True,
@@ -67,45 +67,51 @@ def exact(where: Topology, root: int, ports: str, messages: int) -> Schedule:
     return moved(made, root)
 
 
-def full_necklaces(where: Topology) -> FullNecklaces:
+def full_necklaces(topology: Topology) -> FullNecklaces:
     """The full necklaces of S_n with their paths in the near-balanced tree."""
-    rings, distances = necklaces(where.n), where.distances()
-    leads = (rings.leader == np.arange(where.nodes)) & (rings.period == where.degree)
+    rings, distances = necklaces(topology.n), topology.distances()
+    leads = (rings.leader == np.arange(topology.nodes)) & (rings.period == topology.degree)
     leaders = np.flatnonzero(leads)
-    leaders = leaders[leaders > 0].astype(np.int32)  # in S_2 the root is a necklace of n-1 nodes as well
+    leaders = leaders[leaders > 0].astype(
+        np.int32
+    )  # in S_2 the root is a necklace of n-1 nodes as well
     leaders = leaders[np.argsort(distances[leaders], kind="stable")]
     length = distances[leaders].astype(np.int64)
-    tree = forest(where, "near-balanced").parent_port[0]
-    nodes = np.zeros((where.diameter + 1, len(leaders)), dtype=np.int32)
-    dimensions = np.zeros((where.diameter, len(leaders)), dtype=np.uint8)
+    tree = forest(topology, "near-balanced").parent_port[0]
+    nodes = np.zeros((topology.diameter + 1, len(leaders)), dtype=np.int32)
+    dimensions = np.zeros((topology.diameter, len(leaders)), dtype=np.uint8)
     at = leaders.copy()
-    for hop in range(where.diameter, 0, -1):
+    for hop in range(topology.diameter, 0, -1):
         going = slice(int(np.searchsorted(length, hop)), None)
         nodes[hop, going] = at[going]
         dimensions[hop - 1, going] = tree[at[going]]
-        at[going] = where.step(dimensions[hop - 1, going], at[going])
+        at[going] = topology.step(dimensions[hop - 1, going], at[going])
     return FullNecklaces(length, nodes, dimensions)
 
 
-def _round(where: Topology, full: FullNecklaces, messages: int, total: int) -> Columns:
+def _round(topology: Topology, full: FullNecklaces, messages: int, total: int) -> Columns:
     """The first of ``total`` messages to each node, n-1 of them or fewer."""
-    begun = opening(where.n, messages)
-    return joined([*_to_short(where, begun, total), *_to_full(where, full, begun, messages, total)])
+    begun = opening(topology.n, messages)
+    return joined(
+        [*_to_short(topology, begun, total), *_to_full(topology, full, begun, messages, total)]
+    )
 
 
-def _to_short(where: Topology, begun: Opening, total: int) -> Iterator[Columns]:
+def _to_short(topology: Topology, begun: Opening, total: int) -> Iterator[Columns]:
     """The words of short necklaces in their steps, all words one hop a turn."""
     at = np.zeros(len(begun.words), dtype=np.int32)
-    payload = np.array([word.node * total + word.message for word in begun.words], dtype=np.int64)
+    unit = np.array([word.node * total + word.message for word in begun.words], dtype=np.int64)
     for hop in range(max((len(word.dimensions) for word in begun.words), default=0)):
         going = [index for index, word in enumerate(begun.words) if len(word.dimensions) > hop]
         step = np.array([begun.steps[index][hop] for index in going])
         port = np.array([begun.words[index].dimensions[hop] for index in going], dtype=np.uint8)
-        before, at[going] = at[going], where.step(port, at[going])
-        yield _rows(step, before, port, at[going], payload[going])
+        before, at[going] = at[going], topology.step(port, at[going])
+        yield _rows(step, before, port, at[going], unit[going])
 
 
-def _to_full(where: Topology, full: FullNecklaces, begun: Opening, messages: int, total: int) -> Iterator[Columns]:
+def _to_full(
+    topology: Topology, full: FullNecklaces, begun: Opening, messages: int, total: int
+) -> Iterator[Columns]:
     """Necklace by necklace, and for each message by message, n-1 nodes together: a hop a step after the opening.
 
     The first a of these groups have crossed their first dimensions before.
@@ -115,43 +121,55 @@ def _to_full(where: Topology, full: FullNecklaces, begun: Opening, messages: int
     length, early = full.length[necklace], group < begun.idle.shape[1]
     after = _starts(length, early, begun)
     target = full.nodes[full.length, np.arange(len(full.length))]
-    image, turn = np.arange(where.nodes, dtype=np.int32), rotation(where.n)
-    for turns in range(where.degree):
-        payload = image[target[necklace]].astype(np.int64) * total + message
+    image, turn = np.arange(topology.nodes, dtype=np.int32), rotation(topology.n)
+    for turns in range(topology.degree):
+        unit = image[target[necklace]].astype(np.int64) * total + message
         for hop in range(1, int(length.max()) + 1):
             going = slice(int(np.searchsorted(length, hop)), None)
             path = necklace[going]
-            port = rotated_dimension(full.dimensions[hop - 1, path], turns, where.n)
+            port = rotated_dimension(full.dimensions[hop - 1, path], turns, topology.n)
             step = after[going] + hop
             if hop == 1:
                 step[early] = begun.idle[port[early] - 2, group[early]]
-            yield _rows(step, image[full.nodes[hop - 1, path]], port, image[full.nodes[hop, path]], payload[going])
+            yield _rows(
+                step,
+                image[full.nodes[hop - 1, path]],
+                port,
+                image[full.nodes[hop, path]],
+                unit[going],
+            )
         image = turn[image]
 
 
-def _starts(length: NDArray[np.int64], early: NDArray[np.bool_], begun: Opening) -> NDArray[np.int64]:
+def _starts(
+    length: NDArray[np.int64], early: NDArray[np.bool_], begun: Opening
+) -> NDArray[np.int64]:
     """The step after which each group goes on, such that its hop h takes place h steps later; the early miss hop 1."""
     wanted = begun.idle.shape[1]
     if np.count_nonzero(early) < wanted:
-        raise defect(f"there are {len(length)} groups of full necklaces and idle cells for {wanted}")
+        raise defect(
+            f"there are {len(length)} groups of full necklaces and idle cells for {wanted}"
+        )
     return np.asarray(begun.length + np.cumsum(length - early) - length)
 
 
-def _rows(step: Integers, sender: Ranks, port: Integers, receiver: Ranks, payload: Integers) -> Columns:
+def _rows(
+    step: Integers, sender: Ranks, port: Integers, receiver: Ranks, unit: Integers
+) -> Columns:
     tree = np.zeros(len(step), dtype=np.uint8)
-    return Columns(step.astype(np.int32), sender, port, receiver, tree, payload.astype(np.int32))
+    return Columns(step.astype(np.int32), sender, port, receiver, tree, unit.astype(np.int32))
 
 
-def _repeated(once: Columns, rounds: int, where: Topology) -> Columns:
+def _repeated(once: Columns, rounds: int, topology: Topology) -> Columns:
     """Rounds of n-1 messages one after the other, each of t_n steps."""
     each = Columns(*(np.tile(column, rounds) for column in once))
-    return _later(each, np.repeat(np.arange(rounds, dtype=np.int32), len(once.step)), where)
+    return _later(each, np.repeat(np.arange(rounds, dtype=np.int32), len(once.step)), topology)
 
 
-def _later(rows: Columns, rounds: int | NDArray[np.int32], where: Topology) -> Columns:
+def _later(rows: Columns, rounds: int | NDArray[np.int32], topology: Topology) -> Columns:
     """The rows after some rounds of n-1 messages."""
-    step, payload = rows.step + rounds * where.distance_sum, rows.payload + rounds * where.degree
-    return rows._replace(step=step, payload=payload)
+    step, unit = rows.step + rounds * topology.distance_sum, rows.unit + rounds * topology.degree
+    return rows._replace(step=step, unit=unit)
 
 
 ALGORITHMS = (

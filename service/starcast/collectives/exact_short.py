@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from starcast import permutations
 from starcast.errors import StarcastError
 from starcast.permutations import Perms
-from starcast.topologies.necklaces import short_necklaces
 from starcast.support.integers import ceil_div
+from starcast.topologies.necklaces import short_necklaces
 
 Cycle = tuple[int, ...]
 
@@ -66,7 +66,11 @@ def short_words(n: int, messages: int) -> tuple[Word, ...]:
     tokens = [cycle for _, _, bundle in bundles for cycle in bundle]
     entry = iter(entries(tokens, _room(n, tokens)))
     return tuple(
-        Word(rank, message, tuple(dimension for cycle in bundle for dimension in _crossed(cycle, next(entry))))
+        Word(
+            rank,
+            message,
+            tuple(dimension for cycle in bundle for dimension in _crossed(cycle, next(entry))),
+        )
         for rank, message, bundle in bundles
     )
 
@@ -108,7 +112,9 @@ def listed(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     In each step every dimension serves one of the words that have to cross it next: the one with most left to cross, of
     equals the first. Words wait for one dimension at a time, so this is the same as going through all words in that order.
     """
-    waiting: dict[int, list[tuple[int, int]]] = {dimension: [] for word in words for dimension in word}
+    waiting: dict[int, list[tuple[int, int]]] = {
+        dimension: [] for word in words for dimension in word
+    }
     for index, word in enumerate(words):
         heappush(waiting[word[0]], (-len(word), index))
     steps: list[list[int]] = [[] for _ in words]
@@ -125,7 +131,9 @@ def listed(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
 
 def defect(what: str) -> StarcastError:
     """What the proof excludes has happened."""
-    return StarcastError(f"the exact alltoall: {what}", hint="this is a defect of starcast: please report it")
+    return StarcastError(
+        f"the exact alltoall: {what}", hint="this is a defect of starcast: please report it"
+    )
 
 
 def _cycles(node: Perms) -> list[Cycle]:
@@ -148,14 +156,19 @@ def _crossed(cycle: Cycle, entry: int) -> Iterator[int]:
     yield from reversed((*cycle[place:], *cycle[:place]))
 
 
-def _idle(n: int, words: Sequence[Word], steps: Sequence[Sequence[int]], length: int) -> NDArray[np.int64]:
+def _idle(
+    n: int, words: Sequence[Word], steps: Sequence[Sequence[int]], length: int
+) -> NDArray[np.int64]:
     busy = {
         (dimension, step)
         for word, crossed in zip(words, steps, strict=True)
         for dimension, step in zip(word.dimensions, crossed, strict=True)
     }
     sure = length - ceil_div(sum(map(len, steps)), n - 1)
-    idle = [[step for step in range(1, length + 1) if (dimension, step) not in busy] for dimension in range(2, n + 1)]
+    idle = [
+        [step for step in range(1, length + 1) if (dimension, step) not in busy]
+        for dimension in range(2, n + 1)
+    ]
     if min(map(len, idle)) < sure:
         raise defect(f"a dimension has fewer than {sure} idle steps")
     return np.array([cells[:sure] for cells in idle], dtype=np.int64)

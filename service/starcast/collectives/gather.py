@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from starcast.collectives import scatter
 from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.model import Schedule
 from starcast.collectives.rows import Columns, arranged
 from starcast.collectives.translation import parameters
-from starcast.collectives.model import Schedule
 from starcast.errors import InputError
 from starcast.topologies import Topology
 
@@ -24,14 +24,16 @@ def reversed_in_time(made: Schedule) -> Schedule:
         InputError: it is another collective.
     """
     if made.collective not in _REVERSED:
-        raise InputError(f"a {made.collective} has no reverse here", hint=f"reverse a {' or a '.join(_REVERSED)}")
+        raise InputError(
+            f"a {made.collective} has no reverse here", hint=f"reverse a {' or a '.join(_REVERSED)}"
+        )
     rows = Columns(
         step=made.steps + 1 - made.step,
         sender=made.receiver,
         port=made.topology.reverse_ports()[made.port],
         receiver=made.sender,
         tree=made.tree,
-        payload=made.payload,
+        unit=made.unit,
     )
     return arranged(rows, **parameters(made) | {"collective": _REVERSED[made.collective]})
 
@@ -42,8 +44,8 @@ def gathering(scattering: Algorithm) -> Algorithm:
 
 
 def _backwards(build: Callable[..., Schedule]) -> Callable[..., Schedule]:
-    def backwards(where: Topology, root: int, ports: str, **arguments: int | str) -> Schedule:
-        return reversed_in_time(build(where, root, ports, **arguments))
+    def backwards(topology: Topology, root: int, ports: str, **arguments: int | str) -> Schedule:
+        return reversed_in_time(build(topology, root, ports, **arguments))
 
     return backwards
 

@@ -13,19 +13,21 @@ class Units(NamedTuple):
 
     tree: NDArray[np.int64]
     destination: NDArray[np.int64]
-    payload: NDArray[np.int64]
+    unit: NDArray[np.int64]
 
 
-def furthest_first(queue: Integers, level: Integers, payload: Integers, *, in_turn: bool = False) -> NDArray[np.int64]:
-    """The step in which each unit leaves the root, int64 ``[units]``: one a step of each queue, by falling level, then payload.
+def furthest_first(
+    queue: Integers, level: Integers, unit: Integers, *, in_turn: bool = False
+) -> NDArray[np.int64]:
+    """The step in which each unit leaves the root, int64 ``[units]``: one a step of each queue, by falling level, then unit.
 
     Args:
         queue: int ``[units]``: the queue in which each unit waits.
         level: int32 ``[units]``: of its destination.
-        payload: int64 ``[units]``: in the order of destination and message.
+        unit: int64 ``[units]``: in the order of destination and message.
         in_turn: a queue begins when the one before it is empty; else all begin with step 1.
     """
-    order = np.lexsort((payload, -level, queue))
+    order = np.lexsort((unit, -level, queue))
     place = np.arange(len(order))
     if not in_turn:
         place -= np.searchsorted(queue[order], queue[order])

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.support.arrays import read_only
 from starcast.errors import InputError
-from starcast.topologies import Topology, known
+from starcast.support.arrays import read_only
+from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
 from starcast.trees.model import UNNAMED
 from starcast.trees.spec_syntax import written_arguments
@@ -18,7 +18,7 @@ from starcast.trees.spec_syntax import written_arguments
 COLLECTIVES = ("broadcast", "allgather", "scatter", "gather", "alltoall")
 #: Those of which every node is a source: the schedule of one source may stand for all.
 MANY_SOURCES = ("allgather", "alltoall")
-COLUMNS = ("step", "sender", "port", "receiver", "tree", "payload")
+COLUMNS = ("step", "sender", "port", "receiver", "tree", "unit")
 #: A row takes 18 bytes in its columns and 60 more while they are sorted: what a machine of 16 GB can do.
 MOST_ROWS = 100_000_000
 BYTES_A_ROW = 80
@@ -60,7 +60,7 @@ class Schedule:
         sender, receiver: int32 ranks.
         port: uint8, the sender's.
         tree: uint8, the row of the forest along which the unit travels.
-        payload: int32, the number of the unit, as above.
+        unit: int32, the number of the unit, as above.
         forest: the trees along which it sends, or None.
         symmetric: the schedule of one source, standing for all by translation: of allgather and alltoall.
 
@@ -79,15 +79,19 @@ class Schedule:
     port: NDArray[np.uint8]
     receiver: NDArray[np.int32]
     tree: NDArray[np.uint8]
-    payload: NDArray[np.int32]
+    unit: NDArray[np.int32]
     root: int = 0
     arguments: Mapping[str, int | str] = field(default_factory=lambda: MappingProxyType({}))
     forest: Forest | None = None
     symmetric: bool = False
 
     def __post_init__(self) -> None:
-        where = known(self.topology)
-        for name, value in {"topology": where, "root": where.node(self.root), **self._columns()}.items():
+        topology = as_topology(self.topology)
+        for name, value in {
+            "topology": topology,
+            "root": topology.node(self.root),
+            **self._columns(),
+        }.items():
             object.__setattr__(self, name, value)
         check_collective(self.collective)
         check_ports(self.ports)
@@ -99,7 +103,7 @@ class Schedule:
         if len(self) and self.units < 1:
             raise InputError(
                 f"a {self.collective} of {self.units} units has no rows, and there are {len(self):,}",
-                hint="give the number of units: payloads go from 0 to units - 1",
+                hint="give the number of units: units are numbered from 0 to units - 1",
             )
 
     def _columns(self) -> dict[str, NDArray[Any]]:
@@ -107,7 +111,8 @@ class Schedule:
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
             raise InputError(
-                f"the columns of a schedule differ in length: {lengths}", hint="give each row a value in every column"
+                f"the columns of a schedule differ in length: {lengths}",
+                hint="give each row a value in every column",
             )
         return columns
 
@@ -116,12 +121,16 @@ class Schedule:
         """The name under which the schedule is stored: see `identity`."""
         expanded = self.collective in MANY_SOURCES and not self.symmetric
         root = None if expanded else self.root
-        return identity(self.topology, self.collective, self.algorithm, self.ports, self.arguments, root)
+        return identity(
+            self.topology, self.collective, self.algorithm, self.ports, self.arguments, root
+        )
 
     @property
     def along(self) -> str | None:
         """The id of the catalogue's forest that the column ``tree`` numbers; None without one, and for trees of its own."""
-        return None if self.forest is None or self.forest.construction == UNNAMED else self.forest.id
+        return (
+            None if self.forest is None or self.forest.construction == UNNAMED else self.forest.id
+        )
 
     @property
     def steps(self) -> int:
@@ -146,14 +155,19 @@ class Schedule:
 
 
 def identity(
-    where: Topology, collective: str, algorithm: str, ports: str, arguments: Mapping[str, int | str], root: int | None
+    topology: Topology,
+    collective: str,
+    algorithm: str,
+    ports: str,
+    arguments: Mapping[str, int | str],
+    root: int | None,
 ) -> str:
     """The name of a schedule, which need not be built: ``S5:broadcast:multiple:all:segments=4:12345``.
 
     Without a root it is written out for all sources: ``S5:alltoall:exact:all:messages=1:expanded``.
     """
-    at = EXPANDED if root is None else where.label(root)
-    return f"{where.spec}:{collective}:{algorithm}:{ports}:{written_arguments(arguments)}:{at}"
+    at = EXPANDED if root is None else topology.label(root)
+    return f"{topology.spec}:{collective}:{algorithm}:{ports}:{written_arguments(arguments)}:{at}"
 
 
 def check_collective(name: str) -> None:
@@ -172,15 +186,22 @@ def check_ports(name: str, others: Sequence[str] = ()) -> None:
     Raises:
         InputError: it is neither.
     """
-    *known, last = (*PORT_MODELS, *others)
-    if name not in (*known, last):
-        raise InputError(f"'{name}' is no port model", hint=f"write {', '.join(known)} or {last}")
+    *as_topology, last = (*PORT_MODELS, *others)
+    if name not in (*as_topology, last):
+        raise InputError(
+            f"'{name}' is no port model", hint=f"write {', '.join(as_topology)} or {last}"
+        )
 
 
 def _column(name: str, given: object) -> NDArray[Any]:
     column = np.asarray(given)
     if column.dtype.kind not in "iu":
-        raise InputError(f"the column '{name}' of a schedule is of {column.dtype}", hint="give whole numbers")
+        raise InputError(
+            f"the column '{name}' of a schedule is of {column.dtype}", hint="give whole numbers"
+        )
     if column.ndim != 1:
-        raise InputError(f"the column '{name}' of a schedule has {column.ndim} dimensions", hint="give it one: a value a row")
+        raise InputError(
+            f"the column '{name}' of a schedule has {column.ndim} dimensions",
+            hint="give it one: a value a row",
+        )
     return read_only(column)

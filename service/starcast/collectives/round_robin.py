@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.collectives.model import Schedule
 from starcast.collectives.rows import Columns, arranged
 from starcast.collectives.translation import moved
-from starcast.collectives.model import Schedule
-from starcast.trees import Forest
 from starcast.support.integers import ceil_div
+from starcast.trees import Forest
 
 
 class Deal(NamedTuple):
@@ -45,7 +45,14 @@ def most_dealt(messages: int, copies: int, trees: int) -> int:
 
 
 def carried(
-    rows: Columns, along: Forest, collective: str, ports: str, root: int, messages: int, copies: int, **parameters: Any
+    rows: Columns,
+    along: Forest,
+    collective: str,
+    ports: str,
+    root: int,
+    messages: int,
+    copies: int,
+    **parameters: Any,
 ) -> Schedule:
     """The schedule of copies, one a link, whose rows are those of the identity; ``parameters`` are the others of `Schedule`."""
     made = arranged(

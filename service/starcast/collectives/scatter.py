@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.algorithm import MESSAGES, Algorithm, Argument, Arguments, Refusal
-from starcast.collectives.rows import arranged, routed
-from starcast.collectives.translation import moved
 from starcast.collectives.injection_order import Units, furthest_first
 from starcast.collectives.model import Schedule
+from starcast.collectives.rows import arranged, routed
+from starcast.collectives.translation import moved
 from starcast.errors import InputError
 from starcast.topologies import Topology
-from starcast.trees import Forest, model
+from starcast.trees import Forest, forest
 from starcast.trees.balanced import numbered_dimension, running_numbers
 
 
@@ -43,8 +43,10 @@ def scattered(along: Forest, ports: str, messages: int, **parameters: Any) -> Sc
     """
     units = spread(along, messages)
     place = (units.tree, units.destination)
-    departure = furthest_first(root_ports(along)[place], along.levels()[place], units.payload, in_turn=ports == "one")
-    rows = routed(along, *place, departure, units.payload)
+    departure = furthest_first(
+        root_ports(along)[place], along.levels()[place], units.unit, in_turn=ports == "one"
+    )
+    rows = routed(along, *place, departure, units.unit)
     return arranged(
         rows,
         topology=along.topology,
@@ -68,7 +70,10 @@ def spread(along: Forest, messages: int) -> Units:
     _check_all_reached(along, counts)
     holder, tree = np.nonzero(along.parent_port.T)
     begins = np.searchsorted(holder, np.arange(along.topology.nodes))
-    destination, message = (column.reshape(-1) for column in np.meshgrid(np.unique(holder), np.arange(messages), indexing="ij"))
+    destination, message = (
+        column.reshape(-1)
+        for column in np.meshgrid(np.unique(holder), np.arange(messages), indexing="ij")
+    )
     chosen = begins[destination] + message % counts[destination]
     return Units(tree[chosen], destination, destination * messages + message)
 
@@ -84,7 +89,9 @@ def root_ports(along: Forest) -> NDArray[np.uint8]:
     ports = np.empty_like(along.parent_port)
     for row, parents, out in zip(along.parent_port, along.parents(), ports, strict=True):
         top = np.where((parents < 0) | (parents == along.root), nodes, parents)
-        for _ in range(along.height.bit_length()):  # paths may be as long as a Hamiltonian one, so twice as far each time
+        for _ in range(
+            along.height.bit_length()
+        ):  # paths may be as long as a Hamiltonian one, so twice as far each time
             top = top[top]
         out[:] = back[row[top]]
     return ports
@@ -94,66 +101,77 @@ def _check_all_reached(along: Forest, counts: NDArray[np.int64]) -> None:
     outside = counts == 0
     outside[along.root] = False
     if outside.any():
-        where, node = along.topology, int(outside.argmax())
+        topology, node = along.topology, int(outside.argmax())
         raise InputError(
-            f"nothing can be scattered along {along.id}: {where.label(node)} is in none of its trees",
+            f"nothing can be scattered along {along.id}: {topology.label(node)} is in none of its trees",
             hint="take a forest that reaches every node, such as 'balanced'",
         )
 
 
-def balanced_copies(where: Topology, messages: int) -> Forest:
+def balanced_copies(topology: Topology, messages: int) -> Forest:
     """The balanced trees of copies 0, 1, .. of a message, rooted at the identity; copy c uses tree c mod (n-1).
 
     The running number m goes on over the copies, so that these together fill the subtrees as equally as one does (section
     5.1). Each copy takes (n-1)! - 1 numbers. From n = 3 on that is -1 modulo n-1, of which v(m) is a function; hence the
     tree of a copy depends on the copy modulo n-1 alone, and there are at most n-1 trees.
     """
-    first = forest(where, "balanced")
+    first = forest(topology, "balanced")
     if messages == 1:
         return first
-    rows = np.repeat(first.parent_port, min(messages, where.degree), axis=0)
+    rows = np.repeat(first.parent_port, min(messages, topology.degree), axis=0)
     for copy, row in enumerate(rows):
-        dimensions = numbered_dimension(running_numbers(where, copy), where.n)
+        dimensions = numbered_dimension(running_numbers(topology, copy), topology.n)
         row[1 : len(dimensions)] = dimensions[1:]
-    return Forest(where, rows)
+    return Forest(topology, rows)
 
 
 def _along(construction: str) -> Callable[[Topology, int], Forest]:
-    return lambda where, _messages: forest(where, construction)
+    return lambda topology, _messages: forest(topology, construction)
 
 
 def _scatter(name: str, trees: Callable[[Topology, int], Forest]) -> Callable[..., Schedule]:
     """The builder of an algorithm that scatters along these trees, which topology and messages decide."""
 
-    def build(where: Topology, root: int, ports: str, messages: int) -> Schedule:
-        made = scattered(trees(where, messages), ports, messages, algorithm=name, arguments={"messages": messages})
+    def build(topology: Topology, root: int, ports: str, messages: int) -> Schedule:
+        made = scattered(
+            trees(topology, messages),
+            ports,
+            messages,
+            algorithm=name,
+            arguments={"messages": messages},
+        )
         return moved(made, root)
 
     return build
 
 
-def shortest_rows(where: Topology, arguments: Arguments) -> int:
+def shortest_rows(topology: Topology, arguments: Arguments) -> int:
     """M t_n: each of M messages to every node over as many links as it is away."""
-    return int(arguments.get("messages", 1)) * where.distance_sum
+    return int(arguments.get("messages", 1)) * topology.distance_sum
 
 
 def _balanced_along(_where: Topology, _ports: str, arguments: Arguments) -> str | None:
     return "balanced" if arguments["messages"] == 1 else None
 
 
-def uneven(where: Topology, arguments: Arguments) -> Refusal | None:
+def uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
     """Why the perfectly balanced trees do not share the messages of a node equally, None where they do."""
     messages = int(arguments["messages"])
-    if messages % where.degree == 0:
+    if messages % topology.degree == 0:
         return None
-    some = ", ".join(str(times * where.degree) for times in (1, 2, 3))
-    return Refusal(f"messages is {messages}, no multiple of n-1 = {where.degree}", f"give messages {some}, ...")
+    some = ", ".join(str(times * topology.degree) for times in (1, 2, 3))
+    return Refusal(
+        f"messages is {messages}, no multiple of n-1 = {topology.degree}",
+        f"give messages {some}, ...",
+    )
 
 
 #: Where they begin, as the trees do: in S_2 the rotation has nothing to turn (docs/definitions/fragopoulou-akl.md, pitfall 18).
 SMALLEST_BALANCED = 3
 #: M, where it has to be a multiple of n-1: a node of a necklace of period p has (n-1)/p paths that share its messages.
-MULTIPLE_MESSAGES = Argument("messages", "unit messages, M, a multiple of n-1", default=lambda where: where.degree)
+MULTIPLE_MESSAGES = Argument(
+    "messages", "unit messages, M, a multiple of n-1", default=lambda where: where.degree
+)
 
 ALGORITHMS = (
     Algorithm(

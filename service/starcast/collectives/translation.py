@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.rows import Columns, arranged
 from starcast.collectives.model import MOST_ROWS, Schedule
+from starcast.collectives.rows import Columns, arranged
 from starcast.errors import LimitError
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 from starcast.trees import Forest
 from starcast.trees.common import translated
 
-#: The collectives whose payloads name destinations, or, of gather, sources: those move as well.
+#: The collectives whose units name destinations, or, of gather, sources: those move as well.
 _ADDRESSED = ("scatter", "gather", "alltoall")
 
 
@@ -33,8 +33,10 @@ def moved(schedule: Schedule, root: int) -> Schedule:
     image = schedule.topology.translation(root)
     rows = _images(schedule, image)
     if schedule.collective in _ADDRESSED:
-        rows = rows._replace(payload=_readdressed(schedule, image))
-    return arranged(rows, **parameters(schedule) | {"root": root, "forest": _forest(schedule.forest, root)})
+        rows = rows._replace(unit=_readdressed(schedule, image))
+    return arranged(
+        rows, **parameters(schedule) | {"root": root, "forest": _forest(schedule.forest, root)}
+    )
 
 
 def expanded(schedule: Schedule) -> Schedule:
@@ -45,31 +47,47 @@ def expanded(schedule: Schedule) -> Schedule:
     Raises:
         LimitError: it has more rows than memory holds.
     """
-    where, rows = schedule.topology, len(schedule)
-    total = rows * where.nodes
+    topology, rows = schedule.topology, len(schedule)
+    total = rows * topology.nodes
     if total > MOST_ROWS:
         raise LimitError(
-            f"{schedule.id} has {total:,} rows for all {where.nodes:,} sources; at most {MOST_ROWS:,} are written out",
+            f"{schedule.id} has {total:,} rows for all {topology.nodes:,} sources; at most {MOST_ROWS:,} are written out",
             hint="leave it symmetric, or take a smaller topology or fewer messages",
         )
     parts = Columns(*(np.empty(total, dtype=np.int32) for _ in Columns._fields))
-    back = np.argsort(where.translation(schedule.root))
-    across = None if where.translation_keeps_ports else where.table()
-    for source in range(where.nodes):
-        image = where.translation(source)[back]
+    back = np.argsort(topology.translation(schedule.root))
+    across = None if topology.translation_keeps_ports else topology.table()
+    for source in range(topology.nodes):
+        image = topology.translation(source)[back]
         part = slice(source * rows, (source + 1) * rows)
         for column, values in zip(parts, _images(schedule, image, across), strict=True):
             column[part] = values
         if schedule.collective in _ADDRESSED:
-            parts.payload[part] = _readdressed(schedule, image)
-        parts.payload[part] += source * schedule.units
-    of_all = {"symmetric": False, "forest": None, "units": schedule.units * where.nodes, "root": 0}
+            parts.unit[part] = _readdressed(schedule, image)
+        parts.unit[part] += source * schedule.units
+    of_all = {
+        "symmetric": False,
+        "forest": None,
+        "units": schedule.units * topology.nodes,
+        "root": 0,
+    }
     return arranged(parts, **parameters(schedule) | of_all)
 
 
 def parameters(schedule: Schedule) -> dict[str, Any]:
     """What a schedule has beside its columns, for `arranged`."""
-    names = ("topology", "collective", "algorithm", "ports", "units", "packets", "root", "arguments", "forest", "symmetric")
+    names = (
+        "topology",
+        "collective",
+        "algorithm",
+        "ports",
+        "units",
+        "packets",
+        "root",
+        "arguments",
+        "forest",
+        "symmetric",
+    )
     return {name: getattr(schedule, name) for name in names}
 
 
@@ -78,24 +96,26 @@ def _images(schedule: Schedule, image: Ranks, across: Ranks | None = None) -> Co
     sender, receiver = image[schedule.sender], image[schedule.receiver]
     if not schedule.topology.translation_keeps_ports:
         ports = port_between(schedule.topology, sender, receiver, across)
-    return Columns(schedule.step, sender, ports, receiver, schedule.tree, schedule.payload)
+    return Columns(schedule.step, sender, ports, receiver, schedule.tree, schedule.unit)
 
 
-def port_between(where: Topology, sender: Ranks, receiver: Ranks, across: Ranks | None = None) -> NDArray[np.uint8]:
+def port_between(
+    topology: Topology, sender: Ranks, receiver: Ranks, across: Ranks | None = None
+) -> NDArray[np.uint8]:
     """The port over which each sender reaches its receiver, uint8 ``[rows]``; 0 where they are no neighbours.
 
     ``across`` is the topology's table, for those who ask more than once.
     """
     ports = np.zeros(len(sender), dtype=np.uint8)
-    for row, port in enumerate(where.ports):
-        beside = where.neighbours(port) if across is None else across[row]
+    for row, port in enumerate(topology.ports):
+        beside = topology.neighbours(port) if across is None else across[row]
         ports[beside[sender] == receiver] = port
     return ports
 
 
 def _readdressed(schedule: Schedule, image: Ranks) -> NDArray[np.int64]:
     each = schedule.units // schedule.topology.nodes
-    node, message = np.divmod(schedule.payload.astype(np.int64), each)
+    node, message = np.divmod(schedule.unit.astype(np.int64), each)
     return np.asarray(image[node] * each + message)
 
 
@@ -105,5 +125,7 @@ def _forest(forest: Forest | None, root: int) -> Forest | None:
     rows = translated(forest.topology, forest.parent_port, root)
     rows.flags.writeable = False
     image = forest.topology.translation(root)
-    toward = None if forest.toward is None else tuple(image[list(forest.toward)].tolist())
-    return replace(forest, parent_port=rows, root=root, toward=toward)
+    verify_hubs = (
+        None if forest.verify_hubs is None else tuple(image[list(forest.verify_hubs)].tolist())
+    )
+    return replace(forest, parent_port=rows, root=root, verify_hubs=verify_hubs)

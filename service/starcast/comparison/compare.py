@@ -6,11 +6,21 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from starcast.errors import InputError
-from starcast.database import models
 from starcast.comparison import side_names
+from starcast.comparison.matching import (
+    FIGURES,
+    MISSING,
+    PARAMETERS,
+    Match,
+    Side,
+    figure,
+    matches,
+    value,
+    words,
+)
 from starcast.comparison.networks import CROSSABLE, Network, apart, crossed, facts, networks
-from starcast.comparison.matching import FIGURES, MISSING, PARAMETERS, Match, Side, figure, matches, value, words
+from starcast.database import models
+from starcast.errors import InputError
 
 #: The figures of a table that nobody asked to be complete.
 USUAL = ("steps", "time", MISSING)
@@ -54,7 +64,11 @@ class Comparison:
     def telling(self, *, everything: bool = False) -> list[str]:
         """The figures that are columns: the time, and the usual ones where they differ; or all."""
         usual = [what for what in self.figures if what in USUAL]
-        shown = [what for what in usual if what == "time" or any(_unequal(what, match) for match in self.different)]
+        shown = [
+            what
+            for what in usual
+            if what == "time" or any(_unequal(what, match) for match in self.different)
+        ]
         return list(self.figures) if everything else shown
 
     def shared(self, *, everything: bool = False) -> dict[str, str]:
@@ -66,7 +80,9 @@ class Comparison:
     def worth_saying(self, *, everything: bool = False) -> dict[str, str]:
         """Of these what the sides' names do not say already."""
         shared = self.shared(everything=everything)
-        return {name: word for name, word in shared.items() if not side_names.telling(self.sides, word)}
+        return {
+            name: word for name, word in shared.items() if not side_names.telling(self.sides, word)
+        }
 
     def lettered(self) -> "Comparison":
         """The same with the sides called A, B, ...: for a table that has to be narrow; reasons keep the names."""
@@ -84,7 +100,9 @@ class Comparison:
         """The columns of `rows`: parameters, figures, changes, gaps; those that say nothing only if asked for."""
         names = [side.name for side in self.sides]
         columns = self.parameters(everything=everything)
-        columns += [f"{what} {name}" for what in self.telling(everything=everything) for name in names]
+        columns += [
+            f"{what} {name}" for what in self.telling(everything=everything) for name in names
+        ]
         for name in names[1:]:
             columns += [f"{word}{self._suffix(name)}" for word in ("change", "change %", "verdict")]
         columns += [f"gap {name}" for name in names]
@@ -96,7 +114,10 @@ class Comparison:
 
         A parameter in which the sides of some row differ has a column for each side, ``p NAME``, and none of its own.
         """
-        parameters, shown = self.parameters(everything=everything), self.shown(everything=everything)
+        parameters, shown = (
+            self.parameters(everything=everything),
+            self.shown(everything=everything),
+        )
         apart = {name for name in parameters if any(len(match.cell(name)) > 1 for match in shown)}
         each = [self._each(name) if name in apart else [name] for name in parameters]
         rest = self.columns(everything=everything)[len(parameters) :]
@@ -111,13 +132,26 @@ class Comparison:
     @property
     def networks(self) -> tuple[Network, ...]:
         """The networks that are compared, where the comparison is across them."""
-        return networks(run for side in self.sides for run in side.runs) if "topology" in self.across else ()
+        return (
+            networks(run for side in self.sides for run in side.runs)
+            if "topology" in self.across
+            else ()
+        )
 
     def kept_apart(self) -> list[str]:
         """The axes by which rows are not comparable, and that might be crossed."""
-        pairs = [(match.runs[0], run) for match in self.matches for run in match.runs[1:] if match.runs[0] and run]
+        pairs = [
+            (match.runs[0], run)
+            for match in self.matches
+            for run in match.runs[1:]
+            if match.runs[0] and run
+        ]
         uncrossed = (axis for axis in CROSSABLE if axis not in self.across)
-        return [axis for axis in uncrossed if any(getattr(one, axis) != getattr(other, axis) for one, other in pairs)]
+        return [
+            axis
+            for axis in uncrossed
+            if any(getattr(one, axis) != getattr(other, axis) for one, other in pairs)
+        ]
 
     def rows(self, *, everything: bool = False) -> list[dict[str, Any]]:
         """One row a match: exact figures, changes against the baseline in time, each run's time / lower bound, the best."""
@@ -125,7 +159,14 @@ class Comparison:
 
     def best(self, match: Match) -> tuple[str, ...]:
         """Of the sides that can be compared in a match, those with the least time; none where all take the same."""
-        judged = (match.runs[0], *(run for run, reason in zip(match.runs[1:], match.reasons, strict=True) if reason is None))
+        judged = (
+            match.runs[0],
+            *(
+                run
+                for run, reason in zip(match.runs[1:], match.reasons, strict=True)
+                if reason is None
+            ),
+        )
         times = {figure(run, "time") for run in judged}
         if len(times) < 2:
             return ()
@@ -145,22 +186,40 @@ class Comparison:
         """
         name = column.removeprefix("-")
         known, least = self.sortable(), (*self.figures, "gap", "change", "change %")
-        others = [dict(zip(same.sortable(), known, strict=True)) for same in (self.briefly(), self.lettered())]
+        others = [
+            dict(zip(same.sortable(), known, strict=True))
+            for same in (self.briefly(), self.lettered())
+        ]
         meant = {**others[0], **others[1], **dict(zip(known, known, strict=True))}
         if name not in meant and name not in least:
             alone = f"{', '.join(least)} alone are the least of the sides"
             shown = ", ".join([*self.columns(), "best"])
-            raise InputError(f"'{name}' is no column of this comparison", hint=f"there are {shown}; {alone}")
+            raise InputError(
+                f"'{name}' is no column of this comparison", hint=f"there are {shown}; {alone}"
+            )
         cells = [(self._cell(match, meant.get(name, name)), match) for match in self.matches]
         valued = [pair for pair in cells if pair[0] is not None]
         # A cell is a number, or words where it is each side's.
-        valued.sort(key=lambda pair: (isinstance(pair[0], str), pair[0]), reverse=column.startswith("-"))
-        return replace(self, matches=(*(match for _, match in valued), *(match for of, match in cells if of is None)))
+        valued.sort(
+            key=lambda pair: (isinstance(pair[0], str), pair[0]), reverse=column.startswith("-")
+        )
+        return replace(
+            self,
+            matches=(
+                *(match for _, match in valued),
+                *(match for of, match in cells if of is None),
+            ),
+        )
 
     def sortable(self) -> list[str]:
         """Every column that a row has."""
         each = [name for parameter in PARAMETERS for name in self._each(parameter)]
-        return [*self.columns(everything=True), *each, *(name for name in self.crossed_columns() if name not in each), "best"]
+        return [
+            *self.columns(everything=True),
+            *each,
+            *(name for name in self.crossed_columns() if name not in each),
+            "best",
+        ]
 
     def judgements(self, match: Match) -> list[Judgement]:
         """For every side but the baseline: change in time, change in per cent, verdict; nothing where neither has a run."""
@@ -175,7 +234,11 @@ class Comparison:
     def _cell(self, match: Match, name: str) -> Any:
         row = self._row(match)
         values = [row.get(f"{name} {side.name}") for side in self.sides]
-        return row[name] if name in row else min((each for each in values if each is not None), default=None)
+        return (
+            row[name]
+            if name in row
+            else min((each for each in values if each is not None), default=None)
+        )
 
     def _row(self, match: Match) -> dict[str, Any]:
         row: dict[str, Any] = {parameter: cell(match, parameter) for parameter in PARAMETERS}
@@ -185,7 +248,9 @@ class Comparison:
             row |= {f"{parameter} {side.name}": single(run, parameter) for parameter in PARAMETERS}
             row |= {f"{name} {side.name}": of for name, of in facts(side, self.across).items()}
         for side, judged in zip(self.sides[1:], self.judgements(match), strict=True):
-            labels = (f"{word}{self._suffix(side.name)}" for word in ("change", "change %", "verdict"))
+            labels = (
+                f"{word}{self._suffix(side.name)}" for word in ("change", "change %", "verdict")
+            )
             row |= dict(zip(labels, judged, strict=True))
         row["best"] = ", ".join(self.best(match)) or None
         row["note"] = "; ".join(dict.fromkeys(reason for reason in match.reasons if reason)) or None
@@ -194,17 +259,26 @@ class Comparison:
     def _common(self, parameter: str) -> str | None:
         """The value that all rows have, or that each side has in all rows; None where a side has several."""
         columns = zip(*(match.runs for match in self.different or self.matches), strict=True)
-        each = [{words(value(run, parameter)) for run in column if run is not None} for column in columns]
+        each = [
+            {words(value(run, parameter)) for run in column if run is not None}
+            for column in columns
+        ]
         if any(len(values) > 1 for values in each):
             return None
         present = set[str]().union(*each)
-        return present.pop() if len(present) == 1 else side_names.EACH.join("".join(values) or "-" for values in each)
+        return (
+            present.pop()
+            if len(present) == 1
+            else side_names.EACH.join("".join(values) or "-" for values in each)
+        )
 
     def _suffix(self, name: str) -> str:
         return "" if len(self.sides) == 2 else f" {name}"
 
 
-def compare(sides: Sequence[Side], baseline: str | None = None, across: Iterable[str] = ()) -> Comparison:
+def compare(
+    sides: Sequence[Side], baseline: str | None = None, across: Iterable[str] = ()
+) -> Comparison:
     """Match the runs of every side with those of the baseline.
 
     Args:
@@ -217,10 +291,14 @@ def compare(sides: Sequence[Side], baseline: str | None = None, across: Iterable
         NotFoundError: no side has the baseline's name.
     """
     axes = crossed(across)
-    parts = side_names.distinct(part for side in sides for part in apart(side, axes, alone=len(sides) == 1))
+    parts = side_names.distinct(
+        part for side in sides for part in apart(side, axes, alone=len(sides) == 1)
+    )
     if len(parts) < 2:
         raise InputError(
-            f"'{sides[0].name}' alone leaves nothing to compare" if sides else "there is nothing to compare",
+            f"'{sides[0].name}' alone leaves nothing to compare"
+            if sides
+            else "there is nothing to compare",
             hint="name two experiments or runs, or one experiment with several algorithms",
         )
     first = 0 if baseline is None else side_names.place(parts, baseline)
@@ -272,7 +350,9 @@ def _varies(parameter: str, shown: Sequence[Match]) -> bool:
     if len(shown) == 1:
         return len(shown[0].cell(parameter)) > 1
     columns = zip(*(match.runs for match in shown), strict=True)
-    return any(len({value(run, parameter) for run in column if run is not None}) > 1 for column in columns)
+    return any(
+        len({value(run, parameter) for run in column if run is not None}) > 1 for column in columns
+    )
 
 
 def _unequal(what: str, match: Match) -> bool:
@@ -282,4 +362,13 @@ def _unequal(what: str, match: Match) -> bool:
 def _stamp(run: models.Run) -> str:
     source = run.provenance or {}
     revision = str(source.get("revision") or "")[:12]
-    return " ".join(filter(None, [str(source.get("version", "")), revision, "with changes" if source.get("dirty") else ""]))
+    return " ".join(
+        filter(
+            None,
+            [
+                str(source.get("version", "")),
+                revision,
+                "with changes" if source.get("dirty") else "",
+            ],
+        )
+    )

@@ -23,7 +23,18 @@ AT, BETWEEN, EQUAL = "at", "between", "equal from"
 BEST, ONE, ONLY = "best p", "one p", "only p"
 
 #: The columns of `rows`.
-COLUMNS = (*AXES, "one", "other", "p", "m", "m from", "m to", "better below", "better above", "figures")
+COLUMNS = (
+    *AXES,
+    "one",
+    "other",
+    "p",
+    "m",
+    "m from",
+    "m to",
+    "better below",
+    "better above",
+    "figures",
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +71,9 @@ class Crossing:
     @property
     def pieces(self) -> str:
         """The p in words: ``4``, ``16 | 4``, ``best 16 | 4``; where both ends have their own, ``best 2 | 6 to 3 | 7``."""
-        ends = dict.fromkeys(str(one) if one == other else f"{one} | {other}" for one, other in (self.p, self.until))
+        ends = dict.fromkeys(
+            str(one) if one == other else f"{one} | {other}" for one, other in (self.p, self.until)
+        )
         told = " to ".join(ends)
         return f"best {told}" if self.choice == BEST else told
 
@@ -83,7 +96,12 @@ class Crossing:
 
 def crossings(panel: Panel) -> list[Crossing]:
     """All changes within the stored m of a panel, for every two curves: at the best p of each, and at each that both have."""
-    found = [crossing for pair in combinations(panel.curves, 2) for kind in KINDS for crossing in _of_pair(panel, *pair, kind)]
+    found = [
+        crossing
+        for pair in combinations(panel.curves, 2)
+        for kind in KINDS
+        for crossing in _of_pair(panel, *pair, kind)
+    ]
     merged: dict[Crossing, list[str]] = {}
     for crossing in found:
         merged.setdefault(replace(crossing, figures=""), []).append(crossing.figures)
@@ -97,9 +115,16 @@ def of(comparison: Comparison) -> list[Crossing]:
 
 def marked(found: Iterable[Crossing]) -> list[Crossing]:
     """Those that a plot of the simulated times shows, each curve at its best: panel by panel, by m."""
-    shown = [crossing for crossing in found if crossing.choice != ONE and KINDS[0] in crossing.figures]
-    panel = {question: place for place, question in enumerate(dict.fromkeys(crossing.question for crossing in shown))}
-    return sorted(shown, key=lambda crossing: (panel[crossing.question], crossing.low, crossing.high))
+    shown = [
+        crossing for crossing in found if crossing.choice != ONE and KINDS[0] in crossing.figures
+    ]
+    panel = {
+        question: place
+        for place, question in enumerate(dict.fromkeys(crossing.question for crossing in shown))
+    }
+    return sorted(
+        shown, key=lambda crossing: (panel[crossing.question], crossing.low, crossing.high)
+    )
 
 
 def rows(found: Iterable[Crossing]) -> list[dict[str, Any]]:
@@ -127,7 +152,9 @@ def exactly(m: Fraction) -> str:
     return str(m) if m.denominator == 1 else f"{m} ≈ {float(m):.6g}"
 
 
-def envelope(lines: Mapping[int, Line], low: Fraction, high: Fraction) -> list[tuple[Fraction, int]]:
+def envelope(
+    lines: Mapping[int, Line], low: Fraction, high: Fraction
+) -> list[tuple[Fraction, int]]:
     """The least of some lines from low to high: (where it begins to be the least, its p), the first one at low."""
     here, p = low, min(lines, key=lambda p: (lines[p].at(low), lines[p].rate, p))
     pieces = [(here, p)]
@@ -184,11 +211,28 @@ def _changes(panel: Panel, one: Curve, other: Curve, kind: str, choice: str) -> 
         how = AT if low == high else EQUAL if exact else BETWEEN
         time = before.line.at(low) if before.line is not None and how == AT else None
         question, until = tuple(panel.question.values()), before.p if how == AT else after.p
-        yield Crossing(question, one.label, other.label, before.p, until, low, high, how, below, above, kind, choice, time)
+        yield Crossing(
+            question,
+            one.label,
+            other.label,
+            before.p,
+            until,
+            low,
+            high,
+            how,
+            below,
+            above,
+            kind,
+            choice,
+            time,
+        )
 
 
 def _between(
-    first: Mapping[Fraction, Spot], second: Mapping[Fraction, Spot], sizes: Sequence[Fraction], kind: str
+    first: Mapping[Fraction, Spot],
+    second: Mapping[Fraction, Spot],
+    sizes: Sequence[Fraction],
+    kind: str,
 ) -> Iterator[_Region]:
     """Where no lines go through all m: from one m to the next, exactly where each has one p, and so one line, at both.
 
@@ -200,10 +244,14 @@ def _between(
             yield from _regions(ours, theirs, low, high)
         else:
             for m in (low, high):
-                yield _Region(m, m, first[m].time - second[m].time, (first[m].run.p, second[m].run.p))
+                yield _Region(
+                    m, m, first[m].time - second[m].time, (first[m].run.p, second[m].run.p)
+                )
 
 
-def _regions(ours: Mapping[int, Line], theirs: Mapping[int, Line], low: Fraction, high: Fraction) -> Iterator[_Region]:
+def _regions(
+    ours: Mapping[int, Line], theirs: Mapping[int, Line], low: Fraction, high: Fraction
+) -> Iterator[_Region]:
     """From low to high, where one and the same is ahead."""
     first, second = envelope(ours, low, high), envelope(theirs, low, high)
     for begin, end in pairwise(sorted({place for place, _ in (*first, *second)} | {high})):

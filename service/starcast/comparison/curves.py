@@ -6,10 +6,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from starcast.database import models
-from starcast.comparison.networks import PARTS, word
 from starcast.comparison.compare import Comparison
 from starcast.comparison.matching import FIGURES, QUESTION, figure, value, words
+from starcast.comparison.networks import PARTS, word
+from starcast.database import models
 from starcast.topologies import topology
 
 #: What all points of a panel share: the question but for m.
@@ -81,9 +81,15 @@ class Curve:
         A schedule does not depend on m, so its start-ups are the same and its bytes grow with m; this is looked up in what is
         stored, not assumed, and the answer is None where it is not so.
         """
-        lines = {p: line for p, curve in self._by_p.items() if (line := _line(curve.runs, sizes, kind)) is not None}
+        lines = {
+            p: line
+            for p, curve in self._by_p.items()
+            if (line := _line(curve.runs, sizes, kind)) is not None
+        }
         best = {spot.m: spot.time for spot in self.spots(kind)}
-        whole = bool(lines) and all(m in best and min(line.at(m) for line in lines.values()) == best[m] for m in sizes)
+        whole = bool(lines) and all(
+            m in best and min(line.at(m) for line in lines.values()) == best[m] for m in sizes
+        )
         return lines if whole else None
 
     @cached_property
@@ -95,7 +101,9 @@ class Curve:
         pieces = sorted({run.p for run in self.runs})
         if len(pieces) == 1:
             return {pieces[0]: self}
-        return {p: replace(self, runs=tuple(run for run in self.runs if run.p == p)) for p in pieces}
+        return {
+            p: replace(self, runs=tuple(run for run in self.runs if run.p == p)) for p in pieces
+        }
 
 
 @dataclass(frozen=True)
@@ -130,8 +138,15 @@ class Panel:
         start_ups, carried = figure(run, "start_ups", _BOUND), figure(run, "bytes", _BOUND)
         if start_ups is None or carried is None:
             return None
-        lines = Line(start_ups * run.T_s, Fraction(0)), Line(Fraction(0), carried / largest * run.T_c)
-        return lines if all(max(line.at(m) for line in lines) == time for m, time in self.bound.items()) else None
+        lines = (
+            Line(start_ups * run.T_s, Fraction(0)),
+            Line(Fraction(0), carried / largest * run.T_c),
+        )
+        return (
+            lines
+            if all(max(line.at(m) for line in lines) == time for m, time in self.bound.items())
+            else None
+        )
 
     @cached_property
     def _bounds(self) -> dict[Fraction, tuple[Fraction, models.Run]]:
@@ -145,20 +160,36 @@ class Panel:
     def apart(self) -> dict[str, "Panel"]:
         """By their places on the crossed axes the curves that share one, and so one lower bound."""
         places = dict.fromkeys(curve.place for curve in self.curves)
-        return {place: replace(self, curves=tuple(curve for curve in self.curves if curve.place == place)) for place in places}
+        return {
+            place: replace(
+                self, curves=tuple(curve for curve in self.curves if curve.place == place)
+            )
+            for place in places
+        }
 
     def profiled(self) -> list[tuple[Curve, models.Run]]:
         """For each curve the run whose steps are worth a look: its fastest at the greatest m that all curves have."""
         common = set.intersection(*({spot.m for spot in curve.spots()} for curve in self.curves))
         return [
-            (curve, next(spot.run for spot in reversed(curve.spots()) if not common or spot.m == max(common)))
+            (
+                curve,
+                next(
+                    spot.run
+                    for spot in reversed(curve.spots())
+                    if not common or spot.m == max(common)
+                ),
+            )
             for curve in self.curves
         ]
 
 
 def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Line] | None:
     """The line through two spots under its p; None where they differ in p, or there is no such line."""
-    return Curve("", (low.run, high.run)).lines((low.m, high.m), kind) if low.run.p == high.run.p else None
+    return (
+        Curve("", (low.run, high.run)).lines((low.m, high.m), kind)
+        if low.run.p == high.run.p
+        else None
+    )
 
 
 def named(question: Mapping[str, Any]) -> str:
@@ -177,7 +208,10 @@ def panels(comparison: Comparison) -> list[Panel]:
         part = tuple(getattr(run, name) for name in (*comparison.across, *PARTS))
         found.setdefault(question, {}).setdefault(part, {}).setdefault(side, []).append(run)
     labels = _labels(found, comparison.across)
-    return [_panel(question, found[question], labels, comparison.across) for question in sorted(found, key=_order)]
+    return [
+        _panel(question, found[question], labels, comparison.across)
+        for question in sorted(found, key=_order)
+    ]
 
 
 def _order(question: _Key) -> tuple[Any, ...]:
@@ -186,9 +220,14 @@ def _order(question: _Key) -> tuple[Any, ...]:
     return told["collective"], size, *(of for of in question if of is not None)
 
 
-def _panel(question: _Key, parts: _Parts, labels: Mapping[_Key, tuple[str, bool]], across: Sequence[str]) -> Panel:
+def _panel(
+    question: _Key, parts: _Parts, labels: Mapping[_Key, tuple[str, bool]], across: Sequence[str]
+) -> Panel:
     told = dict(zip(AXES, question, strict=True))
-    crossed = {axis: " | ".join(dict.fromkeys(words(part[place]) for part in parts)) for place, axis in enumerate(across)}
+    crossed = {
+        axis: " | ".join(dict.fromkeys(words(part[place]) for part in parts))
+        for place, axis in enumerate(across)
+    }
     return Panel(told | crossed, tuple(_curves(parts, labels, across)))
 
 
@@ -202,7 +241,11 @@ def _sound(comparison: Comparison) -> Iterator[tuple[str, models.Run]]:
 def _labels(found: _Found, across: Sequence[str]) -> dict[_Key, tuple[str, bool]]:
     """For each part its name, and whether its sides have to be told apart: somewhere their figures differ."""
     parts = {part: sides for panel in found.values() for part, sides in panel.items()}
-    varying = [place for place in range(len(across) + len(PARTS)) if len({part[place] for part in parts}) > 1]
+    varying = [
+        place
+        for place in range(len(across) + len(PARTS))
+        if len({part[place] for part in parts}) > 1
+    ]
     apart = {
         part
         for panel in found.values()
@@ -220,13 +263,17 @@ def _labelled(part: _Key, across: Sequence[str], varying: Sequence[int]) -> str:
     return " ".join([*places, f"{algorithm}{of}{times}"])
 
 
-def _curves(parts: _Parts, labels: Mapping[_Key, tuple[str, bool]], across: Sequence[str]) -> Iterator[Curve]:
+def _curves(
+    parts: _Parts, labels: Mapping[_Key, tuple[str, bool]], across: Sequence[str]
+) -> Iterator[Curve]:
     varying = [at for at in range(len(across)) if len({part[at] for part in parts}) > 1]
     for part, sides in parts.items():
         name, apart = labels[part]
         place = " ".join(word(across[at], part[at]) for at in varying)
         if apart:
-            yield from (Curve(f"{name} ({side})", tuple(runs), place) for side, runs in sides.items())
+            yield from (
+                Curve(f"{name} ({side})", tuple(runs), place) for side, runs in sides.items()
+            )
         else:
             yield Curve(name, tuple(next(iter(sides.values()))), place)
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from starcast.errors import InputError, NotFoundError
 from starcast.comparison.matching import PARAMETERS, Side, value, words
+from starcast.errors import InputError, NotFoundError
 from starcast.experiments.values import count, number
 from starcast.topologies import topology
 
@@ -31,7 +31,9 @@ def wanted(conditions: Iterable[str]) -> Wanted:
     for condition in conditions:
         axis, equals, text = (part.strip() for part in condition.partition("="))
         if not equals or not text:
-            raise InputError(f"'{condition}' is no condition", hint="write AXIS=VALUE, such as topology=S5")
+            raise InputError(
+                f"'{condition}' is no condition", hint="write AXIS=VALUE, such as topology=S5"
+            )
         if axis not in AXES:
             raise InputError(f"'{axis}' is no axis of a run", hint=f"there are {', '.join(AXES)}")
         read = _READ.get(axis)
@@ -49,12 +51,30 @@ def chosen(sides: Sequence[Side], conditions: Wanted) -> list[Side]:
         there = dict.fromkeys(words(value(run, axis)) for side in sides for run in side.runs)
         missing = sorted(values - there.keys())
         if missing:
-            raise NotFoundError(f"no run that is compared has {axis} = {missing[0]}", hint=f"there are {', '.join(there)}")
-    narrowed = [replace(side, runs=tuple(run for run in side.runs if _meets(run, conditions))) for side in sides]
-    empty = next((side.name for side, whole in zip(narrowed, sides, strict=True) if whole.runs and not side.runs), None)
+            raise NotFoundError(
+                f"no run that is compared has {axis} = {missing[0]}",
+                hint=f"there are {', '.join(there)}",
+            )
+    narrowed = [
+        replace(side, runs=tuple(run for run in side.runs if _meets(run, conditions)))
+        for side in sides
+    ]
+    empty = next(
+        (
+            side.name
+            for side, whole in zip(narrowed, sides, strict=True)
+            if whole.runs and not side.runs
+        ),
+        None,
+    )
     if empty is not None:
-        told = " and ".join(f"{axis} = {' or '.join(sorted(values))}" for axis, values in conditions.items())
-        raise NotFoundError(f"'{empty}' has no run with {told}", hint="values of one axis are alternatives, axes hold together")
+        told = " and ".join(
+            f"{axis} = {' or '.join(sorted(values))}" for axis, values in conditions.items()
+        )
+        raise NotFoundError(
+            f"'{empty}' has no run with {told}",
+            hint="values of one axis are alternatives, axes hold together",
+        )
     return narrowed
 
 

@@ -30,7 +30,13 @@ class Layout:
     parameters: int
 
 
-def laid_out(comparison: Comparison, *, everything: bool = False, stacked: bool | None = None, brief: bool = False) -> Layout:
+def laid_out(
+    comparison: Comparison,
+    *,
+    everything: bool = False,
+    stacked: bool | None = None,
+    brief: bool = False,
+) -> Layout:
     """The comparison as people read it.
 
     Args:
@@ -40,16 +46,27 @@ def laid_out(comparison: Comparison, *, everything: bool = False, stacked: bool 
         brief: whether the change in time is left out, where it is told in per cent.
     """
     piled = len(comparison.sides) > MOST_ABREAST if stacked is None else stacked
-    layout = _stacked(comparison, everything=everything) if piled else _abreast(comparison, everything=everything)
+    layout = (
+        _stacked(comparison, everything=everything)
+        if piled
+        else _abreast(comparison, everything=everything)
+    )
     if not brief or everything:
         return layout
-    columns = (name for name in layout.columns if name != "change" and not (name.startswith("change ") and "%" not in name))
+    columns = (
+        name
+        for name in layout.columns
+        if name != "change" and not (name.startswith("change ") and "%" not in name)
+    )
     return replace(layout, columns=tuple(columns))
 
 
 def _abreast(comparison: Comparison, *, everything: bool) -> Layout:
     columns = tuple(comparison.columns(everything=everything))
-    best = (frozenset(f"time {name}" for name in comparison.best(match)) for match in comparison.shown(everything=everything))
+    best = (
+        frozenset(f"time {name}" for name in comparison.best(match))
+        for match in comparison.shown(everything=everything)
+    )
     rows = tuple(comparison.rows(everything=everything))
     return Layout(columns, rows, tuple(best), 1, len(comparison.parameters(everything=everything)))
 
@@ -57,7 +74,10 @@ def _abreast(comparison: Comparison, *, everything: bool) -> Layout:
 def _stacked(comparison: Comparison, *, everything: bool) -> Layout:
     """A parameter in which the sides of a row differ is told of each side in its own line."""
     shown = comparison.shown(everything=everything)
-    parameters, figures = comparison.parameters(everything=everything), comparison.telling(everything=everything)
+    parameters, figures = (
+        comparison.parameters(everything=everything),
+        comparison.telling(everything=everything),
+    )
     point = [name for name in parameters if all(len(match.cell(name)) == 1 for match in shown)]
     own = [name for name in parameters if name not in point]
     columns = [*point, "side", *own, *figures, "change", "change %", "verdict", "gap"]
@@ -74,7 +94,9 @@ def _block(comparison: Comparison, match: Match, own: Sequence[str]) -> list[dic
     judgements = [(None, None, "baseline"), *comparison.judgements(match)]
     best = comparison.best(match)
     lines = []
-    for side, run, judged, reason in zip(comparison.sides, match.runs, judgements, (None, *match.reasons), strict=True):
+    for side, run, judged, reason in zip(
+        comparison.sides, match.runs, judgements, (None, *match.reasons), strict=True
+    ):
         figures = {what: figure(run, what) for what in comparison.figures}
         told = dict(zip(("change", "change %", "verdict"), judged, strict=True))
         mine = {name: single(run, name) for name in own}

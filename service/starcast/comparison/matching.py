@@ -109,7 +109,11 @@ class _Matcher:
         self._sides = tuple(replace(side, runs=tuple(_once(side.runs))) for side in sides)
         self._question = tuple(axis for axis in QUESTION if axis not in across)
         self._choice = (*across, *CHOICE)
-        self._points = {run: {axis: value(run, axis) for axis in PARAMETERS} for side in self._sides for run in side.runs}
+        self._points = {
+            run: {axis: value(run, axis) for axis in PARAMETERS}
+            for side in self._sides
+            for run in side.runs
+        }
         self._numbers: dict[str, dict[Any, int]] = {axis: {} for axis in PARAMETERS}
         self._codes = [np.array([self._code(run) for run in side.runs]) for side in self._sides]
         #: For each side, for runs of the baseline and of that side, the choices on which they are matched.
@@ -118,7 +122,11 @@ class _Matcher:
     def matches(self) -> list[Match]:
         baseline, *others = self._sides
         beside = [self._beside(place) for place in range(1, len(self._sides))]
-        rows = [row for run in baseline.runs for row in self._rows(run, [found[run] for found in beside])]
+        rows = [
+            row
+            for run in baseline.runs
+            for row in self._rows(run, [found[run] for found in beside])
+        ]
         for place, (other, found) in enumerate(zip(others, beside, strict=True), start=1):
             used = {run for runs in found.values() for run in runs}
             rows += [self._lonely(place, run) for run in other.runs if run not in used]
@@ -130,7 +138,10 @@ class _Matcher:
         These are its matches; where the side does not answer its question at all, the nearest run that answers one which the
         baseline does not, so that the row can show both and say what keeps them apart; else nothing.
         """
-        ours, theirs = self._by_key(self._sides[0].runs, self._question), self._by_key(self._sides[place].runs, self._question)
+        ours, theirs = (
+            self._by_key(self._sides[0].runs, self._question),
+            self._by_key(self._sides[place].runs, self._question),
+        )
         found: dict[models.Run, list[models.Run]] = {run: [] for run in self._sides[0].runs}
         for question, runs in ours.items():
             self._match(place, runs, theirs.get(question, []), self._choice, (), found)
@@ -166,14 +177,22 @@ class _Matcher:
         if axis == _LEFT_OVER and mine and others:
             self._match(place, _joined(mine), _joined(others), rest, matched, found)
         else:
-            self._matched[place] |= dict.fromkeys((*_joined(mine), *_joined(others)), (*matched, axis))
+            self._matched[place] |= dict.fromkeys(
+                (*_joined(mine), *_joined(others)), (*matched, axis)
+            )
 
     def _common(self, place: int) -> tuple[str, ...]:
         """The choices in which a side and the baseline have values in common, over all questions; p is no reason here."""
         ours, theirs = self._sides[0].runs, self._sides[place].runs
-        return tuple(axis for axis in self._choice if axis != "p" and self._values(ours, axis) & self._values(theirs, axis))
+        return tuple(
+            axis
+            for axis in self._choice
+            if axis != "p" and self._values(ours, axis) & self._values(theirs, axis)
+        )
 
-    def _strangers(self, ones: Sequence[models.Run], others: Sequence[models.Run], place: int) -> dict[models.Run, models.Run]:
+    def _strangers(
+        self, ones: Sequence[models.Run], others: Sequence[models.Run], place: int
+    ) -> dict[models.Run, models.Run]:
         """For runs of questions that the others do not answer, the nearest of the others, each taken once."""
         chosen: dict[models.Run, models.Run] = {}
         free = dict.fromkeys(others)
@@ -201,7 +220,12 @@ class _Matcher:
         for place, candidates in enumerate(beside):
             for lead in candidates:
                 if all(row[place] is not lead for row in rows):
-                    rows.append(tuple(lead if there is candidates else self._alike(lead, there) for there in beside))
+                    rows.append(
+                        tuple(
+                            lead if there is candidates else self._alike(lead, there)
+                            for there in beside
+                        )
+                    )
         return [Match((run, *row), self._reasons(run, row)) for row in rows]
 
     def _lonely(self, place: int, run: models.Run) -> Match:
@@ -210,7 +234,9 @@ class _Matcher:
         runs[place], reasons[place - 1] = run, self._no_counterpart(run, 0, place)
         return Match(tuple(runs), tuple(reasons))
 
-    def _reasons(self, run: models.Run, others: Sequence[models.Run | None]) -> tuple[str | None, ...]:
+    def _reasons(
+        self, run: models.Run, others: Sequence[models.Run | None]
+    ) -> tuple[str | None, ...]:
         return tuple(self._reason(run, place, other) for place, other in enumerate(others, start=1))
 
     def _reason(self, run: models.Run, place: int, other: models.Run | None) -> str | None:
@@ -219,26 +245,34 @@ class _Matcher:
             return self._no_counterpart(run, place, place)
         apart = self._differing(run, other, self._question)
         if apart:
-            pairs = (f"{axis} ({words(value(run, axis))}, {words(value(other, axis))})" for axis in apart)
+            pairs = (
+                f"{axis} ({words(value(run, axis))}, {words(value(other, axis))})" for axis in apart
+            )
             return f"different {', '.join(pairs)}"
         pair = ((self._sides[0], run), (self._sides[place], other))
-        return next((reason for of, one in pair if (reason := _without_figures(of, one))), None) or _undelivered(pair)
+        return next(
+            (reason for of, one in pair if (reason := _without_figures(of, one))), None
+        ) or _undelivered(pair)
 
-    def _no_counterpart(self, run: models.Run, where: int, place: int) -> str:
+    def _no_counterpart(self, run: models.Run, topology: int, place: int) -> str:
         """Why nothing in the side ``where`` stands beside a run: of the baseline and the side ``place``, the other one's."""
-        side = self._sides[where]
+        side = self._sides[topology]
         if not side.runs:
             return f"{side.name} has no runs"
         axes = (*self._question, *(self._matched[place].get(run) or self._common(place)))
         places = [PARAMETERS.index(axis) for axis in axes]
-        apart = self._codes[where][:, places] != self._code(run)[places]
+        apart = self._codes[topology][:, places] != self._code(run)[places]
         # A run of the same question is nearer than any of another, whatever else it has.
         weights = [len(axes) if axis in self._question else 1 for axis in axes]
         nearest = side.runs[int((apart @ weights).argmin())]
-        lacking = " and ".join(f"{axis} = {words(value(run, axis))}" for axis in self._differing(run, nearest, axes))
+        lacking = " and ".join(
+            f"{axis} = {words(value(run, axis))}" for axis in self._differing(run, nearest, axes)
+        )
         return f"{side.name} has no run with {lacking}"
 
-    def _alike(self, run: models.Run | None, others: Sequence[models.Run | None]) -> models.Run | None:
+    def _alike(
+        self, run: models.Run | None, others: Sequence[models.Run | None]
+    ) -> models.Run | None:
         """Of the runs that may stand in one row with a run, the most similar."""
         present = [other for other in others if other is not None]
         if run is None or not present:
@@ -252,12 +286,19 @@ class _Matcher:
     def _code(self, run: models.Run) -> NDArray[np.int64]:
         """The parameters of a run as numbers that are equal where they are: of thousands of runs the nearest is looked up."""
         point = self._points[run]
-        return np.array([self._numbers[axis].setdefault(point[axis], len(self._numbers[axis])) for axis in PARAMETERS])
+        return np.array(
+            [
+                self._numbers[axis].setdefault(point[axis], len(self._numbers[axis]))
+                for axis in PARAMETERS
+            ]
+        )
 
     def _values(self, runs: Iterable[models.Run], axis: str) -> set[Any]:
         return {self._points[run][axis] for run in runs}
 
-    def _by_key(self, runs: Iterable[models.Run], axes: Sequence[str]) -> dict[tuple[Any, ...], list[models.Run]]:
+    def _by_key(
+        self, runs: Iterable[models.Run], axes: Sequence[str]
+    ) -> dict[tuple[Any, ...], list[models.Run]]:
         found: dict[tuple[Any, ...], list[models.Run]] = {}
         for run in runs:
             found.setdefault(self._key(run, axes), []).append(run)
@@ -295,5 +336,9 @@ def _without_figures(side: Side, run: models.Run) -> str | None:
 
 def _undelivered(pair: Sequence[tuple[Side, models.Run]]) -> str | None:
     """Who does not bring everything under its faults: however short its time, it is no answer to the question."""
-    lacking = [f"{side.name} leaves {run.missing} missing under its faults" for side, run in pair if run.missing]
+    lacking = [
+        f"{side.name} leaves {run.missing} missing under its faults"
+        for side, run in pair
+        if run.missing
+    ]
     return " and ".join(lacking) or None

@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from starcast.errors import InputError
-from starcast.database import models
 from starcast.comparison.matching import CHOICE, Side, value, words
+from starcast.database import models
+from starcast.errors import InputError
 from starcast.topologies import topology
 
 #: The axes of the question that may be made a choice.
@@ -55,7 +55,10 @@ def crossed(axes: Iterable[str]) -> tuple[str, ...]:
     for axis in sorted(named - set(CROSSABLE)):
         known = f"cross {', '.join(CROSSABLE)}"
         if axis in CHOICE:
-            raise InputError(f"{axis} is no part of the question, but a choice already", hint=f"leave it out; {known}")
+            raise InputError(
+                f"{axis} is no part of the question, but a choice already",
+                hint=f"leave it out; {known}",
+            )
         if axis in _WHY_NOT:
             raise InputError(f"{axis} cannot be crossed: {_WHY_NOT[axis]}", hint=known)
         raise InputError(f"'{axis}' is no axis of a comparison", hint=known)
@@ -93,12 +96,19 @@ def apart(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
     if len(parts) < 2:
         return [side]
     keys = list(parts)
-    return [replace(side, name=f"{side.name}/{_named(key, keys, axes)}", runs=tuple(runs)) for key, runs in parts.items()]
+    return [
+        replace(side, name=f"{side.name}/{_named(key, keys, axes)}", runs=tuple(runs))
+        for key, runs in parts.items()
+    ]
 
 
 def _named(key: Sequence[Any], keys: Sequence[Sequence[Any]], axes: Sequence[str]) -> str:
     """Of the crossed axes those that vary; an algorithm if it is not the only one, with its tree and copies if they vary."""
-    crossing = [word(axis, key[at]) for at, axis in enumerate(axes) if len({other[at] for other in keys}) > 1]
+    crossing = [
+        word(axis, key[at])
+        for at, axis in enumerate(axes)
+        if len({other[at] for other in keys}) > 1
+    ]
     parts, others = key[len(axes) :], [other[len(axes) :] for other in keys]
     alike = [other for other in others if other[:1] == parts[:1]]
     several = [at for at in range(1, len(parts)) if len({other[at] for other in alike}) > 1]

@@ -27,14 +27,17 @@ INK, FAINT = ("--ink", "#1b1f24"), ("--faint", "#6b7280")
 PALETTE = tuple(
     (f"--curve-{place}", colour)
     for place, colour in enumerate(
-        ("#0072b2", "#d55e00", "#007d5a", "#a8467f", "#8a6100", "#1f83b8", "#5b3f99", "#444444"), start=1
+        ("#0072b2", "#d55e00", "#007d5a", "#a8467f", "#8a6100", "#1f83b8", "#5b3f99", "#444444"),
+        start=1,
     )
 )
 #: The same in dark.
 DARK = tuple(
     (name, colour)
     for (name, _), colour in zip(
-        PALETTE, ("#58a6e0", "#ff8c42", "#2fc79a", "#e08fc0", "#e8b93c", "#8fd3f4", "#b69cf0", "#d0d4da"), strict=True
+        PALETTE,
+        ("#58a6e0", "#ff8c42", "#2fc79a", "#e08fc0", "#e8b93c", "#8fd3f4", "#b69cf0", "#d0d4da"),
+        strict=True,
     )
 )
 _DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)), (0, (1, 1)))
@@ -108,7 +111,9 @@ def by_powers(axis: Axis, ends: tuple[float, float]) -> None:
     """A logarithmic axis, its powers of ten written as people write them; on a short one 2 and 5 of them as well."""
     short = log10(ends[1] / ends[0]) < _SHORT
     axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
-    axis.set_minor_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}") if short else NullFormatter())
+    axis.set_minor_formatter(
+        FuncFormatter(lambda value, _: f"{value:,.6g}") if short else NullFormatter()
+    )
     if short:
         axis.set_minor_locator(LogLocator(subs=(2, 5)))
 
@@ -127,17 +132,31 @@ def legend(plot: Figure, axes: Axes) -> None:
     below = _BOTTOM + _LEGEND_LINE * -(-len(labels) // columns)
     whole = _TOP + _HEIGHT + below
     plot.set_size_inches(_WIDTH, whole)
-    axes.set_position((_LEFT / _WIDTH, below / whole, 1 - (_LEFT + _RIGHT) / _WIDTH, _HEIGHT / whole))
-    plot.legend(handles, labels, loc="lower left", ncols=columns, fontsize=9.5, handlelength=3.2, borderaxespad=0.1)
+    axes.set_position(
+        (_LEFT / _WIDTH, below / whole, 1 - (_LEFT + _RIGHT) / _WIDTH, _HEIGHT / whole)
+    )
+    plot.legend(
+        handles,
+        labels,
+        loc="lower left",
+        ncols=columns,
+        fontsize=9.5,
+        handlelength=3.2,
+        borderaxespad=0.1,
+    )
 
 
 def _drawn(plot: Figure) -> str:
     text = StringIO()
-    plot.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    plot.savefig(
+        text, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
+    )
     return text.getvalue()
 
 
-def inline(plot: Figure, name: str, title: str, description: str, titles: Mapping[str, Sequence[str]]) -> str:
+def inline(
+    plot: Figure, name: str, title: str, description: str, titles: Mapping[str, Sequence[str]]
+) -> str:
     """The picture as an element of a page.
 
     Args:
@@ -154,7 +173,12 @@ def inline(plot: Figure, name: str, title: str, description: str, titles: Mappin
         for child in [child for child in parent if child.tag in unwanted]:
             parent.remove(child)
     for gid, texts in titles.items():
-        marks = [mark for group in root.iter() if group.get("id") == gid for mark in group.iter(f"{{{_SVG}}}use")]
+        marks = [
+            mark
+            for group in root.iter()
+            if group.get("id") == gid
+            for mark in group.iter(f"{{{_SVG}}}use")
+        ]
         for mark, text in zip(marks, texts, strict=True):
             ET.SubElement(mark, f"{{{_SVG}}}title").text = text
     _rename(root, name)

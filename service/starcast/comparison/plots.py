@@ -9,11 +9,20 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from starcast.database import models
 from starcast.comparison.crossovers import AT, Crossing
 from starcast.comparison.curves import Curve, Panel, Spot, shared_line
 from starcast.comparison.matching import figure
-from starcast.comparison.page_svg import FAINT, INK, Styles, by_powers, empty, inline, legend, settings
+from starcast.comparison.page_svg import (
+    FAINT,
+    INK,
+    Styles,
+    by_powers,
+    empty,
+    inline,
+    legend,
+    settings,
+)
+from starcast.database import models
 
 #: What marks a change of places, and which share of the width its number takes.
 _RING: dict[str, Any] = {
@@ -48,8 +57,8 @@ def times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], name: str
         plot, axes = empty()
         axes.set_xscale("log")
         axes.set_yscale("log")
-        for dashes, (where, part) in zip(cycle(_BOUNDS), panel.apart().items(), strict=False):
-            _bound(axes, part, where, dashes)
+        for dashes, (topology, part) in zip(cycle(_BOUNDS), panel.apart().items(), strict=False):
+            _bound(axes, part, topology, dashes)
         for place, curve in enumerate(panel.curves):
             spots = [spot for spot in curve.spots() if spot.m > 0 and spot.time > 0]
             gid, style = f"curve-{place}", styles.of(curve.label)
@@ -90,27 +99,41 @@ def links(panel: Panel, busy: Mapping[int, Sequence[int]], styles: Styles, name:
             style = {key: value for key, value in styles.of(curve.label).items() if key != "marker"}
             edges = [place + 0.5 for place in range(len(used) + 1)]
             heights = [each * most / curve.links for each in used]
-            axes.stairs(heights, edges, baseline=None, label=_profile_label(curve, run), linewidth=1.6, **style)
+            axes.stairs(
+                heights,
+                edges,
+                baseline=None,
+                label=_profile_label(curve, run),
+                linewidth=1.6,
+                **style,
+            )
         axes.set_ylim(0, most * 1.06)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("step")
-        axes.set_ylabel("directed links busy" if alike else "directed links busy, % of the network's")
+        axes.set_ylabel(
+            "directed links busy" if alike else "directed links busy, % of the network's"
+        )
         legend(plot, axes)
-        told = [f"{_profile_label(curve, run)}: {len(used)} steps, {_share(used, curve.links)}" for curve, run, used in shown]
+        told = [
+            f"{_profile_label(curve, run)}: {len(used)} steps, {_share(used, curve.links)}"
+            for curve, run, used in shown
+        ]
         return inline(plot, name, f"Links busy per step: {panel.name}.", "; ".join(told) + ".", {})
 
 
-def _bound(axes: Axes, panel: Panel, where: str, dashes: tuple[float, ...]) -> None:
+def _bound(axes: Axes, panel: Panel, topology: str, dashes: tuple[float, ...]) -> None:
     stored = {m: time for m, time in panel.bound.items() if m > 0 and time > 0}
     if not stored:
         return
     lines = panel.bound_lines()
     sizes = list(stored) if lines is None else _between(list(stored))
     bound = [(m, stored[m] if lines is None else max(line.at(m) for line in lines)) for m in sizes]
-    label = f"lower bound of {where}" if where else "lower bound"
-    gid = f"bound-{where}".translate(_ID) if where else "bound"
-    axes.plot(*_pairs(bound), color=INK[1], linestyle=(0, dashes), linewidth=1.3, label=label, gid=gid)
+    label = f"lower bound of {topology}" if topology else "lower bound"
+    gid = f"bound-{topology}".translate(_ID) if topology else "bound"
+    axes.plot(
+        *_pairs(bound), color=INK[1], linestyle=(0, dashes), linewidth=1.3, label=label, gid=gid
+    )
 
 
 def _path(curve: Curve, spots: Sequence[Spot]) -> tuple[list[float], list[float]]:
@@ -120,13 +143,19 @@ def _path(curve: Curve, spots: Sequence[Spot]) -> tuple[list[float], list[float]
     for low, high in pairwise(spots):
         along = lines or shared_line(low, high)
         if along is not None:
-            path += [(m, min(line.at(m) for line in along.values())) for m in _between((low.m, high.m))]
+            path += [
+                (m, min(line.at(m) for line in along.values())) for m in _between((low.m, high.m))
+            ]
     return _pairs(sorted(set(path)))
 
 
 def _between(sizes: Sequence[Fraction]) -> list[Fraction]:
     """These sizes and more of them in between, evenly by their logarithms."""
-    places = ((log10(low), log10(high), place / _SAMPLES) for low, high in pairwise(sizes) for place in range(1, _SAMPLES))
+    places = (
+        (log10(low), log10(high), place / _SAMPLES)
+        for low, high in pairwise(sizes)
+        for place in range(1, _SAMPLES)
+    )
     more = (Fraction(10 ** (low + (high - low) * share)) for low, high, share in places)
     return sorted({*sizes, *(m for m in more if sizes[0] < m < sizes[-1])})
 
@@ -141,14 +170,20 @@ def _mark(axes: Axes, crossings: Sequence[Crossing], titles: dict[str, Sequence[
         if crossing.how == AT and crossing.time is not None:
             spot = here, float(crossing.time)
             axes.plot(*([value] for value in spot), **_RING, gid=gid)
-            titles[gid] = [f"{number}: m = {crossing.place}, {crossing.below} is better below, {crossing.above} above"]
+            titles[gid] = [
+                f"{number}: m = {crossing.place}, {crossing.below} is better below, {crossing.above} above"
+            ]
             rings.append((number, spot))
         else:
             bands.setdefault((here, there), []).append(number)
     for (here, there), numbers in bands.items():
-        axes.axvspan(here, there, color=FAINT[1], alpha=0.18, linewidth=0, gid=f"crossing-{numbers[0]}")
-        where = ((here * there) ** 0.5, 1)
-        axes.annotate(_ranges(numbers), where, xycoords=("data", "axes fraction"), ha="center", va="bottom")
+        axes.axvspan(
+            here, there, color=FAINT[1], alpha=0.18, linewidth=0, gid=f"crossing-{numbers[0]}"
+        )
+        topology = ((here * there) ** 0.5, 1)
+        axes.annotate(
+            _ranges(numbers), topology, xycoords=("data", "axes fraction"), ha="center", va="bottom"
+        )
     for words, spot in _clustered(rings, log10(axes.get_xlim()[1] / axes.get_xlim()[0])):
         axes.annotate(words, spot, (0, 9), textcoords="offset points", ha="center")
 
@@ -164,7 +199,9 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
-def _clustered(rings: Sequence[tuple[int, tuple[float, float]]], width: float) -> Iterator[tuple[str, tuple[float, float]]]:
+def _clustered(
+    rings: Sequence[tuple[int, tuple[float, float]]], width: float
+) -> Iterator[tuple[str, tuple[float, float]]]:
     """Numbers that would lie upon one another in one: ``3-5`` at the middle one's place."""
     groups: list[list[tuple[int, tuple[float, float]]]] = []
     for number, spot in rings:
@@ -198,4 +235,6 @@ def _described(panel: Panel, crossings: Sequence[Crossing]) -> str:
     labels = ", ".join(curve.label for curve in panel.curves)
     places = "; ".join(f"{one.below} before {one.above} up to m {one.place}" for one in crossings)
     bound = "lower bound" if len(panel.apart()) == 1 else "lower bound of each"
-    return f"Curves: {labels}, and the {bound}. " + (f"They change places: {places}." if places else "No two change places.")
+    return f"Curves: {labels}, and the {bound}. " + (
+        f"They change places: {places}." if places else "No two change places."
+    )

@@ -12,22 +12,32 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from starcast.progress import Reporter, Silent
 from starcast.comparison import crossovers, page_svg, plots
-from starcast.database import models
-from starcast.comparison.networks import networks
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, Comparison
 from starcast.comparison.curves import Panel, panels
 from starcast.comparison.layout import MOST_ABREAST, Layout, laid_out
 from starcast.comparison.matching import QUESTION
+from starcast.comparison.networks import networks
 from starcast.comparison.side_names import parent
+from starcast.database import models
+from starcast.progress import Reporter, Silent
 
 VERDICTS = (BETTER, WORSE, SAME, NOT_COMPARABLE)
 #: What stands beside a verdict, so that it is not told by colour alone.
 SIGNS = {BETTER: "▼", WORSE: "▲", SAME: "=", NOT_COMPARABLE: "✕"}
 #: Where the commands of a side reproduce it.
 HERE, ELSEWHERE = "here, against what is stored", "on another machine, or in another database"
-PROVENANCE = ("version", "revision", "dirty", "host", "machine", "python", "numpy", "psycopg", "postgres")
+PROVENANCE = (
+    "version",
+    "revision",
+    "dirty",
+    "host",
+    "machine",
+    "python",
+    "numpy",
+    "psycopg",
+    "postgres",
+)
 
 _TEMPLATE = "report.html.j2"
 _PIECES = 6  # as many values of p as are listed one by one
@@ -66,9 +76,13 @@ def page(
     drawn = _plotted(every, changes, profiles, reporter or Silent())
     listed = [row for panel in every for row in crossovers.rows(changes[panel.name])]
     layout = _rounded(_laid_out(comparison, everything=everything))
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     environment.filters |= {"told": told, "svg": Markup}
-    template = environment.from_string(files(__package__).joinpath(_TEMPLATE).read_text(encoding="utf-8"))
+    template = environment.from_string(
+        files(__package__).joinpath(_TEMPLATE).read_text(encoding="utf-8")
+    )
     return template.render(
         title=titled(comparison),
         comparison=comparison,
@@ -113,34 +127,48 @@ def commands(comparison: Comparison) -> dict[str, dict[str, tuple[str, ...]]]:
     for side in comparison.sides:
         sides.setdefault((side.repeat, side.commands), []).append(side.name)
     return {
-        ", ".join(names): {where: lines for where, lines in ((HERE, (repeat,)), (ELSEWHERE, commands)) if any(lines)}
+        ", ".join(names): {
+            topology: lines
+            for topology, lines in ((HERE, (repeat,)), (ELSEWHERE, commands))
+            if any(lines)
+        }
         for (repeat, commands), names in sides.items()
     }
 
 
 def verdicts(comparison: Comparison) -> list[dict[str, Any]]:
     """For each side its runs and networks, in how many rows it is the best, and how often each verdict fell on it."""
-    judged = [[verdict for *_, verdict in comparison.judgements(match)] for match in comparison.matches]
+    judged = [
+        [verdict for *_, verdict in comparison.judgements(match)] for match in comparison.matches
+    ]
     best = Counter(name for match in comparison.matches for name in comparison.best(match))
     rows = []
     for place, side in enumerate(comparison.sides):
         fallen = Counter(row[place - 1] for row in judged) if place else Counter[str]()
         counts = {verdict: fallen[verdict] if place else None for verdict in VERDICTS}
         told = {"what": _what(side.runs), "networks": "; ".join(map(str, networks(side.runs)))}
-        rows.append({"side": side.name, "runs": len(side.runs), "best": best[side.name], **counts, **told})
+        rows.append(
+            {"side": side.name, "runs": len(side.runs), "best": best[side.name], **counts, **told}
+        )
     return rows
 
 
 def reasons(comparison: Comparison) -> dict[str, int]:
     """Why rows are no comparison, and how many each; the commonest first."""
-    return dict(Counter(reason for match in comparison.matches for reason in match.reasons if reason).most_common())
+    return dict(
+        Counter(
+            reason for match in comparison.matches for reason in match.reasons if reason
+        ).most_common()
+    )
 
 
 def sources(comparison: Comparison) -> list[dict[str, Any]]:
     """Where the figures come from: code, host and engines, each with how many runs and from when to when."""
     found: dict[tuple[Any, ...], list[models.Run]] = {}
     for run in dict.fromkeys(run for side in comparison.sides for run in side.runs):
-        found.setdefault(tuple((run.provenance or {}).get(name) for name in PROVENANCE), []).append(run)
+        found.setdefault(tuple((run.provenance or {}).get(name) for name in PROVENANCE), []).append(
+            run
+        )
     return [
         {**dict(zip(PROVENANCE, key, strict=True)), "runs": len(runs), **_dates(runs)}
         for key, runs in sorted(found.items(), key=lambda item: str(item[0]))
@@ -175,7 +203,9 @@ def _plotted(
             marks = crossovers.marked(changes[panel.name])
             along = sum(m > 0 for m in panel.sizes) > 1
             times = plots.times(panel, styles, marks, f"times-{place}") if along else None
-            busy = any(panel is each for each in stepped) and any(run.id in profiles for _, run in panel.profiled())
+            busy = any(panel is each for each in stepped) and any(
+                run.id in profiles for _, run in panel.profiled()
+            )
             links = plots.links(panel, profiles, styles, f"links-{place}") if busy else None
             drawn.append(Plotted(panel, times, links, marks))
             task.advance()
@@ -190,8 +220,8 @@ def _stepped(every: Iterable[Panel]) -> list[Panel]:
     """
     stepped, seen = [], set[tuple[Any, ...]]()
     for panel in sorted(every, key=lambda panel: bool(panel.question["faults"])):
-        where = tuple(panel.question[axis] for axis in ("topology", "collective", "ports"))
-        steps = {(*where, curve.label, run.p) for curve, run in panel.profiled()}
+        topology = tuple(panel.question[axis] for axis in ("topology", "collective", "ports"))
+        steps = {(*topology, curve.label, run.p) for curve, run in panel.profiled()}
         if not steps <= seen:
             stepped.append(panel)
         seen |= steps
@@ -203,7 +233,11 @@ def _what(runs: Iterable[models.Run]) -> str:
     listed = list(runs)
     algorithms = ", ".join(dict.fromkeys(run.algorithm for run in listed))
     pieces = sorted({run.p for run in listed})
-    told = ", ".join(map(str, pieces)) if len(pieces) <= _PIECES else f"{len(pieces)} values from {pieces[0]} to {pieces[-1]}"
+    told = (
+        ", ".join(map(str, pieces))
+        if len(pieces) <= _PIECES
+        else f"{len(pieces)} values from {pieces[0]} to {pieces[-1]}"
+    )
     return f"{algorithms}; p = {told}" if listed else "no runs"
 
 
@@ -215,15 +249,24 @@ def _dates(runs: Sequence[models.Run]) -> dict[str, datetime]:
 def _laid_out(comparison: Comparison, *, everything: bool) -> Layout:
     """Few sides abreast under the letters of the summary; many in lines of their own, under brief names."""
     abreast = len(comparison.sides) <= MOST_ABREAST
-    return laid_out(comparison.lettered() if abreast else comparison.briefly(), everything=everything)
+    return laid_out(
+        comparison.lettered() if abreast else comparison.briefly(), everything=everything
+    )
 
 
 def _rounded(layout: Layout) -> Layout:
     """The same with its gaps to three decimals."""
     gaps = [name for name in layout.columns if name.partition(" ")[0] == "gap"]
-    rows = ({**row, **{name: round(float(row[name]), 3) for name in gaps if row[name] is not None}} for row in layout.rows)
+    rows = (
+        {**row, **{name: round(float(row[name]), 3) for name in gaps if row[name] is not None}}
+        for row in layout.rows
+    )
     return replace(layout, rows=tuple(rows))
 
 
 def _numeric(layout: Layout) -> set[str]:
-    return {name for name in layout.columns if all(isinstance(row[name], int | float | Fraction | None) for row in layout.rows)}
+    return {
+        name
+        for name in layout.columns
+        if all(isinstance(row[name], int | float | Fraction | None) for row in layout.rows)
+    }

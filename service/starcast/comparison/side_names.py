@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from string import ascii_uppercase
 
-from starcast.errors import NotFoundError
 from starcast.comparison.matching import Side
+from starcast.errors import NotFoundError
 
 #: Between an experiment and the part of it that a side is: no experiment has it in its name.
 PART = "/"
@@ -62,8 +62,13 @@ def place(sides: Sequence[Side], name: str) -> int:
         NotFoundError: there is none.
     """
     names = [side.name for side in sides]
-    known = {**dict(zip((side.name for side in brief(sides)), names, strict=True)), **{each: each for each in names}}
+    known = {
+        **dict(zip((side.name for side in brief(sides)), names, strict=True)),
+        **{each: each for each in names},
+    }
     known |= {each.removeprefix("run "): each for each in names if each.startswith("run ")}
     if name not in known:
-        raise NotFoundError(f"the baseline '{name}' is not compared", hint=f"take one of {', '.join(names)}")
+        raise NotFoundError(
+            f"the baseline '{name}' is not compared", hint=f"take one of {', '.join(names)}"
+        )
     return names.index(known[name])

@@ -2,10 +2,10 @@
 
 from sqlalchemy.orm import Session
 
+from starcast.comparison.matching import Side
 from starcast.database import repository
 from starcast.experiments.design import in_order, incomplete, stored_design
 from starcast.experiments.grid import Point
-from starcast.comparison.matching import Side
 
 
 def load_side(session: Session, name: str) -> Side:
@@ -22,5 +22,12 @@ def load_side(session: Session, name: str) -> Side:
     runs = tuple(in_order(experiment, repository.load_runs(session, experiment.id)))
     if experiment.grid:
         design = stored_design(experiment)
-        return Side(name, runs, design.commands(name), design.title, repeat, incomplete(experiment, runs))
-    return Side(name, runs, tuple(f"{Point.of(run).command()} --experiment {name}" for run in runs), repeat=repeat)
+        return Side(
+            name, runs, design.commands(name), design.title, repeat, incomplete(experiment, runs)
+        )
+    return Side(
+        name,
+        runs,
+        tuple(f"{Point.of(run).command()} --experiment {name}" for run in runs),
+        repeat=repeat,
+    )

@@ -11,8 +11,8 @@ from fractions import Fraction
 from starcast.collectives.model import check_collective, check_ports
 from starcast.costs.counts import ceil_log2
 from starcast.costs.machine import Cost, Machine, check_message
-from starcast.topologies import Topology, known
-from starcast.support.integers import ceil_div, count
+from starcast.support.integers import ceil_div, check_count
+from starcast.topologies import Topology, as_topology
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Work:
     sent: int
 
 
-def work(where: Topology, collective: str) -> Work:
+def work(topology: Topology, collective: str) -> Work:
     """What must be carried, at least.
 
     * broadcast: the root sends the message, and everybody else receives it.
@@ -37,14 +37,14 @@ def work(where: Topology, collective: str) -> Work:
     * alltoall: every node has N-1 messages, which travel t links, the sum of the distances. So on average a node sends t
       messages on.
     """
-    nodes, others = where.nodes, where.nodes - 1
+    nodes, others = topology.nodes, topology.nodes - 1
     if collective == "broadcast":
         return Work(1, others)
     if collective == "allgather":
         return Work(others, nodes * others)
     if collective == "alltoall":
-        return Work(where.distance_sum, nodes * where.distance_sum)
-    return Work(others, where.distance_sum)
+        return Work(topology.distance_sum, nodes * topology.distance_sum)
+    return Work(others, topology.distance_sum)
 
 
 def lower_bound(
@@ -89,7 +89,7 @@ def lower_bound(
     Raises:
         InputError: there is no such collective or port model, or m, messages or copies cannot be.
     """
-    where = known(topology)
+    where = as_topology(topology)
     _check(where, collective, ports, m, messages, copies)
     needed = work(where, collective)
     links = where.degree if ports == "all" else 1
@@ -110,13 +110,15 @@ def lower_bound(
     )
 
 
-def _check(where: Topology, collective: str, ports: str, m: Fraction, messages: int | None, copies: int) -> None:
+def _check(
+    topology: Topology, collective: str, ports: str, m: Fraction, messages: int | None, copies: int
+) -> None:
     check_collective(collective)
     check_ports(ports)
     check_message(m)
     if messages is not None:
-        count("messages", messages)
-    count("copies", copies, where.degree, f"on {where.spec}")
+        check_count("messages", messages)
+    check_count("copies", copies, topology.degree, f"on {topology.spec}")
 
 
 OURS = "starcast: the argument of Tseng & Sheu 1997, Lemmas 1 and 2"
@@ -126,20 +128,22 @@ _LEMMAS = {"star": "Tseng & Sheu 1997", "nk-star": "Li, Chen, Xiang & Yao"}
 _TABLES = {"star": (4, 2), "hypercube": (5, 3)}
 
 
-def steps_source(where: Topology, collective: str, ports: str, copies: int) -> str:
+def steps_source(topology: Topology, collective: str, ports: str, copies: int) -> str:
     """Who states the least number of steps of unit messages: a table, or nobody but starcast."""
-    if where.family not in _TABLES:
+    if topology.family not in _TABLES:
         return OURS
-    one, many = _TABLES[where.family]
+    one, many = _TABLES[topology.family]
     if collective != "broadcast" and copies == 1:
         return f"Fragopoulou & Akl 1993, Table {one}"
     return f"Fragopoulou & Akl 1996, Table {many}" if ports == "all" else OURS
 
 
-def _source(where: Topology, collective: str, ports: str, messages: int | None, copies: int) -> str:
+def _source(
+    topology: Topology, collective: str, ports: str, messages: int | None, copies: int
+) -> str:
     lemma = {"broadcast": "Lemma 1", "allgather": "Lemma 2"}.get(collective)
-    steps = steps_source(where, collective, ports, copies)
-    if lemma is None or where.family not in _LEMMAS:
+    steps = steps_source(topology, collective, ports, copies)
+    if lemma is None or topology.family not in _LEMMAS:
         return steps
-    source = f"{_LEMMAS[where.family]}, {lemma}"
+    source = f"{_LEMMAS[topology.family]}, {lemma}"
     return f"{source}; {steps}" if messages is not None or copies > 1 else source

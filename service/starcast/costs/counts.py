@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import factorial, gcd
 
 from starcast.topologies import Topology
-from starcast.trees import model
+from starcast.trees import forest
 
 
 def ceil_log2(value: int) -> int:
@@ -30,21 +30,21 @@ def multiple_height(n: int) -> int:
     return 1 if n == 2 else 3 * (n - 1) // 2 + n + greatest_proper_divisor(n) - 2
 
 
-def tree_height(where: Topology, construction: str) -> int:
+def tree_height(topology: Topology, construction: str) -> int:
     """The height of a single spanning tree of the catalogue on S_n, known without building it.
 
     Rotated Hamiltonian paths: (n-1)! nodes in a path, and from n = 3 on a leaf of phase 2 at the end of one, since the ends
     are rotations of one another, so that one begins with n. Tseng & Sheu (section 6.2) say about (n-1)!.
     """
-    n = where.n
+    n = topology.n
     if construction in ("greedy", "necklace", "balanced", "near-balanced"):
-        return where.diameter
+        return topology.diameter
     known = {
         "recursive-substar": 2 * n - 3,
         "rotated-hamiltonian": factorial(n - 1) + (n > 2),
-        "hamiltonian-cycle": where.nodes - 1,
+        "hamiltonian-cycle": topology.nodes - 1,
     }
-    return known[construction] if construction in known else forest(where, construction).height
+    return known[construction] if construction in known else forest(topology, construction).height
 
 
 # Necklaces

@@ -10,7 +10,7 @@ from starcast.costs import edge_disjoint, fragopoulou_akl, hypercube, nk_star, t
 from starcast.costs.machine import Cost, Form, Machine, check_message
 from starcast.costs.optimum import optimum
 from starcast.errors import InputError
-from starcast.topologies import Topology, known
+from starcast.topologies import Topology, as_topology
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,9 @@ FORMS = {
 }
 
 
-def unit_bytes(topology: Topology | str, collective: str, algorithm: str, m: Fraction, **arguments: int | str) -> Fraction:
+def unit_bytes(
+    topology: Topology | str, collective: str, algorithm: str, m: Fraction, **arguments: int | str
+) -> Fraction:
     """The bytes of one unit when a message of m bytes is cut for that algorithm.
 
     ``messages=M`` cuts it into M units (a stream of M packets of m/M bytes: Tseng & Sheu 1997, Table 1, row [16]),
@@ -71,10 +73,10 @@ def unit_bytes(topology: Topology | str, collective: str, algorithm: str, m: Fra
         InputError: a name or an argument is wrong, m is negative, or the algorithm is not defined on the topology.
     """
     check_message(m)
-    where = known(topology)
+    where = as_topology(topology)
     rule, entry = _entry(where, collective, algorithm)
-    values = rule.settled(where, arguments)
-    pieces = int(values[rule.cut_by]) if rule.cut_by else 1
+    values = rule.resolve_arguments(where, arguments)
+    pieces = int(values[rule.split_argument]) if rule.split_argument else 1
     return Fraction(m) / (pieces * (where.degree if entry.each_tree else 1))
 
 
@@ -96,10 +98,10 @@ def closed_form(
         InputError: a name or an argument is wrong, m is negative, or the algorithm is not defined on the topology.
     """
     check_message(m)
-    where = known(topology)
+    where = as_topology(topology)
     rule, entry = _entry(where, collective, algorithm)
-    model = rule.model(ports)
-    return entry.form(where, model, **rule.settled(where, arguments)).priced(m, machine)
+    model = rule.resolve_ports(ports)
+    return entry.form(where, model, **rule.resolve_arguments(where, arguments)).priced(m, machine)
 
 
 def best_share(
@@ -119,25 +121,33 @@ def best_share(
     Raises:
         InputError: the algorithm does not cut its messages, or T_s is 0, so that more segments are always better.
     """
-    where = known(topology)
+    where = as_topology(topology)
     rule, _ = _entry(where, collective, algorithm)
-    cut_by = rule.cut_by
-    if cut_by is None:
-        raise InputError(f"{rule} does not cut its messages", hint="leave the number of segments out")
+    split_argument = rule.split_argument
+    if split_argument is None:
+        raise InputError(
+            f"{rule} does not cut its messages", hint="leave the number of segments out"
+        )
 
     def price(pieces: int) -> Cost:
-        return closed_form(where, collective, algorithm, ports, m, machine, **{**arguments, cut_by: pieces})
+        return closed_form(
+            where, collective, algorithm, ports, m, machine, **{**arguments, split_argument: pieces}
+        )
 
     # Every rounding of the papers is by the degree.
-    allowed = [pieces for pieces in range(1, where.degree + 1) if _defined(rule, where, {**arguments, cut_by: pieces})]
+    allowed = [
+        pieces
+        for pieces in range(1, where.degree + 1)
+        if _defined(rule, where, {**arguments, split_argument: pieces})
+    ]
     return optimum(price, machine, where.degree, allowed)
 
 
-def _defined(rule: Algorithm, where: Topology, arguments: Arguments) -> bool:
-    return rule.refusal(where, arguments) is None
+def _defined(rule: Algorithm, topology: Topology, arguments: Arguments) -> bool:
+    return rule.refusal(topology, arguments) is None
 
 
-def _entry(where: Topology, collective: str, algorithm: str) -> tuple[Algorithm, Entry]:
+def _entry(topology: Topology, collective: str, algorithm: str) -> tuple[Algorithm, Entry]:
     rule = catalogue.find(collective, algorithm)
-    catalogue.check_topology(rule, where)
+    catalogue.check_topology(rule, topology)
     return rule, FORMS[collective, algorithm]

@@ -8,100 +8,114 @@ from fractions import Fraction
 
 from starcast.costs.counts import necklace_count, necklace_distance_sum
 from starcast.costs.machine import Form, stepwise
-from starcast.topologies import Topology
 from starcast.support.integers import ceil_div
+from starcast.topologies import Topology
 
 PAPER = "Fragopoulou & Akl 1993"
 OURS = "starcast"
 
 
-def rotated_hamiltonian(where: Topology, _ports: str, messages: int) -> Form:
+def rotated_hamiltonian(topology: Topology, _ports: str, messages: int) -> Form:
     """ceil(M(N-1)/(n-1)) steps, M N(N-1) transmissions: Table 1, MLA. Exact."""
-    steps = ceil_div(messages * (where.nodes - 1), where.degree)
-    return _allgather(where, steps, messages, f"{PAPER}, Table 1 (algorithm 1)")
+    steps = ceil_div(messages * (topology.nodes - 1), topology.degree)
+    return _allgather(topology, steps, messages, f"{PAPER}, Table 1 (algorithm 1)")
 
 
-def necklace(where: Topology, _ports: str, messages: int) -> Form:
+def necklace(topology: Topology, _ports: str, messages: int) -> Form:
     """ceil((N-1)/(n-1)) steps, N(N-1) transmissions: Table 1, MLA, one message. Exact.
 
     For M messages, ceil(M(N-1)/(n-1)), the form is ours: the paper's algorithm 2 is about one.
     """
-    steps = ceil_div(messages * (where.nodes - 1), where.degree)
-    return _allgather(where, steps, messages, _of_one(messages, f"{PAPER}, Table 1 (algorithm 2)"))
+    steps = ceil_div(messages * (topology.nodes - 1), topology.degree)
+    return _allgather(
+        topology, steps, messages, _of_one(messages, f"{PAPER}, Table 1 (algorithm 2)")
+    )
 
 
-def hamiltonian_cycle(where: Topology, _ports: str, messages: int) -> Form:
+def hamiltonian_cycle(topology: Topology, _ports: str, messages: int) -> Form:
     """M(N-1) steps, M N(N-1) transmissions: Table 1, SLA. Exact."""
-    return _allgather(where, messages * (where.nodes - 1), messages, f"{PAPER}, Table 1 (SLA)")
+    return _allgather(
+        topology, messages * (topology.nodes - 1), messages, f"{PAPER}, Table 1 (SLA)"
+    )
 
 
-def balanced(where: Topology, _ports: str, messages: int) -> Form:
+def balanced(topology: Topology, _ports: str, messages: int) -> Form:
     """ceil((N-1)/(n-1)) steps, t_n transmissions: Table 2, MLA, one message. Exact.
 
     For M messages, ceil(M(N-1)/(n-1)), the form is ours: its copies number the leaves on. The paper sends all M along one path
     and takes M ceil((N-1)/(n-1)).
     """
-    steps = ceil_div(messages * (where.nodes - 1), where.degree)
-    return _scatter(where, steps, messages, _of_one(messages, f"{PAPER}, Table 2 (balanced)"))
+    steps = ceil_div(messages * (topology.nodes - 1), topology.degree)
+    return _scatter(topology, steps, messages, _of_one(messages, f"{PAPER}, Table 2 (balanced)"))
 
 
-def near_balanced(where: Topology, _ports: str, messages: int) -> Form:
+def near_balanced(topology: Topology, _ports: str, messages: int) -> Form:
     """M h steps, M t_n transmissions. Exact, and ours: Table 2 says O(ceil((N-1)/(n-1))).
 
     By Rule 5 it takes as many steps as the largest subtree has nodes, and T_2 has one of every necklace.
     """
-    steps = messages * necklace_count(where.n)
-    return _scatter(where, steps, messages, f"{OURS}; {PAPER}, Table 2 (almost balanced) gives the order")
+    steps = messages * necklace_count(topology.n)
+    return _scatter(
+        topology, steps, messages, f"{OURS}; {PAPER}, Table 2 (almost balanced) gives the order"
+    )
 
 
-def perfectly_balanced(where: Topology, _ports: str, messages: int) -> Form:
+def perfectly_balanced(topology: Topology, _ports: str, messages: int) -> Form:
     """ceil(M(N-1)/(n-1)) steps, M t_n transmissions: Table 2, MLA, M a multiple of n-1. Exact."""
-    steps = ceil_div(messages * (where.nodes - 1), where.degree)
-    return _scatter(where, steps, messages, f"{PAPER}, Table 2 (perfectly balanced)")
+    steps = ceil_div(messages * (topology.nodes - 1), topology.degree)
+    return _scatter(topology, steps, messages, f"{PAPER}, Table 2 (perfectly balanced)")
 
 
-def one_port_scatter(where: Topology, _ports: str, messages: int) -> Form:
+def one_port_scatter(topology: Topology, _ports: str, messages: int) -> Form:
     """M(N-1) steps, M t_n transmissions: Table 2, SLA (Rule 8). Exact."""
-    return _scatter(where, messages * (where.nodes - 1), messages, f"{PAPER}, Table 2 (SLA)")
+    return _scatter(topology, messages * (topology.nodes - 1), messages, f"{PAPER}, Table 2 (SLA)")
 
 
-def rule_9(where: Topology, _ports: str) -> Form:
+def rule_9(topology: Topology, _ports: str) -> Form:
     """The sum of the necklaces' distances in steps, N t_n transmissions. Exact, and ours: Table 3 says O(ceil(t_n/(n-1))).
 
     A necklace after the other, each as many steps as it is away. The paper's h d (Rule 9), d the mean distance of the nodes,
     weighs every necklace alike and is not that sum.
     """
-    steps = necklace_distance_sum(where.n, where.distance_sum)
-    return _alltoall(where, steps, 1, f"{OURS}; {PAPER}, Table 3 (Rule 9) gives the order")
+    steps = necklace_distance_sum(topology.n, topology.distance_sum)
+    return _alltoall(topology, steps, 1, f"{OURS}; {PAPER}, Table 3 (Rule 9) gives the order")
 
 
-def rule_10(where: Topology, _ports: str, messages: int) -> Form:
+def rule_10(topology: Topology, _ports: str, messages: int) -> Form:
     """ceil(M t_n/(n-1)) steps, M N t_n transmissions: Table 3, MLA, M a multiple of n-1 (Rule 10). Exact."""
-    steps = ceil_div(messages * where.distance_sum, where.degree)
-    return _alltoall(where, steps, messages, f"{PAPER}, Table 3 (Rule 10)")
+    steps = ceil_div(messages * topology.distance_sum, topology.degree)
+    return _alltoall(topology, steps, messages, f"{PAPER}, Table 3 (Rule 10)")
 
 
-def exact_alltoall(where: Topology, _ports: str, messages: int) -> Form:
+def exact_alltoall(topology: Topology, _ports: str, messages: int) -> Form:
     """ceil(M t_n/(n-1)) steps for any M, M N t_n transmissions. Exact, and ours: section 9 leaves it open."""
-    return _alltoall(where, ceil_div(messages * where.distance_sum, where.degree), messages, OURS)
+    return _alltoall(
+        topology, ceil_div(messages * topology.distance_sum, topology.degree), messages, OURS
+    )
 
 
-def one_port_alltoall(where: Topology, _ports: str, messages: int) -> Form:
+def one_port_alltoall(topology: Topology, _ports: str, messages: int) -> Form:
     """M t_n steps, M N t_n transmissions: Table 3, SLA (section 8). Exact."""
-    return _alltoall(where, messages * where.distance_sum, messages, f"{PAPER}, Table 3 (SLA)")
+    return _alltoall(
+        topology, messages * topology.distance_sum, messages, f"{PAPER}, Table 3 (SLA)"
+    )
 
 
 def _of_one(messages: int, source: str) -> str:
     return source if messages == 1 else f"{OURS}; {source} is about one message"
 
 
-def _allgather(where: Topology, steps: int, messages: int, source: str) -> Form:
-    return stepwise(steps, Fraction(1, messages), messages * where.nodes * (where.nodes - 1), source)
+def _allgather(topology: Topology, steps: int, messages: int, source: str) -> Form:
+    return stepwise(
+        steps, Fraction(1, messages), messages * topology.nodes * (topology.nodes - 1), source
+    )
 
 
-def _scatter(where: Topology, steps: int, messages: int, source: str) -> Form:
-    return stepwise(steps, Fraction(1, messages), messages * where.distance_sum, source)
+def _scatter(topology: Topology, steps: int, messages: int, source: str) -> Form:
+    return stepwise(steps, Fraction(1, messages), messages * topology.distance_sum, source)
 
 
-def _alltoall(where: Topology, steps: int, messages: int, source: str) -> Form:
-    return stepwise(steps, Fraction(1, messages), messages * where.nodes * where.distance_sum, source)
+def _alltoall(topology: Topology, steps: int, messages: int, source: str) -> Form:
+    return stepwise(
+        steps, Fraction(1, messages), messages * topology.nodes * topology.distance_sum, source
+    )

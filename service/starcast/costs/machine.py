@@ -16,7 +16,10 @@ class Machine:
     def __post_init__(self) -> None:
         for name in ("T_s", "T_c"):
             if getattr(self, name) < 0:
-                raise InputError(f"{name} is {getattr(self, name)}, a negative time", hint="give a time of 0 or more")
+                raise InputError(
+                    f"{name} is {getattr(self, name)}, a negative time",
+                    hint="give a time of 0 or more",
+                )
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,9 @@ class Form:
         )
 
 
-def stepwise(steps: int, packet: Fraction | int, transmissions: int | None, source: str, note: str = "") -> Form:
+def stepwise(
+    steps: int, packet: Fraction | int, transmissions: int | None, source: str, note: str = ""
+) -> Form:
     """The form of steps that all last as long: steps (T_s + packet m T_c), the packet as a multiple of the message."""
     return Form(steps, Fraction(steps * packet), transmissions, source, steps, note)
 

@@ -13,88 +13,115 @@ from starcast.topologies import Topology
 PAPER = "Li, Chen, Xiang & Yao"
 
 
-def greedy(where: Topology, ports: str, segments: int) -> Form:
+def greedy(topology: Topology, ports: str, segments: int) -> Form:
     """(D + p - 1)(T_s + m/(p(n-1)) T_c): Theorem 2, one tree; one-port n-1 times that, Theorem 3.
 
     The steps are exact all-port, and one-port too many by less than n-1. The bytes are n-1 times too few: one tree carries all
     p segments, of m/p bytes each.
     """
-    steps = (where.diameter + segments - 1) * slots(where, ports)
-    packet = Fraction(1, segments * where.degree)
-    note = f"the bytes are {where.degree} times too few: one tree carries all segments" if where.degree > 1 else ""
-    return stepwise(steps, packet, segments * (where.nodes - 1), f"{PAPER}, Theorems 2 and 3", note)
+    steps = (topology.diameter + segments - 1) * slots(topology, ports)
+    packet = Fraction(1, segments * topology.degree)
+    note = (
+        f"the bytes are {topology.degree} times too few: one tree carries all segments"
+        if topology.degree > 1
+        else ""
+    )
+    return stepwise(
+        steps, packet, segments * (topology.nodes - 1), f"{PAPER}, Theorems 2 and 3", note
+    )
 
 
-def multiple(where: Topology, ports: str, segments: int) -> Form:
+def multiple(topology: Topology, ports: str, segments: int) -> Form:
     """(2D + p - 1)(T_s + m/(p(n-1)) T_c): Theorem 8, the trees MT; one-port n-1 times that, Theorem 9.
 
     The steps are an upper bound: 2D is one on the height (Theorem 7). The bytes of a step are too few wherever trees share a
     link: the paper takes a packet for one segment, and it may have as many as the congestion of the trees. For k = 1 and n > 2
     both are exact.
     """
-    steps = (2 * where.diameter + segments - 1) * slots(where, ports)
-    units = segments * where.degree
+    steps = (2 * topology.diameter + segments - 1) * slots(topology, ports)
+    units = segments * topology.degree
     note = (
         ""
-        if where.k == 1 and where.n > 2
+        if topology.k == 1 and topology.n > 2
         else "2D can exceed the trees' height; the bytes are too few where trees share a link"
     )
-    return stepwise(steps, Fraction(1, units), units * (where.nodes - 1), f"{PAPER}, Theorems 8 and 9", note)
+    return stepwise(
+        steps, Fraction(1, units), units * (topology.nodes - 1), f"{PAPER}, Theorems 8 and 9", note
+    )
 
 
-def greedy_allgather(where: Topology, ports: str) -> Form:
+def greedy_allgather(topology: Topology, ports: str) -> Form:
     """D T_s + (N-1)/(n-1) m T_c: Theorem 4, one tree; one-port n(n-1)D T_s + (N-1) m T_c, Theorem 5.
 
     All-port the start-ups are exact and the bytes a lower bound, met for k = 1 alone: elsewhere the links of a level carry
     different packets. One-port the bytes are exact, since those of a level and a port carry the same; the start-ups are n times
     too many, and those of the last step are not all needed.
     """
-    steps = where.diameter * slots(where, ports) * (where.n if ports == "one" else 1)
-    sent = where.nodes * (where.nodes - 1)
-    uneven = "the bytes are too few: the links of a level carry different packets" if int(where.k or 0) > 1 else ""
+    steps = topology.diameter * slots(topology, ports) * (topology.n if ports == "one" else 1)
+    sent = topology.nodes * (topology.nodes - 1)
+    uneven = (
+        "the bytes are too few: the links of a level carry different packets"
+        if int(topology.k or 0) > 1
+        else ""
+    )
     note = uneven if ports == "all" else "the start-ups are n times too many"
-    return Form(steps, _allgather_bytes(where, ports), sent, f"{PAPER}, Theorems 4 and 5", steps, note)
+    return Form(
+        steps, _allgather_bytes(topology, ports), sent, f"{PAPER}, Theorems 4 and 5", steps, note
+    )
 
 
-def multiple_allgather(where: Topology, ports: str) -> Form:
+def multiple_allgather(topology: Topology, ports: str) -> Form:
     """(2D-1) T_s + (N-1)/(n-1) m T_c: Theorem 10, the trees MT; one-port (n-1)(2D-1) T_s + (N-1) m T_c, Theorem 11.
 
     The start-ups are wrong both ways: 2D - 1 is one too few where a tree is 2D high, and too many where all are lower. The
     bytes are a lower bound.
     """
-    steps = (2 * where.diameter - 1) * slots(where, ports)
-    sent = where.nodes * where.degree * (where.nodes - 1)
-    note = "2D - 1 can miss the trees' height either way; the bytes can be too few" if where.degree > 1 else ""
-    return Form(steps, _allgather_bytes(where, ports), sent, f"{PAPER}, Theorems 10 and 11", steps, note)
+    steps = (2 * topology.diameter - 1) * slots(topology, ports)
+    sent = topology.nodes * topology.degree * (topology.nodes - 1)
+    note = (
+        "2D - 1 can miss the trees' height either way; the bytes can be too few"
+        if topology.degree > 1
+        else ""
+    )
+    return Form(
+        steps, _allgather_bytes(topology, ports), sent, f"{PAPER}, Theorems 10 and 11", steps, note
+    )
 
 
-def chen(where: Topology, ports: str) -> Form:
+def chen(topology: Topology, ports: str) -> Form:
     """(2D-1) T_s + 4/(n-1) m T_c all-port: Y.S. Chen & Tai [4] (Table 1).
 
     One-port (2nk - n - k^2) T_s + (2 + (n-k-2)(n-k+1)!/n!) m T_c.
     """
-    n, k = where.n, int(where.k or 0)
+    n, k = topology.n, int(topology.k or 0)
     source = f"{PAPER}, Table 1 [4]"
     if ports == "all":
-        return Form(2 * where.diameter - 1, Fraction(4, where.degree), None, source, None)
+        return Form(2 * topology.diameter - 1, Fraction(4, topology.degree), None, source, None)
     bytes_per_m = 2 + Fraction((n - k - 2) * factorial(n - k + 1), factorial(n))
     return Form(2 * n * k - n - k * k, bytes_per_m, None, source, None)
 
 
-def greedy_as_printed(where: Topology, segments: int) -> Form:
+def greedy_as_printed(topology: Topology, segments: int) -> Form:
     """D T_s + m/(n-1) T_c + 2 sqrt(m(D-1) T_s T_c/(n-1)): one tree in Table 1, all-port, a start-up more than Theorem 2.
 
     As with Theorem 2 the root stands for the best real p; before that it is (D+p-1)(T_s + m/(p(n-1)) T_c) + T_s.
     """
-    theorem = greedy(where, "all", segments)
-    return Form(theorem.start_ups + 1, theorem.bytes_per_m, None, f"{PAPER}, Table 1 as printed", None, theorem.note)
+    theorem = greedy(topology, "all", segments)
+    return Form(
+        theorem.start_ups + 1,
+        theorem.bytes_per_m,
+        None,
+        f"{PAPER}, Table 1 as printed",
+        None,
+        theorem.note,
+    )
 
 
-def multiple_as_printed(where: Topology) -> Form:
+def multiple_as_printed(topology: Topology) -> Form:
     """(2D-1) T_s + (N-1)/(n-1) m T_c: the trees MT in Table 1, all-port, where Theorem 8 has 1/(n-1): copied from Table 2."""
-    bytes_per_m = _allgather_bytes(where, "all")
-    return Form(2 * where.diameter - 1, bytes_per_m, None, f"{PAPER}, Table 1 as printed", None)
+    bytes_per_m = _allgather_bytes(topology, "all")
+    return Form(2 * topology.diameter - 1, bytes_per_m, None, f"{PAPER}, Table 1 as printed", None)
 
 
-def _allgather_bytes(where: Topology, ports: str) -> Fraction:
-    return Fraction((where.nodes - 1) * slots(where, ports), where.degree)
+def _allgather_bytes(topology: Topology, ports: str) -> Fraction:
+    return Fraction((topology.nodes - 1) * slots(topology, ports), topology.degree)

@@ -11,7 +11,9 @@ from starcast.errors import InputError
 Price = Callable[[int], Cost]
 
 
-def optimum(price: Price, machine: Machine, period: int, allowed: Iterable[int]) -> tuple[float, int]:
+def optimum(
+    price: Price, machine: Machine, period: int, allowed: Iterable[int]
+) -> tuple[float, int]:
     """The number of pieces with the least time: over the reals, roundings left out, and over whole numbers >= 1.
 
     With p pieces a pipeline has a + cp start-ups and b + d/p bytes; the time is least at p = sqrt(d T_c/(c T_s)): equation (5)
@@ -29,7 +31,9 @@ def optimum(price: Price, machine: Machine, period: int, allowed: Iterable[int])
         InputError: T_s is 0, so that more pieces are always better.
     """
     if machine.T_s == 0:
-        raise InputError("with T_s = 0 there is no best number of segments", hint="give a positive T_s")
+        raise InputError(
+            "with T_s = 0 there is no best number of segments", hint="give a positive T_s"
+        )
     squares = {first: _square(price, machine, first, period) for first in {period, *allowed}}
     candidates = []
     for first in allowed:

@@ -52,43 +52,59 @@ def bound_name(copies: int, *of: str) -> str:
     return ", ".join(("lower bound", *of, *([f"{copies} copies"] if copies > 1 else [])))
 
 
-def optimum_by_units(where: Topology, collective: str, ports: str, copies: int) -> Callable[[Topology, int], Form]:
+def optimum_by_units(
+    topology: Topology, collective: str, ports: str, copies: int
+) -> Callable[[Topology, int], Form]:
     """What no schedule of unit messages, one a link and step, beats, as a closed form of any topology, and M.
 
     Fragopoulou & Akl 1993, Tables 4 (S_n) and 5 (Q_d); Fragopoulou & Akl 1996, Tables 1 and 2 (S_n) and 3 (Q_d).
     """
 
     def form(_: Topology, messages: int) -> Form:
-        least = bounds.lower_bound(where, collective, ports, Fraction(1), Machine(Fraction(0), Fraction(1)), messages, copies)
-        source = bounds.steps_source(where, collective, ports, copies)
+        least = bounds.lower_bound(
+            topology,
+            collective,
+            ports,
+            Fraction(1),
+            Machine(Fraction(0), Fraction(1)),
+            messages,
+            copies,
+        )
+        source = bounds.steps_source(topology, collective, ports, copies)
         return stepwise(int(least.steps or 0), Fraction(1, messages), least.transmissions, source)
 
     return form
 
 
-def printed(where: Topology, collective: str, ports: str, dimension: int | None = None, copies: int = 1) -> tuple[Printed, ...]:
+def printed(
+    topology: Topology, collective: str, ports: str, dimension: int | None = None, copies: int = 1
+) -> tuple[Printed, ...]:
     """The rows for a topology, a collective and a port model.
 
     ``dimension`` is that of the hypercube beside it. The bounds are about one copy, and about ``copies``.
     """
-    found = [row for row in _CITED if (row.collective, row.ports) == (collective, ports) and where.family in row.families]
-    beside = hypercube.beside(where, dimension)
+    found = [
+        row
+        for row in _CITED
+        if (row.collective, row.ports) == (collective, ports) and topology.family in row.families
+    ]
+    beside = hypercube.beside(topology, dimension)
     for sent in dict.fromkeys((1, copies)):
-        found.append(_least(where, collective, ports, sent))
-        if beside != where:
+        found.append(_least(topology, collective, ports, sent))
+        if beside != topology:
             found.append(_least_beside(beside, collective, ports, sent))
     return tuple(found)
 
 
-def _least(where: Topology, collective: str, ports: str, copies: int) -> Printed:
+def _least(topology: Topology, collective: str, ports: str, copies: int) -> Printed:
     """The bound on unit messages on the topology."""
     return Printed(
         name=bound_name(copies, "unit messages"),
         collective=collective,
         ports=ports,
-        families=(where.family,),
-        source=bounds.steps_source(where, collective, ports, copies),
-        form=optimum_by_units(where, collective, ports, copies),
+        families=(topology.family,),
+        source=bounds.steps_source(topology, collective, ports, copies),
+        form=optimum_by_units(topology, collective, ports, copies),
         cited=False,
         cut=True,
         units=True,
@@ -102,7 +118,11 @@ def _least_beside(other: Topology, collective: str, ports: str, copies: int) -> 
     name, cited = bound_name(copies, "unit messages", other.spec), there.source != bounds.OURS
     there = replace(there, name=name, cited=cited, beside=other)
     if copies > other.degree:
-        return replace(there, form=None, note=f"{copies} copies are more than the {other.degree} links of {other.spec}")
+        return replace(
+            there,
+            form=None,
+            note=f"{copies} copies are more than the {other.degree} links of {other.spec}",
+        )
     note = f"another network of {other.nodes:,} nodes of degree {other.degree}, its gap is to its own bound"
     return replace(there, note=note)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from starcast.collectives import catalogue, model
+from starcast.collectives import catalogue, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import check_collective, check_ports
@@ -17,8 +17,8 @@ from starcast.costs.printed import Printed, bound_name, printed
 from starcast.costs.simulation import simulated
 from starcast.errors import InputError, LimitError, RejectedError
 from starcast.simulator import simulate
-from starcast.topologies import Topology, known
-from starcast.support.integers import count
+from starcast.support.integers import check_count
+from starcast.topologies import Topology, as_topology
 
 #: Dimension of the largest hypercube that is counted; no array is made of it.
 LARGEST_HYPERCUBE = 64
@@ -49,14 +49,18 @@ class Problem:
     hypercube: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "topology", known(self.topology))
+        object.__setattr__(self, "topology", as_topology(self.topology))
         check_collective(self.collective)
         check_message(self.m)
         check_ports(self.ports)
-        count("copies", self.copies, self.topology.degree, f"on {self.topology.spec}")
-        for name, most in (("segments", None), ("messages", None), ("hypercube", LARGEST_HYPERCUBE)):
+        check_count("copies", self.copies, self.topology.degree, f"on {self.topology.spec}")
+        for name, most in (
+            ("segments", None),
+            ("messages", None),
+            ("hypercube", LARGEST_HYPERCUBE),
+        ):
             if getattr(self, name) is not None:
-                count(name, getattr(self, name), most)
+                check_count(name, getattr(self, name), most)
 
 
 @dataclass(frozen=True)
@@ -102,11 +106,21 @@ def table(problem: Problem) -> tuple[Row, ...]:
     Raises:
         InputError: no number of segments is best, since T_s is 0.
     """
-    where, what, ports = problem.topology, problem.collective, problem.ports
-    bounds = {copies: _bound(problem, where, copies) for copies in (1, problem.copies)}
-    rows = [Row(bound_name(copies), bound.source, cited=False, cost=bound, bound=bound) for copies, bound in bounds.items()]
-    rows += [_algorithm_row(problem, rule) for rule in algorithms_on(where, what) if ports in rule.ports]
-    rows += [_printed_row(problem, one) for one in printed(where, what, ports, problem.hypercube, problem.copies)]
+    topology, what, ports = problem.topology, problem.collective, problem.ports
+    bounds = {copies: _bound(problem, topology, copies) for copies in (1, problem.copies)}
+    rows = [
+        Row(bound_name(copies), bound.source, cited=False, cost=bound, bound=bound)
+        for copies, bound in bounds.items()
+    ]
+    rows += [
+        _algorithm_row(problem, rule)
+        for rule in algorithms_on(topology, what)
+        if ports in rule.ports
+    ]
+    rows += [
+        _printed_row(problem, one)
+        for one in printed(topology, what, ports, problem.hypercube, problem.copies)
+    ]
     return tuple(sorted(rows, key=lambda row: (row.cost is None, row.cost.time if row.cost else 0)))
 
 
@@ -119,43 +133,55 @@ def executed(problem: Problem, row: Row, most_rows: int) -> Cost | None:
     """
     if row.arguments is None or row.cost is None:
         return None
-    where, what = problem.topology, problem.collective
+    topology, what = problem.topology, problem.collective
     rule = catalogue.find(what, row.name)
     # Everybody else gets something: no rows need be counted, nor trees built for that, where there are more nodes.
-    rows = where.nodes - 1 if where.nodes > most_rows else rule.count(where, problem.ports, row.arguments)
+    rows = (
+        topology.nodes - 1
+        if topology.nodes > most_rows
+        else rule.count(topology, problem.ports, row.arguments)
+    )
     if rows > most_rows:
         raise LimitError(
-            f"{rule} on {where.spec} has {'at least ' if where.nodes > most_rows else ''}{rows:,} rows and is not simulated",
+            f"{rule} on {topology.spec} has {'at least ' if topology.nodes > most_rows else ''}{rows:,} rows and is not simulated",
             hint=f"at most {most_rows:,} are",
         )
-    run = simulate(schedule(where, what, row.name, ports=problem.ports, **row.arguments))
+    run = simulate(schedule(topology, what, row.name, ports=problem.ports, **row.arguments))
     if run.violation or not run.complete:
-        raise RejectedError(f"{rule} on {where.spec}: {run.violation or 'incomplete'}", hint="please report it")
-    return simulated(run, unit_bytes(where, what, row.name, problem.m, **row.arguments), problem.machine)
+        raise RejectedError(
+            f"{rule} on {topology.spec}: {run.violation or 'incomplete'}", hint="please report it"
+        )
+    return simulated(
+        run, unit_bytes(topology, what, row.name, problem.m, **row.arguments), problem.machine
+    )
 
 
 def _algorithm_row(problem: Problem, rule: Algorithm) -> Row:
-    where, what, ports = problem.topology, problem.collective, problem.ports
+    topology, what, ports = problem.topology, problem.collective, problem.ports
     has_copies = any(one.name == "copies" for one in rule.arguments)
     given: dict[str, int | str] = {"copies": problem.copies} if has_copies else {}
-    bound = _bound(problem, where, problem.copies if has_copies else 1)
+    bound = _bound(problem, topology, problem.copies if has_copies else 1)
     real = None
-    if rule.cut_by is not None:
-        pieces = _asked(problem, units=rule.cut_by == "messages")
+    if rule.split_argument is not None:
+        pieces = _asked(problem, units=rule.split_argument == "messages")
         if pieces is None:
-            real, pieces = best_share(where, what, rule.name, ports, problem.m, problem.machine, **given)
-        given[rule.cut_by] = pieces
+            real, pieces = best_share(
+                topology, what, rule.name, ports, problem.m, problem.machine, **given
+            )
+        given[rule.split_argument] = pieces
     try:
-        arguments = rule.settled(where, given)
+        arguments = rule.resolve_arguments(topology, given)
     except InputError as refusal:
         return Row(rule.name, rule.paper, cited=False, cost=None, bound=bound, note=refusal.message)
-    cost = closed_form(where, what, rule.name, ports, problem.m, problem.machine, **arguments)
+    cost = closed_form(topology, what, rule.name, ports, problem.m, problem.machine, **arguments)
     note = _note(cost, real)
-    return Row(rule.name, cost.source, False, cost, bound, _pieces(rule, arguments), real, arguments, note)
+    return Row(
+        rule.name, cost.source, False, cost, bound, _pieces(rule, arguments), real, arguments, note
+    )
 
 
 def _pieces(rule: Algorithm, arguments: Mapping[str, int | str]) -> int | None:
-    return None if rule.cut_by is None else int(arguments[rule.cut_by])
+    return None if rule.split_argument is None else int(arguments[rule.split_argument])
 
 
 def _printed_row(problem: Problem, one: Printed) -> Row:
@@ -166,9 +192,20 @@ def _printed_row(problem: Problem, one: Printed) -> Row:
     real, pieces = None, _asked(problem, one.units) if one.cut else None
     if one.cut and pieces is None:
         period = place.degree
-        real, pieces = optimum(partial(_priced, problem, one.form), problem.machine, period, range(1, period + 1))
+        real, pieces = optimum(
+            partial(_priced, problem, one.form), problem.machine, period, range(1, period + 1)
+        )
     cost = _priced(problem, one.form, pieces)
-    return Row(one.name, cost.source, one.cited, cost, bound, pieces, real, note=_note(cost, real, one.note))
+    return Row(
+        one.name,
+        cost.source,
+        one.cited,
+        cost,
+        bound,
+        pieces,
+        real,
+        note=_note(cost, real, one.note),
+    )
 
 
 def _note(cost: Cost, real: float | None, known_of_it: str = "") -> str:
@@ -187,5 +224,7 @@ def _priced(problem: Problem, form: Callable[..., Form], pieces: int | None) -> 
     return made.priced(problem.m, problem.machine)
 
 
-def _bound(problem: Problem, where: Topology, copies: int) -> Cost:
-    return lower_bound(where, problem.collective, problem.ports, problem.m, problem.machine, copies=copies)
+def _bound(problem: Problem, topology: Topology, copies: int) -> Cost:
+    return lower_bound(
+        topology, problem.collective, problem.ports, problem.m, problem.machine, copies=copies
+    )

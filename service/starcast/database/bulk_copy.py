@@ -42,9 +42,13 @@ def copy_columns(session: Session, table: Table, columns: Mapping[str, NDArray[A
     return len(columns[names[0]])
 
 
-def copy_rows(session: Session, table: Table, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def copy_rows(
+    session: Session, table: Table, names: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
     """Append rows of any type, few and large (a whole tree as bytes), inside the session's transaction."""
-    types = [table.c[name].type.compile(dialect=session.get_bind().dialect).lower() for name in names]
+    types = [
+        table.c[name].type.compile(dialect=session.get_bind().dialect).lower() for name in names
+    ]
     with _cursor(session).copy(_statement(table, names)) as copy:
         copy.set_types(types)
         for row in rows:
@@ -53,14 +57,18 @@ def copy_rows(session: Session, table: Table, names: Sequence[str], rows: Iterab
 
 def _cursor(session: Session) -> psycopg.Cursor[Any]:
     driver = session.connection().connection.driver_connection
-    if not isinstance(driver, psycopg.Connection):  # not only for mypy: store URLs always name this driver
+    if not isinstance(
+        driver, psycopg.Connection
+    ):  # not only for mypy: store URLs always name this driver
         raise TypeError("COPY needs psycopg")
     return driver.cursor()
 
 
 def _statement(table: Table, names: Sequence[str]) -> sql.Composed:
     listed = sql.SQL(", ").join(sql.Identifier(name) for name in names)
-    return sql.SQL("copy {} ({}) from stdin (format binary)").format(sql.Identifier(table.name), listed)
+    return sql.SQL("copy {} ({}) from stdin (format binary)").format(
+        sql.Identifier(table.name), listed
+    )
 
 
 def _record(table: Table, names: Sequence[str]) -> np.dtype[np.void]:
@@ -73,7 +81,12 @@ def _record(table: Table, names: Sequence[str]) -> np.dtype[np.void]:
 def _wire(table: Table, name: str) -> str:
     kind = table.c[name].type
     # SmallInteger and BigInteger are Integers too: the narrow names go first.
-    for declared, wire in ((SmallInteger, ">i2"), (BigInteger, ">i8"), (Integer, ">i4"), (Double, ">f8")):
+    for declared, wire in (
+        (SmallInteger, ">i2"),
+        (BigInteger, ">i8"),
+        (Integer, ">i4"),
+        (Double, ">f8"),
+    ):
         if isinstance(kind, declared):
             return wire
     raise TypeError(f"{table.name}.{name} is no column of numbers")

@@ -100,7 +100,10 @@ def _double(column: str) -> Mapped[float | None]:
     parts = [f"split_part(\"{column}\", '/'::text, {part})" for part in (1, 2)]
     denominator = f"COALESCE(NULLIF({parts[1]}, ''::text), '1'::text)"
     return mapped_column(
-        Double, Computed(f"({parts[0]})::double precision / ({denominator})::double precision", persisted=True)
+        Double,
+        Computed(
+            f"({parts[0]})::double precision / ({denominator})::double precision", persisted=True
+        ),
     )
 
 
@@ -110,7 +113,9 @@ class Store(Base):
     __tablename__ = "store"
     __table_args__ = (Index("ix_store_one_row", text("(true)"), unique=True),)
 
-    id: Mapped[uuid.UUID] = mapped_column(primary_key=True, server_default=text("gen_random_uuid()"))
+    id: Mapped[uuid.UUID] = mapped_column(
+        primary_key=True, server_default=text("gen_random_uuid()")
+    )
     created_at: Mapped[datetime] = mapped_column(server_default=func.now())
 
 
@@ -118,7 +123,9 @@ class Topology(Base):
     """A topology that was ingested: counts of nodes and of undirected links, degree and diameter in links."""
 
     __tablename__ = "topology"
-    __table_args__ = (CheckConstraint("nodes > 0 and links > 0 and degree > 0 and diameter > 0", name="counts"),)
+    __table_args__ = (
+        CheckConstraint("nodes > 0 and links > 0 and degree > 0 and diameter > 0", name="counts"),
+    )
 
     spec: Mapped[str] = mapped_column(primary_key=True)
     family: Mapped[str]
@@ -134,7 +141,9 @@ class Forest(Base):
     """A forest that was ingested; its trees are in `Tree`. ``root`` is a rank, ``height`` the greatest level."""
 
     __tablename__ = "forest"
-    __table_args__ = (CheckConstraint("root >= 0 and trees > 0 and height > 0 and congestion > 0", name="counts"),)
+    __table_args__ = (
+        CheckConstraint("root >= 0 and trees > 0 and height > 0 and congestion > 0", name="counts"),
+    )
 
     id: Mapped[str] = mapped_column(primary_key=True)
     topology: Mapped[str] = mapped_column(ForeignKey("topology.spec"), index=True)
@@ -156,9 +165,13 @@ class Tree(Base):
     """
 
     __tablename__ = "tree"
-    __table_args__ = (CheckConstraint("number >= 0 and height > 0 and leaves > 0 and size > 1", name="counts"),)
+    __table_args__ = (
+        CheckConstraint("number >= 0 and height > 0 and leaves > 0 and size > 1", name="counts"),
+    )
 
-    forest: Mapped[str] = mapped_column(ForeignKey("forest.id", ondelete="CASCADE"), primary_key=True)
+    forest: Mapped[str] = mapped_column(
+        ForeignKey("forest.id", ondelete="CASCADE"), primary_key=True
+    )
     number: Mapped[int] = mapped_column(SmallInteger, primary_key=True)
     height: Mapped[int] = mapped_column(SmallInteger)
     leaves: Mapped[int] = mapped_column(BigInteger)
@@ -169,13 +182,15 @@ class Tree(Base):
 class Schedule(Base):
     """A schedule that was ingested and its simulation: steps, units x links sent, units in the largest packet.
 
-    ``units`` is the number of distinct payloads; ``root`` a rank; ``forest`` is null where the algorithm uses none.
+    ``units`` is the number of distinct units; ``root`` a rank; ``forest`` is null where the algorithm uses none.
     """
 
     __tablename__ = "schedule"
     __table_args__ = (
         _one_of("ports", PORTS),
-        CheckConstraint("steps > 0 and transmissions > 0 and largest_packet > 0 and units > 0", name="counts"),
+        CheckConstraint(
+            "steps > 0 and transmissions > 0 and largest_packet > 0 and units > 0", name="counts"
+        ),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -198,7 +213,9 @@ class ScheduleStep(Base):
 
     __tablename__ = "schedule_step"
 
-    schedule: Mapped[str] = mapped_column(ForeignKey("schedule.id", ondelete="CASCADE"), primary_key=True)
+    schedule: Mapped[str] = mapped_column(
+        ForeignKey("schedule.id", ondelete="CASCADE"), primary_key=True
+    )
     step: Mapped[int] = mapped_column(Integer, primary_key=True)
     links_used: Mapped[int] = mapped_column(BigInteger)
     packets: Mapped[int] = mapped_column(BigInteger)
@@ -308,7 +325,12 @@ class Cost(Base):
     """
 
     __tablename__ = "cost"
-    __table_args__ = (_one_of("kind", COSTS), _rational("start_ups"), _rational("bytes"), _rational("time"))
+    __table_args__ = (
+        _one_of("kind", COSTS),
+        _rational("start_ups"),
+        _rational("bytes"),
+        _rational("time"),
+    )
 
     run: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
     kind: Mapped[str] = mapped_column(primary_key=True)
@@ -369,7 +391,9 @@ class ClaimEvidence(Base):
 
     __tablename__ = "claim_evidence"
 
-    ledger: Mapped[int] = mapped_column(ForeignKey("ledger.id", ondelete="CASCADE"), primary_key=True)
+    ledger: Mapped[int] = mapped_column(
+        ForeignKey("ledger.id", ondelete="CASCADE"), primary_key=True
+    )
     claim: Mapped[str] = mapped_column(primary_key=True)
     size: Mapped[str] = mapped_column(primary_key=True)
     evidence: Mapped[dict[str, Any]]
@@ -389,7 +413,9 @@ class ClaimVerdict(Base):
         CheckConstraint("counterexample is null or verdict = 'fails'", name="counterexample"),
     )
 
-    ledger: Mapped[int] = mapped_column(ForeignKey("ledger.id", ondelete="CASCADE"), primary_key=True)
+    ledger: Mapped[int] = mapped_column(
+        ForeignKey("ledger.id", ondelete="CASCADE"), primary_key=True
+    )
     claim: Mapped[str] = mapped_column(primary_key=True)
     verdict: Mapped[str]
     sizes: Mapped[list[Any]]

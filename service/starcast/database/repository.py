@@ -1,6 +1,6 @@
 """Saving and loading: from the mathematics' objects to rows and back.
 
-Every function works inside the session it is given and commits nothing; `starcast.database.connection.session` does. The store holds
+Every function works inside the session it is given and commits nothing; `starcast.database.sessions.session` does. The store holds
 nothing that its checker did not accept.
 """
 
@@ -12,13 +12,13 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from starcast.collectives import Schedule
-from starcast.errors import NotFoundError, RejectedError
 from starcast.database import models
 from starcast.database.bulk_copy import copy_columns, copy_rows
+from starcast.errors import NotFoundError, RejectedError
 from starcast.simulator.step_profile import COLUMNS, Profile, profile
+from starcast.support.text import pluralize
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest
-from starcast.support.text import counted
 
 if TYPE_CHECKING:
     from starcast.simulator import Simulation
@@ -28,18 +28,18 @@ _LARGEST = 2**63 - 1
 _TREE_COLUMNS = ("forest", "number", "height", "leaves", "size", "parent_port")
 
 
-def save_topology(session: Session, where: Topology) -> None:
+def save_topology(session: Session, topology: Topology) -> None:
     """Store a topology's counts, over what may be stored under its name."""
     session.merge(
         models.Topology(
-            spec=where.spec,
-            family=where.family,
-            n=where.n,
-            k=where.k,
-            nodes=where.nodes,
-            links=where.links,
-            degree=where.degree,
-            diameter=where.diameter,
+            spec=topology.spec,
+            family=topology.family,
+            n=topology.n,
+            k=topology.k,
+            nodes=topology.nodes,
+            links=topology.links,
+            degree=topology.degree,
+            diameter=topology.diameter,
         )
     )
     session.flush()
@@ -67,8 +67,13 @@ def save_forest(session: Session, forest: Forest) -> None:
         )
     )
     session.flush()
-    figures = zip(forest.heights.tolist(), forest.leaves.tolist(), forest.sizes.tolist(), strict=True)
-    rows = ((forest.id, tree, *figure, forest.parent_port[tree].data) for tree, figure in enumerate(figures))
+    figures = zip(
+        forest.heights.tolist(), forest.leaves.tolist(), forest.sizes.tolist(), strict=True
+    )
+    rows = (
+        (forest.id, tree, *figure, forest.parent_port[tree].data)
+        for tree, figure in enumerate(figures)
+    )
     copy_rows(session, models.Tree.metadata.tables["tree"], _TREE_COLUMNS, rows)
 
 
@@ -82,8 +87,14 @@ def load_forest(session: Session, identity: str) -> Forest:
     if row is None:
         raise NotFoundError(f"no forest '{identity}' is stored", hint="see 'starcast tree list'")
     where = topology(row.topology)
-    query = select(models.Tree.parent_port).where(models.Tree.forest == identity).order_by(models.Tree.number)
-    ports = np.frombuffer(b"".join(session.scalars(query)), dtype=np.uint8).reshape(row.trees, where.nodes)
+    query = (
+        select(models.Tree.parent_port)
+        .where(models.Tree.forest == identity)
+        .order_by(models.Tree.number)
+    )
+    ports = np.frombuffer(b"".join(session.scalars(query)), dtype=np.uint8).reshape(
+        row.trees, where.nodes
+    )
     return Forest(
         where,
         ports,
@@ -104,7 +115,7 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
         RejectedError: the simulation found a violation, or somebody lacks something; nothing is stored.
     """
     if not simulation.complete:
-        lacking = counted(simulation.missing, "unit is", "units are")
+        lacking = pluralize(simulation.missing, "unit is", "units are")
         raise RejectedError(
             f"{schedule.id} does not keep its promise: {simulation.violation or f'{lacking} missing'}",
             hint="mend the schedule; only those that their simulation proves are stored",
@@ -170,7 +181,9 @@ def load_experiment(session: Session, name: str) -> models.Experiment:
     """
     found = find_experiment(session, name)
     if found is None:
-        raise NotFoundError(f"no experiment '{name}' is stored", hint="see 'starcast experiment list'")
+        raise NotFoundError(
+            f"no experiment '{name}' is stored", hint="see 'starcast experiment list'"
+        )
     return found
 
 
@@ -187,7 +200,9 @@ def experiment_name(session: Session, identity: int) -> str:
     """
     found = session.get(models.Experiment, identity)
     if found is None:
-        raise NotFoundError(f"no experiment has the number {identity}", hint="see 'starcast experiment list'")
+        raise NotFoundError(
+            f"no experiment has the number {identity}", hint="see 'starcast experiment list'"
+        )
     return found.name
 
 
@@ -198,7 +213,9 @@ def count_runs(session: Session) -> dict[int, tuple[int, int]]:
     return {experiment: (runs, lost) for experiment, runs, lost in session.execute(query)}
 
 
-def save_experiment(session: Session, name: str, grid: Mapping[str, Any], points: int | None = None) -> models.Experiment:
+def save_experiment(
+    session: Session, name: str, grid: Mapping[str, Any], points: int | None = None
+) -> models.Experiment:
     """Store a new experiment without runs, from grids of so many points."""
     experiment = models.Experiment(name=name, grid=dict(grid), points=points)
     session.add(experiment)
@@ -213,7 +230,11 @@ def drop_experiment(session: Session, name: str) -> None:
 
 def load_runs(session: Session, experiment: int) -> list[models.Run]:
     """The runs of an experiment with their costs, in the order in which they were stored."""
-    return list(session.scalars(select(models.Run).where(models.Run.experiment == experiment).order_by(models.Run.id)))
+    return list(
+        session.scalars(
+            select(models.Run).where(models.Run.experiment == experiment).order_by(models.Run.id)
+        )
+    )
 
 
 def load_run(session: Session, identity: int) -> models.Run:
@@ -241,13 +262,21 @@ def save_run(session: Session, run: models.Run, steps: Profile = ()) -> None:
     if not steps:
         return
     numbers = np.arange(1, len(steps[0]) + 1)
-    columns = {"run": np.full(len(numbers), run.id), "step": numbers, **dict(zip(COLUMNS, steps, strict=True))}
+    columns = {
+        "run": np.full(len(numbers), run.id),
+        "step": numbers,
+        **dict(zip(COLUMNS, steps, strict=True)),
+    }
     copy_columns(session, models.Run.metadata.tables["step_profile"], columns)
 
 
 def load_profile(session: Session, run: int) -> list[models.StepProfile]:
     """The step profile of a run, by step."""
-    query = select(models.StepProfile).where(models.StepProfile.run == run).order_by(models.StepProfile.step)
+    query = (
+        select(models.StepProfile)
+        .where(models.StepProfile.run == run)
+        .order_by(models.StepProfile.step)
+    )
     return list(session.scalars(query))
 
 
@@ -255,4 +284,6 @@ def _copy_schedule_steps(session: Session, identity: str, steps: Profile) -> Non
     rows = zip(*(column.tolist() for column in steps), strict=True)
     names = ("schedule", "step", *COLUMNS)
     table = models.Schedule.metadata.tables["schedule_step"]
-    copy_rows(session, table, names, ((identity, step, *row) for step, row in enumerate(rows, start=1)))
+    copy_rows(
+        session, table, names, ((identity, step, *row) for step, row in enumerate(rows, start=1))
+    )

@@ -48,7 +48,11 @@ def walk(adjacent: Sequence[Collection[int]], start: int = 0) -> list[int]:
     order: list[int] = []
     while left:
         ahead = [node for node in adjacent[order[-1]] if node in left] if order else []
-        node = min(ahead, key=lambda one: (sum(other in left for other in adjacent[one]), one), default=next(iter(left)))
+        node = min(
+            ahead,
+            key=lambda one: (sum(other in left for other in adjacent[one]), one),
+            default=next(iter(left)),
+        )
         del left[node]
         order.append(node)
     return order
@@ -57,7 +61,9 @@ def walk(adjacent: Sequence[Collection[int]], start: int = 0) -> list[int]:
 def _pulled(row: NDArray[np.integer], weight: Places, place: Places) -> Places:
     """The mean place of each node's neighbours; its own where it has none."""
     total = weight[row].sum(axis=1)
-    pulled: Places = np.where(total > 0, weight[row] @ place / np.where(total > 0, total, 1), place[row])
+    pulled: Places = np.where(
+        total > 0, weight[row] @ place / np.where(total > 0, total, 1), place[row]
+    )
     return pulled
 
 

@@ -13,8 +13,8 @@ from starcast.drawing.placing import Placed, by_levels, in_ring
 from starcast.drawing.strokes import Stroke, stroke
 from starcast.drawing.svg import BOX_HEIGHT, LEVELS, MARGIN, READABLE, Place
 from starcast.errors import InputError, LimitError
+from starcast.support.text import pluralize
 from starcast.topologies import Topology
-from starcast.support.text import counted
 
 _HEAD, _LEGEND = 74.0, 22.0  # title and two lines; the legend below them
 _WIDEST = 5.0  # pixels of a link that many rows speak of
@@ -72,7 +72,8 @@ class Picture:
             across = self.topology.neighbours(port, ranks)
             inside = np.isin(across, ranks) & (ranks < across)
             found += (
-                Link(int(one), port, int(other), arrow=False) for one, other in zip(ranks[inside], across[inside], strict=True)
+                Link(int(one), port, int(other), arrow=False)
+                for one, other in zip(ranks[inside], across[inside], strict=True)
             )
         return tuple(link for link in found if frozenset((link.sender, link.receiver)) not in named)
 
@@ -90,7 +91,9 @@ def sketch(picture: Picture, layout: Layout | None = None) -> str:
         LimitError: there are more than `READABLE` nodes.
     """
     _check(picture, layout)
-    chosen = layout or (Layout.LEVELS if picture.source is not None and picture.links else Layout.RING)
+    chosen = layout or (
+        Layout.LEVELS if picture.source is not None and picture.links else Layout.RING
+    )
     links = [(link.sender, link.receiver, 1.0) for link in picture.links]
     links += [(link.sender, link.receiver, 0.05) for link in picture.others]
     if chosen is Layout.LEVELS and picture.source is not None:
@@ -103,9 +106,14 @@ def sketch(picture: Picture, layout: Layout | None = None) -> str:
 
 def _check(picture: Picture, layout: Layout | None) -> None:
     if not picture.nodes:
-        raise InputError("the answer has no node, so there is nothing to draw", hint="ask for something that has an answer")
+        raise InputError(
+            "the answer has no node, so there is nothing to draw",
+            hint="ask for something that has an answer",
+        )
     if layout is Layout.LEVELS and picture.source is None:
-        raise InputError("levels are counted from a node, and the question names none", hint="take --layout ring")
+        raise InputError(
+            "levels are counted from a node, and the question names none", hint="take --layout ring"
+        )
     if len(picture.drawn) > READABLE:
         raise LimitError(
             f"the answer has {len(picture.drawn):,} nodes, and a picture can be read up to {READABLE}",
@@ -118,8 +126,13 @@ def _composed(picture: Picture, placed: Placed) -> str:
     lines = (picture.words, _summary(picture, placed))
     ports = {link.port for link in (*picture.links, *picture.others)}
     column = LEVELS if placed.rows else 0.0
-    inside = max(column + placed.width, parts.head_width(picture.title, *lines), parts.legend_width(ports))
-    left, top = MARGIN + column + (inside - column - placed.width) / 2, MARGIN + _HEAD + (_LEGEND if ports else 0)
+    inside = max(
+        column + placed.width, parts.head_width(picture.title, *lines), parts.legend_width(ports)
+    )
+    left, top = (
+        MARGIN + column + (inside - column - placed.width) / 2,
+        MARGIN + _HEAD + (_LEGEND if ports else 0),
+    )
     width = inside + 2 * MARGIN
     svg = parts.document(picture.title, width, top + placed.height + MARGIN)
     parts.head(svg, picture.title, *lines)
@@ -129,37 +142,57 @@ def _composed(picture: Picture, placed: Placed) -> str:
     places = {node: Place(left + x, top + y) for node, (x, y) in placed.places.items()}
     labels = dict(zip(places, picture.topology.labels(list(places)).tolist(), strict=True))
     for link, how in _strokes(picture, labels, placed):
-        stroke(svg, places[link.sender], places[link.receiver], parts.box_width(picture.topology), how)
+        stroke(
+            svg, places[link.sender], places[link.receiver], parts.box_width(picture.topology), how
+        )
     for node, place in places.items():
-        parts.box(svg, place, labels[node], dark=node == picture.source, faint=node not in picture.nodes)
+        parts.box(
+            svg, place, labels[node], dark=node == picture.source, faint=node not in picture.nodes
+        )
     return parts.text_of(svg)
 
 
 def _summary(picture: Picture, placed: Placed) -> str:
-    words = [counted(len(picture.drawn), "node")]
+    words = [pluralize(len(picture.drawn), "node")]
     if picture.links:
-        words.append(counted(len(picture.links), "link"))
+        words.append(pluralize(len(picture.links), "link"))
     if any(times > 1 for times in picture.links.values()):
         words.append("wider: in several rows")
     if picture.others:
-        words.append(f"{'faint: ' if picture.links else ''}{counted(len(picture.others), 'link')} between them")
+        words.append(
+            f"{'faint: ' if picture.links else ''}{pluralize(len(picture.others), 'link')} between them"
+        )
     if placed.rows and picture.source is not None:
         words.append(f"levels: distance from {picture.topology.label(picture.source)}")
     return ", ".join(words)
 
 
-def _strokes(picture: Picture, labels: Mapping[int, str], placed: Placed) -> Iterator[tuple[Link, Stroke]]:
+def _strokes(
+    picture: Picture, labels: Mapping[int, str], placed: Placed
+) -> Iterator[tuple[Link, Stroke]]:
     """The faint links first, so that the others lie above them; where none is named, no link is faint."""
     for link in picture.others:
         colour, dashes = parts.style(picture.topology, link.port)
         words = f"{labels[link.sender]} -{link.port}- {labels[link.receiver]}"
         width, opacity = (1.0, 0.3) if picture.links else (1.5, 1.0)
-        yield link, Stroke(words, colour, dashes, width, bend=_bend(link, placed, turned=False), opacity=opacity)
+        yield (
+            link,
+            Stroke(
+                words,
+                colour,
+                dashes,
+                width,
+                bend=_bend(link, placed, turned=False),
+                opacity=opacity,
+            ),
+        )
     both = {(link.receiver, link.sender) for link in picture.links}
     for link, times in picture.links.items():
         colour, dashes = parts.style(picture.topology, link.port)
         sign = "->" if link.arrow else "-"
-        words = f"{labels[link.sender]} -{link.port}{sign} {labels[link.receiver]}" + (f", {times} times" if times > 1 else "")
+        words = f"{labels[link.sender]} -{link.port}{sign} {labels[link.receiver]}" + (
+            f", {times} times" if times > 1 else ""
+        )
         bend = _bend(link, placed, turned=(link.sender, link.receiver) in both)
         yield link, Stroke(words, colour, dashes, min(1.2 + 0.8 * times, _WIDEST), link.arrow, bend)
 

@@ -28,7 +28,9 @@ class Placed(NamedTuple):
     rows: dict[float, int]
 
 
-def by_levels(nodes: Sequence[int], level: NDArray[np.integer], pulls: Iterable[Pull], box: float) -> Placed:
+def by_levels(
+    nodes: Sequence[int], level: NDArray[np.integer], pulls: Iterable[Pull], box: float
+) -> Placed:
     """Levels from above; links pull the nodes of neighbouring levels over one another."""
     index = {node: place for place, node in enumerate(nodes)}
     weight = np.zeros((len(nodes), len(nodes)))
@@ -37,12 +39,22 @@ def by_levels(nodes: Sequence[int], level: NDArray[np.integer], pulls: Iterable[
             weight[index[one], index[other]] = weight[index[other], index[one]] = strength
     x = arrange(level, weight) * (box + GAP) + box / 2
     numbers = np.unique(level).tolist()
-    reach = np.where(weight > 0, np.abs(x[:, None] - x), 0)  # wide links need height, so that they can be told apart
-    rise = [0.0, *(max(_LOWEST_ROW, _SLOPE * float(reach[level == one].max())) for one in numbers[1:])]
+    reach = np.where(
+        weight > 0, np.abs(x[:, None] - x), 0
+    )  # wide links need height, so that they can be told apart
+    rise = [
+        0.0,
+        *(max(_LOWEST_ROW, _SLOPE * float(reach[level == one].max())) for one in numbers[1:]),
+    ]
     heights = [BOX_HEIGHT / 2 + y for y in accumulate(min(one, _HIGHEST_ROW) for one in rise)]
     row = dict(zip(numbers, heights, strict=True))
     places = {node: Place(float(x[place]), row[int(level[place])]) for node, place in index.items()}
-    return Placed(places, float(x.max()) + box / 2, heights[-1] + BOX_HEIGHT / 2, {y: one for one, y in row.items()})
+    return Placed(
+        places,
+        float(x.max()) + box / 2,
+        heights[-1] + BOX_HEIGHT / 2,
+        {y: one for one, y in row.items()},
+    )
 
 
 def in_ring(nodes: Sequence[int], source: int | None, pulls: Iterable[Pull], box: float) -> Placed:
@@ -53,7 +65,9 @@ def in_ring(nodes: Sequence[int], source: int | None, pulls: Iterable[Pull], box
         if one in index and other in index:
             adjacent[index[one]].append(index[other])
             adjacent[index[other]].append(index[one])
-    order = [nodes[place] for place in walk(adjacent, index.get(source, 0) if source is not None else 0)]
+    order = [
+        nodes[place] for place in walk(adjacent, index.get(source, 0) if source is not None else 0)
+    ]
     # Wider than high, as the boxes are: what stands side by side needs more room than what stands one above the other.
     across = max(len(nodes) * (box + _LINK) / (2 * pi), _SMALLEST_RING)
     down = max(len(nodes) * (BOX_HEIGHT + _LINK) / (2 * pi), _SMALLEST_RING, _FLATTEST * across)

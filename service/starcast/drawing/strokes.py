@@ -30,7 +30,11 @@ def stroke(svg: ET.Element, start: Place, end: Place, box: float, how: Stroke) -
         group.set("opacity", f"{how.opacity:g}")
     element(group, "title").text = how.words
     neck = _towards(tip, middle, _HEAD_LENGTH) if how.arrow else tip
-    curve = f"M{_point(tail)} Q{_point(middle)} {_point(neck)}" if how.bend else f"M{_point(tail)} L{_point(neck)}"
+    curve = (
+        f"M{_point(tail)} Q{_point(middle)} {_point(neck)}"
+        if how.bend
+        else f"M{_point(tail)} L{_point(neck)}"
+    )
     path = element(group, "path", d=curve)
     if how.dashes:
         path.set("stroke-dasharray", how.dashes)
@@ -48,19 +52,26 @@ def _bent(start: Place, end: Place, bend: float) -> Place:
 def _edge(middle: Place, towards: Place, box: float) -> Place:
     """Where the line from the middle of a box leaves it."""
     x, y = towards.x - middle.x, towards.y - middle.y
-    scale = min((box / 2 + 1) / abs(x) if x else 1.0, (BOX_HEIGHT / 2 + 1) / abs(y) if y else 1.0, 1.0)
+    scale = min(
+        (box / 2 + 1) / abs(x) if x else 1.0, (BOX_HEIGHT / 2 + 1) / abs(y) if y else 1.0, 1.0
+    )
     return Place(middle.x + scale * x, middle.y + scale * y)
 
 
 def _towards(start: Place, end: Place, length: float) -> Place:
     whole = hypot(end.x - start.x, end.y - start.y) or 1.0
-    return Place(start.x + (end.x - start.x) * length / whole, start.y + (end.y - start.y) * length / whole)
+    return Place(
+        start.x + (end.x - start.x) * length / whole, start.y + (end.y - start.y) * length / whole
+    )
 
 
 def _head(tip: Place, neck: Place) -> str:
     half = _HEAD_HALF / _HEAD_LENGTH
     x, y = (tip.y - neck.y) * half, (neck.x - tip.x) * half
-    return " ".join(_point(point) for point in (tip, Place(neck.x + x, neck.y + y), Place(neck.x - x, neck.y - y)))
+    return " ".join(
+        _point(point)
+        for point in (tip, Place(neck.x + x, neck.y + y), Place(neck.x - x, neck.y - y))
+    )
 
 
 def _point(place: Place) -> str:

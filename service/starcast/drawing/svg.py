@@ -44,7 +44,9 @@ def style(topology: Topology, port: int) -> tuple[str, str]:
 def document(title: str, width: float, height: float) -> ET.Element:
     """An empty drawing of this size, in pixels, which is called by its title."""
     box = " ".join(["0 0", *(_number(value) for value in (width, height))])
-    svg = element(None, "svg", xmlns="http://www.w3.org/2000/svg", width=width, height=height, viewBox=box)
+    svg = element(
+        None, "svg", xmlns="http://www.w3.org/2000/svg", width=width, height=height, viewBox=box
+    )
     svg.set("role", "img")
     svg.set("font-family", _FONT)
     element(svg, "title").text = title
@@ -60,9 +62,13 @@ def text_of(svg: ET.Element) -> str:
 
 def head(svg: ET.Element, title: str, *lines: str) -> None:
     """The title, and lines below it."""
-    element(svg, "text", x=MARGIN, y=MARGIN + 14, font_size=15, font_weight="bold", fill=INK).text = title
+    element(
+        svg, "text", x=MARGIN, y=MARGIN + 14, font_size=15, font_weight="bold", fill=INK
+    ).text = title
     for number, line in enumerate(lines):
-        element(svg, "text", x=MARGIN, y=MARGIN + 34 + 18 * number, font_size=12, fill=INK).text = line
+        element(
+            svg, "text", x=MARGIN, y=MARGIN + 34 + 18 * number, font_size=12, fill=INK
+        ).text = line
 
 
 def head_width(title: str, *lines: str) -> float:
@@ -70,7 +76,9 @@ def head_width(title: str, *lines: str) -> float:
     return max(1.25 * CHARACTER * len(title), *(CHARACTER * len(line) for line in lines), 0.0)
 
 
-def legend(svg: ET.Element, topology: Topology, ports: Collection[int], y: float = MARGIN + 56) -> None:
+def legend(
+    svg: ET.Element, topology: Topology, ports: Collection[int], y: float = MARGIN + 56
+) -> None:
     """Every port that occurs, with its colour."""
     word = "port" if topology.family == "nk-star" else "dimension"
     element(svg, "text", x=MARGIN, y=y + 4, font_size=12, fill=INK).text = word
@@ -87,7 +95,9 @@ def legend_width(ports: Collection[int]) -> float:
 
 def line(svg: ET.Element, start: Place, end: Place, colour: str, dashes: str) -> ET.Element:
     """A line of two pixels."""
-    drawn = element(svg, "line", x1=start.x, y1=start.y, x2=end.x, y2=end.y, stroke=colour, stroke_width=2)
+    drawn = element(
+        svg, "line", x1=start.x, y1=start.y, x2=end.x, y2=end.y, stroke=colour, stroke_width=2
+    )
     if dashes:
         drawn.set("stroke-dasharray", dashes)
     return drawn
@@ -96,18 +106,39 @@ def line(svg: ET.Element, start: Place, end: Place, colour: str, dashes: str) ->
 def rows(svg: ET.Element, numbers: dict[float, int], width: float) -> None:
     """A faint line and a number for every level, by the height of its row."""
     for y, level in numbers.items():
-        element(svg, "line", x1=MARGIN + 22, y1=y, x2=width - MARGIN, y2=y, stroke="#EEEEEE", stroke_width=1)
-        element(svg, "text", x=MARGIN + 16, y=y + 4, font_size=11, fill=FAINT, text_anchor="end").text = str(level)
+        element(
+            svg,
+            "line",
+            x1=MARGIN + 22,
+            y1=y,
+            x2=width - MARGIN,
+            y2=y,
+            stroke="#EEEEEE",
+            stroke_width=1,
+        )
+        element(
+            svg, "text", x=MARGIN + 16, y=y + 4, font_size=11, fill=FAINT, text_anchor="end"
+        ).text = str(level)
 
 
 def box(svg: ET.Element, place: Place, label: str, *, dark: bool, faint: bool) -> None:
     """The box of a node, its middle in this place: dark is the one that all is seen from, faint what leads nowhere."""
     width = CHARACTER * len(label) + 8
     fill = INK if dark else "#F3F3F3" if faint else "#FFFFFF"
-    edges = {"x": place.x - width / 2, "y": place.y - BOX_HEIGHT / 2, "width": width, "height": BOX_HEIGHT, "rx": 4}
-    element(svg, "rect", **edges, fill=fill, stroke=FAINT if faint and not dark else INK, stroke_width=1)
+    edges = {
+        "x": place.x - width / 2,
+        "y": place.y - BOX_HEIGHT / 2,
+        "width": width,
+        "height": BOX_HEIGHT,
+        "rx": 4,
+    }
+    element(
+        svg, "rect", **edges, fill=fill, stroke=FAINT if faint and not dark else INK, stroke_width=1
+    )
     colour = "#FFFFFF" if dark else INK
-    element(svg, "text", x=place.x, y=place.y + 4.2, font_size=12, fill=colour, text_anchor="middle").text = label
+    element(
+        svg, "text", x=place.x, y=place.y + 4.2, font_size=12, fill=colour, text_anchor="middle"
+    ).text = label
 
 
 def box_width(topology: Topology) -> float:
@@ -118,7 +149,8 @@ def box_width(topology: Topology) -> float:
 def element(parent: ET.Element | None, tag: str, **attributes: float | str) -> ET.Element:
     """An element with these attributes, in which ``_`` stands for ``-``."""
     written = {
-        name.replace("_", "-"): value if isinstance(value, str) else _number(value) for name, value in attributes.items()
+        name.replace("_", "-"): value if isinstance(value, str) else _number(value)
+        for name, value in attributes.items()
     }
     return ET.Element(tag, written) if parent is None else ET.SubElement(parent, tag, written)
 

@@ -37,14 +37,23 @@ def draw(forest: Forest, tree: int = 0, force: bool = False) -> str:
     places = _placed(forest, edges)
     title, used = f"{forest.id}, tree {tree}", set(edges.port.tolist())
     tree_width = max(x for x, _ in places.values()) + parts.box_width(forest.topology) / 2
-    inside = max(LEVELS + tree_width, parts.head_width(title), parts.legend_width(forest.topology.ports))
+    inside = max(
+        LEVELS + tree_width, parts.head_width(title), parts.legend_width(forest.topology.ports)
+    )
     left = MARGIN + LEVELS + (inside - LEVELS - tree_width) / 2
     places = {node: Place(left + x, MARGIN + HEAD + y) for node, (x, y) in places.items()}
-    width, height = inside + 2 * MARGIN, max(y for _, y in places.values()) + BOX_HEIGHT / 2 + MARGIN
+    width, height = (
+        inside + 2 * MARGIN,
+        max(y for _, y in places.values()) + BOX_HEIGHT / 2 + MARGIN,
+    )
     svg = parts.document(title, width, height)
     parts.head(svg, title, _summary(forest, edges, tree))
     parts.legend(svg, forest.topology, used)
-    parts.rows(svg, {y: level for level, y in enumerate(sorted({place.y for place in places.values()}))}, width)
+    parts.rows(
+        svg,
+        {y: level for level, y in enumerate(sorted({place.y for place in places.values()}))},
+        width,
+    )
     _links(svg, forest.topology, edges, places)
     _boxes(svg, forest, edges, places)
     return parts.text_of(svg)
@@ -53,15 +62,24 @@ def draw(forest: Forest, tree: int = 0, force: bool = False) -> str:
 def _placed(forest: Forest, edges: Edges) -> dict[int, Place]:
     """The middle of every node's box; the leftmost box begins at 0, and so does the first row."""
     children: dict[int, list[int]] = {}
-    order = sorted(zip(edges.parent.tolist(), edges.port.tolist(), edges.child.tolist(), strict=True))
+    order = sorted(
+        zip(edges.parent.tolist(), edges.port.tolist(), edges.child.tolist(), strict=True)
+    )
     for parent, _, child in order:
         children.setdefault(parent, []).append(child)
     width = parts.box_width(forest.topology)
-    x = {node: place * (width + GAP) + width / 2 for node, place in tidy(forest.root, children).items()}
+    x = {
+        node: place * (width + GAP) + width / 2
+        for node, place in tidy(forest.root, children).items()
+    }
     level = dict(zip(edges.child.tolist(), edges.level.tolist(), strict=True)) | {forest.root: 0}
-    rise = [0.0] * (max(level.values()) + 1)  # from the row above: wide edges need height, so that they can be told apart
+    rise = [0.0] * (
+        max(level.values()) + 1
+    )  # from the row above: wide edges need height, so that they can be told apart
     for parent, _, child in order:
-        rise[level[child]] = max(rise[level[child]], _LOWEST_ROW, _SLOPE * abs(x[parent] - x[child]))
+        rise[level[child]] = max(
+            rise[level[child]], _LOWEST_ROW, _SLOPE * abs(x[parent] - x[child])
+        )
     rows = list(accumulate(min(height, _HIGHEST_ROW) for height in rise))
     return {node: Place(x[node], rows[level[node]] + BOX_HEIGHT / 2) for node in x}
 
@@ -73,14 +91,20 @@ def _summary(forest: Forest, edges: Edges, tree: int) -> str:
 
 def _links(svg: ET.Element, topology: Topology, edges: Edges, places: dict[int, Place]) -> None:
     labels = dict(zip(places, topology.labels(list(places)).tolist(), strict=True))
-    for parent, child, port in zip(edges.parent.tolist(), edges.child.tolist(), edges.port.tolist(), strict=True):
+    for parent, child, port in zip(
+        edges.parent.tolist(), edges.child.tolist(), edges.port.tolist(), strict=True
+    ):
         start, end = places[parent], places[child]
         bottom = Place(start.x, start.y + BOX_HEIGHT / 2)
-        line = parts.line(svg, bottom, Place(end.x, end.y - BOX_HEIGHT / 2), *parts.style(topology, port))
+        line = parts.line(
+            svg, bottom, Place(end.x, end.y - BOX_HEIGHT / 2), *parts.style(topology, port)
+        )
         parts.element(line, "title").text = f"{labels[parent]} -{port}-> {labels[child]}"
 
 
 def _boxes(svg: ET.Element, forest: Forest, edges: Edges, places: dict[int, Place]) -> None:
     inner = set(edges.parent.tolist())
-    for (node, place), label in zip(places.items(), forest.topology.labels(list(places)).tolist(), strict=True):
+    for (node, place), label in zip(
+        places.items(), forest.topology.labels(list(places)).tolist(), strict=True
+    ):
         parts.box(svg, place, label, dark=node == forest.root, faint=node not in inner)

@@ -9,8 +9,8 @@ import re
 import shutil
 from pathlib import Path
 
-from starcast.errors import UnavailableError
 from starcast.embedded import files
+from starcast.errors import UnavailableError
 
 _FIRST = "data"
 _POINTER = "store"
@@ -93,4 +93,8 @@ def sweep(home: Path) -> None:
 
 
 def _directories(home: Path) -> list[str]:
-    return sorted(path.name for path in home.glob(f"{_FIRST}*") if _NAME.fullmatch(path.name) and path.is_dir())
+    return sorted(
+        path.name
+        for path in home.glob(f"{_FIRST}*")
+        if _NAME.fullmatch(path.name) and path.is_dir()
+    )

@@ -30,18 +30,20 @@ def writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        where = error.filename or folder
+        topology = error.filename or folder
         if says_full(error):
             raise full_disk(folder) from error
         raise UnavailableError(
-            f"{where} cannot be used: {(error.strerror or str(error)).lower()}",
+            f"{topology} cannot be used: {(error.strerror or str(error)).lower()}",
             hint="choose other folders with --home and STARCAST_CACHE",
         ) from error
 
 
 def full_disk(folder: Path) -> LimitError:
     """The error of a disk that ran full below ``folder``."""
-    return LimitError(f"the disk of {folder} is full", hint="free some space, then run 'starcast up' again")
+    return LimitError(
+        f"the disk of {folder} is full", hint="free some space, then run 'starcast up' again"
+    )
 
 
 def need_space(folder: Path, megabytes: int, purpose: str) -> None:

@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from starcast.errors import UnavailableError
 from starcast.embedded import files
+from starcast.errors import UnavailableError
 from starcast.progress import Reporter
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from starcast.errors import StarcastError, UnavailableError
 from starcast.embedded import files, packages
+from starcast.errors import StarcastError, UnavailableError
 from starcast.progress import Reporter
 
 #: The one place that pins Neo4j's version; the lock file, compose and the documents agree with it (tested).
@@ -69,7 +69,11 @@ class JarSet:
         text = lock.read_text(encoding="utf-8")
         rows = (line.split() for line in text.splitlines() if line and not line.startswith("#"))
         jars = tuple(_jar(*row) for row in rows)
-        return cls(jars, cache / f"neo4j-{version}-{hashlib.sha256(text.encode()).hexdigest()[:8]}", version)
+        return cls(
+            jars,
+            cache / f"neo4j-{version}-{hashlib.sha256(text.encode()).hexdigest()[:8]}",
+            version,
+        )
 
     @property
     def class_path(self) -> str:
@@ -97,20 +101,28 @@ class JarSet:
         with files.writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / "jars").mkdir(exist_ok=True)
-            with files.exclusive(self.folder / "lock", lambda: reporter.say("another process fetches Neo4j: waiting")):
+            with files.exclusive(
+                self.folder / "lock", lambda: reporter.say("another process fetches Neo4j: waiting")
+            ):
                 if not self.is_complete():
                     self._fetch(mirror, reporter)
 
     def _fetch(self, mirror: str | None, reporter: Reporter) -> None:
         self._mark.unlink(missing_ok=True)
         shutil.rmtree(self._partial, ignore_errors=True)
-        missing = [jar for jar in self.jars if not self._has(jar) or _sum(self._path(jar)) != jar.sha256]
+        missing = [
+            jar for jar in self.jars if not self._has(jar) or _sum(self._path(jar)) != jar.sha256
+        ]
         left = sum(jar.size for jar in missing)
         files.need_space(self.folder, left // files.MB + 50, "Neo4j's program")
-        reporter.say(f"fetching Neo4j {self.version}: {len(missing)} of {len(self.jars)} files, {left / files.MB:.0f} MB")
+        reporter.say(
+            f"fetching Neo4j {self.version}: {len(missing)} of {len(self.jars)} files, {left / files.MB:.0f} MB"
+        )
         try:
             with reporter.task(f"Neo4j {self.version}", left, "bytes") as task:
-                _Fetch(self._partial, mirror, task.advance).run({jar: self._path(jar) for jar in missing})
+                _Fetch(self._partial, mirror, task.advance).run(
+                    {jar: self._path(jar) for jar in missing}
+                )
         finally:
             shutil.rmtree(self._partial, ignore_errors=True)
         files.write_whole(self._mark, "every file was verified\n")
@@ -139,7 +151,9 @@ class _Fetch:
         # jgo knows where Maven's central repository is; a mirror takes its place.
         repositories = {} if mirror is None else {"remote_repos": {"mirror": mirror.rstrip("/")}}
         resolver = maven.PythonResolver(progress_callback=self._progress)
-        self._maven = maven.MavenContext(resolver=resolver, repo_cache=partial, timeout=30, **repositories)
+        self._maven = maven.MavenContext(
+            resolver=resolver, repo_cache=partial, timeout=30, **repositories
+        )
         self._advance = advance
         self._stopped = threading.Event()
 
@@ -161,7 +175,11 @@ class _Fetch:
             try:
                 return self._fetch_once(jar, path)
             except (OSError, RuntimeError, ValueError) as error:
-                if attempt == _ATTEMPTS or self._stopped.wait(attempt * _PAUSE) or files.says_full(error):
+                if (
+                    attempt == _ATTEMPTS
+                    or self._stopped.wait(attempt * _PAUSE)
+                    or files.says_full(error)
+                ):
                     raise
         return None
 
@@ -196,7 +214,11 @@ class _Fetch:
 def _failure(error: BaseException, jar: Jar, missing: int) -> BaseException:
     if isinstance(error, StarcastError) or files.says_full(error):
         return error
-    reason = str(error) if isinstance(error, ValueError) else _REASONS.get(type(error).__name__, str(error))
+    reason = (
+        str(error)
+        if isinstance(error, ValueError)
+        else _REASONS.get(type(error).__name__, str(error))
+    )
     return UnavailableError(
         f"{missing} files of Neo4j could not be fetched, {jar.name} for one: {reason}",
         hint="check the network, or name a mirror in STARCAST_MAVEN_REPOSITORY; 'starcast up' goes on where it broke off",

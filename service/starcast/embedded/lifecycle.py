@@ -7,13 +7,13 @@ from contextlib import suppress
 
 import psutil
 
-from starcast.errors import UnavailableError
 from starcast.embedded import data_directories, files, processes
 from starcast.embedded.home import Home, Running
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.processes import LOOPBACK
 from starcast.embedded.server import Server
+from starcast.errors import UnavailableError
 from starcast.progress import Reporter
 from starcast.settings import Settings
 
@@ -45,7 +45,9 @@ def stop(what: Sequence[Server]) -> dict[str, bool]:
     for server, living in found.items():
         processes.ask(living, server.polite)
     stubborn = processes.wait([process for living in found.values() for process in living], _GRACE)
-    return {server.title: not set(living) & set(stubborn) for server, living in found.items() if living}
+    return {
+        server.title: not set(living) & set(stubborn) for server, living in found.items() if living
+    }
 
 
 def tidy(home: Home) -> None:
@@ -54,7 +56,9 @@ def tidy(home: Home) -> None:
     What is published runs on the directory in force, so it is left alone.
     """
     known = running(home).get(Neo4j.name)
-    strangers = [process for process in Neo4j(home).leftovers() if known is None or process.pid != known.pid]
+    strangers = [
+        process for process in Neo4j(home).leftovers() if known is None or process.pid != known.pid
+    ]
     _end(strangers, Neo4j.polite)
     data_directories.sweep(home.neo4j)
 
@@ -86,7 +90,9 @@ class Start:
             LimitError: the disk is full.
         """
         try:
-            stop(what)  # what a killed server or a killed 'starcast up' left behind holds the data's lock
+            stop(
+                what
+            )  # what a killed server or a killed 'starcast up' left behind holds the data's lock
             for server in what:
                 server.prepare(self._settings)
             started = {server.name: self._launch(server) for server in what}
@@ -133,7 +139,10 @@ class Start:
                 self._reporter.say(f"{server.title} is ready")
                 return True
             time.sleep(0.1)
-        raise UnavailableError(f"{server.title} is not ready after {_PATIENCE:.0f} seconds", hint=f"look into {server.logs[0]}")
+        raise UnavailableError(
+            f"{server.title} is not ready after {_PATIENCE:.0f} seconds",
+            hint=f"look into {server.logs[0]}",
+        )
 
     def _is_ready(self, server: Server, port: int) -> bool:
         from starcast.embedded import readiness  # noqa: PLC0415 - who only asks for endpoints pays for no driver

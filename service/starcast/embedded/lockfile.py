@@ -20,7 +20,9 @@ from starcast.embedded.jars import LOCK, NEO4J_VERSION
 
 def coordinates(version: str) -> tuple[str, ...]:
     """The server, its Bolt door and the offline import."""
-    return tuple(f"org.neo4j:{name}:{version}" for name in ("neo4j", "neo4j-bolt", "neo4j-import-tool"))
+    return tuple(
+        f"org.neo4j:{name}:{version}" for name in ("neo4j", "neo4j-bolt", "neo4j-import-tool")
+    )
 
 
 COORDINATES = coordinates(NEO4J_VERSION)
@@ -31,7 +33,10 @@ def lock_text(environment: Path, wanted: Sequence[str] = COORDINATES) -> str:
     resolved = tomllib.loads((environment / "jgo.lock.toml").read_text(encoding="utf-8"))
     sizes = {path.name: path.stat().st_size for path in environment.glob("*/*.jar")}
     lines = sorted(_line(entry, sizes) for entry in resolved["dependencies"])
-    head = [f"# Made by 'python -m starcast.embedded.lockfile' from {' + '.join(wanted)}", "# SHA-256 bytes coordinate"]
+    head = [
+        f"# Made by 'python -m starcast.embedded.lockfile' from {' + '.join(wanted)}",
+        "# SHA-256 bytes coordinate",
+    ]
     return "\n".join([*head, *(line for _, line in lines), ""])
 
 

@@ -92,7 +92,9 @@ class Neo4j(Server):
 
     def leftovers(self) -> list[psutil.Process]:
         """Its processes, published or not, and the imports that nobody waits for any more."""
-        return processes.search(lambda process: bool({self.mark, self.import_mark} & set(process.cmdline())))
+        return processes.search(
+            lambda process: bool({self.mark, self.import_mark} & set(process.cmdline()))
+        )
 
     def jars(self, settings: Settings) -> JarSet:
         """Its program."""
@@ -119,14 +121,22 @@ class Neo4j(Server):
     def launch(self, settings: Settings, port: int) -> int:
         """Write its configuration for this port, and start it."""
         conf = self.home.neo4j / "conf"
-        values = {"data": self.data.name, "heap": settings.neo4j_heap, "pagecache": settings.neo4j_pagecache}
-        files.write_whole(conf / "neo4j.conf", self.configuration.format(address=LOOPBACK, port=port, **values))
+        values = {
+            "data": self.data.name,
+            "heap": settings.neo4j_heap,
+            "pagecache": settings.neo4j_pagecache,
+        }
+        files.write_whole(
+            conf / "neo4j.conf", self.configuration.format(address=LOOPBACK, port=port, **values)
+        )
         class_path = f"{conf}/*:{self.jars(settings).class_path}"
         heap = ["-Xms" + min(settings.neo4j_heap, "256m", key=_bytes), f"-Xmx{settings.neo4j_heap}"]
         options = (*self.options, *shlex.split(settings.neo4j_java_options))
         command = [self.java(), *heap, *options, "-cp", class_path]
         command += [self.main, self.mark, f"--config-dir={conf}"]
-        return processes.start([*command, "--console-mode"], self.home.neo4j, self.logs[0], processes.User())
+        return processes.start(
+            [*command, "--console-mode"], self.home.neo4j, self.logs[0], processes.User()
+        )
 
 
 def _bytes(size: str) -> int:

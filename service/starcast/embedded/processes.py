@@ -17,9 +17,9 @@ from pathlib import Path
 
 import psutil
 
-from starcast.errors import StarcastError, UnavailableError
 from starcast.embedded import files
 from starcast.embedded.home import Running
+from starcast.errors import StarcastError, UnavailableError
 
 LOOPBACK = "127.0.0.1"
 #: Whether a process is a certain server.
@@ -79,7 +79,9 @@ def find(server: Running | None, mark: Mark) -> psutil.Process | None:
     with suppress(psutil.Error):
         if server is not None:
             process = psutil.Process(server.pid)
-            if abs(process.create_time() - server.started) < _CLOCK_TOLERANCE and bears(process, mark):
+            if abs(process.create_time() - server.started) < _CLOCK_TOLERANCE and bears(
+                process, mark
+            ):
                 return process
     return None
 
@@ -131,7 +133,9 @@ def _outlast(processes: Sequence[psutil.Process], patience: float) -> list[psuti
 def _has_ended(process: psutil.Process) -> bool:
     """Whether nothing of a process is left; of a killed one, threads may still hold its files for a moment."""
     with suppress(psutil.Error):
-        return not process.is_running() or (process.status() == psutil.STATUS_ZOMBIE and process.num_threads() <= 1)
+        return not process.is_running() or (
+            process.status() == psutil.STATUS_ZOMBIE and process.num_threads() <= 1
+        )
     return True
 
 
@@ -160,9 +164,13 @@ def serves(pid: int, port: int) -> bool:
         connections = psutil.Process(pid).net_connections("tcp")
     except psutil.NoSuchProcess:
         return False
-    except psutil.AccessDenied:  # another user's process, and we are root without all its powers, as in a container
+    except (
+        psutil.AccessDenied
+    ):  # another user's process, and we are root without all its powers, as in a container
         return listens(port)
-    return any(each.status == psutil.CONN_LISTEN and each.laddr.port == port for each in connections)
+    return any(
+        each.status == psutil.CONN_LISTEN and each.laddr.port == port for each in connections
+    )
 
 
 def memory(pid: int) -> int:
@@ -184,7 +192,9 @@ def died(title: str, logs: Sequence[Path]) -> StarcastError:
     log, line = (telling or lines or [(logs[0], "it said nothing")])[-1]
     if any(FULL.search(line) for _, line in lines):
         return files.full_disk(log.parent)
-    return UnavailableError(f"{title} ended while it started: {line}", hint=f"the whole story is in {log}")
+    return UnavailableError(
+        f"{title} ended while it started: {line}", hint=f"the whole story is in {log}"
+    )
 
 
 def _tail(log: Path) -> list[str]:

@@ -39,7 +39,10 @@ def neo4j_is_ready(port: int, user: str, password: str, database: str) -> bool:
 
 def _driver(port: int, user: str, password: str) -> neo4j.Driver:
     return neo4j.GraphDatabase.driver(
-        f"bolt://{LOOPBACK}:{port}", auth=(user, password), connection_timeout=5, max_transaction_retry_time=0
+        f"bolt://{LOOPBACK}:{port}",
+        auth=(user, password),
+        connection_timeout=5,
+        max_transaction_retry_time=0,
     )
 
 

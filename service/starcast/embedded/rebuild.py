@@ -9,13 +9,13 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from starcast.endpoints import GraphAddress
-from starcast.errors import StarcastError, UnavailableError
-from starcast.embedded import data_directories, files, offline_import, lifecycle
+from starcast.embedded import data_directories, files, lifecycle, offline_import
 from starcast.embedded.home import Home, Running
+from starcast.embedded.lifecycle import Start
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.processes import LOOPBACK
-from starcast.embedded.lifecycle import Start
+from starcast.endpoints import GraphAddress
+from starcast.errors import StarcastError, UnavailableError
 from starcast.progress import Reporter
 from starcast.settings import Settings
 
@@ -47,7 +47,9 @@ class Rebuilding:
         Raises:
             StarcastError: see `importing.run`.
         """
-        offline_import.run(self._fresh, self._settings, arguments, self.folder, self._staging, self._reporter)
+        offline_import.run(
+            self._fresh, self._settings, arguments, self.folder, self._staging, self._reporter
+        )
         shutil.rmtree(self._staging)
 
     def start(self) -> GraphAddress:
@@ -109,7 +111,9 @@ def rebuilding(settings: Settings, reporter: Reporter) -> Iterator[Rebuilding]:
     with files.writing(home.root), home.locked(reporter):
         lifecycle.tidy(home)
         if Neo4j.name not in lifecycle.running(home):
-            raise UnavailableError(f"the embedded Neo4j in {home.root} does not run", hint="run 'starcast up'")
+            raise UnavailableError(
+                f"the embedded Neo4j in {home.root} does not run", hint="run 'starcast up'"
+            )
         work = Rebuilding(home, settings, reporter)
         try:
             yield work

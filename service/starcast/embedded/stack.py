@@ -11,14 +11,14 @@ from pathlib import Path
 
 from sqlalchemy import URL
 
-from starcast.errors import UnavailableError
-from starcast.embedded import data_directories, files, packages, processes, lifecycle
+from starcast.embedded import data_directories, files, lifecycle, packages, processes
 from starcast.embedded.home import Home, Running
 from starcast.embedded.jars import JarSet
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.processes import LOOPBACK
 from starcast.embedded.server import Server
+from starcast.errors import UnavailableError
 from starcast.progress import Reporter
 from starcast.settings import Settings
 
@@ -102,10 +102,18 @@ def addresses(home: Path, running: Endpoints) -> list[dict[str, str]]:
     """For people: where each server is, who logs in, and which file holds the password."""
     neo4j, postgres = lifecycle.servers(Home(home.resolve()))
     url = running.postgres_url
-    where: dict[Server, str] = {neo4j: running.neo4j_uri, postgres: f"postgresql://{url.host}:{url.port}/{url.database}"}
+    topology: dict[Server, str] = {
+        neo4j: running.neo4j_uri,
+        postgres: f"postgresql://{url.host}:{url.port}/{url.database}",
+    }
     return [
-        {"server": server.title, "address": address, "user": server.user, "password_file": str(server.password_file)}
-        for server, address in where.items()
+        {
+            "server": server.title,
+            "address": address,
+            "user": server.user,
+            "password_file": str(server.password_file),
+        }
+        for server, address in topology.items()
     ]
 
 

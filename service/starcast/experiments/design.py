@@ -9,11 +9,11 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from starcast.errors import InputError, StarcastError
-from starcast.resources import folder
 from starcast.database import models
+from starcast.errors import InputError, StarcastError
 from starcast.experiments.grid import AXES, Grid, Point, sharing
-from starcast.support.text import counted
+from starcast.resources import folder
+from starcast.support.text import pluralize
 
 _WORDS = ("title", "description")
 _GRID = "grid"
@@ -60,7 +60,10 @@ class Design:
         beside = next((key for key in axes if key != _GRID), None)
         if beside is not None:
             known = "stands beside [[grid]] tables" if beside in AXES else "is no axis of a grid"
-            raise InputError(f"'{beside}' {known}", hint="move it into the tables, or write one grid without a table")
+            raise InputError(
+                f"'{beside}' {known}",
+                hint="move it into the tables, or write one grid without a table",
+            )
         return cls(tuple(_grids(axes[_GRID], flags or {})), **told)
 
     def commands(self, name: str) -> tuple[str, ...]:
@@ -77,7 +80,10 @@ class Design:
         lines = [f"{word} = {_quoted(value)}" for word in _WORDS if (value := getattr(self, word))]
         for grid in self.grids:
             lines += ["", "[[grid]]"] if len(self.grids) > 1 else []
-            lines += [f"{axis} = [{', '.join(map(_quoted, values))}]" for axis, values in grid.as_json().items()]
+            lines += [
+                f"{axis} = [{', '.join(map(_quoted, values))}]"
+                for axis, values in grid.as_json().items()
+            ]
         return "\n".join(lines).strip() + "\n"
 
 
@@ -94,7 +100,9 @@ def read(named: str | None, flags: Mapping[str, Any] | None = None) -> Design:
     if named is None:
         return Design.from_json({}, flags)
     shipped = examples()
-    parsed = _parsed(named, shipped[named] if named in shipped and not Path(named).exists() else Path(named))
+    parsed = _parsed(
+        named, shipped[named] if named in shipped and not Path(named).exists() else Path(named)
+    )
     try:
         return Design.from_json(parsed, flags)
     except StarcastError as error:
@@ -143,7 +151,7 @@ def incomplete(experiment: models.Experiment, runs: Sequence[models.Run]) -> str
     missing = len(missing_points(experiment, runs))
     if not missing:
         return None
-    lacking = counted(missing, "run is", "runs are")
+    lacking = pluralize(missing, "run is", "runs are")
     return f"the experiment '{experiment.name}' is incomplete: {lacking} missing of {missing + len(runs):,}"
 
 
@@ -159,8 +167,14 @@ def _read_stored(text: str) -> Design:
 
 
 def _grids(tables: Any, flags: Mapping[str, Any]) -> list[Grid]:
-    if not isinstance(tables, list) or not tables or not all(isinstance(table, Mapping) for table in tables):
-        raise InputError("'grid' holds no grids", hint="write [[grid]] and below it lines like m = [1024, 65536]")
+    if (
+        not isinstance(tables, list)
+        or not tables
+        or not all(isinstance(table, Mapping) for table in tables)
+    ):
+        raise InputError(
+            "'grid' holds no grids", hint="write [[grid]] and below it lines like m = [1024, 65536]"
+        )
     grids = []
     for place, table in enumerate(tables, start=1):
         try:
@@ -177,15 +191,20 @@ def _parsed(named: str, file: Path) -> dict[str, Any]:
         near = get_close_matches(named, examples(), n=1)
         meant = f"did you mean '{near[0]}'?" if near else "see 'starcast experiment examples'"
         raise InputError(
-            f"the grid {named} cannot be read: {error.strerror}", hint=f"give a file, or the name of an example: {meant}"
+            f"the grid {named} cannot be read: {error.strerror}",
+            hint=f"give a file, or the name of an example: {meant}",
         ) from None
     except ValueError as error:
-        raise InputError(f"the grid {named} is not TOML: {error}", hint='write lines like m = [1024, "23/3"]') from None
+        raise InputError(
+            f"the grid {named} is not TOML: {error}", hint='write lines like m = [1024, "23/3"]'
+        ) from None
 
 
 def _text(value: object, key: str) -> str:
     if not isinstance(value, str):
-        raise InputError(f"{key} is {value!r}, which is no text", hint=f'write it in quotes: {key} = "..."')
+        raise InputError(
+            f"{key} is {value!r}, which is no text", hint=f'write it in quotes: {key} = "..."'
+        )
     return value
 
 

@@ -10,16 +10,16 @@ from time import perf_counter
 import psutil
 
 from starcast import costs
-from starcast.collectives import model
+from starcast.collectives import schedule
 from starcast.collectives.model import MANY_SOURCES
-from starcast.errors import LimitError, RejectedError
 from starcast.database import models
+from starcast.errors import LimitError, RejectedError
 from starcast.experiments.point import Point
+from starcast.simulator import Fault, Simulation, simulate
 from starcast.simulator.step_profile import Profile, profile
 from starcast.support.provenance import provenance
-from starcast.simulator import Fault, Simulation, simulate
+from starcast.support.text import pluralize
 from starcast.topologies import topology
-from starcast.support.text import counted
 
 #: Memory that building and simulating takes for each row of a schedule, at its peak: 45 to 85 were measured, on S8 and S9.
 BYTES_A_ROW = 100
@@ -68,7 +68,13 @@ def perform(point: Point) -> Execution:
     done = Execution()
     try:
         with _timed(done.timings, "build"):
-            built = schedule(point.topology, point.collective, point.algorithm, ports=point.ports, **point.arguments)
+            built = schedule(
+                point.topology,
+                point.collective,
+                point.algorithm,
+                ports=point.ports,
+                **point.arguments,
+            )
         with _timed(done.timings, "verify"):
             if built.forest is not None:
                 built.forest.verify()
@@ -152,7 +158,7 @@ def _verdict(simulation: Simulation, *, under_faults: bool) -> str | None:
         return simulation.violation
     if not simulation.complete and not under_faults:  # what faults cost is a result
         label, unit = simulation.undelivered[0]
-        what = counted(simulation.missing, "unit is", "units are")
+        what = pluralize(simulation.missing, "unit is", "units are")
         return f"incomplete: {what} missing in the end, the first is unit {unit} at {label}"
     return None
 
@@ -161,10 +167,15 @@ def _costs(point: Point, simulation: Simulation) -> list[models.Cost]:
     where, what, by = topology(point.topology), point.collective, point.algorithm
     machine = costs.Machine(point.T_s, point.T_c)
     unit = costs.unit_bytes(where, what, by, point.m, **point.arguments)
-    messages = point.messages if point.rule.cut_by == "messages" else None
-    bound = costs.lower_bound(where, what, point.ports, point.m, machine, messages=messages, copies=point.copies)
+    messages = point.messages if point.rule.split_argument == "messages" else None
+    bound = costs.lower_bound(
+        where, what, point.ports, point.m, machine, messages=messages, copies=point.copies
+    )
     return [
-        _row("closed form", costs.closed_form(where, what, by, point.ports, point.m, machine, **point.arguments)),
+        _row(
+            "closed form",
+            costs.closed_form(where, what, by, point.ports, point.m, machine, **point.arguments),
+        ),
         _row("simulated", costs.simulated(simulation, unit, machine)),
         _row("lower bound", bound),
     ]

@@ -37,7 +37,7 @@ def is_drawn(words: str) -> bool:
     return _DRAWN.fullmatch(words) is not None
 
 
-def faults(where: Topology, words: str, seed: int) -> tuple[str, ...]:
+def faults(topology: Topology, words: str, seed: int) -> tuple[str, ...]:
     """The faults that one value of the axis means on a topology, as `canonical` writes them.
 
     Args:
@@ -52,55 +52,69 @@ def faults(where: Topology, words: str, seed: int) -> tuple[str, ...]:
         return ()
     drawn = _DRAWN.fullmatch(words)
     if drawn is None:
-        return canonical(where, words.split())
+        return canonical(topology, words.split())
     amount, kind = int(drawn[1]), drawn[2]
-    most = where.nodes - 1 if kind == "node" else where.links
+    most = topology.nodes - 1 if kind == "node" else topology.links
     if amount > most:
         besides = " besides the root" if kind == "node" else ""
-        raise InputError(f"{where.spec} has no {amount} {kind}s{besides} to fail", hint=f"it has {most}")
+        raise InputError(
+            f"{topology.spec} has no {amount} {kind}s{besides} to fail", hint=f"it has {most}"
+        )
     lot = np.random.default_rng(seed)
-    return canonical(where, _nodes(where, amount, lot) if kind == "node" else _links(where, amount, lot))
+    return canonical(
+        topology, _nodes(topology, amount, lot) if kind == "node" else _links(topology, amount, lot)
+    )
 
 
-def canonical(where: Topology, named: Iterable[str]) -> tuple[str, ...]:
+def canonical(topology: Topology, named: Iterable[str]) -> tuple[str, ...]:
     """Faults as `starcast.simulator.Fault` writes them, each once, by rank: nodes first, a link's lower rank first.
 
     Raises:
         InputError: a label is no node, two nodes are not linked, or a step is 0.
     """
-    return tuple(word for _, word in sorted({_read(where, word) for word in named}))
+    return tuple(word for _, word in sorted({_read(topology, word) for word in named}))
 
 
-def _nodes(where: Topology, amount: int, lot: np.random.Generator) -> list[str]:
+def _nodes(topology: Topology, amount: int, lot: np.random.Generator) -> list[str]:
     """Nodes, all equally likely but the root, which is of rank 0."""
-    ranks = 1 + lot.choice(where.nodes - 1, size=amount, replace=False)
-    return [str(label) for label in where.labels(ranks)]
+    ranks = 1 + lot.choice(topology.nodes - 1, size=amount, replace=False)
+    return [str(label) for label in topology.labels(ranks)]
 
 
-def _links(where: Topology, amount: int, lot: np.random.Generator) -> list[str]:
+def _links(topology: Topology, amount: int, lot: np.random.Generator) -> list[str]:
     """Undirected links, all equally likely: each stands twice among the directed ones, so that twice as many suffice."""
-    rank, place = np.divmod(lot.choice(where.nodes * where.degree, size=2 * amount, replace=False), where.degree)
-    other = where.step(np.array(where.ports, dtype=np.uint8)[place], rank)
-    pairs = dict.fromkeys(zip(np.minimum(rank, other).tolist(), np.maximum(rank, other).tolist(), strict=True))
-    return [f"{where.label(one)}-{where.label(two)}" for one, two in list(pairs)[:amount]]
+    rank, place = np.divmod(
+        lot.choice(topology.nodes * topology.degree, size=2 * amount, replace=False),
+        topology.degree,
+    )
+    other = topology.step(np.array(topology.ports, dtype=np.uint8)[place], rank)
+    pairs = dict.fromkeys(
+        zip(np.minimum(rank, other).tolist(), np.maximum(rank, other).tolist(), strict=True)
+    )
+    return [f"{topology.label(one)}-{topology.label(two)}" for one, two in list(pairs)[:amount]]
 
 
-def _read(where: Topology, word: str) -> tuple[tuple[int, ...], str]:
+def _read(topology: Topology, word: str) -> tuple[tuple[int, ...], str]:
     named = _NAMED.fullmatch(word)
     if named is None:
         raise InputError(f"'{word}' is no fault", hint=_HINT)
     try:
-        ends = sorted(where.rank(label) for label in named.groups()[:2] if label is not None)
+        ends = sorted(topology.rank(label) for label in named.groups()[:2] if label is not None)
     except InputError as error:
-        raise InputError(f"the fault '{word}' is none of {where.spec}: {error.message}", hint=error.hint) from None
+        raise InputError(
+            f"the fault '{word}' is none of {topology.spec}: {error.message}", hint=error.hint
+        ) from None
     step = int(named[3] or 1)
     if step < 1:
         raise InputError(f"the fault '{word}' begins in step {step}", hint="steps count from 1")
-    if len(ends) == 2 and not _linked(where, *ends):
-        raise InputError(f"the fault '{word}' is no link of {where.spec}", hint="a faulty link is a pair of neighbours")
-    label = "-".join(where.label(end) for end in ends)
+    if len(ends) == 2 and not _linked(topology, *ends):
+        raise InputError(
+            f"the fault '{word}' is no link of {topology.spec}",
+            hint="a faulty link is a pair of neighbours",
+        )
+    label = "-".join(topology.label(end) for end in ends)
     return (len(ends), *ends, step), label if step == 1 else f"{label}@{step}"
 
 
-def _linked(where: Topology, one: int, other: int) -> bool:
-    return any(int(where.neighbours(port, [one])[0]) == other for port in where.ports)
+def _linked(topology: Topology, one: int, other: int) -> bool:
+    return any(int(topology.neighbours(port, [one])[0]) == other for port in topology.ports)

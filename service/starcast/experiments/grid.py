@@ -84,11 +84,18 @@ class Grid:
         for axis in AXES:
             values = getattr(self, axis)
             if not values and defaults.get(axis) != ():
-                raise InputError(f"the grid has no {axis}", hint=f"give at least one: {flag(axis)} ...")
-            object.__setattr__(self, axis, tuple(sorted(set(values), key=_size if axis == "topology" else _order)))
+                raise InputError(
+                    f"the grid has no {axis}", hint=f"give at least one: {flag(axis)} ..."
+                )
+            object.__setattr__(
+                self, axis, tuple(sorted(set(values), key=_size if axis == "topology" else _order))
+            )
         most = prod(max(len(getattr(self, axis)), 1) for axis in AXES)
         if most > MOST_POINTS:
-            raise LimitError(f"the grid has {most:,} points, more than {MOST_POINTS:,}", hint="take fewer values an axis")
+            raise LimitError(
+                f"the grid has {most:,} points, more than {MOST_POINTS:,}",
+                hint="take fewer values an axis",
+            )
         self._check_use()
         self.points()  # one that cannot be is refused here
 
@@ -116,19 +123,33 @@ class Grid:
             if key not in AXES:
                 near = get_close_matches(key, AXES, n=1)
                 meant = f"did you mean '{near[0]}'? " if near else ""
-                raise InputError(f"'{key}' is no axis of a grid", hint=f"{meant}there are {', '.join(AXES)}")
-        axes = {axis: listed(axis, stored[axis], read) for axis, read in READERS.items() if axis in stored}
+                raise InputError(
+                    f"'{key}' is no axis of a grid", hint=f"{meant}there are {', '.join(AXES)}"
+                )
+        axes = {
+            axis: listed(axis, stored[axis], read)
+            for axis, read in READERS.items()
+            if axis in stored
+        }
         missing = next((axis for axis in _NEEDED if axis not in axes), None)
         if missing is not None:
-            raise InputError(f"the grid has no {missing}", hint=f"give at least one: {flag(missing)} ...")
+            raise InputError(
+                f"the grid has no {missing}", hint=f"give at least one: {flag(missing)} ..."
+            )
         return cls(**axes)
 
     def command(self, name: str) -> str:
         """The command line that runs it as an experiment."""
         defaults = _defaults()
-        told = [axis for axis in AXES if axis not in _QUIET or getattr(self, axis) != defaults[axis]]
+        told = [
+            axis for axis in AXES if axis not in _QUIET or getattr(self, axis) != defaults[axis]
+        ]
         told.sort(key=lambda axis: axis != "collective")
-        flags = [f"{flag(axis)} {shlex.quote(str(value))}" for axis in told for value in getattr(self, axis)]
+        flags = [
+            f"{flag(axis)} {shlex.quote(str(value))}"
+            for axis in told
+            for value in getattr(self, axis)
+        ]
         return f"starcast experiment run {name} {' '.join(flags)}"
 
     @cached_property
@@ -143,18 +164,30 @@ class Grid:
                 p = where.degree if share == DEGREE else share
                 if p == BEST:
                     others = {"copies": copies} if "copies" in _arguments(rule) else {}
-                    p = costs.best_share(where, collective, name, ports, m, costs.Machine(t_s, t_c), **others)[1]
-                yield Point(spec, collective, name, ports, int(p), m, t_s, t_c, copies, tree, lost, lot)
+                    p = costs.best_share(
+                        where, collective, name, ports, m, costs.Machine(t_s, t_c), **others
+                    )[1]
+                yield Point(
+                    spec, collective, name, ports, int(p), m, t_s, t_c, copies, tree, lost, lot
+                )
 
-    def _of(self, rule: Algorithm, where: Topology) -> Iterator[tuple[Any, ...]]:
+    def _of(self, rule: Algorithm, topology: Topology) -> Iterator[tuple[Any, ...]]:
         """Ports, tree, copies, faults with their seed, share, m, T_s and T_c of one algorithm on one topology."""
         names = _arguments(rule)
-        copies = [where.degree if one == DEGREE else one for one in self.copies] if "copies" in names else [1]
+        copies = (
+            [topology.degree if one == DEGREE else one for one in self.copies]
+            if "copies" in names
+            else [1]
+        )
         return product(
             self.ports or rule.ports[:1],
             (self.tree or (None,)) if "tree" in names else (None,),
             copies,
-            [(faults(where, words, lot), lot) for words in self.faults for lot in self._lots(words)],
+            [
+                (faults(topology, words, lot), lot)
+                for words in self.faults
+                for lot in self._lots(words)
+            ],
             self._shares(rule),
             self.m,
             self.T_s,
@@ -165,9 +198,11 @@ class Grid:
         return self.seed if is_drawn(words) else (0,)
 
     def _shares(self, rule: Algorithm) -> tuple[int | str, ...]:
-        if rule.cut_by is None:
+        if rule.split_argument is None:
             return (1,)
-        return self.messages or self.segments if rule.cut_by == "messages" else self.segments
+        return (
+            self.messages or self.segments if rule.split_argument == "messages" else self.segments
+        )
 
     def _check_use(self) -> None:
         """Refuse values on an axis that none of the algorithms has: whoever wrote them expects something of them."""
@@ -178,7 +213,11 @@ class Grid:
         for axis in ("tree", "segments", "messages", "copies"):
             if axis not in names and getattr(self, axis) != _defaults()[axis]:
                 *others, last = self.algorithm
-                nobody = f"neither {', '.join(others)} nor {last} takes" if others else f"{last} takes no"
+                nobody = (
+                    f"neither {', '.join(others)} nor {last} takes"
+                    if others
+                    else f"{last} takes no"
+                )
                 raise InputError(f"{nobody} {axis}", hint=f"leave {axis} out")
 
 

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 
 import psutil
 
-from starcast.support import processes
 from starcast.experiments.execution import Execution, demand_memory, execute, needed, perform
 from starcast.experiments.point import Point
+from starcast.support import processes
 
 #: Below so many bytes of schedules in all, processes take longer to start than to do the work.
 _WORTH_IT = 200_000_000
@@ -36,7 +36,9 @@ def executed(points: Sequence[Point], jobs: int) -> Iterator[Iterator[tuple[Poin
     if jobs == 1:
         yield ((point, execute(point)) for point in points)
         return
-    with processes.performed(points, processes.Work(perform, needed, _free, demand_memory), jobs) as done:
+    with processes.performed(
+        points, processes.Work(perform, needed, _free, demand_memory), jobs
+    ) as done:
         yield done
 
 

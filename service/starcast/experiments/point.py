@@ -9,8 +9,8 @@ from typing import Self
 
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import check_topology, find
-from starcast.errors import InputError
 from starcast.database import models
+from starcast.errors import InputError
 from starcast.experiments.faults import canonical
 from starcast.experiments.values import LARGEST, LARGEST_SEED
 from starcast.topologies import topology
@@ -47,7 +47,9 @@ class Point:
         rule, where = self.rule, topology(self.topology)
         check_topology(rule, where)
         if self.ports not in rule.ports:
-            raise InputError(f"{rule} has no port model '{self.ports}'", hint=f"write {' or '.join(rule.ports)}")
+            raise InputError(
+                f"{rule} has no port model '{self.ports}'", hint=f"write {' or '.join(rule.ports)}"
+            )
         self._check_numbers()
         object.__setattr__(self, "tree", self._settled().get("tree"))
         object.__setattr__(self, "faults", canonical(where, self.faults))
@@ -58,13 +60,21 @@ class Point:
         for axis in ("p", "m", "T_s", "T_c"):
             value = Fraction(getattr(self, axis))
             if max(abs(value.numerator), value.denominator) > LARGEST:
-                raise InputError(f"{axis} is beyond what is computed here", hint="numerator and denominator are at most 10^30")
+                raise InputError(
+                    f"{axis} is beyond what is computed here",
+                    hint="numerator and denominator are at most 10^30",
+                )
         if self.p < 1:
-            raise InputError(f"a message cannot be cut into {self.p} segments", hint="give --segments 1 or more")
+            raise InputError(
+                f"a message cannot be cut into {self.p} segments", hint="give --segments 1 or more"
+            )
         if self.m < 0:
             raise InputError(f"a message of {self.m} bytes cannot be", hint="give -m 0 or more")
         if min(self.T_s, self.T_c) < 0 or self.T_s == self.T_c == 0:
-            raise InputError(f"T_s = {self.T_s} and T_c = {self.T_c} are no machine", hint="give 0 or more, and not 0 for both")
+            raise InputError(
+                f"T_s = {self.T_s} and T_c = {self.T_c} are no machine",
+                hint="give 0 or more, and not 0 for both",
+            )
         if not 0 <= self.seed <= LARGEST_SEED:
             raise InputError(f"{self.seed} is no seed", hint=f"give --seed 0 to {LARGEST_SEED}")
 
@@ -73,7 +83,7 @@ class Point:
         names = {argument.name for argument in self.rule.arguments}
         given: dict[str, int | str] = {}
         for axis, name, value, without in (
-            ("segments or messages", self.rule.cut_by, self.p, 1),
+            ("segments or messages", self.rule.split_argument, self.p, 1),
             ("copies", "copies", self.copies, 1),
             ("tree", "tree", self.tree, None),
         ):
@@ -105,7 +115,7 @@ class Point:
     @property
     def messages(self) -> int:
         """M, the unit messages of the schedule; 1 where the algorithm takes none."""
-        return self.p if self.rule.cut_by == "messages" else 1
+        return self.p if self.rule.split_argument == "messages" else 1
 
     @property
     def structure(self) -> Structure:
@@ -116,7 +126,7 @@ class Point:
 
     def command(self) -> str:
         """The command line that runs it; the faults are named, so that no seed is needed."""
-        share = f" --{self.rule.cut_by} {self.p}" if self.rule.cut_by else ""
+        share = f" --{self.rule.split_argument} {self.p}" if self.rule.split_argument else ""
         copies = f" --copies {self.copies}" if self.copies > 1 else ""
         tree = f" --tree {self.tree}" if self.tree else ""
         faults = f" --faults {shlex.quote(' '.join(self.faults))}" if self.faults else ""
@@ -130,4 +140,4 @@ class Point:
 def _with_defaults(
     spec: str, collective: str, algorithm: str, given: tuple[tuple[str, int | str], ...]
 ) -> Mapping[str, int | str]:
-    return find(collective, algorithm).settled(topology(spec), dict(given))
+    return find(collective, algorithm).resolve_arguments(topology(spec), dict(given))

@@ -3,10 +3,10 @@
 from types import TracebackType
 from typing import Self
 
-from starcast.progress import Reporter
 from starcast.database import models
 from starcast.experiments.execution import Execution
-from starcast.support.text import counted
+from starcast.progress import Reporter
+from starcast.support.text import pluralize
 
 
 class Remarks:
@@ -28,8 +28,19 @@ class Remarks:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         for remark, runs in self._runs.items():
             first = min(runs, key=lambda run: run.id)
-            where = f"run {first.id} ({first.collective} by {first.algorithm} on {first.topology})"
-            self._reporter.say(f"{counted(len(runs), 'run')}, first {where}: {remark}" if runs[1:] else f"{where}: {remark}")
+            topology = (
+                f"run {first.id} ({first.collective} by {first.algorithm} on {first.topology})"
+            )
+            self._reporter.say(
+                f"{pluralize(len(runs), 'run')}, first {topology}: {remark}"
+                if runs[1:]
+                else f"{topology}: {remark}"
+            )

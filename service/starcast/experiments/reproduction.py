@@ -6,14 +6,14 @@ from fractions import Fraction
 
 from sqlalchemy import Engine
 
-from starcast.progress import Reporter
 from starcast.database import models, repository
-from starcast.database.connection import session
+from starcast.database.sessions import session
 from starcast.experiments.design import incomplete
 from starcast.experiments.execution import priced
 from starcast.experiments.grid import sharing
 from starcast.experiments.parallel import executed, jobs_for
 from starcast.experiments.point import Point
+from starcast.progress import Reporter
 from starcast.simulator.step_profile import COLUMNS
 
 #: What is compared, in the order of reading.
@@ -40,7 +40,9 @@ class Repetition:
         return set(self.figures.values()) == {_SAME}
 
 
-def reproduce(engine: Engine, name: str, reporter: Reporter, jobs: int | None = None) -> list[Repetition]:
+def reproduce(
+    engine: Engine, name: str, reporter: Reporter, jobs: int | None = None
+) -> list[Repetition]:
     """Execute every run of an experiment again, or one run, at the same point under the same faults; nothing is stored.
 
     Args:
@@ -73,7 +75,9 @@ def reproduce(engine: Engine, name: str, reporter: Reporter, jobs: int | None = 
     return sorted(repeated, key=lambda repetition: repetition.run.id)
 
 
-def _repeated(engine: Engine, runs: Sequence[models.Run], wanted: int | None) -> Iterator[Repetition]:
+def _repeated(
+    engine: Engine, runs: Sequence[models.Run], wanted: int | None
+) -> Iterator[Repetition]:
     stored = {Point.of(run): run for run in runs}
     together = {some[0]: some for some in sharing(stored)}
     with executed(list(together), jobs_for(list(together), wanted)) as executions:
@@ -84,11 +88,15 @@ def _repeated(engine: Engine, runs: Sequence[models.Run], wanted: int | None) ->
                 run = stored[point]
                 with session(engine) as opened:
                     profile = repository.load_profile(opened, run.id)
-                kept = {step.step: tuple(getattr(step, name) for name in COLUMNS) for step in profile}
+                kept = {
+                    step.step: tuple(getattr(step, name) for name in COLUMNS) for step in profile
+                }
                 yield Repetition(run, _differences(run, priced(point, execution), kept, steps))
 
 
-def _differences(stored: models.Run, now: models.Run, kept: _Steps, steps: _Steps) -> dict[str, str]:
+def _differences(
+    stored: models.Run, now: models.Run, kept: _Steps, steps: _Steps
+) -> dict[str, str]:
     before, after = _words(stored, kept), _words(now, steps)
     return {figure: _told(before[figure], after[figure]) for figure in FIGURES}
 
@@ -101,7 +109,11 @@ def _words(run: models.Run, steps: _Steps) -> dict[str, dict[str, str]]:
         "status": {"": run.status if run.error is None else f"{run.status}: {run.error}"},
         "steps": {"": _plain(simulated.steps if simulated else None)},
         "transmissions": {"": _plain(simulated.transmissions if simulated else None)},
-        "costs": {f"{kind} {name}": _plain(getattr(costs[kind], name)) for kind in sorted(costs) for name in _COSTS},
+        "costs": {
+            f"{kind} {name}": _plain(getattr(costs[kind], name))
+            for kind in sorted(costs)
+            for name in _COSTS
+        },
         "missing": {"": str(run.missing)},
         "profile": {f"step {step}": " ".join(map(str, row)) for step, row in steps.items()},
     }

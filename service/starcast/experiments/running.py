@@ -12,11 +12,9 @@ from sqlalchemy import Engine, select, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from starcast.errors import BusyError, InputError
-from starcast.support.processes import check_jobs
-from starcast.progress import Reporter
 from starcast.database import models, repository
-from starcast.database.connection import Lock, await_lock, holding, session
+from starcast.database.sessions import Lock, await_lock, holding, session
+from starcast.errors import BusyError, InputError
 from starcast.experiments.design import Design, stored_design
 from starcast.experiments.execution import Execution, execute, priced
 from starcast.experiments.grid import Grid, sharing
@@ -24,6 +22,8 @@ from starcast.experiments.parallel import executed, jobs_for
 from starcast.experiments.point import Point
 from starcast.experiments.remarks import Remarks
 from starcast.experiments.values import check_name
+from starcast.progress import Reporter
+from starcast.support.processes import check_jobs
 
 #: The experiment that collects single runs unless they are given another.
 ADHOC = "adhoc"
@@ -44,7 +44,13 @@ class Outcome:
 
 
 def run_experiment(
-    engine: Engine, name: str, wanted: Grid | Design, reporter: Reporter, *, replace: bool = False, jobs: int | None = None
+    engine: Engine,
+    name: str,
+    wanted: Grid | Design,
+    reporter: Reporter,
+    *,
+    replace: bool = False,
+    jobs: int | None = None,
 ) -> Outcome:
     """Execute and store every point that the experiment does not hold yet.
 
@@ -71,11 +77,15 @@ def run_experiment(
                 repository.drop_experiment(opened, name)
             stored = _stored(opened, name, design)
         missing = [point for point in design.points() if point not in stored]
-        failed = _run_all(_Book(engine, lock, name, design), missing, reporter, jobs) if missing else 0
+        failed = (
+            _run_all(_Book(engine, lock, name, design), missing, reporter, jobs) if missing else 0
+        )
     return Outcome(name, len(stored), len(missing), failed)
 
 
-def run_once(engine: Engine, point: Point, name: str = ADHOC, reporter: Reporter | None = None) -> models.Run:
+def run_once(
+    engine: Engine, point: Point, name: str = ADHOC, reporter: Reporter | None = None
+) -> models.Run:
     """Execute one point and store it in a collection of single runs, over an earlier run of the same point.
 
     Others may write to the collection while it is executed. The reporter hears what the simulation has to say beside its
@@ -112,7 +122,9 @@ def drop_experiment(engine: Engine, name: str) -> int:
         BusyError: another process is running it.
     """
     with _alone(engine, name), session(engine) as opened:
-        runs, _failed = repository.count_runs(opened).get(repository.load_experiment(opened, name).id, (0, 0))
+        runs, _failed = repository.count_runs(opened).get(
+            repository.load_experiment(opened, name).id, (0, 0)
+        )
         repository.drop_experiment(opened, name)
         return runs
 
@@ -126,7 +138,10 @@ def _lock(name: str) -> str:
 
 
 def _busy(name: str) -> BusyError:
-    return BusyError(f"another process is at the experiment '{name}'", hint="wait until it is done, then try again")
+    return BusyError(
+        f"another process is at the experiment '{name}'",
+        hint="wait until it is done, then try again",
+    )
 
 
 def _stored(opened: Session, name: str, design: Design) -> set[Point]:
@@ -152,7 +167,9 @@ def _stored(opened: Session, name: str, design: Design) -> set[Point]:
 def _check_collection(opened: Session, name: str) -> None:
     experiment = repository.find_experiment(opened, name)
     if experiment is not None and experiment.grid:
-        raise InputError(f"the experiment '{name}' has a grid and takes no single runs", hint="give another name")
+        raise InputError(
+            f"the experiment '{name}' has a grid and takes no single runs", hint="give another name"
+        )
 
 
 def _opened(opened: Session, name: str, design: Design | None = None) -> int:
@@ -160,7 +177,9 @@ def _opened(opened: Session, name: str, design: Design | None = None) -> int:
     experiment = repository.find_experiment(opened, name)
     if experiment is None:
         points = None if design is None else len(design.points())
-        experiment = repository.save_experiment(opened, name, {} if design is None else design.as_json(), points)
+        experiment = repository.save_experiment(
+            opened, name, {} if design is None else design.as_json(), points
+        )
     return experiment.id
 
 
@@ -204,14 +223,18 @@ def _run_all(book: _Book, points: list[Point], reporter: Reporter, wanted: int |
         for first, execution in executions:
             for point in together[first]:
                 with book.opened() as opened:
-                    run = _save(opened, _opened(opened, book.name, book.design), point, execution, jobs)
+                    run = _save(
+                        opened, _opened(opened, book.name, book.design), point, execution, jobs
+                    )
                 remarks.note(run, execution)
                 failed += execution.error is not None
                 task.advance()
     return failed
 
 
-def _save(opened: Session, experiment: int, point: Point, execution: Execution, jobs: int) -> models.Run:
+def _save(
+    opened: Session, experiment: int, point: Point, execution: Execution, jobs: int
+) -> models.Run:
     run = priced(point, execution)
     run.experiment = experiment
     server = opened.scalar(select(text("current_setting('server_version')")))

@@ -15,7 +15,9 @@ BEST, DEGREE = "best", "degree"
 LARGEST_SEED = 2**63 - 1
 
 # Checked before `Fraction` reads it, which would write out every digit that an exponent stands for.
-_NUMBER = re.compile(r"[+-]?(\d{1,31}/\d{1,31}|(\d{1,31}\.?\d{0,30}|\.\d{1,30})([eE][+-]?\d{1,2})?)", re.ASCII)
+_NUMBER = re.compile(
+    r"[+-]?(\d{1,31}/\d{1,31}|(\d{1,31}\.?\d{0,30}|\.\d{1,30})([eE][+-]?\d{1,2})?)", re.ASCII
+)
 _DIGITS = re.compile(r"\d{32,}", re.ASCII)
 _BOUNDS = "numerator and denominator are at most 10^30"
 _SHOWN = 40
@@ -30,11 +32,16 @@ def number(words: str | float | Fraction, axis: str) -> Fraction:
     """
     text = str(words).strip()
     if isinstance(words, bool) or not _NUMBER.fullmatch(text):
-        raise InputError(f"{axis} is '{_short(text)}', which is no number here", hint=f"write 1024, 2.5 or 23/3; {_BOUNDS}")
+        raise InputError(
+            f"{axis} is '{_short(text)}', which is no number here",
+            hint=f"write 1024, 2.5 or 23/3; {_BOUNDS}",
+        )
     try:
         return Fraction(text)
     except ZeroDivisionError:
-        raise InputError(f"{axis} is '{text}', which is no number", hint="write 1024, 2.5 or 23/3") from None
+        raise InputError(
+            f"{axis} is '{text}', which is no number", hint="write 1024, 2.5 or 23/3"
+        ) from None
 
 
 def count(words: str | float, axis: str, also: Sequence[str] = ()) -> int | str:
@@ -51,7 +58,9 @@ def count(words: str | float, axis: str, also: Sequence[str] = ()) -> int | str:
     try:
         whole = number(words, axis)
     except InputError:
-        raise InputError(f"{axis} is '{_short(str(words))}', which is not {expected}", hint=f"write {expected}") from None
+        raise InputError(
+            f"{axis} is '{_short(str(words))}', which is not {expected}", hint=f"write {expected}"
+        ) from None
     if whole.denominator != 1:
         raise InputError(f"{axis} is {words}, no whole number", hint=f"write {expected}")
     return int(whole)
@@ -65,7 +74,9 @@ def seed(words: str | float, axis: str = "seed") -> int:
     """
     value = int(count(words, axis))
     if not 0 <= value <= LARGEST_SEED:
-        raise InputError(f"{axis} is {_short(str(value))}, which is no seed", hint=f"give 0 to {LARGEST_SEED}")
+        raise InputError(
+            f"{axis} is {_short(str(value))}, which is no seed", hint=f"give 0 to {LARGEST_SEED}"
+        )
     return value
 
 
@@ -76,7 +87,10 @@ def word(words: object, axis: str) -> str:
         InputError: it is no text.
     """
     if not isinstance(words, str):
-        raise InputError(f"{axis} is {_short(repr(words))}, which is no text", hint=f'write it in quotes: {axis} = "..."')
+        raise InputError(
+            f"{axis} is {_short(repr(words))}, which is no text",
+            hint=f'write it in quotes: {axis} = "..."',
+        )
     return words
 
 
@@ -91,7 +105,10 @@ def listed(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[Any,
         raise InputError(f"the grid has no {axis}", hint=f"give at least one: {axis} = [...]")
     wrong = next((value for value in values if isinstance(value, list | tuple | dict)), None)
     if wrong is not None:
-        raise InputError(f"{axis} has the value {_short(repr(wrong))}", hint="an axis is one value or one list of values")
+        raise InputError(
+            f"{axis} has the value {_short(repr(wrong))}",
+            hint="an axis is one value or one list of values",
+        )
     return tuple(read(value, axis) for value in values)
 
 
@@ -103,7 +120,8 @@ def check_name(name: str) -> str:
     """
     if not _NAME.fullmatch(name):
         raise InputError(
-            f"'{name}' cannot name an experiment", hint="write letters, digits, '.', '_' and '-', not digits alone"
+            f"'{name}' cannot name an experiment",
+            hint="write letters, digits, '.', '_' and '-', not digits alone",
         )
     return name
 

@@ -4,7 +4,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from starcast.collectives import Schedule
-from starcast.graph.schema import FOREST, LINK, ON, SCHEDULE, SEND, TOPOLOGY, TREE_EDGE, USES, Label, Relationship
+from starcast.graph.schema import (
+    FOREST,
+    LINK,
+    ON,
+    SCHEDULE,
+    SEND,
+    TOPOLOGY,
+    TREE_EDGE,
+    USES,
+    Label,
+    Relationship,
+)
 from starcast.topologies import Topology
 from starcast.trees import Forest
 from starcast.trees.spec_syntax import written_arguments
@@ -24,7 +35,9 @@ class Owner:
 
     def __post_init__(self) -> None:
         if (*self.properties, "state") != self.label.names:
-            raise ValueError(f"{self.label.name} has {self.label.names}, not {(*self.properties, 'state')}")
+            raise ValueError(
+                f"{self.label.name} has {self.label.names}, not {(*self.properties, 'state')}"
+            )
 
     @property
     def key_name(self) -> str:
@@ -45,7 +58,9 @@ def kind_of(owner: Owner) -> Relationship:
 def topology_owner(topology: Topology) -> Owner:
     """The node of a topology."""
     names = ("family", "n", "k", "nodes", "links", "degree", "diameter")
-    return Owner(TOPOLOGY, {"name": topology.spec, **{name: getattr(topology, name) for name in names}})
+    return Owner(
+        TOPOLOGY, {"name": topology.spec, **{name: getattr(topology, name) for name in names}}
+    )
 
 
 def forest_owner(forest: Forest) -> Owner:

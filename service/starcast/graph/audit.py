@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from starcast.graph.connection import Graph
 from starcast.graph.artifact_nodes import LABEL_OF, Owner
+from starcast.graph.connection import Graph
 from starcast.graph.schema import STORE, VERSION, State
 
 #: What stands for the whole store where a thing is named.
@@ -58,7 +58,9 @@ def things(graph: Graph) -> dict[tuple[str, str], list[ThingNode]]:
         )
         for row in rows:
             parents = [(name, str(key)) for name, key in row["parents"]]
-            found[kind, row["key"] or ""].append(ThingNode(tuple(row["labels"]), row["properties"], parents))
+            found[kind, row["key"] or ""].append(
+                ThingNode(tuple(row["labels"]), row["properties"], parents)
+            )
     return dict(found)
 
 
@@ -80,12 +82,21 @@ def owner_findings(owner: Owner, found: Sequence[ThingNode]) -> list[Finding]:
         return [Finding(key, f"the node (:{label}) {words}", len(found), 1, advice)]
     [node] = found
     meant = {**owner.properties, "state": State.COMPLETE.value}
-    wrong = sorted(name for name in meant.keys() | node.properties.keys() if _unlike(meant, node.properties, name))
+    wrong = sorted(
+        name
+        for name in meant.keys() | node.properties.keys()
+        if _unlike(meant, node.properties, name)
+    )
     values = [(name, node.properties.get(name), meant.get(name)) for name in wrong]
-    findings = [Finding(key, f"(:{label}) has {_valued(*one)}", one[1], one[2], advice) for one in values]
+    findings = [
+        Finding(key, f"(:{label}) has {_valued(*one)}", one[1], one[2], advice) for one in values
+    ]
     parents = [] if owner.parent is None else [(owner.parent[0].name, owner.parent[2])]
     if node.parents != parents:
-        there, right = ("; ".join(f"{name} {parent}" for name, parent in listed) for listed in (node.parents, parents))
+        there, right = (
+            "; ".join(f"{name} {parent}" for name, parent in listed)
+            for listed in (node.parents, parents)
+        )
         findings.append(Finding(key, f"(:{label}) hangs from something else", there, right, advice))
     return findings
 
@@ -103,7 +114,9 @@ def _valued(name: str, found: Any, expected: Any) -> str:
 
 def store_findings(graph: Graph, identity: str) -> list[Finding]:
     """Where the node (:Store) is not the one that this PostgreSQL database made."""
-    rows = graph.read(f"MATCH (s:{STORE.name}) RETURN properties(s) AS properties ORDER BY elementId(s)")
+    rows = graph.read(
+        f"MATCH (s:{STORE.name}) RETURN properties(s) AS properties ORDER BY elementId(s)"
+    )
     meant = {"id": identity, "schema": VERSION}
     if len(rows) != 1:
         words = "is missing" if not rows else f"stands {len(rows)} times"
@@ -111,7 +124,10 @@ def store_findings(graph: Graph, identity: str) -> list[Finding]:
     there = rows[0]["properties"]
     wrong = sorted(name for name in meant.keys() | there.keys() if _unlike(meant, there, name))
     values = [(name, there.get(name), meant.get(name)) for name in wrong]
-    return [Finding(WHOLE, f"(:Store) has {_valued(*one)}", one[1], one[2], store_advice(identity)) for one in values]
+    return [
+        Finding(WHOLE, f"(:Store) has {_valued(*one)}", one[1], one[2], store_advice(identity))
+        for one in values
+    ]
 
 
 def store_advice(identity: str) -> str:

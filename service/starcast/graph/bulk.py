@@ -126,13 +126,13 @@ def row_bytes(kind: str, key: str, width: int) -> int:
     return 2 * (width + 1) + _text_bytes(key) + numbers + len(RELATIONSHIP_OF[kind].names)
 
 
-def node_bytes(where: Topology, width: int) -> int:
+def node_bytes(topology: Topology, width: int) -> int:
     """Most bytes that a node of a topology takes in these files; ``width`` as in `row_bytes`."""
     return (
         2 * width
-        + len(str(first_key(where) + where.nodes))
-        + _text_bytes(where.spec)
-        + len(where.label(0))
+        + len(str(first_key(topology) + topology.nodes))
+        + _text_bytes(topology.spec)
+        + len(topology.label(0))
         + len(NODE.names)
         + 1
     )
@@ -156,17 +156,20 @@ class _Files:
 
     def thing(self, thing: Bulk, task: Task) -> None:
         """Write a thing: its nodes if it is a topology, its own node and what that hangs from, its relationships."""
-        owner, where = thing.owner, thing.topology
+        owner, topology = thing.owner, thing.topology
         if owner.label is TOPOLOGY:
-            self._topology(where, task)
+            self._topology(topology, task)
         self.own[owner.key] = self.nodes
         self.node(owner.label, {**owner.properties, "state": State.IMPORTED.value})
         if owner.parent is not None:
             kind, _, parent = owner.parent
             self._relationships(kind, [self.own[owner.key]], [self.own[parent]], {})
-        first = self.first[where.spec]
+        first = self.first[topology.spec]
         for rows in thing.blocks():
-            columns = {name: rows.owner if name == rows.kind.owner else rows.columns[name] for name in rows.kind.names}
+            columns = {
+                name: rows.owner if name == rows.kind.owner else rows.columns[name]
+                for name in rows.kind.names
+            }
             self._relationships(rows.kind, rows.start + first, rows.end + first, columns)
             task.advance(len(rows))
 
@@ -179,24 +182,35 @@ class _Files:
         """What has been written."""
         things = [thing for thing in (*LABELS, *RELATIONSHIPS) if thing.name in self.rows]
         listed = tuple((_option(thing), thing.name, _file(thing)) for thing in things)
-        relationships = sum(self.rows[thing.name] for thing in things if isinstance(thing, Relationship))
+        relationships = sum(
+            self.rows[thing.name] for thing in things if isinstance(thing, Relationship)
+        )
         size = sum((self.folder / _file(thing)).stat().st_size for thing in things)
         return BulkFiles(self.folder, listed, self.nodes, relationships, size)
 
-    def _topology(self, where: Topology, task: Task) -> None:
-        first = self.first[where.spec] = self.nodes
-        for start in range(0, where.nodes, BLOCK):
-            ranks = np.arange(start, min(start + BLOCK, where.nodes))
-            labels = where.labels(ranks).tolist()
-            columns = {"key": ranks + first_key(where), "topology": where.spec, "rank": ranks, "label": labels}
+    def _topology(self, topology: Topology, task: Task) -> None:
+        first = self.first[topology.spec] = self.nodes
+        for start in range(0, topology.nodes, BLOCK):
+            ranks = np.arange(start, min(start + BLOCK, topology.nodes))
+            labels = topology.labels(ranks).tolist()
+            columns = {
+                "key": ranks + first_key(topology),
+                "topology": topology.spec,
+                "rank": ranks,
+                "label": labels,
+            }
             self._write(NODE, {":ID": ranks + first}, columns)
             task.advance(len(ranks))
-        self.nodes += where.nodes
+        self.nodes += topology.nodes
 
-    def _relationships(self, kind: Relationship, start: Any, end: Any, columns: Mapping[str, Any]) -> None:
+    def _relationships(
+        self, kind: Relationship, start: Any, end: Any, columns: Mapping[str, Any]
+    ) -> None:
         self._write(kind, {":START_ID": start, ":END_ID": end}, columns)
 
-    def _write(self, thing: Label | Relationship, ids: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
+    def _write(
+        self, thing: Label | Relationship, ids: Mapping[str, Any], columns: Mapping[str, Any]
+    ) -> None:
         if tuple(columns) != thing.names:
             raise ValueError(f"{thing.name} has {thing.names}, not {tuple(columns)}")
         if thing.name not in self.opened:
@@ -204,7 +218,9 @@ class _Files:
             file = (self.folder / _file(thing)).open("xb", buffering=0)
             self.opened[thing.name] = self.stack.enter_context(file)
             file.write(_header(thing, ids).encode())
-        frame = pl.DataFrame(ids).with_columns(**{name: _column(value) for name, value in columns.items()})
+        frame = pl.DataFrame(ids).with_columns(
+            **{name: _column(value) for name, value in columns.items()}
+        )
         frame.write_csv(self.opened[thing.name], include_header=False, quote_style="necessary")
         self.rows[thing.name] = self.rows.get(thing.name, 0) + len(frame)
 

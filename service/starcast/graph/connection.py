@@ -11,7 +11,14 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, cast
 
-from neo4j import Driver, GraphDatabase, ManagedTransaction, NotificationMinimumSeverity, Session, unit_of_work
+from neo4j import (
+    Driver,
+    GraphDatabase,
+    ManagedTransaction,
+    NotificationMinimumSeverity,
+    Session,
+    unit_of_work,
+)
 from neo4j.exceptions import (
     AuthError,
     ConfigurationError,
@@ -83,10 +90,17 @@ class Graph:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
-    def read(self, cypher: str, parameters: Parameters | None = None, timeout: float | None = None) -> list[Row]:
+    def read(
+        self, cypher: str, parameters: Parameters | None = None, timeout: float | None = None
+    ) -> list[Row]:
         """Rows of a statement that only reads.
 
         Args:
@@ -114,7 +128,9 @@ class Graph:
         with self._translated(timeout), self._session() as session:
             return session.execute_read(self._work(cypher, parameters, timeout, most))
 
-    def write(self, cypher: str, parameters: Parameters | None = None, timeout: float | None = None) -> list[Row]:
+    def write(
+        self, cypher: str, parameters: Parameters | None = None, timeout: float | None = None
+    ) -> list[Row]:
         """Rows of a statement that writes; one transaction, tried again after a transient error.
 
         Raises:
@@ -144,7 +160,9 @@ class Graph:
             for connection in connections:
                 connection.kill()
 
-    def _work(self, cypher: str, parameters: Parameters | None, timeout: float | None, most: int | None) -> Work:
+    def _work(
+        self, cypher: str, parameters: Parameters | None, timeout: float | None, most: int | None
+    ) -> Work:
         @unit_of_work(timeout=timeout)
         def work(transaction: ManagedTransaction) -> Answer:
             if self._hung_up:  # the driver tries again what it takes for a server that went away
@@ -165,10 +183,14 @@ class Graph:
             self.driver.verify_connectivity()
         self.version = self._ask_version()
         if not new_enough(self.version):
-            raise RejectedError(f"the server at {self.uri} is Neo4j {self.version}, which is too old", hint=_NEEDED)
+            raise RejectedError(
+                f"the server at {self.uri} is Neo4j {self.version}, which is too old", hint=_NEEDED
+            )
 
     def _ask_version(self) -> str:
-        rows = self.read("CALL dbms.components() YIELD name, versions WHERE name STARTS WITH 'Neo4j' RETURN versions")
+        rows = self.read(
+            "CALL dbms.components() YIELD name, versions WHERE name STARTS WITH 'Neo4j' RETURN versions"
+        )
         if not rows:
             raise RejectedError(f"the server at {self.uri} is no Neo4j", hint=_NEEDED)
         return str(rows[0]["versions"][0])
@@ -186,7 +208,9 @@ class Graph:
         try:
             yield
         except (Neo4jError, DriverError, OSError) as error:
-            raise self._in_words(error, timeout) from (error if isinstance(error, Neo4jError) else None)
+            raise self._in_words(error, timeout) from (
+                error if isinstance(error, Neo4jError) else None
+            )
 
     def _in_words(self, error: Exception, timeout: float | None) -> StarcastError:
         match error:
@@ -198,11 +222,15 @@ class Graph:
             case Neo4jError():
                 return self._of_server(error, timeout)
             case UnsupportedServerProduct():
-                return RejectedError(f"the server at {self.uri} speaks no Bolt that we know", hint=_NEEDED)
+                return RejectedError(
+                    f"the server at {self.uri} speaks no Bolt that we know", hint=_NEEDED
+                )
         start = "start it ('starcast up' starts the embedded one), then try again"
         return UnavailableError(
             f"Neo4j at {self.uri} cannot be reached or went away",
-            hint="this port speaks HTTP; Bolt's is another, often 7687" if "looks like HTTP" in str(error) else start,
+            hint="this port speaks HTTP; Bolt's is another, often 7687"
+            if "looks like HTTP" in str(error)
+            else start,
         )
 
     def _of_server(self, error: Neo4jError, timeout: float | None) -> StarcastError:
@@ -221,20 +249,34 @@ class Graph:
                 hint="narrow the statement, lower STARCAST_BATCH, or raise STARCAST_NEO4J_HEAP",
             )
         if "space left" in text or "disk" in text.lower():
-            return LimitError(f"Neo4j at {self.uri} ran out of disk: {text}", hint="free some, then try again")
+            return LimitError(
+                f"Neo4j at {self.uri} ran out of disk: {text}", hint="free some, then try again"
+            )
         if "DatabaseNotFound" in code:
             return UnavailableError(
-                f"Neo4j at {self.uri} has no database '{self.database}'", hint="name another in STARCAST_NEO4J_DATABASE"
+                f"Neo4j at {self.uri} has no database '{self.database}'",
+                hint="name another in STARCAST_NEO4J_DATABASE",
             )
         if ".Security." in code:
-            return UnavailableError(f"Neo4j at {self.uri} refuses '{self.user}': {text}", hint="log in as another user")
+            return UnavailableError(
+                f"Neo4j at {self.uri} refuses '{self.user}': {text}", hint="log in as another user"
+            )
         if "AccessMode" in code:
-            return InputError(f"the statement writes, and may only read: {text}", hint="leave the writing clauses out")
+            return InputError(
+                f"the statement writes, and may only read: {text}",
+                hint="leave the writing clauses out",
+            )
         if "ConstraintValidation" in code:
-            return RejectedError(f"Neo4j refuses a row: {text}", hint="something of that name is already there")
+            return RejectedError(
+                f"Neo4j refuses a row: {text}", hint="something of that name is already there"
+            )
         if code.startswith("Neo.ClientError."):
-            return InputError(f"Neo4j refuses the statement: {text}", hint="mend the statement or its parameters")
-        return UnavailableError(f"Neo4j at {self.uri} failed: {text} ({code})", hint="see its log; 'starcast doctor'")
+            return InputError(
+                f"Neo4j refuses the statement: {text}", hint="mend the statement or its parameters"
+            )
+        return UnavailableError(
+            f"Neo4j at {self.uri} failed: {text} ({code})", hint="see its log; 'starcast doctor'"
+        )
 
 
 def _driver(address: GraphAddress) -> Driver:
@@ -261,4 +303,6 @@ def new_enough(version: str) -> bool:
 
 
 def _no_uri(given: str) -> InputError:
-    return InputError(f"'{given}' is no URI of a Neo4j server", hint="write bolt://HOST:7687 or neo4j://HOST:7687")
+    return InputError(
+        f"'{given}' is no URI of a Neo4j server", hint="write bolt://HOST:7687 or neo4j://HOST:7687"
+    )

@@ -5,8 +5,8 @@ the one before it ended. What somebody edited cannot be found in this way: where
 relationships of the type, or all nodes, are looked through once.
 """
 
-from starcast.graph.connection import Graph
 from starcast.graph.artifact_nodes import LABEL_OF, RELATIONSHIP_OF
+from starcast.graph.connection import Graph
 from starcast.graph.reader import pages
 from starcast.graph.schema import NODE, Relationship, State
 from starcast.graph.writer import set_state
@@ -14,7 +14,15 @@ from starcast.progress import Task
 from starcast.topologies import Topology
 
 
-def erase(graph: Graph, kind: str, key: str, where: Topology, batch: int, task: Task, relationships: int = 0) -> None:
+def erase(
+    graph: Graph,
+    kind: str,
+    key: str,
+    topology: Topology,
+    batch: int,
+    task: Task,
+    relationships: int = 0,
+) -> None:
     """Take a topology, a forest or a schedule out of the graph; broken off, it is ``loading`` and can be erased again.
 
     Args:
@@ -29,7 +37,7 @@ def erase(graph: Graph, kind: str, key: str, where: Topology, batch: int, task: 
     label = LABEL_OF[kind]
     key_name = label.unique[0][0]
     set_state(graph, label.name, key_name, key, State.LOADING)
-    _Eraser(graph, key, batch, task).run(kind, where, relationships)
+    _Eraser(graph, key, batch, task).run(kind, topology, relationships)
     graph.write(f"MATCH (o:{label.name} {{{key_name}: $key}}) DETACH DELETE o", {"key": key})
 
 
@@ -37,43 +45,49 @@ class _Eraser:
     def __init__(self, graph: Graph, owner: str, batch: int, task: Task) -> None:
         self._graph, self._owner, self._batch, self._task = graph, owner, batch, task
 
-    def run(self, kind: str, where: Topology, relationships: int) -> None:
+    def run(self, kind: str, topology: Topology, relationships: int) -> None:
         if kind == "topology":
-            self._nodes(where)
+            self._nodes(topology)
             return
         part = RELATIONSHIP_OF[kind]
         _index(self._graph, part)
         if self._drain(_seek(part)) < relationships:
             self._drain(_scan(part))
 
-    def _nodes(self, where: Topology) -> None:
+    def _nodes(self, topology: Topology) -> None:
         """Take out the nodes with their links, in pages of about as many rows as a batch has."""
         gone = 0
-        for page in pages(where, max(1, self._batch // (where.degree + 1))):
+        for page in pages(topology, max(1, self._batch // (topology.degree + 1))):
             found = self._graph.write(_NODES, page)[0]["gone"]
-            self._task.advance(found + found * where.links // where.nodes)
+            self._task.advance(found + found * topology.links // topology.nodes)
             gone += found
-        if gone < where.nodes:
+        if gone < topology.nodes:
             self._drain(_STRAYS)
 
     def _drain(self, cypher: str) -> int:
         """Run a statement until it finds no full batch; returns how much it took out."""
         gone, found = 0, self._batch
         while found == self._batch:
-            found = self._graph.write(cypher, {"owner": self._owner, "batch": self._batch})[0]["gone"]
+            found = self._graph.write(cypher, {"owner": self._owner, "batch": self._batch})[0][
+                "gone"
+            ]
             self._task.advance(found)
             gone += found
         return gone
 
 
-_NODES = f"MATCH (n:{NODE.name}) WHERE $low <= n.key < $high DETACH DELETE n RETURN count(*) AS gone"
+_NODES = (
+    f"MATCH (n:{NODE.name}) WHERE $low <= n.key < $high DETACH DELETE n RETURN count(*) AS gone"
+)
 _STRAYS = f"MATCH (n:{NODE.name}) WHERE n.topology = $owner WITH n LIMIT $batch DETACH DELETE n RETURN count(*) AS gone"
 
 
 def _seek(kind: Relationship) -> str:
     """Take out a batch of a thing's relationships by the index; the second condition is what makes Neo4j use it."""
     second = kind.indexes[0][1]
-    return f"MATCH ()-[r:{kind.name} WHERE r.{kind.owner} = $owner AND r.{second} >= 0]->() {_DELETE}"
+    return (
+        f"MATCH ()-[r:{kind.name} WHERE r.{kind.owner} = $owner AND r.{second} >= 0]->() {_DELETE}"
+    )
 
 
 def _scan(kind: Relationship) -> str:

@@ -23,7 +23,10 @@ def claim(graph: Graph, store: UUID) -> bool:
         check(graph, store)
         return False
     _refuse_foreign(graph)
-    graph.write(f"MERGE (s:{STORE.name} {{schema: $schema}}) ON CREATE SET s.id = $id", {"schema": VERSION, "id": str(store)})
+    graph.write(
+        f"MERGE (s:{STORE.name} {{schema: $schema}}) ON CREATE SET s.id = $id",
+        {"schema": VERSION, "id": str(store)},
+    )
     check(graph, store)
     return True
 
@@ -36,7 +39,9 @@ def check(graph: Graph, store: UUID) -> None:
     """
     identity = usable(graph)
     if identity is None:
-        raise UnavailableError(f"the graph store at {graph.uri} is empty", hint="run 'starcast ingest' first")
+        raise UnavailableError(
+            f"the graph store at {graph.uri} is empty", hint="run 'starcast ingest' first"
+        )
     if identity != str(store):
         raise NotOursError(
             f"the graph store at {graph.uri} belongs to another PostgreSQL database ({identity}, not {store})",
@@ -74,7 +79,9 @@ def owner(graph: Graph) -> tuple[str, int] | None:
 
 
 def _refuse_foreign(graph: Graph) -> None:
-    rows = graph.read("MATCH (n) WITH labels(n) AS names LIMIT 1000 UNWIND names AS name RETURN DISTINCT name ORDER BY name")
+    rows = graph.read(
+        "MATCH (n) WITH labels(n) AS names LIMIT 1000 UNWIND names AS name RETURN DISTINCT name ORDER BY name"
+    )
     unlabelled = graph.read("MATCH (n) RETURN true LIMIT 1")
     if rows or unlabelled:
         names = ", ".join(f":{row['name']}" for row in rows[:5]) or "nodes without a label"

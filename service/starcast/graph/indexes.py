@@ -72,7 +72,9 @@ def _declared() -> list[Declared]:
     found = []
     for thing in (*LABELS, *RELATIONSHIPS):
         by = [*thing.unique, *thing.indexes] if isinstance(thing, Label) else list(thing.indexes)
-        for name, properties, statement in zip(thing.index_names(), by, thing.statements(), strict=True):
+        for name, properties, statement in zip(
+            thing.index_names(), by, thing.statements(), strict=True
+        ):
             found.append(Declared(name, f"{thing.name}({', '.join(properties)})", statement))
     return found
 

@@ -5,8 +5,8 @@ Only what bears our properties goes: a node that has but our label may be somebo
 
 from collections.abc import Collection
 
-from starcast.graph.connection import Graph
 from starcast.graph.artifact_nodes import RELATIONSHIP_OF
+from starcast.graph.connection import Graph
 from starcast.graph.schema import NODE, Relationship
 
 

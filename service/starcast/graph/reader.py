@@ -12,10 +12,28 @@ import numpy as np
 
 from starcast.collectives import Schedule
 from starcast.errors import InputError, NotFoundError
-from starcast.graph.connection import Graph
 from starcast.graph.artifact_nodes import LABEL_OF, RELATIONSHIP_OF, Owner
-from starcast.graph.rows import DIGITS, FACTOR, MODULUS, Content, Rows, checksum_cypher, node_checksum_cypher
-from starcast.graph.schema import FOREST, LINK, NODE, SCHEDULE, SEND, TREE_EDGE, Label, Relationship, first_key
+from starcast.graph.connection import Graph
+from starcast.graph.rows import (
+    DIGITS,
+    FACTOR,
+    MODULUS,
+    Content,
+    Rows,
+    checksum_cypher,
+    node_checksum_cypher,
+)
+from starcast.graph.schema import (
+    FOREST,
+    LINK,
+    NODE,
+    SCHEDULE,
+    SEND,
+    TREE_EDGE,
+    Label,
+    Relationship,
+    first_key,
+)
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest
 from starcast.trees.spec_syntax import parsed_arguments
@@ -29,24 +47,28 @@ _SCANS = 2
 _MIXING = {"modulus": MODULUS, "factor": FACTOR, "digits": DIGITS}
 
 
-def pages(where: Topology, size: int = PAGE) -> Iterator[dict[str, int]]:
+def pages(topology: Topology, size: int = PAGE) -> Iterator[dict[str, int]]:
     """Ranges of keys, ``low`` inclusive to ``high`` exclusive, that cover the nodes of a topology."""
-    first = first_key(where)
-    for rank in range(0, where.nodes, size):
-        yield {"low": first + rank, "high": first + min(rank + size, where.nodes)}
+    first = first_key(topology)
+    for rank in range(0, topology.nodes, size):
+        yield {"low": first + rank, "high": first + min(rank + size, topology.nodes)}
 
 
-def content(graph: Graph, kind: str, key: str, where: Topology) -> Content:
+def content(graph: Graph, kind: str, key: str, topology: Topology) -> Content:
     """What the graph holds of a topology, a forest or a schedule, counted and summed by the server."""
-    nodes = _sum(graph, _NODES, where, {"topology": where.spec}) if kind == "topology" else (0, 0)
-    found = _sum(graph, _relationships(RELATIONSHIP_OF[kind]), where, {"owner": key})
+    nodes = (
+        _sum(graph, _NODES, topology, {"topology": topology.spec}) if kind == "topology" else (0, 0)
+    )
+    found = _sum(graph, _relationships(RELATIONSHIP_OF[kind]), topology, {"owner": key})
     return Content(nodes[0], found[0], (nodes[1], found[1]))
 
 
-def _sum(graph: Graph, cypher: str, where: Topology, parameters: dict[str, Any]) -> tuple[int, int]:
+def _sum(
+    graph: Graph, cypher: str, topology: Topology, parameters: dict[str, Any]
+) -> tuple[int, int]:
     found, mixed = 0, 0
-    for page in pages(where):
-        row = graph.read(cypher, {**_MIXING, **parameters, **page, "first": first_key(where)})[0]
+    for page in pages(topology):
+        row = graph.read(cypher, {**_MIXING, **parameters, **page, "first": first_key(topology)})[0]
         found, mixed = found + row["found"], mixed + row["mixed"]
     return found, mixed
 
@@ -57,16 +79,25 @@ def contents(graph: Graph) -> dict[tuple[str, str], Content]:
     Other than `content` this counts also what a thing has outside its topology. Four scans, two at a time.
     """
     there = states(graph)
-    first = {key: first_key(where) for (_, key), row in there.items() if (where := _known(row["topology"])) is not None}
+    first = {
+        key: first_key(topology)
+        for (_, key), row in there.items()
+        if (topology := _known(row["topology"])) is not None
+    }
     found: dict[tuple[str, str], Content] = dict.fromkeys(there, Content(0, 0, (0, 0)))
     with ThreadPoolExecutor(_SCANS) as pool:
-        rows = {kind: pool.submit(graph.read, cypher, {**_MIXING, "first": first}) for kind, cypher in _ALL.items()}
+        rows = {
+            kind: pool.submit(graph.read, cypher, {**_MIXING, "first": first})
+            for kind, cypher in _ALL.items()
+        }
     for row in rows["node"].result():
         found["topology", row["owner"]] = Content(row["found"], 0, (row["mixed"], 0))
     for kind in RELATIONSHIP_OF:
         for row in rows[kind].result():
             nodes = found.get((kind, row["owner"]), Content(0, 0, (0, 0)))
-            found[kind, row["owner"]] = Content(nodes.nodes, row["found"], (nodes.sums[0], row["mixed"]))
+            found[kind, row["owner"]] = Content(
+                nodes.nodes, row["found"], (nodes.sums[0], row["mixed"])
+            )
     return found
 
 
@@ -123,9 +154,13 @@ def differences(graph: Graph, owner: Owner) -> list[str]:
         return [f"there are {len(found)} nodes of that name"]
     meant = {name: value for name, value in owner.properties.items() if value is not None}
     there = {name: value for name, value in found[0]["properties"].items() if name != "state"}
-    wrong = sorted(name for name in meant.keys() | there.keys() if meant.get(name) != there.get(name))
+    wrong = sorted(
+        name for name in meant.keys() | there.keys() if meant.get(name) != there.get(name)
+    )
     parents = [] if owner.parent is None else [[owner.parent[0].name, owner.parent[2]]]
-    return [f"the property {name}" for name in wrong] + (["what it hangs from"] if found[0]["parents"] != parents else [])
+    return [f"the property {name}" for name in wrong] + (
+        ["what it hangs from"] if found[0]["parents"] != parents else []
+    )
 
 
 def states(graph: Graph) -> dict[tuple[str, str], dict[str, Any]]:
@@ -133,37 +168,39 @@ def states(graph: Graph) -> dict[tuple[str, str], dict[str, Any]]:
     found = {}
     for kind, label in LABEL_OF.items():
         uses = "[(o)-[:USES]->(f) | f.id][0]" if label is SCHEDULE else "null"
-        where = "o.name" if kind == "topology" else "o.topology"
+        topology = "o.name" if kind == "topology" else "o.topology"
         rows = graph.read(
-            f"MATCH (o:{label.name}) RETURN o.{label.unique[0][0]} AS key, o.state AS state, {where} AS topology, "
+            f"MATCH (o:{label.name}) RETURN o.{label.unique[0][0]} AS key, o.state AS state, {topology} AS topology, "
             f"{uses} AS forest ORDER BY key"
         )
         found.update({(kind, row["key"]): row for row in rows})
     return found
 
 
-def read_labels(graph: Graph, where: Topology) -> list[str]:
+def read_labels(graph: Graph, topology: Topology) -> list[str]:
     """The labels of the stored nodes of a topology, by rank."""
-    cypher = (
-        f"MATCH (n:{NODE.name}) WHERE $low <= n.key < $high AND n.topology = $topology RETURN n.label AS label ORDER BY n.rank"
-    )
-    rows = (graph.read(cypher, {**page, "topology": where.spec}) for page in pages(where))
+    cypher = f"MATCH (n:{NODE.name}) WHERE $low <= n.key < $high AND n.topology = $topology RETURN n.label AS label ORDER BY n.rank"
+    rows = (graph.read(cypher, {**page, "topology": topology.spec}) for page in pages(topology))
     return [row["label"] for page in rows for row in page]
 
 
-def read_links(graph: Graph, where: Topology) -> Rows:
+def read_links(graph: Graph, topology: Topology) -> Rows:
     """The stored links of a topology, sorted."""
-    return read_rows(graph, LINK, where.spec, where)
+    return read_rows(graph, LINK, topology.spec, topology)
 
 
-def read_rows(graph: Graph, kind: Relationship, owner: str, where: Topology) -> Rows:
+def read_rows(graph: Graph, kind: Relationship, owner: str, topology: Topology) -> Rows:
     """The stored relationships of a thing, sorted."""
     names = ["a.rank", "b.rank", *(f"r.{name}" for name in kind.columns)]
     cypher = f"{_span(kind)} RETURN [{', '.join(names)}] AS row"
-    found = [row["row"] for page in pages(where) for row in graph.read(cypher, {**page, "owner": owner})]
+    found = [
+        row["row"]
+        for page in pages(topology)
+        for row in graph.read(cypher, {**page, "owner": owner})
+    ]
     columns = np.array(found, dtype=np.int64).reshape(-1, len(names)).T
     others = dict(zip(kind.columns, columns[2:], strict=True))
-    return Rows(kind, owner, where, columns[0], columns[1], others).sorted()
+    return Rows(kind, owner, topology, columns[0], columns[1], others).sorted()
 
 
 def read_forest(graph: Graph, key: str) -> Forest:
@@ -180,7 +217,14 @@ def read_forest(graph: Graph, key: str) -> Forest:
     ports[rows.columns["tree"], rows.end] = back[rows.columns["port"]]
     spanning = len(rows) == node["trees"] * (where.nodes - 1)
     arguments = parsed_arguments(node.get("arguments", ""))  # older stores have none
-    return Forest(where, ports, node["root"], construction=node["construction"], arguments=arguments, spanning=spanning)
+    return Forest(
+        where,
+        ports,
+        node["root"],
+        construction=node["construction"],
+        arguments=arguments,
+        spanning=spanning,
+    )
 
 
 def read_schedule(graph: Graph, key: str) -> Schedule:
@@ -206,7 +250,7 @@ def read_schedule(graph: Graph, key: str) -> Schedule:
         port=columns["port"][order].astype(np.uint8),
         receiver=rows.end[order].astype(np.int32),
         tree=columns["tree"][order].astype(np.uint8),
-        payload=columns["payload"][order].astype(np.int32),
+        unit=columns["unit"][order].astype(np.int32),
         root=node["root"],
         arguments=parsed_arguments(node["arguments"]),
         symmetric=node["symmetric"],
@@ -214,8 +258,13 @@ def read_schedule(graph: Graph, key: str) -> Schedule:
 
 
 def _node(graph: Graph, label: Label, key: str) -> dict[str, Any]:
-    found = graph.read(f"MATCH (o:{label.name} {{{label.unique[0][0]}: $key}}) RETURN properties(o) AS node", {"key": key})
+    found = graph.read(
+        f"MATCH (o:{label.name} {{{label.unique[0][0]}: $key}}) RETURN properties(o) AS node",
+        {"key": key},
+    )
     if not found:
-        raise NotFoundError(f"no {label.name.lower()} '{key}' is in the graph", hint="see 'starcast topology list'")
+        raise NotFoundError(
+            f"no {label.name.lower()} '{key}' is in the graph", hint="see 'starcast topology list'"
+        )
     node: dict[str, Any] = found[0]["node"]
     return node

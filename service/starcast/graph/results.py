@@ -59,7 +59,13 @@ def answered(result: Result, most: int | None) -> Answer:
         for status in summary.gql_status_objects
         if status.is_notification
     )
-    return Answer(columns, [record.data() for record in records[:most]], more, notices, summary.plan or summary.profile)
+    return Answer(
+        columns,
+        [record.data() for record in records[:most]],
+        more,
+        notices,
+        summary.plan or summary.profile,
+    )
 
 
 def _fetched(result: Result, most: int) -> list[Record]:

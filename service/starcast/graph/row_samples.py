@@ -36,32 +36,42 @@ def split_by(kind: Relationship) -> str:
     return kind.indexes[0][1] if kind.indexes else "start"
 
 
-def part(graph: Graph, kind: Relationship, owner: str, where: Topology, low: int, high: int) -> Table:
+def part(
+    graph: Graph, kind: Relationship, owner: str, topology: Topology, low: int, high: int
+) -> Table:
     """The stored rows of a thing whose `split_by` lies from ``low`` inclusive to ``high`` exclusive."""
     spans: Iterable[tuple[int, int]] = [(low, high)]
     if kind is LINK:
-        first, low, high = first_key(where), max(low, 0), min(high, where.nodes)
+        first, low, high = first_key(topology), max(low, 0), min(high, topology.nodes)
         match = f"MATCH (a:{NODE.name})-[r:{kind.name}]->(b) WHERE $low <= a.key < $high AND r.{kind.owner} = $owner"
         spans = ((first + rank, first + min(rank + PAGE, high)) for rank in range(low, high, PAGE))
     else:
         column = split_by(kind)
         match = f"MATCH (a)-[r:{kind.name} WHERE r.{kind.owner} = $owner AND $low <= r.{column} < $high]->(b)"
     asked = f"{match} RETURN {_row(kind)} AS row"
-    rows = (row["row"] for start, end in spans for row in graph.read(asked, {"owner": owner, "low": start, "high": end}))
-    return _table(list(rows), kind, where)
+    rows = (
+        row["row"]
+        for start, end in spans
+        for row in graph.read(asked, {"owner": owner, "low": start, "high": end})
+    )
+    return _table(list(rows), kind, topology)
 
 
-def around(graph: Graph, kind: Relationship, where: Topology, ranks: Sequence[int]) -> dict[str, Table]:
+def around(
+    graph: Graph, kind: Relationship, topology: Topology, ranks: Sequence[int]
+) -> dict[str, Table]:
     """The stored rows of one type that begin or end at these nodes, by what they are part of; each row once."""
-    keys = [first_key(where) + rank for rank in ranks]
+    keys = [first_key(topology) + rank for rank in ranks]
     found = defaultdict(list)
     for match in (
         f"MATCH (a:{NODE.name})-[r:{kind.name}]->(b) WHERE a.key IN $keys",
         f"MATCH (b:{NODE.name})<-[r:{kind.name}]-(a) WHERE b.key IN $keys AND NOT coalesce(a.key IN $keys, false)",
     ):
-        for row in graph.read(f"{match} RETURN r.{kind.owner} AS owner, {_row(kind)} AS row", {"keys": keys}):
+        for row in graph.read(
+            f"{match} RETURN r.{kind.owner} AS owner, {_row(kind)} AS row", {"keys": keys}
+        ):
             found[str(row["owner"])].append(row["row"])
-    return {owner: _table(rows, kind, where) for owner, rows in found.items()}
+    return {owner: _table(rows, kind, topology) for owner, rows in found.items()}
 
 
 def nodes(graph: Graph, keys: Sequence[int]) -> list[list[Any]]:
@@ -70,14 +80,16 @@ def nodes(graph: Graph, keys: Sequence[int]) -> list[list[Any]]:
     return [row["row"] for row in graph.read(cypher, {"keys": list(keys)})]
 
 
-def astray(graph: Graph, where: Topology) -> list[list[Any]]:
+def astray(graph: Graph, topology: Topology) -> list[list[Any]]:
     """The same of the nodes that say they are of this topology and have the key of none of its nodes."""
-    first = first_key(where)
+    first = first_key(topology)
     cypher = (
         f"MATCH (n:{NODE.name}) WHERE n.topology = $topology AND NOT coalesce($low <= n.key < $high, false) "
         f"RETURN {_NODE} AS row ORDER BY n.rank"
     )
-    found = graph.read(cypher, {"topology": where.spec, "low": first, "high": first + where.nodes})
+    found = graph.read(
+        cypher, {"topology": topology.spec, "low": first, "high": first + topology.nodes}
+    )
     return [row["row"] for row in found]
 
 
@@ -88,11 +100,14 @@ def _row(kind: Relationship) -> str:
     return f"[{', '.join(['a.key', 'b.key', *(f'r.{name}' for name in kind.columns)])}]"
 
 
-def _table(found: list[list[Any]], kind: Relationship, where: Topology) -> Table:
+def _table(found: list[list[Any]], kind: Relationship, topology: Topology) -> Table:
     try:
         rows = np.array(found, dtype=np.int64)
     except (TypeError, ValueError, OverflowError):
-        rows = np.array([[value if isinstance(value, int) else ODD for value in row] for row in found], dtype=np.int64)
+        rows = np.array(
+            [[value if isinstance(value, int) else ODD for value in row] for row in found],
+            dtype=np.int64,
+        )
     rows = rows.reshape(-1, 2 + len(kind.columns))
-    rows[:, :2] -= first_key(where)
+    rows[:, :2] -= first_key(topology)
     return rows

@@ -73,7 +73,9 @@ class Rows:
 
     def __post_init__(self) -> None:
         if tuple(self.columns) != self.kind.columns:
-            raise ValueError(f"{self.kind.name} has the columns {self.kind.columns}, not {tuple(self.columns)}")
+            raise ValueError(
+                f"{self.kind.name} has the columns {self.kind.columns}, not {tuple(self.columns)}"
+            )
         if {len(column) for column in self.columns.values()} | {len(self.end)} != {len(self.start)}:
             raise ValueError(f"the columns of {self.kind.name} differ in length")
 
@@ -84,7 +86,9 @@ class Rows:
         """The same rows by start node, then by end and the other columns: the one order in which two can be compared."""
         order = np.lexsort((*reversed([*self.columns.values()]), self.end, self.start))
         columns = {name: column[order] for name, column in self.columns.items()}
-        return Rows(self.kind, self.owner, self.topology, self.start[order], self.end[order], columns)
+        return Rows(
+            self.kind, self.owner, self.topology, self.start[order], self.end[order], columns
+        )
 
     def checksum(self) -> int:
         """The sum of the rows' checksums."""
@@ -104,7 +108,14 @@ def link_blocks(topology: Topology) -> Iterator[Rows]:
         there = table[:, part].T.astype(np.int64)
         here = np.arange(part.start, part.stop)
         place, column = np.nonzero(there > here[:, None])
-        yield Rows(LINK, topology.spec, topology, here[place], there[place, column], {"port": ports[column]})
+        yield Rows(
+            LINK,
+            topology.spec,
+            topology,
+            here[place],
+            there[place, column],
+            {"port": ports[column]},
+        )
 
 
 def _check_back(topology: Topology, table: Ranks) -> None:
@@ -125,27 +136,31 @@ def tree_blocks(forest: Forest) -> Iterator[Rows]:
     Raises:
         RejectedError: the array is no forest.
     """
-    where, back = forest.topology, forest.topology.reverse_ports()
+    topology, back = forest.topology, forest.topology.reverse_ports()
     parents, levels = forest.parents(), forest.levels()
     for tree, ports in enumerate(forest.parent_port):
-        for part in _slices(where.nodes, BLOCK):
+        for part in _slices(topology.nodes, BLOCK):
             child = np.flatnonzero(ports[part]) + part.start
             columns = (np.full(len(child), tree), levels[tree, child], back[ports[child]])
-            yield _block(TREE_EDGE, forest.id, where, parents[tree, child], child, *columns)
+            yield _block(TREE_EDGE, forest.id, topology, parents[tree, child], child, *columns)
 
 
 def send_blocks(schedule: Schedule) -> Iterator[Rows]:
     """Every row of a schedule, sender to receiver, in blocks."""
-    names = ("sender", "receiver", "step", "tree", "port", "payload")
+    names = ("sender", "receiver", "step", "tree", "port", "unit")
     for part in _slices(len(schedule), BLOCK):
-        yield _block(SEND, schedule.id, schedule.topology, *(getattr(schedule, name)[part] for name in names))
+        yield _block(
+            SEND, schedule.id, schedule.topology, *(getattr(schedule, name)[part] for name in names)
+        )
 
 
 def _slices(length: int, size: int) -> Iterator[slice]:
     return (slice(start, min(start + size, length)) for start in range(0, length, size))
 
 
-def _block(kind: Relationship, owner: str, topology: Topology, *columns: NDArray[np.generic]) -> Rows:
+def _block(
+    kind: Relationship, owner: str, topology: Topology, *columns: NDArray[np.generic]
+) -> Rows:
     start, end, *others = (column.astype(np.int64) for column in columns)
     return Rows(kind, owner, topology, start, end, dict(zip(kind.columns, others, strict=True)))
 
@@ -153,8 +168,12 @@ def _block(kind: Relationship, owner: str, topology: Topology, *columns: NDArray
 def joined(blocks: Iterable[Rows], kind: Relationship, owner: str, topology: Topology) -> Rows:
     """All blocks of one thing as one, sorted; without blocks, no rows."""
     parts = [_block(kind, owner, topology, *(np.empty(0),) * (2 + len(kind.columns))), *blocks]
-    columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in kind.columns}
-    start, end = (np.concatenate([getattr(part, name) for part in parts]) for name in ("start", "end"))
+    columns = {
+        name: np.concatenate([part.columns[name] for part in parts]) for name in kind.columns
+    }
+    start, end = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("start", "end")
+    )
     return Rows(kind, owner, topology, start, end, columns).sorted()
 
 
@@ -177,7 +196,9 @@ def checksum(columns: Iterable[NDArray[np.int64]], rows: int) -> int:
     """The sum of the checksums of rows given as columns, int64 ``[rows]`` each."""
     mixed = np.ones(rows, dtype=np.int64)
     for value in (*columns, *_FINAL):
-        mixed = (mixed * mixed + FACTOR * (np.asarray(value, dtype=np.int64) % MODULUS) + 1) % MODULUS
+        mixed = (
+            mixed * mixed + FACTOR * (np.asarray(value, dtype=np.int64) % MODULUS) + 1
+        ) % MODULUS
     return int(mixed.sum())
 
 
@@ -206,14 +227,18 @@ def _node_checksum(topology: Topology, part: slice) -> int:
 
 def node_checksum_cypher(first: str = "$first") -> str:
     """The same for one node ``n``; ``first`` is the key of node 0 and `$digits` what each symbol counts as."""
-    code = f"reduce(c = 0, symbol IN split(n.label, '') | (c * {_BASE} + $digits[symbol]) % $modulus)"
+    code = (
+        f"reduce(c = 0, symbol IN split(n.label, '') | (c * {_BASE} + $digits[symbol]) % $modulus)"
+    )
     return checksum_cypher([f"n.key - {first}", "n.rank", code])
 
 
 def topology_content(topology: Topology, links: Rows | Iterable[Rows]) -> Content:
     """What the graph has to hold of a topology with these links, at once or in blocks."""
     counted = rows_content(links)
-    return Content(topology.nodes, counted.relationships, (node_checksum(topology), counted.sums[1]))
+    return Content(
+        topology.nodes, counted.relationships, (node_checksum(topology), counted.sums[1])
+    )
 
 
 def rows_content(rows: Rows | Iterable[Rows]) -> Content:

@@ -50,9 +50,13 @@ class Property:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise ValueError(f"'{self.name}' is no property name: letters and underscores, since it becomes Cypher text")
+            raise ValueError(
+                f"'{self.name}' is no property name: letters and underscores, since it becomes Cypher text"
+            )
         if not self.meaning:
-            raise ValueError(f"the property '{self.name}' has no meaning: the schema page prints one")
+            raise ValueError(
+                f"the property '{self.name}' has no meaning: the schema page prints one"
+            )
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,9 @@ class _Thing:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise ValueError(f"'{self.name}' is no name: letters and underscores, since it becomes Cypher text")
+            raise ValueError(
+                f"'{self.name}' is no name: letters and underscores, since it becomes Cypher text"
+            )
         names = self.names
         if len(set(names)) < len(names):
             raise ValueError(f"{self.name} declares a property twice: {', '.join(names)}")
@@ -79,7 +85,9 @@ class _Thing:
     def _known(self, used: tuple[str, ...], purpose: str) -> None:
         unknown = [name for name in used if name not in self.names]
         if unknown or not used:
-            raise ValueError(f"the {purpose} of {self.name} needs declared properties, not {unknown}")
+            raise ValueError(
+                f"the {purpose} of {self.name} needs declared properties, not {unknown}"
+            )
 
     def index_names(self) -> list[str]:
         """What the constraints' and the other indexes are called in the store."""
@@ -87,7 +95,10 @@ class _Thing:
 
     def _indexes(self, pattern: str) -> list[str]:
         """The Cypher that makes the indexes; the pattern calls the thing ``n``."""
-        return [f"CREATE INDEX {self._index(names)} IF NOT EXISTS FOR {pattern} ON {_listed(names)}" for names in self.indexes]
+        return [
+            f"CREATE INDEX {self._index(names)} IF NOT EXISTS FOR {pattern} ON {_listed(names)}"
+            for names in self.indexes
+        ]
 
     def _index(self, names: tuple[str, ...]) -> str:
         return "_".join(["starcast", self.name.lower(), *names])
@@ -102,7 +113,9 @@ class Label(_Thing):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.unique:
-            raise ValueError(f"{self.name} has no key: without one nothing could be found or linked")
+            raise ValueError(
+                f"{self.name} has no key: without one nothing could be found or linked"
+            )
         for names in self.unique:
             self._known(names, "key")
 
@@ -163,7 +176,10 @@ _STATE = _text("state", "loading until verified, then complete; use nothing else
 STORE = Label(
     "Store",
     "one node: which PostgreSQL database this graph belongs to",
-    (_text("id", "the id in PostgreSQL's table store"), _number("schema", "version of this schema")),
+    (
+        _text("id", "the id in PostgreSQL's table store"),
+        _number("schema", "version of this schema"),
+    ),
     # MERGE on a unique property takes a lock, so two first ingests cannot make two of them.
     unique=(("schema",),),
 )
@@ -187,7 +203,9 @@ NODE = Label(
     "Node",
     "a node of a topology",
     (
-        _number("key", "topology and rank in one integer, unique in the store: what the writers look up"),
+        _number(
+            "key", "topology and rank in one integer, unique in the store: what the writers look up"
+        ),
         _text("topology", "name of its topology"),
         _number("rank", "index among the labels in lexicographic order, from 0"),
         _text("label", "its label: one character a symbol, 1..9 then a..z"),
@@ -202,7 +220,9 @@ FOREST = Label(
         _text("id", "topology:construction(arguments):label of the root"),
         _text("topology", "name of its topology"),
         _text("construction", "the rule that made it"),
-        _text("arguments", "the rule's arguments, such as i=2,tree=greedy; empty where it has none"),
+        _text(
+            "arguments", "the rule's arguments, such as i=2,tree=greedy; empty where it has none"
+        ),
         _number("root", "rank of the common root"),
         _number("trees", "how many trees"),
         _number("height", "greatest level"),
@@ -223,8 +243,12 @@ SCHEDULE = Label(
         _text("ports", "all or one: the port model that it keeps"),
         _text("arguments", "the algorithm's arguments, such as segments=4"),
         _number("root", "rank of the root"),
-        _number("units", "how many units there are; payloads go from 0 to units - 1"),
-        Property("packets", Type.BOOLEAN, "a directed link may carry several units in a step, as one packet"),
+        _number("units", "how many units there are; numbered from 0 to units - 1"),
+        Property(
+            "packets",
+            Type.BOOLEAN,
+            "a directed link may carry several units in a step, as one packet",
+        ),
         _number("steps", "the last step in which a unit moves"),
         Property("symmetric", Type.BOOLEAN, "it stands for all sources by translation"),
         _STATE,
@@ -235,7 +259,10 @@ SCHEDULE = Label(
 LINK = Relationship(
     "LINK",
     "an undirected link, once: from the lower to the higher rank",
-    (_text("topology", "name of the topology"), _number("port", "the lower rank's port to the other")),
+    (
+        _text("topology", "name of the topology"),
+        _number("port", "the lower rank's port to the other"),
+    ),
     "Node",
     "Node",
     owner="topology",
@@ -262,7 +289,7 @@ SEND = Relationship(
         _number("step", "from 1"),
         _number("tree", "number of the tree along which it travels, from 0"),
         _number("port", "the sender's port"),
-        _number("payload", "number of the unit, from 0"),
+        _number("unit", "number of the unit, from 0"),
     ),
     "Node",
     "Node",
@@ -270,7 +297,9 @@ SEND = Relationship(
     indexes=(("schedule", "step"),),
 )
 ON = Relationship("ON", "a forest grows on a topology", (), "Forest", "Topology")
-USES = Relationship("USES", "a schedule sends along the trees of a forest", (), "Schedule", "Forest")
+USES = Relationship(
+    "USES", "a schedule sends along the trees of a forest", (), "Schedule", "Forest"
+)
 
 LABELS = (STORE, TOPOLOGY, NODE, FOREST, SCHEDULE)
 RELATIONSHIPS = (LINK, TREE_EDGE, SEND, ON, USES)

@@ -7,8 +7,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from starcast.errors import RejectedError, StarcastError
-from starcast.graph.connection import Graph
 from starcast.graph.artifact_nodes import Owner
+from starcast.graph.connection import Graph
 from starcast.graph.rows import Rows
 from starcast.graph.schema import NODE, Relationship, State, first_key, statements
 from starcast.progress import Task
@@ -64,7 +64,9 @@ class Bolt:
         """See `WayIn.begin`."""
         properties = {**owner.properties, "state": State.LOADING.value}
         if owner.parent is None:
-            self._graph.write(f"CREATE (o:{owner.label.name}) SET o = $properties", {"properties": properties})
+            self._graph.write(
+                f"CREATE (o:{owner.label.name}) SET o = $properties", {"properties": properties}
+            )
             return
         kind, label, key = owner.parent
         made = self._graph.write(
@@ -73,13 +75,23 @@ class Bolt:
             {"parent": key, "properties": properties},
         )
         if made[0]["made"] != 1:
-            raise RejectedError(f"{key} is not in the graph, so {owner.key} cannot hang from it", hint="ingest it again")
+            raise RejectedError(
+                f"{key} is not in the graph, so {owner.key} cannot hang from it",
+                hint="ingest it again",
+            )
 
     def nodes(self, topology: Topology, task: Task) -> None:
         """See `WayIn.nodes`."""
         for start in range(0, topology.nodes, self._batch):
-            labels = topology.labels(np.arange(start, min(start + self._batch, topology.nodes))).tolist()
-            parameters = {"first": first_key(topology) + start, "topology": topology.spec, "rank": start, "labels": labels}
+            labels = topology.labels(
+                np.arange(start, min(start + self._batch, topology.nodes))
+            ).tolist()
+            parameters = {
+                "first": first_key(topology) + start,
+                "topology": topology.spec,
+                "rank": start,
+                "labels": labels,
+            }
             self._graph.write(_CREATE_NODES, parameters)
             task.advance(len(labels))
 
@@ -123,7 +135,10 @@ def refresh_plans(graph: Graph) -> None:
 
 def set_state(graph: Graph, label: str, key_name: str, key: str, state: State) -> None:
     """Set the state of a thing; nothing happens where it is not there."""
-    graph.write(f"MATCH (o:{label} {{{key_name}: $key}}) SET o.state = $state", {"key": key, "state": state.value})
+    graph.write(
+        f"MATCH (o:{label} {{{key_name}: $key}}) SET o.state = $state",
+        {"key": key, "state": state.value},
+    )
 
 
 _CREATE_NODES = (
@@ -147,7 +162,9 @@ def batches(rows: Rows, batch: int, first: int) -> Iterator[tuple[int, list[Any]
     for begin in range(0, len(rows), batch):
         part = slice(begin, begin + batch)
         start = rows.start[part] + first
-        values = np.column_stack([rows.end[part] + first, *(c[part] for c in rows.columns.values())]).tolist()
+        values = np.column_stack(
+            [rows.end[part] + first, *(c[part] for c in rows.columns.values())]
+        ).tolist()
         bounds = [0, *(np.flatnonzero(np.diff(start)) + 1).tolist(), len(start)]
         firsts = start[bounds[:-1]].tolist()
         spans = zip(firsts, bounds[:-1], bounds[1:], strict=True)

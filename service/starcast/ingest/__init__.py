@@ -6,12 +6,17 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import select
 
+from starcast.database import sessions
+from starcast.database.models import Materialization
+from starcast.embedded import rebuild
 from starcast.errors import RejectedError
 from starcast.graph import undeclared
 from starcast.graph.connection import Graph
 from starcast.graph.identity import claim
 from starcast.graph.writer import Bolt, refresh_plans
 from starcast.ingest.adoption import adopt
+from starcast.ingest.artifacts import Thing
+from starcast.ingest.load_methods import Way, choose
 from starcast.ingest.loading import Loaded, OnStage, load
 from starcast.ingest.offline import import_all
 from starcast.ingest.planning import Plan, Size, Wish, plan, wish
@@ -19,15 +24,21 @@ from starcast.ingest.recovery import Reference, dependents, discard, recover
 from starcast.ingest.states import State, forget, state_of
 from starcast.ingest.stored import NOUN, find
 from starcast.ingest.stores import Stores, exclusively, open_stores
-from starcast.ingest.artifacts import Thing
-from starcast.ingest.load_methods import Way, choose
-from starcast.embedded import rebuild
 from starcast.progress import Reporter, Silent
-from starcast.database import connection
-from starcast.database.models import Materialization
-from starcast.support.text import counted
+from starcast.support.text import pluralize
 
-__all__ = ["Plan", "Stores", "Summary", "Way", "Wish", "drop", "ingest", "open_stores", "plan", "wish"]
+__all__ = [
+    "Plan",
+    "Stores",
+    "Summary",
+    "Way",
+    "Wish",
+    "drop",
+    "ingest",
+    "open_stores",
+    "plan",
+    "wish",
+]
 
 
 @dataclass(frozen=True)
@@ -53,7 +64,9 @@ class Summary:
 
     def __str__(self) -> str:
         if not self.created:
-            return f"nothing to create: {len(self.present)} of {len(self.present)} are already there"
+            return (
+                f"nothing to create: {len(self.present)} of {len(self.present)} are already there"
+            )
         rate = self.rows / max(sum(one.seconds for one in self.created), 1e-9)
         there = f", {len(self.present)} already there" if self.present else ""
         return f"created {len(self.created)}{there}: {self.rows:,} rows in {self.seconds:.1f} s, {rate:,.0f} rows/s with proofs"
@@ -108,26 +121,39 @@ def _put_right(stores: Stores, reporter: Reporter) -> list[Reference]:
 
 
 def _missing(stores: Stores, things: Iterable[Size]) -> list[Size]:
-    with connection.session(stores.engine) as session:
-        return [thing for thing in things if state_of(session, thing.kind, thing.key) is not State.COMPLETE]
+    with sessions.session(stores.engine) as session:
+        return [
+            thing
+            for thing in things
+            if state_of(session, thing.kind, thing.key) is not State.COMPLETE
+        ]
 
 
 def _stored(stores: Stores) -> list[Size]:
     complete = select(Materialization).where(Materialization.state == State.COMPLETE.value)
-    with connection.session(stores.engine) as session:
+    with sessions.session(stores.engine) as session:
         rows = session.scalars(complete)
-        return [Size(row.kind, row.key, row.expected_nodes, row.expected_relationships) for row in rows]
+        return [
+            Size(row.kind, row.key, row.expected_nodes, row.expected_relationships) for row in rows
+        ]
 
 
 def _create(
-    stores: Stores, what: Plan | Wish, missing: list[Size], asked: Way, reporter: Reporter, on_stage: OnStage
+    stores: Stores,
+    what: Plan | Wish,
+    missing: list[Size],
+    asked: Way,
+    reporter: Reporter,
+    on_stage: OnStage,
 ) -> list[Loaded]:
     chosen = choose(asked, missing, _stored(stores), embedded=stores.embedded is not None)
     if chosen.way is Way.IMPORT:
         _keep_strangers(stores.graph)
     reporter.say(chosen.reason)
     things = what.plan({one.key for one in missing}).things
-    return (import_all if chosen.way is Way.IMPORT else _over_bolt)(stores, things, reporter, on_stage)
+    return (import_all if chosen.way is Way.IMPORT else _over_bolt)(
+        stores, things, reporter, on_stage
+    )
 
 
 def _keep_strangers(graph: Graph) -> None:
@@ -137,8 +163,14 @@ def _keep_strangers(graph: Graph) -> None:
         RejectedError: there is something that is not starcast's.
     """
     nodes, relationships = undeclared.losses(graph, None)
-    words = [counted(count, f"node of {labels or 'no label'}", f"nodes of {labels or 'no label'}") for labels, count in nodes]
-    words += [counted(count, f"relationship {name}", f"relationships {name}") for name, count in relationships]
+    words = [
+        pluralize(count, f"node of {labels or 'no label'}", f"nodes of {labels or 'no label'}")
+        for labels, count in nodes
+    ]
+    words += [
+        pluralize(count, f"relationship {name}", f"relationships {name}")
+        for name, count in relationships
+    ]
     if words:
         raise RejectedError(
             f"an offline import would lose what is not starcast's: {', '.join(words)}",
@@ -146,19 +178,28 @@ def _keep_strangers(graph: Graph) -> None:
         )
 
 
-def _over_bolt(stores: Stores, things: Sequence[Thing], reporter: Reporter, on_stage: OnStage) -> list[Loaded]:
+def _over_bolt(
+    stores: Stores, things: Sequence[Thing], reporter: Reporter, on_stage: OnStage
+) -> list[Loaded]:
     way = Bolt(stores.graph, stores.batch)
     way.prepare()
     created = []
     for thing in things:
         created.append(load(stores, way, thing, reporter, on_stage))
-        reporter.say(f"{thing.kind} {thing.key}: {thing.nodes + thing.relationships:,} rows, compared and complete")
+        reporter.say(
+            f"{thing.kind} {thing.key}: {thing.nodes + thing.relationships:,} rows, compared and complete"
+        )
     refresh_plans(stores.graph)
     return created
 
 
 def drop(
-    stores: Stores, kind: str, key: str, cascade: bool = False, wait: bool = False, reporter: Reporter | None = None
+    stores: Stores,
+    kind: str,
+    key: str,
+    cascade: bool = False,
+    wait: bool = False,
+    reporter: Reporter | None = None,
 ) -> list[str]:
     """Take a thing out of both stores, in transactions of bounded size; returns the names of all that went.
 
@@ -180,11 +221,13 @@ def drop(
         claim(stores.graph, stores.id)
         recover(stores, listener)
         target = Reference(kind, key)
-        with connection.session(stores.engine) as session:
+        with sessions.session(stores.engine) as session:
             find(session, kind, key)
             leaning = dependents(session, target)
         if leaning and not cascade:
-            raise RejectedError(f"{_listed(leaning)} depend on {key}", hint="drop them first, or add --cascade")
+            raise RejectedError(
+                f"{_listed(leaning)} depend on {key}", hint="drop them first, or add --cascade"
+            )
         for one in [*leaning, target]:
             discard(stores, one, None, listener)
             _forget(stores, one)
@@ -193,7 +236,7 @@ def drop(
 
 
 def _forget(stores: Stores, one: Reference) -> None:
-    with connection.session(stores.engine) as session:
+    with sessions.session(stores.engine) as session:
         forget(session, one.kind, one.key)
 
 

@@ -11,20 +11,20 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from starcast.database import models, sessions
 from starcast.errors import InputError, RejectedError
 from starcast.graph import reader
-from starcast.graph.identity import check as check_identity
 from starcast.graph.artifact_nodes import LABEL_OF, Owner
+from starcast.graph.identity import check as check_identity
 from starcast.graph.rows import Content
 from starcast.graph.schema import State as GraphState
 from starcast.graph.writer import Bolt, set_state
-from starcast.ingest.recovery import Reference, dependents
 from starcast.ingest.artifact_from_id import regrown
+from starcast.ingest.artifacts import Built, Thing
+from starcast.ingest.recovery import Reference, dependents
 from starcast.ingest.states import State, move, note, state_of
 from starcast.ingest.stores import Stores
-from starcast.ingest.artifacts import Built, Thing
 from starcast.progress import Reporter
-from starcast.database import connection, models
 
 #: What `materialization` calls this way in.
 _WAY = "import"
@@ -76,7 +76,11 @@ class Verdict:
 def imported(stores: Stores) -> list[Reference]:
     """What is in the graph and was not compared yet, in the order of building."""
     states = reader.states(stores.graph)
-    waiting = [Reference(*name) for name, row in states.items() if row["state"] == GraphState.IMPORTED.value]
+    waiting = [
+        Reference(*name)
+        for name, row in states.items()
+        if row["state"] == GraphState.IMPORTED.value
+    ]
     return sorted(waiting, key=lambda one: (models.KINDS.index(one.kind), one.key))
 
 
@@ -110,17 +114,25 @@ def adopt(
     verdicts = _compared(stores, waiting, known or {}, reporter)
     different = [one for one in verdicts if not one.same]
     if different and strict:
-        raise _rejected(different, "nothing was changed; somebody else may have written into the graph")
+        raise _rejected(
+            different, "nothing was changed; somebody else may have written into the graph"
+        )
     accepted = _whole(stores, verdicts, different)
     _accept(stores, accepted)
     if different:
         _refuse(stores, different)
-        raise _rejected(different, "the next ingest or drop takes it out with what depends on it; then ingest it again")
+        raise _rejected(
+            different,
+            "the next ingest or drop takes it out with what depends on it; then ingest it again",
+        )
     return [one.thing for one in accepted]
 
 
 def _compared(
-    stores: Stores, waiting: Sequence[Reference], known: Mapping[Reference, Expected], reporter: Reporter
+    stores: Stores,
+    waiting: Sequence[Reference],
+    known: Mapping[Reference, Expected],
+    reporter: Reporter,
 ) -> list[Verdict]:
     there = reader.contents(stores.graph)
     verdicts = []
@@ -140,10 +152,10 @@ def _compared(
 
 def _expected(stores: Stores, one: Reference) -> Expected:
     """Build a thing as its name says; what PostgreSQL does not have complete in this form is saved, in state loading."""
-    with connection.session(stores.engine) as session:
+    with sessions.session(stores.engine) as session:
         thing = regrown(session, one.kind, one.key)
     built = thing.build()
-    with connection.session(stores.engine) as session:
+    with sessions.session(stores.engine) as session:
         state = state_of(session, one.kind, one.key)
         row = session.get(models.Materialization, (one.kind, one.key))
         kept = row is not None and row.expected_checksum == built.content.checksum
@@ -153,24 +165,36 @@ def _expected(stores: Stores, one: Reference) -> Expected:
 
 
 def _save(session: Session, thing: Thing, built: Built, state: State | None) -> None:
-    expected = {"expected_nodes": built.content.nodes, "expected_relationships": built.content.relationships}
+    expected = {
+        "expected_nodes": built.content.nodes,
+        "expected_relationships": built.content.relationships,
+    }
     if state in {None, State.FAILED}:
         move(session, thing.kind, thing.key, State.PLANNED, way=_WAY, **expected)
     if state is not State.LOADING:
         move(session, thing.kind, thing.key, State.LOADING)
-    note(session, thing.kind, thing.key, way=_WAY, **expected, expected_checksum=built.content.checksum)
+    note(
+        session,
+        thing.kind,
+        thing.key,
+        way=_WAY,
+        **expected,
+        expected_checksum=built.content.checksum,
+    )
     built.save(session)
 
 
-def _whole(stores: Stores, verdicts: Sequence[Verdict], different: Sequence[Verdict]) -> list[Verdict]:
+def _whole(
+    stores: Stores, verdicts: Sequence[Verdict], different: Sequence[Verdict]
+) -> list[Verdict]:
     """What is as it should be, and does not depend on what is not."""
-    with connection.session(stores.engine) as session:
+    with sessions.session(stores.engine) as session:
         out = {other for one in different for other in [one.thing, *dependents(session, one.thing)]}
     return [one for one in verdicts if one.thing not in out]
 
 
 def _accept(stores: Stores, verdicts: Sequence[Verdict]) -> None:
-    with connection.session(stores.engine) as session:
+    with sessions.session(stores.engine) as session:
         for one in verdicts:
             kind, key = one.thing.kind, one.thing.key
             if state_of(session, kind, key) is not State.COMPLETE:
@@ -181,12 +205,14 @@ def _accept(stores: Stores, verdicts: Sequence[Verdict]) -> None:
 
 
 def _refuse(stores: Stores, verdicts: Sequence[Verdict]) -> None:
-    with connection.session(stores.engine) as session:
+    with sessions.session(stores.engine) as session:
         for one in verdicts:
             kind, key = one.thing.kind, one.thing.key
             if state_of(session, kind, key) is State.COMPLETE:
                 move(session, kind, key, State.LOADING)
-            move(session, kind, key, State.FAILED, error=f"its import differs: {one}", **one.figures)
+            move(
+                session, kind, key, State.FAILED, error=f"its import differs: {one}", **one.figures
+            )
     for one in verdicts:
         _set_state(stores, one.thing, GraphState.LOADING)
 

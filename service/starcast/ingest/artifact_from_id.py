@@ -11,12 +11,12 @@ from sqlalchemy.orm import Session
 
 from starcast.collectives.catalogue import find
 from starcast.collectives.model import EXPANDED
-from starcast.errors import InputError, NotFoundError
-from starcast.ingest.states import State
-from starcast.ingest.artifacts import ForestThing, ScheduleThing, Thing, TopologyThing
 from starcast.database import models, repository
+from starcast.errors import InputError, NotFoundError
+from starcast.ingest.artifacts import ForestThing, ScheduleThing, Thing, TopologyThing
+from starcast.ingest.states import State
 from starcast.topologies import topology
-from starcast.trees import model
+from starcast.trees import forest
 from starcast.trees.spec_syntax import parsed, parsed_arguments
 
 
@@ -34,13 +34,18 @@ def regrown(session: Session, kind: str, key: str) -> Thing:
     except (InputError, NotFoundError, TypeError):
         thing = None
     if thing is None or thing.key != key:
-        raise InputError(f"'{key}' is the name of no {kind}", hint="another version of starcast may have stored it")
+        raise InputError(
+            f"'{key}' is the name of no {kind}",
+            hint="another version of starcast may have stored it",
+        )
     return thing
 
 
 def things(session: Session) -> list[Thing]:
     """Everything that is complete, in the order of building."""
-    rows = session.scalars(select(models.Materialization).where(models.Materialization.state == State.COMPLETE.value))
+    rows = session.scalars(
+        select(models.Materialization).where(models.Materialization.state == State.COMPLETE.value)
+    )
     names = sorted((models.KINDS.index(row.kind), row.key) for row in rows)
     return [regrown(session, models.KINDS[place], key) for place, key in names]
 
@@ -54,10 +59,22 @@ def _forest(spec: str, word: str, root: str) -> Thing:
     return ForestThing(forest(spec, name, root, **arguments))
 
 
-def _schedule(spec: str, collective: str, name: str, ports: str, arguments: str, root: str) -> Thing:
+def _schedule(
+    spec: str, collective: str, name: str, ports: str, arguments: str, root: str
+) -> Thing:
     where, rule = topology(spec), find(collective, name)
     at = 0 if root == EXPANDED else where.node(root)
-    return ScheduleThing(rule, where, at, rule.model(ports), rule.settled(where, parsed_arguments(arguments)))
+    return ScheduleThing(
+        rule,
+        where,
+        at,
+        rule.resolve_ports(ports),
+        rule.resolve_arguments(where, parsed_arguments(arguments)),
+    )
 
 
-_FROM_NAME: Mapping[str, Callable[..., Thing]] = {"topology": _topology, "forest": _forest, "schedule": _schedule}
+_FROM_NAME: Mapping[str, Callable[..., Thing]] = {
+    "topology": _topology,
+    "forest": _forest,
+    "schedule": _schedule,
+}

@@ -7,8 +7,9 @@ from typing import Protocol
 
 from sqlalchemy.orm import Session
 
-from starcast.collectives import Schedule, model
+from starcast.collectives import Schedule, schedule
 from starcast.collectives.algorithm import Algorithm
+from starcast.database import repository
 from starcast.errors import RejectedError, StarcastError
 from starcast.graph import artifact_nodes
 from starcast.graph.rows import (
@@ -21,7 +22,6 @@ from starcast.graph.rows import (
     topology_content,
     tree_blocks,
 )
-from starcast.database import repository
 from starcast.simulator import Simulation, simulate
 from starcast.topologies import Topology
 from starcast.trees import Forest
@@ -48,7 +48,9 @@ class Built:
     @property
     def rows(self) -> Rows:
         """All its relationships at once, sorted by start node: for a way in that looks up each start once."""
-        return joined(self.blocks(), artifact_nodes.kind_of(self.owner), self.owner.key, self.topology)
+        return joined(
+            self.blocks(), artifact_nodes.kind_of(self.owner), self.owner.key, self.topology
+        )
 
 
 class Thing(Protocol):
@@ -106,9 +108,15 @@ class TopologyThing:
 
     def build(self) -> Built:
         """See `Thing.build`: every link leads back."""
-        where, blocks = self.topology, partial(link_blocks, self.topology)
-        content = topology_content(where, blocks())
-        return Built(artifact_nodes.topology_owner(where), where, blocks, content, lambda s: repository.save_topology(s, where))
+        topology, blocks = self.topology, partial(link_blocks, self.topology)
+        content = topology_content(topology, blocks())
+        return Built(
+            artifact_nodes.topology_owner(topology),
+            topology,
+            blocks,
+            content,
+            lambda s: repository.save_topology(s, topology),
+        )
 
 
 @dataclass(frozen=True)
@@ -139,7 +147,13 @@ class ForestThing:
         self.forest.verify()
         made, blocks = self.forest, partial(tree_blocks, self.forest)
         content = rows_content(blocks())
-        return Built(artifact_nodes.forest_owner(made), self.topology, blocks, content, lambda s: repository.save_forest(s, made))
+        return Built(
+            artifact_nodes.forest_owner(made),
+            self.topology,
+            blocks,
+            content,
+            lambda s: repository.save_forest(s, made),
+        )
 
 
 @dataclass(frozen=True)
@@ -167,7 +181,14 @@ class ScheduleThing:
     def build(self) -> Built:
         """See `Thing.build`: the simulation is complete and without a violation."""
         rule = self.rule
-        made = schedule(self.topology, rule.collective, rule.name, ports=self.ports, root=self.root, **self.arguments)
+        made = schedule(
+            self.topology,
+            rule.collective,
+            rule.name,
+            ports=self.ports,
+            root=self.root,
+            **self.arguments,
+        )
         simulation = proved(made)
         if (made.id, len(made)) != (self.key, self.relationships):
             raise StarcastError(
@@ -193,7 +214,9 @@ def proved(made: Schedule) -> Simulation:
     """
     result = simulate(made)
     if result.violation is not None:
-        raise RejectedError(f"{made.id} breaks a rule: {result.violation}", hint="only proved schedules are stored")
+        raise RejectedError(
+            f"{made.id} breaks a rule: {result.violation}", hint="only proved schedules are stored"
+        )
     if not result.complete:
         label, unit = result.undelivered[0]
         raise RejectedError(

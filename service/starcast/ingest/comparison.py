@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.graph import row_samples
-from starcast.graph.connection import Graph
-from starcast.graph.row_samples import Table
 from starcast.graph.artifact_nodes import kind_of
+from starcast.graph.connection import Graph
 from starcast.graph.reader import PAGE
+from starcast.graph.row_samples import Table
 from starcast.graph.rows import BLOCK
 from starcast.graph.schema import Relationship, first_key
 from starcast.ingest import rowwise
-from starcast.ingest.rowwise import Difference
 from starcast.ingest.artifacts import Built
+from starcast.ingest.rowwise import Difference
 from starcast.progress import Reporter
 from starcast.topologies import Topology
 
@@ -38,10 +38,12 @@ class Depth:
     sample: int = 0
     seed: int = 0
 
-    def ranks(self, where: Topology) -> NDArray[np.int64]:
+    def ranks(self, topology: Topology) -> NDArray[np.int64]:
         """The nodes drawn of a topology, sorted: the same whatever else is stored."""
-        drawn = np.random.default_rng([self.seed, first_key(where)])
-        return np.sort(drawn.choice(where.nodes, min(self.sample, where.nodes), replace=False)).astype(np.int64)
+        drawn = np.random.default_rng([self.seed, first_key(topology)])
+        return np.sort(
+            drawn.choice(topology.nodes, min(self.sample, topology.nodes), replace=False)
+        ).astype(np.int64)
 
 
 @dataclass
@@ -67,7 +69,9 @@ class RowComparison:
     def of(self, built: Built) -> Differences:
         """The rows of a thing, and its nodes where it has any."""
         found = Differences()
-        with self._reporter.task(f"{built.owner.key}, row by row", built.content.relationships, "rows") as task:
+        with self._reporter.task(
+            f"{built.owner.key}, row by row", built.content.relationships, "rows"
+        ) as task:
             for meant, there in self._parts(built):
                 found.add(*rowwise.differing(kind_of(built.owner), built.topology, meant, there))
                 task.advance(len(meant))
@@ -76,27 +80,38 @@ class RowComparison:
         return found
 
     def _parts(self, built: Built) -> Iterator[tuple[Table, Table]]:
-        kind, where, key = kind_of(built.owner), built.topology, built.owner.key
+        kind, topology, key = kind_of(built.owner), built.topology, built.owner.key
         if not self._depth.whole:
-            chosen = np.zeros(where.nodes, dtype=bool)
-            chosen[self._depth.ranks(where)] = True
-            yield _chosen(built, chosen), self._around(kind, where).get(key, _none(kind))
+            chosen = np.zeros(topology.nodes, dtype=bool)
+            chosen[self._depth.ranks(topology)] = True
+            yield _chosen(built, chosen), self._around(kind, topology).get(key, _none(kind))
             return
         for low, high in _spans(built):
-            yield _within(built, low, high), row_samples.part(self._graph, kind, key, where, low, high)
+            yield (
+                _within(built, low, high),
+                row_samples.part(self._graph, kind, key, topology, low, high),
+            )
 
-    def _around(self, kind: Relationship, where: Topology) -> dict[str, Table]:
-        asked = (kind.name, where.spec)
+    def _around(self, kind: Relationship, topology: Topology) -> dict[str, Table]:
+        asked = (kind.name, topology.spec)
         if asked not in self._samples:
-            self._samples[asked] = row_samples.around(self._graph, kind, where, self._depth.ranks(where).tolist())
+            self._samples[asked] = row_samples.around(
+                self._graph, kind, topology, self._depth.ranks(topology).tolist()
+            )
         return self._samples[asked]
 
-    def _nodes(self, where: Topology, found: Differences) -> None:
-        ranks = np.arange(where.nodes) if self._depth.whole else self._depth.ranks(where)
+    def _nodes(self, topology: Topology, found: Differences) -> None:
+        ranks = np.arange(topology.nodes) if self._depth.whole else self._depth.ranks(topology)
         for start in range(0, len(ranks), PAGE):
-            meant = rowwise.meant_nodes(where, ranks[start : start + PAGE])
-            found.add(list(rowwise.node_differences(meant, row_samples.nodes(self._graph, [row[0] for row in meant]))))
-        found.add(list(rowwise.strays(row_samples.astray(self._graph, where))))
+            meant = rowwise.meant_nodes(topology, ranks[start : start + PAGE])
+            found.add(
+                list(
+                    rowwise.node_differences(
+                        meant, row_samples.nodes(self._graph, [row[0] for row in meant])
+                    )
+                )
+            )
+        found.add(list(rowwise.strays(row_samples.astray(self._graph, topology))))
 
 
 def _none(kind: Relationship) -> Table:
@@ -115,7 +130,9 @@ def _spans(built: Built) -> list[tuple[int, int]]:
     column = row_samples.split_by(kind_of(built.owner))
     counts = np.zeros(1, dtype=np.int64)
     for block in built.blocks():
-        there = np.bincount(block.start if column == "start" else block.columns[column], minlength=len(counts))
+        there = np.bincount(
+            block.start if column == "start" else block.columns[column], minlength=len(counts)
+        )
         there[: len(counts)] += counts
         counts = there
     before = np.cumsum(counts) - counts

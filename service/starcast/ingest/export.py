@@ -15,15 +15,15 @@ from pathlib import Path
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from starcast.database import models, sessions
 from starcast.errors import InputError, LimitError
 from starcast.graph import bulk
-from starcast.ingest.guide import GUIDE, SCRIPT, guide, script
-from starcast.ingest.planning import Plan, Size, Wish
 from starcast.ingest.artifact_from_id import things
-from starcast.ingest.states import State
+from starcast.ingest.guide import GUIDE, SCRIPT, guide, script
 from starcast.ingest.load_methods import Estimate
+from starcast.ingest.planning import Plan, Size, Wish
+from starcast.ingest.states import State
 from starcast.progress import Reporter, Silent
-from starcast.database import connection, models
 
 _MB = 1_000_000
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -40,7 +40,11 @@ class Export:
 
 
 def export(
-    engine: Engine, folder: Path, what: Wish | Plan | None = None, name: str = "neo4j", reporter: Reporter | None = None
+    engine: Engine,
+    folder: Path,
+    what: Wish | Plan | None = None,
+    name: str = "neo4j",
+    reporter: Reporter | None = None,
 ) -> Export:
     """Write the files of everything that is stored and of what is asked for, with a script and a guide to import them.
 
@@ -58,8 +62,12 @@ def export(
     """
     listener, there = reporter or Silent(), folder.resolve()
     _check_free(there)
-    with connection.session(engine) as session:
-        store, sizes, stored = session.scalars(select(models.Store.id)).one(), _stored(session), things(session)
+    with sessions.session(engine) as session:
+        store, sizes, stored = (
+            session.scalars(select(models.Store.id)).one(),
+            _stored(session),
+            things(session),
+        )
     new = _new(what, sizes)
     _check_space(there, [*sizes, *new], listener)
     chosen = stored if what is None else [*stored, *what.plan({one.key for one in new}).things]
@@ -72,7 +80,9 @@ def export(
 
 
 def _stored(session: Session) -> list[Size]:
-    rows = session.scalars(select(models.Materialization).where(models.Materialization.state == State.COMPLETE.value))
+    rows = session.scalars(
+        select(models.Materialization).where(models.Materialization.state == State.COMPLETE.value)
+    )
     return [Size(row.kind, row.key, row.expected_nodes, row.expected_relationships) for row in rows]
 
 
@@ -87,7 +97,9 @@ def _check_free(folder: Path) -> None:
     if folder.is_dir() and any(folder.iterdir()):
         raise InputError(f"{folder} is not empty", hint=_ELSEWHERE)
     if not folder.parent.is_dir():
-        raise InputError(f"the folder {folder.parent} does not exist", hint="make it, or name another")
+        raise InputError(
+            f"the folder {folder.parent} does not exist", hint="make it, or name another"
+        )
 
 
 def _check_space(folder: Path, sizes: Sequence[Size], reporter: Reporter) -> None:
@@ -121,5 +133,7 @@ def _beside(folder: Path) -> Iterator[Path]:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         if error.errno in _FULL:
-            raise LimitError(f"{folder} cannot be written: {reason}", hint="free some space, or write elsewhere") from None
+            raise LimitError(
+                f"{folder} cannot be written: {reason}", hint="free some space, or write elsewhere"
+            ) from None
         raise InputError(f"{folder} cannot be written: {reason}", hint=_ELSEWHERE) from None

@@ -1,12 +1,12 @@
 """Whether a graph store may be made anew for this PostgreSQL database."""
 
+from starcast.database import models, sessions
 from starcast.graph import audit
 from starcast.graph.connection import Graph
 from starcast.graph.identity import NotOursError, claim, owner
 from starcast.graph.schema import STORE, VERSION
 from starcast.ingest.recovery import Reference
 from starcast.ingest.stores import Stores
-from starcast.database import connection, models
 
 
 def take_over(stores: Stores) -> None:
@@ -24,7 +24,9 @@ def take_over(stores: Stores) -> None:
         alone = stores.embedded is not None and stores.embedded.postgres_uri is None
         if not (alone and _is_ours(stores)):
             hint = (
-                f"{error.hint}; if it is this one's: {audit.store_advice(str(stores.id))}" if _is_ours(stores) else error.hint
+                f"{error.hint}; if it is this one's: {audit.store_advice(str(stores.id))}"
+                if _is_ours(stores)
+                else error.hint
             )
             raise NotOursError(error.message, hint=hint) from None
         _mark(stores.graph, str(stores.id))
@@ -34,8 +36,12 @@ def _is_ours(stores: Stores) -> bool:
     """Whether the graph holds things, this PostgreSQL database knows all of them, and no newer starcast wrote them."""
     found = owner(stores.graph)
     there = {Reference(kind, key) for kind, key in audit.things(stores.graph)}
-    with connection.session(stores.engine) as session:
-        known = {one for one in there if session.get(models.Materialization, (one.kind, one.key)) is not None}
+    with sessions.session(stores.engine) as session:
+        known = {
+            one
+            for one in there
+            if session.get(models.Materialization, (one.kind, one.key)) is not None
+        }
     return bool(there) and known == there and (found is None or found[1] <= VERSION)
 
 

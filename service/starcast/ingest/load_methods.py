@@ -85,7 +85,10 @@ class Estimate:
     def of(cls, things: Iterable[Sized]) -> Self:
         """What these things take together."""
         listed = list(things)
-        nodes, relationships = sum(one.nodes for one in listed), sum(one.relationships for one in listed)
+        nodes, relationships = (
+            sum(one.nodes for one in listed),
+            sum(one.relationships for one in listed),
+        )
         stored = sum(one.relationships * BYTES_A_RELATIONSHIP[one.kind] for one in listed)
         return cls(nodes, relationships, stored + nodes * BYTES_A_NODE, sum(map(_filed, listed)))
 
@@ -103,7 +106,10 @@ class Estimate:
     @property
     def import_seconds(self) -> float:
         """By import into an empty store."""
-        rows = self.nodes / IMPORTED_NODES_A_SECOND + self.relationships / IMPORTED_RELATIONSHIPS_A_SECOND
+        rows = (
+            self.nodes / IMPORTED_NODES_A_SECOND
+            + self.relationships / IMPORTED_RELATIONSHIPS_A_SECOND
+        )
         return RESTART_SECONDS + rows
 
     @property
@@ -147,17 +153,31 @@ def choose(asked: Way, new: Iterable[Sized], stored: Iterable[Sized], embedded: 
             "an offline import replaces the store of a Neo4j that is stopped meanwhile, and this server is not starcast's own",
             hint="'starcast export' writes the files for it and says how to import them; or leave out --way",
         )
-    by_import = asked is Way.IMPORT or (asked is Way.AUTO and embedded and everything.import_seconds < adding.seconds)
-    excess = too_much(everything, Way.IMPORT, embedded) if by_import else too_much(adding, Way.BOLT, embedded)
+    by_import = asked is Way.IMPORT or (
+        asked is Way.AUTO and embedded and everything.import_seconds < adding.seconds
+    )
+    excess = (
+        too_much(everything, Way.IMPORT, embedded)
+        if by_import
+        else too_much(adding, Way.BOLT, embedded)
+    )
     if excess is not None:
         raise excess
-    return Choice(Way.IMPORT, _why_import(adding, everything), everything) if by_import else _bolt(adding, everything, embedded)
+    return (
+        Choice(Way.IMPORT, _why_import(adding, everything), everything)
+        if by_import
+        else _bolt(adding, everything, embedded)
+    )
 
 
 def too_much(size: Estimate, way: Way, embedded: bool) -> LimitError | None:
     """The error that this is too much for a way, None where it is not. An import takes the old and the new."""
     if way is Way.BOLT and size.rows > MOST_OVER_BOLT:
-        hint = "leave out --way bolt; or " if embedded else "'starcast export' writes files to import into that server; or "
+        hint = (
+            "leave out --way bolt; or "
+            if embedded
+            else "'starcast export' writes files to import into that server; or "
+        )
         return LimitError(
             f"{_much(size)} are {size.bytes / 1e9:.1f} GB and {duration(size.seconds)} of writing and comparing over Bolt, on "
             f"a warm server; the limit is {MOST_OVER_BOLT:,} rows",

@@ -5,19 +5,29 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from starcast.database import sessions
 from starcast.errors import RejectedError, StarcastError, UnavailableError
 from starcast.graph import reader
 from starcast.graph.rows import Content
 from starcast.graph.writer import WayIn
+from starcast.ingest.artifacts import Built, Thing
 from starcast.ingest.recovery import Reference, discard
 from starcast.ingest.states import State, move, note
 from starcast.ingest.stores import Stores
-from starcast.ingest.artifacts import Built, Thing
 from starcast.progress import Reporter, Task
-from starcast.database import connection
 
 #: The stages of a load, in order; after each of them `OnStage` is called. ``batch`` comes once a batch.
-STAGES = ("planned", "built", "saved", "begun", "batch", "written", "compared", "finished", "complete")
+STAGES = (
+    "planned",
+    "built",
+    "saved",
+    "begun",
+    "batch",
+    "written",
+    "compared",
+    "finished",
+    "complete",
+)
 
 OnStage = Callable[[str, Thing], None]
 
@@ -72,7 +82,11 @@ def failing(stores: Stores, things: Sequence[Thing], reporter: Reporter) -> Iter
         # Nothing can be taken out now. The state says what the next ingest or drop has to clean up.
         raise
     except Exception as error:
-        words = error.message if isinstance(error, StarcastError) else f"{type(error).__name__}: {error}"
+        words = (
+            error.message
+            if isinstance(error, StarcastError)
+            else f"{type(error).__name__}: {error}"
+        )
         for thing in reversed(things):
             _give_up(stores, thing, words, reporter)
         raise
@@ -93,7 +107,7 @@ def _load(stores: Stores, way: WayIn, thing: Thing, reporter: Reporter, on_stage
     # The graph first: broken off here, the thing is whole but not complete in `materialization`, and is made again.
     way.finish(built.owner)
     on_stage("finished", thing)
-    with connection.session(stores.engine) as session:
+    with sessions.session(stores.engine) as session:
         move(session, thing.kind, thing.key, State.COMPLETE, **_found(found))
 
 
@@ -103,14 +117,16 @@ def proved(stores: Stores, way: str, thing: Thing, on_stage: OnStage) -> Built:
     Raises:
         RejectedError: its checker said no.
     """
-    with connection.session(stores.engine) as session:
+    with sessions.session(stores.engine) as session:
         expected = {"expected_nodes": thing.nodes, "expected_relationships": thing.relationships}
         move(session, thing.kind, thing.key, State.PLANNED, way=way, **expected)
     on_stage("planned", thing)
     built = thing.build()
     on_stage("built", thing)
-    with connection.session(stores.engine) as session:
-        move(session, thing.kind, thing.key, State.LOADING, expected_checksum=built.content.checksum)
+    with sessions.session(stores.engine) as session:
+        move(
+            session, thing.kind, thing.key, State.LOADING, expected_checksum=built.content.checksum
+        )
         built.save(session)
     on_stage("saved", thing)
     return built
@@ -121,7 +137,7 @@ def _compared(stores: Stores, thing: Thing, built: Built) -> Content:
     wrong = reader.differences(stores.graph, built.owner)
     if found == built.content and not wrong:
         return found
-    with connection.session(stores.engine) as session:
+    with sessions.session(stores.engine) as session:
         note(session, thing.kind, thing.key, **_found(found))
     meant = built.content
     raise RejectedError(
@@ -147,5 +163,5 @@ def _give_up(stores: Stores, thing: Thing, error: str, reporter: Reporter) -> No
 
 
 def _mark_failed(stores: Stores, thing: Thing, error: str) -> None:
-    with suppress(StarcastError), connection.session(stores.engine) as session:
+    with suppress(StarcastError), sessions.session(stores.engine) as session:
         move(session, thing.kind, thing.key, State.FAILED, error=error)

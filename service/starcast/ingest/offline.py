@@ -12,30 +12,43 @@ from dataclasses import replace
 
 from sqlalchemy import select
 
-from starcast.errors import InputError
-from starcast.graph import bulk
-from starcast.graph.connection import Graph
-from starcast.graph.artifact_nodes import LABEL_OF
-from starcast.graph.writer import make_indexes
-from starcast.ingest.adoption import Expected, adopt
-from starcast.ingest.loading import Loaded, OnStage, failing, proved
-from starcast.ingest.recovery import Reference
-from starcast.ingest.artifact_from_id import things
-from starcast.ingest.stores import Stores
-from starcast.ingest.artifacts import Built, Thing
-from starcast.ingest.load_methods import Estimate, Way
+from starcast.database import sessions
+from starcast.database.models import Materialization
 from starcast.embedded import files
 from starcast.embedded.rebuild import Rebuilding, rebuilding
+from starcast.errors import InputError
+from starcast.graph import bulk
+from starcast.graph.artifact_nodes import LABEL_OF
+from starcast.graph.connection import Graph
+from starcast.graph.writer import make_indexes
+from starcast.ingest.adoption import Expected, adopt
+from starcast.ingest.artifact_from_id import things
+from starcast.ingest.artifacts import Built, Thing
+from starcast.ingest.load_methods import Estimate, Way
+from starcast.ingest.loading import Loaded, OnStage, failing, proved
+from starcast.ingest.recovery import Reference
+from starcast.ingest.stores import Stores
 from starcast.progress import Reporter
-from starcast.database import connection
-from starcast.database.models import Materialization
 from starcast.settings import Settings
 
 #: The stages of an import, in order: the first three of each new thing, the others of all together.
-STAGES = ("planned", "built", "saved", "written", "imported", "started", "indexed", "compared", "changed", "complete")
+STAGES = (
+    "planned",
+    "built",
+    "saved",
+    "written",
+    "imported",
+    "started",
+    "indexed",
+    "compared",
+    "changed",
+    "complete",
+)
 
 
-def import_all(stores: Stores, new: Sequence[Thing], reporter: Reporter, on_stage: OnStage) -> list[Loaded]:
+def import_all(
+    stores: Stores, new: Sequence[Thing], reporter: Reporter, on_stage: OnStage
+) -> list[Loaded]:
     """Make the graph store anew, of everything that is complete and of new things; without any, it is made as it was.
 
     Under the lock; the new things are not there, or failed before. The server is away for part of the time.
@@ -55,11 +68,17 @@ def import_all(stores: Stores, new: Sequence[Thing], reporter: Reporter, on_stag
     """
     settings = stores.embedded
     if settings is None:
-        raise InputError("only the embedded Neo4j is stopped for an import", hint="'starcast export' writes files for others")
+        raise InputError(
+            "only the embedded Neo4j is stopped for an import",
+            hint="'starcast export' writes files for others",
+        )
     began = time.monotonic()
-    with connection.session(stores.engine) as session:
+    with sessions.session(stores.engine) as session:
         old = things(session)
-        sums = {Reference(row.kind, row.key): row.expected_checksum for row in session.scalars(select(Materialization))}
+        sums = {
+            Reference(row.kind, row.key): row.expected_checksum
+            for row in session.scalars(select(Materialization))
+        }
     everything = [*old, *new]
     if not everything:
         return []
@@ -84,7 +103,9 @@ class _Everything:
     out what another starcast built otherwise: adopting that saves it anew.
     """
 
-    def __init__(self, old: Sequence[Thing], new: Sequence[Built], sums: Mapping[Reference, str]) -> None:
+    def __init__(
+        self, old: Sequence[Thing], new: Sequence[Built], sums: Mapping[Reference, str]
+    ) -> None:
         self._old, self._new, self._sums = old, new, sums
         self.expected: dict[Reference, Expected] = {}
 
@@ -109,7 +130,9 @@ class _Everything:
 class _Import:
     """One import of everything."""
 
-    def __init__(self, stores: Stores, settings: Settings, reporter: Reporter, told: Callable[[str], None]) -> None:
+    def __init__(
+        self, stores: Stores, settings: Settings, reporter: Reporter, told: Callable[[str], None]
+    ) -> None:
         self._stores, self._settings, self._reporter, self._told = stores, settings, reporter, told
 
     def run(self, everything: _Everything) -> None:
@@ -147,5 +170,6 @@ def shares(new: Sequence[Thing], seconds: float) -> list[Loaded]:
     rows = [thing.nodes + thing.relationships for thing in new]
     shares = [seconds * count / max(sum(rows), 1) for count in rows]
     return [
-        Loaded(thing.kind, thing.key, thing.nodes, thing.relationships, share) for thing, share in zip(new, shares, strict=True)
+        Loaded(thing.kind, thing.key, thing.nodes, thing.relationships, share)
+        for thing, share in zip(new, shares, strict=True)
     ]

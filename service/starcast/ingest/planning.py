@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from starcast.ingest.selection import ALL, OWN, Selection, select
 from starcast.ingest.artifacts import ForestThing, ScheduleThing, Thing, TopologyThing
 from starcast.ingest.load_methods import Estimate, Way, too_much
+from starcast.ingest.selection import ALL, OWN, Selection, select
 from starcast.topologies import Topology, topology
-from starcast.trees import model, plain_constructions
-from starcast.trees.spec_syntax import listed, parsed, written
+from starcast.trees import forest, plain_constructions
 from starcast.trees.sizes import edges
+from starcast.trees.spec_syntax import listed, parsed, written
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,15 @@ class Wish:
 
     def sizes(self) -> list[Size]:
         """What each thing takes, in the order of `plan`."""
-        grown = {key: edges(self.where, name, **arguments) for key, (name, arguments) in self._forests.items()}
+        grown = {
+            key: edges(self.where, name, **arguments)
+            for key, (name, arguments) in self._forests.items()
+        }
         found = [Size("topology", self.where.spec, self.where.nodes, self.where.links)]
         found += [Size("forest", key, 0, count) for key, count in grown.items()]
-        return found + [Size("schedule", key, 0, one.relationships) for key, one in self._schedules.items()]
+        return found + [
+            Size("schedule", key, 0, one.relationships) for key, one in self._schedules.items()
+        ]
 
     def plan(self, keys: Collection[str] | None = None) -> "Plan":
         """All of it, or only the things of these names, with the trees grown.
@@ -71,7 +76,8 @@ class Wish:
     @cached_property
     def _schedules(self) -> dict[str, ScheduleThing]:
         sends = (
-            ScheduleThing(one.rule, self.where, self.root, one.ports, one.arguments) for one in self.schedules.chosen.values()
+            ScheduleThing(one.rule, self.where, self.root, one.ports, one.arguments)
+            for one in self.schedules.chosen.values()
         )
         return {one.key: one for one in sends}
 
@@ -88,7 +94,11 @@ class Plan:
 
     def plan(self, keys: Collection[str] | None = None) -> "Plan":
         """Itself, or only the things of these names: a plan may stand where a `Wish` does."""
-        return self if keys is None else replace(self, things=tuple(one for one in self.things if one.key in keys))
+        return (
+            self
+            if keys is None
+            else replace(self, things=tuple(one for one in self.things if one.key in keys))
+        )
 
     def sizes(self) -> list[Size]:
         """What each thing takes."""
@@ -116,7 +126,10 @@ def wish(
     """
     where = topology(spec)
     selection = select(where, schedules, ports, segments, messages)
-    along = (one.rule.along(where, one.ports, one.arguments) for one in selection.chosen.values())
+    along = (
+        one.rule.forest_construction(where, one.ports, one.arguments)
+        for one in selection.chosen.values()
+    )
     words = [*_constructions(where, trees), *(word for word in along if word is not None)]
     # A construction given twice counts once, however written.
     chosen = {written(*one): one for one in map(parsed, words)}
@@ -152,5 +165,9 @@ def plan(
     return wish(spec, trees, schedules, root, ports, segments, messages).plan()
 
 
-def _constructions(where: Topology, trees: str | Iterable[str]) -> list[str]:
-    return [one for word in listed(trees) for one in (plain_constructions(where) if word == ALL else (word,))]
+def _constructions(topology: Topology, trees: str | Iterable[str]) -> list[str]:
+    return [
+        one
+        for word in listed(trees)
+        for one in (plain_constructions(topology) if word == ALL else (word,))
+    ]

@@ -13,24 +13,24 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
+from starcast.database import models, sessions
+from starcast.embedded.rebuild import tidy
 from starcast.errors import RejectedError
 from starcast.graph import indexes, undeclared
 from starcast.graph.purge import purge
 from starcast.graph.writer import Bolt
+from starcast.ingest.artifact_from_id import regrown
+from starcast.ingest.artifacts import Thing
 from starcast.ingest.identity import take_over
+from starcast.ingest.load_methods import Way, choose
 from starcast.ingest.loading import Loaded, load
 from starcast.ingest.offline import import_all, shares
 from starcast.ingest.recovery import LOST, Reference, discard, recover
 from starcast.ingest.references import named
-from starcast.ingest.artifact_from_id import regrown
 from starcast.ingest.states import State, note, state_of
 from starcast.ingest.stores import Stores, exclusively
-from starcast.ingest.artifacts import Thing
-from starcast.ingest.load_methods import Way, choose
-from starcast.embedded.rebuild import tidy
 from starcast.progress import Reporter, Silent
-from starcast.database import connection, models
-from starcast.support.text import counted
+from starcast.support.text import pluralize
 
 #: Why a thing is ``failed`` that a rebuild has taken out and not yet made anew.
 REBUILDING = "'starcast graph rebuild' has not made it anew yet"
@@ -84,7 +84,7 @@ def _things(stores: Stores, names: Sequence[str]) -> tuple[list[Thing], list[Thi
 
     What was complete and is lost, or was taken out by a rebuild that did not end, is among those that can be made.
     """
-    with connection.session(stores.engine) as session:
+    with sessions.session(stores.engine) as session:
         wanted = named(session, names)
         rows = session.scalars(select(models.Materialization)).all()
         listed = sorted((models.KINDS.index(row.kind), row.key) for row in rows if _is_known(row))
@@ -97,19 +97,27 @@ def _is_known(row: models.Materialization) -> bool:
     return row.state == State.COMPLETE or row.error in {LOST, REBUILDING}
 
 
-def _refuse_losses(stores: Stores, things: Sequence[Thing], order: Order, reporter: Reporter, *, by_import: bool) -> None:
+def _refuse_losses(
+    stores: Stores, things: Sequence[Thing], order: Order, reporter: Reporter, *, by_import: bool
+) -> None:
     """See that nothing of somebody else's goes unasked; say what stays.
 
     Raises:
         RejectedError: something would go.
     """
-    nodes, relationships = undeclared.losses(stores.graph, None if by_import else [t.key for t in things if t.nodes])
-    words = [counted(count, f"node of {labels or 'no label'}", f"nodes of {labels or 'no label'}") for labels, count in nodes]
+    nodes, relationships = undeclared.losses(
+        stores.graph, None if by_import else [t.key for t in things if t.nodes]
+    )
+    words = [
+        pluralize(count, f"node of {labels or 'no label'}", f"nodes of {labels or 'no label'}")
+        for labels, count in nodes
+    ]
     if words and not by_import:
         reporter.say(f"{' and '.join(words)} are not starcast's, and stay")
         words = []
     words += [
-        counted(count, f"relationship of the type {name}", f"relationships of the type {name}") for name, count in relationships
+        pluralize(count, f"relationship of the type {name}", f"relationships of the type {name}")
+        for name, count in relationships
     ]
     if words and not order.discard_foreign:
         raise RejectedError(
@@ -121,8 +129,12 @@ def _refuse_losses(stores: Stores, things: Sequence[Thing], order: Order, report
 def _by_import(stores: Stores, things: Sequence[Thing], reporter: Reporter) -> list[Loaded]:
     """Make all of the store anew; what is complete comes along, so only what is not has to be named."""
     began = time.monotonic()
-    with connection.session(stores.engine) as session:
-        lost = [thing for thing in things if state_of(session, thing.kind, thing.key) is not State.COMPLETE]
+    with sessions.session(stores.engine) as session:
+        lost = [
+            thing
+            for thing in things
+            if state_of(session, thing.kind, thing.key) is not State.COMPLETE
+        ]
     import_all(stores, lost, reporter, lambda _stage, _thing: None)
     return shares(things, time.monotonic() - began)
 
@@ -131,12 +143,18 @@ def _over_bolt(stores: Stores, things: Sequence[Thing], reporter: Reporter) -> l
     for thing in sorted(things, key=lambda thing: Reference(thing.kind, thing.key).order):
         discard(stores, Reference(thing.kind, thing.key), REBUILDING, reporter)
     recover(stores, reporter)
-    with connection.session(stores.engine) as session:
-        rows = session.scalars(select(models.Materialization).where(models.Materialization.state == State.COMPLETE.value))
+    with sessions.session(stores.engine) as session:
+        rows = session.scalars(
+            select(models.Materialization).where(
+                models.Materialization.state == State.COMPLETE.value
+            )
+        )
         kept = {(row.kind, row.key) for row in rows}
     gone = purge(stores.graph, kept, stores.batch)
     if gone:
-        reporter.say(f"took out {counted(gone, 'node or relationship', 'nodes and relationships')} of things that do not exist")
+        reporter.say(
+            f"took out {pluralize(gone, 'node or relationship', 'nodes and relationships')} of things that do not exist"
+        )
     indexes.make_way(stores.graph)
     way = Bolt(stores.graph, stores.batch)
     way.prepare()
@@ -153,11 +171,13 @@ def _made(stores: Stores, way: Bolt, thing: Thing, reporter: Reporter) -> Loaded
     except KeyboardInterrupt:
         _note(stores, thing)
         raise
-    reporter.say(f"{thing.kind} {thing.key}: {thing.nodes + thing.relationships:,} rows, compared and complete")
+    reporter.say(
+        f"{thing.kind} {thing.key}: {thing.nodes + thing.relationships:,} rows, compared and complete"
+    )
     return loaded
 
 
 def _note(stores: Stores, thing: Thing) -> None:
     """Keep in mind that the thing was there before, until it is complete: an attempt that is broken off leaves no trace."""
-    with connection.session(stores.engine) as session:
+    with sessions.session(stores.engine) as session:
         note(session, thing.kind, thing.key, error=REBUILDING)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from starcast.database import models, repository, sessions
 from starcast.errors import InputError
 from starcast.graph import reader
 from starcast.graph.deletion import erase
@@ -18,7 +19,6 @@ from starcast.graph.schema import State as GraphState
 from starcast.ingest.states import State, forget, move, state_of
 from starcast.ingest.stores import Stores
 from starcast.progress import Reporter
-from starcast.database import connection, models, repository
 from starcast.topologies import topology
 
 LOST = "it is no longer in the graph store"
@@ -48,14 +48,24 @@ def recover(stores: Stores, reporter: Reporter) -> list[Reference]:
     What was imported and not compared yet is left alone, unless it depends on what is taken out. What was complete and is lost
     from the graph stays known as failed; the rest leaves no trace.
     """
-    with connection.session(stores.engine) as session:
+    with sessions.session(stores.engine) as session:
         known = _known(session)
         uses = _uses(session)
     there = reader.states(stores.graph)
-    uses |= {key: row["forest"] for (kind, key), row in there.items() if kind == "schedule" and row["forest"]}
-    in_graph = {Reference(kind, key): row["state"] for (kind, key), row in there.items() if is_name(key)}
+    uses |= {
+        key: row["forest"]
+        for (kind, key), row in there.items()
+        if kind == "schedule" and row["forest"]
+    }
+    in_graph = {
+        Reference(kind, key): row["state"] for (kind, key), row in there.items() if is_name(key)
+    }
     broken = {one for one, state in known.items() if state in {State.PLANNED, State.LOADING}}
-    broken |= {one for one, state in known.items() if state is State.COMPLETE and in_graph.get(one) != "complete"}
+    broken |= {
+        one
+        for one, state in known.items()
+        if state is State.COMPLETE and in_graph.get(one) != "complete"
+    }
     broken |= {one for one in in_graph if known.get(one) is not State.COMPLETE}
     # What was imported is whole, as far as anybody knows: `adopt` compares it.
     broken -= {one for one, state in in_graph.items() if state == GraphState.IMPORTED.value}
@@ -63,7 +73,9 @@ def recover(stores: Stores, reporter: Reporter) -> list[Reference]:
     broken |= {one for one in everything if one not in broken and _leans_on(one, broken, uses)}
     for one in sorted(broken, key=lambda one: one.order):
         lost = known.get(one) is State.COMPLETE
-        reporter.say(f"{one.kind} {one.key}: {LOST if lost else 'cleaning up what was left unfinished'}")
+        reporter.say(
+            f"{one.kind} {one.key}: {LOST if lost else 'cleaning up what was left unfinished'}"
+        )
         discard(stores, one, LOST if lost else None, reporter)
     return sorted(broken, key=lambda one: one.order)
 
@@ -73,16 +85,20 @@ def discard(stores: Stores, one: Reference, error: str | None, reporter: Reporte
 
     Broken off, it is ``loading`` in `materialization`, or not complete in the graph, so `recover` finds it.
     """
-    with connection.session(stores.engine) as session:
+    with sessions.session(stores.engine) as session:
         before = state_of(session, one.kind, one.key)
         row = session.get(models.Materialization, (one.kind, one.key))
-        nodes, relationships = (0, 0) if row is None else (row.expected_nodes, row.expected_relationships)
+        nodes, relationships = (
+            (0, 0) if row is None else (row.expected_nodes, row.expected_relationships)
+        )
         error = error or (None if row is None else row.error)
         if before is State.COMPLETE:
             move(session, one.kind, one.key, State.LOADING, error=error)
     with reporter.task(f"{one.key} out", nodes + relationships, "rows") as task:
-        erase(stores.graph, one.kind, one.key, topology(one.spec), stores.batch, task, relationships)
-    with connection.session(stores.engine) as session:
+        erase(
+            stores.graph, one.kind, one.key, topology(one.spec), stores.batch, task, relationships
+        )
+    with sessions.session(stores.engine) as session:
         _DROP[one.kind](session, one.key)
         if error is not None:
             if before is not State.FAILED:
@@ -118,7 +134,11 @@ def _known(session: Session) -> dict[Reference, State]:
 
 
 def _uses(session: Session) -> dict[str, str]:
-    rows = session.execute(select(models.Schedule.id, models.Schedule.forest).where(models.Schedule.forest.is_not(None)))
+    rows = session.execute(
+        select(models.Schedule.id, models.Schedule.forest).where(
+            models.Schedule.forest.is_not(None)
+        )
+    )
     return {schedule: forest for schedule, forest in rows if forest is not None}
 
 

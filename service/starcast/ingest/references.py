@@ -6,9 +6,9 @@ from difflib import get_close_matches
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from starcast.database import models
 from starcast.errors import NotFoundError
 from starcast.ingest.recovery import Reference, dependents
-from starcast.database import models
 
 
 def named(session: Session, names: Sequence[str]) -> set[Reference]:
@@ -17,7 +17,9 @@ def named(session: Session, names: Sequence[str]) -> set[Reference]:
     Raises:
         NotFoundError: nothing of such a name is stored; the hint names what is near.
     """
-    everything = {Reference(row.kind, row.key) for row in session.scalars(select(models.Materialization))}
+    everything = {
+        Reference(row.kind, row.key) for row in session.scalars(select(models.Materialization))
+    }
     if not names:
         return everything
     by_name = {one.key: one for one in everything}
@@ -25,6 +27,9 @@ def named(session: Session, names: Sequence[str]) -> set[Reference]:
         if name not in by_name:
             near = get_close_matches(name, by_name, n=3, cutoff=0.5)
             meant = f"did you mean {' or '.join(near)}? " if near else ""
-            raise NotFoundError(f"nothing of the name '{name}' is stored", hint=f"{meant}see 'starcast topology list'")
+            raise NotFoundError(
+                f"nothing of the name '{name}' is stored",
+                hint=f"{meant}see 'starcast topology list'",
+            )
     chosen = {by_name[name] for name in names}
     return chosen | {other for one in chosen for other in dependents(session, one)}

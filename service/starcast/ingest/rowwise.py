@@ -18,7 +18,7 @@ from starcast.topologies import Topology
 _LOOKED_AT = 1_000
 
 #: Columns that say which one of several between the same ends a row is.
-_CONTEXT = {LINK.name: (), TREE_EDGE.name: ("tree",), SEND.name: ("step", "tree", "payload")}
+_CONTEXT = {LINK.name: (), TREE_EDGE.name: ("tree",), SEND.name: ("step", "tree", "unit")}
 
 
 class Difference(NamedTuple):
@@ -29,10 +29,12 @@ class Difference(NamedTuple):
     expected: str
 
 
-def differing(kind: Relationship, where: Topology, meant: Table, found: Table) -> tuple[list[Difference], int]:
+def differing(
+    kind: Relationship, topology: Topology, meant: Table, found: Table
+) -> tuple[list[Difference], int]:
     """The first differences of two sets of rows, and how many there are in all; where those are many, at most that many."""
     missing, additional = _apart(meant, found)
-    first = list(_Words(kind, where).say(missing[:_LOOKED_AT], additional[:_LOOKED_AT], meant))
+    first = list(_Words(kind, topology).say(missing[:_LOOKED_AT], additional[:_LOOKED_AT], meant))
     return first, len(first) + sum(max(0, len(rows) - _LOOKED_AT) for rows in (missing, additional))
 
 
@@ -47,14 +49,16 @@ def _apart(meant: Table, found: Table) -> tuple[Table, Table]:
     starts = np.flatnonzero(new)
     balance = np.add.reduceat(side, starts) if len(rows) else side
     groups = rows[starts]
-    return np.repeat(groups, np.maximum(balance, 0), axis=0), np.repeat(groups, np.maximum(-balance, 0), axis=0)
+    return np.repeat(groups, np.maximum(balance, 0), axis=0), np.repeat(
+        groups, np.maximum(-balance, 0), axis=0
+    )
 
 
 class _Words:
     """Sentences about rows of one type."""
 
-    def __init__(self, kind: Relationship, where: Topology) -> None:
-        self._kind, self._where = kind, where
+    def __init__(self, kind: Relationship, topology: Topology) -> None:
+        self._kind, self._where = kind, topology
 
     def say(self, missing: Table, additional: Table, meant: Table) -> Iterator[Difference]:
         """Rows between the same ends are one row that was changed; of those, the pair that differs least."""
@@ -79,7 +83,11 @@ class _Words:
         return sum(a != b for a, b in zip(one, other, strict=True))
 
     def _changed(self, meant: Sequence[int], found: Sequence[int]) -> Difference:
-        names = [name for name, a, b in zip(self._kind.columns, meant[2:], found[2:], strict=True) if a != b]
+        names = [
+            name
+            for name, a, b in zip(self._kind.columns, meant[2:], found[2:], strict=True)
+            if a != b
+        ]
         there, right = self._column_values(found), self._column_values(meant)
         words = ", ".join(f"{name} {there[name]}, not {right[name]}" for name in names)
         pairs = (", ".join(f"{name} {values[name]}" for name in names) for values in (there, right))
@@ -91,7 +99,9 @@ class _Words:
         if self._kind is LINK:
             return f"{self._kind.name} {'-'.join(ends)}"
         values = self._column_values(row)
-        known = [f"{name} {values[name]}" for name in _CONTEXT[self._kind.name] if name not in without]
+        known = [
+            f"{name} {values[name]}" for name in _CONTEXT[self._kind.name] if name not in without
+        ]
         of = f" of {', '.join(known)}" if known else ""
         return f"{self._kind.name}{of} from {ends[0]} to {ends[1]}"
 
@@ -103,19 +113,28 @@ class _Words:
         return {name: "no integer" if value == ODD else str(value) for name, value in listed}
 
 
-def node_name(where: Topology, rank: int) -> str:
+def node_name(topology: Topology, rank: int) -> str:
     """A node's label; where somebody gave it another key, that."""
-    return where.label(rank) if 0 <= rank < where.nodes else f"a node of key {rank + first_key(where)}"
+    return (
+        topology.label(rank)
+        if 0 <= rank < topology.nodes
+        else f"a node of key {rank + first_key(topology)}"
+    )
 
 
-def meant_nodes(where: Topology, ranks: NDArray[np.int64]) -> list[list[Any]]:
+def meant_nodes(topology: Topology, ranks: NDArray[np.int64]) -> list[list[Any]]:
     """Nodes as `starcast.graph.row_samples.nodes` reads them."""
-    labels = where.labels(ranks).tolist()
-    first = first_key(where)
-    return [[first + rank, rank, label, where.spec] for rank, label in zip(ranks.tolist(), labels, strict=True)]
+    labels = topology.labels(ranks).tolist()
+    first = first_key(topology)
+    return [
+        [first + rank, rank, label, topology.spec]
+        for rank, label in zip(ranks.tolist(), labels, strict=True)
+    ]
 
 
-def node_differences(meant: Sequence[Sequence[Any]], found: Sequence[Sequence[Any]]) -> Iterator[Difference]:
+def node_differences(
+    meant: Sequence[Sequence[Any]], found: Sequence[Sequence[Any]]
+) -> Iterator[Difference]:
     """Where the nodes of these keys are not as they should be."""
     if meant == found:
         return
@@ -132,7 +151,9 @@ def _of_node(meant: Sequence[Any], found: Sequence[Sequence[Any]]) -> Iterator[D
         words = "is missing" if not found else f"stands {len(found)} times"
         yield Difference(f"the node {label} (rank {rank}, key {key}) {words}", str(len(found)), "1")
         return
-    for name, there, right in zip(("rank", "label", "topology"), found[0][1:], meant[1:], strict=True):
+    for name, there, right in zip(
+        ("rank", "label", "topology"), found[0][1:], meant[1:], strict=True
+    ):
         if there != right:
             value = f"no {name}" if there is None else f"{name} {there}"
             yield Difference(f"the node {label}: {value}, not {right}", value, f"{name} {right}")

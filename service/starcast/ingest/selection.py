@@ -12,9 +12,9 @@ from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms, algorithms_on, check_topology, find
 from starcast.collectives.model import PORT_MODELS, check_collective, check_ports
 from starcast.errors import InputError
+from starcast.support.integers import check_count
 from starcast.topologies import Topology
 from starcast.trees.spec_syntax import listed, parsed
-from starcast.support.integers import count
 
 ALL = "all"
 BOTH = "both"
@@ -30,9 +30,9 @@ class Choice:
     ports: str
     arguments: Mapping[str, int | str]
 
-    def key(self, where: Topology, root: int) -> str:
+    def key(self, topology: Topology, root: int) -> str:
         """The schedule's id."""
-        return self.rule.id(where, self.ports, self.arguments, root)
+        return self.rule.id(topology, self.ports, self.arguments, root)
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Selection:
 
 
 def select(
-    where: Topology,
+    topology: Topology,
     schedules: str | Iterable[str],
     ports: str = OWN,
     segments: int | None = None,
@@ -63,48 +63,62 @@ def select(
         InputError: a word, a port model or an argument is wrong, or a named algorithm does not have it.
     """
     models = _models(ports)
-    shares = {name: value for name, value in (("segments", segments), ("messages", messages)) if value is not None}
+    shares = {
+        name: value
+        for name, value in (("segments", segments), ("messages", messages))
+        if value is not None
+    }
     for name, share in shares.items():
-        count(name, share)
+        check_count(name, share)
     found = Selection()
     for word in listed(schedules):
         name, given = parsed(word, "algorithm")
         collective, _, algorithm = name.rpartition(":")
         wildcard = algorithm == ALL
-        rules = _every(where, collective, given) if wildcard else (_named(where, collective, algorithm),)
+        rules = (
+            _every(topology, collective, given)
+            if wildcard
+            else (_named(topology, collective, algorithm),)
+        )
         for rule in rules:
             # A number for all is meant for those that have it; what stands in parentheses is meant for this one.
-            asked = {name: value for name, value in shares.items() if name == rule.cut_by} | given
-            _choose(found, rule, where, models, asked, wildcard=wildcard)
+            asked = {
+                name: value for name, value in shares.items() if name == rule.split_argument
+            } | given
+            _choose(found, rule, topology, models, asked, wildcard=wildcard)
     return found
 
 
 def _choose(
     found: Selection,
     rule: Algorithm,
-    where: Topology,
+    topology: Topology,
     models: tuple[str | None, ...],
     asked: Mapping[str, int | str],
     *,
     wildcard: bool,
 ) -> None:
     try:
-        arguments = rule.settled(where, asked)
-        choices = [Choice(rule, rule.model(model), arguments) for model in models if len(models) == 1 or model in rule.ports]
+        arguments = rule.resolve_arguments(topology, asked)
+        choices = [
+            Choice(rule, rule.resolve_ports(model), arguments)
+            for model in models
+            if len(models) == 1 or model in rule.ports
+        ]
     except InputError as error:
         if not wildcard:
             raise
         found.left_out.append(error.message)
         return
     for choice in choices:
-        found.chosen[choice.key(where, 0)] = choice
+        found.chosen[choice.key(topology, 0)] = choice
 
 
-def _named(where: Topology, collective: str, name: str) -> Algorithm:
+def _named(topology: Topology, collective: str, name: str) -> Algorithm:
     if not collective:
         collective = _collective_of(name)
     rule = find(collective, name)
-    check_topology(rule, where)
+    check_topology(rule, topology)
     return rule
 
 
@@ -117,12 +131,17 @@ def _collective_of(name: str) -> str:
     return having[0] if len(having) == 1 else "broadcast"
 
 
-def _every(where: Topology, collective: str, given: Mapping[str, object]) -> tuple[Algorithm, ...]:
+def _every(
+    topology: Topology, collective: str, given: Mapping[str, object]
+) -> tuple[Algorithm, ...]:
     if given:
-        raise InputError(f"'{ALL}' takes no arguments", hint="give --segments or --messages, or name an algorithm")
+        raise InputError(
+            f"'{ALL}' takes no arguments",
+            hint="give --segments or --messages, or name an algorithm",
+        )
     if collective:
         check_collective(collective)
-    return algorithms_on(where, collective or None)
+    return algorithms_on(topology, collective or None)
 
 
 def _models(ports: str) -> tuple[str | None, ...]:

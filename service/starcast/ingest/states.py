@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from starcast.errors import BusyError
 from starcast.database import models
+from starcast.errors import BusyError
 
 
 class State(StrEnum):
@@ -51,7 +51,14 @@ def move(session: Session, kind: str, key: str, to: State, **values: Any) -> Non
     if row is None:
         row = models.Materialization(kind=kind, key=key)
     if to is State.PLANNED:
-        values = {"error": None, "started_at": _now(), "finished_at": None, "expected_checksum": "", **_UNKNOWN, **values}
+        values = {
+            "error": None,
+            "started_at": _now(),
+            "finished_at": None,
+            "expected_checksum": "",
+            **_UNKNOWN,
+            **values,
+        }
     if to is State.COMPLETE:
         values = {"error": None, **values}
     if to in {State.COMPLETE, State.FAILED}:

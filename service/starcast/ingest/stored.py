@@ -6,12 +6,12 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from starcast.database import models, repository
+from starcast.database.sessions import session as opened
 from starcast.errors import NotFoundError, RejectedError
 from starcast.graph import reader
 from starcast.graph.identity import check as check_identity
 from starcast.ingest.stores import Stores
-from starcast.database import models, repository
-from starcast.database.connection import session as opened
 from starcast.topologies import topology
 
 Row = dict[str, Any]
@@ -20,7 +20,16 @@ _MODEL = {"topology": models.Topology, "forest": models.Forest, "schedule": mode
 _COLUMNS = {
     "topology": ("family", "nodes", "links", "degree", "diameter"),
     "forest": ("topology", "construction", "root_label", "trees", "height", "congestion"),
-    "schedule": ("topology", "collective", "algorithm", "ports", "arguments", "steps", "transmissions", "largest_packet"),
+    "schedule": (
+        "topology",
+        "collective",
+        "algorithm",
+        "ports",
+        "arguments",
+        "steps",
+        "transmissions",
+        "largest_packet",
+    ),
 }
 #: What users call a forest: `starcast tree`.
 NOUN = {"topology": "topology", "forest": "tree", "schedule": "schedule"}
@@ -33,8 +42,14 @@ def columns(kind: str) -> list[str]:
 
 def listing(session: Session, kind: str, spec: str | None = None) -> list[Row]:
     """All things of a kind that are known, complete or not; those of one topology if asked for."""
-    query = select(models.Materialization).where(models.Materialization.kind == kind).order_by(models.Materialization.key)
-    rows = [row for row in session.scalars(query) if spec is None or row.key.partition(":")[0] == spec]
+    query = (
+        select(models.Materialization)
+        .where(models.Materialization.kind == kind)
+        .order_by(models.Materialization.key)
+    )
+    rows = [
+        row for row in session.scalars(query) if spec is None or row.key.partition(":")[0] == spec
+    ]
     return [_described(session, row) for row in rows]
 
 
@@ -46,10 +61,16 @@ def find(session: Session, kind: str, key: str) -> models.Materialization:
     """
     row = session.get(models.Materialization, (kind, key))
     if row is None:
-        names = list(session.scalars(select(models.Materialization.key).where(models.Materialization.kind == kind)))
+        names = list(
+            session.scalars(
+                select(models.Materialization.key).where(models.Materialization.kind == kind)
+            )
+        )
         near = get_close_matches(key, names, n=3, cutoff=0.5)
         meant = f"did you mean {' or '.join(near)}? " if near else ""
-        raise NotFoundError(f"no {NOUN[kind]} '{key}' is stored", hint=f"{meant}see 'starcast {NOUN[kind]} list'")
+        raise NotFoundError(
+            f"no {NOUN[kind]} '{key}' is stored", hint=f"{meant}see 'starcast {NOUN[kind]} list'"
+        )
     return row
 
 
@@ -61,9 +82,20 @@ def description(session: Session, kind: str, key: str) -> list[Row]:
     """
     row = find(session, kind, key)
     values = {**_described(session, row), **(_of_trees(session, key) if kind == "forest" else {})}
-    names = ("way", "expected_nodes", "expected_relationships", "expected_checksum", "found_checksum", "finished_at")
+    names = (
+        "way",
+        "expected_nodes",
+        "expected_relationships",
+        "expected_checksum",
+        "found_checksum",
+        "finished_at",
+    )
     values |= {name.replace("_", " "): getattr(row, name) for name in names}
-    return [{"property": name.replace("_", " "), "value": value} for name, value in values.items() if value is not None]
+    return [
+        {"property": name.replace("_", " "), "value": value}
+        for name, value in values.items()
+        if value is not None
+    ]
 
 
 def check(stores: Stores, kind: str, key: str) -> None:
@@ -94,7 +126,9 @@ def _described(session: Session, row: models.Materialization) -> Row:
     stored = session.get(_MODEL[row.kind], row.key)
     values: Row = {name: getattr(stored, name, None) for name in _COLUMNS[row.kind]}
     if values.get("arguments"):
-        values["arguments"] = ",".join(f"{name}={value}" for name, value in sorted(values["arguments"].items()))
+        values["arguments"] = ",".join(
+            f"{name}={value}" for name, value in sorted(values["arguments"].items())
+        )
     return {"name": row.key, **values, "state": row.state, "error": row.error}
 
 

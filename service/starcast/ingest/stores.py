@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine, select
 
+from starcast.database import models, sessions
 from starcast.endpoints import graph_address, store_url
 from starcast.errors import BusyError
 from starcast.graph.connection import Graph
 from starcast.progress import Reporter
-from starcast.database import connection, models
 from starcast.settings import Settings
 
 LOCK = "starcast ingest"
@@ -38,7 +38,7 @@ class Stores:
     @property
     def id(self) -> uuid.UUID:
         """The identity of the relational store, which the graph store has to share."""
-        with connection.session(self.engine) as session:
+        with sessions.session(self.engine) as session:
             return session.scalars(select(models.Store.id)).one()
 
 
@@ -51,11 +51,13 @@ def open_stores(settings: Settings) -> Iterator[Stores]:
         RejectedError: the relational schema is missing, older, newer, or somebody else's.
     """
     with ExitStack() as stack:
-        engine = connection.connect(store_url(settings))
+        engine = sessions.connect(store_url(settings))
         stack.callback(engine.dispose)
-        connection.check(engine)
+        sessions.check(engine)
         graph = stack.enter_context(Graph.open(graph_address(settings)))
-        yield Stores(engine, graph, settings.batch, settings if settings.neo4j_uri is None else None)
+        yield Stores(
+            engine, graph, settings.batch, settings if settings.neo4j_uri is None else None
+        )
 
 
 @contextmanager
@@ -66,13 +68,14 @@ def exclusively(engine: Engine, wait: bool, reporter: Reporter) -> Iterator[None
         BusyError: another process holds it, and waiting was not asked for.
     """
     busy = BusyError(
-        "another process is ingesting into these stores or dropping from them", hint="try again when it is done, or add --wait"
+        "another process is ingesting into these stores or dropping from them",
+        hint="try again when it is done, or add --wait",
     )
     with ExitStack() as stack:
         told = False
         while True:
             try:
-                stack.enter_context(connection.holding(engine, LOCK, busy))
+                stack.enter_context(sessions.holding(engine, LOCK, busy))
                 break
             except BusyError:
                 if not wait:

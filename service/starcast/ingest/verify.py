@@ -10,24 +10,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import select
 
+from starcast.database import models, sessions
 from starcast.errors import InputError, StarcastError
 from starcast.graph import audit, indexes, reader, undeclared
+from starcast.graph.artifact_nodes import RELATIONSHIP_OF
 from starcast.graph.audit import REBUILD, Finding, ThingNode
 from starcast.graph.identity import NotOursError, usable
-from starcast.graph.artifact_nodes import RELATIONSHIP_OF
 from starcast.graph.rows import Content
 from starcast.graph.schema import State as GraphState
+from starcast.ingest.artifact_from_id import regrown
+from starcast.ingest.artifacts import Built, ForestThing, Thing
 from starcast.ingest.comparison import Depth, RowComparison
 from starcast.ingest.recovery import Reference, is_name
 from starcast.ingest.references import named
-from starcast.ingest.artifact_from_id import regrown
 from starcast.ingest.states import State
 from starcast.ingest.stores import Stores
-from starcast.ingest.artifacts import Built, ForestThing, Thing
 from starcast.progress import Reporter, Silent
-from starcast.database import connection, models
-from starcast.trees import constructions, model
-from starcast.support.text import counted
+from starcast.support.text import pluralize
+from starcast.trees import constructions, forest
 
 _NOTHING = Content(0, 0, (0, 0))
 _ROWS = {"topology": "link", "forest": "tree edge", "schedule": "send"}
@@ -45,7 +45,10 @@ class Known(NamedTuple):
 
 
 def verify(
-    stores: Stores, names: Sequence[str] = (), depth: Depth | None = None, reporter: Reporter | None = None
+    stores: Stores,
+    names: Sequence[str] = (),
+    depth: Depth | None = None,
+    reporter: Reporter | None = None,
 ) -> list[Finding]:
     """Everything in the graph that is not as it should be.
 
@@ -60,7 +63,7 @@ def verify(
         NotOursError: the graph is somebody else's: it holds nothing that starcast stores.
     """
     listener = reporter or Silent()
-    with connection.session(stores.engine) as session:
+    with sessions.session(stores.engine) as session:
         wanted = named(session, names)
     before = known(stores)
     if _is_empty(stores) and not before:
@@ -89,7 +92,7 @@ def _is_empty(stores: Stores) -> bool:
 
 def known(stores: Stores) -> dict[Reference, Known]:
     """All things that PostgreSQL knows."""
-    with connection.session(stores.engine) as session:
+    with sessions.session(stores.engine) as session:
         rows = session.scalars(select(models.Materialization)).all()
         return {
             Reference(row.kind, row.key): Known(
@@ -103,7 +106,9 @@ def known(stores: Stores) -> dict[Reference, Known]:
 
 
 class _Verification:
-    def __init__(self, stores: Stores, there: dict[Reference, Known], depth: Depth, reporter: Reporter) -> None:
+    def __init__(
+        self, stores: Stores, there: dict[Reference, Known], depth: Depth, reporter: Reporter
+    ) -> None:
         self._stores, self._known, self._depth, self._reporter = stores, there, depth, reporter
         self._nodes = audit.things(stores.graph)
         self._rows = RowComparison(stores.graph, depth, reporter)
@@ -113,7 +118,11 @@ class _Verification:
         found = [*audit.store_findings(graph, str(self._stores.id)), *indexes.findings(graph)]
         contents = None
         if whole:
-            found += [*undeclared.strangers(graph), *undeclared.shapes(graph), *self._nodes_of_nothing()]
+            found += [
+                *undeclared.strangers(graph),
+                *undeclared.shapes(graph),
+                *self._nodes_of_nothing(),
+            ]
             contents = self._contents()
             found += self._rows_of_nothing(contents or {})
         for one in sorted(wanted, key=lambda one: (models.KINDS.index(one.kind), one.key)):
@@ -134,20 +143,38 @@ class _Verification:
             if Reference(kind, key) in self._known:
                 continue
             if any(node.properties.get("state") == GraphState.IMPORTED for node in nodes):
-                yield Finding(key, "it was imported and nobody has compared it yet", "imported", None, "starcast graph adopt")
+                yield Finding(
+                    key,
+                    "it was imported and nobody has compared it yet",
+                    "imported",
+                    None,
+                    "starcast graph adopt",
+                )
             else:
                 advice = REBUILD if is_name(key) else audit.taking_out(kind, key)
-                yield Finding(key, f"the graph has a {kind} that PostgreSQL does not know", len(nodes), 0, advice)
+                yield Finding(
+                    key,
+                    f"the graph has a {kind} that PostgreSQL does not know",
+                    len(nodes),
+                    0,
+                    advice,
+                )
 
     def _rows_of_nothing(self, contents: Contents) -> Iterator[Finding]:
         """Nodes and relationships that say they are part of a thing which does not exist."""
         for (kind, key), found in contents.items():
             if not key or Reference(kind, str(key)) in self._known or (kind, key) in self._nodes:
                 continue  # what has no such property at all was told with the shapes
-            parts = [counted(found.nodes, "node")] if found.nodes else []
-            parts += [f"{found.relationships:,} {RELATIONSHIP_OF[kind].name}"] if found.relationships else []
+            parts = [pluralize(found.nodes, "node")] if found.nodes else []
+            parts += (
+                [f"{found.relationships:,} {RELATIONSHIP_OF[kind].name}"]
+                if found.relationships
+                else []
+            )
             rows = found.nodes + found.relationships
-            yield Finding(str(key), f"{' and '.join(parts)} of a {kind} that does not exist", rows, 0, REBUILD)
+            yield Finding(
+                str(key), f"{' and '.join(parts)} of a {kind} that does not exist", rows, 0, REBUILD
+            )
 
     def _thing(self, one: Reference, contents: Contents | None) -> list[Finding]:
         state = self._known[one].state
@@ -158,18 +185,28 @@ class _Verification:
             thing, findings = self._generated(one)
             built = thing.build()
         except StarcastError as error:
-            return [Finding(one.key, f"it cannot be built again: {error.message}", None, None, error.hint)]
+            return [
+                Finding(
+                    one.key, f"it cannot be built again: {error.message}", None, None, error.hint
+                )
+            ]
         findings += self._remembered(one, built)
         nodes = self._nodes.get((one.kind, one.key), [])
         found = self._content(one, thing, contents if _says_where(nodes, thing) else None)
         if not nodes and found == _NOTHING:
             return [*findings, Finding(one.key, "it is not in the graph", 0, 1, _mend(one))]
-        findings += [*audit.owner_findings(built.owner, nodes), *self._amounts(one, built.content, found)]
-        return [*findings, *(self._differing(one, built) if self._depth.whole or self._depth.sample else ())]
+        findings += [
+            *audit.owner_findings(built.owner, nodes),
+            *self._amounts(one, built.content, found),
+        ]
+        return [
+            *findings,
+            *(self._differing(one, built) if self._depth.whole or self._depth.sample else ()),
+        ]
 
     def _generated(self, one: Reference) -> tuple[Thing, list[Finding]]:
         """The thing as its generator makes it, and whether PostgreSQL keeps another forest than that."""
-        with connection.session(self._stores.engine) as session:
+        with sessions.session(self._stores.engine) as session:
             thing = regrown(session, one.kind, one.key)
         if not isinstance(thing, ForestThing) or thing.forest.construction not in constructions():
             return thing, []
@@ -198,17 +235,34 @@ class _Verification:
             return None
 
     def _amounts(self, one: Reference, meant: Content, found: Content | None) -> Iterator[Finding]:
-        advice = _mend(one) if self._depth.whole else f"starcast graph verify '{one.key}' --all names them; {_mend(one)}"
+        advice = (
+            _mend(one)
+            if self._depth.whole
+            else f"starcast graph verify '{one.key}' --all names them; {_mend(one)}"
+        )
         if found is None:
-            yield Finding(one.key, "its rows cannot be summed: a property is missing or of another type", None, None, advice)
+            yield Finding(
+                one.key,
+                "its rows cannot be summed: a property is missing or of another type",
+                None,
+                None,
+                advice,
+            )
             return
-        amounts = (("node", found.nodes, meant.nodes), (_ROWS[one.kind], found.relationships, meant.relationships))
+        amounts = (
+            ("node", found.nodes, meant.nodes),
+            (_ROWS[one.kind], found.relationships, meant.relationships),
+        )
         for place, (noun, has, ought) in enumerate(amounts):
             if has != ought:
-                yield Finding(one.key, f"it has {counted(has, noun)}, not {ought:,}", has, ought, advice)
+                yield Finding(
+                    one.key, f"it has {pluralize(has, noun)}, not {ought:,}", has, ought, advice
+                )
             elif found.sums[place] != meant.sums[place]:
                 there, right = f"checksum {found.sums[place]:x}", f"checksum {meant.sums[place]:x}"
-                yield Finding(one.key, f"its {noun}s are not those that were built", there, right, advice)
+                yield Finding(
+                    one.key, f"its {noun}s are not those that were built", there, right, advice
+                )
 
     def _differing(self, one: Reference, built: Built) -> Iterator[Finding]:
         differences = self._rows.of(built)
@@ -221,7 +275,9 @@ class _Verification:
 
 def _says_where(nodes: Sequence[ThingNode], thing: Thing) -> bool:
     """Whether the node of a thing tells on which topology it is: a scan of everything reads from there where its keys begin."""
-    names = [thing.key if thing.kind == "topology" else node.properties.get("topology") for node in nodes]
+    names = [
+        thing.key if thing.kind == "topology" else node.properties.get("topology") for node in nodes
+    ]
     return names == [thing.topology.spec]
 
 

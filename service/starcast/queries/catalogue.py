@@ -89,7 +89,9 @@ def _wrong_tool(queries: list[Query]) -> Iterator[str]:
         "times less: who asks that often should ask the other.\n"
     )
     worse = [(query, known.of(query)) for query in queries]
-    table = [line for query, figures in worse if figures is not None for line in _worse(query, figures)]
+    table = [
+        line for query, figures in worse if figures is not None for line in _worse(query, figures)
+    ]
     if table:
         yield f"| query | Cypher on {LARGEST}, s | better | s | times faster |\n| --- | --- | --- | --- | --- |"
         yield "\n".join(table) + "\n"
@@ -116,7 +118,9 @@ def _section(query: Query) -> Iterator[str]:
     yield f"### {query.name}\n"
     yield f"**{header.title}.** {header.question}\n"
     yield from (f"* parameter `{p.name}` ({described(p)}): {p.meaning}" for p in header.parameters)
-    yield from (f"* column `{column.name}`{_typed(column)}: {column.meaning}" for column in header.columns)
+    yield from (
+        f"* column `{column.name}`{_typed(column)}: {column.meaning}" for column in header.columns
+    )
     if header.cost:
         yield f"* cost: {header.cost}"
     if told := measurements().told(query):
@@ -130,4 +134,8 @@ def _typed(column: Column) -> str:
 
 def described(parameter: Parameter) -> str:
     """Type and default of a parameter in a few words."""
-    return f"{parameter.type}" if parameter.required else f"{parameter.type}, default {parameter.default}"
+    return (
+        f"{parameter.type}"
+        if parameter.required
+        else f"{parameter.type}, default {parameter.default}"
+    )

@@ -27,17 +27,31 @@ def check_reads_only(tokens: Sequence[Token], path: Path) -> None:
     """
     if not tokens or not tokens[0].is_word(*_FIRST):
         line = tokens[0].line if tokens else 1
-        raise fault(path, line, "a query begins with a clause that reads", f"begin with one of {', '.join(_FIRST)}")
+        raise fault(
+            path,
+            line,
+            "a query begins with a clause that reads",
+            f"begin with one of {', '.join(_FIRST)}",
+        )
     for place, token in enumerate(tokens):
         if token.kind is Kind.UNTERMINATED:
             raise fault(path, token.line, f"what {token.text} opens is never closed", "close it")
         if "\\u" in token.text or token.is_symbol("\\"):
-            raise fault(path, token.line, "Unicode escapes are not read here", "write the character itself")
+            raise fault(
+                path, token.line, "Unicode escapes are not read here", "write the character itself"
+            )
         if token.is_symbol(";"):
-            raise fault(path, token.line, "a query is one statement", "leave out what begins with ';'")
+            raise fault(
+                path, token.line, "a query is one statement", "leave out what begins with ';'"
+            )
         refused = _refused(tokens, place)
         if refused:
-            raise fault(path, token.line, f"{refused}, and a query only reads", "put a name that is no clause in `backticks`")
+            raise fault(
+                path,
+                token.line,
+                f"{refused}, and a query only reads",
+                "put a name that is no clause in `backticks`",
+            )
 
 
 def _refused(tokens: Sequence[Token], place: int) -> str:
@@ -74,7 +88,9 @@ def _is_label(tokens: Sequence[Token], place: int) -> bool:
     before = tokens[place - 1] if place else None
     if before is None:
         return False
-    return before.is_symbol(":", "&", "!") or (before.is_symbol("|") and place > 1 and _is_label(tokens, place - 2))
+    return before.is_symbol(":", "&", "!") or (
+        before.is_symbol("|") and place > 1 and _is_label(tokens, place - 2)
+    )
 
 
 def _in_batches(before: Sequence[Token]) -> bool:
@@ -92,11 +108,21 @@ def check_parameters(tokens: Sequence[Token], header: Header, path: Path) -> Non
     declared = [parameter.name for parameter in header.parameters]
     for name, line in used.items():
         if name not in declared:
-            raise fault(path, line, f"the parameter ${name} is not declared", "add it to the header's parameters")
+            raise fault(
+                path,
+                line,
+                f"the parameter ${name} is not declared",
+                "add it to the header's parameters",
+            )
     for name in declared:
         if name not in used:
             line = header.lines[f"parameters.{name}"]
-            raise fault(path, line, f"the parameter '{name}' is declared and not used", "use it or leave it out")
+            raise fault(
+                path,
+                line,
+                f"the parameter '{name}' is declared and not used",
+                "use it or leave it out",
+            )
 
 
 def check_columns(tokens: Sequence[Token], header: Header, path: Path) -> None:
@@ -108,18 +134,38 @@ def check_columns(tokens: Sequence[Token], header: Header, path: Path) -> None:
     declared = [column.name for column in header.columns]
     answers = list(_returns(tokens, path))
     if not answers:
-        raise fault(path, tokens[-1].line, "the query returns nothing", f"end with RETURN {', '.join(declared)}")
+        raise fault(
+            path,
+            tokens[-1].line,
+            "the query returns nothing",
+            f"end with RETURN {', '.join(declared)}",
+        )
     for line, returned in answers:
         missing = [name for name in declared if name not in returned]
         extra = [name for name in returned if name not in declared]
         if missing:
-            where = header.lines[f"columns.{missing[0]}"]
-            raise fault(path, where, f"the column '{missing[0]}' is declared and not returned", "add it to RETURN")
+            topology = header.lines[f"columns.{missing[0]}"]
+            raise fault(
+                path,
+                topology,
+                f"the column '{missing[0]}' is declared and not returned",
+                "add it to RETURN",
+            )
         if extra:
-            raise fault(path, line, f"the column '{extra[0]}' is returned and not declared", "add it to the header's columns")
+            raise fault(
+                path,
+                line,
+                f"the column '{extra[0]}' is returned and not declared",
+                "add it to the header's columns",
+            )
         if returned != declared:
             order = ", ".join(returned)
-            raise fault(path, line, "RETURN has another order than the header's columns", f"declare them as {order}")
+            raise fault(
+                path,
+                line,
+                "RETURN has another order than the header's columns",
+                f"declare them as {order}",
+            )
 
 
 def _returns(tokens: Sequence[Token], path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -129,7 +175,11 @@ def _returns(tokens: Sequence[Token], path: Path) -> Iterator[tuple[int, list[st
         if token.is_word("RETURN") and not _is_name(tokens, place):
             items: list[list[Token]] = [[]]
             for at, other in flat[start + 1 :]:
-                if other.is_word(*_AFTER_RETURN) and not _is_name(tokens, at) and not tokens[at - 1].is_word("AS"):
+                if (
+                    other.is_word(*_AFTER_RETURN)
+                    and not _is_name(tokens, at)
+                    and not tokens[at - 1].is_word("AS")
+                ):
                     break
                 if other.is_symbol(","):
                     items.append([])
@@ -159,4 +209,9 @@ def _column(item: list[Token], line: int, path: Path) -> str:
     if item and item[-1].kind in named and (alias or len(item) == 1):
         return item[-1].text
     at = item[0].line if item else line
-    raise fault(path, at, "a column of RETURN has no name", "write 'expression AS name' for each; not RETURN *")
+    raise fault(
+        path,
+        at,
+        "a column of RETURN has no name",
+        "write 'expression AS name' for each; not RETURN *",
+    )

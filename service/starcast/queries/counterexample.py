@@ -56,13 +56,17 @@ def cypher(verdict: Verdict) -> str:
             f"{verdict.claim} has no counterexample: the verdict is '{verdict.verdict}'",
             hint="'starcast claims list --verdict fails' has those that do",
         )
-    where = _topology(verdict, verdict.counterexample)
-    command = _ingest(where, verdict.of)
-    at = _place(where, verdict.counterexample, verdict.of if command else "")
+    topology = _topology(verdict, verdict.counterexample)
+    command = _ingest(topology, verdict.of)
+    at = _place(topology, verdict.counterexample, verdict.of if command else "")
     lines = [f"// {verdict.claim}: {_plain(place(verdict.counterexample))}"]
     if verdict.of:
-        lines.append(f"// of {_plain(verdict.of)}{'' if command else ', which no ingest builds: the place on the topology'}")
-    return "\n".join([*lines, f"// {command or f'starcast ingest {where.spec}'}", "", *_query(at)])
+        lines.append(
+            f"// of {_plain(verdict.of)}{'' if command else ', which no ingest builds: the place on the topology'}"
+        )
+    return "\n".join(
+        [*lines, f"// {command or f'starcast ingest {topology.spec}'}", "", *_query(at)]
+    )
 
 
 def quoted(text: str) -> str:
@@ -130,14 +134,19 @@ def _sends(at: Place) -> list[str]:
     if at.link:  # also where nothing is sent over it
         sender, receiver = _at(at, "sender", at.link[0]), _at(at, "receiver", at.link[1])
         sent = f"OPTIONAL MATCH (sender)-[send:{SEND.name} {{{words}}}]->(receiver)"
-        lines, shown = [f"MATCH {sender}-[link:{LINK.name}]-{receiver}", sent], "sender, link, send, receiver"
+        lines, shown = (
+            [f"MATCH {sender}-[link:{LINK.name}]-{receiver}", sent],
+            "sender, link, send, receiver",
+        )
     else:
-        lines = [f"MATCH (sender:{NODE.name})-[send:{SEND.name} {{{words}}}]->(receiver:{NODE.name})"]
+        lines = [
+            f"MATCH (sender:{NODE.name})-[send:{SEND.name} {{{words}}}]->(receiver:{NODE.name})"
+        ]
         if at.nodes:
             lines.append(f"WHERE {quoted(at.nodes[0])} IN [sender.label, receiver.label]")
     return [
         *lines,
-        f"RETURN send.step AS step, {shown}, send.tree AS tree, send.payload AS unit",
+        f"RETURN send.step AS step, {shown}, send.tree AS tree, send.unit AS unit",
         "ORDER BY step, sender.rank, send.port, tree, unit",
     ]
 
@@ -175,19 +184,20 @@ def _topology(verdict: Verdict, counterexample: Mapping[str, object]) -> Topolog
     spec = next((one for one in meant if one in verdict.sizes), None)
     if spec is None:
         raise NotFoundError(
-            f"the counterexample of {verdict.claim} is at no place of a topology", hint="see 'starcast claims show'"
+            f"the counterexample of {verdict.claim} is at no place of a topology",
+            hint="see 'starcast claims show'",
         )
     return topology(spec)
 
 
-def _place(where: Topology, counterexample: Mapping[str, object], of: str) -> Place:
+def _place(topology: Topology, counterexample: Mapping[str, object], of: str) -> Place:
     trees = (_number(counterexample.get(name), first) for name, first in _TREES.items())
     tree = next((number for number in trees if number is not None), None)
-    nodes = _labels(where, [counterexample.get(name) for name in _NODES])
-    ends = tuple(_labels(where, str(counterexample.get("link", "")).split(_ARROW)))
+    nodes = _labels(topology, [counterexample.get(name) for name in _NODES])
+    ends = tuple(_labels(topology, str(counterexample.get("link", "")).split(_ARROW)))
     is_schedule = of.split(":")[1] in COLLECTIVES if of else False
     return Place(
-        where,
+        topology,
         tuple(dict.fromkeys(nodes)),
         (ends[0], ends[1]) if len(ends) == 2 else None,
         tree,
@@ -197,41 +207,50 @@ def _place(where: Topology, counterexample: Mapping[str, object], of: str) -> Pl
     )
 
 
-def _labels(where: Topology, values: Iterable[object]) -> Iterable[str]:
+def _labels(topology: Topology, values: Iterable[object]) -> Iterable[str]:
     """Those that are labels of nodes, or ranks."""
     for value in values:
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < where.nodes:
-            yield where.label(value)
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < topology.nodes:
+            yield topology.label(value)
         elif isinstance(value, str) and value:
             try:
-                yield where.label(where.rank(value))
+                yield topology.label(topology.rank(value))
             except StarcastError:
                 continue
 
 
 def _number(value: object, first: int = 0) -> int | None:
     """A number counted from 0 where it was counted from ``first``; None if it is none."""
-    return value - first if isinstance(value, int) and not isinstance(value, bool) and value >= first else None
+    return (
+        value - first
+        if isinstance(value, int) and not isinstance(value, bool) and value >= first
+        else None
+    )
 
 
-def _ingest(where: Topology, of: str) -> str:
+def _ingest(topology: Topology, of: str) -> str:
     """The command that brings a forest or a schedule into the graph; empty if none does."""
     parts = of.split(":")
-    if len(parts) == 3 and parts[0] == where.spec:
+    if len(parts) == 3 and parts[0] == topology.spec:
         trees, schedules, ports, flags = parts[1], "", "own", ["--trees", parts[1]]
-    elif len(parts) == 6 and parts[0] == where.spec:
+    elif len(parts) == 6 and parts[0] == topology.spec:
         words = f"{parts[1]}:{parts[2]}" + (f"({parts[4]})" if parts[4] else "")
-        trees, schedules, ports, flags = "", words, parts[3], ["--schedules", words, "--ports", parts[3]]
+        trees, schedules, ports, flags = (
+            "",
+            words,
+            parts[3],
+            ["--schedules", words, "--ports", parts[3]],
+        )
     else:
         return ""
-    root = parts[-1] if parts[-1] != "expanded" else where.label(0)
+    root = parts[-1] if parts[-1] != "expanded" else topology.label(0)
     try:
-        brought = {one.key for one in wish(where.spec, trees, schedules, root, ports).sizes()}
+        brought = {one.key for one in wish(topology.spec, trees, schedules, root, ports).sizes()}
     except StarcastError:
         return ""
-    if root != where.label(0):
+    if root != topology.label(0):
         flags += ["--root", root]
-    return shlex.join(["starcast", "ingest", where.spec, *flags]) if of in brought else ""
+    return shlex.join(["starcast", "ingest", topology.spec, *flags]) if of in brought else ""
 
 
 def _plain(text: str) -> str:

@@ -3,14 +3,21 @@
 from collections.abc import Mapping
 
 from starcast.errors import LimitError
-from starcast.graph.results import Answer
 from starcast.graph.connection import Graph
+from starcast.graph.results import Answer
 from starcast.queries.pack import Query
 from starcast.queries.parameters import STORED, bind
 from starcast.queries.state import require_complete
 
 
-def run(graph: Graph, query: Query, given: Mapping[str, object], *, row_limit: int = 1_000, timeout: float = 30.0) -> Answer:
+def run(
+    graph: Graph,
+    query: Query,
+    given: Mapping[str, object],
+    *,
+    row_limit: int = 1_000,
+    timeout: float = 30.0,
+) -> Answer:
     """Ask a query.
 
     Args:
@@ -31,13 +38,19 @@ def run(graph: Graph, query: Query, given: Mapping[str, object], *, row_limit: i
     try:
         return graph.ask(query.cypher, values, timeout, row_limit)
     except LimitError as error:
-        raise LimitError(f"{query.name}: {error.message}", hint=f"{narrower(query)}; or {error.hint}") from None
+        raise LimitError(
+            f"{query.name}: {error.message}", hint=f"{narrower(query)}; or {error.hint}"
+        ) from None
 
 
 def narrower(query: Query) -> str:
     """What of this query's own to change when it takes or returns too much."""
     big = [parameter.name for parameter in query.parameters if parameter.type.name in STORED]
-    small = [parameter.name for parameter in query.parameters if parameter.type.name in {"int", "float", "list"}]
+    small = [
+        parameter.name
+        for parameter in query.parameters
+        if parameter.type.name in {"int", "float", "list"}
+    ]
     ways = [f"name a smaller one in {' or '.join(big)}"] if big else []
     ways += [f"tighten {' or '.join(small)}"] if small else []
     return ", ".join(ways) or "ask for less"

@@ -77,7 +77,12 @@ def parse(text: str, path: Path) -> Header:
     if not columns:
         raise fault(path, fields["columns"].line, "a query has at least one column", _HINT)
     if not re.fullmatch(r"[1-9][0-9]*", values["revision"]):
-        raise fault(path, fields["revision"].line, "the revision is a whole number from 1", "add 1 with every change")
+        raise fault(
+            path,
+            fields["revision"].line,
+            "the revision is a whole number from 1",
+            "add 1 with every change",
+        )
     values["revision"] = int(values["revision"])
     values |= {"parameters": tuple(parameters.values()), "columns": tuple(columns.values())}
     return Header(**values, lines=_numbered(fields))
@@ -93,7 +98,9 @@ def _fields(text: str, path: Path) -> dict[str, _Field]:
             _check_place(match[1], fields, path, number)
             fields[match[1]] = _Field(number, match[2] or "")
         elif not fields:
-            raise fault(path, number, "the header does not begin with a title", "begin with '// title: ...'")
+            raise fault(
+                path, number, "the header does not begin with a title", "begin with '// title: ...'"
+            )
         else:
             name = next(reversed(fields))
             _take(name, fields[name], line, path, number)
@@ -101,18 +108,38 @@ def _fields(text: str, path: Path) -> dict[str, _Field]:
         if name not in fields and name not in OPTIONAL:
             raise fault(path, max(number, 1), f"the header has no field '{name}'", _HINT)
         if name in fields and name not in ITEMISED and not fields[name].text:
-            raise fault(path, fields[name].line, f"the field '{name}' is empty", f"write '// {name}: ...' on one line")
+            raise fault(
+                path,
+                fields[name].line,
+                f"the field '{name}' is empty",
+                f"write '// {name}: ...' on one line",
+            )
     return fields
 
 
 def _check_place(name: str, fields: dict[str, _Field], path: Path, number: int) -> None:
     if name not in FIELDS:
-        raise fault(path, number, f"'{name}' is no field", f"{meant(name, FIELDS)}the fields are {', '.join(FIELDS)}")
+        raise fault(
+            path,
+            number,
+            f"'{name}' is no field",
+            f"{meant(name, FIELDS)}the fields are {', '.join(FIELDS)}",
+        )
     if name in fields:
-        raise fault(path, number, f"the field '{name}' stands twice", f"the first is on line {fields[name].line}")
+        raise fault(
+            path,
+            number,
+            f"the field '{name}' stands twice",
+            f"the first is on line {fields[name].line}",
+        )
     late = [other for other in FIELDS[FIELDS.index(name) :] if other in fields]
     if late:
-        raise fault(path, number, f"the field '{name}' comes after '{late[0]}'", f"the order is {', '.join(FIELDS)}")
+        raise fault(
+            path,
+            number,
+            f"the field '{name}' comes after '{late[0]}'",
+            f"the order is {', '.join(FIELDS)}",
+        )
 
 
 def _take(name: str, last: _Field, line: str, path: Path, number: int) -> None:
@@ -124,14 +151,23 @@ def _take(name: str, last: _Field, line: str, path: Path, number: int) -> None:
         else:
             last.text = f"{last.text} {match[1].rstrip()}".strip()
     elif (match := _ITEM.fullmatch(line)) and name not in ITEMISED:
-        raise fault(path, number, f"the field '{name}' has no items", "indent more of its text further, as '//     more'")
+        raise fault(
+            path,
+            number,
+            f"the field '{name}' has no items",
+            "indent more of its text further, as '//     more'",
+        )
     elif match:
         last.items.append(Line(match[1].rstrip(), number))
     else:
-        raise fault(path, number, "this line of the header is neither a field nor an item of one", _HINT)
+        raise fault(
+            path, number, "this line of the header is neither a field nor an item of one", _HINT
+        )
 
 
-def _items(found: _Field, path: Path, parse_item: Callable[[Line, Path], tuple[str, T]]) -> dict[str, T]:
+def _items(
+    found: _Field, path: Path, parse_item: Callable[[Line, Path], tuple[str, T]]
+) -> dict[str, T]:
     items: dict[str, T] = {}
     if found.text not in {"", "none"} or bool(found.text) == bool(found.items):
         raise fault(path, found.line, "items stand on the lines below, or it says 'none'", _HINT)
@@ -146,7 +182,12 @@ def _items(found: _Field, path: Path, parse_item: Callable[[Line, Path], tuple[s
 def _parameter(line: Line, path: Path) -> tuple[str, Parameter]:
     match = _PARAMETER.fullmatch(line.text)
     if match is None:
-        raise fault(path, line.number, "this is no parameter", "write '//   name (type, default VALUE): meaning'")
+        raise fault(
+            path,
+            line.number,
+            "this is no parameter",
+            "write '//   name (type, default VALUE): meaning'",
+        )
     name, written, default, meaning = match.groups()
     kind = _type(written, line, path)
     if default is None:
@@ -154,7 +195,9 @@ def _parameter(line: Line, path: Path) -> tuple[str, Parameter]:
     try:
         return name, Parameter(name, kind, meaning, json.loads(default), required=False)
     except ValueError:
-        raise fault(path, line.number, f"the default {default} is not JSON", 'write texts as "text"') from None
+        raise fault(
+            path, line.number, f"the default {default} is not JSON", 'write texts as "text"'
+        ) from None
     except InputError as error:
         raise fault(path, line.number, error.message, "mend the default or the type") from None
 
@@ -162,7 +205,12 @@ def _parameter(line: Line, path: Path) -> tuple[str, Parameter]:
 def _column(line: Line, path: Path) -> tuple[str, Column]:
     match = _COLUMN.fullmatch(line.text)
     if match is None:
-        raise fault(path, line.number, "this is no column", "write '//   name: meaning' or '//   name (type): meaning'")
+        raise fault(
+            path,
+            line.number,
+            "this is no column",
+            "write '//   name: meaning' or '//   name (type): meaning'",
+        )
     name, written, meaning = match.groups()
     return name, Column(name, meaning, _type(written, line, path) if written else None)
 
@@ -170,7 +218,12 @@ def _column(line: Line, path: Path) -> tuple[str, Column]:
 def _type(written: str, line: Line, path: Path) -> Type:
     kind = Type.parse(written)
     if kind is None:
-        raise fault(path, line.number, f"'{written}' is no type", f"{meant(written, EXPECTED)}types are {', '.join(EXPECTED)}")
+        raise fault(
+            path,
+            line.number,
+            f"'{written}' is no type",
+            f"{meant(written, EXPECTED)}types are {', '.join(EXPECTED)}",
+        )
     return kind
 
 

@@ -60,7 +60,11 @@ class Measurements:
         """The figures of a shipped query as it is now; None for one's own, and for what changed since it was measured."""
         found = self.queries.get(query.name)
         shipped = query.path.is_relative_to(folder("queries"))
-        return found if found is not None and shipped and found.revision == query.header.revision else None
+        return (
+            found
+            if found is not None and shipped and found.revision == query.header.revision
+            else None
+        )
 
     def told(self, query: Query) -> str:
         """The figures of a query as one sentence; nothing where there are none."""
@@ -96,13 +100,16 @@ def read(path: Path) -> Measurements:
         return Measurements(str(told["machine"]), str(told["neo4j"]), dict(_figures(told)))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise RejectedError(
-            f"{path} is not of the form that the benchmark writes", hint="run 'python -m benchmarks packs --write'"
+            f"{path} is not of the form that the benchmark writes",
+            hint="run 'python -m benchmarks packs --write'",
         ) from None
 
 
 def _figures(told: Mapping[str, Any]) -> Iterator[tuple[str, Figures]]:
     timeout = float(told["timeout"])
     for name, one in told["queries"].items():
-        seconds = {spec: None if value is None else float(value) for spec, value in one["seconds"].items()}
+        seconds = {
+            spec: None if value is None else float(value) for spec, value in one["seconds"].items()
+        }
         others = {library: float(value) for library, value in one["others"].items()}
         yield name, Figures(int(one["revision"]), seconds, others, timeout)

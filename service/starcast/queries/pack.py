@@ -56,7 +56,9 @@ class Query:
         except UnicodeDecodeError:
             raise fault(path, 1, "the file is not UTF-8 text", "save it as UTF-8") from None
         except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror}", hint="check its path and its mode") from None
+            raise InputError(
+                f"{path} cannot be read: {error.strerror}", hint="check its path and its mode"
+            ) from None
 
     @cached_property
     def tokens(self) -> Sequence[Token]:
@@ -114,18 +116,25 @@ class Library:
             NotFoundError: there is none.
             InputError: it is refused, or several packs have a query of that name.
         """
-        fitting = [query for query in self.queries.values() if name in {query.name, query.path.stem}]
+        fitting = [
+            query for query in self.queries.values() if name in {query.name, query.path.stem}
+        ]
         if len(fitting) == 1:
             return fitting[0]
         if fitting:
             raise InputError(
-                f"several queries are named '{name}'", hint=f"write one of {', '.join(query.name for query in fitting)}"
+                f"several queries are named '{name}'",
+                hint=f"write one of {', '.join(query.name for query in fitting)}",
             )
         for key, refused in self.faults.items():
-            if name in {key, key.rpartition("/")[2]} or (key.endswith("/") and name.startswith(key)):
+            if name in {key, key.rpartition("/")[2]} or (
+                key.endswith("/") and name.startswith(key)
+            ):
                 raise refused
         words = [*self.queries, *(query.path.stem for query in self.queries.values())]
-        raise NotFoundError(f"there is no query '{name}'", hint=f"{meant(name, words)}see 'starcast query list'")
+        raise NotFoundError(
+            f"there is no query '{name}'", hint=f"{meant(name, words)}see 'starcast query list'"
+        )
 
     def strict(self) -> dict[str, Query]:
         """The queries, if all are sound.
@@ -143,8 +152,15 @@ def gather(packs: Path | None = None) -> Library:
     shipped = _collected(folder("queries"))
     own = _collected(packs) if packs is not None else Library()
     known, faults = shipped.queries | own.queries, shipped.faults | own.faults
-    for pack in {query.pack for query in shipped.queries.values()} & {query.pack for query in own.queries.values()}:
-        meeting = [query for shelf in (own, shipped) for query in shelf.queries.values() if query.pack == pack]
+    for pack in {query.pack for query in shipped.queries.values()} & {
+        query.pack for query in own.queries.values()
+    }:
+        meeting = [
+            query
+            for shelf in (own, shipped)
+            for query in shelf.queries.values()
+            if query.pack == pack
+        ]
         for query in meeting:
             known.pop(query.name, None)
             faults[query.name] = _meeting(meeting[0], shipped.queries.get(query.name, meeting[-1]))
@@ -190,7 +206,10 @@ def _collected(directory: Path) -> Library:
         for entry in _entries(directory):
             with _noting(found, entry.stem if entry.suffix == SUFFIX else f"{entry.name}/"):
                 if entry.suffix == SUFFIX:
-                    raise InputError(f"{entry} is in no pack", hint="move it into a folder, whose name becomes the pack's")
+                    raise InputError(
+                        f"{entry} is in no pack",
+                        hint="move it into a folder, whose name becomes the pack's",
+                    )
                 if not entry.name.startswith(".") and entry.is_dir():
                     _collect(entry, found)
     return found

@@ -48,9 +48,15 @@ class Type:
     def parse(cls, text: str) -> Self | None:
         """The type written as ``int``, ``int >= 1`` or ``list of node``; None when it is no type."""
         match = _TYPE.fullmatch(text)
-        if match is None or match["name"] not in EXPECTED or (match["least"] and match["name"] not in {"int", "float"}):
+        if (
+            match is None
+            or match["name"] not in EXPECTED
+            or (match["least"] and match["name"] not in {"int", "float"})
+        ):
             return None
-        return cls(match["name"], bool(match["many"]), int(match["least"]) if match["least"] else None)
+        return cls(
+            match["name"], bool(match["many"]), int(match["least"]) if match["least"] else None
+        )
 
     def __str__(self) -> str:
         least = "" if self.least is None else f" >= {self.least}"
@@ -79,7 +85,12 @@ class Type:
 
     def sample(self) -> Any:
         """Some value of this type, to plan a query with."""
-        numbers = {"int": self.least or 0, "float": float(self.least or 0), "boolean": False, "tree": 0}
+        numbers = {
+            "int": self.least or 0,
+            "float": float(self.least or 0),
+            "boolean": False,
+            "tree": 0,
+        }
         one = numbers.get(self.name, "1-2" if self.name == "link" else "")
         return [one] if self.many else one
 
@@ -191,7 +202,9 @@ def bind(parameters: Sequence[Parameter], given: Mapping[str, object]) -> dict[s
     takes = f"it takes {', '.join(names)}" if names else "it takes none"
     for name in given:
         if name not in names:
-            raise InputError(f"the query has no parameter '{name}'", hint=f"{meant(name, names)}{takes}")
+            raise InputError(
+                f"the query has no parameter '{name}'", hint=f"{meant(name, names)}{takes}"
+            )
     for parameter in parameters:
         if parameter.required and parameter.name not in given:
             raise InputError(
@@ -221,7 +234,9 @@ def named_topologies(parameters: Sequence[Parameter], values: Mapping[str, Any])
     places = [topology(spec) for spec in names(parameters, values, "topology")]
     for kind in STORED[1:]:
         for name in names(parameters, values, kind):
-            with suppress(InputError):  # what is no id at all is said to be none when it is looked for
+            with suppress(
+                InputError
+            ):  # what is no id at all is said to be none when it is looked for
                 places.append(topology(name.split(":")[0]))
     return list(dict.fromkeys(places))
 

@@ -41,7 +41,10 @@ def check_drawable(query: Query, values: Mapping[str, Any]) -> Topology:
     if len(places) == 1:
         return places[0]
     said = f"{len(places)} topologies are named" if places else "no parameter names a topology"
-    raise InputError(f"{query.name} cannot be drawn: {said}", hint="a picture shows nodes of one topology; take another format")
+    raise InputError(
+        f"{query.name} cannot be drawn: {said}",
+        hint="a picture shows nodes of one topology; take another format",
+    )
 
 
 def picture(query: Query, values: Mapping[str, Any], answer: Answer) -> Picture:
@@ -52,7 +55,10 @@ def picture(query: Query, values: Mapping[str, Any], answer: Answer) -> Picture:
     """
     place = check_drawable(query, values)
     ranks = _Ranks(place)
-    rows = [{column.name: ranks.of(row[column.name]) for column in _columns(query)} for row in answer.rows]
+    rows = [
+        {column.name: ranks.of(row[column.name]) for column in _columns(query)}
+        for row in answer.rows
+    ]
     source = _begin(rows) if _paths(query) else None
     source = _source(query.parameters, values, place) if source is None else source
     nodes: dict[int, None] = {}
@@ -90,11 +96,16 @@ class _Ranks:
 
 
 def _columns(query: Query) -> list[Column]:
-    return [column for column in query.columns if column.type is not None and column.type.name == "node"]
+    return [
+        column for column in query.columns if column.type is not None and column.type.name == "node"
+    ]
 
 
 def _paths(query: Query) -> bool:
-    return any(column.name == PATH and column.type is not None and column.type.many for column in _columns(query))
+    return any(
+        column.name == PATH and column.type is not None and column.type.many
+        for column in _columns(query)
+    )
 
 
 def _begin(rows: Sequence[Mapping[str, Sequence[int]]]) -> int | None:
@@ -103,7 +114,9 @@ def _begin(rows: Sequence[Mapping[str, Sequence[int]]]) -> int | None:
     return begins.pop() if len(begins) == 1 else None
 
 
-def _source(parameters: Sequence[Parameter], values: Mapping[str, Any], place: Topology) -> int | None:
+def _source(
+    parameters: Sequence[Parameter], values: Mapping[str, Any], place: Topology
+) -> int | None:
     """The node that all is seen from: the first that was asked about, else the root of a forest or schedule."""
     for parameter in parameters:
         if parameter.type.name == "node" and not parameter.type.many:
@@ -115,15 +128,25 @@ def _source(parameters: Sequence[Parameter], values: Mapping[str, Any], place: T
     return None
 
 
-def _links(ranks: _Ranks, query: Query, found: Mapping[str, list[int]], source: int | None) -> Iterator[Link]:
+def _links(
+    ranks: _Ranks, query: Query, found: Mapping[str, list[int]], source: int | None
+) -> Iterator[Link]:
     """The links of one row."""
-    single = [column.name for column in _columns(query) if column.type is not None and not column.type.many]
+    single = [
+        column.name
+        for column in _columns(query)
+        if column.type is not None and not column.type.many
+    ]
     if _paths(query):
         yield from ranks.joined(found[PATH])
     ends = [end for name in single for end in found[name]]
     if len(single) == len(ends) == 2:
         yield from ranks.joined(ends)
-    elif len(single) == len(ends) == 1 and source is not None and any(column.name == "port" for column in query.columns):
+    elif (
+        len(single) == len(ends) == 1
+        and source is not None
+        and any(column.name == "port" for column in query.columns)
+    ):
         yield from (link._replace(arrow=False) for link in ranks.joined([source, *ends]))
 
 

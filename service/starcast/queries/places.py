@@ -22,7 +22,9 @@ def _check_link(place: Topology, link: str) -> InputError | None:
     refused = _check_node(place, one) or _check_node(place, other)
     if refused:
         return refused
-    near = place.labels([int(place.neighbours(port, [place.rank(one)])[0]) for port in place.ports]).tolist()
+    near = place.labels(
+        [int(place.neighbours(port, [place.rank(one)])[0]) for port in place.ports]
+    ).tolist()
     if other in near:
         return None
     return InputError(

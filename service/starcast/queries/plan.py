@@ -15,15 +15,24 @@ _COSTLY = {
     "AllNodesScan": "give each node a label",
     "AllRelationshipsScan": "give each relationship a type",
 }
-_WRITING = re.compile(r"Create|Merge|Delete|Remove|^Set|Foreach|LoadCSV|ProcedureCall|TransactionForeach|TransactionApply")
+_WRITING = re.compile(
+    r"Create|Merge|Delete|Remove|^Set|Foreach|LoadCSV|ProcedureCall|TransactionForeach|TransactionApply"
+)
 #: Label, type or property that the store has not seen: gql statuses.
 _UNSEEN = {"01N50", "01N51", "01N52"}
 
 
 def indexed(graph: Graph) -> bool:
     """Whether the store has all of the schema's indexes; the first ingest makes them."""
-    there = {row["name"] for row in graph.read("SHOW INDEXES YIELD name, state WHERE state = 'ONLINE' RETURN name")}
-    return all(name in there for thing in (*schema.LABELS, *schema.RELATIONSHIPS) for name in thing.index_names())
+    there = {
+        row["name"]
+        for row in graph.read("SHOW INDEXES YIELD name, state WHERE state = 'ONLINE' RETURN name")
+    }
+    return all(
+        name in there
+        for thing in (*schema.LABELS, *schema.RELATIONSHIPS)
+        for name in thing.index_names()
+    )
 
 
 def problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]:
@@ -42,7 +51,9 @@ def problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]:
         return [error.message]
     found = [notice.text for notice in answer.notices if not _not_yet(notice.status, notice.text)]
     operators = dict.fromkeys(_operators(answer.plan or {}))
-    found += [f"the plan has {name}: {_COSTLY[name]}" for name in operators if indexes and name in _COSTLY]
+    found += [
+        f"the plan has {name}: {_COSTLY[name]}" for name in operators if indexes and name in _COSTLY
+    ]
     found += [f"the plan writes: {name}" for name in operators if _WRITING.search(name)]
     return found
 
@@ -53,7 +64,11 @@ def _sample(parameter: Any) -> Any:
 
 def _not_yet(status: str, text: str) -> bool:
     """Whether the server misses a name that the schema declares: nothing of that kind is stored yet."""
-    declared = {name for thing in (*schema.LABELS, *schema.RELATIONSHIPS) for name in (thing.name, *thing.names)}
+    declared = {
+        name
+        for thing in (*schema.LABELS, *schema.RELATIONSHIPS)
+        for name in (thing.name, *thing.names)
+    }
     return status in _UNSEEN and bool(declared & set(re.findall(r"`(\w+)`", text)))
 
 

@@ -23,10 +23,16 @@ _STATES = {
         MATCH (t:Topology {name: s.topology})
         RETURN s.id AS name, CASE t.state WHEN 'complete' THEN s.state ELSE t.state END AS state""",
 }
-_KEYS = {"topology": ("Topology", "name"), "forest": ("Forest", "id"), "schedule": ("Schedule", "id")}
+_KEYS = {
+    "topology": ("Topology", "name"),
+    "forest": ("Forest", "id"),
+    "schedule": ("Schedule", "id"),
+}
 
 
-def require_complete(graph: Graph, parameters: Sequence[Parameter], values: Mapping[str, Any]) -> None:
+def require_complete(
+    graph: Graph, parameters: Sequence[Parameter], values: Mapping[str, Any]
+) -> None:
     """Refuse a topology, forest or schedule that is not stored whole, and a tree that a forest does not have.
 
     Raises:
@@ -35,7 +41,11 @@ def require_complete(graph: Graph, parameters: Sequence[Parameter], values: Mapp
     """
     for kind in STORED:
         asked = names(parameters, values, kind)
-        found = {row["name"]: row for row in graph.read(_STATES[kind], {"names": asked})} if asked else {}
+        found = (
+            {row["name"]: row for row in graph.read(_STATES[kind], {"names": asked})}
+            if asked
+            else {}
+        )
         for name in asked:
             if name not in found:
                 raise _missing(graph, kind, name)
@@ -60,9 +70,12 @@ def _unfit(kind: str, name: str, state: str) -> NotFoundError:
 
 def _missing(graph: Graph, kind: str, name: str) -> NotFoundError:
     label, key = _KEYS[kind]
-    stored = [row["name"] for row in graph.read(f"MATCH (o:{label}) RETURN o.{key} AS name ORDER BY name")]
+    stored = [
+        row["name"] for row in graph.read(f"MATCH (o:{label}) RETURN o.{key} AS name ORDER BY name")
+    ]
     return NotFoundError(
-        f"the {kind} '{name}' is not in the graph", hint=f"{meant(name, stored)}run '{ingest_command(kind, name)}'"
+        f"the {kind} '{name}' is not in the graph",
+        hint=f"{meant(name, stored)}run '{ingest_command(kind, name)}'",
     )
 
 
@@ -70,7 +83,10 @@ def _check_trees(forests: Mapping[str, Mapping[str, Any]], trees: Sequence[int])
     for name, row in forests.items():
         for tree in trees:
             if tree >= row["trees"]:
-                raise InputError(f"the forest '{name}' has no tree {tree}", hint=f"its trees are 0 to {row['trees'] - 1}")
+                raise InputError(
+                    f"the forest '{name}' has no tree {tree}",
+                    hint=f"its trees are 0 to {row['trees'] - 1}",
+                )
 
 
 def ingest_command(kind: str, name: str) -> str:

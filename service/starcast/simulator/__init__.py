@@ -14,7 +14,7 @@ Fragopoulou & Akl 1996, Lemma 7); where it does not, all sources are written out
 
 from starcast.simulator.acknowledgements import Acknowledged, acknowledged
 from starcast.simulator.faults import Fault, FaultLike
-from starcast.simulator.simulation import simulate
 from starcast.simulator.results import Simulation
+from starcast.simulator.simulation import simulate
 
 __all__ = ["Acknowledged", "Fault", "FaultLike", "Simulation", "acknowledged", "simulate"]

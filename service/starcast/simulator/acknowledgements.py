@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from starcast.collectives.model import Schedule
 from starcast.errors import InputError
 from starcast.simulator.faults import FaultLike, Outages
-from starcast.simulator.simulation import simulate, under_faults
 from starcast.simulator.links import Links
 from starcast.simulator.postconditions import promised
 from starcast.simulator.results import Simulation
 from starcast.simulator.rows import Mask, Rows, runs
+from starcast.simulator.simulation import simulate, under_faults
 
 Indices = NDArray[np.int64]
 
@@ -62,10 +62,15 @@ def acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Acknow
     """
     outages = Outages(schedule.topology, faults)
     if schedule.collective != "allgather":
-        raise InputError(f"{schedule.id} is no allgather", hint="give that of the algorithm edge-disjoint")
+        raise InputError(
+            f"{schedule.id} is no allgather", hint="give that of the algorithm edge-disjoint"
+        )
     driven = simulate(schedule)
     if driven.violation is not None:
-        raise InputError(f"{schedule.id} breaks a rule: {driven.violation}", hint="give a schedule that keeps its port model")
+        raise InputError(
+            f"{schedule.id} breaks a rule: {driven.violation}",
+            hint="give a schedule that keeps its port model",
+        )
     rows = Rows(schedule.expand() if outages else schedule)
     hops = _Hops(rows)
     if not outages:
@@ -85,7 +90,7 @@ class _Hops:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        source = promised(rows.schedule).source(rows.payload.astype(np.int64))
+        source = promised(rows.schedule).source(rows.unit.astype(np.int64))
         self._order = np.lexsort((rows.step, rows.tree, source))
         source, tree = source[self._order], rows.tree[self._order]
         sender, receiver = rows.sender[self._order], rows.receiver[self._order]
@@ -94,7 +99,10 @@ class _Hops:
         self._hop = np.cumsum(new_hop) - 1  # of each row in order
         self._walk = (np.cumsum(new_walk) - 1)[begins]  # of each hop
         self._first = np.flatnonzero(new_walk[begins])  # hop of each walk
-        self.source, self.tree = source[begins][self._first], tree[begins][self._first].astype(np.int64)
+        self.source, self.tree = (
+            source[begins][self._first],
+            tree[begins][self._first].astype(np.int64),
+        )
         self._sender, self._receiver = sender[begins], receiver[begins]
         self._port = rows.port[self._order][begins]
         self._made = rows.step[self._order][np.append(begins[1:], len(rows)) - 1].astype(np.int64)
@@ -107,7 +115,9 @@ class _Hops:
         endless = len(hop)
         # A blocked hop is the last one that is tried; without a hop's acknowledgement the last one beyond it is.
         blocked = self._least(np.where(down_from <= self._made, hop, endless))
-        unheard = self._least(np.where(down_from <= self._made[self._beyond], self._beyond, endless))
+        unheard = self._least(
+            np.where(down_from <= self._made[self._beyond], self._beyond, endless)
+        )
         last = np.minimum(blocked, unheard)
         sent = np.empty(len(self.rows), dtype=bool)
         sent[self._order] = (hop <= last[self._walk])[self._hop]

@@ -29,15 +29,17 @@ class Arrivals(ABC):
 class Times(Arrivals):
     """The step in which each node first has each unit, pair by pair; 0 where it has it from the start."""
 
-    def __init__(self, promise: Promise, rows: Rows, end: int, where: Places | None = None) -> None:
+    def __init__(
+        self, promise: Promise, rows: Rows, end: int, topology: Places | None = None
+    ) -> None:
         super().__init__(promise, rows, end)
-        self.places = where or Table(promise)
+        self.places = topology or Table(promise)
         # One byte where the steps are few: the table is read and written all over.
         kind = np.min_scalar_type(int(rows.step[end - 1]) + 1 if end else 1)
         self._never = int(np.iinfo(kind).max)
         self._time = np.full(self.places.size, self._never, dtype=kind)
         for batch in reversed(list(rows.batches(end))):
-            place = self.places.of(rows.receiver[batch], rows.payload[batch])
+            place = self.places.of(rows.receiver[batch], rows.unit[batch])
             # Of several values for one place the last one written stays: the earliest.
             self._time[place[::-1]] = rows.step[batch][::-1]
         units = np.arange(promise.units)
@@ -46,7 +48,7 @@ class Times(Arrivals):
     def late(self, which: slice | Indices) -> Indices:
         """Those of some rows, by their places among them, whose sender does not hold the unit when the step begins."""
         rows = self.rows
-        time = self._time[self.places.of(rows.sender[which], rows.payload[which])]
+        time = self._time[self.places.of(rows.sender[which], rows.unit[which])]
         return np.flatnonzero(time >= rows.step[which])
 
     def premature(self) -> Broken | None:
@@ -60,7 +62,9 @@ class Times(Arrivals):
     def held(self, done: int) -> Held:
         """See `Arrivals.held`."""
         step = self._never if done == len(self.rows) else int(self.rows.step[done])
-        before = min(max(step, 1), self._never)  # what is there from the start is there before any step
+        before = min(
+            max(step, 1), self._never
+        )  # what is there from the start is there before any step
         return lambda node, unit: np.asarray(self._time[self.places.of(node, unit)] < before)
 
 
@@ -72,7 +76,11 @@ class Journeys(Arrivals):
         suspects = self._suspects()
         if not len(suspects):
             return None
-        late = suspects[Times(self.promise, self.rows, self.end, places(self.promise, self.rows, self.end)).late(suspects)]
+        late = suspects[
+            Times(
+                self.promise, self.rows, self.end, places(self.promise, self.rows, self.end)
+            ).late(suspects)
+        ]
         return self.rows.broken(int(late[0]), _LATE) if len(late) else None
 
     def held(self, done: int) -> Held:
@@ -80,7 +88,7 @@ class Journeys(Arrivals):
         promise, rows = self.promise, self.rows
         arrived = np.zeros(promise.units, dtype=bool)
         for batch in rows.batches(done):
-            unit = rows.payload[batch].astype(np.int64)
+            unit = rows.unit[batch].astype(np.int64)
             arrived[unit[rows.receiver[batch] == promise.destination(unit)]] = True
         return lambda node, unit: arrived[unit] | (promise.source(unit) == node)
 
@@ -91,13 +99,17 @@ class Journeys(Arrivals):
         """
         rows, first = self.rows, slice(self.end)
         width = int(rows.tree[first].max(initial=0)) + 1
-        kind = np.int32 if self.promise.units * width < 2**31 else np.int64  # half as wide, sorted faster
-        key = np.multiply(rows.payload[first], width, dtype=kind) + rows.tree[first]
+        kind = (
+            np.int32 if self.promise.units * width < 2**31 else np.int64
+        )  # half as wide, sorted faster
+        key = np.multiply(rows.unit[first], width, dtype=kind) + rows.tree[first]
         order = np.argsort(key, kind="stable")
-        unit, step = rows.payload[order], rows.step[order]
+        unit, step = rows.unit[order], rows.step[order]
         sender, receiver = rows.sender[order], rows.receiver[order]
         sound = sender == self.promise.source(unit.astype(np.int64))
-        sound[1:] |= (sender[1:] == receiver[:-1]) & (unit[1:] == unit[:-1]) & (step[1:] > step[:-1])
+        sound[1:] |= (
+            (sender[1:] == receiver[:-1]) & (unit[1:] == unit[:-1]) & (step[1:] > step[:-1])
+        )
         return np.sort(order[~sound])
 
 

@@ -6,13 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.simulator.faults import Outages
-from starcast.simulator.ownership import Held, Places, at_the_start, places
 from starcast.simulator.links import Links
+from starcast.simulator.ownership import Held, Places, at_the_start, places
 from starcast.simulator.postconditions import Promise
 from starcast.simulator.rows import Mask, Rows, runs
 
 
-def carried_out(rows: Rows, promise: Promise, outages: Outages, sent: Mask | None = None) -> tuple[Mask, Held]:
+def carried_out(
+    rows: Rows, promise: Promise, outages: Outages, sent: Mask | None = None
+) -> tuple[Mask, Held]:
     """Which rows are carried out, and who holds what in the end.
 
     Args:
@@ -24,18 +26,18 @@ def carried_out(rows: Rows, promise: Promise, outages: Outages, sent: Mask | Non
     up = _up(rows, outages)
     if sent is not None:
         up &= sent
-    where = places(promise, rows, len(rows))
-    held, done = at_the_start(promise, where), np.zeros(len(rows), dtype=bool)
+    topology = places(promise, rows, len(rows))
+    held, done = at_the_start(promise, topology), np.zeros(len(rows), dtype=bool)
     for batch in rows.batches(len(rows)):
         tried = np.flatnonzero(up[batch]) + batch.start
-        done[tried] = _batch(rows, tried, where, held)
-    return done, lambda node, unit: held[where.of(node, unit)]
+        done[tried] = _batch(rows, tried, topology, held)
+    return done, lambda node, unit: held[topology.of(node, unit)]
 
 
-def _batch(rows: Rows, tried: NDArray[np.int64], where: Places, held: Mask) -> Mask:
+def _batch(rows: Rows, tried: NDArray[np.int64], topology: Places, held: Mask) -> Mask:
     """Carry out what can be of some rows, in the order of time."""
-    source = where.of(rows.sender[tried], rows.payload[tried])
-    target = where.of(rows.receiver[tried], rows.payload[tried])
+    source = topology.of(rows.sender[tried], rows.unit[tried])
+    target = topology.of(rows.receiver[tried], rows.unit[tried])
     done = np.zeros(len(tried), dtype=bool)
     begins = np.flatnonzero(~runs(rows.step[tried])).tolist()
     for begin, end in pairwise([*begins, len(tried)]):

@@ -38,10 +38,16 @@ class Fault:
         if isinstance(given, list | tuple):
             object.__setattr__(self, "what", tuple(given))
         if isinstance(given, list | tuple) and len(given) != 2:
-            raise InputError(f"{given!r} is neither a node nor a link", hint="a faulty link is a pair of neighbours")
+            raise InputError(
+                f"{given!r} is neither a node nor a link",
+                hint="a faulty link is a pair of neighbours",
+            )
         step: object = self.step
         if isinstance(step, bool) or not isinstance(step, int | np.integer) or step < 1:
-            raise InputError(f"the fault {given!r} is from step {step!r} on", hint="steps count from 1, which is the start")
+            raise InputError(
+                f"the fault {given!r} is from step {step!r} on",
+                hint="steps count from 1, which is the start",
+            )
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -52,7 +58,11 @@ class Fault:
         """
         what, at, step = text.strip().partition("@")
         ends = tuple(_end(word.strip()) for word in what.split("-"))
-        if not 1 <= len(ends) <= 2 or "" in ends or (at and not (step.isascii() and step.isdigit())):
+        if (
+            not 1 <= len(ends) <= 2
+            or "" in ends
+            or (at and not (step.isascii() and step.isdigit()))
+        ):
             raise InputError(f"'{text}' is no fault", hint=_NO_FAULT)
         return cls(ends[0] if len(ends) == 1 else (ends[0], ends[1]), int(step) if at else 1)
 
@@ -61,19 +71,20 @@ class Fault:
         """The node, or the two ends of the link."""
         return self.what if isinstance(self.what, tuple) else (self.what,)
 
-    def on(self, where: Topology) -> "Fault":
+    def on(self, topology: Topology) -> "Fault":
         """The same fault by labels, the end of lower rank first.
 
         Raises:
             InputError: it is no node and no link of the topology.
         """
-        ranks = sorted(where.node(end) for end in self.ends)
-        labels = [where.label(rank) for rank in ranks]
+        ranks = sorted(topology.node(end) for end in self.ends)
+        labels = [topology.label(rank) for rank in ranks]
         if len(ranks) == 1:
             return Fault(labels[0], self.step)
-        if not _ports_between(where, *ranks):
+        if not _ports_between(topology, *ranks):
             raise InputError(
-                f"{labels[0]} and {labels[1]} are not linked in {where.spec}", hint="a faulty link is a pair of neighbours"
+                f"{labels[0]} and {labels[1]} are not linked in {topology.spec}",
+                hint="a faulty link is a pair of neighbours",
             )
         return Fault((labels[0], labels[1]), self.step)
 
@@ -92,11 +103,13 @@ class Outages:
         InputError: a fault is no node and no link.
     """
 
-    def __init__(self, where: Topology, faults: Iterable[FaultLike]) -> None:
-        self.topology = where
+    def __init__(self, topology: Topology, faults: Iterable[FaultLike]) -> None:
+        self.topology = topology
         earliest: dict[object, Fault] = {}
-        for fault in (_fault(where, given) for given in _listed(faults)):
-            earliest[fault.what] = min(fault, earliest.get(fault.what, fault), key=lambda one: one.step)
+        for fault in (_fault(topology, given) for given in _listed(faults)):
+            earliest[fault.what] = min(
+                fault, earliest.get(fault.what, fault), key=lambda one: one.step
+            )
         self.faults = tuple(earliest.values())
 
     def __bool__(self) -> bool:
@@ -110,12 +123,12 @@ class Outages:
 
     def down_from(self, links: Links) -> NDArray[np.int64]:
         """The first step in which each directed link carries nothing, int64 ``[links]``; the greatest number where it stays."""
-        where, first = self.topology, np.full(links.count, _NEVER, dtype=np.int64)
+        topology, first = self.topology, np.full(links.count, _NEVER, dtype=np.int64)
         for fault in self.faults:
-            one, *other = (where.node(end) for end in fault.ends)
-            for port in _ports_between(where, one, *other) if other else where.ports:
-                across = int(where.neighbours(port, [one])[0])
-                ends, ports = np.array([one, across]), np.array([port, where.reverse_port(port)])
+            one, *other = (topology.node(end) for end in fault.ends)
+            for port in _ports_between(topology, one, *other) if other else topology.ports:
+                across = int(topology.neighbours(port, [one])[0])
+                ends, ports = np.array([one, across]), np.array([port, topology.reverse_port(port)])
                 both = links.number(ends, ports)
                 first[both] = np.minimum(first[both], fault.step)
         return first
@@ -124,9 +137,15 @@ class Outages:
         """What dead nodes mean for the promise, where that is not what one would think at once."""
         dead = self._dead()
         if promise.many_senders and promise.collective != "gather" and dead:
-            what = f"{len(dead)} nodes are" if len(dead) > 1 else f"node {self.topology.label(dead[0][0])} is"
+            what = (
+                f"{len(dead)} nodes are"
+                if len(dead) > 1
+                else f"node {self.topology.label(dead[0][0])} is"
+            )
             they, them = ("they", "them") if len(dead) > 1 else ("it", "it")
-            return (f"{what} dead: nobody is owed what {they} had to send, and nothing is owed to {them}",)
+            return (
+                f"{what} dead: nobody is owed what {they} had to send, and nothing is owed to {them}",
+            )
         return tuple(self._at_root(promise, step) for rank, step in dead if rank == promise.root)
 
     def _at_root(self, promise: Promise, step: int) -> str:
@@ -136,7 +155,11 @@ class Outages:
         return f"{root} {_when(step)}: nothing leaves it{'' if step == 1 else ' from then on'}"
 
     def _dead(self) -> list[tuple[int, int]]:
-        return [(self.topology.node(fault.what), fault.step) for fault in self.faults if not isinstance(fault.what, tuple)]
+        return [
+            (self.topology.node(fault.what), fault.step)
+            for fault in self.faults
+            if not isinstance(fault.what, tuple)
+        ]
 
 
 def _when(step: int) -> str:
@@ -145,12 +168,15 @@ def _when(step: int) -> str:
 
 def _listed(faults: Iterable[FaultLike]) -> Iterable[FaultLike]:
     if isinstance(faults, str | Fault) or not isinstance(faults, Iterable):
-        raise InputError(f"the faults are {faults!r}, not a list", hint="give a list of nodes and pairs: faults=['21345']")
+        raise InputError(
+            f"the faults are {faults!r}, not a list",
+            hint="give a list of nodes and pairs: faults=['21345']",
+        )
     return faults
 
 
-def _fault(where: Topology, given: FaultLike) -> Fault:
-    return (given if isinstance(given, Fault) else Fault(given)).on(where)
+def _fault(topology: Topology, given: FaultLike) -> Fault:
+    return (given if isinstance(given, Fault) else Fault(given)).on(topology)
 
 
 def _end(word: str) -> End:
@@ -158,5 +184,5 @@ def _end(word: str) -> End:
     return int(rank) if rank != word and rank.isascii() and rank.isdigit() else word
 
 
-def _ports_between(where: Topology, one: int, other: int) -> list[int]:
-    return [port for port in where.ports if int(where.neighbours(port, [one])[0]) == other]
+def _ports_between(topology: Topology, one: int, other: int) -> list[int]:
+    return [port for port in topology.ports if int(topology.neighbours(port, [one])[0]) == other]

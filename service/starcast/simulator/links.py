@@ -12,11 +12,11 @@ Indices = NDArray[np.int64]
 class Links:
     """Directed links numbered by port and sender, ports in the topology's order; of no port of the topology, below 0."""
 
-    def __init__(self, where: Topology) -> None:
-        self.topology = where
-        self.count = where.degree * where.nodes
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
+        self.count = topology.degree * topology.nodes
         self._first = np.full(256, -self.count, dtype=np.int64)
-        self._first[list(where.ports)] = np.arange(where.degree) * where.nodes
+        self._first[list(topology.ports)] = np.arange(topology.degree) * topology.nodes
 
     def exist(self, port: Column) -> Mask:
         """Whether these are ports, bool ``[rows]``."""
@@ -36,15 +36,15 @@ class Links:
 class Receivers:
     """Who is at the other end of directed links."""
 
-    def __init__(self, where: Topology, rows: int) -> None:
-        self.links = Links(where)
+    def __init__(self, topology: Topology, rows: int) -> None:
+        self.links = Links(topology)
         # Many rows: the whole table once, at memory speed; few: only what they need.
-        self._table = where.table().reshape(-1) if rows > where.nodes // 8 else None
+        self._table = topology.table().reshape(-1) if rows > topology.nodes // 8 else None
 
     def of(self, sender: Column, port: Column) -> NDArray[np.int32]:
         """The receivers, int32 ``[rows]``; of a node or port that does not exist, anything."""
         if self._table is not None:
             return np.take(self._table, self.links.number(sender, port), mode="clip")
-        where = self.links.topology
-        known = np.where(self.links.exist(port), port, where.ports[0]).astype(np.uint8)
-        return where.step(known, np.clip(sender, 0, where.nodes - 1))
+        topology = self.links.topology
+        known = np.where(self.links.exist(port), port, topology.ports[0]).astype(np.uint8)
+        return topology.step(known, np.clip(sender, 0, topology.nodes - 1))

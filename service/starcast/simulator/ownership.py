@@ -53,7 +53,10 @@ class Pairs(Places):
     def __init__(self, promise: Promise, rows: Rows, end: int) -> None:
         self.nodes = promise.nodes
         units = np.arange(promise.units)
-        found = [self._key(rows.receiver[:end], rows.payload[:end]), self._key(promise.source(units), units)]
+        found = [
+            self._key(rows.receiver[:end], rows.unit[:end]),
+            self._key(promise.source(units), units),
+        ]
         keys = np.concatenate(found)
         keys.sort()
         self.keys = keys[~runs(keys)]
@@ -63,7 +66,11 @@ class Pairs(Places):
         """See `Places.of`."""
         key = self._key(node, unit)
         place = np.searchsorted(self.keys, key)
-        found = np.take(self.keys, place, mode="clip") == key if len(self.keys) else np.zeros(len(key), dtype=bool)
+        found = (
+            np.take(self.keys, place, mode="clip") == key
+            if len(self.keys)
+            else np.zeros(len(key), dtype=bool)
+        )
         place[~found] = self.size - 1
         return place
 
@@ -91,14 +98,16 @@ def check_size(promise: Promise) -> None:
         )
 
 
-def at_the_start(promise: Promise, where: Places) -> Mask:
+def at_the_start(promise: Promise, topology: Places) -> Mask:
     """Who holds what before the first step, bool ``[places]``."""
-    units, held = np.arange(promise.units), np.zeros(where.size, dtype=bool)
-    held[where.of(promise.source(units), units)] = True
+    units, held = np.arange(promise.units), np.zeros(topology.size, dtype=bool)
+    held[topology.of(promise.source(units), units)] = True
     return held
 
 
-def lacking(promise: Promise, held: Held, alive: Mask | None, few: int) -> tuple[int, list[tuple[int, int]]]:
+def lacking(
+    promise: Promise, held: Held, alive: Mask | None, few: int
+) -> tuple[int, list[tuple[int, int]]]:
     """How many owed pairs are not held, and the first few of them, (node, unit).
 
     Args:

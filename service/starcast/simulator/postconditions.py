@@ -73,12 +73,12 @@ def promised(schedule: Schedule) -> Promise:
     Raises:
         InputError: its number of units is no multiple of the number of sources and destinations.
     """
-    where, units = schedule.topology, schedule.units
+    topology, units = schedule.topology, schedule.units
     collective = _OF_ONE_SOURCE[schedule.collective] if schedule.symmetric else schedule.collective
-    parts = where.nodes ** _POWERS[collective]
+    parts = topology.nodes ** _POWERS[collective]
     if units < 0 or units % parts:
         raise InputError(
-            f"a {schedule.collective} on {where.spec} has no {units:,} units",
+            f"a {schedule.collective} on {topology.spec} has no {units:,} units",
             hint=f"give a multiple of {parts:,}" if units >= 0 else "give 0 or more",
         )
-    return Promise(collective, where.nodes, units, schedule.root, max(units // parts, 1))
+    return Promise(collective, topology.nodes, units, schedule.root, max(units // parts, 1))

@@ -16,10 +16,10 @@ class Simulation:
         largest_packet: most units on one directed link in one step.
         complete: everybody alive ends with what the collective promises.
         missing: how many (node, unit) pairs are missing.
-        undelivered: the first few of them, (label, payload); of a symmetric schedule without faults, those of the source that
-            it writes out, with the payloads of its own rows; under faults, with those of `Schedule.expand`.
+        undelivered: the first few of them, (label, unit); of a symmetric schedule without faults, those of the source that
+            it writes out, with the units of its own rows; under faults, with those of `Schedule.expand`.
         violation: None, or one sentence: step, sender, port, receiver and the rule it breaks.
-        link_use: int64 ``[steps]``: directed links busy in each step, one packet each.
+        links_used: int64 ``[steps]``: directed links busy in each step, one packet each.
         packet_sizes: int64 ``[steps]``: units in the largest packet of each step.
         remarks: sentences worth saying beside the figures, such as that a fault is at the root.
     """
@@ -31,6 +31,6 @@ class Simulation:
     missing: int
     undelivered: tuple[tuple[str, int], ...]
     violation: str | None
-    link_use: NDArray[np.int64]
+    links_used: NDArray[np.int64]
     packet_sizes: NDArray[np.int64]
     remarks: tuple[str, ...] = ()

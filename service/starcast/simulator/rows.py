@@ -12,7 +12,7 @@ from starcast.collectives.model import COLUMNS, Schedule
 Column = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
 
-_ORDER = ("step", "sender", "port", "tree", "payload")
+_ORDER = ("step", "sender", "port", "tree", "unit")
 _BATCH = 2**16  # rows whose temporary arrays stay in the cache
 
 
@@ -24,14 +24,14 @@ class Broken(NamedTuple):
 
 
 class Rows:
-    """The columns of a schedule as narrow as they came, sorted by step, sender, port, tree and payload."""
+    """The columns of a schedule as narrow as they came, sorted by step, sender, port, tree and unit."""
 
     step: Column
     sender: Column
     port: Column
     receiver: Column
     tree: Column
-    payload: Column
+    unit: Column
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
@@ -66,12 +66,12 @@ class Rows:
     def broken(self, row: int, rule: str) -> Broken:
         """The sentence about a row: step, sender, port, receiver and the rule it breaks."""
         sender, receiver = self._label(self.sender[row]), self._label(self.receiver[row])
-        sends = f"{sender} sends unit {self.payload[row]} over port {self.port[row]} to {receiver}"
+        sends = f"{sender} sends unit {self.unit[row]} over port {self.port[row]} to {receiver}"
         return Broken(row, f"step {self.step[row]}: {sends}: {rule}")
 
     def _label(self, rank: int) -> str:
-        where = self.schedule.topology
-        return where.label(int(rank)) if 0 <= rank < where.nodes else f"node {rank}"
+        topology = self.schedule.topology
+        return topology.label(int(rank)) if 0 <= rank < topology.nodes else f"node {rank}"
 
 
 def runs(*columns: Column) -> Mask:

@@ -8,17 +8,20 @@ def misaddressed(rows: Rows) -> Broken | None:
     """The first row that names what does not exist: a step, a node, a port, a unit, or a receiver that is not across."""
     if len(rows) and rows.step[0] < 1:
         return rows.broken(0, "steps count from 1")
-    where, units = rows.schedule.topology, rows.schedule.units
-    receivers = Receivers(where, len(rows))
+    topology, units = rows.schedule.topology, rows.schedule.units
+    receivers = Receivers(topology, len(rows))
     for batch in rows.batches(len(rows)):
         sender, port = rows.sender[batch], rows.port[batch]
         broken = first(
             rows,
             batch.start,
-            (_outside(sender, where.nodes), "the sender is no node"),
+            (_outside(sender, topology.nodes), "the sender is no node"),
             (~receivers.links.exist(port), "the sender has no such port"),
-            (receivers.of(sender, port) != rows.receiver[batch], "the receiver is not across that port"),
-            (_outside(rows.payload[batch], units), f"the collective has units 0 to {units - 1}"),
+            (
+                receivers.of(sender, port) != rows.receiver[batch],
+                "the receiver is not across that port",
+            ),
+            (_outside(rows.unit[batch], units), f"the collective has units 0 to {units - 1}"),
         )
         if broken:
             return broken

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 from starcast.collectives.model import Schedule
 from starcast.simulator.arrivals import arrivals
+from starcast.simulator.fault_execution import carried_out
 from starcast.simulator.faults import FaultLike, Outages
 from starcast.simulator.ownership import Held, check_size, lacking
 from starcast.simulator.postconditions import Promise, promised
 from starcast.simulator.results import Simulation
 from starcast.simulator.rows import Broken, Mask, Rows
 from starcast.simulator.rules import misaddressed
-from starcast.simulator.fault_execution import carried_out
 from starcast.simulator.traffic import Traffic, traffic
 
 _FEW = 10  # undelivered units that are named
@@ -46,7 +46,9 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
     return _told(carried, promise, slice(done), delivered.held(done), broken)
 
 
-def under_faults(schedule: Schedule, outages: Outages, broken: Broken | None = None, sent: Mask | None = None) -> Simulation:
+def under_faults(
+    schedule: Schedule, outages: Outages, broken: Broken | None = None, sent: Mask | None = None
+) -> Simulation:
     """Execute a schedule of well-addressed rows under faults.
 
     Args:
@@ -74,17 +76,17 @@ def _told(
     outages: Outages | None = None,
 ) -> Simulation:
     missing, named = lacking(promise, held, outages.alive() if outages else None, _FEW)
-    link_use, packet_sizes = carried.packets(done)
+    links_used, packet_sizes = carried.packets(done)
     label = carried.rows.schedule.topology.label
     return Simulation(
-        steps=len(link_use),
+        steps=len(links_used),
         transmissions=len(carried.rows.step[done]) * carried.sources,
         largest_packet=int(packet_sizes.max(initial=0)),
         complete=broken is None and not missing,
         missing=missing * carried.sources,
         undelivered=tuple((label(node), unit) for node, unit in named),
         violation=broken.sentence if broken else None,
-        link_use=link_use,
+        links_used=links_used,
         packet_sizes=packet_sizes,
         remarks=outages.remarks(promise) if outages else (),
     )

@@ -14,4 +14,4 @@ Profile = tuple[NDArray[np.int64], ...]
 
 def profile(simulation: Simulation) -> Profile:
     """The profile of a simulation: in a step a directed link carries one packet, so there are as many packets as links."""
-    return simulation.link_use, simulation.link_use, simulation.packet_sizes
+    return simulation.links_used, simulation.links_used, simulation.packet_sizes

@@ -56,14 +56,17 @@ class Traffic:
         step, sender = rows.step[batch], rows.sender[batch]
         same_link = runs(step, sender, rows.port[batch])
         if schedule.packets:
-            yield same_link & runs(rows.tree[batch], rows.payload[batch]), _CARRIED
+            yield same_link & runs(rows.tree[batch], rows.unit[batch]), _CARRIED
         else:
             yield same_link, "the directed link already carries a unit in this step"
         if schedule.ports == "one":
             sends_more = runs(step, sender) & ~same_link
             yield sends_more, "one-port: the sender already sends over another port in this step"
             receives_more = _receives_more(step, sender, rows.receiver[batch], ~same_link)
-            yield receives_more, "one-port: the receiver already receives from another node in this step"
+            yield (
+                receives_more,
+                "one-port: the receiver already receives from another node in this step",
+            )
 
 
 class Translated(Traffic):
@@ -78,7 +81,9 @@ class Translated(Traffic):
         links = Links(self.rows.schedule.topology)
         degree, step = links.topology.degree, self.rows.step[done]
         steps = _last(step, degree)
-        place = np.multiply(step, degree, dtype=np.int64) - degree + links.place(self.rows.port[done])
+        place = (
+            np.multiply(step, degree, dtype=np.int64) - degree + links.place(self.rows.port[done])
+        )
         units = np.bincount(place, minlength=steps * degree).reshape(steps, degree)
         return self.sources * np.count_nonzero(units, axis=1), units.max(axis=1)
 
@@ -86,7 +91,7 @@ class Translated(Traffic):
         rows, schedule = self.rows, self.rows.schedule
         step, port = rows.step[batch], rows.port[batch]
         if schedule.packets:
-            yield runs(step, rows.sender[batch], port, rows.tree[batch], rows.payload[batch]), _CARRIED
+            yield runs(step, rows.sender[batch], port, rows.tree[batch], rows.unit[batch]), _CARRIED
         else:
             rule = "translated to all sources, every directed link of that port already carries a unit in this step"
             yield _again(step, port), rule
@@ -116,22 +121,27 @@ class Expanded(Traffic):
     def packets(self, done: slice | Mask) -> tuple[Counts, Counts]:
         """See `Traffic.packets`; for rows of whole steps that were judged."""
         last = _last(self.rows.step[done])
-        return self._all.packets(slice(int(np.searchsorted(self._all.rows.step, last, side="right"))))
+        return self._all.packets(
+            slice(int(np.searchsorted(self._all.rows.step, last, side="right")))
+        )
 
 
 def traffic(schedule: Schedule, rows: Rows) -> Traffic:
     """What these rows of a schedule have the links carry, those of all sources together."""
-    where = schedule.topology
+    topology = schedule.topology
     if not schedule.symmetric:
         return Traffic(rows)
-    return (Translated if where.translation_keeps_ports else Expanded)(rows, where.nodes)
+    return (Translated if topology.translation_keeps_ports else Expanded)(rows, topology.nodes)
 
 
 def _receives_more(step: Column, sender: Column, receiver: Column, packet: Mask) -> Mask:
     """Where a node receives from a second one in a step; ``packet`` marks the first row of each packet."""
     broken = np.zeros(len(step), dtype=bool)
     # Numbers are sorted at once, rows slowly; mostly the numbers say that there is nothing to find.
-    receipts = np.multiply(step[packet] - step[0], int(receiver.max()) + 1, dtype=np.int64) + receiver[packet]
+    receipts = (
+        np.multiply(step[packet] - step[0], int(receiver.max()) + 1, dtype=np.int64)
+        + receiver[packet]
+    )
     receipts.sort()
     if runs(receipts).any():
         order = np.lexsort((sender, receiver, step))
@@ -158,7 +168,10 @@ def _last(step: Column, width: int = 2) -> int:
     """
     last = int(step[-1]) if len(step) else 0
     if 8 * width * last > memory.physical():
-        raise LimitError(f"figures of {last:,} steps do not fit into memory", hint="number the steps from 1, without gaps")
+        raise LimitError(
+            f"figures of {last:,} steps do not fit into memory",
+            hint="number the steps from 1, without gaps",
+        )
     return last
 
 

@@ -32,4 +32,6 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 beside.unlink(missing_ok=True)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise InputError(f"{there} cannot be written: {reason}", hint="check the folder, its mode and its disk") from None
+        raise InputError(
+            f"{there} cannot be written: {reason}", hint="check the folder, its mode and its disk"
+        ) from None

@@ -1,4 +1,4 @@
-"""Arithmetic of whole numbers."""
+"""Integer arithmetic and checks of integer arguments."""
 
 import numpy as np
 
@@ -6,18 +6,29 @@ from starcast.errors import InputError
 
 
 def ceil_div(numerator: int, denominator: int) -> int:
-    """The least whole number that is not below numerator / denominator, for a positive denominator."""
+    """Return the least integer not below ``numerator / denominator``, for a positive denominator."""
     return -(-numerator // denominator)
 
 
-def count(name: str, given: object, most: int | None = None, where: str = "") -> int:
-    """A number of segments, messages or copies, as given: a whole number of at least 1, and at most ``most``.
+def check_count(name: str, value: object, maximum: int | None = None, context: str = "") -> int:
+    """Return a number of segments, messages or copies after checking its type and range.
+
+    Args:
+        name: the argument's name, for the error message.
+        value: the value to check.
+        maximum: the greatest value allowed; None for no limit.
+        context: when the maximum applies, for the error message, such as ``on S5``.
 
     Raises:
-        InputError: it is none; the sentence says ``where``, such as on S5, there are no more.
+        InputError: the value is not an integer from 1 to ``maximum``.
     """
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
-        raise InputError(f"{name} is {given!r}, not a whole number of at least 1", hint=f"give {name} 1 or more")
-    if most is not None and given > most:
-        raise InputError(f"{name} is {given}, more than {most}{where and f' {where}'}", hint=f"give {name} from 1 to {most}")
-    return int(given)
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InputError(
+            f"{name} is {value!r}, not a whole number of at least 1", hint=f"give {name} 1 or more"
+        )
+    if maximum is not None and value > maximum:
+        raise InputError(
+            f"{name} is {value}, more than {maximum}{context and f' {context}'}",
+            hint=f"give {name} from 1 to {maximum}",
+        )
+    return int(value)

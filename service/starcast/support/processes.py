@@ -61,7 +61,9 @@ def jobs_for(pieces: int, wanted: int | None, *, worth_it: bool) -> int:
 
 
 @contextmanager
-def performed(pieces: Sequence[Piece], work: Work[Piece, Result], jobs: int) -> Iterator[Iterator[tuple[Piece, Result]]]:
+def performed(
+    pieces: Sequence[Piece], work: Work[Piece, Result], jobs: int
+) -> Iterator[Iterator[tuple[Piece, Result]]]:
     """Each piece with its result, in the order in which they finish; they begin in the order given.
 
     The processes are gone when the context is left: at once where an error or an interruption leaves it.
@@ -108,7 +110,9 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
     """A pool whose processes are gone when the context is left; at once where an error or an interruption leaves it."""
     before = set(multiprocessing.active_children())
     # Started afresh, not forked: a fork would share this process's connection to the database.
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=_end_with_parent)
+    pool = ProcessPoolExecutor(
+        jobs, multiprocessing.get_context("spawn"), initializer=_end_with_parent
+    )
     try:
         yield pool
     except BaseException:

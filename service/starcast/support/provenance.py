@@ -46,7 +46,9 @@ def _revision(checkout: Path) -> dict[str, Any]:
 def _git(checkout: Path, *words: str) -> str | None:
     command = ["git", "-C", str(checkout), *words]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_GIT_SECONDS)
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=True, timeout=_GIT_SECONDS
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()

@@ -5,7 +5,7 @@ import re
 _WORD = re.compile(r"[a-z]{3,}[ ,:]")
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def pluralize(number: int, one: str, many: str = "") -> str:
     """A number and what it counts: ``1 run``, ``1,000 runs``.
 
     Args:

@@ -6,10 +6,12 @@ from starcast.errors import InputError
 from starcast.topologies import hypercube, nk_star, star
 from starcast.topologies.base import Topology
 
-__all__ = ["Topology", "known", "topology"]
+__all__ = ["Topology", "as_topology", "topology"]
 
 _NUMBER = "(0|[1-9][0-9]{0,3})"
-_STAR, _NK_STAR, _HYPERCUBE = (re.compile(name) for name in (f"S{_NUMBER}", f"S{_NUMBER},{_NUMBER}", f"Q{_NUMBER}"))
+_STAR, _NK_STAR, _HYPERCUBE = (
+    re.compile(name) for name in (f"S{_NUMBER}", f"S{_NUMBER},{_NUMBER}", f"Q{_NUMBER}")
+)
 
 
 def topology(spec: str) -> Topology:
@@ -31,7 +33,7 @@ def topology(spec: str) -> Topology:
     )
 
 
-def known(where: Topology | str) -> Topology:
+def as_topology(where: Topology | str) -> Topology:
     """A topology that is given itself or by its name.
 
     Raises:
@@ -42,17 +44,24 @@ def known(where: Topology | str) -> Topology:
 
 def _star(n: int) -> star.Star:
     if not star.SMALLEST <= n <= star.LARGEST:
-        raise InputError(f"the star graph S{n} is out of range", hint=f"n goes from {star.SMALLEST} to {star.LARGEST}")
+        raise InputError(
+            f"the star graph S{n} is out of range",
+            hint=f"n goes from {star.SMALLEST} to {star.LARGEST}",
+        )
     return star.Star(n)
 
 
 def _nk_star(n: int, k: int) -> nk_star.NkStar:
     if not nk_star.SMALLEST <= n <= nk_star.LARGEST:
         raise InputError(
-            f"the (n,k)-star S{n},{k} is out of range", hint=f"n goes from {nk_star.SMALLEST} to {nk_star.LARGEST}"
+            f"the (n,k)-star S{n},{k} is out of range",
+            hint=f"n goes from {nk_star.SMALLEST} to {nk_star.LARGEST}",
         )
     if not 1 <= k <= n - 1:
-        raise InputError(f"the (n,k)-star S{n},{k} is out of range", hint=f"with n = {n}, k goes from 1 to {n - 1}")
+        raise InputError(
+            f"the (n,k)-star S{n},{k} is out of range",
+            hint=f"with n = {n}, k goes from 1 to {n - 1}",
+        )
     if k > nk_star.largest_k(n):
         raise InputError(
             f"the (n,k)-star S{n},{k} has more than {nk_star.MOST_NODES:,} nodes",
@@ -63,5 +72,8 @@ def _nk_star(n: int, k: int) -> nk_star.NkStar:
 
 def _hypercube(d: int) -> hypercube.Hypercube:
     if not hypercube.SMALLEST <= d <= hypercube.LARGEST:
-        raise InputError(f"the hypercube Q{d} is out of range", hint=f"d goes from {hypercube.SMALLEST} to {hypercube.LARGEST}")
+        raise InputError(
+            f"the hypercube Q{d} is out of range",
+            hint=f"d goes from {hypercube.SMALLEST} to {hypercube.LARGEST}",
+        )
     return hypercube.Hypercube(d)

@@ -102,7 +102,10 @@ class Topology(ABC):
 
     def table(self) -> Ranks:
         """All neighbours, int32 ``[ports, nodes]``: the rank across each port, ports in the topology's order."""
-        memory.require(4 * self.nodes * self.degree, f"neighbours over {self.degree} ports on {self.nodes:,} nodes")
+        memory.require(
+            4 * self.nodes * self.degree,
+            f"neighbours over {self.degree} ports on {self.nodes:,} nodes",
+        )
         out = np.empty((self.degree, self.nodes), dtype=np.int32)
         for row, port in zip(out, self.ports, strict=True):
             self._fill_neighbours(port, row)
@@ -113,9 +116,11 @@ class Topology(ABC):
 
     def chunks(self) -> list[slice]:
         """All nodes as slices of ranks, small enough for temporaries to stay in the cache."""
-        return [slice(start, min(start + _CHUNK, self.nodes)) for start in range(0, self.nodes, _CHUNK)]
+        return [
+            slice(start, min(start + _CHUNK, self.nodes)) for start in range(0, self.nodes, _CHUNK)
+        ]
 
-    def across(self, port: int) -> Callable[[slice], Ranks]:
+    def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
         """A function from one of `chunks` to the nodes across that port; what all chunks share is prepared once.
 
         Raises:
@@ -124,13 +129,13 @@ class Topology(ABC):
         self._port(port)
         return lambda chunk: self.neighbours(port, np.arange(chunk.start, chunk.stop))
 
-    def sight(self, port: int) -> Sight:
+    def neighbour_values(self, port: int) -> Sight:
         """A function of an array over all nodes and one of `chunks`: what the array has at the nodes across that port.
 
         Raises:
             InputError: there is no such port.
         """
-        return Lookup(self.across(port))
+        return Lookup(self.neighbour_ranks(port))
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
         """Where each of some nodes gets to over a port of its own, int32 ``[count]``."""
@@ -191,17 +196,23 @@ class Topology(ABC):
         if isinstance(node, str):
             return self.rank(node)
         if isinstance(node, bool) or not isinstance(node, int | np.integer):
-            raise InputError(f"{node!r} is neither a label nor a rank of {self.spec}", hint="give a string or an integer")
+            raise InputError(
+                f"{node!r} is neither a label nor a rank of {self.spec}",
+                hint="give a string or an integer",
+            )
         if not 0 <= node < self.nodes:
             raise InputError(
-                f"{self.spec} has no node of rank {node}", hint=f"ranks go from 0 to {self.nodes - 1}; labels are strings"
+                f"{self.spec} has no node of rank {node}",
+                hint=f"ranks go from 0 to {self.nodes - 1}; labels are strings",
             )
         return int(node)
 
     def _nodes(self, ranks: ArrayLike) -> NDArray[np.int64]:
         given = np.array(ranks, ndmin=1)
         if len(given) and given.dtype.kind not in "iu":
-            raise InputError(f"ranks are whole numbers, not {given.dtype}", hint="give a list of integers")
+            raise InputError(
+                f"ranks are whole numbers, not {given.dtype}", hint="give a list of integers"
+            )
         given = given.astype(np.int64)
         outside = given[(given < 0) | (given >= self.nodes)]
         if len(outside):
@@ -209,12 +220,16 @@ class Topology(ABC):
         return given
 
     def _demand_memory(self, bytes_a_node: int, what: str) -> None:
-        memory.require(self.nodes * bytes_a_node, f"{what} of all {self.nodes:,} nodes of {self.spec}")
+        memory.require(
+            self.nodes * bytes_a_node, f"{what} of all {self.nodes:,} nodes of {self.spec}"
+        )
 
     def _port(self, port: int) -> int:
         if port not in self.ports:
             first, last = self.ports[0], self.ports[-1]
-            raise InputError(f"{self.spec} has no port {port!r}", hint=f"its ports are {first} to {last}")
+            raise InputError(
+                f"{self.spec} has no port {port!r}", hint=f"its ports are {first} to {last}"
+            )
         return int(port)
 
     def __repr__(self) -> str:

@@ -155,13 +155,17 @@ class Images(_PerNode):
     def __init__(self, n: int, q: Perms) -> None:
         super().__init__(n)
         blocks = self._blocks
-        self._first = permutations.arrangement_rank(permutations.compose(q, blocks.prefix), n) * np.int32(blocks.size)
+        self._first = permutations.arrangement_rank(
+            permutations.compose(q, blocks.prefix), n
+        ) * np.int32(blocks.size)
         order = np.argsort(np.argsort(permutations.compose(q, blocks.rest), axis=1), axis=1)
         self._pattern = permutations.rank((order + 1).astype(np.uint8))
         self._within = permutations.composition_table(blocks.m)
 
     def _fill(self, chunk: slice, out: Ranks) -> None:
-        np.add(self._first[chunk, None], np.take(self._within, self._pattern[chunk], axis=0), out=out)
+        np.add(
+            self._first[chunk, None], np.take(self._within, self._pattern[chunk], axis=0), out=out
+        )
 
 
 class Distances(_PerNode):
@@ -178,7 +182,9 @@ class Distances(_PerNode):
         super().__init__(n)
         blocks = self._blocks
         width = n - blocks.m
-        home = permutations.inverse(root).astype(np.int16) - 1  # home[symbol - 1]: its place in the root, from 0
+        home = (
+            permutations.inverse(root).astype(np.int16) - 1
+        )  # home[symbol - 1]: its place in the root, from 0
         prefix, rest = home[blocks.prefix - 1], home[blocks.rest - 1]
         base, way = through_prefix(prefix, rest, width)
         self._base = (base + n - 2 * (blocks.prefix[:, 0] != root[0])).astype(np.uint8)

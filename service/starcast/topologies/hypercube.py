@@ -70,10 +70,14 @@ class Hypercube(Topology):
     def rank(self, label: str) -> int:
         """See `Topology.rank`."""
         if not isinstance(label, str):
-            raise InputError(f"{label!r} is no label: a label is a string", hint=f"write {self.n} bits, such as {'0' * self.n}")
+            raise InputError(
+                f"{label!r} is no label: a label is a string",
+                hint=f"write {self.n} bits, such as {'0' * self.n}",
+            )
         if len(label) != self.n or set(label) - set("01"):
             raise InputError(
-                f"the label '{label}' is no node of {self.spec}", hint=f"write {self.n} bits, such as {'0' * self.n}"
+                f"the label '{label}' is no node of {self.spec}",
+                hint=f"write {self.n} bits, such as {'0' * self.n}",
             )
         return int(label, 2)
 

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 #: While trees grow or are judged, one array of ranks (int32) and one of distances (uint8) stand beside them.
 _BESIDE = 5
 
-_SMALLER = "take a smaller topology or fewer trees; labels and neighbours of single ranks need no memory"
+_SMALLER = (
+    "take a smaller topology or fewer trees; labels and neighbours of single ranks need no memory"
+)
 
 
 def physical() -> int:
@@ -25,7 +27,9 @@ def available() -> int:
     """The bytes of memory that can be had now without taking them from others; Linux says, elsewhere it is what is unused."""
     with suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) * 1024
+        return (
+            int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) * 1024
+        )
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
 
 

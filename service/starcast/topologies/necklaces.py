@@ -21,7 +21,9 @@ _Dimensions = TypeVar("_Dimensions", int, NDArray[np.uint8])
 def rotate(perms: Perms, turns: int = 1) -> Perms:
     """R of each row, or R applied some times, uint8 ``[count, n]``."""
     n = perms.shape[1]
-    symbols = np.array([1, *(rotated_dimension(symbol, turns, n) for symbol in range(2, n + 1))], dtype=np.uint8)
+    symbols = np.array(
+        [1, *(rotated_dimension(symbol, turns, n) for symbol in range(2, n + 1))], dtype=np.uint8
+    )
     out = np.empty_like(perms)
     out[:, symbols - 1] = symbols[perms - 1]  # R(x) in place r(j) has r(x_j)
     return out
@@ -56,7 +58,9 @@ def necklaces(n: int) -> Necklaces:
     for count in range(1, n - 1):
         at = turn[at]
         period = np.where((at == here) & (period == n - 1), np.uint8(count), period)
-        back = np.where(at < leader, np.uint8(count), back)  # rotations that lead from here to the leader
+        back = np.where(
+            at < leader, np.uint8(count), back
+        )  # rotations that lead from here to the leader
         leader = np.minimum(leader, at)
     return Necklaces(leader, period, (period - back) % period)
 
@@ -76,5 +80,8 @@ def _commuting(n: int, turns: int) -> Iterator[tuple[int, ...]]:
     size = n - 1
     for order in orders(range(turns)):
         for moves in product(range(0, size, turns), repeat=turns):
-            images = [order[place % turns] + moves[place % turns] + place - place % turns for place in range(size)]
+            images = [
+                order[place % turns] + moves[place % turns] + place - place % turns
+                for place in range(size)
+            ]
             yield (1, *(image % size + 2 for image in images))

@@ -79,7 +79,9 @@ class _PerNode:
         return out.reshape(-1)
 
     def _ranks(self, patterns: NDArray[np.integer]) -> Ranks:
-        return permutations.arrangement_rank((patterns + 1).astype(np.uint8), self._blocks.rest.shape[1])
+        return permutations.arrangement_rank(
+            (patterns + 1).astype(np.uint8), self._blocks.rest.shape[1]
+        )
 
 
 class Neighbours(_PerNode):
@@ -116,7 +118,9 @@ class Neighbours(_PerNode):
         """Which symbol of the rest comes to the front, and the rank of the pattern after that, ``[size]`` each."""
         patterns = self._blocks.patterns
         place = port - 1 - self._width
-        newcomer = patterns[:, place] if port <= self._k else self._next_in_clique(port - self._k, smaller)
+        newcomer = (
+            patterns[:, place] if port <= self._k else self._next_in_clique(port - self._k, smaller)
+        )
         after = patterns - (patterns > newcomer[:, None]) + (patterns >= smaller)
         if port <= self._k:
             after[:, place] = smaller - (newcomer < smaller)
@@ -153,7 +157,9 @@ class _Relabelling(_PerNode):
     def _moved(self, chunk: slice) -> Ranks:
         """``[blocks, size]``: the ranks of all patterns with order[u] for u."""
         moved = self._order[chunk][:, self._blocks.patterns]
-        return self._ranks(moved.reshape(moved.shape[0] * self._blocks.size, self._blocks.m)).reshape(-1, self._blocks.size)
+        return self._ranks(
+            moved.reshape(moved.shape[0] * self._blocks.size, self._blocks.m)
+        ).reshape(-1, self._blocks.size)
 
 
 def _order(values: NDArray[np.integer]) -> Perms:
@@ -169,7 +175,9 @@ class Images(_Relabelling):
     def __init__(self, n: int, k: int, q: Perms) -> None:
         super().__init__(n, k)
         blocks = self._blocks
-        self._first = permutations.arrangement_rank(permutations.compose(q, blocks.prefix), n) * np.int32(blocks.size)
+        self._first = permutations.arrangement_rank(
+            permutations.compose(q, blocks.prefix), n
+        ) * np.int32(blocks.size)
         self._order = _order(permutations.compose(q, blocks.rest))
 
     def _fill(self, chunk: slice, out: Ranks) -> None:
@@ -188,12 +196,16 @@ class Distances(_Relabelling):
     def __init__(self, n: int, k: int, extended_root: Perms) -> None:
         super().__init__(n, k)
         blocks = self._blocks
-        home = permutations.inverse(extended_root).astype(np.int16) - 1  # from 0; from k on the symbol is external
+        home = (
+            permutations.inverse(extended_root).astype(np.int16) - 1
+        )  # from 0; from k on the symbol is external
         prefix, self._rest = home[blocks.prefix - 1], home[blocks.rest - 1]
         base, way = through_prefix(prefix, self._rest, self._width)
         self._base = (base + k - 2 * (prefix[:, 0] != 0)).astype(np.uint8)
         self._beta = (prefix >= k).sum(axis=1, dtype=np.uint8)
-        self._order = _order(way)  # the symbol that leads to place s of the suffix is s-th; those that lead outside follow
+        self._order = _order(
+            way
+        )  # the symbol that leads to place s of the suffix is s-th; those that lead outside follow
         self._cycles = _closed_cycles(blocks.rest.shape[1], blocks.m)
 
     def _fill(self, chunk: slice, out: NDArray[np.uint8]) -> None:

@@ -63,7 +63,7 @@ class NkStar(Topology):
             rows[:, 0] = _along_clique(self.n, rows, port - self.k)
         return permutations.arrangement_rank(rows, self.n)
 
-    def across(self, port: int) -> Callable[[slice], Ranks]:
+    def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
         """See `Topology.across`."""
         return nk_blocks.Neighbours(self.n, self.k, self._port(port)).part
 
@@ -92,7 +92,9 @@ class NkStar(Topology):
             some = residual[start : start + _ROWS]
             rows = self.rows(some)
             newcomer = _along_clique(self.n, rows, ports[some].astype(np.intp) - self.k)
-            carried[some] = self.residual_port(permutations.compose(q, rows), permutations.compose(q, newcomer))
+            carried[some] = self.residual_port(
+                permutations.compose(q, rows), permutations.compose(q, newcomer)
+            )
         return carried
 
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
@@ -104,7 +106,11 @@ class NkStar(Topology):
 
     def rank(self, label: str) -> int:
         """See `Topology.rank`."""
-        return int(permutations.arrangement_rank(permutations.parse(label, self.n, self.k)[None, :], self.n)[0])
+        return int(
+            permutations.arrangement_rank(
+                permutations.parse(label, self.n, self.k)[None, :], self.n
+            )[0]
+        )
 
     def rows(self, ranks: ArrayLike) -> Perms:
         """The nodes of these ranks as rows of their symbols, uint8 ``[count, k]``."""

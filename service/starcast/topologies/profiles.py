@@ -21,7 +21,9 @@ def nk_star_profile(n: int, k: int) -> tuple[int, ...]:
     """Nodes of S_{n,k} at the distances 0, 1, .. from a node; k = n stands for S_n, which has no external symbols."""
     cycles = _cycles(k)
     chains = [_chains(length, n - k) for length in range(k + 1)]
-    free = [_sum(_times(cycles[j - i], chains[i], comb(j, i)) for i in range(j + 1)) for j in range(k)]
+    free = [
+        _sum(_times(cycles[j - i], chains[i], comb(j, i)) for i in range(j + 1)) for j in range(k)
+    ]
     at_home = free[k - 1]
     in_cycle = (_shifted(free[k - m], m - 1, perm(k - 1, m - 1)) for m in range(2, k + 1))
     in_chain = (_times(cycles[k - j], chains[j][2:], comb(k - 1, j - 1)) for j in range(1, k + 1))
@@ -38,7 +40,14 @@ def _cycles(largest: int) -> list[Polynomial]:
     """For each number j of positions: all ways to fill them with their own symbols, by M + alpha."""
     ways: list[Polynomial] = [[1]]
     for j in range(1, largest + 1):  # the last position is at home, or in a cycle of m
-        ways.append(_sum([ways[j - 1], *(_shifted(ways[j - m], m + 1, perm(j - 1, m - 1)) for m in range(2, j + 1))]))
+        ways.append(
+            _sum(
+                [
+                    ways[j - 1],
+                    *(_shifted(ways[j - m], m + 1, perm(j - 1, m - 1)) for m in range(2, j + 1)),
+                ]
+            )
+        )
     return ways
 
 

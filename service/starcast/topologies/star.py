@@ -52,11 +52,11 @@ class Star(Topology):
     def _fill_neighbours(self, port: int, out: Ranks) -> None:
         blocks.Neighbours(self.n, port - 1).fill(out)
 
-    def across(self, port: int) -> Callable[[slice], Ranks]:
+    def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
         """See `Topology.across`."""
         return blocks.Neighbours(self.n, self._port(port) - 1).part
 
-    def sight(self, port: int) -> Sight:
+    def neighbour_values(self, port: int) -> Sight:
         """See `Topology.sight`; across a port within the prefix lie whole blocks, in the same order."""
         neighbours = blocks.Neighbours(self.n, self._port(port) - 1)
         return neighbours.seen if neighbours.within_prefix else Lookup(neighbours.part)

@@ -26,14 +26,16 @@ from starcast import permutations
 from starcast.topologies import Topology
 from starcast.topologies.displacements import displacements
 from starcast.topologies.necklaces import necklaces
-from starcast.trees.model import Forest
 from starcast.trees.common import translated
+from starcast.trees.model import Forest
 from starcast.trees.shortest_path import Places, Slab, slabs
 
 
 def balanced(topology: Topology, root: int) -> Forest:
     """The subtrees of the root differ by at most one node; the greatest has ceil((n!-1)/(n-1))."""
-    return _one_tree(topology, root, numbered_dimension(running_numbers(topology), topology.n), "balanced")
+    return _one_tree(
+        topology, root, numbered_dimension(running_numbers(topology), topology.n), "balanced"
+    )
 
 
 def near_balanced(topology: Topology, root: int) -> Forest:
@@ -66,7 +68,9 @@ def merging_dimension(slab: Slab) -> NDArray[np.uint8]:
     found = np.full(place.shape[1], slab.first, dtype=np.uint8)
     for position in range(len(place) - 1, 1, -1):
         found[outside[position] & (position < k)] = position
-    for position in range(len(place) - 1, 1, -1):  # those behind k come first, so they are written last
+    for position in range(
+        len(place) - 1, 1, -1
+    ):  # those behind k come first, so they are written last
         found[outside[position] & (position > k)] = position
     return found
 
@@ -99,14 +103,18 @@ def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) ->
     """At each necklace's leader the lowest node y of it with y_v != v, for v of the necklace's first number."""
     nodes = np.arange(1, len(leader))
     v = numbered_dimension(begin[leader[nodes]], n)
-    symbol = np.take_along_axis(permutations.unrank(n, nodes), v[:, None].astype(np.intp) - 1, axis=1)[:, 0]
+    symbol = np.take_along_axis(
+        permutations.unrank(n, nodes), v[:, None].astype(np.intp) - 1, axis=1
+    )[:, 0]
     fit = nodes[symbol != v][::-1]
     first = np.zeros(len(leader), dtype=np.int64)
     first[leader[fit]] = fit  # the lowest is written last
     return first
 
 
-def _one_tree(topology: Topology, root: int, starting: NDArray[np.uint8], construction: str) -> Forest:
+def _one_tree(
+    topology: Topology, root: int, starting: NDArray[np.uint8], construction: str
+) -> Forest:
     """The tree in which the nodes that start with 1 hang across these dimensions."""
     row = np.empty((1, topology.nodes), dtype=np.uint8)
     row[0, : len(starting)] = starting
@@ -131,7 +139,9 @@ def _outside_cycle_of_1(place: Places) -> NDArray[np.bool_]:
     """Whether a position is misplaced and not in the cycle of 1, bool ``[n+1, count]``; row 0 is unused."""
     outside: NDArray[np.bool_] = place != np.arange(len(place), dtype=np.uint8)[:, None]
     at = place[1]
-    for _ in range(len(place) - 1):  # against the cycle's direction; round and round where it is short
+    for _ in range(
+        len(place) - 1
+    ):  # against the cycle's direction; round and round where it is short
         np.put_along_axis(outside, at[None, :].astype(np.intp), values=False, axis=0)
         at = np.take_along_axis(place, at[None, :].astype(np.intp), axis=0)[0]
     return outside

@@ -15,8 +15,8 @@ bit p of c is 0, else in the tree of the last 1 before p in the cyclic order, p 
 import numpy as np
 
 from starcast.topologies import Topology
-from starcast.trees.model import Forest
 from starcast.trees.common import translated
+from starcast.trees.model import Forest
 
 
 def binomial(topology: Topology, root: int) -> Forest:
@@ -27,7 +27,7 @@ def binomial(topology: Topology, root: int) -> Forest:
         row[first : 2 * first] = port
     rows = translated(topology, row[None, :], root)
     rows.flags.writeable = False
-    return Forest(topology, rows, root, "binomial", toward=(root,))
+    return Forest(topology, rows, root, "binomial", verify_hubs=(root,))
 
 
 def edge_disjoint_binomial(topology: Topology, root: int) -> Forest:
@@ -44,5 +44,5 @@ def edge_disjoint_binomial(topology: Topology, root: int) -> Forest:
         row[0] = 0
     rows = translated(topology, rows, root)
     rows.flags.writeable = False
-    toward = tuple(int(topology.neighbours(port, [root])[0]) for port in topology.ports)
-    return Forest(topology, rows, root, "edge-disjoint-binomial", toward=toward)
+    verify_hubs = tuple(int(topology.neighbours(port, [root])[0]) for port in topology.ports)
+    return Forest(topology, rows, root, "edge-disjoint-binomial", verify_hubs=verify_hubs)

@@ -8,14 +8,14 @@ from typing import Literal
 import numpy as np
 
 from starcast.errors import InputError
-from starcast.topologies import Topology, known, memory
+from starcast.topologies import Topology, as_topology, memory
 from starcast.trees.balanced import balanced, near_balanced, perfectly_balanced
 from starcast.trees.binomial import binomial, edge_disjoint_binomial
 from starcast.trees.change import dimension_change, label_change, no_dimension_change
 from starcast.trees.edge_disjoint import edge_disjoint
-from starcast.trees.model import Forest
 from starcast.trees.greedy import greedy
 from starcast.trees.hamiltonian import hamiltonian_cycle, rotated_hamiltonian
+from starcast.trees.model import Forest
 from starcast.trees.multiple import multiple
 from starcast.trees.necklace import necklace
 from starcast.trees.nk_greedy import nk_greedy
@@ -42,7 +42,7 @@ class Construction:
     """A rule that yields trees: its name, where it grows, what it is and which paper has it.
 
     ``build(topology, root, **arguments)`` gets every declared argument; ``smallest`` is the least n for which it is defined;
-    ``many`` tells that it yields a tree for each port, not a single one, ``partial`` that its trees do not span; ``refusal``
+    ``one_tree_per_port`` tells that it yields a tree for each port, not a single one, ``partial`` that its trees do not span; ``refusal``
     gives the reason why it is not defined on a topology of its families, where there is one.
     """
 
@@ -53,11 +53,11 @@ class Construction:
     build: Callable[..., Forest]
     arguments: tuple[Argument, ...] = ()
     smallest: int = 1
-    many: bool = False
+    one_tree_per_port: bool = False
     partial: bool = False
     refusal: Callable[[Topology], str | None] = lambda _: None
 
-    def why_not(self, there: Topology) -> str | None:
+    def unsupported_reason(self, there: Topology) -> str | None:
         """Why it does not grow on a topology, None where it does."""
         if there.family not in self.families:
             return f"it grows on {' and '.join(_FAMILIES[family] for family in self.families)}"
@@ -67,19 +67,25 @@ class Construction:
 
 
 _FAMILIES = {"star": "star graphs", "nk-star": "(n,k)-stars", "hypercube": "hypercubes"}
-_TREE = Argument("tree", "construction", "the trees to change: a construction without arguments of its own, such as 'multiple'")
+_TREE = Argument(
+    "tree",
+    "construction",
+    "the trees to change: a construction without arguments of its own, such as 'multiple'",
+)
 
 CONSTRUCTIONS: dict[str, Construction] = {
     construction.name: construction
     for construction in (
-        Construction("greedy", ("star",), "the shortest-path tree L(r)", "Tseng & Sheu 1997, Def. 1", greedy),
+        Construction(
+            "greedy", ("star",), "the shortest-path tree L(r)", "Tseng & Sheu 1997, Def. 1", greedy
+        ),
         Construction(
             "multiple",
             ("star",),
             "the n-1 trees L-hat(rho^i(r)), congestion 2",
             "Tseng & Sheu 1997, Def. 2",
             multiple,
-            many=True,
+            one_tree_per_port=True,
         ),
         Construction(
             "recursive-substar",
@@ -147,7 +153,7 @@ CONSTRUCTIONS: dict[str, Construction] = {
             "Fragopoulou & Akl 1993, Def. 15",
             perfectly_balanced,
             smallest=3,
-            many=True,
+            one_tree_per_port=True,
             partial=True,
         ),
         Construction(
@@ -164,7 +170,7 @@ CONSTRUCTIONS: dict[str, Construction] = {
             "SPG: the n-1 subtrees of SPT, each with all of S^1",
             "Fragopoulou & Akl 1996, Def. 7",
             shortest_path_graph,
-            many=True,
+            one_tree_per_port=True,
             partial=True,
         ),
         Construction(
@@ -173,7 +179,7 @@ CONSTRUCTIONS: dict[str, Construction] = {
             "EDT: n-1 directed edge-disjoint spanning trees",
             "Fragopoulou & Akl 1996, Def. 8",
             edge_disjoint,
-            many=True,
+            one_tree_per_port=True,
         ),
         Construction(
             "nk-greedy",
@@ -188,7 +194,7 @@ CONSTRUCTIONS: dict[str, Construction] = {
             "the n-1 trees MT(R_i)",
             "Li, Chen, Xiang & Yao, Def. 4 and 5",
             nk_multiple,
-            many=True,
+            one_tree_per_port=True,
         ),
         Construction(
             "binomial",
@@ -203,32 +209,36 @@ CONSTRUCTIONS: dict[str, Construction] = {
             "d directed edge-disjoint spanning binomial trees",
             "Johnsson & Ho 1989",
             edge_disjoint_binomial,
-            many=True,
+            one_tree_per_port=True,
         ),
     )
 }
 
 
-def constructions(where: Topology | str | None = None) -> tuple[str, ...]:
+def constructions(topology: Topology | str | None = None) -> tuple[str, ...]:
     """The names of all constructions, or of those that grow on a topology."""
-    if where is None:
+    if topology is None:
         return tuple(CONSTRUCTIONS)
-    there = known(where)
-    return tuple(name for name, rule in CONSTRUCTIONS.items() if rule.why_not(there) is None)
+    there = as_topology(topology)
+    return tuple(
+        name for name, rule in CONSTRUCTIONS.items() if rule.unsupported_reason(there) is None
+    )
 
 
-def plain_constructions(where: Topology | str | None = None) -> tuple[str, ...]:
+def plain_constructions(topology: Topology | str | None = None) -> tuple[str, ...]:
     """Those of `constructions` that need nothing but a root."""
-    return tuple(name for name in constructions(where) if not CONSTRUCTIONS[name].arguments)
+    return tuple(name for name in constructions(topology) if not CONSTRUCTIONS[name].arguments)
 
 
-def single_trees(where: Topology | str | None = None) -> tuple[str, ...]:
+def single_trees(topology: Topology | str | None = None) -> tuple[str, ...]:
     """Those of `plain_constructions` that yield one spanning tree."""
-    rules = (CONSTRUCTIONS[name] for name in plain_constructions(where))
-    return tuple(rule.name for rule in rules if not (rule.many or rule.partial))
+    rules = (CONSTRUCTIONS[name] for name in plain_constructions(topology))
+    return tuple(rule.name for rule in rules if not (rule.one_tree_per_port or rule.partial))
 
 
-def forest(where: Topology | str, construction: str, root: int | str = 0, **arguments: int | str) -> Forest:
+def forest(
+    topology: Topology | str, construction: str, root: int | str = 0, **arguments: int | str
+) -> Forest:
     """The forest that a construction yields on a topology.
 
     Args:
@@ -243,13 +253,20 @@ def forest(where: Topology | str, construction: str, root: int | str = 0, **argu
             missing, unknown or impossible.
         LimitError: the trees are larger than the memory of this machine.
     """
-    there = known(where)
+    there = as_topology(topology)
     rule = checked(there, construction, arguments)
     at = there.node(root)
-    trees = there.degree if rule.many else 1
-    memory.require(memory.estimate(there, trees), f"trees of '{rule.name}' on the {there.nodes:,} nodes of {there.spec}")
+    trees = there.degree if rule.one_tree_per_port else 1
+    memory.require(
+        memory.estimate(there, trees),
+        f"trees of '{rule.name}' on the {there.nodes:,} nodes of {there.spec}",
+    )
     values = {one.name: arguments[one.name] for one in rule.arguments}
-    grown = {one.name: forest(there, str(values[one.name])) for one in rule.arguments if one.kind == "construction"}
+    grown = {
+        one.name: forest(there, str(values[one.name]))
+        for one in rule.arguments
+        if one.kind == "construction"
+    }
     return rule.build(there, at, **{**values, **grown})
 
 
@@ -277,11 +294,13 @@ def find(name: str) -> Construction:
         return CONSTRUCTIONS[name]
     near = get_close_matches(str(name), CONSTRUCTIONS, n=1)
     meant = f"did you mean '{near[0]}'? " if near else ""
-    raise InputError(f"'{name}' is no construction", hint=f"{meant}there are {', '.join(CONSTRUCTIONS)}")
+    raise InputError(
+        f"'{name}' is no construction", hint=f"{meant}there are {', '.join(CONSTRUCTIONS)}"
+    )
 
 
 def _check_place(rule: Construction, there: Topology) -> None:
-    reason = rule.why_not(there)
+    reason = rule.unsupported_reason(there)
     if reason is not None:
         raise InputError(
             f"the construction '{rule.name}' is not defined on {there.spec}: {reason}",
@@ -297,7 +316,10 @@ def _check_names(rule: Construction, given: Mapping[str, object]) -> None:
         raise InputError(f"the construction '{rule.name}' has no argument '{unknown}'", hint=hint)
     missing = next((name for name in declared if name not in given), None)
     if missing is not None:
-        raise InputError(f"the construction '{rule.name}' needs the argument '{missing}'", hint=f"give {declared[missing]}")
+        raise InputError(
+            f"the construction '{rule.name}' needs the argument '{missing}'",
+            hint=f"give {declared[missing]}",
+        )
 
 
 def _check_value(rule: Construction, argument: Argument, given: object, there: Topology) -> None:
@@ -309,5 +331,8 @@ def _check_value(rule: Construction, argument: Argument, given: object, there: T
     if not isinstance(given, str):
         raise InputError(f"{said}, not the name of a construction", hint=f"give {argument.what}")
     if find(given).arguments:
-        raise InputError(f"{said}, which has arguments itself", hint=f"take one of {', '.join(plain_constructions(there))}")
+        raise InputError(
+            f"{said}, which has arguments itself",
+            hint=f"take one of {', '.join(plain_constructions(there))}",
+        )
     _check_place(find(given), there)

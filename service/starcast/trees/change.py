@@ -19,17 +19,28 @@ from starcast.errors import InputError
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import rotate, rotated_dimension
-from starcast.trees.model import Forest
 from starcast.trees.common import translated
+from starcast.trees.model import Forest
 
 
 def label_change(topology: Topology, root: int, tree: Forest) -> Forest:
     """LC(root, T) for every tree T of a forest at the identity."""
     rows = translated(topology, tree.parent_port, root)
     rows.flags.writeable = False
-    toward = None if tree.toward is None else tuple(topology.translation(root)[list(tree.toward)].tolist())
+    verify_hubs = (
+        None
+        if tree.verify_hubs is None
+        else tuple(topology.translation(root)[list(tree.verify_hubs)].tolist())
+    )
     arguments = {"tree": tree.construction}
-    return replace(tree, parent_port=rows, root=root, construction="label-change", arguments=arguments, toward=toward)
+    return replace(
+        tree,
+        parent_port=rows,
+        root=root,
+        construction="label-change",
+        arguments=arguments,
+        verify_hubs=verify_hubs,
+    )
 
 
 def dimension_change(topology: Topology, root: int, tree: Forest, i: int) -> Forest:
@@ -42,11 +53,19 @@ def dimension_change(topology: Topology, root: int, tree: Forest, i: int) -> For
     rows = np.empty_like(tree.parent_port)
     for chunk in topology.chunks():
         nodes = np.arange(chunk.start, chunk.stop)
-        rows[:, _turned(topology, nodes, i)] = _turned_ports(topology, nodes, tree.parent_port[:, chunk], i)
+        rows[:, _turned(topology, nodes, i)] = _turned_ports(
+            topology, nodes, tree.parent_port[:, chunk], i
+        )
     rows.flags.writeable = False
-    toward = None if tree.toward is None else tuple(_turned(topology, np.array(tree.toward), i).tolist())
-    there = label_change(topology, root, replace(tree, parent_port=rows, toward=toward))
-    return replace(there, construction="dimension-change", arguments={"tree": tree.construction, "i": int(i)})
+    verify_hubs = (
+        None
+        if tree.verify_hubs is None
+        else tuple(_turned(topology, np.array(tree.verify_hubs), i).tolist())
+    )
+    there = label_change(topology, root, replace(tree, parent_port=rows, verify_hubs=verify_hubs))
+    return replace(
+        there, construction="dimension-change", arguments={"tree": tree.construction, "i": int(i)}
+    )
 
 
 def check_turns(topology: Topology, i: int) -> None:
@@ -57,7 +76,10 @@ def check_turns(topology: Topology, i: int) -> None:
     """
     last = topology.n - 2
     if not 0 <= i <= last:
-        raise InputError(f"the dimensions of {topology.spec} cannot move {i} places on", hint=f"i goes from 0 to {last}")
+        raise InputError(
+            f"the dimensions of {topology.spec} cannot move {i} places on",
+            hint=f"i goes from 0 to {last}",
+        )
 
 
 def no_dimension_change(topology: Topology) -> str | None:
@@ -74,7 +96,9 @@ def _turned(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ranks:
     return permutations.rank(rotate(permutations.unrank(topology.n, nodes), i))
 
 
-def _turned_ports(topology: Topology, nodes: NDArray[np.integer], rows: NDArray[np.uint8], i: int) -> NDArray[np.uint8]:
+def _turned_ports(
+    topology: Topology, nodes: NDArray[np.integer], rows: NDArray[np.uint8], i: int
+) -> NDArray[np.uint8]:
     """The ports at the images of nodes, uint8 ``[trees, count]``; 0 stays 0: the root, and who is not in the tree."""
     if topology.k != 1:
         return np.concatenate([[0, 0], _turned_symbols(topology.n, i)[2:]]).astype(np.uint8)[rows]
@@ -85,4 +109,6 @@ def _turned_ports(topology: Topology, nodes: NDArray[np.integer], rows: NDArray[
 
 def _turned_symbols(n: int, i: int) -> NDArray[np.uint8]:
     """r^i of every symbol, and of every dimension, by its number, uint8 ``[n + 1]``; entry 0 means nothing."""
-    return np.array([0, 1, *(rotated_dimension(symbol, i, n) for symbol in range(2, n + 1))], dtype=np.uint8)
+    return np.array(
+        [0, 1, *(rotated_dimension(symbol, i, n) for symbol in range(2, n + 1))], dtype=np.uint8
+    )

@@ -17,7 +17,9 @@ def greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) -> Non
     """
     n, block, start = topology.n, topology.nodes, 0
     home = permutations.inverse(root).tolist()
-    for depth in range(n):  # start: the first node that agrees with the root on its first `depth` symbols
+    for depth in range(
+        n
+    ):  # start: the first node that agrees with the root on its first `depth` symbols
         free = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
         block //= len(free)
         for place, symbol in enumerate(free):

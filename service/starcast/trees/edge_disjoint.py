@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.topologies import Topology
-from starcast.trees.model import Forest
 from starcast.trees.common import translated
+from starcast.trees.model import Forest
 from starcast.trees.shortest_path import Slab, dimension_home, hang_s1, slabs
 
 
@@ -43,5 +43,7 @@ def _hang(slab: Slab, rows: NDArray[np.uint8]) -> None:
             row[:] = np.where(case_2, home, k)
             continue
         row[:] = slab.place[tree]
-        np.copyto(row, in_tree_q, where=slab.place[tree] == home)  # tree q, since x has q in position p(x)
+        np.copyto(
+            row, in_tree_q, where=slab.place[tree] == home
+        )  # tree q, since x has q in position p(x)
         np.copyto(row, home, where=k == tree)

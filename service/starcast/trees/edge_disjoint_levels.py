@@ -44,13 +44,15 @@ class Detours(NamedTuple):
 
     def least(self, trees: int) -> int:
         """The sum of the least detours that a node has in some of the trees."""
-        return 2 * min(max(trees - self.none, 0), self.two) + 4 * max(trees - self.none - self.two, 0)
+        return 2 * min(max(trees - self.none, 0), self.two) + 4 * max(
+            trees - self.none - self.two, 0
+        )
 
 
-def level_sum(where: Topology) -> int:
+def level_sum(topology: Topology) -> int:
     """The sum of all nodes' levels in a tree, the same for each of the n-1 trees: t_n + 3(n-2)(n-1)! - 2(n-2)! + 2."""
-    n = where.n
-    return where.distance_sum + 3 * (n - 2) * factorial(n - 1) - 2 * factorial(n - 2) + 2
+    n = topology.n
+    return topology.distance_sum + 3 * (n - 2) * factorial(n - 1) - 2 * factorial(n - 2) + 2
 
 
 def detours(n: int) -> Iterator[Detours]:

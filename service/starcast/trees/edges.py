@@ -33,7 +33,9 @@ def edges_of(forest: Forest, tree: int | None = None) -> Edges:
     """
     first = 0 if tree is None else _checked(forest, tree)
     rows = forest.parent_port if tree is None else forest.parent_port[first : first + 1]
-    part = Forest(forest.topology, rows, forest.root, forest.construction, forest.arguments, forest.spanning)
+    part = Forest(
+        forest.topology, rows, forest.root, forest.construction, forest.arguments, forest.spanning
+    )
     row, child = np.nonzero(rows)
     columns = (
         part.parents()[row, child],
@@ -46,6 +48,12 @@ def edges_of(forest: Forest, tree: int | None = None) -> Edges:
 
 
 def _checked(forest: Forest, tree: object) -> int:
-    if isinstance(tree, bool) or not isinstance(tree, int | np.integer) or not 0 <= tree < forest.trees:
-        raise InputError(f"{forest.id} has no tree {tree!r}", hint=f"its trees are 0 to {forest.trees - 1}")
+    if (
+        isinstance(tree, bool)
+        or not isinstance(tree, int | np.integer)
+        or not 0 <= tree < forest.trees
+    ):
+        raise InputError(
+            f"{forest.id} has no tree {tree!r}", hint=f"its trees are 0 to {forest.trees - 1}"
+        )
     return int(tree)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from starcast.errors import InputError, StarcastError
-from starcast.topologies import topology
 from starcast.support.atomic import atomic_write
+from starcast.topologies import topology
 
 if TYPE_CHECKING:
     from starcast.trees.model import Forest
@@ -40,7 +40,9 @@ def write(forest: "Forest", path: str | os.PathLike[str]) -> None:
         "construction": np.array(forest.construction),
         "arguments": np.array(json.dumps(dict(forest.arguments))),
         "spanning": np.array(forest.spanning),
-        "toward": np.array([] if forest.toward is None else list(forest.toward), dtype=np.int64),
+        "toward": np.array(
+            [] if forest.verify_hubs is None else list(forest.verify_hubs), dtype=np.int64
+        ),
         "parent_port": forest.parent_port,
     }
     with atomic_write(path) as file:
@@ -56,13 +58,27 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - a path or what stands for one
             if not zipfile.is_zipfile(file):
-                raise InputError(f"{path} is no forest of starcast", hint=f"if it should be one, it is damaged: {_WRITE_AGAIN}")
+                raise InputError(
+                    f"{path} is no forest of starcast",
+                    hint=f"if it should be one, it is damaged: {_WRITE_AGAIN}",
+                )
             file.seek(0)
             with np.load(file, allow_pickle=False) as parts:
                 return _fields(path, parts)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}", hint="check its path and its mode") from None
-    except (zipfile.BadZipFile, zlib.error, ValueError, TypeError, KeyError, EOFError, MemoryError, NotImplementedError):
+        raise InputError(
+            f"{path} cannot be read: {error.strerror or error}", hint="check its path and its mode"
+        ) from None
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        ValueError,
+        TypeError,
+        KeyError,
+        EOFError,
+        MemoryError,
+        NotImplementedError,
+    ):
         raise _damaged(path) from None
 
 
@@ -76,9 +92,9 @@ def _fields(path: str | os.PathLike[str], parts: Any) -> dict[str, Any]:
         )
     try:
         where = topology(str(parts["topology"]))
-        toward = [where.node(int(node)) for node in parts["toward"]]
+        verify_hubs = [where.node(int(node)) for node in parts["toward"]]
         ports = parts["parent_port"]
-        if ports.dtype != np.uint8 or (toward and len(toward) != len(ports)):
+        if ports.dtype != np.uint8 or (verify_hubs and len(verify_hubs) != len(ports)):
             raise _damaged(path)
         return {
             "topology": where,
@@ -87,7 +103,7 @@ def _fields(path: str | os.PathLike[str], parts: Any) -> dict[str, Any]:
             "construction": str(parts["construction"]),
             "arguments": _arguments(str(parts["arguments"])),
             "spanning": bool(parts["spanning"]),
-            "toward": tuple(toward) or None,
+            "toward": tuple(verify_hubs) or None,
         }
     except StarcastError as error:
         raise _damaged(path) from error
@@ -95,7 +111,9 @@ def _fields(path: str | os.PathLike[str], parts: Any) -> dict[str, Any]:
 
 def _arguments(text: str) -> dict[str, str | int]:
     found = json.loads(text)
-    if not isinstance(found, dict) or not all(isinstance(value, str | int) for value in found.values()):
+    if not isinstance(found, dict) or not all(
+        isinstance(value, str | int) for value in found.values()
+    ):
         raise TypeError("arguments are names with words or numbers")
     return found
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from starcast import permutations
 from starcast.topologies import Topology
-from starcast.trees.model import Forest
 from starcast.trees.common import greedy_ports
+from starcast.trees.model import Forest
 
 
 def greedy(topology: Topology, root: int) -> Forest:
@@ -16,4 +16,4 @@ def greedy(topology: Topology, root: int) -> Forest:
     rows = np.empty((1, topology.nodes), dtype=np.uint8)
     greedy_ports(topology, permutations.unrank(topology.n, root)[0], rows[0])
     rows.flags.writeable = False
-    return Forest(topology, rows, root, "greedy", toward=(root,))
+    return Forest(topology, rows, root, "greedy", verify_hubs=(root,))

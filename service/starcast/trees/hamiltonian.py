@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from starcast import permutations
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import rotated_dimension, rotation
-from starcast.trees.model import Forest
 from starcast.trees.common import translated
 from starcast.trees.hamiltonian_paths import Word, cycle_word, path_word, walk
+from starcast.trees.model import Forest
 
 
 def rotated_hamiltonian(topology: Topology, root: int) -> Forest:

@@ -17,7 +17,9 @@ from starcast.permutations import Perms, Ranks
 
 Word = NDArray[np.uint8]
 
-_BASE = 4  # the least m such that S_m has a Hamiltonian path between any two nodes of opposite parity
+_BASE = (
+    4  # the least m such that S_m has a Hamiltonian path between any two nodes of opposite parity
+)
 
 
 def path_word(m: int) -> Word:
@@ -79,7 +81,9 @@ def _between(place: NDArray[np.uint8], start: Perms, goal: Perms) -> Word:
     if m == _BASE:
         return _between_in_s4(place, start, goal)
     rows = np.arange(count)
-    fixed = m - 1 - np.argmax((start != goal)[:, ::-1], axis=1)  # the last position p where they differ
+    fixed = (
+        m - 1 - np.argmax((start != goal)[:, ::-1], axis=1)
+    )  # the last position p where they differ
     kept = np.arange(m - 1) + (np.arange(m - 1) >= fixed[:, None])
     legs = _legs(
         _visiting_order(start, start[rows, fixed], goal[rows, fixed]),

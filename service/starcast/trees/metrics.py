@@ -43,5 +43,7 @@ def _branches(forest: Forest, parents: Ranks) -> list[int]:
     while not np.array_equal(further := top[top], top):
         top = further
     below = np.bincount(top[parents >= 0], minlength=len(parents))
-    across = [int(forest.topology.neighbours(port, [forest.root])[0]) for port in forest.topology.ports]
+    across = [
+        int(forest.topology.neighbours(port, [forest.root])[0]) for port in forest.topology.ports
+    ]
     return [int(below[child]) for child in across if below[child]]

@@ -15,10 +15,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast.support.arrays import read_only, sealed
 from starcast.errors import InputError, RejectedError
 from starcast.permutations import Ranks
-from starcast.topologies import Topology, known
+from starcast.support.arrays import read_only, sealed
+from starcast.topologies import Topology, as_topology
 from starcast.topologies.base import Sight
 from starcast.trees import files, spec_syntax
 
@@ -52,20 +52,26 @@ class Forest:
     construction: str = UNNAMED
     arguments: Mapping[str, str | int] = field(default_factory=lambda: _NO_ARGUMENTS)
     spanning: bool = True
-    toward: Sequence[int] | None = None
+    verify_hubs: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        where = known(self.topology)
-        object.__setattr__(self, "topology", where)
-        object.__setattr__(self, "root", where.node(self.root))
-        object.__setattr__(self, "parent_port", _frozen(self.parent_port, where))
+        topology = as_topology(self.topology)
+        object.__setattr__(self, "topology", topology)
+        object.__setattr__(self, "root", topology.node(self.root))
+        object.__setattr__(self, "parent_port", _frozen(self.parent_port, topology))
         object.__setattr__(self, "arguments", MappingProxyType(dict(self.arguments)))
-        if self.toward is not None and len(self.toward) != self.trees:
+        if self.verify_hubs is not None and len(self.verify_hubs) != self.trees:
             raise InputError(
-                f"{len(self.toward)} nodes are given as 'toward' for {self.trees} trees",
+                f"{len(self.verify_hubs)} nodes are given as 'toward' for {self.trees} trees",
                 hint="give one a tree, or leave it out",
             )
-        object.__setattr__(self, "toward", None if self.toward is None else tuple(where.node(hub) for hub in self.toward))
+        object.__setattr__(
+            self,
+            "toward",
+            None
+            if self.verify_hubs is None
+            else tuple(topology.node(hub) for hub in self.verify_hubs),
+        )
 
     @property
     def id(self) -> str:
@@ -165,7 +171,9 @@ class Forest:
         for row, parents, levels in zip(sizes, self.parents(), self.levels(), strict=True):
             order = np.argsort(levels, kind="stable")
             starts = np.searchsorted(levels, np.arange(1, levels.max() + 2), sorter=order)
-            for first, last in reversed(list(pairwise(starts.tolist()))):  # level by level, the deepest first
+            for first, last in reversed(
+                list(pairwise(starts.tolist()))
+            ):  # level by level, the deepest first
                 nodes = order[first:last]
                 np.add.at(row, parents[nodes], row[nodes])
         return sizes
@@ -174,7 +182,9 @@ class Forest:
         """How many nodes each tree has on each level, int32 ``[trees, height + 1]``."""
         levels = self.levels()
         width = int(levels.max()) + 1
-        return np.stack([np.bincount(row[row >= 0], minlength=width) for row in levels]).astype(np.int32)
+        return np.stack([np.bincount(row[row >= 0], minlength=width) for row in levels]).astype(
+            np.int32
+        )
 
     def load(self) -> NDArray[np.int16]:
         """How many trees use each directed link parent -> child, int16 ``[nodes, ports]``, ports in the topology's order.
@@ -234,7 +244,11 @@ class Forest:
         """
         self._check_entries()
         for tree, astray in enumerate(self._astray()):
-            if len(astray) > self.topology.nodes // 64 + self.topology.degree or not self._reach_root(tree, astray):
+            if len(
+                astray
+            ) > self.topology.nodes // 64 + self.topology.degree or not self._reach_root(
+                tree, astray
+            ):
                 self._follow_all(tree)
 
     def __repr__(self) -> str:
@@ -266,21 +280,27 @@ class Forest:
                 raise self._rejected(tree, self.root, "is the root and has a parent")
             if row.max() > max(ports) or any((row == gap).any() for gap in gaps):
                 node = int(np.flatnonzero(~np.isin(row, list(ports)))[0])
-                raise self._rejected(tree, node, f"has port {row[node]} towards its parent, which {self.topology.spec} lacks")
+                raise self._rejected(
+                    tree,
+                    node,
+                    f"has port {row[node]} towards its parent, which {self.topology.spec} lacks",
+                )
             if self.spanning and np.count_nonzero(row) != self.topology.nodes - 1:
                 outside = np.flatnonzero(row == 0)
                 raise self._rejected(tree, int(outside[outside != self.root][0]), "is not reached")
 
     def _astray(self) -> list[NDArray[np.int64]]:
         """For each tree, the nodes whose parent is not one step closer to the tree's `toward`."""
-        hubs = [self.root] * self.trees if self.toward is None else list(self.toward)
+        hubs = [self.root] * self.trees if self.verify_hubs is None else list(self.verify_hubs)
         distances = {hub: self.topology.distances(hub) for hub in set(hubs)}
-        sights = {port: self.topology.sight(port) for port in self.topology.ports}
+        sights = {port: self.topology.neighbour_values(port) for port in self.topology.ports}
         astray: list[list[NDArray[np.int64]]] = [[] for _ in hubs]
         for chunk in self.topology.chunks():
             for row, hub, found in zip(self.parent_port, hubs, astray, strict=True):
                 distance = distances[hub]
-                closer = distance[chunk] - np.uint8(1)  # wraps around at the hub, which has nobody closer
+                closer = distance[chunk] - np.uint8(
+                    1
+                )  # wraps around at the hub, which has nobody closer
                 wrong = np.flatnonzero(_at_parents(distance, row[chunk], chunk, sights) != closer)
                 if len(wrong):
                     found.append(wrong + chunk.start)
@@ -301,7 +321,9 @@ class Forest:
         return False
 
     def _follow_all(self, tree: int) -> None:
-        parents = Forest(self.topology, self.parent_port[tree : tree + 1], self.root, spanning=False).parents()[0]
+        parents = Forest(
+            self.topology, self.parent_port[tree : tree + 1], self.root, spanning=False
+        ).parents()[0]
         _, top = _climb(parents)
         lost = np.flatnonzero((top != self.root) & (self.parent_port[tree] != 0))
         if len(lost):
@@ -327,7 +349,9 @@ def _at_parents(
 ) -> NDArray[np.uint8]:
     """What an array has at the parents of a chunk of nodes; at the node itself where it has none."""
     first = int(ports[0])
-    if first and not np.count_nonzero(ports != first):  # constructions run in long stretches of one port
+    if first and not np.count_nonzero(
+        ports != first
+    ):  # constructions run in long stretches of one port
         return sights[first](values, chunk)
     seen = values[chunk].copy()
     for port in np.flatnonzero(np.bincount(ports, minlength=1)).tolist():
@@ -336,22 +360,25 @@ def _at_parents(
     return seen
 
 
-def _frozen(array: ArrayLike, where: Topology) -> NDArray[np.uint8]:
+def _frozen(array: ArrayLike, topology: Topology) -> NDArray[np.uint8]:
     try:
         given = np.asarray(array)
     except ValueError:  # rows of different lengths
         raise InputError(
-            f"the rows of a forest on {where.spec} have {where.nodes} entries each",
+            f"the rows of a forest on {topology.spec} have {topology.nodes} entries each",
             hint="give one row a tree, one entry a node",
         ) from None
-    if given.ndim != 2 or given.shape[1] != where.nodes or not len(given):
+    if given.ndim != 2 or given.shape[1] != topology.nodes or not len(given):
         raise InputError(
-            f"a forest on {where.spec} is an array [trees, {where.nodes}], not {list(given.shape)}",
+            f"a forest on {topology.spec} is an array [trees, {topology.nodes}], not {list(given.shape)}",
             hint="give one row a tree, one entry a node",
         )
     if given.dtype != np.uint8:
         if given.dtype.kind not in "iu":
-            raise InputError(f"a forest is an array of ports, not of {given.dtype}", hint="give uint8, or integers 0..255")
+            raise InputError(
+                f"a forest is an array of ports, not of {given.dtype}",
+                hint="give uint8, or integers 0..255",
+            )
         if given.min() < 0 or given.max() > 255:
             raise InputError(
                 f"a forest is an array of ports, not of numbers from {given.min()} to {given.max()}",

@@ -7,16 +7,16 @@ from starcast import permutations
 from starcast.errors import InputError
 from starcast.permutations import Perms
 from starcast.topologies import Topology
-from starcast.trees.model import Forest
 from starcast.trees.common import greedy_path, greedy_ports
+from starcast.trees.model import Forest
 
 
 def multiple(topology: Topology, root: int) -> Forest:
     """Tree i-1 is the undirected tree L(rho^i(r)), re-rooted at r; rho shifts the label right by one position."""
     rows = np.empty((topology.n - 1, topology.nodes), dtype=np.uint8)
-    toward = [_grow(topology, root, i, row) for i, row in enumerate(rows, 1)]
+    verify_hubs = [_grow(topology, root, i, row) for i, row in enumerate(rows, 1)]
     rows.flags.writeable = False
-    return Forest(topology, rows, root, "multiple", toward=toward)
+    return Forest(topology, rows, root, "multiple", verify_hubs=verify_hubs)
 
 
 def multiple_tree(topology: Topology, root: int, i: int) -> Forest:
@@ -26,11 +26,14 @@ def multiple_tree(topology: Topology, root: int, i: int) -> Forest:
         InputError: there is no such tree.
     """
     if not 1 <= i < topology.n:
-        raise InputError(f"{topology.spec} has no tree {i} of 'multiple'", hint=f"i goes from 1 to {topology.n - 1}")
+        raise InputError(
+            f"{topology.spec} has no tree {i} of 'multiple'",
+            hint=f"i goes from 1 to {topology.n - 1}",
+        )
     rows = np.empty((1, topology.nodes), dtype=np.uint8)
-    toward = _grow(topology, root, i, rows[0])
+    verify_hubs = _grow(topology, root, i, rows[0])
     rows.flags.writeable = False
-    return Forest(topology, rows, root, "multiple", {"i": i}, toward=(toward,))
+    return Forest(topology, rows, root, "multiple", {"i": i}, verify_hubs=(verify_hubs,))
 
 
 def _grow(topology: Topology, root: int, i: int, row: NDArray[np.uint8]) -> int:

@@ -25,8 +25,8 @@ from starcast import permutations
 from starcast.permutations import Perms, Ranks
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import necklaces, rotation
-from starcast.trees.model import Forest
 from starcast.trees.common import translated
+from starcast.trees.model import Forest
 
 
 class Generator(NamedTuple):
@@ -48,7 +48,7 @@ def necklace(topology: Topology, root: int) -> Forest:
     """One tree of shortest paths: the parent of node number m is across dimension v(m)."""
     rows = translated(topology, dimensions(topology.n, numbering(topology))[None, :], root)
     rows.flags.writeable = False
-    return Forest(topology, rows, root, "necklace", toward=(root,))
+    return Forest(topology, rows, root, "necklace", verify_hubs=(root,))
 
 
 def numbering(topology: Topology) -> Ranks:
@@ -88,7 +88,9 @@ def _generator(n: int, k: int) -> Generator:
 def _listed(topology: Topology) -> _Listed:
     found = necklaces(topology.n)
     smallest = np.flatnonzero(found.leader == np.arange(topology.nodes))[1:].astype(np.int32)
-    kind = np.where(smallest < topology.nodes // topology.n, 2, 1)  # those that start with 1 have the lowest ranks
+    kind = np.where(
+        smallest < topology.nodes // topology.n, 2, 1
+    )  # those that start with 1 have the lowest ranks
     nodes = np.stack([generator.node for generator in generators(topology).values()])
     kind[np.isin(smallest, found.leader[permutations.rank(nodes)])] = 0
     smallest = smallest[np.lexsort((smallest, kind, topology.distances()[smallest]))]

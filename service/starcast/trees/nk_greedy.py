@@ -30,7 +30,7 @@ def nk_greedy(topology: Topology, root: int) -> Forest:
     rows = np.empty((1, there.nodes), dtype=np.uint8)
     sp_ports(there, there.rows(root)[0], rows[0])
     rows.flags.writeable = False
-    return Forest(there, rows, root, "nk-greedy", toward=(root,))
+    return Forest(there, rows, root, "nk-greedy", verify_hubs=(root,))
 
 
 def nk_star(topology: Topology) -> NkStar:
@@ -54,12 +54,16 @@ def sp_ports(topology: NkStar, root: Perms, out: NDArray[np.uint8]) -> None:
         else:
             for some in range(start, stop, _ROWS):
                 here = slice(some, min(some + _ROWS, stop))
-                out[here] = _residual_ports(topology, root, home, topology.rows(np.arange(here.start, here.stop)))
+                out[here] = _residual_ports(
+                    topology, root, home, topology.rows(np.arange(here.start, here.stop))
+                )
 
 
 def _first_differences(n: int, root: Perms, start: int, out: NDArray[np.uint8]) -> None:
     """The first position from 2 on that differs from the root, for the nodes from ``start`` on that begin like it."""
-    for depth in range(1, len(root)):  # start: the first node that agrees with the root on its first `depth` symbols
+    for depth in range(
+        1, len(root)
+    ):  # start: the first node that agrees with the root on its first `depth` symbols
         free = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
         block = perm(n - depth - 1, len(root) - depth - 1)
         out[start : start + len(free) * block].fill(depth + 1)
@@ -67,10 +71,14 @@ def _first_differences(n: int, root: Perms, start: int, out: NDArray[np.uint8]) 
     out[start] = 0
 
 
-def _residual_ports(topology: NkStar, root: Perms, home: NDArray[np.uint8], rows: Perms) -> NDArray[np.uint8]:
+def _residual_ports(
+    topology: NkStar, root: Perms, home: NDArray[np.uint8], rows: Perms
+) -> NDArray[np.uint8]:
     """The ports of nodes whose first symbol is external."""
     count, k = rows.shape
-    where = np.zeros((count, k + 1), dtype=np.uint8)  # the position in the node of the root's i-th symbol, 0 if missing
+    where = np.zeros(
+        (count, k + 1), dtype=np.uint8
+    )  # the position in the node of the root's i-th symbol, 0 if missing
     np.put_along_axis(where, home[rows], np.arange(1, k + 1, dtype=np.uint8)[None, :], axis=1)
     own = np.ones(count, dtype=np.uint8)
     for _ in range(k):  # along the chain of the first symbol

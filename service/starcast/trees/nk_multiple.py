@@ -23,8 +23,8 @@ def nk_multiple(topology: Topology, root: int) -> Forest:
         sp_ports(there, hub, row)
         _reroot(there, row, root)
     rows.flags.writeable = False
-    toward = permutations.arrangement_rank(hubs, there.n)
-    return Forest(there, rows, root, "nk-multiple", toward=tuple(toward.tolist()))
+    verify_hubs = permutations.arrangement_rank(hubs, there.n)
+    return Forest(there, rows, root, "nk-multiple", verify_hubs=tuple(verify_hubs.tolist()))
 
 
 def _reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:

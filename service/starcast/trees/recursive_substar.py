@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
-from starcast.trees.model import Forest
 from starcast.trees.common import translated
+from starcast.trees.model import Forest
 
 
 class _Front(NamedTuple):

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.topologies import Topology
-from starcast.trees.model import Forest
 from starcast.trees.common import translated
+from starcast.trees.model import Forest
 
 Places = NDArray[np.uint8]
 
@@ -28,7 +28,9 @@ class Slab(NamedTuple):
     """The nodes with one first symbol, in rank order."""
 
     first: int
-    place: Places  # [n+1, (n-1)!]: place[s] is the position of symbol s in each node; row 0 is unused
+    place: (
+        Places  # [n+1, (n-1)!]: place[s] is the position of symbol s in each node; row 0 is unused
+    )
 
 
 def shortest_path(topology: Topology, root: int) -> Forest:
@@ -38,7 +40,7 @@ def shortest_path(topology: Topology, root: int) -> Forest:
         part[0] = dimension_home(slab)
     rows = translated(topology, row, root)
     rows.flags.writeable = False
-    return Forest(topology, rows, root, "shortest-path", spanning=False, toward=(root,))
+    return Forest(topology, rows, root, "shortest-path", spanning=False, verify_hubs=(root,))
 
 
 def shortest_path_graph(topology: Topology, root: int) -> Forest:
@@ -80,7 +82,9 @@ def _places(n: int) -> Places:
     table = np.zeros((1, 1), dtype=np.uint8)
     for size in range(1, n + 1):
         later = table + np.uint8(1)
-        table = np.concatenate([np.insert(later, first, 1, axis=0) for first in range(1, size + 1)], axis=1)
+        table = np.concatenate(
+            [np.insert(later, first, 1, axis=0) for first in range(1, size + 1)], axis=1
+        )
     return table
 
 

@@ -22,7 +22,7 @@ def edges(where: Topology | str, construction: str, **arguments: int | str) -> i
         return edges(there, str(arguments["tree"]))  # changed trees keep their edges, one for one
     if rule.name in _PARTIAL:
         return _PARTIAL[rule.name](there.n)
-    return (there.degree if rule.many else 1) * (there.nodes - 1)
+    return (there.degree if rule.one_tree_per_port else 1) * (there.nodes - 1)
 
 
 def _shortest_path(n: int) -> int:

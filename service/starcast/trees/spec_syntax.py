@@ -34,7 +34,10 @@ def parsed(text: str, noun: str = "construction") -> tuple[str, Arguments]:
     """
     match = _NAMED.fullmatch(text.strip())
     if match is None:
-        raise InputError(f"'{text}' is no {noun}", hint="write 'greedy', or 'dimension-change(i=2,tree=multiple)'")
+        raise InputError(
+            f"'{text}' is no {noun}",
+            hint="write 'greedy', or 'dimension-change(i=2,tree=multiple)'",
+        )
     return match[1], parsed_arguments(match[2] or "")
 
 
@@ -49,7 +52,9 @@ def parsed_arguments(text: str) -> Arguments:
         match = _ARGUMENT.fullmatch(word.strip())
         if match is None or match[1] in found:
             wrong = "is no argument" if match is None else "is given twice"
-            raise InputError(f"'{word}' {wrong}", hint="write arguments as 'i=2,tree=multiple', each once")
+            raise InputError(
+                f"'{word}' {wrong}", hint="write arguments as 'i=2,tree=multiple', each once"
+            )
         found[match[1]] = int(match[2]) if _WHOLE.fullmatch(match[2]) else match[2]
     return found
 

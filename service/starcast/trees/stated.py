@@ -9,10 +9,10 @@ from math import factorial, gcd
 from typing import Any
 
 from starcast.errors import InputError
+from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 from starcast.trees.catalogue import checked
 from starcast.trees.model import Forest
-from starcast.support.integers import ceil_div
 
 TS = "Tseng & Sheu 1997"
 SLC = "Sheu, Liaw & Chen 1993"
@@ -40,7 +40,9 @@ def stated(forest: Forest) -> tuple[Stated, ...]:
         checked(forest.topology, forest.construction, forest.arguments)
     except InputError:
         return ()
-    return _STATED.get(str(forest.arguments.get("tree", forest.construction)), _nothing)(forest.topology)
+    return _STATED.get(str(forest.arguments.get("tree", forest.construction)), _nothing)(
+        forest.topology
+    )
 
 
 def multiple_height(n: int, i: int) -> int:
@@ -78,17 +80,17 @@ def _nothing(_: Topology) -> tuple[Stated, ...]:
     return ()
 
 
-def _greedy(where: Topology) -> tuple[Stated, ...]:
+def _greedy(topology: Topology) -> tuple[Stated, ...]:
     return (
         _equal("spanning", True, f"{TS}, Lemma 3"),
         _equal("shortest path", True, f"{TS}, Lemma 3"),
-        _equal("heights", [where.diameter], f"{TS}, Lemma 3"),
-        _equal("leaves", [derangements(where.n)], f"{OURS}: the derangements of n symbols"),
+        _equal("heights", [topology.diameter], f"{TS}, Lemma 3"),
+        _equal("leaves", [derangements(topology.n)], f"{OURS}: the derangements of n symbols"),
     )
 
 
-def _multiple(where: Topology) -> tuple[Stated, ...]:
-    n = where.n
+def _multiple(topology: Topology) -> tuple[Stated, ...]:
+    n = topology.n
     return (
         _equal("trees", n - 1, f"{TS}, Def. 2"),
         _equal("spanning", True, f"{TS}, Def. 2"),
@@ -97,15 +99,15 @@ def _multiple(where: Topology) -> tuple[Stated, ...]:
     )
 
 
-def _recursive_substar(where: Topology) -> tuple[Stated, ...]:
+def _recursive_substar(topology: Topology) -> tuple[Stated, ...]:
     return (
         _equal("spanning", True, f"{SLC}, section 2"),
-        _equal("heights", [2 * where.n - 3], f"{SLC}, Theorem 4"),
+        _equal("heights", [2 * topology.n - 3], f"{SLC}, Theorem 4"),
     )
 
 
-def _rotated_hamiltonian(where: Topology) -> tuple[Stated, ...]:
-    paths = factorial(where.n - 1)
+def _rotated_hamiltonian(topology: Topology) -> tuple[Stated, ...]:
+    paths = factorial(topology.n - 1)
     return (
         _equal("spanning", True, f"{FA}, algorithm 1"),
         Stated(
@@ -117,23 +119,23 @@ def _rotated_hamiltonian(where: Topology) -> tuple[Stated, ...]:
     )
 
 
-def _necklace(where: Topology) -> tuple[Stated, ...]:
+def _necklace(topology: Topology) -> tuple[Stated, ...]:
     return (
         _equal("spanning", True, f"{FA}, algorithm 2"),
         _equal("shortest path", True, f"{FA}, Theorem 8.2"),
-        _equal("heights", [where.diameter], f"{TS}, section 6.2"),
+        _equal("heights", [topology.diameter], f"{TS}, section 6.2"),
     )
 
 
-def _hamiltonian_cycle(where: Topology) -> tuple[Stated, ...]:
+def _hamiltonian_cycle(topology: Topology) -> tuple[Stated, ...]:
     return (
         _equal("spanning", True, f"{FA}, section 4"),
-        _equal("heights", [where.nodes - 1], f"{FA}, section 4"),
+        _equal("heights", [topology.nodes - 1], f"{FA}, section 4"),
     )
 
 
-def _balanced(where: Topology) -> tuple[Stated, ...]:
-    largest = ceil_div(where.nodes - 1, where.n - 1)
+def _balanced(topology: Topology) -> tuple[Stated, ...]:
+    largest = ceil_div(topology.nodes - 1, topology.n - 1)
     return (
         _equal("spanning", True, f"{FA}, section 5.1"),
         _equal("shortest path", True, f"{FA}, section 5.1"),
@@ -153,72 +155,77 @@ def _near_balanced(_: Topology) -> tuple[Stated, ...]:
     )
 
 
-def _perfectly_balanced(where: Topology) -> tuple[Stated, ...]:
+def _perfectly_balanced(topology: Topology) -> tuple[Stated, ...]:
     return (
-        _equal("trees", where.n - 1, f"{FA}, Def. 15"),
+        _equal("trees", topology.n - 1, f"{FA}, Def. 15"),
         _equal("shortest path", True, f"{FA}, Theorem 10.5"),
         Stated("sizes", "all equal", lambda found: len(set(found)) == 1, f"{FA}, Theorem 10.6"),
     )
 
 
-def _shortest_path(where: Topology) -> tuple[Stated, ...]:
-    substar = factorial(where.n - 1)
+def _shortest_path(topology: Topology) -> tuple[Stated, ...]:
+    substar = factorial(topology.n - 1)
     return (
-        _equal("sizes", [1 + (where.n - 1) * substar], f"{EDT}, Lemma 4"),
+        _equal("sizes", [1 + (topology.n - 1) * substar], f"{EDT}, Lemma 4"),
         _equal("shortest path", True, f"{EDT}, Lemma 4"),
-        _equal("branches", [[substar] * (where.n - 1)], f"{EDT}, Lemma 4"),
+        _equal("branches", [[substar] * (topology.n - 1)], f"{EDT}, Lemma 4"),
     )
 
 
-def _shortest_path_graph(where: Topology) -> tuple[Stated, ...]:
-    n = where.n
+def _shortest_path_graph(topology: Topology) -> tuple[Stated, ...]:
+    n = topology.n
     return (
         _equal("trees", n - 1, f"{EDT}, Def. 7"),
         _equal("sizes", [2 * factorial(n - 1)] * (n - 1), f"{EDT}, Lemma 5"),
     )
 
 
-def _edge_disjoint(where: Topology) -> tuple[Stated, ...]:
+def _edge_disjoint(topology: Topology) -> tuple[Stated, ...]:
     return (
-        _equal("trees", where.n - 1, f"{EDT}, Def. 8"),
+        _equal("trees", topology.n - 1, f"{EDT}, Def. 8"),
         _equal("spanning", True, f"{EDT}, Def. 8"),
         _equal("edge-disjoint", True, f"{EDT}, Lemma 6.1"),
-        _at_most("heights", where.diameter + 4, f"{EDT}, Lemma 6.4"),
+        _at_most("heights", topology.diameter + 4, f"{EDT}, Lemma 6.4"),
     )
 
 
-def _nk_greedy(where: Topology) -> tuple[Stated, ...]:
+def _nk_greedy(topology: Topology) -> tuple[Stated, ...]:
     return (
         _equal("spanning", True, f"{NK}, Theorem 1"),
         _equal("shortest path", True, f"{NK}, Theorem 1"),
-        _equal("heights", [where.diameter], f"{NK}, Theorem 1"),
+        _equal("heights", [topology.diameter], f"{NK}, Theorem 1"),
     )
 
 
-def _nk_multiple(where: Topology) -> tuple[Stated, ...]:
-    low, high = (where.k or 0) + where.diameter, 2 * where.diameter
+def _nk_multiple(topology: Topology) -> tuple[Stated, ...]:
+    low, high = (topology.k or 0) + topology.diameter, 2 * topology.diameter
     return (
-        _equal("trees", where.n - 1, f"{NK}, Def. 5"),
+        _equal("trees", topology.n - 1, f"{NK}, Def. 5"),
         _equal("spanning", True, f"{NK}, Theorem 7"),
-        Stated("heights", f"{low} to {high}", lambda found: low <= min(found) and max(found) <= high, f"{NK}, Theorem 7"),
+        Stated(
+            "heights",
+            f"{low} to {high}",
+            lambda found: low <= min(found) and max(found) <= high,
+            f"{NK}, Theorem 7",
+        ),
     )
 
 
-def _binomial(where: Topology) -> tuple[Stated, ...]:
+def _binomial(topology: Topology) -> tuple[Stated, ...]:
     return (
         _equal("spanning", True, JH),
         _equal("shortest path", True, JH),
-        _equal("heights", [where.n], JH),
-        _equal("branches", [[2 ** (where.n - port) for port in where.ports][::-1]], JH),
+        _equal("heights", [topology.n], JH),
+        _equal("branches", [[2 ** (topology.n - port) for port in topology.ports][::-1]], JH),
     )
 
 
-def _edge_disjoint_binomial(where: Topology) -> tuple[Stated, ...]:
+def _edge_disjoint_binomial(topology: Topology) -> tuple[Stated, ...]:
     return (
-        _equal("trees", where.n, JH),
+        _equal("trees", topology.n, JH),
         _equal("spanning", True, JH),
         _equal("edge-disjoint", True, JH),
-        _equal("heights", [where.n + 1] * where.n, JH),
+        _equal("heights", [topology.n + 1] * topology.n, JH),
     )
 
 

@@ -11,9 +11,9 @@ from functools import cache
 from itertools import pairwise, permutations, product
 from typing import Any, NamedTuple
 
-from support.packs.loading import SPECS, forests, schedules
 from starcast.collectives import Schedule
 from starcast.trees import Forest
+from support.packs.loading import SPECS, forests, schedules
 
 Case = Mapping[str, Any]
 Row = dict[str, Any]
@@ -216,10 +216,18 @@ def sends(name: str) -> list[Send]:
     """The rows of the schedule of that id, by step, sender, port, tree and unit."""
     planned = plan(name)
     every = labels(spec_of(name))
-    columns = (planned.step, planned.sender, planned.port, planned.receiver, planned.tree, planned.payload)
+    columns = (
+        planned.step,
+        planned.sender,
+        planned.port,
+        planned.receiver,
+        planned.tree,
+        planned.unit,
+    )
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return sorted(
-        Send(step, every[sender], port, every[receiver], tree, unit) for step, sender, port, receiver, tree, unit in rows
+        Send(step, every[sender], port, every[receiver], tree, unit)
+        for step, sender, port, receiver, tree, unit in rows
     )
 
 
@@ -254,7 +262,11 @@ def of_two_forests() -> list[Case]:
 
 def of_schedules(*specs: str, **others: Any) -> list[Case]:
     """Every schedule, of these topologies or of all, with the other parameters given."""
-    return [{"schedule": schedule.id, **others} for spec in specs or SPECS for schedule in schedules(spec)]
+    return [
+        {"schedule": schedule.id, **others}
+        for spec in specs or SPECS
+        for schedule in schedules(spec)
+    ]
 
 
 def of_nodes() -> list[Case]:
@@ -264,4 +276,8 @@ def of_nodes() -> list[Case]:
 
 def of_pairs(one: str, other: str) -> list[Case]:
     """A few pairs of nodes of every topology."""
-    return [{"topology": spec, one: first, other: second} for spec in SPECS for first, second in pairs(spec)]
+    return [
+        {"topology": spec, one: first, other: second}
+        for spec in SPECS
+        for first, second in pairs(spec)
+    ]

@@ -5,14 +5,14 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from starcast.collectives import Schedule, model
-from starcast.graph.connection import Graph
+from starcast.collectives import Schedule, schedule
 from starcast.graph.artifact_nodes import Owner, forest_owner, schedule_owner, topology_owner
+from starcast.graph.connection import Graph
 from starcast.graph.rows import Rows, link_rows, send_rows, tree_rows
 from starcast.graph.writer import Bolt, refresh_plans
 from starcast.progress import Silent
 from starcast.topologies import Topology, topology
-from starcast.trees import Forest, model, plain_constructions
+from starcast.trees import Forest, forest, plain_constructions
 
 SPECS = ("S2", "S3", "S4", "S5", "S6", "S4,2", "S5,3", "Q4")
 #: The last node of a topology. On stars no root but the identity: neither that nor a cyclic shift of it.
@@ -22,8 +22,17 @@ LAST = -1
 FORESTS: dict[str, tuple[tuple[str, int], ...]] = {
     "S2": (("greedy", 0), ("multiple", LAST)),
     "S3": (("multiple", 0), ("greedy", LAST), ("shortest-path-graph", LAST)),
-    "S4": (*((name, 0) for name in plain_constructions("S4")), ("multiple", LAST), ("perfectly-balanced", LAST)),
-    "S5": (("multiple", LAST), ("perfectly-balanced", 0), ("shortest-path", LAST), ("recursive-substar", LAST)),
+    "S4": (
+        *((name, 0) for name in plain_constructions("S4")),
+        ("multiple", LAST),
+        ("perfectly-balanced", LAST),
+    ),
+    "S5": (
+        ("multiple", LAST),
+        ("perfectly-balanced", 0),
+        ("shortest-path", LAST),
+        ("recursive-substar", LAST),
+    ),
     "S6": (("multiple", LAST), ("balanced", 0)),
     "S4,2": (("nk-greedy", 0), ("nk-multiple", LAST)),
     "S5,3": (("nk-multiple", LAST),),
@@ -69,7 +78,9 @@ SCHEDULES: dict[str, tuple[tuple[str, str, int, dict[str, Any]], ...]] = {
 @cache
 def forests(spec: str) -> tuple[Forest, ...]:
     """The forests that are stored on a topology."""
-    return tuple(forest(spec, construction, _rank(spec, root)) for construction, root in FORESTS[spec])
+    return tuple(
+        forest(spec, construction, _rank(spec, root)) for construction, root in FORESTS[spec]
+    )
 
 
 @cache
@@ -102,7 +113,9 @@ def without_indexes(graph: Graph) -> Iterator[None]:
     _empty(graph)
     try:
         for kind in ("CONSTRAINT", "INDEX"):
-            for row in graph.read(f"SHOW {kind} YIELD name WHERE name STARTS WITH 'starcast_' RETURN name"):
+            for row in graph.read(
+                f"SHOW {kind} YIELD name WHERE name STARTS WITH 'starcast_' RETURN name"
+            ):
                 graph.write(f"DROP {kind} {row['name']}")
         yield
     finally:

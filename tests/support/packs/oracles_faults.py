@@ -5,9 +5,26 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations, pairwise
 
-from support.packs.asking import Case, Label, Row, across, by_id, labels, levels, of_forests, oracle, parent, parents, port_between, ports, root, spec_of, to_root
-from support.packs.loading import SPECS, forests
 from starcast.trees import Forest
+from support.packs.asking import (
+    Case,
+    Label,
+    Row,
+    across,
+    by_id,
+    labels,
+    levels,
+    of_forests,
+    oracle,
+    parent,
+    parents,
+    port_between,
+    ports,
+    root,
+    spec_of,
+    to_root,
+)
+from support.packs.loading import SPECS, forests
 
 Links = tuple[str, ...]
 Nodes = tuple[Label, ...]
@@ -26,7 +43,9 @@ def cut(forest: Forest, tree: int, nodes: Nodes, links: Links) -> set[Label]:
     found = set()
     for label in parents(forest, tree):
         way = to_root(forest, tree, label)
-        if label not in nodes and (set(way) & set(nodes) or any(dead_link(links, *hop) for hop in pairwise(way))):
+        if label not in nodes and (
+            set(way) & set(nodes) or any(dead_link(links, *hop) for hop in pairwise(way))
+        ):
             found.add(label)
     return found
 
@@ -51,21 +70,34 @@ def some_faults(forest: Forest, seed: int) -> Case:
     spec = forest.topology.spec
     others = [label for label in labels(spec) if label != root(forest)]
     nodes = lot.sample(others, min(seed % 3, len(others)))
-    ends = [(label, across(spec, label, lot.choice(ports(spec)))) for label in lot.sample(labels(spec), min(seed, 5) % 4 + 1)]
+    ends = [
+        (label, across(spec, label, lot.choice(ports(spec))))
+        for label in lot.sample(labels(spec), min(seed, 5) % 4 + 1)
+    ]
     return {"forest": forest.id, "nodes": nodes, "links": [f"{one}-{other}" for one, other in ends]}
 
 
 def faults() -> list[Case]:
     """Random faults of every forest; no fault, a dead root, a dead child, one dead link, all of it twice, of a few forests."""
-    cases = [some_faults(forest, seed) for spec in SPECS for seed, forest in enumerate(forests(spec))]
+    cases = [
+        some_faults(forest, seed) for spec in SPECS for seed, forest in enumerate(forests(spec))
+    ]
     for forest in (forests("S4")[1], forests("S5,3")[0], forests("Q4")[1]):
-        child = next(label for label in labels(forest.topology.spec) if parent(forest, 0, label) == root(forest))
+        child = next(
+            label
+            for label in labels(forest.topology.spec)
+            if parent(forest, 0, label) == root(forest)
+        )
         cases += [
             {"forest": forest.id},
             {"forest": forest.id, "nodes": [root(forest)]},
             {"forest": forest.id, "nodes": [child]},
             {"forest": forest.id, "links": [f"{child}-{root(forest)}"]},
-            {"forest": forest.id, "nodes": [child] * 2, "links": [f"{child}-{root(forest)}", f"{root(forest)}-{child}"]},
+            {
+                "forest": forest.id,
+                "nodes": [child] * 2,
+                "links": [f"{child}-{root(forest)}", f"{root(forest)}-{child}"],
+            },
             *(some_faults(forest, seed) for seed in (7, 8)),
         ]
     return cases
@@ -94,7 +126,12 @@ def cut_off(forest: str, nodes: Sequence[Label] = (), links: Sequence[str] = ())
     """The nodes cut off in each tree, by level and label."""
     grown = by_id(forest)
     rows = [
-        {"tree": tree, "level": levels(grown, tree)[label], "parent": parent(grown, tree, label), "node": label}
+        {
+            "tree": tree,
+            "level": levels(grown, tree)[label],
+            "parent": parent(grown, tree, label),
+            "node": label,
+        }
         for tree in range(grown.trees)
         for label in cut(grown, tree, tuple(nodes), tuple(links))
     ]
@@ -106,13 +143,19 @@ def damage(forest: str, nodes: Sequence[Label] = (), links: Sequence[str] = ()) 
     """How many each tree reaches, and how many it does not."""
     grown, dead = by_id(forest), (tuple(nodes), tuple(links))
     return [
-        {"tree": tree, "reached": len(reached(grown, tree, *dead)), "cut": len(cut(grown, tree, *dead))}
+        {
+            "tree": tree,
+            "reached": len(reached(grown, tree, *dead)),
+            "cut": len(cut(grown, tree, *dead)),
+        }
         for tree in range(grown.trees)
     ]
 
 
 @oracle("faults/fewer-trees", of_faults(needed=(1, 2, 3)))
-def fewer_trees(forest: str, nodes: Sequence[Label] = (), links: Sequence[str] = (), needed: int = 1) -> list[Row]:
+def fewer_trees(
+    forest: str, nodes: Sequence[Label] = (), links: Sequence[str] = (), needed: int = 1
+) -> list[Row]:
     """The nodes cut off in some tree, with the trees that reach them and those that do not."""
     grown, dead = by_id(forest), (tuple(nodes), tuple(links))
     rows = []
@@ -130,18 +173,27 @@ def left_by_all(forest: str, nodes: Sequence[Label] = (), links: Sequence[str] =
     grown = by_id(forest)
     left = left_out(grown, range(grown.trees), tuple(nodes), tuple(links))
     return [
-        {"node": label, "trees": sum(label in parents(grown, tree) for tree in range(grown.trees))} for label in sorted(left)
+        {"node": label, "trees": sum(label in parents(grown, tree) for tree in range(grown.trees))}
+        for label in sorted(left)
     ]
 
 
 @oracle("faults/copies", of_copies())
-def copies(forest: str, copies: int, nodes: Sequence[Label] = (), links: Sequence[str] = (), messages: int = 1) -> list[Row]:
+def copies(
+    forest: str,
+    copies: int,
+    nodes: Sequence[Label] = (),
+    links: Sequence[str] = (),
+    messages: int = 1,
+) -> list[Row]:
     """The copies dealt one after the other, as cards are, to the trees; and every choice of trees."""
     grown, dead = by_id(forest), (tuple(nodes), tuple(links))
     cards = [card % grown.trees for card in range(messages * copies)]
     lost = [left_out(grown, cards[copies * m : copies * (m + 1)], *dead) for m in range(messages)]
     choices = {
-        x: set().union(*(left_out(grown, trees, *dead) for trees in combinations(range(grown.trees), x)))
+        x: set().union(
+            *(left_out(grown, trees, *dead) for trees in combinations(range(grown.trees), x))
+        )
         for x in range(1, grown.trees + 1)
     }
     lost_by_all = set().union(*lost)
@@ -157,7 +209,10 @@ def copies(forest: str, copies: int, nodes: Sequence[Label] = (), links: Sequenc
     ]
 
 
-@oracle("faults/worst-nodes", [*of_forests(), *of_forests("S4", "Q4", count=1), *of_forests("S5", count=1_000)])
+@oracle(
+    "faults/worst-nodes",
+    [*of_forests(), *of_forests("S4", "Q4", count=1), *of_forests("S5", count=1_000)],
+)
 def worst_nodes(forest: str, count: int = 10) -> list[Row]:
     """What each node cuts off when it dies alone."""
     grown = by_id(forest)
@@ -168,12 +223,17 @@ def worst_nodes(forest: str, count: int = 10) -> list[Row]:
     return sorted(rows, key=lambda row: (-row["cut"], row["node"]))[:count]
 
 
-@oracle("faults/worst-links", [*of_forests(), *of_forests("S4", "Q4", count=1), *of_forests("S5,3", count=1_000)])
+@oracle(
+    "faults/worst-links",
+    [*of_forests(), *of_forests("S4", "Q4", count=1), *of_forests("S5,3", count=1_000)],
+)
 def worst_links(forest: str, count: int = 10) -> list[Row]:
     """What each link that some tree uses cuts off when it dies alone: its lower end in that tree, and what is below it."""
     grown, spec = by_id(forest), spec_of(forest)
     rows: list[Row] = []
-    for lower, higher in {tuple(sorted(edge)) for tree in range(grown.trees) for edge in parents(grown, tree).items()}:
+    for lower, higher in {
+        tuple(sorted(edge)) for tree in range(grown.trees) for edge in parents(grown, tree).items()
+    }:
         by_tree = [0] * grown.trees
         for tree in range(grown.trees):
             for end, other in ((lower, higher), (higher, lower)):

@@ -5,9 +5,27 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from itertools import combinations, pairwise
 
-from support.packs.asking import Case, Label, Row, across, by_id, crossed, distances, labels, of_nodes, of_pairs, oracle, pairs, ports, root, some, spec_of, to_root
-from support.packs.loading import SPECS, forests
 from starcast.trees import Forest
+from support.packs.asking import (
+    Case,
+    Label,
+    Row,
+    across,
+    by_id,
+    crossed,
+    distances,
+    labels,
+    of_nodes,
+    of_pairs,
+    oracle,
+    pairs,
+    ports,
+    root,
+    some,
+    spec_of,
+    to_root,
+)
+from support.packs.loading import SPECS, forests
 
 #: As many paths as Neo4j is asked for in k-shortest-paths.
 MOST = 1000
@@ -31,13 +49,21 @@ def path_row(spec: str, nodes: Sequence[Label]) -> Row:
 @oracle("paths/shortest-paths", of_pairs("source", "target"))
 def shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
     """By their ports."""
-    return sorted((path_row(topology, nodes) for nodes in shortest(topology, source, target)), key=lambda row: row["ports"])
+    return sorted(
+        (path_row(topology, nodes) for nodes in shortest(topology, source, target)),
+        key=lambda row: row["ports"],
+    )
 
 
 @oracle("paths/number-of-shortest-paths", of_pairs("source", "target"))
 def number_of_shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
     """One row."""
-    return [{"length": distances(topology, source)[target], "paths": len(shortest(topology, source, target))}]
+    return [
+        {
+            "length": distances(topology, source)[target],
+            "paths": len(shortest(topology, source, target)),
+        }
+    ]
 
 
 def judge_shortest_path(case: Case, rows: list[Row]) -> None:
@@ -46,7 +72,9 @@ def judge_shortest_path(case: Case, rows: list[Row]) -> None:
     assert row in shortest_paths(**case)
 
 
-oracle("paths/shortest-path", of_pairs("source", "target"), judge=judge_shortest_path)(shortest_paths)
+oracle("paths/shortest-path", of_pairs("source", "target"), judge=judge_shortest_path)(
+    shortest_paths
+)
 
 
 @cache
@@ -61,7 +89,11 @@ def simple(spec: str, source: Label, target: Label, longest: int) -> list[tuple[
             found.append(nodes)
             continue
         onward = (across(spec, nodes[-1], port) for port in ports(spec))
-        begun += [(*nodes, there) for there in onward if there not in nodes and len(nodes) + away[there] <= longest]
+        begun += [
+            (*nodes, there)
+            for there in onward
+            if there not in nodes and len(nodes) + away[there] <= longest
+        ]
     return sorted(found, key=lambda nodes: (len(nodes), crossed(spec, nodes)))
 
 
@@ -111,7 +143,9 @@ def k_shortest_paths(topology: str, source: Label, target: Label, k: int = 10) -
 def path_lengths(topology: str, source: Label, target: Label) -> list[Row]:
     """The two least lengths, if there are two."""
     shortest_ones = len(shortest(topology, source, target))
-    counts = Counter(len(nodes) - 1 for nodes in at_least(topology, source, target, shortest_ones + 1))
+    counts = Counter(
+        len(nodes) - 1 for nodes in at_least(topology, source, target, shortest_ones + 1)
+    )
     return [{"length": length, "paths": counts[length]} for length in sorted(counts)]
 
 
@@ -120,7 +154,9 @@ def avoiding_cases() -> Iterator[Case]:
     for spec in SPECS:
         for source, target in pairs(spec):
             ends: Case = {"topology": spec, "source": source, "target": target}
-            hops = list(dict.fromkeys(nodes[1] for nodes in shortest(spec, source, target) if nodes[1:]))
+            hops = list(
+                dict.fromkeys(nodes[1] for nodes in shortest(spec, source, target) if nodes[1:])
+            )
             near = [across(spec, target, port) for port in ports(spec)]
             links = [f"{there}-{target}" for there in near]
             yield ends
@@ -132,7 +168,9 @@ def avoiding_cases() -> Iterator[Case]:
             yield {**ends, "nodes": [there for there in near if there != source]}
 
 
-def left_over(spec: str, source: Label, nodes: Collection[Label], links: Collection[str]) -> dict[Label, int]:
+def left_over(
+    spec: str, source: Label, nodes: Collection[Label], links: Collection[str]
+) -> dict[Label, int]:
     """The distance of every node that can be reached without these nodes and links, by breadth-first search."""
     if source in nodes:
         return {}
@@ -156,7 +194,11 @@ def judge_avoiding_path(case: Case, rows: list[Row]) -> None:
     for row in rows:
         nodes, used = (
             row["nodes"],
-            {f"{a}-{b}" for one, other in pairwise(row["nodes"]) for a, b in ((one, other), (other, one))},
+            {
+                f"{a}-{b}"
+                for one, other in pairwise(row["nodes"])
+                for a, b in ((one, other), (other, one))
+            },
         )
         assert (nodes[0], nodes[-1]) == (case["source"], case["target"])
         assert row["ports"] == crossed(case["topology"], nodes)
@@ -168,7 +210,11 @@ def judge_avoiding_path(case: Case, rows: list[Row]) -> None:
 
 @oracle("paths/avoiding-path", avoiding_cases(), judge=judge_avoiding_path)
 def avoiding_path(
-    topology: str, source: Label, target: Label, nodes: Collection[Label] = (), links: Collection[str] = ()
+    topology: str,
+    source: Label,
+    target: Label,
+    nodes: Collection[Label] = (),
+    links: Collection[str] = (),
 ) -> list[Row]:
     """How long it is, if there is one."""
     away = left_over(topology, source, nodes, links)
@@ -179,7 +225,9 @@ def next_cases() -> Iterator[Case]:
     """Pairs, and on small graphs all nodes towards one: the two ends of a residual link have different ports."""
     yield from of_pairs("node", "target")
     for spec in ("S4,2", "Q4"):
-        yield from ({"topology": spec, "node": node, "target": labels(spec)[5]} for node in labels(spec))
+        yield from (
+            {"topology": spec, "node": node, "target": labels(spec)[5]} for node in labels(spec)
+        )
 
 
 @oracle("paths/next-hops", next_cases())
@@ -187,15 +235,26 @@ def next_hops(topology: str, node: Label, target: Label) -> list[Row]:
     """By port."""
     away = distances(topology, target)
     hops = [(port, across(topology, node, port)) for port in ports(topology)]
-    return [{"port": port, "next": there, "left": away[there]} for port, there in hops if away[there] < away[node]]
+    return [
+        {"port": port, "next": there, "left": away[there]}
+        for port, there in hops
+        if away[there] < away[node]
+    ]
 
 
-@oracle("paths/routing-table", [{"topology": case["topology"], "target": case["node"]} for case in of_nodes()])
+@oracle(
+    "paths/routing-table",
+    [{"topology": case["topology"], "target": case["node"]} for case in of_nodes()],
+)
 def routing_table(topology: str, target: Label) -> list[Row]:
     """By rank, without the target."""
     away = distances(topology, target)
     return [
-        {"node": node, "distance": away[node], "ports": [hop["port"] for hop in next_hops(topology, node, target)]}
+        {
+            "node": node,
+            "distance": away[node],
+            "ports": [hop["port"] for hop in next_hops(topology, node, target)],
+        }
         for node in labels(topology)
         if node != target
     ]

@@ -4,7 +4,23 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
 
-from support.packs.asking import Case, Label, Row, Send, across, labels, of_schedules, oracle, plan, port_between, ports, ranks, sends, some, spec_of
+from support.packs.asking import (
+    Case,
+    Label,
+    Row,
+    Send,
+    across,
+    labels,
+    of_schedules,
+    oracle,
+    plan,
+    port_between,
+    ports,
+    ranks,
+    sends,
+    some,
+    spec_of,
+)
 from support.packs.loading import SPECS, schedules
 
 
@@ -22,14 +38,25 @@ def step_cases(beyond: int) -> Iterator[Case]:
 
 def node_cases() -> list[Case]:
     """The last node and one between, of every schedule."""
-    return [{"schedule": plan.id, "node": node} for spec in SPECS for plan in schedules(spec) for node in some(spec)[1:]]
+    return [
+        {"schedule": plan.id, "node": node}
+        for spec in SPECS
+        for plan in schedules(spec)
+        for node in some(spec)[1:]
+    ]
 
 
 @oracle("schedules/deliveries", node_cases())
 def deliveries(schedule: str, node: Label) -> list[Row]:
     """What the node receives, by step, unit and tree."""
     rows = [
-        {"step": send.step, "unit": send.unit, "sender": send.sender, "port": send.port, "tree": send.tree}
+        {
+            "step": send.step,
+            "unit": send.unit,
+            "sender": send.sender,
+            "port": send.port,
+            "tree": send.tree,
+        }
         for send in sends(schedule)
         if send.receiver == node
     ]
@@ -40,7 +67,13 @@ def deliveries(schedule: str, node: Label) -> list[Row]:
 def sends_of_a_step(schedule: str, step: int) -> list[Row]:
     """The rows of that step, by sender, port, unit and tree."""
     rows = [
-        {"sender": send.sender, "port": send.port, "receiver": send.receiver, "unit": send.unit, "tree": send.tree}
+        {
+            "sender": send.sender,
+            "port": send.port,
+            "receiver": send.receiver,
+            "unit": send.unit,
+            "tree": send.tree,
+        }
         for send in sends(schedule)
         if send.step == step
     ]
@@ -69,7 +102,12 @@ def steps(schedule: str) -> list[Row]:
     for step in range(1, last_step(schedule) + 1):
         packets = Counter((send.sender, send.port) for send in sends(schedule) if send.step == step)
         largest = max(packets.values(), default=0)
-        counts = {"busy": len(packets), "idle": directed - len(packets), "units": packets.total(), "largest": largest}
+        counts = {
+            "busy": len(packets),
+            "idle": directed - len(packets),
+            "units": packets.total(),
+            "largest": largest,
+        }
         rows.append({"step": step, **counts})
     return rows
 
@@ -84,7 +122,10 @@ def dimensions(schedule: str) -> list[Row]:
             if send.step == step:
                 senders[send.port].append(send.sender)
         used = sorted(senders)
-        counts = {"links": [len(set(senders[port])) for port in used], "units": [len(senders[port]) for port in used]}
+        counts = {
+            "links": [len(set(senders[port])) for port in used],
+            "units": [len(senders[port]) for port in used],
+        }
         rows.append({"step": step, "dimensions": used, **counts})
     return rows
 
@@ -95,18 +136,30 @@ def activity(schedule: str, node: Label) -> list[Row]:
     spec = spec_of(schedule)
     rows = []
     for send in sends(schedule):
-        for does, here, there in (("sends", send.sender, send.receiver), ("receives", send.receiver, send.sender)):
+        for does, here, there in (
+            ("sends", send.sender, send.receiver),
+            ("receives", send.receiver, send.sender),
+        ):
             if here == node:
-                row = {"step": send.step, "does": does, "port": port_between(spec, here, there), "partner": there}
+                row = {
+                    "step": send.step,
+                    "does": does,
+                    "port": port_between(spec, here, there),
+                    "partner": there,
+                }
                 rows.append({**row, "unit": send.unit, "tree": send.tree})
-    return sorted(rows, key=lambda row: (row["step"], row["does"], row["port"], row["unit"], row["tree"]))
+    return sorted(
+        rows, key=lambda row: (row["step"], row["does"], row["port"], row["unit"], row["tree"])
+    )
 
 
 def source(schedule: str, unit: int) -> Label:
     """The node where a unit starts: in a gather its own, else the root, of a symmetric schedule the one that is stored."""
     planned = plan(schedule)
     every = labels(planned.topology.spec)
-    return every[unit // (planned.units // len(every)) if planned.collective == "gather" else planned.root]
+    return every[
+        unit // (planned.units // len(every)) if planned.collective == "gather" else planned.root
+    ]
 
 
 @cache
@@ -128,7 +181,9 @@ def chain(schedule: str, last: Send) -> list[Send]:
     return found
 
 
-@oracle("schedules/last-arrivals", [*of_schedules(), *of_schedules("S3", "S4", "S4,2", "Q4", count=20)])
+@oracle(
+    "schedules/last-arrivals", [*of_schedules(), *of_schedules("S3", "S4", "S4,2", "Q4", count=20)]
+)
 def last_arrivals(schedule: str, count: int = 1) -> list[Row]:
     """The chains behind the sends of the last step, by receiver, unit and tree."""
     place = ranks(spec_of(schedule))
@@ -138,6 +193,10 @@ def last_arrivals(schedule: str, count: int = 1) -> list[Row]:
     for last in final[:count]:
         hops = chain(schedule, last)
         nodes = [hops[0].sender, *(send.receiver for send in hops)]
-        way = {"nodes": nodes, "ports": [send.port for send in hops], "steps": [send.step for send in hops]}
+        way = {
+            "nodes": nodes,
+            "ports": [send.port for send in hops],
+            "steps": [send.step for send in hops],
+        }
         rows.append({"unit": last.unit, "tree": last.tree, **way})
     return rows

@@ -3,7 +3,23 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from support.packs.asking import SYMBOLS, Case, Label, Row, across, distances, labels, of_nodes, of_pairs, oracle, port_between, ports, ranks, sizes, some
+from support.packs.asking import (
+    SYMBOLS,
+    Case,
+    Label,
+    Row,
+    across,
+    distances,
+    labels,
+    of_nodes,
+    of_pairs,
+    oracle,
+    port_between,
+    ports,
+    ranks,
+    sizes,
+    some,
+)
 from support.packs.loading import SPECS
 
 #: Small enough to be asked of every node: the two ends of a residual link of an (n,k)-star have different ports.
@@ -24,7 +40,10 @@ def pair_cases() -> Iterator[Case]:
     yield from of_pairs("first", "second")
     for spec in SPECS:
         for node in some(spec)[1:]:
-            yield from ({"topology": spec, "first": node, "second": across(spec, node, port)} for port in ports(spec))
+            yield from (
+                {"topology": spec, "first": node, "second": across(spec, node, port)}
+                for port in ports(spec)
+            )
 
 
 @oracle("topology/adjacency", pair_cases())
@@ -41,11 +60,18 @@ def distance_profile(topology: str, node: Label) -> list[Row]:
     return [{"distance": distance, "nodes": counts[distance]} for distance in sorted(counts)]
 
 
-@oracle("topology/nodes-at-distance", [{**case, "distance": d} for case in of_nodes() for d in (0, 3, 7)])
+@oracle(
+    "topology/nodes-at-distance",
+    [{**case, "distance": d} for case in of_nodes() for d in (0, 3, 7)],
+)
 def nodes_at_distance(topology: str, node: Label, distance: int) -> list[Row]:
     """By rank."""
     away = distances(topology, node)
-    return [{"rank": rank, "node": label} for rank, label in enumerate(labels(topology)) if away[label] == distance]
+    return [
+        {"rank": rank, "node": label}
+        for rank, label in enumerate(labels(topology))
+        if away[label] == distance
+    ]
 
 
 def pattern_cases() -> Iterator[Case]:
@@ -53,7 +79,11 @@ def pattern_cases() -> Iterator[Case]:
     for spec in SPECS:
         identity = labels(spec)[0]
         free = "*" * len(identity)
-        fixed = [free[:place] + symbol + free[place + 1 :] for place in range(1, len(identity)) for symbol in identity[::2]]
+        fixed = [
+            free[:place] + symbol + free[place + 1 :]
+            for place in range(1, len(identity))
+            for symbol in identity[::2]
+        ]
         yield from ({"topology": spec, "members": pattern} for pattern in [free, identity, *fixed])
     yield {"topology": "S5", "members": "**3*1"}
     yield {"topology": "S5", "members": "**3*3"}
@@ -80,7 +110,10 @@ def necklace_cases() -> Iterator[Case]:
     """Every node of S4; of larger stars, nodes that come back after one, two or four rotations; a few of every topology."""
     yield from of_nodes()
     yield from ({"topology": "S4", "node": node} for node in labels("S4"))
-    yield from ({"topology": f"S{len(node)}", "node": node} for node in ("13452", "13254", "21453", "134562", "632145"))
+    yield from (
+        {"topology": f"S{len(node)}", "node": node}
+        for node in ("13452", "13254", "21453", "134562", "632145")
+    )
 
 
 @oracle("topology/necklace", necklace_cases())

@@ -2,7 +2,23 @@
 
 from collections import Counter
 
-from support.packs.asking import Label, Row, by_id, children, distances, labels, levels, of_forests, of_two_forests, oracle, parent, port_between, root, some, spec_of
+from support.packs.asking import (
+    Label,
+    Row,
+    by_id,
+    children,
+    distances,
+    labels,
+    levels,
+    of_forests,
+    of_two_forests,
+    oracle,
+    parent,
+    port_between,
+    root,
+    some,
+    spec_of,
+)
 from support.packs.loading import SPECS, forests
 
 
@@ -44,7 +60,9 @@ def leaves(forest: str, tree: int) -> list[Row]:
         above = parent(grown, tree, leaf)
         assert above is not None
         port = port_between(spec, above, leaf)
-        rows.append({"parent": above, "port": port, "leaf": leaf, "level": levels(grown, tree)[leaf]})
+        rows.append(
+            {"parent": above, "port": port, "leaf": leaf, "level": levels(grown, tree)[leaf]}
+        )
     return rows
 
 
@@ -57,7 +75,8 @@ def fan_out(forest: str) -> list[Row]:
         for node, found in children(by_id(forest), tree).items():
             having.setdefault(len(found), []).append(node)
         rows += [
-            {"tree": tree, "children": many, "nodes": len(nodes), "first": min(nodes)} for many, nodes in sorted(having.items())
+            {"tree": tree, "children": many, "nodes": len(nodes), "first": min(nodes)}
+            for many, nodes in sorted(having.items())
         ]
     return rows
 
@@ -70,7 +89,15 @@ def heights(forest: str) -> list[Row]:
         found = levels(by_id(forest), tree)
         height = max(found.values())
         last = [node for node, level in found.items() if level == height]
-        rows.append({"tree": tree, "nodes": len(found), "height": height, "deepest": len(last), "first": min(last)})
+        rows.append(
+            {
+                "tree": tree,
+                "nodes": len(found),
+                "height": height,
+                "deepest": len(last),
+                "first": min(last),
+            }
+        )
     return rows
 
 
@@ -88,7 +115,12 @@ def root_subtrees(forest: str) -> list[Row]:
     grown, spec = by_id(forest), spec_of(forest)
     top = root(grown)
     rows = [
-        {"tree": tree, "port": port_between(spec, top, child), "child": child, "nodes": below(forest, tree, child)}
+        {
+            "tree": tree,
+            "port": port_between(spec, top, child),
+            "child": child,
+            "nodes": below(forest, tree, child),
+        }
         for tree in range(grown.trees)
         for child in children(grown, tree)[top]
     ]
@@ -103,17 +135,27 @@ def stretch(forest: str) -> list[Row]:
     rows = []
     for tree in range(grown.trees):
         counts = Counter(level - away[node] for node, level in levels(grown, tree).items())
-        rows += [{"tree": tree, "excess": excess, "nodes": counts[excess]} for excess in sorted(counts)]
+        rows += [
+            {"tree": tree, "excess": excess, "nodes": counts[excess]} for excess in sorted(counts)
+        ]
     return rows
 
 
-@oracle("trees/deeper-nodes", [*of_forests(), *of_forests("S5", least=4), *of_forests("S4,2", least=0)])
+@oracle(
+    "trees/deeper-nodes", [*of_forests(), *of_forests("S5", least=4), *of_forests("S4,2", least=0)]
+)
 def deeper_nodes(forest: str, least: int = 1) -> list[Row]:
     """The deepest beyond their distance first, then by tree and node."""
     grown = by_id(forest)
     away = distances(spec_of(forest), root(grown))
     rows = [
-        {"tree": tree, "node": node, "level": level, "distance": away[node], "excess": level - away[node]}
+        {
+            "tree": tree,
+            "node": node,
+            "level": level,
+            "distance": away[node],
+            "excess": level - away[node],
+        }
         for tree in range(grown.trees)
         for node, level in levels(grown, tree).items()
         if node != root(grown) and level - away[node] >= least
@@ -121,14 +163,22 @@ def deeper_nodes(forest: str, least: int = 1) -> list[Row]:
     return sorted(rows, key=lambda row: (-row["excess"], row["tree"], row["node"]))
 
 
-@oracle("trees/changed-parents", [*of_two_forests(), {"forest": forests("S3")[0].id, "other": forests("S4")[0].id}])
+@oracle(
+    "trees/changed-parents",
+    [*of_two_forests(), {"forest": forests("S3")[0].id, "other": forests("S4")[0].id}],
+)
 def changed_parents(forest: str, other: str) -> list[Row]:
     """By tree and node, as far as both have trees; nothing on two topologies."""
     one, two = by_id(forest), by_id(other)
     if spec_of(forest) != spec_of(other):
         return []
     rows = [
-        {"tree": tree, "node": node, "parent": parent(one, tree, node), "instead": parent(two, tree, node)}
+        {
+            "tree": tree,
+            "node": node,
+            "parent": parent(one, tree, node),
+            "instead": parent(two, tree, node),
+        }
         for tree in range(min(one.trees, two.trees))
         for node in labels(spec_of(forest))
     ]
@@ -137,7 +187,12 @@ def changed_parents(forest: str, other: str) -> list[Row]:
 
 @oracle(
     "trees/places",
-    [{"forest": forest.id, "node": node} for spec in SPECS for forest in forests(spec) for node in some(spec)],
+    [
+        {"forest": forest.id, "node": node}
+        for spec in SPECS
+        for forest in forests(spec)
+        for node in some(spec)
+    ],
 )
 def places(forest: str, node: Label) -> list[Row]:
     """By tree; none for a tree that lacks the node."""
@@ -152,7 +207,10 @@ def places(forest: str, node: Label) -> list[Row]:
                     "level": levels(grown, tree)[node],
                     "parent": above,
                     "port": above and port_between(spec, above, node),
-                    "children": sorted(children(grown, tree)[node], key=lambda child: port_between(spec, node, child) or 0),
+                    "children": sorted(
+                        children(grown, tree)[node],
+                        key=lambda child: port_between(spec, node, child) or 0,
+                    ),
                     "subtree": below(forest, tree, node),
                 }
             )

@@ -76,7 +76,9 @@ def turned(lab: Lab, where: Topology, tree: Tree, i: int) -> Tree:
     return Tree(f"DC({i}, {tree.name})", tree.root, row, drawn=True)
 
 
-def uses(lab: Lab, where: Topology, tree: Tree, turns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def uses(
+    lab: Lab, where: Topology, tree: Tree, turns: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How many of all trees LC(x, DC(i, T)), i < turns, have each directed link on each level.
 
     Returns:
@@ -95,7 +97,10 @@ def uses(lab: Lab, where: Topology, tree: Tree, turns: int) -> tuple[NDArray[np.
         nodes = np.flatnonzero(levels > 0)
         place = (levels[nodes].astype(np.int64) - 1) * links + made.row[nodes].astype(np.int64) - 2
         for begin in range(0, where.nodes, together):
-            at = images[begin : begin + together, above[nodes]].astype(np.int64) * where.degree + place
+            at = (
+                images[begin : begin + together, above[nodes]].astype(np.int64) * where.degree
+                + place
+            )
             found += np.bincount(at.ravel(), minlength=len(found))[: len(found)]
     return found.reshape(len(profile), where.nodes, where.degree), profile.astype(np.int64)
 
@@ -105,22 +110,32 @@ def all_to_all(lab: Lab, where: Topology, tree: Tree) -> Schedule:
 
     def made() -> Schedule:
         columns = [_columns(lab, where, turned(lab, where, tree, i), i) for i in range(where.n - 1)]
-        step, sender, port, receiver, payload = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+        step, sender, port, receiver, unit = (
+            np.concatenate(parts) for parts in zip(*columns, strict=True)
+        )
         order = np.argsort(step, kind="stable")
         return Schedule(
             where, "allgather", "dimension-change", "all", where.n - 1, packets=True, step=step[order], sender=sender[order],
-            port=port[order], receiver=receiver[order], tree=payload[order].astype(np.uint8), payload=payload[order],
+            port=port[order], receiver=receiver[order], tree=unit[order].astype(np.uint8), unit=unit[order],
             arguments={"tree": tree.name.replace(" ", "-")}, symmetric=True,
         )  # fmt: skip
 
     return lab.keep("schedule", (where.spec, "Algorithm 2 on", tree.name), made)
 
 
-def _columns(lab: Lab, where: Topology, tree: Tree, i: int) -> tuple[Ranks, Ranks, Row, Ranks, Ranks]:
+def _columns(
+    lab: Lab, where: Topology, tree: Tree, i: int
+) -> tuple[Ranks, Ranks, Row, Ranks, Ranks]:
     parent = searching.parents(lab, where, tree.row)
     levels = searching.levels(parent, tree.root)
     nodes = np.flatnonzero(levels > 0).astype(np.int32)
-    return levels[nodes], parent[nodes], tree.row[nodes], nodes, np.full(len(nodes), i, dtype=np.int32)
+    return (
+        levels[nodes],
+        parent[nodes],
+        tree.row[nodes],
+        nodes,
+        np.full(len(nodes), i, dtype=np.int32),
+    )
 
 
 def roundabout(lab: Lab, where: Topology) -> Tree | None:
@@ -129,7 +144,9 @@ def roundabout(lab: Lab, where: Topology) -> Tree | None:
     One node is left out of the search for shortest paths, and hung on where its way becomes longer.
     """
     distances = searching.distances(lab, where.spec)
-    row = lab.array("tree of height D_n with a detour", where.spec, partial(_roundabout, lab, where, distances))
+    row = lab.array(
+        "tree of height D_n with a detour", where.spec, partial(_roundabout, lab, where, distances)
+    )
     return Tree("tree of height D_n with a detour", 0, row, drawn=True) if len(row) else None
 
 

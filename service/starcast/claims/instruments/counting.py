@@ -49,11 +49,17 @@ def counted(see: See, spec: str = "", degree: int = 0) -> Counted:
     where = see.lab.topology(spec) if spec else see.where
     table = see.lab.neighbours(where.spec)
     into = np.bincount(table.ravel(), minlength=where.nodes)
-    see.equal(f"links into every node of {where.spec}", into, degree or len(table), node=where.label)
+    see.equal(
+        f"links into every node of {where.spec}", into, degree or len(table), node=where.label
+    )
     profile = searching.profile(see.lab, where.spec)
     for root in searching.roots(where, 3)[1:3]:
         same = bool(np.array_equal(searching.profile(see.lab, where.spec, root), profile))
-        see.true(f"nodes at each distance of {where.spec} are as many as from the identity", same, node=where.label(root))
+        see.true(
+            f"nodes at each distance of {where.spec} are as many as from the identity",
+            same,
+            node=where.label(root),
+        )
     far = len(profile) - 1
     total = int(profile @ np.arange(far + 1))
     return Counted(int(profile.sum()) - 1, len(table), far, total)
@@ -83,7 +89,9 @@ _DEALT = "perfectly-balanced"  # deals messages to n-1 >= 2 trees alike: M is a 
 _ROOTED = ("broadcast", "scatter")
 
 
-def on_stars(see: See, collective: str, ports: str = "all", messages: int = 1, copies: int = 1) -> Iterator[Schedule]:
+def on_stars(
+    see: See, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
+) -> Iterator[Schedule]:
     """All schedules of the house that do this with unit messages; under all-port those of one port are among them.
 
     Of what has a root, from two of them.
@@ -101,15 +109,24 @@ def on_stars(see: See, collective: str, ports: str = "all", messages: int = 1, c
         given = {"segments": messages, "messages": messages, "copies": copies}
         for root in (0, see.where.nodes - 1) if collective in _ROOTED else (0,):
             arguments = {name: given[name] for name in names}
-            yield see.lab.schedule(see.where.spec, collective, algorithm, ports=model, root=root, **arguments)
+            yield see.lab.schedule(
+                see.where.spec, collective, algorithm, ports=model, root=root, **arguments
+            )
 
 
-def not_beaten(see: See, schedules: Iterable[Schedule], stated: int | Fraction, what: str, **place: int) -> None:
+def not_beaten(
+    see: See, schedules: Iterable[Schedule], stated: int | Fraction, what: str, **place: int
+) -> None:
     """No schedule takes less than stated: steps, or transmissions; with x among the places, all deliver x copies."""
     for schedule in schedules:
         took = see.executed(schedule)
         if "x" in place:
-            see.true(f"{schedule.algorithm} delivers x copies", copied(schedule, place["x"]), **place, of=schedule)
+            see.true(
+                f"{schedule.algorithm} delivers x copies",
+                copied(schedule, place["x"]),
+                **place,
+                of=schedule,
+            )
         found = took.steps if what == "steps" else took.transmissions
         see.at_least(f"{what} of {schedule.algorithm}", found, stated, **place, of=schedule)
 
@@ -118,10 +135,10 @@ def copied(schedule: Schedule, copies: int) -> bool:
     """Whether everybody is reached that often by every message that is for them."""
     nodes, units = schedule.topology.nodes, schedule.units
     if schedule.collective in ("broadcast", "allgather"):
-        place = schedule.receiver.astype(np.int64) * units + schedule.payload
+        place = schedule.receiver.astype(np.int64) * units + schedule.unit
         reached = np.bincount(place, minlength=nodes * units).reshape(nodes, units)
     else:
-        arrived = schedule.payload[schedule.receiver == schedule.payload // (units // nodes)]
+        arrived = schedule.unit[schedule.receiver == schedule.unit // (units // nodes)]
         reached = np.bincount(arrived, minlength=units).reshape(nodes, -1)
     return bool((np.delete(reached, schedule.root, axis=0) >= copies).all())
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from starcast.claims.instruments import searching
 from starcast.claims.see import See
-from starcast.collectives.rows import Columns, arranged, joined, routed
 from starcast.collectives.model import Schedule
+from starcast.collectives.rows import Columns, arranged, joined, routed
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
@@ -21,7 +21,9 @@ _TREES = "edge-disjoint-binomial"
 _TREE = "binomial"
 
 
-def on_cubes(see: See, collective: str, ports: str = "all", messages: int = 1, copies: int = 1) -> Iterator[Schedule]:
+def on_cubes(
+    see: See, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
+) -> Iterator[Schedule]:
     """All schedules that do this; under all-port those of one port are among them."""
     spec, key = see.where.spec, (messages, copies)
     lab = see.lab
@@ -31,12 +33,18 @@ def on_cubes(see: See, collective: str, ports: str = "all", messages: int = 1, c
             yield lab.schedule(spec, collective, _TREE, segments=messages)
         return
     if copies == messages == 1:
-        alone = {"allgather": (_gray, _grown), "scatter": (_sent,), "alltoall": (_walked, _packed)}[collective]
+        alone = {"allgather": (_gray, _grown), "scatter": (_sent,), "alltoall": (_walked, _packed)}[
+            collective
+        ]
         for make in alone[: 1 if ports == "one" else 2]:
-            yield lab.keep("schedule", (spec, f"{collective} {make.__name__}"), lambda make=make: make(see))  # type: ignore[misc]
+            yield lab.keep(
+                "schedule", (spec, f"{collective} {make.__name__}"), lambda make=make: make(see)
+            )  # type: ignore[misc]
     if ports == "all":
         copied = {"allgather": _spread, "scatter": _addressed, "alltoall": _exchanged}[collective]
-        yield lab.keep("schedule", (spec, f"{collective} in copies", *key), lambda: copied(see, *key))
+        yield lab.keep(
+            "schedule", (spec, f"{collective} in copies", *key), lambda: copied(see, *key)
+        )
 
 
 class _Dealt(NamedTuple):
@@ -48,7 +56,10 @@ class _Dealt(NamedTuple):
 
 
 def _dealt(where: Topology, messages: int, copies: int) -> list[_Dealt]:
-    return [_Dealt(copy // copies, copy % where.degree, copy // where.degree) for copy in range(messages * copies)]
+    return [
+        _Dealt(copy // copies, copy % where.degree, copy // where.degree)
+        for copy in range(messages * copies)
+    ]
 
 
 def _schedule(
@@ -69,10 +80,10 @@ def _schedule(
 
 
 def _rows(rows: list[tuple[int, int, int, int]], where: Topology) -> Columns:
-    """Rows of step, sender, port and payload."""
-    step, sender, port, payload = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+    """Rows of step, sender, port and unit."""
+    step, sender, port, unit = np.array(rows, dtype=np.int64).reshape(-1, 4).T
     receiver = sender ^ (1 << (where.n - port))
-    return Columns(step, sender, port, receiver, np.zeros_like(step), payload)
+    return Columns(step, sender, port, receiver, np.zeros_like(step), unit)
 
 
 # One message
@@ -96,7 +107,11 @@ def _grown(see: See) -> Schedule:
             break
         for port in where.ports:
             bit = 1 << (where.n - port)
-            near = [node ^ bit for node, when in since.items() if when < step and node ^ bit not in since]
+            near = [
+                node ^ bit
+                for node, when in since.items()
+                if when < step and node ^ bit not in since
+            ]
             if near:
                 node = min(near, key=lambda node: (node.bit_count(), node))
                 rows.append((step, node ^ bit, port, 0))
@@ -129,7 +144,10 @@ def _packed(see: See) -> Schedule:
         if not left:
             break
         moving: set[int] = set()
-        for port in sorted(where.ports, key=lambda port: sum(bits >> (where.n - port) & 1 for bits in left.values())):
+        for port in sorted(
+            where.ports,
+            key=lambda port: sum(bits >> (where.n - port) & 1 for bits in left.values()),
+        ):
             bit = 1 << (where.n - port)
             able = [unit for unit, bits in left.items() if bits & bit and unit not in moving]
             if able:
@@ -167,7 +185,9 @@ def _spread(see: See, messages: int, copies: int) -> Schedule:
         port = forest.parent_port[tree, node].astype(np.int64)
         same = np.full(len(node), 1)
         step = np.arange(1, len(node) + 1) + turn * len(node)
-        parts.append(Columns(step, node ^ (1 << (where.n - port)), port, node, same * tree, same * message))
+        parts.append(
+            Columns(step, node ^ (1 << (where.n - port)), port, node, same * tree, same * message)
+        )
     return _schedule(where, "allgather", "edge-disjoint", joined(parts), messages, forest=forest)
 
 
@@ -193,12 +213,16 @@ def _exchanged(see: See, messages: int, copies: int) -> Schedule:
     return _schedule(see.where, "alltoall", "edge-disjoint", rows, messages, forest=forest)
 
 
-def _one_by_one(see: See, forest: Forest, dealt: list[_Dealt], messages: int, *, turned: bool) -> Columns:
+def _one_by_one(
+    see: See, forest: Forest, dealt: list[_Dealt], messages: int, *, turned: bool
+) -> Columns:
     level = _levels(see, forest)[1:]
     begins = np.cumsum(level) - level + 1
     parts = []
     for message, tree, turn in dealt:
         node = _turned(see.where, tree)[1:] if turned else np.arange(1, see.where.nodes)
         step = begins + turn * int(level.sum())
-        parts.append(routed(forest, np.full(len(node), tree), node, step, node * messages + message))
+        parts.append(
+            routed(forest, np.full(len(node), tree), node, step, node * messages + message)
+        )
     return joined(parts)

@@ -28,9 +28,14 @@ class Faulty:
         self.nodes = np.delete(np.arange(where.nodes), source)
         across = lab.neighbours(where.spec)
         self.links = [
-            (a, int(across[port, a])) for a in range(where.nodes) for port in range(len(across)) if a < across[port, a]
+            (a, int(across[port, a]))
+            for a in range(where.nodes)
+            for port in range(len(across))
+            if a < across[port, a]
         ]
-        self.number: NDArray[np.int64] = np.full(across.shape, -1)  # of the fault at a port and node
+        self.number: NDArray[np.int64] = np.full(
+            across.shape, -1
+        )  # of the fault at a port and node
         place = {link: len(self.nodes) + i for i, link in enumerate(self.links)}
         for port, row in enumerate(across):
             for node, there in enumerate(row.tolist()):
@@ -43,14 +48,22 @@ class Faulty:
 
     def what(self, fault: int) -> Place:
         """A fault for the simulator."""
-        return int(self.nodes[fault]) if fault < len(self.nodes) else self.links[fault - len(self.nodes)]
+        return (
+            int(self.nodes[fault])
+            if fault < len(self.nodes)
+            else self.links[fault - len(self.nodes)]
+        )
 
     def told(self, faults: Iterable[int]) -> str:
         """A set of faults in words."""
         return ", ".join(self._label(self.what(int(fault))) for fault in faults) or "none"
 
     def _label(self, fault: Place) -> str:
-        return " - ".join(map(self.where.label, fault)) if isinstance(fault, tuple) else self.where.label(fault)
+        return (
+            " - ".join(map(self.where.label, fault))
+            if isinstance(fault, tuple)
+            else self.where.label(fault)
+        )
 
     def sets(self, size: int, most: int = 3_000) -> NDArray[np.int64]:
         """All sets of so many faults, ``[sets, size]``; of too many, some that are drawn, half of them near a node."""
@@ -60,7 +73,9 @@ class Faulty:
             return np.array(list(combinations(range(len(self)), size)), dtype=np.int64)
         rng = np.random.default_rng([_SEED, self.where.n, size])
         drawn = [rng.choice(len(self), size, replace=False) for _ in range(most // 4)]
-        return np.array([np.sort(one) for one in (*drawn, *(self._near(rng, size) for _ in range(most // 4)))])
+        return np.array(
+            [np.sort(one) for one in (*drawn, *(self._near(rng, size) for _ in range(most // 4)))]
+        )
 
     def _near(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
         """Faults among the neighbours of a node and the links to them, where they hurt most."""
@@ -78,7 +93,10 @@ def cuts(lab: Lab, made: Schedule, faulty: Faulty) -> Cuts:
     """
 
     def make() -> Cuts:
-        units = [[_cut(made, faulty, unit, tree) for tree in copies_of(made, unit)] for unit in range(made.units)]
+        units = [
+            [_cut(made, faulty, unit, tree) for tree in copies_of(made, unit)]
+            for unit in range(made.units)
+        ]
         most = max(map(len, units))
         lost = np.ones((len(faulty), made.topology.nodes), dtype=bool)
         return np.stack([np.stack(row + [lost] * (most - len(row))) for row in units])
@@ -95,7 +113,7 @@ def at_once(found: Cuts, faulty: Faulty) -> NDArray[np.uint8]:
 
 def copies_of(made: Schedule, unit: int) -> list[int]:
     """The trees that carry a unit."""
-    trees: list[int] = np.unique(made.tree[made.payload == unit]).tolist()
+    trees: list[int] = np.unique(made.tree[made.unit == unit]).tolist()
     return trees
 
 
@@ -112,9 +130,12 @@ def lacking(found: Cuts, faulty: Faulty, sets: NDArray[np.int64]) -> NDArray[np.
 
 def _cut(made: Schedule, faulty: Faulty, unit: int, tree: int) -> Cuts:
     """Which faults are on the way of one copy to each node, bool ``[faults, nodes]``."""
-    nodes, rows = made.topology.nodes, (made.payload == unit) & (made.tree == tree)
+    nodes, rows = made.topology.nodes, (made.unit == unit) & (made.tree == tree)
     parent, port = np.full((2, nodes), -1, dtype=np.int32)
-    parent[made.receiver[rows]], port[made.receiver[rows]] = made.sender[rows], made.port[rows].astype(np.int32) - 2
+    parent[made.receiver[rows]], port[made.receiver[rows]] = (
+        made.sender[rows],
+        made.port[rows].astype(np.int32) - 2,
+    )
     found = np.zeros((len(faulty), nodes), dtype=bool)
     end, at = np.arange(nodes), np.arange(nodes, dtype=np.int32)
     for _ in range(nodes):

@@ -17,7 +17,9 @@ from starcast.topologies import Topology
 def periods(lab: Lab, where: Topology) -> NDArray[np.int64]:
     """How many nodes each node's necklace has."""
     leader = counting.necklaces(lab, where.spec)
-    return lab.array("periods", where.spec, lambda: np.bincount(leader, minlength=where.nodes)[leader])
+    return lab.array(
+        "periods", where.spec, lambda: np.bincount(leader, minlength=where.nodes)[leader]
+    )
 
 
 def named(lab: Lab, where: Topology) -> NDArray[np.bool_]:
@@ -26,7 +28,9 @@ def named(lab: Lab, where: Topology) -> NDArray[np.bool_]:
     def made() -> NDArray[np.bool_]:
         rows, leader = symbols(lab, where), counting.necklaces(lab, where.spec)
         out = np.asarray(rows[:, 1] == 1)
-        cycle_of_2 = {x: cycle_from(rows[x].tolist(), 2) for x in np.flatnonzero(rows[:, 0] == 1).tolist()}
+        cycle_of_2 = {
+            x: cycle_from(rows[x].tolist(), 2) for x in np.flatnonzero(rows[:, 0] == 1).tolist()
+        }
         moved = {x: cycle for x, cycle in cycle_of_2.items() if len(cycle) > 1}
         least: dict[int, tuple[int, ...]] = {}
         for x, cycle in moved.items():
@@ -99,7 +103,10 @@ def rule_9_steps(n: int) -> Number:
     if n > EXACT:
         return rest + t_1
     shares = (
-        _phi(d) * d**m * factorial(m) * (n - 3 + harmonic(m) * Fraction(sum(gcd(d, e) for e in range(d)), d))
+        _phi(d)
+        * d**m
+        * factorial(m)
+        * (n - 3 + harmonic(m) * Fraction(sum(gcd(d, e) for e in range(d)), d))
         for d, m in _divisors(n - 1)
     )
     return rest + sum(shares, Fraction(0)) / (n - 1)

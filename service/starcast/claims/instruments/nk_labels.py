@@ -98,7 +98,12 @@ def right_shifts(lab: Lab, where: Topology) -> Perms:
 
     def make() -> Perms:
         label = np.arange(1, where.n + 1, dtype=np.uint8)
-        return np.stack([np.concatenate([label[where.n - i :], label[: where.n - i]]) for i in range(1, where.n + 1)])
+        return np.stack(
+            [
+                np.concatenate([label[where.n - i :], label[: where.n - i]])
+                for i in range(1, where.n + 1)
+            ]
+        )
 
     return lab.array("right shifts", where.spec, make)
 

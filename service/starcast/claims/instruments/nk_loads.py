@@ -20,8 +20,8 @@ from starcast.claims.instruments.nk_runs import ONE_TREE
 from starcast.claims.instruments.searching import depths, parents
 from starcast.claims.lab import Lab
 from starcast.collectives.broadcast import pipelined
-from starcast.collectives.translation import port_between
 from starcast.collectives.model import Schedule
+from starcast.collectives.translation import port_between
 from starcast.topologies import Topology
 from starcast.trees import Forest
 
@@ -48,11 +48,16 @@ def spread(lab: Lab, where: Topology, construction: str) -> NDArray[Any]:
         raise ValueError(f"{forest.id} does not span {where.spec}")
     for row, level in zip(forest.parent_port, depth, strict=True):
         for kind, ports in enumerate(classes(where)):
-            for at, links in enumerate(np.bincount(level[np.isin(row, ports) & (level > 0)]).tolist()):
+            for at, links in enumerate(
+                np.bincount(level[np.isin(row, ports) & (level > 0)]).tolist()
+            ):
                 counts[at, kind] = counts.get((at, kind), 0) + links
     return np.array(
         [
-            [Fraction(counts.get((at, kind), 0), len(ports) * forest.trees) for kind, ports in enumerate(classes(where))]
+            [
+                Fraction(counts.get((at, kind), 0), len(ports) * forest.trees)
+                for kind, ports in enumerate(classes(where))
+            ]
             for at in range(1, int(depth.max()) + 1)
         ],
         dtype=object,
@@ -66,7 +71,14 @@ def all_port(found: NDArray[Any]) -> Fraction:
 
 def one_port(where: Topology, found: NDArray[Any]) -> Fraction:
     """The same with a sub-slot a port in place of a step."""
-    return sum((load * len(ports) for row in found for load, ports in zip(row, classes(where), strict=True)), Fraction(0))
+    return sum(
+        (
+            load * len(ports)
+            for row in found
+            for load, ports in zip(row, classes(where), strict=True)
+        ),
+        Fraction(0),
+    )
 
 
 def sub_slots(where: Topology, found: NDArray[Any]) -> int:
@@ -111,7 +123,15 @@ def changed(lab: Lab, where: Topology) -> Schedule:
             rows[by, child] = port_between(where, child, parent)
         rows.flags.writeable = False
         along = Forest(where, rows)
-        return pipelined(along, "all", 1, collective="allgather", algorithm=_CHANGED, packets=True, symmetric=True)
+        return pipelined(
+            along,
+            "all",
+            1,
+            collective="allgather",
+            algorithm=_CHANGED,
+            packets=True,
+            symmetric=True,
+        )
 
     return lab.keep("schedule", (where.spec, "allgather", _CHANGED), make)
 

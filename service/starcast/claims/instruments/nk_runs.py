@@ -34,7 +34,9 @@ def weight(where: Topology) -> int:
 
 def heights(see: See, construction: str) -> NDArray[np.int64]:
     """The height of each tree of a construction at Id; -1 where it does not span."""
-    found = searching.depths(see.lab, see.where, see.lab.forest(see.where.spec, construction).parent_port)
+    found = searching.depths(
+        see.lab, see.where, see.lab.forest(see.where.spec, construction).parent_port
+    )
     return np.where(found.min(axis=1) >= 0, found.max(axis=1), -1).astype(np.int64)
 
 
@@ -68,7 +70,11 @@ class Broadcast:
     def share(self, p: int) -> Fraction:
         """The bytes that take time, as a multiple of m, with p segments."""
         executed = len(self.packets)
-        packets = self.packets[p - 1] if p <= executed else self.packets[-1] + self.further * (p - executed)
+        packets = (
+            self.packets[p - 1]
+            if p <= executed
+            else self.packets[-1] + self.further * (p - executed)
+        )
         return Fraction(packets, p * self.trees)
 
     def time(self, p: int, T_s: Fraction, b: Fraction) -> Fraction:  # noqa: N803 - as the papers write it
@@ -78,7 +84,9 @@ class Broadcast:
     def best(self, T_s: Fraction, b: Fraction) -> tuple[Fraction, int]:  # noqa: N803
         """The least time over whole p, and the smallest such p; T_s > 0."""
         executed = len(self.packets)
-        rest = self.packets[-1] - self.further * executed  # p segments have further * p + rest packets, from there on
+        rest = (
+            self.packets[-1] - self.further * executed
+        )  # p segments have further * p + rest packets, from there on
         at = max(executed, root_down(max(0, rest) * b / (self.trees * self.slot * T_s)))
         return min((self.time(p, T_s, b), p) for p in (*range(1, executed + 1), at, at + 1))
 
@@ -92,7 +100,10 @@ def executed(see: See, construction: str, ports: str) -> Broadcast:
     """The broadcast of a construction with p = 1, .., h+2 segments; p > h is seen to add the same again and again."""
     spec, trees = see.where.spec, 1 if construction == ONE_TREE else see.where.degree
     most = int(heights(see, construction).max()) + 2
-    made = [see.lab.schedule(spec, "broadcast", construction, ports, segments=p) for p in range(1, most + 1)]
+    made = [
+        see.lab.schedule(spec, "broadcast", construction, ports, segments=p)
+        for p in range(1, most + 1)
+    ]
     took = [see.executed(one) for one in made]
     slot = 1 if ports == "all" else see.where.degree
     steps = tuple(one.steps for one in took)
@@ -100,7 +111,12 @@ def executed(see: See, construction: str, ports: str) -> Broadcast:
     p = np.arange(1, most + 1)
     see.equal("start-ups", steps, steps[0] + slot * (p - 1), p=p, of=made[0])
     see.equal("segments of the broadcast", [one.units for one in made], trees * p, p=p, of=made[0])
-    see.equal("packets that one more segment adds", packets[-1] - packets[-2], packets[-2] - packets[-3], of=made[0])
+    see.equal(
+        "packets that one more segment adds",
+        packets[-1] - packets[-2],
+        packets[-2] - packets[-3],
+        of=made[0],
+    )
     return Broadcast(made[0], trees, slot, steps, packets)
 
 
@@ -122,6 +138,11 @@ def counted(see: See, root: int = 0) -> None:
     where = see.where
     label = where.label(root)
     far = searching.distances(see.lab, where.spec, root)
-    see.equal("greatest distance from the source", int(far.max()), nk_diameter(where.n, size(where)), source=label)
+    see.equal(
+        "greatest distance from the source",
+        int(far.max()),
+        nk_diameter(where.n, size(where)),
+        source=label,
+    )
     links = set(see.lab.neighbours(where.spec)[:, root].tolist()) - {root}
     see.equal("links of the source", len(links), where.n - 1, source=label)

@@ -81,9 +81,13 @@ class Parameters(NamedTuple):
             yield Fraction(start), Fraction(m * byte)
 
 
-def parameters(m: tuple[int, ...] = (1, 2), T_s: tuple[int, ...] = (1, 2, 4), T_c: tuple[int, ...] = (1, 2, 4)) -> Parameters:  # noqa: N803
+def parameters(
+    m: tuple[int, ...] = (1, 2), T_s: tuple[int, ...] = (1, 2, 4), T_c: tuple[int, ...] = (1, 2, 4)
+) -> Parameters:  # noqa: N803
     """All of some values, the smallest first."""
-    return Parameters(*(np.array(column, dtype=object) for column in zip(*product(m, T_s, T_c), strict=True)))
+    return Parameters(
+        *(np.array(column, dtype=object) for column in zip(*product(m, T_s, T_c), strict=True))
+    )
 
 
 def exact_time(took: Simulation, units: int, of: Parameters) -> NDArray[Any]:
@@ -102,11 +106,22 @@ def _time(steps: int, carried: Fraction, of: Parameters) -> NDArray[Any]:
 
 def loads(n: int) -> list[tuple[Number, Number]]:
     """T_s and b = m T_c far apart and close together, on a wide grid of powers, and where one of them is 0."""
-    powers = [Fraction(n) ** power * Fraction(4) ** turn for power in range(-4, 9) for turn in range(-2, 3)]
-    return [(1, 0), (0, 1), *((1, b) for b in powers), *((1, growth.sqrt(n) * b) for b in powers[2::5])]
+    powers = [
+        Fraction(n) ** power * Fraction(4) ** turn
+        for power in range(-4, 9)
+        for turn in range(-2, 3)
+    ]
+    return [
+        (1, 0),
+        (0, 1),
+        *((1, b) for b in powers),
+        *((1, growth.sqrt(n) * b) for b in powers[2::5]),
+    ]
 
 
-def greatest(n: int, time: Time, stated: Time, of: Callable[[Number, Number], bool] = lambda *_: True) -> Number:
+def greatest(
+    n: int, time: Time, stated: Time, of: Callable[[Number, Number], bool] = lambda *_: True
+) -> Number:
     """The greatest quotient of a time and a stated order over all `loads`, or those that are chosen."""
     chosen = [load for load in loads(n) if of(*load)]
     return growth.greatest(growth.divided(time(n, *load), stated(n, *load)) for load in chosen)

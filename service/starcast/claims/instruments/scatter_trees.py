@@ -36,7 +36,9 @@ def _place(symbol: int, k: int, n: int) -> int:
     return 0 if symbol == 1 else 1 + (symbol - k) % (n - 1)
 
 
-def parents(lab: Lab, where: Topology, second: Literal["left", "right"], *, repeated: bool = False) -> Across:
+def parents(
+    lab: Lab, where: Topology, second: Literal["left", "right"], *, repeated: bool = False
+) -> Across:
     """The parent function of Definition 13, of 15 if nodes are repeated, with the second cycle from that side."""
 
     def made() -> Across:
@@ -47,7 +49,9 @@ def parents(lab: Lab, where: Topology, second: Literal["left", "right"], *, repe
             at = 1 if second == "left" else -2
             across[x, (int(rows[x, 0]) if len(cycles) == 1 else cycles[at][-1]) - 1] = True
         starting = np.flatnonzero(rows[:, 0] == 1)[1:]
-        across[starting] = joining(lab, where, np.arange(where.nodes, dtype=np.int32), repeated=repeated)[starting]
+        across[starting] = joining(
+            lab, where, np.arange(where.nodes, dtype=np.int32), repeated=repeated
+        )[starting]
         return across
 
     return lab.array(f"parents, second from the {second}, repeated {repeated}", where.spec, made)
@@ -60,7 +64,9 @@ def joining(lab: Lab, where: Topology, c: Ranks, *, repeated: bool) -> Across:
     for j, there in zip(where.ports, lab.neighbours(where.spec), strict=True):
         least = d == j - 2
         if repeated:
-            least = np.any([(d + k * p == j - 2) & ((k + 1) * p < where.n) for k in range(where.n - 1)], axis=0)
+            least = np.any(
+                [(d + k * p == j - 2) & ((k + 1) * p < where.n) for k in range(where.n - 1)], axis=0
+            )
         across[:, j - 1] = least & (d[there] == j - 2) & (d >= 0)
     return across
 
@@ -99,7 +105,8 @@ def _below(row: list[int], *, repaired: bool) -> list[int]:
     minima = [
         symbol
         for at, symbol in enumerate(text)
-        if 0 < at < len(text) - 2 and all(_place(symbol, k, n) < _place(s, k, n) for s in (*before, *text[:at]))
+        if 0 < at < len(text) - 2
+        and all(_place(symbol, k, n) < _place(s, k, n) for s in (*before, *text[:at]))
     ]
     return [*(fixed if not repaired or len(cycles) == 1 else []), *minima]
 
@@ -122,7 +129,9 @@ def at_root(lab: Lab, where: Topology, root: int, *, repeated: bool) -> Across:
     """The parent function of Definition 14, of 16 if nodes are repeated, repaired as Definition 13, at any root."""
     _, c = both_ways(lab, where, root)
     starts = symbols(lab, where)[c][:, 0] == 1
-    across = np.where(starts[:, None], joining(lab, where, c, repeated=repeated), parents(lab, where, "right")[c])
+    across = np.where(
+        starts[:, None], joining(lab, where, c, repeated=repeated), parents(lab, where, "right")[c]
+    )
     across[root] = False
     return across
 
@@ -142,7 +151,9 @@ def drawn(lab: Lab, where: Topology, count: int) -> NDArray[np.uint8]:
     """Trees of section 5.1 with all that it leaves open drawn at random, uint8 ``[count, nodes]``, rooted at 12..n."""
 
     def made() -> NDArray[np.uint8]:
-        return np.stack([_drawn(lab, where, np.random.default_rng([_SEED, seed])) for seed in range(count)])
+        return np.stack(
+            [_drawn(lab, where, np.random.default_rng([_SEED, seed])) for seed in range(count)]
+        )
 
     return lab.array("balanced trees drawn at random", where.spec, made)
 
@@ -152,7 +163,9 @@ def _drawn(lab: Lab, where: Topology, rng: np.random.Generator) -> NDArray[np.ui
     out = np.zeros(where.nodes, dtype=np.uint8)
     for x in np.flatnonzero(rows[:, 0] != 1).tolist():
         *others, _ = canonical(rows[x].tolist())
-        out[x] = rng.choice([symbol for cycle in others for symbol in cycle]) if others else rows[x, 0]
+        out[x] = (
+            rng.choice([symbol for cycle in others for symbol in cycle]) if others else rows[x, 0]
+        )
     leader, turn = counting.necklaces(lab, where.spec), rotation(lab, where)
     distance = searching.distances(lab, where.spec)
     leaders = rng.permutation(np.unique(leader[1 : len(leader) // n]))

@@ -15,7 +15,9 @@ _SEED = 1997
 
 def distances(lab: Lab, spec: str, root: int = 0) -> Ranks:
     """Every node's distance from the root by breadth-first search, int32 ``[nodes]``; -1 where it is not reached."""
-    return lab.array(f"distances by search from {root}", spec, lambda: searched(lab.neighbours(spec), root))
+    return lab.array(
+        f"distances by search from {root}", spec, lambda: searched(lab.neighbours(spec), root)
+    )
 
 
 def searched(across: NDArray[Any], root: int) -> Ranks:
@@ -51,7 +53,9 @@ def roots(where: Topology, count: int = 4) -> tuple[int, ...]:
     """Roots to look at: all nodes of a small topology, else the identity, the last node and some drawn at random."""
     if where.nodes <= _ALL_ROOTS:
         return tuple(range(where.nodes))
-    drawn = np.random.default_rng(_SEED + where.nodes).choice(np.arange(1, where.nodes - 1), count - 2, replace=False)
+    drawn = np.random.default_rng(_SEED + where.nodes).choice(
+        np.arange(1, where.nodes - 1), count - 2, replace=False
+    )
     return (0, *sorted(int(node) for node in drawn), where.nodes - 1)
 
 

@@ -51,7 +51,9 @@ def _reached(lab: Lab, where: Topology) -> NDArray[np.int64]:
     without = across.copy()
     for port, there in enumerate(across[:, 0]):
         without[port, there] = there
-    return np.stack([1 + searching.searched(without, int(child)) for child in across[:, 0]]).astype(np.int64)
+    return np.stack([1 + searching.searched(without, int(child)) for child in across[:, 0]]).astype(
+        np.int64
+    )
 
 
 def _costs(lab: Lab, where: Topology, levels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -114,7 +116,9 @@ def _orbits(turn: Ranks) -> list[list[int]]:
     return found
 
 
-def _options(trees: int, orbit: list[int], costs: NDArray[np.int64], depth: int) -> NDArray[np.uint8]:
+def _options(
+    trees: int, orbit: list[int], costs: NDArray[np.int64], depth: int
+) -> NDArray[np.uint8]:
     """The dimensions toward the parent in tree 2 for the nodes of an orbit, uint8 ``[ways, nodes of the orbit]``.
 
     A way deals the first node's ports to the trees. What R^j takes to the node j of the orbit, R^-j takes to tree 2. A shorter

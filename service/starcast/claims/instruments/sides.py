@@ -53,7 +53,9 @@ def dimension(n: int) -> Number:
 
 def power_of_2(exponent: Number) -> Number:
     """2^exponent, exact for small whole numbers."""
-    return 2**exponent if isinstance(exponent, int) and exponent < 4096 else mpmath.mpf(2) ** exponent
+    return (
+        2**exponent if isinstance(exponent, int) and exponent < 4096 else mpmath.mpf(2) ** exponent
+    )
 
 
 def through(count: Number, links: Number) -> Number:
@@ -68,7 +70,11 @@ def seen(see: See, which: Iterable[Callable[[int], Side]] = (star, cube)) -> Non
         said = side(n)
         spec = f"S{n}" if side is star else f"Q{said.links}"
         found = counted(see, spec, degree=said.links)
-        see.equal(f"nodes, degree, diameter and distances of {spec}", [found.nodes, *found[1:]], list(said))
+        see.equal(
+            f"nodes, degree, diameter and distances of {spec}",
+            [found.nodes, *found[1:]],
+            list(said),
+        )
 
 
 def in_words(cell: str) -> str:
@@ -83,7 +89,9 @@ def in_words(cell: str) -> str:
 
 def amounts(n: int) -> list[tuple[int, int]]:
     """M and x to look at: powers of n, M beyond all others, x up to n-1."""
-    return [(m, x) for m in (1, isqrt(n), n, n**2, n**3, n**6) for x in sorted({1, isqrt(n), n - 1})]
+    return [
+        (m, x) for m in (1, isqrt(n), n, n**2, n**3, n**6) for x in sorted({1, isqrt(n), n - 1})
+    ]
 
 
 def order(see: See, what: str, quotient: Callable[[int, int, int], Number]) -> None:

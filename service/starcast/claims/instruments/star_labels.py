@@ -17,7 +17,9 @@ from starcast.topologies import Topology
 
 def symbols(lab: Lab, where: Topology) -> Perms:
     """Row x has the symbols x_1, .., x_n of the node of rank x, in lexicographic order, uint8 ``[nodes, n]``."""
-    return lab.array("symbols", where.spec, lambda: np.array(list(orders(range(1, where.n + 1))), dtype=np.uint8))
+    return lab.array(
+        "symbols", where.spec, lambda: np.array(list(orders(range(1, where.n + 1))), dtype=np.uint8)
+    )
 
 
 def places(rows: Perms) -> NDArray[np.int64]:

@@ -11,7 +11,11 @@ def root(value: Exact) -> Fraction | None:
     """The square root of a fraction, if that is a fraction."""
     given = Fraction(value)
     over, under = isqrt(given.numerator), isqrt(given.denominator)
-    return Fraction(over, under) if over * over == given.numerator and under * under == given.denominator else None
+    return (
+        Fraction(over, under)
+        if over * over == given.numerator and under * under == given.denominator
+        else None
+    )
 
 
 def root_down(value: Exact) -> int:
@@ -22,7 +26,9 @@ def root_down(value: Exact) -> int:
 def plus_root(whole: Exact, square: Exact) -> "Fraction | Surd":
     """``whole + sqrt(square)``, as a fraction where it is one."""
     rational = root(square)
-    return Surd(Fraction(whole), Fraction(square)) if rational is None else Fraction(whole) + rational
+    return (
+        Surd(Fraction(whole), Fraction(square)) if rational is None else Fraction(whole) + rational
+    )
 
 
 @total_ordering

@@ -16,9 +16,9 @@ from starcast.claims.see import See
 from starcast.collectives.broadcast import pipelined
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import Schedule
+from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 from starcast.trees.catalogue import single_trees
-from starcast.support.integers import ceil_div
 
 #: How many segments are executed: 1..SEGMENTS.
 SEGMENTS = 4
@@ -65,7 +65,9 @@ def lemma1_allport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
 
 def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
     """max{D_n T_s, ceil(log2 n!) T_s, b}."""
-    return growth.greatest([diameter(n) * T_s, growth.rounded_up(log2(growth.factorial(n))) * T_s, b])
+    return growth.greatest(
+        [diameter(n) * T_s, growth.rounded_up(log2(growth.factorial(n))) * T_s, b]
+    )
 
 
 # Executions
@@ -74,7 +76,9 @@ def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
 def height(see: See, construction: str) -> int:
     """The greatest height of a forest, counted by a checker."""
     trees = see.lab.forest(see.where.spec, construction)
-    found = checkers.height(see.where, trees.parent_port, trees.root, bound=see.where.nodes).measured
+    found = checkers.height(
+        see.where, trees.parent_port, trees.root, bound=see.where.nodes
+    ).measured
     return max(found) if isinstance(found, tuple) else int(found)
 
 
@@ -99,7 +103,13 @@ def held_theorem2(see: See) -> None:
     for p in range(1, SEGMENTS + 1):
         made = algorithm1(see, p, "one")
         took = see.executed(made)
-        see.equal("slots of n-1 sub-slots", ceil_div(took.steps, n - 1), multiple_height(n) + p - 1, p=p, of=made)
+        see.equal(
+            "slots of n-1 sub-slots",
+            ceil_div(took.steps, n - 1),
+            multiple_height(n) + p - 1,
+            p=p,
+            of=made,
+        )
         see.true("a packet of two segments is large enough", took.largest_packet <= 2, p=p, of=made)
 
 
@@ -149,13 +159,21 @@ def by_level(lab: Lab, spec: str, construction: str) -> Schedule:
     def make() -> Schedule:
         along = lab.forest(spec, construction)
         return pipelined(
-            along, "all", 1, collective="allgather", algorithm=f"{construction} by levels", packets=True, symmetric=True
+            along,
+            "all",
+            1,
+            collective="allgather",
+            algorithm=f"{construction} by levels",
+            packets=True,
+            symmetric=True,
         )
 
     return lab.keep("schedule", (spec, "by level", construction), make)
 
 
-def of_the_house(see: See, collective: str, ports: str, roots: tuple[int, ...]) -> Iterator[Schedule]:
+def of_the_house(
+    see: See, collective: str, ports: str, roots: tuple[int, ...]
+) -> Iterator[Schedule]:
     """Every algorithm of the catalogue for a collective and port model, with several arguments, from several roots."""
     where = see.where
     for rule in algorithms_on(where, collective):

@@ -15,8 +15,8 @@ from starcast.claims.see import See
 from starcast.collectives.broadcast import pipelined
 from starcast.collectives.model import Schedule
 from starcast.simulator import Simulation
-from starcast.trees.model import Forest
 from starcast.support.integers import ceil_div
+from starcast.trees.model import Forest
 
 FAMILY = Family("edge_disjoint_broadcast")
 claim = FAMILY.claim
@@ -30,9 +30,13 @@ def _messages(n: int) -> range:
     return range(1, 2 * n + 1)
 
 
-def _broadcast(see: See, messages: int, copies: int = 1, root: int = 0) -> tuple[Schedule, Simulation]:
+def _broadcast(
+    see: See, messages: int, copies: int = 1, root: int = 0
+) -> tuple[Schedule, Simulation]:
     """The broadcast of section 4.2, carried out."""
-    made = see.lab.schedule(see.where.spec, "broadcast", "edge-disjoint", root=root, messages=messages, copies=copies)
+    made = see.lab.schedule(
+        see.where.spec, "broadcast", "edge-disjoint", root=root, messages=messages, copies=copies
+    )
     return made, see.executed(made)
 
 
@@ -60,11 +64,20 @@ def _pipelined(see: See) -> None:
             key = (see.where.spec, "pipelined", tree.id, tree.construction, messages)
             made = see.lab.keep("schedule", key, partial(_line, tree, messages))
             steps = see.executed(made).steps
-            see.equal("steps", steps, messages + diameter(n) - 1, M=messages, tree=tree.construction, of=made)
+            see.equal(
+                "steps",
+                steps,
+                messages + diameter(n) - 1,
+                M=messages,
+                tree=tree.construction,
+                of=made,
+            )
 
 
 def _line(tree: Forest, messages: int) -> Schedule:
-    return pipelined(tree, "all", messages, algorithm=tree.construction, arguments={"segments": messages})
+    return pipelined(
+        tree, "all", messages, algorithm=tree.construction, arguments={"segments": messages}
+    )
 
 
 def _trees(see: See) -> list[Forest]:
@@ -81,9 +94,14 @@ def _trees(see: See) -> list[Forest]:
 
 def _drawn(see: See, seed: int) -> NDArray[np.uint8]:
     """A port toward the identity for every node, drawn from all those that lead closer, uint8 ``[nodes]``."""
-    distance, across = searching.distances(see.lab, see.where.spec), see.lab.neighbours(see.where.spec)
+    distance, across = (
+        searching.distances(see.lab, see.where.spec),
+        see.lab.neighbours(see.where.spec),
+    )
     weight = np.random.default_rng([seed, see.where.n]).random(across.shape)
-    row: NDArray[np.uint8] = (np.argmax(weight * (distance[across] < distance), axis=0) + 2).astype(np.uint8)
+    row: NDArray[np.uint8] = (np.argmax(weight * (distance[across] < distance), axis=0) + 2).astype(
+        np.uint8
+    )
     row[0] = 0
     return row
 
@@ -100,8 +118,12 @@ def _least_steps(see: See) -> tuple[NDArray[np.int64], list[str]]:
     for messages in _messages(see.where.n):
         made = {
             "greedy": see.lab.schedule(spec, "broadcast", "greedy", segments=messages),
-            "recursive-substar": see.lab.schedule(spec, "broadcast", "recursive-substar", messages=messages),
-            "edge-disjoint": see.lab.schedule(spec, "broadcast", "edge-disjoint", messages=messages, copies=1),
+            "recursive-substar": see.lab.schedule(
+                spec, "broadcast", "recursive-substar", messages=messages
+            ),
+            "edge-disjoint": see.lab.schedule(
+                spec, "broadcast", "edge-disjoint", messages=messages, copies=1
+            ),
         }
         steps = {name: see.executed(schedule).steps for name, schedule in made.items()}
         best = min(steps, key=lambda name: steps[name])
@@ -124,7 +146,9 @@ def _bound(see: See) -> None:
     least, names = _least_steps(see)
     place = {"M": messages, "algorithm": np.array(names)}
     see.at_least("steps", least, rounds + diameter(n), **place)
-    instead = see.instead("ceil(M/(n-1)) + D_n - 1 is a bound, which one shortest-path tree meets for M = 1")
+    instead = see.instead(
+        "ceil(M/(n-1)) + D_n - 1 is a bound, which one shortest-path tree meets for M = 1"
+    )
     instead.at_least("steps", least, rounds + diameter(n) - 1, **place)
     instead.equal("steps for M = 1", least[0], diameter(n))
     other = see.reading("with - 1, as in section 4.1 and Table 1")
@@ -141,10 +165,19 @@ def _steps(see: See) -> None:
     n = see.where.n
     for messages in _messages(n):
         made, took = _broadcast(see, messages)
-        see.at_most("steps", took.steps, ceil_div(messages, n - 1) + diameter(n) + 3, M=messages, of=made)
+        see.at_most(
+            "steps", took.steps, ceil_div(messages, n - 1) + diameter(n) + 3, M=messages, of=made
+        )
     for root in searching.roots(see.where):
         made, took = _broadcast(see, n, root=root)
-        see.at_most("steps", took.steps, ceil_div(n, n - 1) + diameter(n) + 3, M=n, root=see.where.label(root), of=made)
+        see.at_most(
+            "steps",
+            took.steps,
+            ceil_div(n, n - 1) + diameter(n) + 3,
+            M=n,
+            root=see.where.label(root),
+            of=made,
+        )
 
 
 @claim(
@@ -198,10 +231,20 @@ def _directed(see: See) -> None:
     for messages in range(where.n - 1, 2 * where.n):
         made, used = _used(see, messages)
         links = leaving(see.lab, where)
-        see.true("whether the directed link carries a message", used, M=messages, link=links, of=made)
-        instead.equal("whether the directed link carries a message", used, across.T != 0, M=messages, link=links)
+        see.true(
+            "whether the directed link carries a message", used, M=messages, link=links, of=made
+        )
+        instead.equal(
+            "whether the directed link carries a message",
+            used,
+            across.T != 0,
+            M=messages,
+            link=links,
+        )
         stated = (where.n - 1) * (factorial(where.n) - 1)
-        instead.equal("directed links that carry a message", np.count_nonzero(used), stated, M=messages)
+        instead.equal(
+            "directed links that carry a message", np.count_nonzero(used), stated, M=messages
+        )
 
 
 @claim(
@@ -215,9 +258,20 @@ def _undirected(see: See) -> None:
     for messages in range(where.n - 1, 2 * where.n):
         made, used = _used(see, messages)
         back = np.stack([used[there, port] for port, there in enumerate(across)], axis=1)
-        see.true("whether the link carries a message", used | back, M=messages, link=leaving(see.lab, where), of=made)
+        see.true(
+            "whether the link carries a message",
+            used | back,
+            M=messages,
+            link=leaving(see.lab, where),
+            of=made,
+        )
         count = np.count_nonzero(used | back)
-        see.equal("links that carry a message, each from both ends", count, factorial(where.n) * (where.n - 1), M=messages)
+        see.equal(
+            "links that carry a message, each from both ends",
+            count,
+            factorial(where.n) * (where.n - 1),
+            M=messages,
+        )
 
 
 @claim(
@@ -228,7 +282,9 @@ def _undirected(see: See) -> None:
 )
 def _optimal(see: See) -> None:
     n = see.where.n
-    instead = see.instead("it takes ceil(M/(n-1)) + D_n + 1 steps for odd n, one more for even n: 2 or 3 above the bound")
+    instead = see.instead(
+        "it takes ceil(M/(n-1)) + D_n + 1 steps for odd n, one more for even n: 2 or 3 above the bound"
+    )
     for messages in _messages(n):
         made, took = _broadcast(see, messages)
         rounds = ceil_div(messages, n - 1)

@@ -25,10 +25,14 @@ claim = FAMILY.claim
 _EXPANDED = 6  # up to which n + M all sources are written out
 
 
-def _made(see: See, collective: str, messages: int = 1, root: int = 0) -> tuple[Schedule, Simulation]:
+def _made(
+    see: See, collective: str, messages: int = 1, root: int = 0
+) -> tuple[Schedule, Simulation]:
     """A collective of the paper with n-1 copies, carried out."""
     n = see.where.n
-    made = see.lab.schedule(see.where.spec, collective, "edge-disjoint", root=root, messages=messages, copies=n - 1)
+    made = see.lab.schedule(
+        see.where.spec, collective, "edge-disjoint", root=root, messages=messages, copies=n - 1
+    )
     return made, see.executed(made)
 
 
@@ -41,14 +45,34 @@ def _conflict_free(see: See, collective: str) -> None:
     """No directed link carries two messages in a step, all n! sources sending: by dimensions, and written out where few."""
     for messages in (1, 2, 3):
         made, took = _made(see, collective, messages)
-        see.equal("messages on a directed link in a step, at most", took.largest_packet, 1, M=messages, of=made)
+        see.equal(
+            "messages on a directed link in a step, at most",
+            took.largest_packet,
+            1,
+            M=messages,
+            of=made,
+        )
         if see.where.n + messages <= _EXPANDED:
             all_sources = _written_out(see, made)
             took = see.executed(all_sources)
-            see.equal("messages on a directed link, written out", took.largest_packet, 1, M=messages, of=all_sources)
-            keys = (all_sources.step.astype(np.int64) * see.where.nodes + all_sources.sender) * (see.where.n + 1)
+            see.equal(
+                "messages on a directed link, written out",
+                took.largest_packet,
+                1,
+                M=messages,
+                of=all_sources,
+            )
+            keys = (all_sources.step.astype(np.int64) * see.where.nodes + all_sources.sender) * (
+                see.where.n + 1
+            )
             used = np.unique(keys + all_sources.port)
-            see.equal("rows on different links or in different steps", len(used), len(all_sources), M=messages, of=all_sources)
+            see.equal(
+                "rows on different links or in different steps",
+                len(used),
+                len(all_sources),
+                M=messages,
+                of=all_sources,
+            )
 
 
 # Section 4.4
@@ -77,10 +101,22 @@ def _allgather_steps(see: See) -> None:
         made, took = _made(see, "allgather", messages)
         see.equal("steps", took.steps, messages * (factorial(see.where.n) - 1), M=messages, of=made)
         waiting = _waiting(see, made, [])
-        see.equal("steps, waiting for acknowledgements", waiting.steps, messages * (factorial(see.where.n) - 1), M=messages)
+        see.equal(
+            "steps, waiting for acknowledgements",
+            waiting.steps,
+            messages * (factorial(see.where.n) - 1),
+            M=messages,
+        )
         rows = np.lexsort((made.step, made.tree))
         stated = np.resize(np.arange(1, took.steps + 1), len(made))
-        see.equal("step of a row of a subtree", made.step[rows], stated, subtree=made.tree[rows] + 2, M=messages, of=made)
+        see.equal(
+            "step of a row of a subtree",
+            made.step[rows],
+            stated,
+            subtree=made.tree[rows] + 2,
+            M=messages,
+            of=made,
+        )
 
 
 @claim(
@@ -93,7 +129,13 @@ def _allgather_transmissions(see: See) -> None:
     n, nodes = see.where.n, factorial(see.where.n)
     for messages in (1, 2, 3):
         made, took = _made(see, "allgather", messages)
-        see.equal("transmissions", took.transmissions, messages * nodes * (n - 1) * (nodes - 1), M=messages, of=made)
+        see.equal(
+            "transmissions",
+            took.transmissions,
+            messages * nodes * (n - 1) * (nodes - 1),
+            M=messages,
+            of=made,
+        )
 
 
 def _waiting(see: See, made: Schedule, faults: Sequence[Place]) -> Simulation:
@@ -114,13 +156,17 @@ def _waiting(see: See, made: Schedule, faults: Sequence[Place]) -> Simulation:
 )
 def _waiting_under_faults(see: See) -> None:
     made, _ = _made(see, "allgather")
-    instead = see.instead("driven by steps, the same schedule waits for nobody and survives every such set of faults")
+    instead = see.instead(
+        "driven by steps, the same schedule waits for nobody and survives every such set of faults"
+    )
     sets, told = _fault_sets(see)
     for faults, words in zip(sets, told, strict=True):
         took = _waiting(see, made, faults)
         at = {"faults": words, **({} if took.missing == 0 else _missed(see, took))}
         see.equal("(healthy node, message) pairs that are missing", took.missing, 0, of=made, **at)
-        instead.equal("pairs that are missing", see.lab.simulation(made, faults).missing, 0, faults=words)
+        instead.equal(
+            "pairs that are missing", see.lab.simulation(made, faults).missing, 0, faults=words
+        )
 
 
 def _missed(see: See, took: Simulation) -> dict[str, str]:
@@ -141,7 +187,10 @@ def _fault_sets(see: See) -> tuple[list[list[Place]], list[str]]:
     for size in range(2, where.n - 1):
         for _ in range(16 if where.n == 4 else 2):
             more = rng.choice(len(others), size - 1, replace=False)
-            chosen = [first[int(rng.integers(len(first)))], *(others.what(int(fault)) for fault in more)]
+            chosen = [
+                first[int(rng.integers(len(first)))],
+                *(others.what(int(fault)) for fault in more),
+            ]
             sets.append(list(dict.fromkeys(chosen)))
     return sets, [" and ".join(map(partial(_label, see), faults)) for faults in sets]
 
@@ -166,18 +215,25 @@ def _scatter_steps(see: See) -> None:
         stated = messages * (factorial(see.where.n) - 1)
         place = {"M": messages, "root": see.where.label(root), "of": made}
         see.equal("steps", took.steps, stated, **place)
-        hops = np.bincount(made.payload * np.int64(see.where.n) + made.tree, minlength=made.units * see.where.n)
+        hops = np.bincount(
+            made.unit * np.int64(see.where.n) + made.tree, minlength=made.units * see.where.n
+        )
         tree, goal = _first_hops(made, root)
         level = hops[goal * see.where.n + tree]
         deepest_first = (np.diff(level) <= 0) | (np.diff(tree) > 0)
-        see.true("whether a deeper node's message does not leave later", deepest_first, subtree=tree[1:] + 2, **place)
+        see.true(
+            "whether a deeper node's message does not leave later",
+            deepest_first,
+            subtree=tree[1:] + 2,
+            **place,
+        )
 
 
 def _first_hops(made: Schedule, root: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The tree and the unit of all that leaves the root, tree by tree, in the order of steps."""
     leaves = np.flatnonzero(made.sender == root)
     order = leaves[np.lexsort((made.step[leaves], made.tree[leaves]))]
-    return made.tree[order].astype(np.int64), made.payload[order].astype(np.int64)
+    return made.tree[order].astype(np.int64), made.unit[order].astype(np.int64)
 
 
 def _cases(see: See) -> list[tuple[int, int]]:
@@ -199,7 +255,14 @@ def _bottleneck(see: See) -> None:
         made, took = _made(see, "scatter", messages, root)
         stated = messages * (factorial(where.n) - 1)
         leave = np.bincount(made.port[made.sender == root], minlength=where.n + 1)[2:]
-        see.equal("messages over a link of the source", leave, stated, M=messages, link=partial(over, root), of=made)
+        see.equal(
+            "messages over a link of the source",
+            leave,
+            stated,
+            M=messages,
+            link=partial(over, root),
+            of=made,
+        )
         see.at_least("steps", took.steps, stated, M=messages, root=where.label(root), of=made)
 
 
@@ -218,7 +281,9 @@ def _transmissions(see: See, collective: str, stated: Callable[[int], int]) -> N
     """The exact count behind an order: what is executed, M times the levels of all trees."""
     for messages in (1, 2, 3):
         made, took = _made(see, collective, messages)
-        see.equal("transmissions", took.transmissions, messages * stated(see.where.n), M=messages, of=made)
+        see.equal(
+            "transmissions", took.transmissions, messages * stated(see.where.n), M=messages, of=made
+        )
 
 
 @claim(
@@ -249,7 +314,13 @@ def _exchange(see: See) -> None:
     _, goal = _first_hops(made, 0)
     there = np.resize(goal, (see.where.n - 1, factorial(see.where.n) - 1))
     turn = labels.rotation(see.lab, see.where)
-    see.equal("destinations through the next subtree", there[1:], turn[there[:-1]], subtree=lambda row, _: row + 3, of=made)
+    see.equal(
+        "destinations through the next subtree",
+        there[1:],
+        turn[there[:-1]],
+        subtree=lambda row, _: row + 3,
+        of=made,
+    )
 
 
 @claim(
@@ -291,7 +362,7 @@ def _paths(see: See) -> None:
     where = see.where
     for messages in (1, 2):
         made, _ = _made(see, "alltoall", messages)
-        order = np.lexsort((made.step, made.tree, made.payload))
+        order = np.lexsort((made.step, made.tree, made.unit))
         unit, tree, sender, receiver = (column[order].astype(np.int64) for column in _columns(made))
         goal = unit // messages
         first = np.append(True, (unit[1:] != unit[:-1]) | (tree[1:] != tree[:-1]))
@@ -306,12 +377,29 @@ def _paths(see: See) -> None:
             **place,
         )
         see.equal("where a path ends", receiver[last], goal[last], subtree=tree[last] + 2, **place)
-        see.equal("next hop from", sender[~first], receiver[~last], destination=labelled(see.where, goal[~first]), **place)
+        see.equal(
+            "next hop from",
+            sender[~first],
+            receiver[~last],
+            destination=labelled(see.where, goal[~first]),
+            **place,
+        )
         goals = np.arange(messages, where.nodes * messages) // messages
         paths = np.bincount(unit[first], minlength=where.nodes * messages)[messages:]
-        see.equal("paths of a message", paths, where.n - 1, destination=labelled(see.where, goals), **place)
+        see.equal(
+            "paths of a message",
+            paths,
+            where.n - 1,
+            destination=labelled(see.where, goals),
+            **place,
+        )
         inner = unit[~last] * where.nodes + receiver[~last]
-        see.equal("inner nodes of a message's paths, all different", len(np.unique(inner)), len(inner), **place)
+        see.equal(
+            "inner nodes of a message's paths, all different",
+            len(np.unique(inner)),
+            len(inner),
+            **place,
+        )
         direct = np.count_nonzero(first & last)
         see.equal("paths of a single link", direct, messages * where.degree, **place)
         ends = np.count_nonzero((receiver[~last] == 0) | (receiver[~last] == goal[~last]))
@@ -319,4 +407,4 @@ def _paths(see: See) -> None:
 
 
 def _columns(made: Schedule) -> tuple[NDArray[np.integer], ...]:
-    return made.payload, made.tree, made.sender, made.receiver
+    return made.unit, made.tree, made.sender, made.receiver

@@ -30,7 +30,9 @@ def _messages(n: int) -> Iterable[int]:
 
 
 def _made(see: See, messages: int, copies: int) -> Schedule:
-    made = see.lab.schedule(see.where.spec, "broadcast", "edge-disjoint", messages=messages, copies=copies)
+    made = see.lab.schedule(
+        see.where.spec, "broadcast", "edge-disjoint", messages=messages, copies=copies
+    )
     see.executed(made)
     return made
 
@@ -46,17 +48,44 @@ def _survives(see: See, messages: int, copies: int) -> None:
     found = cutting.cuts(see.lab, made, faulty)
     used = [len(cutting.copies_of(made, unit)) for unit in range(made.units)]
     place = {"M": messages, "x": copies}
-    see.equal("subtrees that carry a message", used, copies, message=np.arange(made.units), of=made, **place)
+    see.equal(
+        "subtrees that carry a message",
+        used,
+        copies,
+        message=np.arange(made.units),
+        of=made,
+        **place,
+    )
     kept = cutting.at_once(found, faulty)
     worst = np.unravel_index(int(kept.argmax()), kept.shape)
-    named = {"message": worst[0], "faults": faulty.told([int(worst[1])]), "node": see.where.label(int(worst[2]))}
-    see.equal("copies that a fault keeps from a node, at most", int(kept.max()), 1, of=made, **place, **named)
+    named = {
+        "message": worst[0],
+        "faults": faulty.told([int(worst[1])]),
+        "node": see.where.label(int(worst[2])),
+    }
+    see.equal(
+        "copies that a fault keeps from a node, at most",
+        int(kept.max()),
+        1,
+        of=made,
+        **place,
+        **named,
+    )
     sets = faulty.sets(copies - 1)
     missing = cutting.lacking(found, faulty, sets)
-    see.equal("healthy nodes without a message", missing, 0, faults=lambda i: faulty.told(sets[i]), of=made, **place)
+    see.equal(
+        "healthy nodes without a message",
+        missing,
+        0,
+        faults=lambda i: faulty.told(sets[i]),
+        of=made,
+        **place,
+    )
     for faults in sets[:: max(1, len(sets) // _EXECUTED)]:
         took = see.lab.simulation(made, [faulty.what(int(fault)) for fault in faults])
-        see.equal("missing when executed", took.missing, 0, faults=faulty.told(faults), of=made, **place)
+        see.equal(
+            "missing when executed", took.missing, 0, faults=faulty.told(faults), of=made, **place
+        )
 
 
 @claim(
@@ -98,9 +127,23 @@ def _steps(see: See) -> None:
         for messages in _messages(n):
             made = _made(see, messages, copies)
             steps = see.executed(made).steps
-            see.at_most("steps", steps, ceil_div(messages * copies, n - 1) + diameter(n) + 3, M=messages, x=copies, of=made)
+            see.at_most(
+                "steps",
+                steps,
+                ceil_div(messages * copies, n - 1) + diameter(n) + 3,
+                M=messages,
+                x=copies,
+                of=made,
+            )
             if copies == n - 1:
-                see.at_most("steps with n-1 copies", steps, messages + diameter(n) + 3, M=messages, x=copies, of=made)
+                see.at_most(
+                    "steps with n-1 copies",
+                    steps,
+                    messages + diameter(n) + 3,
+                    M=messages,
+                    x=copies,
+                    of=made,
+                )
 
 
 @claim(
@@ -115,7 +158,14 @@ def _transmissions(see: See) -> None:
         for messages in _messages(n):
             made = _made(see, messages, copies)
             stated = messages * copies * (factorial(n) - 1)
-            see.equal("transmissions", see.executed(made).transmissions, stated, M=messages, x=copies, of=made)
+            see.equal(
+                "transmissions",
+                see.executed(made).transmissions,
+                stated,
+                M=messages,
+                x=copies,
+                of=made,
+            )
 
 
 @claim(
@@ -137,7 +187,9 @@ def _divides(see: See) -> None:
         for messages in range(1, n + 1):
             if n > 4 and (messages, copies) not in ((1, 2), (1, 3), (3, 3), (n - 1, 2), (n, 3)):
                 continue
-            made = see.lab.schedule(see.where.spec, "broadcast", "edge-disjoint", messages=messages, copies=copies)
+            made = see.lab.schedule(
+                see.where.spec, "broadcast", "edge-disjoint", messages=messages, copies=copies
+            )
             stated = ceil_div(messages * copies, n - 1) + _height(see) - 1
             steps, kept = see.lab.simulation(made).steps, _apart(see, made, copies)
             place = {"x": copies, "M": messages}
@@ -175,8 +227,20 @@ def _example(see: See) -> None:
         along = [tuple(cutting.copies_of(made, unit)) for unit in range(made.units)]
         packets = sorted(set(along))
         see.equal("packets", len(packets), 2, M=messages, of=made)
-        see.equal("messages of a packet", [along.count(packet) for packet in packets], messages // 2, M=messages, of=made)
-        see.equal("subtrees", [tree for packet in packets for tree in packet], np.arange(4), M=messages, of=made)
+        see.equal(
+            "messages of a packet",
+            [along.count(packet) for packet in packets],
+            messages // 2,
+            M=messages,
+            of=made,
+        )
+        see.equal(
+            "subtrees",
+            [tree for packet in packets for tree in packet],
+            np.arange(4),
+            M=messages,
+            of=made,
+        )
         _survives(see, messages, 2)
     made = _made(see, 1, 4)
     faulty = Faulty(see.lab, see.where)
@@ -185,4 +249,10 @@ def _example(see: See) -> None:
         for other in range(one):
             pair, sets = found[None, [other, one]], faulty.sets(1)
             missing = cutting.lacking(pair, faulty, sets)
-            see.equal("healthy nodes without the message", missing, 0, subtrees=f"{other + 2}, {one + 2}", of=made)
+            see.equal(
+                "healthy nodes without the message",
+                missing,
+                0,
+                subtrees=f"{other + 2}, {one + 2}",
+                of=made,
+            )

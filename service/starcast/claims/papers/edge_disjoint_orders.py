@@ -41,11 +41,16 @@ def _pipelined(side: Side, units: int) -> Number:
     return through(units, side.links) + side.far - 1
 
 
-def _by_degree(name: str, units: Callable[[int, int], int]) -> tuple[tuple[Order, str], tuple[Order, str]]:
+def _by_degree(
+    name: str, units: Callable[[int, int], int]
+) -> tuple[tuple[Order, str], tuple[Order, str]]:
     """M/n + n, and M/(n log n) + n log n, of as many units as there are."""
     return (
         (lambda n, m, x: divided(units(m, x), n) + n, f"O({name}/n + n)"),
-        (lambda n, m, x: divided(units(m, x), _n_log_n(n)) + _n_log_n(n), f"O({name}/(n log n) + n log n)"),
+        (
+            lambda n, m, x: divided(units(m, x), _n_log_n(n)) + _n_log_n(n),
+            f"O({name}/(n log n) + n log n)",
+        ),
     )
 
 
@@ -90,7 +95,9 @@ def _is(see: See, *, pair: Pair, side: Callable[[int], Side], stated: Order, sai
     if pair.cell == _EXCHANGE:
         by_degree, words = _BY_N if side is star else _BY_N_LOG_N
         other = see.reading(f"{words}: {_CUT}")
-        sides.order(other, f"{in_words(pair.cell)} / {words}", partial(_quotient, pair, side, by_degree))
+        sides.order(
+            other, f"{in_words(pair.cell)} / {words}", partial(_quotient, pair, side, by_degree)
+        )
 
 
 def _factor(cell: str, n: int, m: int, x: int) -> Number:
@@ -104,14 +111,19 @@ def _more(cell: str, n: int, m: int, x: int) -> Number:
     return divided(1, _factor(cell, n, m, x) * log2(n))
 
 
-def _quotient(pair: Pair, side: Callable[[int], Side], stated: Order, n: int, m: int, x: int) -> Number:
+def _quotient(
+    pair: Pair, side: Callable[[int], Side], stated: Order, n: int, m: int, x: int
+) -> Number:
     return divided(pair.entry(side(n), m, x), stated(n, m, x))
 
 
 _SIZES = stars(6, 7, 8, beyond=False)
 _RESTORED = "fractions cut in our copy are restored from Tables 2 and 3, and rows lost by the argument of section 4.1"
 for _pair in PAIRS.values():
-    for _name, _side, (_stated, _said) in (("star", star, _pair.star), ("hypercube", cube, _pair.cube)):
+    for _name, _side, (_stated, _said) in (
+        ("star", star, _pair.star),
+        ("hypercube", cube, _pair.cube),
+    ):
         _where = "S_n" if _side is star else "Q_k, k = ceil(log2 n!)"
         FAMILY.add(
             f"EDT.Tab4.{_pair.cell}-{_name}", "Table 4", _SIZES,
@@ -120,13 +132,23 @@ for _pair in PAIRS.values():
         )  # fmt: skip
 
 
-def _closing(name: str, notation: str, reading: str = "") -> Callable[[Callable[[See], None]], Callable[[See], None]]:
+def _closing(
+    name: str, notation: str, reading: str = ""
+) -> Callable[[Callable[[See], None]], Callable[[See], None]]:
     return claim(
-        f"EDT.hyper.{name}", "Section 5", _SIZES, f"{notation} For all M and x <= n-1.", reading=reading, weight=weight
+        f"EDT.hyper.{name}",
+        "Section 5",
+        _SIZES,
+        f"{notation} For all M and x <= n-1.",
+        reading=reading,
+        weight=weight,
     )
 
 
-@_closing("degree", "allgather and scatter in x copies: the steps on S_n over those on Q_k are of order log n.")
+@_closing(
+    "degree",
+    "allgather and scatter in x copies: the steps on S_n over those on Q_k are of order log n.",
+)
 def _degree(see: See) -> None:
     seen(see)
     for cell in ("ft-allgather-time", "ft-scatter-time"):
@@ -141,7 +163,9 @@ def _degree(see: See) -> None:
 def _exchanged(see: See) -> None:
     seen(see)
     _slower(see, _EXCHANGE)
-    true = see.instead("Mx t_n/(n-1) and Mx 2^(k-1) steps are of the same order: a hypercube has more links and longer ways")
+    true = see.instead(
+        "Mx t_n/(n-1) and Mx 2^(k-1) steps are of the same order: a hypercube has more links and longer ways"
+    )
     sides.same_order(true, f"{in_words(_EXCHANGE)}, star / hypercube", partial(_factor, _EXCHANGE))
     cut = see.reading(
         "of the terms with which the damaged rows begin, ceil(Mx(N-1)/degree), which are bounds too, and weaker ones"
@@ -149,7 +173,10 @@ def _exchanged(see: See) -> None:
     _slower(cut, "ft-scatter-time")
 
 
-@_closing("diameter", "scatter and alltoall in x copies: the transmissions on Q_k over those on S_n are of order log n.")
+@_closing(
+    "diameter",
+    "scatter and alltoall in x copies: the transmissions on Q_k over those on S_n are of order log n.",
+)
 def _diameter(see: See) -> None:
     seen(see)
     for cell in ("ft-scatter-transmissions", "ft-alltoall-transmissions"):
@@ -165,18 +192,29 @@ def _broadcast(see: See) -> None:
     for cell in ("broadcast-time", "ft-broadcast-time"):
         pair = PAIRS[cell]
         for side, (stated, said) in ((star, pair.star), (cube, pair.cube)):
-            sides.same_order(see, f"{in_words(cell)} / {said}", partial(_quotient, pair, side, stated))
+            sides.same_order(
+                see, f"{in_words(cell)} / {said}", partial(_quotient, pair, side, stated)
+            )
 
 
-@_closing("other", "the transmissions of broadcast in 1 and in x copies, and of allgather: S_n and Q_k are of the same order.")
+@_closing(
+    "other",
+    "the transmissions of broadcast in 1 and in x copies, and of allgather: S_n and Q_k are of the same order.",
+)
 def _other(see: See) -> None:
     seen(see)
-    for cell in ("broadcast-transmissions", "ft-broadcast-transmissions", "ft-allgather-transmissions"):
+    for cell in (
+        "broadcast-transmissions",
+        "ft-broadcast-transmissions",
+        "ft-allgather-transmissions",
+    ):
         sides.same_order(see, f"{in_words(cell)}, star / hypercube", partial(_factor, cell))
 
 
 def _slower(see: See, cell: str) -> None:
     """The star graph takes more steps, by a factor of order log n."""
     sides.same_order(
-        see, f"{in_words(cell)}, star / hypercube / log n", lambda n, m, x: divided(_factor(cell, n, m, x), log2(n))
+        see,
+        f"{in_words(cell)}, star / hypercube / log n",
+        lambda n, m, x: divided(_factor(cell, n, m, x), log2(n)),
     )

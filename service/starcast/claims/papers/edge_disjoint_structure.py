@@ -26,9 +26,15 @@ claim = FAMILY.claim
 )
 def _cycle_notation(see: See) -> None:
     node = [int(symbol) for symbol in see.where.label(see.where.rank("341526"))]
-    following = {a: b for cycle in ((1, 3), (2, 4, 5)) for a, b in zip(cycle, (*cycle[1:], cycle[0]), strict=True)}
+    following = {
+        a: b
+        for cycle in ((1, 3), (2, 4, 5))
+        for a, b in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
+    }
     symbol = np.arange(1, see.where.n + 1)
-    see.equal("symbol that follows", node, [following.get(s, s) for s in symbol.tolist()], symbol=symbol)
+    see.equal(
+        "symbol that follows", node, [following.get(s, s) for s in symbol.tolist()], symbol=symbol
+    )
 
 
 @claim(
@@ -44,7 +50,12 @@ def _substars(see: See) -> None:
     inner = np.array([np.count_nonzero(k == place) for place in range(1, n + 1)])
     see.equal("nodes of S^k", inner, factorial(n - 1), substar=np.arange(1, n + 1))
     nodes = np.flatnonzero(k == 1)
-    see.equal("nodes of S^1 next to one of S^1", (k[across[:, nodes]] == 1).sum(axis=0), 0, node=labelled(where, nodes))
+    see.equal(
+        "nodes of S^1 next to one of S^1",
+        (k[across[:, nodes]] == 1).sum(axis=0),
+        0,
+        node=labelled(where, nodes),
+    )
     if n > 2 and (inner == factorial(n - 1)).all():
         _like_smaller(see, rows, k)
 
@@ -58,14 +69,27 @@ def _like_smaller(see: See, rows: Perms, k: NDArray[np.int64]) -> None:
         nodes = np.flatnonzero(k == place)
         short = np.clip(np.delete(rows, place - 1, axis=1) - 1, 1, n - 1)
         image = labels.ranked(see.lab, smaller, short[nodes])
-        see.equal("nodes of S_{n-1} that are met", np.sort(image), np.arange(smaller.nodes), node=nodes, substar=place)
+        see.equal(
+            "nodes of S_{n-1} that are met",
+            np.sort(image),
+            np.arange(smaller.nodes),
+            node=nodes,
+            substar=place,
+        )
         for d in (d for d in range(2, n + 1) if d != place):
             there = across[d - 2, nodes]
             shorter = d - 1 if d > place else d
             found = np.where(k[there] == place, labels.ranked(see.lab, smaller, short[there]), -1)
             stated = below[shorter - 2, image]
             label = [where.label(int(node)) for node in nodes]
-            see.equal("neighbour in S_{n-1}", found, stated, substar=place, node=np.array(label), dimension=d)
+            see.equal(
+                "neighbour in S_{n-1}",
+                found,
+                stated,
+                substar=place,
+                node=np.array(label),
+                dimension=d,
+            )
 
 
 @claim(
@@ -79,9 +103,21 @@ def _translation(see: See) -> None:
     across, dims = see.lab.neighbours(where.spec), np.array(where.ports)[:, None]
     for h in range(where.nodes) if where.n <= 5 else searching.roots(where, 24):
         image = labels.translation(see.lab, where, h)
-        see.equal("nodes that are met", np.sort(image), np.arange(where.nodes), h=where.label(h), node=where.label)
+        see.equal(
+            "nodes that are met",
+            np.sort(image),
+            np.arange(where.nodes),
+            h=where.label(h),
+            node=where.label,
+        )
         found = _dimension(across, image, image[across])
-        see.equal("dimension of the translated link", found, dims, h=where.label(h), link=by_port(see.lab, where))
+        see.equal(
+            "dimension of the translated link",
+            found,
+            dims,
+            h=where.label(h),
+            link=by_port(see.lab, where),
+        )
 
 
 def _dimension(across: Ranks, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
@@ -105,13 +141,31 @@ def _rotation(see: See) -> None:
     turn, rows = labels.rotation(see.lab, where), labels.symbols(see.lab, where)
     see.equal("nodes that are met", np.sort(turn), np.arange(where.nodes), node=where.label)
     found = _dimension(across, turn, turn[across])
-    see.equal("dimension of the rotated link", found, labels.r(n)[dims][:, None], link=by_port(see.lab, where))
+    see.equal(
+        "dimension of the rotated link",
+        found,
+        labels.r(n)[dims][:, None],
+        link=by_port(see.lab, where),
+    )
     kept = rows[turn, 0] == rows[:, 0]
     see.equal("whether the first symbol is kept", kept, rows[:, 0] == 1, node=where.label)
     for root in searching.roots(where):
-        before, after = (searching.distances(see.lab, where.spec, node) for node in (root, int(turn[root])))
-        see.equal("distance after the rotation", after[turn], before, of_node=where.label(root), node=where.label)
-    see.equal("different dimensions of a link and its rotations", _distinct(across, turn), n - 1, link=by_port(see.lab, where))
+        before, after = (
+            searching.distances(see.lab, where.spec, node) for node in (root, int(turn[root]))
+        )
+        see.equal(
+            "distance after the rotation",
+            after[turn],
+            before,
+            of_node=where.label(root),
+            node=where.label,
+        )
+    see.equal(
+        "different dimensions of a link and its rotations",
+        _distinct(across, turn),
+        n - 1,
+        link=by_port(see.lab, where),
+    )
 
 
 def _distinct(across: Ranks, turn: Ranks) -> NDArray[np.int64]:
@@ -137,16 +191,27 @@ def _necklaces(see: See) -> None:
     turn, rows = labels.rotation(see.lab, where), labels.symbols(see.lab, where)
     size = _orbit_sizes(turn, n)
     outside = np.flatnonzero(rows[:, 0] != 1)
-    see.equal("nodes of a necklace outside S^1", size[outside], n - 1, node=labelled(where, outside))
-    see.equal("n-1 modulo the nodes of a necklace", (n - 1) % np.maximum(size, 1), 0, node=where.label)
+    see.equal(
+        "nodes of a necklace outside S^1", size[outside], n - 1, node=labelled(where, outside)
+    )
+    see.equal(
+        "n-1 modulo the nodes of a necklace", (n - 1) % np.maximum(size, 1), 0, node=where.label
+    )
     see.true("a necklace ends within n-1 rotations", size > 0, node=where.label)
     distance = searching.distances(see.lab, where.spec)
     see.equal("distance along a necklace", distance[turn], distance, node=where.label)
     for example in (("4123", "2413", "3421"), ("13254", "15432")):
         if len(example[0]) == n:
             ranks = np.array([where.rank(label) for label in example])
-            see.equal("nodes of the example, rotated", turn[ranks], np.roll(ranks, -1), node=np.array(example))
-            see.equal("nodes of the example's necklace", size[ranks], len(ranks), node=np.array(example))
+            see.equal(
+                "nodes of the example, rotated",
+                turn[ranks],
+                np.roll(ranks, -1),
+                node=np.array(example),
+            )
+            see.equal(
+                "nodes of the example's necklace", size[ranks], len(ranks), node=np.array(example)
+            )
 
 
 def _orbit_sizes(turn: Ranks, n: int) -> NDArray[np.int64]:
@@ -169,10 +234,20 @@ def _orbit_sizes(turn: Ranks, n: int) -> NDArray[np.int64]:
     "g_d(x) is among children_SPT(x) exactly where parent_SPT(g_d(x)) = x, for all x in S^2, .., S^n and I.",
 )
 def _inverse_spt(see: See) -> None:
-    rows, row = labels.symbols(see.lab, see.where), see.lab.forest(see.where.spec, "shortest-path").parent_port[0]
-    see.equal("dimension toward the parent in SPT", row, rules.toward_root(rows), node=see.where.label)
+    rows, row = (
+        labels.symbols(see.lab, see.where),
+        see.lab.forest(see.where.spec, "shortest-path").parent_port[0],
+    )
+    see.equal(
+        "dimension toward the parent in SPT", row, rules.toward_root(rows), node=see.where.label
+    )
     found = rules.is_child(see.lab, see.where, row)
-    see.equal("whether it is a child in SPT", found, rules.children_spt(rows), link=by_port(see.lab, see.where))
+    see.equal(
+        "whether it is a child in SPT",
+        found,
+        rules.children_spt(rows),
+        link=by_port(see.lab, see.where),
+    )
 
 
 @claim(
@@ -190,10 +265,14 @@ def _shortest(see: See) -> None:
     hangs = rules.branch(parent, 0)
     stated = np.where(k > 1, across[np.maximum(k - 2, 0), 0], -1)
     nodes = np.arange(1, where.nodes)
-    see.equal("neighbour of the root above", hangs[1:], stated[1:], node=labelled(where, nodes), of=tree)
+    see.equal(
+        "neighbour of the root above", hangs[1:], stated[1:], node=labelled(where, nodes), of=tree
+    )
     level, distance = searching.levels(parent, 0), searching.distances(see.lab, where.spec)
     outside = np.flatnonzero(k > 1)
-    see.equal("level in SPT", level[outside], distance[outside], node=labelled(where, outside), of=tree)
+    see.equal(
+        "level in SPT", level[outside], distance[outside], node=labelled(where, outside), of=tree
+    )
 
 
 @claim(
@@ -210,9 +289,23 @@ def _inverse_spg(see: See) -> None:
     for own, row, children in zip(dims, trees.parent_port, rules.children_spg(rows), strict=False):
         stated = np.where(k == 1, own, np.where(k == own, rules.toward_root(rows), 0))
         stated[0] = 0
-        see.equal("dimension toward the parent in SPG", row, stated, subtree=own, node=where.label, of=trees)
+        see.equal(
+            "dimension toward the parent in SPG",
+            row,
+            stated,
+            subtree=own,
+            node=where.label,
+            of=trees,
+        )
         found = rules.is_child(see.lab, where, row)
-        see.equal("whether it is a child in SPG", found, children, subtree=own, link=by_port(see.lab, where), of=trees)
+        see.equal(
+            "whether it is a child in SPG",
+            found,
+            children,
+            subtree=own,
+            link=by_port(see.lab, where),
+            of=trees,
+        )
 
 
 @claim(
@@ -229,9 +322,17 @@ def _parallel(see: See) -> None:
     see.checked(checkers.rooted(where, trees.parent_port, trees.root), of=trees)
     inner = np.flatnonzero(labels.symbols(see.lab, where)[:, 0] == 1)[1:]
     member = (trees.parent_port[:, inner] != 0).sum(axis=0)
-    see.equal("subtrees that have the node", member, where.n - 1, node=labelled(where, inner), of=trees)
+    see.equal(
+        "subtrees that have the node", member, where.n - 1, node=labelled(where, inner), of=trees
+    )
     see.checked(checkers.disjoint_paths(where, trees.parent_port, trees.root), of=trees)
     level = searching.depths(see.lab, where, trees.parent_port)
     distance, across = searching.distances(see.lab, where.spec), see.lab.neighbours(where.spec)
     least = (1 + distance[across[:, inner]]).sum(axis=0)
-    see.equal("total length of the paths", level[:, inner].sum(axis=0), least, node=labelled(where, inner), of=trees)
+    see.equal(
+        "total length of the paths",
+        level[:, inner].sum(axis=0),
+        least,
+        node=labelled(where, inner),
+        of=trees,
+    )

@@ -17,8 +17,8 @@ from starcast.claims.instruments.counting import Counted, counted
 from starcast.claims.instruments.cube_schedules import on_cubes
 from starcast.claims.see import See
 from starcast.collectives.model import Schedule
-from starcast.topologies import Topology
 from starcast.support.integers import ceil_div
+from starcast.topologies import Topology
 
 FAMILY = Family("edge_disjoint_tables")
 
@@ -151,23 +151,36 @@ def _bound(see: See, *, entry: Entry, stated: Stated, table: int) -> None:
         place = {"M": messages, "x": x} if entry.copied else {"M": messages}
         least = stated(size, messages, x)
         see.equal(entry.why, entry.counts(found, messages, x), least, **place)
-        counting.not_beaten(see, _schedules(see, entry.collective, messages, x), least, entry.what, **place)
+        counting.not_beaten(
+            see, _schedules(see, entry.collective, messages, x), least, entry.what, **place
+        )
     if entry.cell == "ft-alltoall-time" and table > 1:
         _fragment(see, entry, found, table)
 
 
 def _fragment(see: See, entry: Entry, found: Counted, table: int) -> None:
     """What is left of the row in the scan."""
-    other = see.reading("the term with which the damaged row begins, ceil(Mx(N-1)/degree): a bound too, and a weaker one")
+    other = see.reading(
+        "the term with which the damaged row begins, ceil(Mx(N-1)/degree): a bound too, and a weaker one"
+    )
     for messages, x in _amounts(see.where, entry, table):
         least = ceil_div(messages * x * found.others, found.links)
-        counting.not_beaten(other, _schedules(see, entry.collective, messages, x), least, entry.what, M=messages, x=x)
+        counting.not_beaten(
+            other,
+            _schedules(see, entry.collective, messages, x),
+            least,
+            entry.what,
+            M=messages,
+            x=x,
+        )
 
 
 def _weight(where: Topology, entry: Entry, table: int) -> int:
     """Schedules of all M and x: a row a node and copy, and one a link of its path where it is addressed."""
     each = 2 * where.n if entry.collective in ("scatter", "alltoall") else 1
-    return max(USUAL * where.degree, 80 * each * sum(m * x for m, x in _amounts(where, entry, table)))
+    return max(
+        USUAL * where.degree, 80 * each * sum(m * x for m, x in _amounts(where, entry, table))
+    )
 
 
 _TABLES: tuple[tuple[int, Sizes, tuple[tuple[Stated, str], ...]], ...] = (

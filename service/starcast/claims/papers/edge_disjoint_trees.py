@@ -40,10 +40,21 @@ def _edt(see: See, root: int = 0) -> Forest:
 def _consistent(see: See) -> None:
     rows, trees = labels.symbols(see.lab, see.where), _edt(see)
     stated, children = rules.parents_edt(rows), rules.children_edt(rows)
-    for own, row, parent, child in zip(see.where.ports, trees.parent_port, stated, children, strict=False):
-        see.equal("dimension toward the parent", row, parent, subtree=own, node=see.where.label, of=trees)
+    for own, row, parent, child in zip(
+        see.where.ports, trees.parent_port, stated, children, strict=False
+    ):
+        see.equal(
+            "dimension toward the parent", row, parent, subtree=own, node=see.where.label, of=trees
+        )
         found = rules.is_child(see.lab, see.where, row)
-        see.equal("whether it is a child", found, child, subtree=own, link=by_port(see.lab, see.where), of=trees)
+        see.equal(
+            "whether it is a child",
+            found,
+            child,
+            subtree=own,
+            link=by_port(see.lab, see.where),
+            of=trees,
+        )
 
 
 _EXAMPLES = (
@@ -68,7 +79,15 @@ def _examples(see: See) -> None:
     for node, subtree, parent in _EXAMPLES:
         port = int(trees.parent_port[min(subtree - 2, trees.trees - 1), where.rank(node)])
         found = int(across[port - 2, where.rank(node)]) if port in where.ports else -1
-        see.equal("rank of the parent", found, where.rank(parent), node=node, subtree=subtree, parent=parent, of=trees)
+        see.equal(
+            "rank of the parent",
+            found,
+            where.rank(parent),
+            node=node,
+            subtree=subtree,
+            parent=parent,
+            of=trees,
+        )
 
 
 @claim(
@@ -84,14 +103,24 @@ def _spanning(see: See) -> None:
         sizes = checkers.branch_sizes(where, trees.parent_port, trees.root)
         stated = (where.nodes - 1) * np.eye(where.n - 1, dtype=int)
         see.equal(
-            "nodes over each link of I", sizes, stated, subtree=lambda row, _: row + 2, dimension=lambda _, d: d + 2, of=trees
+            "nodes over each link of I",
+            sizes,
+            stated,
+            subtree=lambda row, _: row + 2,
+            dimension=lambda _, d: d + 2,
+            of=trees,
         )
 
 
 # Lemma 6
 
 
-@claim("EDT.L6.1", "Lemma 6, 1", stars(7, 8, 9), "No directed link, parent to child, is in two of the n-1 subtrees.")
+@claim(
+    "EDT.L6.1",
+    "Lemma 6, 1",
+    stars(7, 8, 9),
+    "No directed link, parent to child, is in two of the n-1 subtrees.",
+)
 def _disjoint(see: See) -> None:
     trees = _edt(see)
     see.checked(checkers.rooted(see.where, trees.parent_port, trees.root), of=trees)
@@ -111,7 +140,14 @@ def _rotations(see: See) -> None:
     for tree, row in enumerate(trees.parent_port):
         further = trees.parent_port[(tree + 1) % trees.trees]
         stated = labels.r(where.n)[row]
-        see.equal("dimension toward the parent of R(x)", further[turn], stated, subtree=tree + 2, x=where.label, of=trees)
+        see.equal(
+            "dimension toward the parent of R(x)",
+            further[turn],
+            stated,
+            subtree=tree + 2,
+            x=where.label,
+            of=trees,
+        )
 
 
 @claim(
@@ -126,15 +162,29 @@ def _parallel(see: See) -> None:
     see.checked(checkers.spanning(where, trees.parent_port, trees.root), of=trees)
     if checkers.spanning(where, trees.parent_port, trees.root).holds:
         see.checked(checkers.disjoint_paths(where, trees.parent_port, trees.root), of=trees)
-        more = searching.depths(see.lab, where, trees.parent_port) - searching.distances(see.lab, where.spec)
-        see.at_most("links more than the distance", more, 4, subtree=lambda row, _: row + 2, node=_second(where), of=trees)
+        more = searching.depths(see.lab, where, trees.parent_port) - searching.distances(
+            see.lab, where.spec
+        )
+        see.at_most(
+            "links more than the distance",
+            more,
+            4,
+            subtree=lambda row, _: row + 2,
+            node=_second(where),
+            of=trees,
+        )
 
 
 def _second(where: Topology) -> object:
     return lambda _, node: where.label(node)
 
 
-@claim("EDT.L6.4", "Lemma 6, 4", stars(7, 8, 9), "No node is more than D_n + 4 links from I in any of the n-1 subtrees.")
+@claim(
+    "EDT.L6.4",
+    "Lemma 6, 4",
+    stars(7, 8, 9),
+    "No node is more than D_n + 4 links from I in any of the n-1 subtrees.",
+)
 def _depth(see: See) -> None:
     where, trees = see.where, _edt(see)
     spans = checkers.spanning(where, trees.parent_port, trees.root)
@@ -154,7 +204,9 @@ def _depth(see: See) -> None:
 )
 def _optimal_depth(see: See) -> None:
     where, trees = see.where, _edt(see)
-    height = int(np.max(checkers.height(where, trees.parent_port, trees.root, bound=where.nodes).measured))
+    height = int(
+        np.max(checkers.height(where, trees.parent_port, trees.root, bound=where.nodes).measured)
+    )
     bound = shallow.least_depth(see.lab, where)
     found = shallow.rotated_trees(see.lab, where, height - 1)
     depth = _judged(where, found)
@@ -167,7 +219,9 @@ def _optimal_depth(see: See) -> None:
         "no such trees are less deep than D_n + 2. EDT has it on S_3 and S_5, and 1 more on S_4, where others have it"
     )
     instead.equal("least depth by the nodes' levels", bound, diameter(where.n) + 2)
-    instead.equal("depth of the best trees", height if depth is None else depth, diameter(where.n) + 2)
+    instead.equal(
+        "depth of the best trees", height if depth is None else depth, diameter(where.n) + 2
+    )
     instead.equal("depth of EDT", height, diameter(where.n) + (2 if where.n % 2 else 3))
 
 
@@ -175,7 +229,9 @@ def _judged(where: Topology, rows: NDArray[np.uint8]) -> int | None:
     """How deep such trees are by the checkers; None where they are not what they should be."""
     if len(rows) != where.degree or not checkers.spanning(where, rows, 0).holds:
         return None
-    own = checkers.branch_sizes(where, rows, 0) == (where.nodes - 1) * np.eye(where.degree, dtype=int)
+    own = checkers.branch_sizes(where, rows, 0) == (where.nodes - 1) * np.eye(
+        where.degree, dtype=int
+    )
     if not own.all() or not checkers.edge_disjoint(where, rows, 0).holds:
         return None
     return int(np.max(checkers.height(where, rows, 0, bound=where.nodes).measured))
@@ -193,8 +249,12 @@ def _twice(see: See) -> None:
     links = leaving(see.lab, where)
     load = checkers.loads(where, trees.parent_port, trees.root)
     see.equal("trees that have the directed link", load, 1, link=links, of=trees)
-    instead = see.instead("every directed link is in exactly one tree, but the n-1 links into I, which are in none")
-    instead.equal("trees that have the directed link", load, np.where(across.T == 0, 0, 1), link=links)
+    instead = see.instead(
+        "every directed link is in exactly one tree, but the n-1 links into I, which are in none"
+    )
+    instead.equal(
+        "trees that have the directed link", load, np.where(across.T == 0, 0, 1), link=links
+    )
     instead.equal("directed links of EDT", load.sum(), (where.n - 1) * (where.nodes - 1))
 
 
@@ -219,9 +279,17 @@ def _any_root(see: See) -> None:
         see.checked(checkers.edge_disjoint(where, there.parent_port, root), of=there)
         for own, row, moved in zip(where.ports, trees.parent_port, there.parent_port, strict=False):
             place = {"h": where.label(root), "subtree": own, "of": there}
-            see.equal("dimension toward the parent of T_h(x)", moved[image], row, x=where.label, **place)
+            see.equal(
+                "dimension toward the parent of T_h(x)", moved[image], row, x=where.label, **place
+            )
             child, other = (rules.is_child(see.lab, where, ports) for ports in (moved, row))
-            see.equal("whether T_h(x) has a child there", child[:, image], other, x=_second(where), **place)
+            see.equal(
+                "whether T_h(x) has a child there",
+                child[:, image],
+                other,
+                x=_second(where),
+                **place,
+            )
 
 
 @claim(
@@ -238,13 +306,28 @@ def _order(see: See) -> None:
     if not spans.holds or trees.trees != where.n - 1:
         return
     turn = labels.rotation(see.lab, where)
-    walks = np.stack([_traversal(see, row, own) for own, row in zip(where.ports, trees.parent_port, strict=True)])
+    walks = np.stack(
+        [_traversal(see, row, own) for own, row in zip(where.ports, trees.parent_port, strict=True)]
+    )
     hop = np.arange(1, where.nodes)
     for tree, walk in enumerate(walks):
         further = walks[(tree + 1) % len(walks)]
-        see.equal("node that link h leads to, rotated", further, turn[walk], subtree=tree + 2, h=hop, of=trees)
+        see.equal(
+            "node that link h leads to, rotated",
+            further,
+            turn[walk],
+            subtree=tree + 2,
+            h=hop,
+            of=trees,
+        )
     dims = np.sort([row[walk] for row, walk in zip(trees.parent_port, walks, strict=True)], axis=0)
-    see.equal("dimensions of links h, sorted", dims.T, np.arange(2, where.n + 1), h=lambda h, _: h + 1, of=trees)
+    see.equal(
+        "dimensions of links h, sorted",
+        dims.T,
+        np.arange(2, where.n + 1),
+        h=lambda h, _: h + 1,
+        of=trees,
+    )
 
 
 def _traversal(see: See, row: NDArray[np.uint8], own: int) -> Ranks:
@@ -269,18 +352,38 @@ def _traversal(see: See, row: NDArray[np.uint8], own: int) -> Ranks:
 def _no_conflict(see: See) -> None:
     where = see.where
     images = labels.translations(see.lab, where)
-    made = see.lab.schedule(where.spec, "allgather", "edge-disjoint", messages=1, copies=where.n - 1)
+    made = see.lab.schedule(
+        where.spec, "allgather", "edge-disjoint", messages=1, copies=where.n - 1
+    )
     rng = np.random.default_rng(where.n)
-    sets = [(rng.integers(where.nodes, size=where.degree), np.arange(where.degree)) for _ in range(10)]
+    sets = [
+        (rng.integers(where.nodes, size=where.degree), np.arange(where.degree)) for _ in range(10)
+    ]
     steps = rng.permutation(np.arange(1, made.steps + 1))[:20]
-    of_steps = [(made.sender[made.step == step], made.port[made.step == step].astype(np.int64) - 2) for step in steps]
-    see.equal("different dimensions", [len(set(ports.tolist())) for _, ports in of_steps], where.n - 1, step=steps, of=made)
+    of_steps = [
+        (made.sender[made.step == step], made.port[made.step == step].astype(np.int64) - 2)
+        for step in steps
+    ]
+    see.equal(
+        "different dimensions",
+        [len(set(ports.tolist())) for _, ports in of_steps],
+        where.n - 1,
+        step=steps,
+        of=made,
+    )
     across = see.lab.neighbours(where.spec)
     named = leaving(see.lab, where)
     for nodes, ports in (*sets, *of_steps):
         first = named(int(nodes[0]), int(ports[0]))
         # Where a link really leads after the translation decides its dimension.
-        tail, head = (np.clip(images[:, ends], 0, where.nodes - 1) for ends in (nodes, across[ports, nodes]))
+        tail, head = (
+            np.clip(images[:, ends], 0, where.nodes - 1) for ends in (nodes, across[ports, nodes])
+        )
         used = np.unique(tail.astype(np.int64) * where.nodes + head)
         see.equal("directed links used", len(used), where.nodes * len(ports), first_link=first)
-        see.equal("links of another dimension", np.count_nonzero(across[ports, tail] != head), 0, first_link=first)
+        see.equal(
+            "links of another dimension",
+            np.count_nonzero(across[ports, tail] != head),
+            0,
+            first_link=first,
+        )

@@ -10,8 +10,8 @@ from starcast.claims.growth import Number, divided, factorial, rounded_up
 from starcast.claims.instruments import counting, necklaces, searching
 from starcast.claims.see import See
 from starcast.collectives.model import Schedule
-from starcast.topologies import Topology
 from starcast.support.integers import ceil_div
+from starcast.topologies import Topology
 
 FAMILY = Family("fragopoulou_akl_alltoall")
 claim = FAMILY.claim
@@ -52,20 +52,30 @@ def _in_groups(see: See, made: Schedule, messages: int) -> None:
 
     A group leaves when the one before has arrived. By rule 9 a necklace is one group, by rule 10 it is M p/(n-1) of them.
     """
-    leader, away = counting.necklaces(see.lab, see.where.spec), searching.distances(see.lab, see.where.spec)
-    left, came = made.sender == 0, made.receiver == made.payload // messages
-    node, step = made.payload[left] // messages, made.step[left]
+    leader, away = (
+        counting.necklaces(see.lab, see.where.spec),
+        searching.distances(see.lab, see.where.spec),
+    )
+    left, came = made.sender == 0, made.receiver == made.unit // messages
+    node, step = made.unit[left] // messages, made.step[left]
     begin, first, group = np.unique(step, return_index=True, return_inverse=True)
     ring, far = leader[node[first]], away[node[first]].astype(np.int64)
-    see.equal("necklace of those that leave together", leader[node], ring[group], step=step, of=made)
+    see.equal(
+        "necklace of those that leave together", leader[node], ring[group], step=step, of=made
+    )
     see.equal("distances do not fall", far, np.sort(far), step=begin, of=made)
     see.equal("step in which a group leaves", begin, np.cumsum(far) - far + 1, of=made)
     groups = np.bincount(ring, minlength=see.where.nodes)[np.unique(leader)[1:]]
     periods = necklaces.periods(see.lab, see.where)[np.unique(leader)[1:]]
-    see.equal("groups of a necklace", groups, messages * periods // (see.where.n - 1) if messages > 1 else 1, of=made)
+    see.equal(
+        "groups of a necklace",
+        groups,
+        messages * periods // (see.where.n - 1) if messages > 1 else 1,
+        of=made,
+    )
     took = np.zeros(see.where.nodes * messages, dtype=np.int64)
-    took[made.payload[came]] += made.step[came]
-    took[made.payload[left]] -= step
+    took[made.unit[came]] += made.step[came]
+    took[made.unit[left]] -= step
     needs = np.repeat(np.maximum(away - 1, 0), messages)
     see.equal("steps from the first hop to the last", took, needs, of=made)
 
@@ -96,7 +106,13 @@ def _conflicts(see: See) -> None:
     _conflict_free(see, _rule_9(see))
 
 
-@claim("FA.R9.transmissions", "Section 7, rule 9", stars(7, 8, 8), "It takes n! t_n transmissions.", weight=_rows)
+@claim(
+    "FA.R9.transmissions",
+    "Section 7, rule 9",
+    stars(7, 8, 8),
+    "It takes n! t_n transmissions.",
+    weight=_rows,
+)
 def _transmissions(see: See) -> None:
     n, took = see.where.n, see.executed(_rule_9(see))
     see.equal("transmissions", took.transmissions, factorial(n) * distance_sum(n), of=_rule_9(see))
@@ -115,22 +131,37 @@ def _time(see: See) -> None:
     d = Fraction(distance_sum(n), int(factorial(n)))
     see.equal("mean distance, by search", _mean_distance(see), d)
     see.equal("steps", steps, h * d, of=_rule_9(see))
-    see.reading("h counts the necklace of 12..n too").equal("steps", steps, (h + 1) * d, of=_rule_9(see))
+    see.reading("h counts the necklace of 12..n too").equal(
+        "steps", steps, (h + 1) * d, of=_rule_9(see)
+    )
     instead = see.instead(
         "the sum of the distances of all necklaces, each counted once; in closed form (Burnside) 1/(n-1) times t_n - t and the "
         "sum over a m = n-1 of phi(a) a^m m! (n - 3 + H_m P(a)/a), with t = (n-1)!(n - 3 + H_{n-1}), P(a) the sum of gcd(a,e), "
         "e = 1..a"
     )
-    instead.equal("steps, by the distances of the necklaces", steps, necklaces.total_distance(see.lab, see.where))
+    instead.equal(
+        "steps, by the distances of the necklaces",
+        steps,
+        necklaces.total_distance(see.lab, see.where),
+    )
     instead.equal("steps, in closed form", steps, necklaces.rule_9_steps(n))
 
 
-@claim("FA.R9.h", "Section 7", stars(7, 8, 9), "h <= 2(n-1)! - 1, h the number of necklaces other than that of 12..n.")
+@claim(
+    "FA.R9.h",
+    "Section 7",
+    stars(7, 8, 9),
+    "h <= 2(n-1)! - 1, h the number of necklaces other than that of 12..n.",
+)
 def _number_of_necklaces(see: See) -> None:
     n, h = see.where.n, _necklaces(see)
     see.at_most("necklaces", h, 2 * factorial(n - 1) - 1)
-    see.reading("h counts the necklace of 12..n too").at_most("necklaces", h + 1, 2 * factorial(n - 1) - 1)
-    see.equal("necklaces, by Burnside's count", h, factorial(n - 1) + necklaces.starting_necklaces(n))
+    see.reading("h counts the necklace of 12..n too").at_most(
+        "necklaces", h + 1, 2 * factorial(n - 1) - 1
+    )
+    see.equal(
+        "necklaces, by Burnside's count", h, factorial(n - 1) + necklaces.starting_necklaces(n)
+    )
 
 
 @claim(
@@ -145,7 +176,9 @@ def _bound(see: See) -> None:
     d = Fraction(distance_sum(n), int(factorial(n)))
     see.equal("mean distance, by search", _mean_distance(see), d)
     see.at_most("steps", steps, (2 * factorial(n - 1) - 1) * d, of=_rule_9(see))
-    instead = see.instead("at most 2(n-1)! d steps, as if the necklace of 12..n were sent to as well")
+    instead = see.instead(
+        "at most 2(n-1)! d steps, as if the necklace of 12..n were sent to as well"
+    )
     instead.at_most("steps", steps, 2 * factorial(n - 1) * d, of=_rule_9(see))
 
 
@@ -158,7 +191,9 @@ def _bound(see: See) -> None:
     weight=_rows,
 )
 def _order(see: See) -> None:
-    see.equal("steps, in closed form", _steps(see), necklaces.rule_9_steps(see.where.n), of=_rule_9(see))
+    see.equal(
+        "steps, in closed form", _steps(see), necklaces.rule_9_steps(see.where.n), of=_rule_9(see)
+    )
     see.order("steps / ceil(t_n/(n-1))", _to_the_bound)
 
 
@@ -184,8 +219,16 @@ def _rule_10(see: See) -> None:
         _in_groups(see, made, messages)
         _conflict_free(see, made, most=24)
         took = see.executed(made)
-        see.equal("steps", took.steps, ceil_div(messages * distance_sum(n), n - 1), M=messages, of=made)
-        see.equal("transmissions", took.transmissions, messages * factorial(n) * distance_sum(n), M=messages, of=made)
+        see.equal(
+            "steps", took.steps, ceil_div(messages * distance_sum(n), n - 1), M=messages, of=made
+        )
+        see.equal(
+            "transmissions",
+            took.transmissions,
+            messages * factorial(n) * distance_sum(n),
+            M=messages,
+            of=made,
+        )
 
 
 @claim(
@@ -199,11 +242,19 @@ def _one_port(see: See) -> None:
     n = see.where.n
     made = see.lab.schedule(see.where.spec, "alltoall", "one-port", ports="one")
     took = see.executed(made)
-    see.equal("messages on their way from a source in a step", np.bincount(made.step)[1:], 1, step=lambda at: at + 1, of=made)
+    see.equal(
+        "messages on their way from a source in a step",
+        np.bincount(made.step)[1:],
+        1,
+        step=lambda at: at + 1,
+        of=made,
+    )
     see.equal("steps", took.steps, distance_sum(n), of=made)
     see.equal("transmissions", took.transmissions, factorial(n) * distance_sum(n), of=made)
     if see.where.nodes <= _WRITTEN_OUT:
-        see.executed(see.lab.keep("schedule", ("written out, one-port", see.where.spec), made.expand))
+        see.executed(
+            see.lab.keep("schedule", ("written out, one-port", see.where.spec), made.expand)
+        )
 
 
 @claim(

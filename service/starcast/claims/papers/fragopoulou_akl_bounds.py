@@ -110,7 +110,9 @@ def _counts(see: See, bound: Bound) -> int:
 
 def _not_beaten(see: See, *, bound: Bound) -> None:
     stated = _counts(see, bound)
-    counting.not_beaten(see, counting.on_stars(see, bound.collective, bound.ports), stated, bound.what)
+    counting.not_beaten(
+        see, counting.on_stars(see, bound.collective, bound.ports), stated, bound.what
+    )
 
 
 def _required(see: See, *, bound: Bound) -> None:
@@ -118,7 +120,13 @@ def _required(see: See, *, bound: Bound) -> None:
     for schedule in counting.on_stars(see, bound.collective, bound.ports):
         took = _taken(see, bound, schedule)
         no_less = took >= stated
-        see.true(f"{schedule.algorithm} takes no fewer {bound.what}", no_less, found=took, stated=stated, of=schedule)
+        see.true(
+            f"{schedule.algorithm} takes no fewer {bound.what}",
+            no_less,
+            found=took,
+            stated=stated,
+            of=schedule,
+        )
     for algorithm, ports in bound.met:
         schedule = _schedule(see, bound, algorithm, ports)
         see.equal(f"{bound.what} of {algorithm}", _taken(see, bound, schedule), stated, of=schedule)
@@ -154,7 +162,12 @@ def _optimal(see: See) -> None:
     for bound in BOUNDS:
         if bound.cell == _RULE_9:
             rule_9 = _schedule(see, bound, "necklace", "all")
-            see.equal("steps of Rule 9, alltoall", see.executed(rule_9).steps, bound.stated(see.where.n), of=rule_9)
+            see.equal(
+                "steps of Rule 9, alltoall",
+                see.executed(rule_9).steps,
+                bound.stated(see.where.n),
+                of=rule_9,
+            )
         else:
             _met(see, bound)
     true = see.instead(
@@ -177,10 +190,18 @@ def _abstract(see: See) -> None:
             _met(see, bound)
     rule_9 = _rule_9(see)
     bound = BOUNDS[-1]
-    see.equal(bound.why, bound.count(counted(see, degree=see.where.n - 1)), bound.stated(see.where.n))
-    see.equal("steps of Rule 9, and the closed form", see.executed(rule_9).steps, rule_9_steps(see.where.n), of=rule_9)
+    see.equal(
+        bound.why, bound.count(counted(see, degree=see.where.n - 1)), bound.stated(see.where.n)
+    )
+    see.equal(
+        "steps of Rule 9, and the closed form",
+        see.executed(rule_9).steps,
+        rule_9_steps(see.where.n),
+        of=rule_9,
+    )
     see.order(
-        "steps of Rule 9 / ceil(t_n/(n-1))", lambda n: divided(rule_9_steps(n), rounded_up(divided(distance_sum(n), n - 1)))
+        "steps of Rule 9 / ceil(t_n/(n-1))",
+        lambda n: divided(rule_9_steps(n), rounded_up(divided(distance_sum(n), n - 1))),
     )
 
 
@@ -190,7 +211,12 @@ def _met(see: See, bound: Bound) -> None:
     for algorithm, ports in papers:
         schedule = _schedule(see, bound, algorithm, ports)
         stated = bound.stated(see.where.n)
-        see.equal(f"{bound.what} of {bound.collective} {algorithm}", _taken(see, bound, schedule), stated, of=schedule)
+        see.equal(
+            f"{bound.what} of {bound.collective} {algorithm}",
+            _taken(see, bound, schedule),
+            stated,
+            of=schedule,
+        )
 
 
 def _rule_9(see: See) -> Schedule:
@@ -198,5 +224,10 @@ def _rule_9(see: See) -> Schedule:
     rule_9 = see.lab.schedule(see.where.spec, "alltoall", "necklace")
     steps = see.executed(rule_9).steps
     away = counting.necklace_distances(see.lab, see.where.spec)
-    see.equal("steps of Rule 9 and the sum of the distances of the necklaces", steps, int(away.sum()), of=rule_9)
+    see.equal(
+        "steps of Rule 9 and the sum of the distances of the necklaces",
+        steps,
+        int(away.sum()),
+        of=rule_9,
+    )
     return rule_9

@@ -96,10 +96,18 @@ def _generators(see: See) -> None:
         if before is not None:
             here, there = turned[:, begin.node], turned[:, before.node]
             v = types[(begin.v - 2 + j) % len(types)]
-            see.equal("rank of the node that v leads to", around[here, v - 2], there, k=k, node=see.where.labels(here))
+            see.equal(
+                "rank of the node that v leads to",
+                around[here, v - 2],
+                there,
+                k=k,
+                node=see.where.labels(here),
+            )
             parent = around[here, _v(see, numbering.m[here]) - 2]
             met = np.isin(parent, there)
-            see.true("v leads into N_(k-1)1", met, k=k, node=see.where.labels(here), of=numbering.of)
+            see.true(
+                "v leads into N_(k-1)1", met, k=k, node=see.where.labels(here), of=numbering.of
+            )
         before = begin
 
 
@@ -116,11 +124,21 @@ def _clusters(see: See) -> None:
     found = np.bincount(made.step)[1:]
     step = np.arange(1, len(found) + 1)
     see.equal("nodes of a cluster", found, n - 1, step=step, of=made)
-    instead = see.instead("the last cluster has n-2 nodes, all others n-1, since n!-1 is n-2 modulo n-1")
-    instead.equal("nodes of a cluster", found, np.where(step == steps, n - 2, n - 1), step=step, of=made)
+    instead = see.instead(
+        "the last cluster has n-2 nodes, all others n-1, since n!-1 is n-2 modulo n-1"
+    )
+    instead.equal(
+        "nodes of a cluster", found, np.where(step == steps, n - 2, n - 1), step=step, of=made
+    )
 
 
-@claim("FA.T8.1", "Theorem 8, part 1", stars(7, 8, 8), "The links of a step have pairwise different types.", reading=_FREE)
+@claim(
+    "FA.T8.1",
+    "Theorem 8, part 1",
+    stars(7, 8, 8),
+    "The links of a step have pairwise different types.",
+    reading=_FREE,
+)
 def _different_types(see: See) -> None:
     n = see.where.n
     for numbering in _numberings(see):
@@ -129,11 +147,23 @@ def _different_types(see: See) -> None:
         code = step * (n + 1) + _v(see, numbering.m[others])
         found = [len(np.unique(some)) for some in (step, code)]
         used = np.bincount(np.unique(code) // (n + 1))[1:]
-        see.equal("different types of a step", used, np.bincount(step)[1:], step=np.arange(1, found[0] + 1), of=numbering.of)
+        see.equal(
+            "different types of a step",
+            used,
+            np.bincount(step)[1:],
+            step=np.arange(1, found[0] + 1),
+            of=numbering.of,
+        )
     made = _schedule(see)
     code = made.step.astype(np.int64) * (n + 1) + made.port
     used = np.bincount(np.unique(code) // (n + 1))[1:]
-    see.equal("different types of a step, as sent", used, np.bincount(made.step)[1:], step=np.arange(1, len(used) + 1), of=made)
+    see.equal(
+        "different types of a step, as sent",
+        used,
+        np.bincount(made.step)[1:],
+        step=np.arange(1, len(used) + 1),
+        of=made,
+    )
 
 
 @claim(
@@ -153,7 +183,13 @@ def _closer(see: See) -> None:
     see.equal("distance of x' from 12..n", away[parent], away[others] - 1, node=label, of=row)
     for numbering in _numberings(see):
         parent = _parents(see, numbering)[1:]
-        see.equal(f"distance of x' from 12..n, {numbering.name}", away[parent], away[others] - 1, node=label, of=numbering.of)
+        see.equal(
+            f"distance of x' from 12..n, {numbering.name}",
+            away[parent],
+            away[others] - 1,
+            node=label,
+            of=numbering.of,
+        )
 
 
 @claim(
@@ -168,12 +204,21 @@ def _number_of_parent(see: See) -> None:
     numbering = _house(see)
     n, m, before = see.where.n, numbering.m, numbering.m[_parents(see, numbering)]
     others = np.flatnonzero(m > n - 1)
-    see.at_least("m(x) - m(x')", (m - before)[others], n - 1, node=see.where.labels(others), of=numbering.of)
-    instead = see.instead("x' is in an earlier cluster than x: ceil(m(x')/(n-1)) < ceil(m(x)/(n-1)), for every x but 12..n")
+    see.at_least(
+        "m(x) - m(x')", (m - before)[others], n - 1, node=see.where.labels(others), of=numbering.of
+    )
+    instead = see.instead(
+        "x' is in an earlier cluster than x: ceil(m(x')/(n-1)) < ceil(m(x)/(n-1)), for every x but 12..n"
+    )
     for other in _numberings(see):
         before = other.m[_parents(see, other)][1:]
         here = _step(n, other.m[1:])
-        instead.at_most(f"cluster of x', {other.name}", _step(n, before), here - 1, node=lambda x: see.where.label(x + 1))
+        instead.at_most(
+            f"cluster of x', {other.name}",
+            _step(n, before),
+            here - 1,
+            node=lambda x: see.where.label(x + 1),
+        )
 
 
 @claim(
@@ -207,7 +252,9 @@ def _earlier(see: See) -> None:
 )
 def _algorithm_2(see: See) -> None:
     count, n = see.where.nodes, see.where.n
-    written_out = [see.lab.schedule(see.where.spec, "allgather", "necklace").expand()] if n <= 5 else []
+    written_out = (
+        [see.lab.schedule(see.where.spec, "allgather", "necklace").expand()] if n <= 5 else []
+    )
     for made in (_schedule(see), *written_out):
         took = see.executed(made)
         see.equal("steps", took.steps, ceil_div(count - 1, n - 1), of=made)
@@ -303,12 +350,24 @@ def _described(see: See, numbering: Numbering) -> None:
     leader = nodes.turned(see).min(axis=0)[order]
     goes_on = leader[1:] == leader[:-1]
     see.equal(
-        "a necklace is numbered without a gap", int(np.count_nonzero(~goes_on)) + 1, len(np.unique(leader)), of=numbering.of
+        "a necklace is numbered without a gap",
+        int(np.count_nonzero(~goes_on)) + 1,
+        len(np.unique(leader)),
+        of=numbering.of,
     )
-    see.equal("rank of the next node", order[1:][goes_on], turn[order[:-1][goes_on]], of=numbering.of)
+    see.equal(
+        "rank of the next node", order[1:][goes_on], turn[order[:-1][goes_on]], of=numbering.of
+    )
     v = _v(see, numbering.m)
-    see.true("v is one of rules 2 to 4", nodes.rules(see)[order[1:], v[order[1:]] - 2], of=numbering.of)
+    see.true(
+        "v is one of rules 2 to 4", nodes.rules(see)[order[1:], v[order[1:]] - 2], of=numbering.of
+    )
     for k, begin in _begins(see).items():
         first = int(np.flatnonzero(away == k)[0])
-        see.true("N_k1 comes first", first <= numbering.m[begin.node] < first + see.where.n - 1, k=k, of=numbering.of)
+        see.true(
+            "N_k1 comes first",
+            first <= numbering.m[begin.node] < first + see.where.n - 1,
+            k=k,
+            of=numbering.of,
+        )
         see.equal("v of the generator", int(v[begin.node]), begin.v, k=k, of=numbering.of)

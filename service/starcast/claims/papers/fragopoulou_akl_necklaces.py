@@ -32,11 +32,18 @@ def _necklace_sizes(see: See) -> None:
     n = see.where.n
     size = nodes.necklace_sizes(see)
     see.true("the necklace is found", size > 0, node=see.where.label)
-    see.equal("remainder of n-1 by its nodes", (n - 1) % np.maximum(size, 1), 0, node=see.where.label)
+    see.equal(
+        "remainder of n-1 by its nodes", (n - 1) % np.maximum(size, 1), 0, node=see.where.label
+    )
     if n == 5:
         node = see.where.rank("14325")
         see.equal("rotations after which 14325 returns", int(size[node]), 2, node="14325")
-        see.equal("cycle notation", nodes.notation(symbols(see.lab, see.where)[node]), "(2 4)", node="14325")
+        see.equal(
+            "cycle notation",
+            nodes.notation(symbols(see.lab, see.where)[node]),
+            "(2 4)",
+            node="14325",
+        )
 
 
 @claim("FA.T6", "Theorem 6", stars(7, 8, 9), "The necklace of x has n-1 nodes if x_1 != 1.")
@@ -91,7 +98,11 @@ def _effects(see: See) -> None:
     see.equal("(a) 1 is at the front", row[to, 0] == 1, pair, node=label)
     kept = least[many].copy()
     kept[np.arange(len(many)), first - 1] = first
-    see.true("(a) x_1 is taken out, no other symbol changes its cycle", (least[to] == kept).all(axis=1), node=label)
+    see.true(
+        "(a) x_1 is taken out, no other symbol changes its cycle",
+        (least[to] == kept).all(axis=1),
+        node=label,
+    )
 
     for t in nodes.types(see):
         own = least[many, t - 1]
@@ -100,7 +111,12 @@ def _effects(see: See) -> None:
         see.equal("(b) cycles", c[to], c[old] - 1, node=label, dimension=t)
         see.equal("(b) symbols in cycles", s[to], s[old], node=label, dimension=t)
         merged = np.where(least[old] == own[apart, None], 1, least[old])
-        see.true("(b) two cycles are merged, others stay", (least[to] == merged).all(axis=1), node=label, dimension=t)
+        see.true(
+            "(b) two cycles are merged, others stay",
+            (least[to] == merged).all(axis=1),
+            node=label,
+            dimension=t,
+        )
 
 
 @claim("FA.B.D1", "Appendix B", stars(8, 9, 9), "n-1 nodes are at distance 1 from 12..n.")
@@ -110,15 +126,24 @@ def _distance_1(see: See) -> None:
 
 def _between(see: See) -> NDArray[np.int64]:
     """How many nodes are at each of the distances 2, 3, .., K-1, K the greatest."""
-    return see.lab.array("nodes by distance", see.where.spec, lambda: profile(see.lab, see.where.spec)[2:-1])
+    return see.lab.array(
+        "nodes by distance", see.where.spec, lambda: profile(see.lab, see.where.spec)[2:-1]
+    )
 
 
-@claim("FA.B.D2", "Appendix B", stars(8, 9, 9, beyond=False), "2(n-1) nodes are at distance 2 from 12..n.")
+@claim(
+    "FA.B.D2",
+    "Appendix B",
+    stars(8, 9, 9, beyond=False),
+    "2(n-1) nodes are at distance 2 from 12..n.",
+)
 def _distance_2(see: See) -> None:
     n = see.where.n
     found = int(_between(see)[0])
     see.equal("nodes at distance 2", found, 2 * (n - 1))
-    see.instead("(n-1)(n-2) nodes are at distance 2").equal("nodes at distance 2", found, (n - 1) * (n - 2))
+    see.instead("(n-1)(n-2) nodes are at distance 2").equal(
+        "nodes at distance 2", found, (n - 1) * (n - 2)
+    )
 
 
 @claim(
@@ -133,7 +158,9 @@ def _distances_between(see: See) -> None:
     k = np.arange(2, len(found) + 2)
     see.equal("the last k", int(k[-1]), diameter(n) - 1)
     see.at_least("nodes at distance k", found, 2 * (n - 1), k=k)
-    least = see.instead("at least 2(n-1) nodes are at distance k for n >= 4, and (n-2)(n-1) = 2 for n = 3, k = 2")
+    least = see.instead(
+        "at least 2(n-1) nodes are at distance k for n >= 4, and (n-2)(n-1) = 2 for n = 3, k = 2"
+    )
     least.at_least("nodes at distance k", found, min(2, n - 2) * (n - 1), k=k)
 
 
@@ -146,37 +173,76 @@ def _named(see: See, last: int) -> int:
     return int(np.count_nonzero(away[found] == diameter(n) - 1))
 
 
-@claim("FA.B.even", "Appendix B", _EVEN, "For n even, n >= 4, at least 3!(n-1) nodes are at distance K-1, K = floor(3(n-1)/2).")
+@claim(
+    "FA.B.even",
+    "Appendix B",
+    _EVEN,
+    "For n even, n >= 4, at least 3!(n-1) nodes are at distance K-1, K = floor(3(n-1)/2).",
+)
 def _even(see: See) -> None:
     n = see.where.n
     found = int(profile(see.lab, see.where.spec)[diameter(n) - 1])
     see.at_least("nodes at distance K-1", found, 6 * (n - 1))
-    see.at_least("those on the necklaces of (1 *)(5 6)..(n-1 n), * any order of 2, 3, 4", _named(see, 4), 6 * (n - 1))
-    least = see.instead("at least 3!(n-1) nodes are at distance K-1 for even n >= 6, and 3(n-1) = 9 for n = 4")
+    see.at_least(
+        "those on the necklaces of (1 *)(5 6)..(n-1 n), * any order of 2, 3, 4",
+        _named(see, 4),
+        6 * (n - 1),
+    )
+    least = see.instead(
+        "at least 3!(n-1) nodes are at distance K-1 for even n >= 6, and 3(n-1) = 9 for n = 4"
+    )
     least.at_least("nodes at distance K-1", found, (6 if n >= 6 else 3) * (n - 1))
 
 
-@claim("FA.B.odd", "Appendix B", _ODD, "For n odd, n >= 3, at least 2!(n-1) nodes are at distance K-1, K = floor(3(n-1)/2).")
+@claim(
+    "FA.B.odd",
+    "Appendix B",
+    _ODD,
+    "For n odd, n >= 3, at least 2!(n-1) nodes are at distance K-1, K = floor(3(n-1)/2).",
+)
 def _odd(see: See) -> None:
     n = see.where.n
     found = int(profile(see.lab, see.where.spec)[diameter(n) - 1])
     see.at_least("nodes at distance K-1", found, 2 * (n - 1))
-    see.at_least("those on the necklaces of (1 *)(4 5)..(n-1 n), * any order of 2, 3", _named(see, 3), 2 * (n - 1))
-    least = see.instead("at least 2!(n-1) nodes are at distance K-1 for odd n >= 5, and n-1 = 2 for n = 3")
+    see.at_least(
+        "those on the necklaces of (1 *)(4 5)..(n-1 n), * any order of 2, 3",
+        _named(see, 3),
+        2 * (n - 1),
+    )
+    least = see.instead(
+        "at least 2!(n-1) nodes are at distance K-1 for odd n >= 5, and n-1 = 2 for n = 3"
+    )
     least.at_least("nodes at distance K-1", found, (2 if n >= 5 else 1) * (n - 1))
 
 
-@claim("FA.B.ones", "Appendix B", _ODD, "For n odd, n >= 3, at least n-1 of the nodes at distance K-1 start with 1.")
+@claim(
+    "FA.B.ones",
+    "Appendix B",
+    _ODD,
+    "For n odd, n >= 3, at least n-1 of the nodes at distance K-1 start with 1.",
+)
 def _ones(see: See) -> None:
     n = see.where.n
-    found = int((symbols(see.lab, see.where)[distances(see.lab, see.where.spec) == diameter(n) - 1, 0] == 1).sum())
+    found = int(
+        (
+            symbols(see.lab, see.where)[distances(see.lab, see.where.spec) == diameter(n) - 1, 0]
+            == 1
+        ).sum()
+    )
     see.at_least("nodes at distance K-1 that start with 1", found, n - 1)
-    least = see.instead("at least n-1 of the nodes at distance K-1 start with 1 for odd n >= 5, none for n = 3")
+    least = see.instead(
+        "at least n-1 of the nodes at distance K-1 start with 1 for odd n >= 5, none for n = 3"
+    )
     least.at_least("nodes at distance K-1 that start with 1", found, n - 1 if n >= 5 else 0)
     least.equal("there are some", found > 0, n >= 5)
 
 
-@claim("FA.B.last", "Appendix B", _ODD, "For n odd, all nodes at the greatest distance, K = 3(n-1)/2, start with 1.")
+@claim(
+    "FA.B.last",
+    "Appendix B",
+    _ODD,
+    "For n odd, all nodes at the greatest distance, K = 3(n-1)/2, start with 1.",
+)
 def _last(see: See) -> None:
     last = np.flatnonzero(distances(see.lab, see.where.spec) == diameter(see.where.n))
     see.true("there are nodes at distance K", len(last) > 0)

@@ -75,8 +75,13 @@ def _is(see: See, *, pair: Pair, side: Callable[[int], Side], stated: Order, sai
 
 
 def _true_alltoall(see: See) -> None:
-    true = see.instead("O(n! n log n) steps, as a node of the hypercube has k 2^(k-1) hops to pass on, k of order n log n")
-    true.same_order("k 2^(k-1) / (n! n log n)", lambda n: divided(PAIRS[_WRONG].entry(cube(n)), _TIMES_N_LOG_N[0](n)))
+    true = see.instead(
+        "O(n! n log n) steps, as a node of the hypercube has k 2^(k-1) hops to pass on, k of order n log n"
+    )
+    true.same_order(
+        "k 2^(k-1) / (n! n log n)",
+        lambda n: divided(PAIRS[_WRONG].entry(cube(n)), _TIMES_N_LOG_N[0](n)),
+    )
 
 
 def _factor(cell: str, n: int) -> Number:
@@ -87,7 +92,10 @@ def _factor(cell: str, n: int) -> Number:
 
 _SIZES = stars(6, 7, 8, beyond=False)
 for _pair in PAIRS.values():
-    for _name, _side, (_stated, _said) in (("star", star, _pair.star), ("hypercube", cube, _pair.cube)):
+    for _name, _side, (_stated, _said) in (
+        ("star", star, _pair.star),
+        ("hypercube", cube, _pair.cube),
+    ):
         _where = "S_n" if _side is star else "Q_k, k = ceil(log2 n!)"
         FAMILY.add(
             f"FA.Tab6.{_pair.cell}-{_name}", "Table 6", _SIZES, f"{in_words(_pair.cell)}, {_where}: {_said}.",
@@ -99,26 +107,39 @@ def _closing(name: str, notation: str) -> Callable[[Callable[[See], None]], Call
     return claim(f"FA.hyper.{name}", "Section 9", _SIZES, notation, weight=weight)
 
 
-@_closing("degree", "allgather and scatter, all-port: the steps on S_n over those on Q_k are of order log n.")
+@_closing(
+    "degree",
+    "allgather and scatter, all-port: the steps on S_n over those on Q_k are of order log n.",
+)
 def _degree(see: See) -> None:
     seen(see)
     for cell in ("allgather-allport-time", "scatter-allport-time"):
-        see.same_order(f"{in_words(cell)}, star / hypercube / log n", lambda n, cell=cell: divided(_factor(cell, n), log2(n)))
+        see.same_order(
+            f"{in_words(cell)}, star / hypercube / log n",
+            lambda n, cell=cell: divided(_factor(cell, n), log2(n)),
+        )
 
 
-@_closing("diameter", "scatter and alltoall: the transmissions on Q_k over those on S_n are of order log n.")
+@_closing(
+    "diameter",
+    "scatter and alltoall: the transmissions on Q_k over those on S_n are of order log n.",
+)
 def _diameter(see: See) -> None:
     seen(see)
     for cell in ("scatter-transmissions", "alltoall-transmissions"):
         see.same_order(
-            f"{in_words(cell)}, hypercube / star / log n", lambda n, cell=cell: divided(1, _factor(cell, n) * log2(n))
+            f"{in_words(cell)}, hypercube / star / log n",
+            lambda n, cell=cell: divided(1, _factor(cell, n) * log2(n)),
         )
 
 
 @_closing("both", "alltoall, all-port: the steps on S_n and on Q_k are of the same order.")
 def _both(see: See) -> None:
     seen(see)
-    see.same_order("steps of all-port alltoall, star / hypercube", lambda n: _factor("alltoall-allport-time", n))
+    see.same_order(
+        "steps of all-port alltoall, star / hypercube",
+        lambda n: _factor("alltoall-allport-time", n),
+    )
 
 
 @_closing(
@@ -134,5 +155,10 @@ def _other(see: See) -> None:
     for cell in (*same, _WRONG):
         see.same_order(f"{in_words(cell)}, star / hypercube", lambda n, cell=cell: _factor(cell, n))
     for cell in same:
-        true.same_order(f"{in_words(cell)}, star / hypercube", lambda n, cell=cell: _factor(cell, n))
-    true.same_order(f"{in_words(_WRONG)}, hypercube / star / log n", lambda n: divided(1, _factor(_WRONG, n) * log2(n)))
+        true.same_order(
+            f"{in_words(cell)}, star / hypercube", lambda n, cell=cell: _factor(cell, n)
+        )
+    true.same_order(
+        f"{in_words(_WRONG)}, hypercube / star / log n",
+        lambda n: divided(1, _factor(_WRONG, n) * log2(n)),
+    )

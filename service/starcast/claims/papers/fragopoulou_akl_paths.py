@@ -15,8 +15,8 @@ from starcast.claims.instruments.star_labels import symbols
 from starcast.claims.see import See
 from starcast.collectives.model import COLUMNS, Schedule
 from starcast.permutations import Ranks
-from starcast.trees.model import Forest
 from starcast.support.integers import ceil_div
+from starcast.trees.model import Forest
 
 FAMILY = Family("fragopoulou_akl_paths")
 claim = FAMILY.claim
@@ -45,7 +45,11 @@ def _rotated_paths(see: See) -> None:
             said = {"j": j, "path": number}
             see.equal("rank of the first node", int(image[0]), nodes.node_of(n, (1, j)), **said)
             see.equal("nodes of the path, sorted", np.sort(image), members, **said)
-            see.true("consecutive nodes are neighbours", nodes.type_between(see, image[:-1], image[1:]) > 0, **said)
+            see.true(
+                "consecutive nodes are neighbours",
+                nodes.type_between(see, image[:-1], image[1:]) > 0,
+                **said,
+            )
         see.equal("node of T_j", _path(see, j), turned[j - 2, paths[0]], j=j, of=forest)
 
 
@@ -64,7 +68,14 @@ def _types(see: See) -> None:
     for j in range(2, n + 1):
         image = turned[j - 2, way]
         crossed = nodes.type_between(see, image[:-1], image[1:])
-        see.equal("type that T_2 crosses, rotated j-2 times", crossed, _t(n, j, i), j=j, step=step, of=forest)
+        see.equal(
+            "type that T_2 crosses, rotated j-2 times",
+            crossed,
+            _t(n, j, i),
+            j=j,
+            step=step,
+            of=forest,
+        )
         see.equal("type in T_j", ports[_path(see, j)], _t(n, j, i), j=j, step=step, of=forest)
 
 
@@ -82,23 +93,46 @@ def _phase_1(see: See) -> None:
     part = _part(made, row[made.receiver, 0] != 1)
     took = see.lab.simulation(part)
     see.equal("steps", took.steps, factorial(n - 1), of=part)
-    see.true("phase 1 is without conflict", took.violation is None, found=str(took.violation), stated="None", of=part)
+    see.true(
+        "phase 1 is without conflict",
+        took.violation is None,
+        found=str(took.violation),
+        stated="None",
+        of=part,
+    )
     has = np.bincount(part.receiver, minlength=see.where.nodes)
     has[0] += 1
-    see.equal("times that the node gets the message of 12..n", has, _owed(row, 0), node=see.where.label, of=part)
+    see.equal(
+        "times that the node gets the message of 12..n",
+        has,
+        _owed(row, 0),
+        node=see.where.label,
+        of=part,
+    )
     if n > _WRITTEN_OUT:
         return
     every = part.expand()
     all_took = see.lab.simulation(every)
     see.equal("steps, all sources written out", all_took.steps, factorial(n - 1), of=every)
     see.true(
-        "all sources are without conflict", all_took.violation is None, found=str(all_took.violation), stated="None", of=every
+        "all sources are without conflict",
+        all_took.violation is None,
+        found=str(all_took.violation),
+        stated="None",
+        of=every,
     )
     held = np.eye(see.where.nodes, dtype=np.int64)
-    np.add.at(held, (every.payload, every.receiver), 1)
+    np.add.at(held, (every.unit, every.receiver), 1)
     for q in range(see.where.nodes):
         label = see.where.label(q)
-        see.equal("times that the node gets the message", held[q], _owed(row, q), root=label, node=see.where.label, of=every)
+        see.equal(
+            "times that the node gets the message",
+            held[q],
+            _owed(row, q),
+            root=label,
+            node=see.where.label,
+            of=every,
+        )
 
 
 @claim(
@@ -114,20 +148,25 @@ def _phase_2(see: See) -> None:
     made = _schedule(see)
     last = row[made.receiver, 0] == 1
     see.true("phase 2 is after phase 1", bool((made.step[last] > factorial(n - 1)).all()), of=made)
-    see.equal("steps", made.steps - factorial(n - 1), ceil_div(factorial(n - 1) - 1, n - 1), of=made)
     see.equal(
-        "first symbol of the sender, for source 12..n", row[made.sender[last], 0], n, node=see.where.labels(made.receiver[last])
+        "steps", made.steps - factorial(n - 1), ceil_div(factorial(n - 1) - 1, n - 1), of=made
+    )
+    see.equal(
+        "first symbol of the sender, for source 12..n",
+        row[made.sender[last], 0],
+        n,
+        node=see.where.labels(made.receiver[last]),
     )
     see.executed(made)
     if n <= _WRITTEN_OUT:
         every = made.expand()
         see.executed(every)
-        last = row[every.receiver, 0] == row[every.payload, 0]
+        last = row[every.receiver, 0] == row[every.unit, 0]
         see.equal(
             "first symbol of the sender is the last of the source",
             row[every.sender[last], 0],
-            row[every.payload[last], -1],
-            root=see.where.labels(every.payload[last]),
+            row[every.unit[last], -1],
+            root=see.where.labels(every.unit[last]),
             node=see.where.labels(every.receiver[last]),
             of=every,
         )
@@ -142,18 +181,37 @@ def _phase_2(see: See) -> None:
 )
 def _locally(see: See) -> None:
     n, made = see.where.n, _schedule(see)
-    word = see.lab.forest(see.where.spec, "rotated-hamiltonian").parent_port[0, _path(see, 2)].astype(np.int64)
+    word = (
+        see.lab.forest(see.where.spec, "rotated-hamiltonian")
+        .parent_port[0, _path(see, 2)]
+        .astype(np.int64)
+    )
     for of in (made, *([made.expand()] if n <= _WRITTEN_OUT else [])):
-        part = _part(of, symbols(see.lab, see.where)[of.receiver, 0] != symbols(see.lab, see.where)[_source(of), 0])
+        part = _part(
+            of,
+            symbols(see.lab, see.where)[of.receiver, 0]
+            != symbols(see.lab, see.where)[_source(of), 0],
+        )
         see.equal("steps of phase 1", part.steps, factorial(n - 1), of=of)
         came, sent = _forwarded(see, part)
         went_on = part.step > 1
-        place = {"step": part.step[went_on], "node": see.where.labels(part.sender[went_on]), "of": of}
+        place = {
+            "step": part.step[went_on],
+            "node": see.where.labels(part.sender[went_on]),
+            "of": of,
+        }
         see.true("what is sent came one step before", came[went_on] > 0, **place)
-        expected = np.zeros((len(word) + 1, n + 1), dtype=np.int64)  # by step and the type over which it came
+        expected = np.zeros(
+            (len(word) + 1, n + 1), dtype=np.int64
+        )  # by step and the type over which it came
         for j in range(2, n + 1):
             expected[np.arange(2, len(word) + 1), _t(n, j, word[:-1])] = _t(n, j, word[1:])
-        see.equal("type over which it is sent on", sent[went_on], expected[part.step, came][went_on], **place)
+        see.equal(
+            "type over which it is sent on",
+            sent[went_on],
+            expected[part.step, came][went_on],
+            **place,
+        )
 
 
 @claim(
@@ -180,7 +238,13 @@ def _shares(see: See) -> None:
         dimension=lambda _, t: types[t],
     )
     ports = made.port[row[made.receiver, 0] == 1]
-    see.equal("messages over a type", np.bincount(ports, minlength=n + 1)[2:], stated, dimension=types, of=made)
+    see.equal(
+        "messages over a type",
+        np.bincount(ports, minlength=n + 1)[2:],
+        stated,
+        dimension=types,
+        of=made,
+    )
 
 
 @claim(
@@ -194,7 +258,12 @@ def _steps(see: See) -> None:
     n, made = see.where.n, _schedule(see)
     took = see.executed(made)
     see.equal("steps", took.steps, even_share(n), of=made)
-    see.equal("steps, phase by phase", took.steps, factorial(n - 1) - (-(factorial(n - 1) - 1) // (n - 1)), of=made)
+    see.equal(
+        "steps, phase by phase",
+        took.steps,
+        factorial(n - 1) - (-(factorial(n - 1) - 1) // (n - 1)),
+        of=made,
+    )
 
 
 @claim(
@@ -209,7 +278,9 @@ def _transmissions(see: See) -> None:
     n, made = see.where.n, _schedule(see)
     took = see.executed(made)
     see.equal("transmissions", took.transmissions, factorial(n) * (n - 1), of=made)
-    see.instead("it takes n!(n!-1) transmissions").equal("transmissions", took.transmissions, factorial(n) * (factorial(n) - 1))
+    see.instead("it takes n!(n!-1) transmissions").equal(
+        "transmissions", took.transmissions, factorial(n) * (factorial(n) - 1)
+    )
 
 
 @claim(
@@ -226,7 +297,9 @@ def _along_a_cycle(see: See) -> None:
     count = see.where.nodes
     house = see.lab.schedule(see.where.spec, "allgather", "hamiltonian-cycle", ports="one")
     forest = see.lab.forest(see.where.spec, "hamiltonian-cycle")
-    way = np.argsort(levels(parents(see.lab, see.where, forest.parent_port[0]), 0), kind="stable").astype(np.int32)
+    way = np.argsort(
+        levels(parents(see.lab, see.where, forest.parent_port[0]), 0), kind="stable"
+    ).astype(np.int32)
     types = nodes.type_between(see, way, np.roll(way, -1))
     see.true("the path closes to a cycle", types > 0, node=see.where.labels(way), of=forest)
     for made in (_cycle(see, way, types), house):
@@ -270,7 +343,7 @@ def _part(made: Schedule, chosen: NDArray[np.bool_]) -> Schedule:
 
 def _source(made: Schedule) -> NDArray[np.int32]:
     """Whose message each row carries, with one message a source."""
-    return np.zeros_like(made.payload) if made.symmetric else made.payload
+    return np.zeros_like(made.unit) if made.symmetric else made.unit
 
 
 def _forwarded(see: See, part: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -302,7 +375,7 @@ def _cycle(see: See, way: Ranks, types: NDArray[np.int64]) -> Schedule:
         port=types[tail].astype(np.uint8),
         receiver=way[(tail + 1) % count],
         tree=np.zeros(len(step), dtype=np.uint8),
-        payload=way[place],
+        unit=way[place],
     )
 
 
@@ -319,13 +392,21 @@ def _drawn(see: See) -> NDArray[np.int32]:
 
 def _try(see: See, rng: np.random.Generator) -> list[int]:
     """One path that always goes on to a node with the fewest ways out; empty if it gets stuck before it has all nodes."""
-    near = see.lab.neighbours(see.where.spec)[1:].T.tolist()  # links of type 3..n keep symbol 1 in position 2
+    near = see.lab.neighbours(see.where.spec)[
+        1:
+    ].T.tolist()  # links of type 3..n keep symbol 1 in position 2
     path = [nodes.node_of(see.where.n, (1, 2))]
     left = set(np.flatnonzero(symbols(see.lab, see.where)[:, 1] == 1).tolist()) - set(path)
     while left:
-        ways = {node: sum(other in left for other in near[node]) for node in near[path[-1]] if node in left}
+        ways = {
+            node: sum(other in left for other in near[node])
+            for node in near[path[-1]]
+            if node in left
+        }
         if not ways:
             return []
-        path.append(int(rng.choice([node for node, count in ways.items() if count == min(ways.values())])))
+        path.append(
+            int(rng.choice([node for node, count in ways.items() if count == min(ways.values())]))
+        )
         left.remove(path[-1])
     return path

@@ -14,12 +14,12 @@ from starcast.claims.instruments import counting, necklaces, searching
 from starcast.claims.instruments.naming import labelled
 from starcast.claims.instruments.scatter_trees import drawn
 from starcast.claims.see import See
+from starcast.collectives.model import Schedule
 from starcast.collectives.rows import arranged, routed
 from starcast.collectives.scatter import root_ports, scattered
-from starcast.collectives.model import Schedule
+from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
-from starcast.support.integers import ceil_div
 
 FAMILY = Family("fragopoulou_akl_scatter")
 claim = FAMILY.claim
@@ -39,7 +39,9 @@ def _along(see: See, trees: Forest, name: str, ports: str = "all", messages: int
     """A scatter by rule 5, or one-port by rule 8, along some trees."""
     key = ("along", see.where.spec, name, ports, trees.root, messages)
     given = {"messages": messages}
-    return see.lab.keep("schedule", key, lambda: scattered(trees, ports, messages, algorithm=name, arguments=given))
+    return see.lab.keep(
+        "schedule", key, lambda: scattered(trees, ports, messages, algorithm=name, arguments=given)
+    )
 
 
 def _roots(see: See) -> tuple[int, ...]:
@@ -70,22 +72,47 @@ def _largest_subtree(see: See) -> None:
         largest = checkers.branch_sizes(see.where, trees.parent_port, trees.root).max()
         for made in (_along(see, trees, name), _ties_drawn(see, trees, name)):
             _furthest_first(see, made, trees, in_turn=False)
-            see.equal("steps", see.executed(made).steps, largest, root=see.where.label(trees.root), of=made)
+            see.equal(
+                "steps",
+                see.executed(made).steps,
+                largest,
+                root=see.where.label(trees.root),
+                of=made,
+            )
 
 
 def _furthest_first(see: See, made: Schedule, trees: Forest, *, in_turn: bool) -> None:
     """The root keeps rule 5, or rule 8 with the subtrees in turn, and all links are those of the one tree."""
     place = {"root": see.where.label(made.root), "of": made}
     above = trees.parent_port[0, made.receiver]
-    see.equal("type of the link to a node", made.port, above, node=labelled(see.where, made.receiver), **place)
+    see.equal(
+        "type of the link to a node",
+        made.port,
+        above,
+        node=labelled(see.where, made.receiver),
+        **place,
+    )
     sent = np.flatnonzero(made.sender == made.root)
     sent = sent[np.lexsort((made.step[sent], made.port[sent]))]
-    port, step, node = made.port[sent], made.step[sent], made.payload[sent]
+    port, step, node = made.port[sent], made.step[sent], made.unit[sent]
     begins = 0 if in_turn else np.searchsorted(port, port)
-    see.equal("step in which the root sends", step, np.arange(len(sent)) - begins + 1, node=labelled(see.where, node), **place)
-    level = searching.levels(searching.parents(see.lab, see.where, trees.parent_port[0]), trees.root)[node]
+    see.equal(
+        "step in which the root sends",
+        step,
+        np.arange(len(sent)) - begins + 1,
+        node=labelled(see.where, node),
+        **place,
+    )
+    level = searching.levels(
+        searching.parents(see.lab, see.where, trees.parent_port[0]), trees.root
+    )[node]
     nearer = (level[1:] <= level[:-1]) | (port[1:] != port[:-1])
-    see.true("no node is further away than the one before it", nearer, node=labelled(see.where, node[1:]), **place)
+    see.true(
+        "no node is further away than the one before it",
+        nearer,
+        node=labelled(see.where, node[1:]),
+        **place,
+    )
 
 
 def _ties_drawn(see: See, trees: Forest, name: str) -> Schedule:
@@ -138,7 +165,9 @@ def _spanning(see: See) -> Iterator[tuple[Forest, str]]:
     weight=_rows,
 )
 def _balanced_steps(see: See) -> None:
-    made = [see.lab.schedule(see.where.spec, "scatter", "balanced", root=root) for root in _roots(see)]
+    made = [
+        see.lab.schedule(see.where.spec, "scatter", "balanced", root=root) for root in _roots(see)
+    ]
     for number, row in enumerate(drawn(see.lab, see.where, _RANDOM)):
         made.append(_along(see, Forest(see.where, row[None]), f"drawn-{number}"))
     for one in made:
@@ -217,19 +246,30 @@ def _perfect(see: See) -> None:
     for times in (1, 2):
         for root in _roots(see):
             messages = times * (see.where.n - 1)
-            made = see.lab.schedule(see.where.spec, "scatter", "perfectly-balanced", messages=messages, root=root)
+            made = see.lab.schedule(
+                see.where.spec, "scatter", "perfectly-balanced", messages=messages, root=root
+            )
             took = see.executed(made)
             place = {"M": messages, "root": see.where.label(root)}
             trees = see.lab.forest(see.where.spec, "perfectly-balanced", root=root)
             above = trees.parent_port[made.tree, made.receiver]
-            see.equal("type of the link to a node", made.port, above, node=labelled(see.where, made.receiver), **place, of=made)
+            see.equal(
+                "type of the link to a node",
+                made.port,
+                above,
+                node=labelled(see.where, made.receiver),
+                **place,
+                of=made,
+            )
             share = np.zeros(trees.parent_port.shape, dtype=np.int64)
-            came = made.receiver == made.payload // messages
+            came = made.receiver == made.unit // messages
             np.add.at(share, (made.tree[came], made.receiver[came]), 1)
             inside = trees.parent_port > 0
             parts = np.where(inside, messages // np.maximum(inside.sum(axis=0), 1), 0)
             where = {"tree": lambda tree, _: tree, "node": lambda _, node: see.where.label(node)}
-            see.equal("messages of a node that come along a tree", share, parts, **place, **where, of=made)
+            see.equal(
+                "messages of a node that come along a tree", share, parts, **place, **where, of=made
+            )
             see.equal("steps", took.steps, _least(see, messages), **place, of=made)
 
 
@@ -242,7 +282,9 @@ def _perfect(see: See) -> None:
 )
 def _shares(see: See) -> None:
     n, period = see.where.n, necklaces.periods(see.lab, see.where)[1:]
-    see.equal("remainder of n-1 by the period", (n - 1) % period, 0, node=lambda x: see.where.label(x + 1))
+    see.equal(
+        "remainder of n-1 by the period", (n - 1) % period, 0, node=lambda x: see.where.label(x + 1)
+    )
     k = (n - 1) // np.unique(period)
     messages = np.arange(1, 3 * (n - 1) + 1)
     whole = (messages[:, None] % k == 0).all(axis=1)
@@ -264,9 +306,15 @@ _OTHERS = "trees over which messages cross other directed links than over those 
 )
 def _only(see: See) -> None:
     n = see.where.n
-    perfect = _links(see.lab.schedule(see.where.spec, "scatter", "perfectly-balanced", messages=n - 1))
-    shortest = see.reading("no other trees take so few steps with the fewest transmissions too, M t_n")
-    instead = see.instead("the balanced trees of section 5.1, numbered on over the messages, take as few steps for every M")
+    perfect = _links(
+        see.lab.schedule(see.where.spec, "scatter", "perfectly-balanced", messages=n - 1)
+    )
+    shortest = see.reading(
+        "no other trees take so few steps with the fewest transmissions too, M t_n"
+    )
+    instead = see.instead(
+        "the balanced trees of section 5.1, numbered on over the messages, take as few steps for every M"
+    )
     disjoint = see.lab.forest(see.where.spec, "edge-disjoint")
     for messages in range(2, 2 * n - 1):
         turns = _along(see, disjoint, "edge-disjoint-in-turn", messages=messages)
@@ -276,12 +324,25 @@ def _only(see: See) -> None:
                 _takes_more(see, made, messages)
                 if see.lab.simulation(made).transmissions == messages * distance_sum(n):
                     _takes_more(shortest, made, messages)
-        instead.equal("steps", instead.executed(balanced).steps, _least(see, messages), M=messages, of=balanced)
+        instead.equal(
+            "steps",
+            instead.executed(balanced).steps,
+            _least(see, messages),
+            M=messages,
+            of=balanced,
+        )
 
 
 def _takes_more(see: See, made: Schedule, messages: int) -> None:
     least = _least(see, messages) + 1
-    see.at_least("steps along other trees", see.executed(made).steps, least, M=messages, trees=made.algorithm, of=made)
+    see.at_least(
+        "steps along other trees",
+        see.executed(made).steps,
+        least,
+        M=messages,
+        trees=made.algorithm,
+        of=made,
+    )
 
 
 def _links(made: Schedule) -> NDArray[np.int64]:
@@ -338,7 +399,9 @@ def _clock(see: See) -> None:
         np.maximum.at(last, made.port[first], made.step[first])
         sizes = checkers.branch_sizes(see.where, trees.parent_port, trees.root)[0]
         place = {"root": see.where.label(made.root), "subtree": lambda j: j + 1}
-        see.equal("step of the last message, from 0", last[2:] - 1, np.cumsum(sizes) - 1, **place, of=made)
+        see.equal(
+            "step of the last message, from 0", last[2:] - 1, np.cumsum(sizes) - 1, **place, of=made
+        )
 
 
 _GATHERED: tuple[tuple[str, str], ...] = (
@@ -372,10 +435,18 @@ def _reversed(see: See, there: Schedule, back: Schedule, messages: int) -> None:
     place = {"M": messages, "root": see.where.label(back.root), "of": back}
     see.equal("steps", home.steps, out.steps, **place)
     see.equal("transmissions", home.transmissions, out.transmissions, **place)
-    turned = (there.steps + 1 - there.step, there.receiver, there.sender, there.payload, there.tree)
-    found = np.column_stack((back.step, back.sender, back.receiver, back.payload, back.tree)).astype(np.int64)
+    turned = (there.steps + 1 - there.step, there.receiver, there.sender, there.unit, there.tree)
+    found = np.column_stack((back.step, back.sender, back.receiver, back.unit, back.tree)).astype(
+        np.int64
+    )
     stated = np.column_stack(turned).astype(np.int64)
     see.equal("rows", len(found), len(stated), **place)
     if len(found) == len(stated):
         found, stated = (rows[np.lexsort(rows.T[::-1])] for rows in (found, stated))
-        see.equal("step, sender, receiver, message and tree of each row", found, stated, **place, row=lambda row, _: row)
+        see.equal(
+            "step, sender, receiver, message and tree of each row",
+            found,
+            stated,
+            **place,
+            row=lambda row, _: row,
+        )

@@ -25,9 +25,7 @@ _TIE = (
     "From n = 6 on Definition 7 names two generators in some necklaces (FA.D7); displacements are counted from the lower one. "
     "It names none in the necklace of 12..n, which therefore has no displacement and is no child."
 )
-_REPAIRED = (
-    "The second cycle is counted from the right, which merges the two rightmost cycles, as the paper says in the same sentence."
-)
+_REPAIRED = "The second cycle is counted from the right, which merges the two rightmost cycles, as the paper says in the same sentence."
 
 
 # Section 5.1
@@ -39,7 +37,12 @@ def _balanced(see: See) -> NDArray[np.uint8]:
     return np.concatenate([made.parent_port, trees.drawn(see.lab, see.where, _DRAWN)])
 
 
-@claim("FA.S51.paths", "Section 5.1", stars(6, 7, 8), "Every tree by rules 6 and 7 is a spanning tree of shortest paths.")
+@claim(
+    "FA.S51.paths",
+    "Section 5.1",
+    stars(6, 7, 8),
+    "Every tree by rules 6 and 7 is a spanning tree of shortest paths.",
+)
 def _shortest(see: See) -> None:
     rows = _balanced(see)
     see.checked(checkers.spanning(see.where, rows, 0))
@@ -58,8 +61,20 @@ def _substars(see: See) -> None:
     for tree, row in enumerate(_balanced(see)):
         parent = searching.parents(see.lab, see.where, row)[nodes]
         kept = np.where(parent == 0, place[nodes], place[parent])
-        see.equal("position of symbol 1 in the parent", kept, place[nodes], tree=tree, node=labelled(see.where, nodes))
-        see.equal("subtree", _branches(see, row)[nodes], place[nodes], tree=tree, node=labelled(see.where, nodes))
+        see.equal(
+            "position of symbol 1 in the parent",
+            kept,
+            place[nodes],
+            tree=tree,
+            node=labelled(see.where, nodes),
+        )
+        see.equal(
+            "subtree",
+            _branches(see, row)[nodes],
+            place[nodes],
+            tree=tree,
+            node=labelled(see.where, nodes),
+        )
 
 
 @claim(
@@ -73,7 +88,12 @@ def _sizes(see: See) -> None:
     n = see.where.n
     parts = [(see.where.nodes - 1 + i) // (n - 1) for i in range(n - 1)]
     found = np.sort(checkers.branch_sizes(see.where, _balanced(see), 0), axis=1)
-    see.equal("sizes of the subtrees, the smallest first", found, np.array(parts), tree=lambda tree, _: tree)
+    see.equal(
+        "sizes of the subtrees, the smallest first",
+        found,
+        np.array(parts),
+        tree=lambda tree, _: tree,
+    )
     see.equal("size of the largest subtree", found[:, -1], even_share(n), tree=lambda tree: tree)
 
 
@@ -91,20 +111,34 @@ def _sizes(see: See) -> None:
 def _one_generator(see: See) -> None:
     leader = counting.necklaces(see.lab, see.where.spec)
     leaders = np.unique(leader)[1:]
-    count = np.bincount(leader[necklaces.named(see.lab, see.where)], minlength=see.where.nodes)[leaders]
+    count = np.bincount(leader[necklaces.named(see.lab, see.where)], minlength=see.where.nodes)[
+        leaders
+    ]
     see.equal("generators of the necklace of a node", count, 1, node=labelled(see.where, leaders))
     starting = symbols(see.lab, see.where)[leaders, 0] == 1
     instead = see.instead(
         "it names one in a necklace that does not start with 1, and one or more in the others, of which one has to be chosen"
     )
-    instead.equal("generators without 1 in front", count[~starting], 1, node=labelled(see.where, leaders[~starting]))
-    instead.at_least("generators with 1 in front", count[starting], 1, node=labelled(see.where, leaders[starting]))
+    instead.equal(
+        "generators without 1 in front",
+        count[~starting],
+        1,
+        node=labelled(see.where, leaders[~starting]),
+    )
+    instead.at_least(
+        "generators with 1 in front",
+        count[starting],
+        1,
+        node=labelled(see.where, leaders[starting]),
+    )
 
 
 def _inverse(see: See, above: trees.Across, below: trees.Across, what: str) -> None:
     """A node's parent is across j just if the parent has it as its child across j."""
     of_child = trees.listed(see.lab, see.where, below)
-    see.equal(what, above, of_child, node=lambda x, _: see.where.label(x), dimension=lambda _, j: j + 1)
+    see.equal(
+        what, above, of_child, node=lambda x, _: see.where.label(x), dimension=lambda _, j: j + 1
+    )
 
 
 _WORDS = "g_j(y) is the parent of y (found), y is a child of g_j(y) (stated), j the dimension"
@@ -114,21 +148,33 @@ def _printed(see: See, *, repeated: bool) -> None:
     printed = trees.children(see.lab, see.where, repaired=False, repeated=repeated)
     right = trees.parents(see.lab, see.where, "right", repeated=repeated)
     _inverse(see, trees.parents(see.lab, see.where, "left", repeated=repeated), printed, _WORDS)
-    _inverse(see.reading("second cycle from the right, children as printed"), right, printed, _WORDS)
+    _inverse(
+        see.reading("second cycle from the right, children as printed"), right, printed, _WORDS
+    )
     instead = see.instead(
         "they are inverse with the second cycle from the right, children across fixed symbols of nodes with one cycle only, "
         "and left minima of the whole canonical notation"
     )
-    _inverse(instead, right, trees.children(see.lab, see.where, repaired=True, repeated=repeated), _WORDS)
+    _inverse(
+        instead, right, trees.children(see.lab, see.where, repaired=True, repeated=repeated), _WORDS
+    )
 
 
 def _as_repaired(see: See, *, repeated: bool) -> None:
     above = trees.parents(see.lab, see.where, "right", repeated=repeated)
-    _inverse(see, above, trees.children(see.lab, see.where, repaired=True, repeated=repeated), _WORDS)
+    _inverse(
+        see, above, trees.children(see.lab, see.where, repaired=True, repeated=repeated), _WORDS
+    )
     made = see.lab.forest(see.where.spec, "perfectly-balanced" if repeated else "near-balanced")
     for j in see.where.ports:
         in_some = np.equal(made.parent_port, j).any(axis=0)
-        see.equal(f"parent across {j}, in the house's trees", in_some, above[:, j - 1], node=see.where.label, of=made)
+        see.equal(
+            f"parent across {j}, in the house's trees",
+            in_some,
+            above[:, j - 1],
+            node=see.where.label,
+            of=made,
+        )
 
 
 _AS_STATED = "For every node y and dimension j: g_j(y) is the parent of y just if y is among the children of g_j(y)"
@@ -163,9 +209,16 @@ def _at_roots(see: See, *, repeated: bool) -> None:
             "node": lambda x, _: see.where.label(x),
             "dimension": lambda _, j: j + 1,
         }
-        see.equal("parent by the definition", here, trees.carried(see.lab, see.where, root, across), **place)
+        see.equal(
+            "parent by the definition",
+            here,
+            trees.carried(see.lab, see.where, root, across),
+            **place,
+        )
         made = see.lab.forest(see.where.spec, name, root=root)
-        in_some = np.stack([np.equal(made.parent_port, j).any(axis=0) for j in range(1, see.where.n + 1)], axis=1)
+        in_some = np.stack(
+            [np.equal(made.parent_port, j).any(axis=0) for j in range(1, see.where.n + 1)], axis=1
+        )
         see.equal("parent in the house's trees", in_some, here, **place, of=made)
 
 
@@ -196,7 +249,13 @@ _THEOREM_9 = f"The tree of Definition 13, repaired. {_REPAIRED}"
 _THEOREM_10 = f"The tree of Definition 15, repaired. {_REPAIRED}"
 
 
-@claim("FA.T9.1", "Theorem 9.1", stars(7, 8, 9), "A node of S^i, i >= 2, is in the subtree of link type i.", reading=_THEOREM_9)
+@claim(
+    "FA.T9.1",
+    "Theorem 9.1",
+    stars(7, 8, 9),
+    "A node of S^i, i >= 2, is in the subtree of link type i.",
+    reading=_THEOREM_9,
+)
 def _substars_9(see: See) -> None:
     place = _place_of_1(see)
     nodes = np.flatnonzero(place > 1)
@@ -204,7 +263,13 @@ def _substars_9(see: See) -> None:
     see.equal("subtree", found, place[nodes], node=labelled(see.where, nodes), of=_near(see))
 
 
-@claim("FA.T9.2", "Theorem 9.2", stars(7, 8, 8), "A node of displacement d is in the subtree of link type d+2.", reading=_TIE)
+@claim(
+    "FA.T9.2",
+    "Theorem 9.2",
+    stars(7, 8, 8),
+    "A node of displacement d is in the subtree of link type d+2.",
+    reading=_TIE,
+)
 def _displacements_9(see: See) -> None:
     nodes = np.arange(1, see.where.nodes)
     d = necklaces.displacements(see.lab, see.where)[1:]
@@ -212,12 +277,24 @@ def _displacements_9(see: See) -> None:
     see.equal("subtree", found, d + 2, node=labelled(see.where, nodes), of=_near(see))
 
 
-@claim("FA.T9.3", "Theorem 9.3", stars(7, 8, 9), "No node that starts with 1 has a child, 12..n aside.", reading=_THEOREM_9)
+@claim(
+    "FA.T9.3",
+    "Theorem 9.3",
+    stars(7, 8, 9),
+    "No node that starts with 1 has a child, 12..n aside.",
+    reading=_THEOREM_9,
+)
 def _leaves_9(see: See) -> None:
     _leaves(see, _near(see))
 
 
-@claim("FA.T9.4", "Theorem 9.4", stars(7, 8, 9), "It is a spanning tree of shortest paths.", reading=_THEOREM_9)
+@claim(
+    "FA.T9.4",
+    "Theorem 9.4",
+    stars(7, 8, 9),
+    "It is a spanning tree of shortest paths.",
+    reading=_THEOREM_9,
+)
 def _shortest_9(see: See) -> None:
     made = _near(see)
     see.checked(checkers.spanning(see.where, made.parent_port, 0), of=made)
@@ -235,10 +312,21 @@ def _shortest_9(see: See) -> None:
 def _within_a_constant(see: See) -> None:
     n, made = see.where.n, _near(see)
     sizes = checkers.branch_sizes(see.where, made.parent_port, 0)[0]
-    see.equal("nodes of the largest subtree", int(sizes.max()), necklaces.largest_branch(n), of=made)
-    see.equal("nodes of the smallest subtree", int(sizes.min()), necklaces.smallest_branch(n), of=made)
-    see.at_most("nodes of the largest subtree, the bound", int(sizes.max()), 2 * int(factorial(n - 1)) - 1, of=made)
-    see.at_least("nodes of the smallest subtree, the bound", int(sizes.min()), int(factorial(n - 1)), of=made)
+    see.equal(
+        "nodes of the largest subtree", int(sizes.max()), necklaces.largest_branch(n), of=made
+    )
+    see.equal(
+        "nodes of the smallest subtree", int(sizes.min()), necklaces.smallest_branch(n), of=made
+    )
+    see.at_most(
+        "nodes of the largest subtree, the bound",
+        int(sizes.max()),
+        2 * int(factorial(n - 1)) - 1,
+        of=made,
+    )
+    see.at_least(
+        "nodes of the smallest subtree, the bound", int(sizes.min()), int(factorial(n - 1)), of=made
+    )
     see.order("largest subtree / smallest subtree", _branch_ratio)
 
 
@@ -262,7 +350,13 @@ def _substars_10(see: See) -> None:
         see.equal("subtree", inside, expected, tree=tree, node=labelled(see.where, nodes), of=made)
 
 
-@claim("FA.T10.2", "Theorem 10.2", stars(7, 8, 9), "A node of period p is in (n-1)/p of the n-1 subtrees.", reading=_THEOREM_10)
+@claim(
+    "FA.T10.2",
+    "Theorem 10.2",
+    stars(7, 8, 9),
+    "A node of period p is in (n-1)/p of the n-1 subtrees.",
+    reading=_THEOREM_10,
+)
 def _repeats(see: See) -> None:
     made, nodes = _perfect(see), np.arange(1, see.where.nodes)
     found = np.count_nonzero(made.parent_port, axis=0)[1:]
@@ -279,16 +373,34 @@ def _repeats(see: See) -> None:
 )
 def _displacements_10(see: See) -> None:
     n, made, nodes = see.where.n, _perfect(see), np.arange(1, see.where.nodes)
-    d, p = necklaces.displacements(see.lab, see.where)[1:], necklaces.periods(see.lab, see.where)[1:]
+    d, p = (
+        necklaces.displacements(see.lab, see.where)[1:],
+        necklaces.periods(see.lab, see.where)[1:],
+    )
     stated = np.zeros((n - 1, len(nodes)), dtype=bool)
     for i in range(n - 1):
         there = np.flatnonzero((i < (n - 1) // p) & (i * p + d < n - 1))
         stated[(i * p + d)[there], there] = True
-    found = np.stack([_branches(see, row)[1:] == tree + 2 for tree, row in enumerate(made.parent_port)])
-    see.equal("is in the subtree", found, stated, tree=lambda tree, _: tree, node=lambda _, x: see.where.label(x + 1), of=made)
+    found = np.stack(
+        [_branches(see, row)[1:] == tree + 2 for tree, row in enumerate(made.parent_port)]
+    )
+    see.equal(
+        "is in the subtree",
+        found,
+        stated,
+        tree=lambda tree, _: tree,
+        node=lambda _, x: see.where.label(x + 1),
+        of=made,
+    )
 
 
-@claim("FA.T10.4", "Theorem 10.4", stars(7, 8, 9), "No node that starts with 1 has a child, 12..n aside.", reading=_THEOREM_10)
+@claim(
+    "FA.T10.4",
+    "Theorem 10.4",
+    stars(7, 8, 9),
+    "No node that starts with 1 has a child, 12..n aside.",
+    reading=_THEOREM_10,
+)
 def _leaves_10(see: See) -> None:
     _leaves(see, _perfect(see))
 
@@ -307,13 +419,21 @@ def _shortest_10(see: See) -> None:
     see.true("is in some subtree", reached, node=lambda x: see.where.label(x + 1), of=made)
 
 
-@claim("FA.T10.6", "Theorem 10.6", stars(7, 8, 9), "All subtrees have as many nodes as the first.", reading=_THEOREM_10)
+@claim(
+    "FA.T10.6",
+    "Theorem 10.6",
+    stars(7, 8, 9),
+    "All subtrees have as many nodes as the first.",
+    reading=_THEOREM_10,
+)
 def _same_sizes(see: See) -> None:
     made = _perfect(see)
     sizes = checkers.branch_sizes(see.where, made.parent_port, 0).sum(axis=0)
     see.equal("nodes of a subtree", sizes, sizes[0], tree=lambda tree: tree, of=made)
     rings = len(np.unique(counting.necklaces(see.lab, see.where.spec))) - 1
-    see.equal("nodes of a subtree, one of every necklace", sizes, rings, tree=lambda tree: tree, of=made)
+    see.equal(
+        "nodes of a subtree, one of every necklace", sizes, rings, tree=lambda tree: tree, of=made
+    )
 
 
 @claim(
@@ -327,7 +447,10 @@ def _rotated(see: See) -> None:
     made, turn = _perfect(see), rotation(see.lab, see.where)
     turned = np.zeros_like(made.parent_port[:-1])
     turned[:, turn] = r(see.where.n)[made.parent_port[:-1]]
-    place: dict[str, Any] = {"tree": lambda tree, _: tree + 1, "node": lambda _, x: see.where.label(x)}
+    place: dict[str, Any] = {
+        "tree": lambda tree, _: tree + 1,
+        "node": lambda _, x: see.where.label(x),
+    }
     see.equal("port towards the parent", made.parent_port[1:], turned, **place, of=made)
 
 

@@ -31,20 +31,32 @@ def _degree(see: See) -> None:
     degree = (np.diff(around, axis=1) > 0).sum(axis=1) + 1
     see.equal("different neighbours of a node", degree, n - 1, node=see.where.label)
     see.equal("diameter", int(distances(see.lab, see.where.spec).max()), diameter(n))
-    see.order("(n-1) log2 n / log2 n!", lambda n: growth.divided((n - 1) * growth.log2(n), growth.log2(growth.factorial(n))))
+    see.order(
+        "(n-1) log2 n / log2 n!",
+        lambda n: growth.divided((n - 1) * growth.log2(n), growth.log2(growth.factorial(n))),
+    )
     see.order(
         "floor(3(n-1)/2) log2 n / log2 n!",
         lambda n: growth.divided(diameter(n) * growth.log2(n), growth.log2(growth.factorial(n))),
     )
     cube = see.lab.topology(f"Q{(see.where.nodes - 1).bit_length()}")
-    see.true("the least hypercube with n! nodes has less than 2 n!", see.where.nodes <= cube.nodes < 2 * see.where.nodes)
+    see.true(
+        "the least hypercube with n! nodes has less than 2 n!",
+        see.where.nodes <= cube.nodes < 2 * see.where.nodes,
+    )
     see.equal("its degree", len(np.unique(see.lab.neighbours(cube.spec)[:, 0])), cube.n)
     below = see.reading("both are less than log2 n! at every n")
     for what, value in (("degree", n - 1), ("diameter", diameter(n))):
         below.true(
-            f"2 to the power of the {what} is less than n!", 2**value < see.where.nodes, found=2**value, stated=see.where.nodes
+            f"2 to the power of the {what} is less than n!",
+            2**value < see.where.nodes,
+            found=2**value,
+            stated=see.where.nodes,
         )
-    see.same_order("log2 n! / (n log2 n)", lambda n: growth.divided(growth.log2(growth.factorial(n)), n * growth.log2(n)))
+    see.same_order(
+        "log2 n! / (n log2 n)",
+        lambda n: growth.divided(growth.log2(growth.factorial(n)), n * growth.log2(n)),
+    )
 
 
 @claim(
@@ -58,18 +70,35 @@ def _substars(see: See) -> None:
     n, row, around = see.where.n, symbols(see.lab, see.where), nodes.across(see)
     for k in range(1, n):
         fixed = np.unique(row[:, k:], axis=0, return_inverse=True)[1].reshape(-1)
-        inner = permutations.rank(np.argsort(np.argsort(row[:, :k], axis=1), axis=1).astype(np.uint8) + np.uint8(1))
+        inner = permutations.rank(
+            np.argsort(np.argsort(row[:, :k], axis=1), axis=1).astype(np.uint8) + np.uint8(1)
+        )
         size = growth.factorial(k)
         see.equal("number of classes", len(np.unique(fixed)), growth.factorial(n) // size, k=k)
         see.equal("nodes of a class", np.bincount(fixed), size, k=k)
         see.equal(
-            "different nodes of S_k in a class", len(np.unique(fixed.astype(np.int64) * size + inner)), see.where.nodes, k=k
+            "different nodes of S_k in a class",
+            len(np.unique(fixed.astype(np.int64) * size + inner)),
+            see.where.nodes,
+            k=k,
         )
         stays = fixed[around] == fixed[:, None]
-        see.equal("a link stays in the class", stays, nodes.types(see) <= k, k=k, node=lambda x, _: see.where.label(x))
+        see.equal(
+            "a link stays in the class",
+            stays,
+            nodes.types(see) <= k,
+            k=k,
+            node=lambda x, _: see.where.label(x),
+        )
         if k > 1:
             image = see.lab.neighbours(f"S{k}").T[inner]
-            see.equal("its image is a link of S_k", inner[around[:, : k - 1]], image, k=k, node=lambda x, _: see.where.label(x))
+            see.equal(
+                "its image is a link of S_k",
+                inner[around[:, : k - 1]],
+                image,
+                k=k,
+                node=lambda x, _: see.where.label(x),
+            )
 
 
 @claim(
@@ -83,8 +112,15 @@ def _mean_distance(see: See) -> None:
     d = n + Fraction(2, n) + sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0)) - 4
     for root in roots(see.where):
         total = int(distances(see.lab, see.where.spec, root).sum(dtype=np.int64))
-        see.equal("mean of the distances", Fraction(total, see.where.nodes), d, node=see.where.label(root))
-        see.equal("sum of the distances", Fraction(total), growth.factorial(n) * d, node=see.where.label(root))
+        see.equal(
+            "mean of the distances", Fraction(total, see.where.nodes), d, node=see.where.label(root)
+        )
+        see.equal(
+            "sum of the distances",
+            Fraction(total),
+            growth.factorial(n) * d,
+            node=see.where.label(root),
+        )
 
 
 @claim(
@@ -94,8 +130,14 @@ def _mean_distance(see: See) -> None:
     "The distance of x from 12..n is c(x) + s(x) if x_1 = 1, else c(x) + s(x) - 2.",
 )
 def _distance(see: See) -> None:
-    stated = nodes.cycles(see) + nodes.spread(see) - np.where(symbols(see.lab, see.where)[:, 0] == 1, 0, 2)
-    see.equal("distance from 12..n", distances(see.lab, see.where.spec), stated, node=see.where.label)
+    stated = (
+        nodes.cycles(see)
+        + nodes.spread(see)
+        - np.where(symbols(see.lab, see.where)[:, 0] == 1, 0, 2)
+    )
+    see.equal(
+        "distance from 12..n", distances(see.lab, see.where.spec), stated, node=see.where.label
+    )
 
 
 @claim(
@@ -111,7 +153,9 @@ def _examples(see: See) -> None:
         image = see.lab.array("F_312(213)", here.spec, lambda: permutations.compose(q, x))
         see.equal("F_312(213)", str(permutations.labels(image[None, :])[0]), "132", node="213")
     else:
-        row = see.lab.array("341526", here.spec, lambda: symbols(see.lab, see.where)[here.rank("341526")])
+        row = see.lab.array(
+            "341526", here.spec, lambda: symbols(see.lab, see.where)[here.rank("341526")]
+        )
         see.equal("cycle notation", nodes.notation(row), "(1 3)(2 4 5)", node="341526")
 
 

@@ -14,8 +14,8 @@ from starcast.claims.instruments import counting, searching
 from starcast.claims.instruments.necklaces import largest_branch, rule_9_steps
 from starcast.claims.see import See
 from starcast.collectives.model import Schedule
-from starcast.topologies import Topology
 from starcast.support.integers import ceil_div
+from starcast.topologies import Topology
 
 FAMILY = Family("fragopoulou_akl_tables")
 claim = FAMILY.claim
@@ -86,8 +86,14 @@ _ROWS = (
 
 
 def _schedule(see: See, row: Row, messages: int, root: int = 0) -> Schedule:
-    given: dict[str, Any] = {} if (row.collective, row.algorithm) == ("alltoall", "necklace") else {"messages": messages}
-    return see.lab.schedule(see.where.spec, row.collective, row.algorithm, ports=row.ports, root=root, **given)
+    given: dict[str, Any] = (
+        {}
+        if (row.collective, row.algorithm) == ("alltoall", "necklace")
+        else {"messages": messages}
+    )
+    return see.lab.schedule(
+        see.where.spec, row.collective, row.algorithm, ports=row.ports, root=root, **given
+    )
 
 
 def _roots(see: See, row: Row) -> tuple[int, ...]:
@@ -101,10 +107,18 @@ def _takes(see: See, *, row: Row, what: str, stated: Callable[[int, int], int]) 
             schedule = _schedule(see, row, messages, root)
             took = see.executed(schedule)
             found = took.steps if what == "steps" else took.transmissions
-            place: dict[str, Any] = {"root": see.where.label(root)} if row.collective == "scatter" else {}
+            place: dict[str, Any] = (
+                {"root": see.where.label(root)} if row.collective == "scatter" else {}
+            )
             if row.amounts is not _one:
                 place = {"M": messages, **place}
-            see.equal(f"{what} of {row.algorithm}", found, stated(see.where.n, messages), **place, of=schedule)
+            see.equal(
+                f"{what} of {row.algorithm}",
+                found,
+                stated(see.where.n, messages),
+                **place,
+                of=schedule,
+            )
 
 
 def _weight(where: Topology, row: Row) -> int:
@@ -114,7 +128,10 @@ def _weight(where: Topology, row: Row) -> int:
 
 
 for _row in _ROWS:
-    for _what, _suffix, _cell in (("steps", "time", _row.steps), ("transmissions", "transmissions", _row.transmissions)):
+    for _what, _suffix, _cell in (
+        ("steps", "time", _row.steps),
+        ("transmissions", "transmissions", _row.transmissions),
+    ):
         if _cell is None:
             continue
         _m = {_one: "M = 1", _many: "any M", _multiples: "M a multiple of n-1"}[_row.amounts]
@@ -132,13 +149,14 @@ def _repeated(see: See, messages: int) -> Schedule:
     def made() -> Schedule:
         run = np.repeat(np.arange(messages, dtype=np.int32), len(once))
         columns: dict[str, Any] = {
-            name: np.tile(getattr(once, name), messages) for name in ("sender", "port", "receiver", "tree")
+            name: np.tile(getattr(once, name), messages)
+            for name in ("sender", "port", "receiver", "tree")
         }
         step = np.tile(once.step, messages) + run * np.int32(once.steps)
         return replace(
             once,
             step=step,
-            payload=run,
+            unit=run,
             units=messages,
             algorithm=f"{_PATHS}-repeated",
             arguments={"messages": messages},
@@ -165,7 +183,9 @@ def _one_after_the_other(see: See) -> None:
         schedule = _repeated(see, messages)
         found = see.executed(schedule).steps
         see.equal("steps of all runs", found, _SHARED[0](n, messages), M=messages)
-        true.equal("steps of all runs", found, messages * ceil_div(_nodes(n) - 1, n - 1), M=messages)
+        true.equal(
+            "steps of all runs", found, messages * ceil_div(_nodes(n) - 1, n - 1), M=messages
+        )
 
 
 @claim(
@@ -179,7 +199,13 @@ def _one_after_the_other(see: See) -> None:
 def _overlapped(see: See) -> None:
     for messages in _many(see.where.n):
         schedule = see.lab.schedule(see.where.spec, "allgather", _PATHS, messages=messages)
-        see.equal("steps of all runs", see.executed(schedule).steps, _SHARED[0](see.where.n, messages), M=messages, of=schedule)
+        see.equal(
+            "steps of all runs",
+            see.executed(schedule).steps,
+            _SHARED[0](see.where.n, messages),
+            M=messages,
+            of=schedule,
+        )
 
 
 @claim(
@@ -192,8 +218,15 @@ def _near_scatter(see: See) -> None:
     schedule = see.lab.schedule(see.where.spec, "scatter", "near-balanced", messages=1)
     steps = see.executed(schedule).steps
     necklaces = len(counting.necklace_distances(see.lab, see.where.spec))
-    see.equal("steps of near-balanced, and necklaces without the root's", steps, necklaces, of=schedule)
-    see.equal("steps of near-balanced, and the closed form", steps, largest_branch(see.where.n), of=schedule)
+    see.equal(
+        "steps of near-balanced, and necklaces without the root's", steps, necklaces, of=schedule
+    )
+    see.equal(
+        "steps of near-balanced, and the closed form",
+        steps,
+        largest_branch(see.where.n),
+        of=schedule,
+    )
     see.order("necklaces / ceil((n!-1)/(n-1))", lambda n: divided(largest_branch(n), even_share(n)))
 
 
@@ -208,8 +241,11 @@ def _near_alltoall(see: See) -> None:
     schedule = see.lab.schedule(see.where.spec, "alltoall", "necklace")
     steps = see.executed(schedule).steps
     away = int(counting.necklace_distances(see.lab, see.where.spec).sum())
-    see.equal("steps of Rule 9, and the sum of the distances of the necklaces", steps, away, of=schedule)
+    see.equal(
+        "steps of Rule 9, and the sum of the distances of the necklaces", steps, away, of=schedule
+    )
     see.equal("steps of Rule 9, and the closed form", steps, rule_9_steps(see.where.n), of=schedule)
     see.order(
-        "steps of Rule 9 / ceil(t_n/(n-1))", lambda n: divided(rule_9_steps(n), rounded_up(divided(distance_sum(n), n - 1)))
+        "steps of Rule 9 / ceil(t_n/(n-1))",
+        lambda n: divided(rule_9_steps(n), rounded_up(divided(distance_sum(n), n - 1))),
     )

@@ -40,7 +40,10 @@ Links = tuple[NDArray[np.int64], NDArray[np.int64]]
 )
 def _translation(see: See) -> None:
     around, types = nodes.across(see), nodes.types(see)
-    broadcasts = [see.lab.schedule(see.where.spec, "allgather", name, ports=ports) for name, ports in _REPEATED]
+    broadcasts = [
+        see.lab.schedule(see.where.spec, "allgather", name, ports=ports)
+        for name, ports in _REPEATED
+    ]
     broadcasts += [_at_random(see, seed) for seed in range(2)]
     for q in roots(see.where):
         image = translation(see.lab, see.where, q)
@@ -53,7 +56,9 @@ def _translation(see: See) -> None:
             dimension=lambda _, t: types[t],
         )
         see.equal("F_q(12..n)", int(image[0]), q, root=see.where.label(q))
-        see.equal("F_q is one to one", np.sort(image), np.arange(see.where.nodes), root=see.where.label(q))
+        see.equal(
+            "F_q is one to one", np.sort(image), np.arange(see.where.nodes), root=see.where.label(q)
+        )
         for broadcast in broadcasts:
             see.executed(_carried(broadcast, q, image))
 
@@ -70,8 +75,15 @@ def _translation(see: See) -> None:
 def _different_types(see: See) -> None:
     for name, ports in _REPEATED:
         made = see.lab.schedule(see.where.spec, "allgather", name, ports=ports)
-        sets = [(made.sender[made.step == step], made.port[made.step == step]) for step in range(1, made.steps + 1)]
-        chosen = [step for step, (_, types) in enumerate(sets, 1) if len(set(types.tolist())) == len(types) > 0]
+        sets = [
+            (made.sender[made.step == step], made.port[made.step == step])
+            for step in range(1, made.steps + 1)
+        ]
+        chosen = [
+            step
+            for step, (_, types) in enumerate(sets, 1)
+            if len(set(types.tolist())) == len(types) > 0
+        ]
         most = [int(_met(see, sets[step - 1]).max()) for step in chosen]
         see.equal("translates that a link is in, at most", most, 1, step=np.array(chosen), of=made)
     drawn = [int(_met(see, links).max()) for links in _drawn(see)]
@@ -92,14 +104,23 @@ def _same_type(see: See) -> None:
         met = _met(see, (tails, np.array([one, one])))
         said = {"nodes": ", ".join(see.where.labels(tails)), "dimension": one}
         see.true("two translates have a link in common", bool((met > 1).any()), **said)
-        see.equal("links in two translates", int(np.count_nonzero(met == 2)), see.where.nodes, **said)
+        see.equal(
+            "links in two translates", int(np.count_nonzero(met == 2)), see.where.nodes, **said
+        )
 
 
 def _carried(given: Schedule, q: int, image: Ranks) -> Schedule:
     """The broadcast of 12..n, link by link translated to q."""
     sender, receiver = image[given.sender], image[given.receiver]
     return replace(
-        given, collective="broadcast", root=q, sender=sender, receiver=receiver, symmetric=False, forest=None, units=1
+        given,
+        collective="broadcast",
+        root=q,
+        sender=sender,
+        receiver=receiver,
+        symmetric=False,
+        forest=None,
+        units=1,
     )
 
 
@@ -120,7 +141,7 @@ def _at_random(see: See, seed: int) -> Schedule:
         port=row[nodes_reached],
         receiver=nodes_reached.astype(np.int32),
         tree=np.zeros(len(nodes_reached), dtype=np.uint8),
-        payload=np.zeros(len(nodes_reached), dtype=np.int32),
+        unit=np.zeros(len(nodes_reached), dtype=np.int32),
     )
 
 
@@ -144,7 +165,12 @@ def _pairs(see: See) -> Iterator[tuple[NDArray[np.int64], int]]:
     """Two different tails and a type: all of them on a small graph, else some drawn at random."""
     count, types = see.where.nodes, nodes.types(see)
     if see.where.n <= _EXHAUSTIVE:
-        yield from ((np.array([x, y]), int(t)) for x in range(count) for y in range(x + 1, count) for t in types)
+        yield from (
+            (np.array([x, y]), int(t))
+            for x in range(count)
+            for y in range(x + 1, count)
+            for t in types
+        )
         return
     rng = np.random.default_rng(_SEED)
     for _ in range(_SETS):

@@ -9,8 +9,8 @@ from starcast.claims.instruments.counting import counted
 from starcast.claims.instruments.cube_schedules import on_cubes
 from starcast.claims.papers.fragopoulou_akl_bounds import BOUNDS, Bound
 from starcast.claims.see import See
-from starcast.topologies import Topology
 from starcast.support.integers import ceil_div
+from starcast.topologies import Topology
 
 FAMILY = Family("hypercube_bounds")
 

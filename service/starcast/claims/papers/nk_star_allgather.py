@@ -28,8 +28,8 @@ from starcast.claims.instruments.pipelines import exact_time, slotted
 from starcast.claims.see import See
 from starcast.collectives.model import Schedule
 from starcast.simulator import Simulation
-from starcast.topologies import Topology
 from starcast.support.integers import ceil_div
+from starcast.topologies import Topology
 
 FAMILY = Family("nk_star_allgather")
 claim = FAMILY.claim
@@ -77,7 +77,9 @@ def _copies(see: See) -> None:
     one = see.executed(see.lab.schedule(see.where.spec, "broadcast", ONE_TREE, "all", segments=1))
     found = Fraction(took.transmissions, one.transmissions)
     see.equal("one-to-all broadcasts", found, nodes - 1, of=made)
-    see.instead("it is N of them: every node is a source").equal("one-to-all broadcasts", found, nodes, of=made)
+    see.instead("it is N of them: every node is a source").equal(
+        "one-to-all broadcasts", found, nodes, of=made
+    )
 
 
 @claim(
@@ -129,7 +131,11 @@ def _even(see: See) -> None:
     for kind, ports in enumerate(classes(where)):
         columns = [where.ports.index(port) for port in ports]
         true.equal(
-            "messages on the link", found[:, :, columns], counted[:, kind, None, None], step=lambda at, *_: at + 1, of=made
+            "messages on the link",
+            found[:, :, columns],
+            counted[:, kind, None, None],
+            step=lambda at, *_: at + 1,
+            of=made,
         )
 
 
@@ -139,7 +145,9 @@ def _loads(made: Schedule, steps: int) -> NDArray[np.int64]:
     rows = made if where.translation_keeps_ports else made.expand()
     nodes = 1 if where.translation_keeps_ports else where.nodes
     place = np.searchsorted(where.ports, rows.port)
-    at = ((rows.step.astype(np.int64) - 1) * nodes + (rows.sender if nodes > 1 else 0)) * where.degree + place
+    at = (
+        (rows.step.astype(np.int64) - 1) * nodes + (rows.sender if nodes > 1 else 0)
+    ) * where.degree + place
     return np.bincount(at, minlength=steps * nodes * where.degree).reshape(-1, nodes, where.degree)
 
 
@@ -157,7 +165,13 @@ def _time(see: See) -> None:
     high, others = nk_diameter(n, k), arrangements(n, k) - 1
     made = changed(see.lab, see.where)
     found = exact_time(see.executed(made), _units(made), GRID)
-    see.equal("time", found, GRID.T_s * high + GRID.m * GRID.T_c * Fraction(others, n - 1), **GRID.place, of=made)
+    see.equal(
+        "time",
+        found,
+        GRID.T_s * high + GRID.m * GRID.T_c * Fraction(others, n - 1),
+        **GRID.place,
+        of=made,
+    )
     true = see.instead(
         "it takes D T_s + m T_c times the sum over the levels t of max{s_t/(k-1), r_t/(n-k)}, s_t exchanges and r_t residual "
         "links of SP on level t; for k = 1 and k = n-1 that is the stated time"
@@ -175,7 +189,9 @@ def _bytes_kept(see: See, construction: str) -> None:
     found = all_port(counted)
     see.equal("bytes over m, each class by itself", each_class(counted), most(n, k))
     see.true("bytes over m are no more", found <= most(n, k))
-    see.true("bytes over m are at least (N-1)/(n-1)", found >= Fraction(arrangements(n, k) - 1, n - 1))
+    see.true(
+        "bytes over m are at least (N-1)/(n-1)", found >= Fraction(arrangements(n, k) - 1, n - 1)
+    )
 
 
 _ORDER = (
@@ -194,10 +210,15 @@ _ORDER = (
 )
 def _order(see: See) -> None:
     _bytes_kept(see, ONE_TREE)
-    see.equal("start-ups", int(heights(see, ONE_TREE).max()), nk_diameter(see.where.n, size(see.where)))
+    see.equal(
+        "start-ups", int(heights(see, ONE_TREE).max()), nk_diameter(see.where.n, size(see.where))
+    )
     see.order(
         "time over D T_s + m(N-1)/(n-1) T_c",
-        lambda n, k: quotient((nk_diameter(n, k), nk_diameter(n, k)), (most(n, k), divided(arrangements(n, k) - 1, n - 1))),
+        lambda n, k: quotient(
+            (nk_diameter(n, k), nk_diameter(n, k)),
+            (most(n, k), divided(arrangements(n, k) - 1, n - 1)),
+        ),
     )
 
 
@@ -211,8 +232,13 @@ def _order(see: See) -> None:
 )
 def _optimal(see: See) -> None:
     _bytes_kept(see, ONE_TREE)
-    see.equal("start-ups", int(heights(see, ONE_TREE).max()), nk_diameter(see.where.n, size(see.where)))
-    see.order("bytes over m(N-1)/(n-1)", lambda n, k: divided(most(n, k), divided(arrangements(n, k) - 1, n - 1)))
+    see.equal(
+        "start-ups", int(heights(see, ONE_TREE).max()), nk_diameter(see.where.n, size(see.where))
+    )
+    see.order(
+        "bytes over m(N-1)/(n-1)",
+        lambda n, k: divided(most(n, k), divided(arrangements(n, k) - 1, n - 1)),
+    )
 
 
 @claim(
@@ -226,7 +252,9 @@ def _optimal(see: See) -> None:
 def _one_tree_one_port(see: See) -> None:
     n, k = see.where.n, size(see.where)
     made, took = _lc(see, ONE_TREE, "one")
-    stated = GRID.T_s * (n * (n - 1) * nk_diameter(n, k)) + GRID.m * GRID.T_c * (arrangements(n, k) - 1)
+    stated = GRID.T_s * (n * (n - 1) * nk_diameter(n, k)) + GRID.m * GRID.T_c * (
+        arrangements(n, k) - 1
+    )
     see.at_most("time", exact_time(took, _units(made), GRID), stated, **GRID.place, of=made)
     see.true("start-ups are at most (n-1)D", took.steps <= (n - 1) * nk_diameter(n, k), of=made)
 
@@ -248,14 +276,21 @@ def _optimal_one_port(see: See) -> None:
 def _executed_beside(see: See, ports: str, steps: int, found: Fraction) -> None:
     """The catalogue's schedule on MT, LC alone: no fewer start-ups than the height needs, and no fewer bytes."""
     where = see.where
-    if where.degree * (where.nodes - 1) * (1 if where.translation_keeps_ports else where.nodes) > _MOST:
+    if (
+        where.degree * (where.nodes - 1) * (1 if where.translation_keeps_ports else where.nodes)
+        > _MOST
+    ):
         return
     made, took = _lc(see, MANY_TREES, ports)
     high = int(heights(see, MANY_TREES).max())
     slots = took.steps if ports == "all" else ceil_div(took.steps, where.degree)
     see.equal("levels that are executed", slots, high, of=made)
     see.true("no more start-ups are counted than there are sub-slots", took.steps <= steps, of=made)
-    see.true("with LC alone no fewer bytes", Fraction(int(took.packet_sizes.sum()), _units(made)) >= found, of=made)
+    see.true(
+        "with LC alone no fewer bytes",
+        Fraction(int(took.packet_sizes.sum()), _units(made)) >= found,
+        of=made,
+    )
 
 
 @claim(
@@ -272,7 +307,9 @@ def _many_trees(see: See) -> None:
     counted = spread(see.lab, see.where, MANY_TREES)
     found = all_port(counted)
     _executed_beside(see, "all", len(counted), found)
-    stated = slotted(2 * nk_diameter(n, k) - 1, Fraction(0), GRID) + GRID.m * GRID.T_c * Fraction(arrangements(n, k) - 1, n - 1)
+    stated = slotted(2 * nk_diameter(n, k) - 1, Fraction(0), GRID) + GRID.m * GRID.T_c * Fraction(
+        arrangements(n, k) - 1, n - 1
+    )
     time = GRID.T_s * len(counted) + GRID.m * GRID.T_c * found
     see.at_most("time", time, stated, **GRID.place)
     true = see.instead(
@@ -280,7 +317,9 @@ def _many_trees(see: See) -> None:
         "for k = 1 and k = n-1 exactly m(N-1)/(n-1) T_c beside"
     )
     true.equal("start-ups", len(counted), heights(see, MANY_TREES).max())
-    true.at_most("time", time, GRID.T_s * height_at_most(n, k) + GRID.m * GRID.T_c * most(n, k), **GRID.place)
+    true.at_most(
+        "time", time, GRID.T_s * height_at_most(n, k) + GRID.m * GRID.T_c * most(n, k), **GRID.place
+    )
 
 
 @claim(
@@ -299,7 +338,9 @@ def _many_trees_one_port(see: See) -> None:
     steps, found = sub_slots(see.where, counted), one_port(see.where, counted)
     _executed_beside(see, "one", steps, found)
     time = GRID.T_s * steps + GRID.m * GRID.T_c * found
-    stated = GRID.T_s * ((n - 1) * (2 * nk_diameter(n, k) - 1)) + GRID.m * GRID.T_c * (arrangements(n, k) - 1)
+    stated = GRID.T_s * ((n - 1) * (2 * nk_diameter(n, k) - 1)) + GRID.m * GRID.T_c * (
+        arrangements(n, k) - 1
+    )
     see.at_most("time", time, stated, **GRID.place)
     true = see.instead("it takes at most 2(n-1)D start-ups, and exactly (N-1)m T_c beside")
     true.at_most("start-ups", steps, (n - 1) * height_at_most(n, k))

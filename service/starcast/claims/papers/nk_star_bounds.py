@@ -63,12 +63,23 @@ def _of_the_house(see: See, collective: str, ports: str) -> Iterator[Schedule]:
         for rule in algorithms_on(where, collective):
             if ports not in rule.ports:
                 continue
-            sources = 1 if collective == "broadcast" or where.translation_keeps_ports else where.nodes
+            sources = (
+                1 if collective == "broadcast" or where.translation_keeps_ports else where.nodes
+            )
             for chosen in product(*(_values(one.name, where) for one in rule.arguments)):
                 given = dict(zip((one.name for one in rule.arguments), chosen, strict=True))
-                if rule.refusal(where, given) is None and rule.rows(where, given) * sources <= _MOST:
-                    for root in (0, where.nodes - 1) if collective == "broadcast" and where.nodes <= _ALL_ROOTS else (0,):
-                        yield see.lab.schedule(where.spec, collective, rule.name, ports, root, **given)
+                if (
+                    rule.refusal(where, given) is None
+                    and rule.rows(where, given) * sources <= _MOST
+                ):
+                    for root in (
+                        (0, where.nodes - 1)
+                        if collective == "broadcast" and where.nodes <= _ALL_ROOTS
+                        else (0,)
+                    ):
+                        yield see.lab.schedule(
+                            where.spec, collective, rule.name, ports, root, **given
+                        )
 
 
 def _values(name: str, where: Topology) -> tuple[int | str, ...]:
@@ -83,10 +94,16 @@ def _counts(see: See, collective: str, ports: str) -> None:
     for root in (0, where.nodes - 1):
         counted(see, root)
     reached = int(np.count_nonzero(searching.distances(see.lab, where.spec) >= 0))
-    see.equal("messages that a node gets", 1 if collective == "broadcast" else reached - 1, _bytes(n, k, collective, "one"))
+    see.equal(
+        "messages that a node gets",
+        1 if collective == "broadcast" else reached - 1,
+        _bytes(n, k, collective, "one"),
+    )
     if ports == "one":
         stated = _log2(arrangements(n, k) - (collective == "allgather"))
-        see.equal("doublings until so many know", doublings(reached - (collective == "allgather")), stated)
+        see.equal(
+            "doublings until so many know", doublings(reached - (collective == "allgather")), stated
+        )
 
 
 def _not_beaten(see: See, collective: str, ports: str, *, start_ups_alone: bool = False) -> None:
@@ -102,7 +119,13 @@ def _not_beaten(see: See, collective: str, ports: str, *, start_ups_alone: bool 
         one = collective == "broadcast" or made.symmetric
         found = exact_time(took, made.units // (1 if one else made.topology.nodes), _GRID)
         terms = zip(_GRID.T_s * least, _GRID.m * _GRID.T_c * share, strict=True)
-        see.at_least(f"time of {made.algorithm}", found, array(Fraction(max(pair)) for pair in terms), of=made, **_GRID.place)
+        see.at_least(
+            f"time of {made.algorithm}",
+            found,
+            array(Fraction(max(pair)) for pair in terms),
+            of=made,
+            **_GRID.place,
+        )
 
 
 _ARGUED = "Counted: distances, links of the source, messages, doublings; and no schedule of the catalogue takes less, executed."
@@ -146,13 +169,18 @@ def _order(see: See, collective: str, ports: str, part: str) -> None:
 
     if part == "start-up":
         see.order(
-            "the lemma with T_c = 0 over D T_s", lambda n, k: divided(greatest([nk_diameter(n, k), 0]), nk_diameter(n, k))
+            "the lemma with T_c = 0 over D T_s",
+            lambda n, k: divided(greatest([nk_diameter(n, k), 0]), nk_diameter(n, k)),
         )
     else:
-        name = ("m" if collective == "broadcast" else "m(N-1)") + ("/(n-1)" if ports == "all" else "")
+        name = ("m" if collective == "broadcast" else "m(N-1)") + (
+            "/(n-1)" if ports == "all" else ""
+        )
         see.order(
             f"the lemma with T_s = 0 over {name} T_c",
-            lambda n, k: divided(greatest([0, _bytes(n, k, collective, ports)]), _cell(n, k, collective, ports)),
+            lambda n, k: divided(
+                greatest([0, _bytes(n, k, collective, ports)]), _cell(n, k, collective, ports)
+            ),
         )
 
 
@@ -173,7 +201,11 @@ def _rows(table: int, collective: str, lemma: str) -> None:
         number = f"Table {table}, row optimal, {ports}-port"
         transmission = f"{others}m/(n-1) T_c" if ports == "all" else f"{others}m T_c"
         start_up = "D T_s" if ports == "all" else f"max{{D T_s, {log2} T_s}}"
-        greater = f"max{{D T_s, {transmission}}}" if ports == "all" else f"max{{D T_s, {log2} T_s, {transmission}}}"
+        greater = (
+            f"max{{D T_s, {transmission}}}"
+            if ports == "all"
+            else f"max{{D T_s, {log2} T_s, {transmission}}}"
+        )
         FAMILY.add(
             f"{row}-startup",
             f"{number}, start-up",

@@ -47,7 +47,9 @@ def _congestion(see: See) -> None:
     n, k, where = see.where.n, size(see.where), see.where
     load = np.zeros((where.nodes, where.degree), dtype=np.int64)
     for root in shifted_roots(see.lab, where):
-        load += checkers.loads(where, see.lab.forest(where.spec, "nk-greedy", root=root).parent_port, root)
+        load += checkers.loads(
+            where, see.lab.forest(where.spec, "nk-greedy", root=root).parent_port, root
+        )
     see.equal("congestion", load.max(), next(i for i in range(n) if i * k < n <= (i + 1) * k))
     true = see.instead("the congestion is 1 for k = 1, and max{2, min{k-1, n-k}} for k >= 2")
     true.equal("congestion", load.max(), 1 if k == 1 else max(2, min(k - 1, n - k)))
@@ -80,7 +82,9 @@ def _spanning(see: See) -> None:
     where = see.where
     trees = see.lab.forest(where.spec, "nk-multiple")
     see.checked(checkers.spanning(where, trees.parent_port, 0), of=trees)
-    for i, (row, root) in enumerate(zip(trees.parent_port, shifted_roots(see.lab, where), strict=True), 1):
+    for i, (row, root) in enumerate(
+        zip(trees.parent_port, shifted_roots(see.lab, where), strict=True), 1
+    ):
         hub = see.lab.forest(where.spec, "nk-greedy", root=root).parent_port[0]
         see.equal("links", _links(see, row, 0), _links(see, hub, root), i=i, of=trees)
 
@@ -89,7 +93,9 @@ def _links(see: See, row: NDArray[np.uint8], root: int) -> NDArray[np.int64]:
     """The links of a tree as numbers, in order."""
     parents = _parents(see, row, root).astype(np.int64)
     node = np.arange(len(parents))
-    return np.sort(np.where(parents < 0, -1, np.minimum(node, parents) * len(node) + np.maximum(node, parents)))
+    return np.sort(
+        np.where(parents < 0, -1, np.minimum(node, parents) * len(node) + np.maximum(node, parents))
+    )
 
 
 @claim(
@@ -114,14 +120,22 @@ def _paths(see: See) -> None:
 def _height_is_sum(see: See) -> None:
     n, k = see.where.n, size(see.where)
     found, path, i = heights(see, MANY_TREES), _path_lengths(see), _shifts(n)
-    see.equal("height", found, nk_diameter(n, k) + path, i=i, of=see.lab.forest(see.where.spec, "nk-multiple"))
+    see.equal(
+        "height",
+        found,
+        nk_diameter(n, k) + path,
+        i=i,
+        of=see.lab.forest(see.where.spec, "nk-multiple"),
+    )
     true = see.instead(
         "that is the height but for n = 2k-1 and i = n-1, where it is one less; the path has "
         "k-1 + min{i, n-i, k, n-k} + max{0, gcd(i,n) - (n-k)} links"
     )
     true.equal("height", found, nk_diameter(n, k) + path - ((n == 2 * k - 1) & (i == n - 1)), i=i)
     least = np.minimum(np.minimum(i, n - i), min(k, n - k))
-    true.equal("links of the path", path, k - 1 + least + np.maximum(0, np.gcd(i, n) - (n - k)), i=i)
+    true.equal(
+        "links of the path", path, k - 1 + least + np.maximum(0, np.gcd(i, n) - (n - k)), i=i
+    )
 
 
 @claim(
@@ -133,7 +147,13 @@ def _height_is_sum(see: See) -> None:
 def _height_at_least(see: See) -> None:
     n, k = see.where.n, size(see.where)
     found, i = heights(see, MANY_TREES), _shifts(n)
-    see.at_least("height", found, k + nk_diameter(n, k), i=i, of=see.lab.forest(see.where.spec, "nk-multiple"))
+    see.at_least(
+        "height",
+        found,
+        k + nk_diameter(n, k),
+        i=i,
+        of=see.lab.forest(see.where.spec, "nk-multiple"),
+    )
     true = see.instead("it is at least k + D but for n = 2k-1 and i = n-1, where it is k + D - 1")
     true.at_least("height", found, k + nk_diameter(n, k) - (n == 2 * k - 1), i=i)
     last = found[-1:] if n == 2 * k - 1 else found[:0]

@@ -48,9 +48,16 @@ def _one_tree(see: See, ports: str) -> None:
             see.equal("start-ups", made.steps[p - 1], high + p - 1, p=p, of=made.made)
             see.equal("bytes over m", made.share(p), slots / p, p=p, of=made.made)
         else:
-            see.true("start-ups are at most (n-1)(D+p-1)", made.steps[p - 1] <= (n - 1) * slots, p=p, of=made.made)
+            see.true(
+                "start-ups are at most (n-1)(D+p-1)",
+                made.steps[p - 1] <= (n - 1) * slots,
+                p=p,
+                of=made.made,
+            )
             within = n - 1 <= made.share(p) <= (n - 1) * slots / p
-            see.true("bytes are at least (n-1)m and at most (n-1)(D+p-1)m/p", within, p=p, of=made.made)
+            see.true(
+                "bytes are at least (n-1)m and at most (n-1)(D+p-1)m/p", within, p=p, of=made.made
+            )
 
 
 def _one_tree_start_up(see: See, ports: str) -> None:
@@ -58,17 +65,24 @@ def _one_tree_start_up(see: See, ports: str) -> None:
     if ports == "all":
         see.order("D T_s over D T_s", lambda n, k: divided(nk_diameter(n, k), nk_diameter(n, k)))
     else:
-        see.order("(n-1)D T_s over n D T_s", lambda n, k: divided((n - 1) * nk_diameter(n, k), n * nk_diameter(n, k)))
+        see.order(
+            "(n-1)D T_s over n D T_s",
+            lambda n, k: divided((n - 1) * nk_diameter(n, k), n * nk_diameter(n, k)),
+        )
 
 
 def _one_tree_transmission(see: See, ports: str) -> None:
     _one_tree(see, ports)
     if ports == "all":
         see.order("m T_c over m T_c/(n-1)", lambda n, _: divided(1, divided(1, n - 1)))
-        see.instead("O(m T_c): the one tree carries all m bytes").order("m T_c over m T_c", lambda *_: divided(1, 1))
+        see.instead("O(m T_c): the one tree carries all m bytes").order(
+            "m T_c over m T_c", lambda *_: divided(1, 1)
+        )
         return
     see.order("(n-1)m T_c over m T_c", lambda n, _: n - 1)
-    true = see.instead("O((n-1)m T_c): the source sends the whole message to n-1 children, one after the other")
+    true = see.instead(
+        "O((n-1)m T_c): the source sends the whole message to n-1 children, one after the other"
+    )
     true.order("(n-1)m T_c over (n-1)m T_c", lambda n, _: divided(n - 1, n - 1))
 
 
@@ -80,14 +94,18 @@ def _one_tree_overall(see: See, ports: str) -> None:
         true = see.instead(
             "O(D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c)): n-1 times the bytes, since the one tree carries all of them"
         )
-        true.order("time over D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c)", lambda n, k: _over(n, k, 1, 1))
+        true.order(
+            "time over D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c)", lambda n, k: _over(n, k, 1, 1)
+        )
         return
     see.order("time with T_s = 0, (n-1)m T_c, over m T_c", lambda n, _: n - 1)
     true = see.instead(
         "O((n-1)(D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c))): n-1 times the bytes, since the source has n-1 children; and for k = "
         "1, so D = 1, no start-up at all is stated"
     )
-    true.order("time over (n-1)(D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c))", lambda n, k: _over(n, k, n - 1, 1))
+    true.order(
+        "time over (n-1)(D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c))", lambda n, k: _over(n, k, n - 1, 1)
+    )
 
 
 @cache  # every size asks for the same huge n
@@ -116,7 +134,12 @@ def _many(see: See, ports: str) -> None:
         took = see.executed(made)
         slots = took.steps if ports == "all" else ceil_div(took.steps, n - 1)
         see.equal("slots", slots, high + p - 1, p=p, of=made)
-        see.true("a packet has at most one segment a tree", took.largest_packet <= (n - 1) * p, p=p, of=made)
+        see.true(
+            "a packet has at most one segment a tree",
+            took.largest_packet <= (n - 1) * p,
+            p=p,
+            of=made,
+        )
 
 
 def _many_start_up(see: See, ports: str) -> None:
@@ -126,7 +149,12 @@ def _many_start_up(see: See, ports: str) -> None:
         see.order(words, lambda n, k: divided(height_at_most(n, k), 2 * nk_diameter(n, k) - 1))
     else:
         words = "2(n-1)D T_s, no less than the time with T_c = 0, over (n-1)(2D-1)T_s"
-        see.order(words, lambda n, k: divided((n - 1) * height_at_most(n, k), (n - 1) * (2 * nk_diameter(n, k) - 1)))
+        see.order(
+            words,
+            lambda n, k: divided(
+                (n - 1) * height_at_most(n, k), (n - 1) * (2 * nk_diameter(n, k) - 1)
+            ),
+        )
 
 
 def _many_transmission(see: See) -> None:
@@ -134,7 +162,12 @@ def _many_transmission(see: See) -> None:
     _many(see, "all")
     made = executed(see, MANY_TREES, "all")
     load = checkers.loads(see.where, see.lab.forest(see.where.spec, MANY_TREES).parent_port, 0)
-    see.equal("segments that one more adds to the largest packets", made.further, int(load.max()), of=made.made)
+    see.equal(
+        "segments that one more adds to the largest packets",
+        made.further,
+        int(load.max()),
+        of=made.made,
+    )
     see.true("the congestion is at most n-1", int(load.max()) <= see.where.n - 1)
     words = "m T_c, no less than c m/(n-1) T_c, over m(N-1)/(n-1) T_c"
     see.order(words, lambda n, k: divided(n - 1, arrangements(n, k) - 1))
@@ -162,16 +195,30 @@ def _many_one_port(see: See) -> None:
     for p in (high, high + 1):
         made = see.lab.schedule(where.spec, "broadcast", MANY_TREES, "one", segments=p)
         packets.append(int(see.executed(made).packet_sizes.sum()))
-        see.true("p segments take at least p times the loads of the fullest links", packets[-1] >= p * int(sub_slot.sum()), p=p)
-    see.equal("segments that one more adds to the packets", packets[1] - packets[0], int(sub_slot.sum()))
-    see.true(
-        "port k+s has a link of load min{s, k-1, n-k-1} or more, every port one of 1 or more", sub_slot >= least_loads(n, k)
+        see.true(
+            "p segments take at least p times the loads of the fullest links",
+            packets[-1] >= p * int(sub_slot.sum()),
+            p=p,
+        )
+    see.equal(
+        "segments that one more adds to the packets", packets[1] - packets[0], int(sub_slot.sum())
     )
-    see.true("the links and the trees of which this is proved for all n and k are there", shared(see.lab, where))
+    see.true(
+        "port k+s has a link of load min{s, k-1, n-k-1} or more, every port one of 1 or more",
+        sub_slot >= least_loads(n, k),
+    )
+    see.true(
+        "the links and the trees of which this is proved for all n and k are there",
+        shared(see.lab, where),
+    )
     words = "((k-1) + sum over s = 1..n-k of max{1, min{s, k-1, n-k-1}})/(n-1), no more than the bytes over m, over 1"
     see.order(words, lambda n, k: divided(least_sum(n, k), n - 1))
-    other = see.reading("no sub-slots: only what a node itself sends, one packet after the other, takes time")
-    other.true("the busiest node sends at least so often", load.sum(axis=1).max() >= least_sends(n, k))
+    other = see.reading(
+        "no sub-slots: only what a node itself sends, one packet after the other, takes time"
+    )
+    other.true(
+        "the busiest node sends at least so often", load.sum(axis=1).max() >= least_sends(n, k)
+    )
     other.order(
         "max{n-1, t(n-k-t+1)}/(n-1) with the best t < k, t < n-k, no more than the bytes over m of one node, over 1",
         lambda n, k: divided(least_sends(n, k), n - 1),
@@ -201,7 +248,9 @@ def _levels(see: See, construction: str, ports: str) -> None:
         see.true("bytes over m are no more", all_port(found) <= most(n, k))
     else:
         see.equal("bytes over m", one_port(where, found), arrangements(n, k) - 1)
-        see.true("start-ups are at most n-1 for every level", sub_slots(where, found) <= (n - 1) * high)
+        see.true(
+            "start-ups are at most n-1 for every level", sub_slots(where, found) <= (n - 1) * high
+        )
 
 
 _Terms = Callable[[int, int], Number]
@@ -224,7 +273,9 @@ def _stated(construction: str, ports: str) -> tuple[_Terms, _Terms]:
             lambda n, k: divided(arrangements(n, k) - 1, n - 1),
         )
     return (
-        lambda n, k: n * (n - 1) * nk_diameter(n, k) if one else (n - 1) * (2 * nk_diameter(n, k) - 1),
+        lambda n, k: (
+            n * (n - 1) * nk_diameter(n, k) if one else (n - 1) * (2 * nk_diameter(n, k) - 1)
+        ),
         lambda n, k: arrangements(n, k) - 1,
     )
 
@@ -252,10 +303,18 @@ _CHEN = {
     ),
 }
 _TABLE1 = {
-    (ONE_TREE, "all"): ("D T_s", "m/(n-1) T_c", "D T_s + m/(n-1) T_c + 2 sqrt(m(D-1)T_s T_c/(n-1))"),
+    (ONE_TREE, "all"): (
+        "D T_s",
+        "m/(n-1) T_c",
+        "D T_s + m/(n-1) T_c + 2 sqrt(m(D-1)T_s T_c/(n-1))",
+    ),
     (MANY_TREES, "all"): ("(2D-1)T_s", "m(N-1)/(n-1) T_c", "(2D-1)T_s + m(N-1)/(n-1) T_c"),
     (ONE_TREE, "one"): ("n D T_s", "m T_c", "(n-1)(D-1)T_s + m T_c + 2 sqrt(m(n-1)(D-1)T_s T_c)"),
-    (MANY_TREES, "one"): ("(n-1)(2D-1)T_s", "m T_c", "(n-1)(2D-1)T_s + m T_c + 2 sqrt(m(n-1)(2D-1)T_s T_c)"),
+    (MANY_TREES, "one"): (
+        "(n-1)(2D-1)T_s",
+        "m T_c",
+        "(n-1)(2D-1)T_s + m T_c + 2 sqrt(m(n-1)(2D-1)T_s T_c)",
+    ),
 }
 _TABLE2 = {
     (ONE_TREE, "all"): ("D T_s", "m(N-1)/(n-1) T_c", "D T_s + m(N-1)/(n-1) T_c"),
@@ -265,7 +324,8 @@ _TABLE2 = {
 }
 _CHECKS1: dict[tuple[str, str], tuple[Callable[[See], None], ...]] = {
     (ONE_TREE, ports): tuple(
-        partial(check, ports=ports) for check in (_one_tree_start_up, _one_tree_transmission, _one_tree_overall)
+        partial(check, ports=ports)
+        for check in (_one_tree_start_up, _one_tree_transmission, _one_tree_overall)
     )
     for ports in ("all", "one")
 } | {
@@ -316,7 +376,11 @@ def _declare() -> None:
 
 
 def _part(column: str) -> str:
-    return {"start-up": "the time with T_c = 0", "transmission": "the time with T_s = 0", "overall": "the time"}[column]
+    return {
+        "start-up": "the time with T_c = 0",
+        "transmission": "the time with T_s = 0",
+        "overall": "the time",
+    }[column]
 
 
 _declare()

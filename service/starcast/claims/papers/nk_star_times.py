@@ -12,7 +12,17 @@ from starcast.claims.declaration import Family, nk_stars
 from starcast.claims.formulas import nk_diameter
 from starcast.claims.growth import divided
 from starcast.claims.instruments.nk_labels import size
-from starcast.claims.instruments.nk_runs import GRID, MANY_TREES, ONE_TREE, WITHIN, Broadcast, array, executed, heights, weight
+from starcast.claims.instruments.nk_runs import (
+    GRID,
+    MANY_TREES,
+    ONE_TREE,
+    WITHIN,
+    Broadcast,
+    array,
+    executed,
+    heights,
+    weight,
+)
 from starcast.claims.instruments.pipelines import Pipeline
 from starcast.claims.instruments.surds import Surd, plus_root, root
 from starcast.claims.see import See
@@ -48,18 +58,42 @@ def _best_real(see: See) -> None:
         m = wanted * wanted * (n - 1) / Fraction(h - 1) if h > 1 else wanted
         tried = [wanted * j / 16 for j in range(1, 65)]
         found = min(tried, key=partial(line.time, T_s=1, b=m)) if h > 1 else _approached(line, m)
-        see.equal("p of the least time", str(found), str(root(m * (h - 1) / (n - 1))), m=m, T_s=1, T_c=1)
+        see.equal(
+            "p of the least time", str(found), str(root(m * (h - 1) / (n - 1))), m=m, T_s=1, T_c=1
+        )
     for T_s, b in GRID.each():  # noqa: N806 - as the papers write it
         square, tried = line.square(T_s, b), [Fraction(j, 4) for j in range(1, 41)]
         times = [line.time(p, T_s, b) for p in tried]
-        falls = [one > two for p, one, two in zip(tried[1:], times, times[1:], strict=False) if p * p <= square]
-        rises = [one < two for p, one, two in zip(tried, times, times[1:], strict=False) if p * p >= square]
-        see.true("it falls before q and rises after it", np.array(falls + rises), T_s=str(T_s), mT_c=str(b))
+        falls = [
+            one > two
+            for p, one, two in zip(tried[1:], times, times[1:], strict=False)
+            if p * p <= square
+        ]
+        rises = [
+            one < two
+            for p, one, two in zip(tried, times, times[1:], strict=False)
+            if p * p >= square
+        ]
+        see.true(
+            "it falls before q and rises after it",
+            np.array(falls + rises),
+            T_s=str(T_s),
+            mT_c=str(b),
+        )
         if h == 1:
             # Each halving of p takes off half of what the one before took: all of them together, twice the first.
             halved = [line.time(Fraction(1, 2**i), T_s, b) for i in range(65)]
-            steps = [2 * (two - three) - (one - two) for one, two, three in zip(halved, halved[1:], halved[2:], strict=False)]
-            see.equal("a halving of p takes off half of the one before", array(steps), 0, T_s=str(T_s), mT_c=str(b))
+            steps = [
+                2 * (two - three) - (one - two)
+                for one, two, three in zip(halved, halved[1:], halved[2:], strict=False)
+            ]
+            see.equal(
+                "a halving of p takes off half of the one before",
+                array(steps),
+                0,
+                T_s=str(T_s),
+                mT_c=str(b),
+            )
             see.equal("infimum", 2 * halved[1] - halved[0], b / (n - 1), T_s=str(T_s), mT_c=str(b))
 
 
@@ -67,13 +101,17 @@ def _approached(line: Pipeline, b: Fraction) -> Fraction:
     """0 if the least time among 1, 1/2, .., 1/2^i is that of the last of them, for every i up to 64; else where it is not."""
     halved = [Fraction(1, 2**i) for i in range(65)]
     best = [min(halved[: i + 1], key=partial(line.time, T_s=1, b=b)) for i in range(65)]
-    return next((found for found, last in zip(best, halved, strict=True) if found != last), Fraction(0))
+    return next(
+        (found for found, last in zip(best, halved, strict=True) if found != last), Fraction(0)
+    )
 
 
 def _printed(n: int, high: int, slot: int = 1) -> list[Surd | Fraction]:
     """The time that Theorems 2, 3, 8 and 9 print, for trees of that height and start-ups of so many slots."""
     return [
-        plus_root(slot * ((high - 1) * T_s + b / (n - 1)), slot**2 * 4 * b * (high - 1) * T_s / (n - 1))
+        plus_root(
+            slot * ((high - 1) * T_s + b / (n - 1)), slot**2 * 4 * b * (high - 1) * T_s / (n - 1)
+        )
         for T_s, b in GRID.each()
     ]
 
@@ -102,7 +140,8 @@ def _bounded_instead(true: See, made: Broadcast, line: Pipeline) -> None:
     "One-to-all broadcast of `nk-greedy`, all-port: some whole p >= 1 lets the whole message reach every node within "
     f"(D-1)T_s + m T_c/(n-1) + 2 sqrt(m(D-1)T_s T_c/(n-1)). Looked at for {WITHIN}, in this order; found is the least time "
     "over p.",
-    reading=_READING + ". The one tree carries all m bytes, m/p in a slot: n-1 of the segments of m/(p(n-1)) bytes",
+    reading=_READING
+    + ". The one tree carries all m bytes, m/p in a slot: n-1 of the segments of m/(p(n-1)) bytes",
     weight=weight,
 )
 def _one_tree_all_port(see: See) -> None:
@@ -116,7 +155,12 @@ def _one_tree_all_port(see: See) -> None:
     )
     p = np.arange(1, len(made.steps) + 1)
     true.equal("start-ups", made.steps, high + p - 1, p=p)
-    true.equal("bytes over m", _shares(made), array(Fraction(high + int(one) - 1, int(one)) for one in p), p=p)
+    true.equal(
+        "bytes over m",
+        _shares(made),
+        array(Fraction(high + int(one) - 1, int(one)) for one in p),
+        p=p,
+    )
     _bounded_instead(true, made, Pipeline(high))
 
 
@@ -127,7 +171,8 @@ def _one_tree_all_port(see: See) -> None:
     "One-to-all broadcast of `nk-greedy`, one-port, n-1 sub-slots a slot: some whole p >= 1 lets the whole message reach "
     f"every node within (n-1)(D-1)T_s + m T_c + 2 sqrt(m(n-1)(D-1)T_s T_c). Looked at for {WITHIN}, in this order; found is "
     "the least time.",
-    reading=_READING + ". The one tree carries all m bytes; sub-slots after the last in which something is sent do not count",
+    reading=_READING
+    + ". The one tree carries all m bytes; sub-slots after the last in which something is sent do not count",
     weight=weight,
 )
 def _one_tree_one_port(see: See) -> None:
@@ -139,7 +184,9 @@ def _one_tree_one_port(see: See) -> None:
         "it takes at least (n-1)m T_c, since the source sends the whole message to n-1 children; with p segments it takes at "
         "most (n-1)(D+p-1)(T_s + m T_c/p), with the best whole p at most (n-1)(D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c))"
     )
-    children = np.count_nonzero(checkers.loads(see.where, see.lab.forest(see.where.spec, ONE_TREE).parent_port, 0)[0])
+    children = np.count_nonzero(
+        checkers.loads(see.where, see.lab.forest(see.where.spec, ONE_TREE).parent_port, 0)[0]
+    )
     true.equal("children of the source", children, n - 1)
     true.at_least("bytes over m", _shares(made), n - 1)
     _bounded_instead(true, made, Pipeline(high, 1, n - 1))
@@ -196,7 +243,11 @@ def _many_trees_one_port(see: See) -> None:
         "with p segments it takes at most (n-1)(h+p-1)(T_s + c m T_c/(p(n-1))), h the greatest height of the trees and c their "
         "congestion, with the best whole p at most (n-1)h T_s + c m T_c + 2 sqrt(c m(n-1)(h-1)T_s T_c)"
     )
-    _bounded_instead(true, made, Pipeline(int(heights(see, MANY_TREES).max()), Fraction(_congestion(see), n - 1), n - 1))
+    _bounded_instead(
+        true,
+        made,
+        Pipeline(int(heights(see, MANY_TREES).max()), Fraction(_congestion(see), n - 1), n - 1),
+    )
 
 
 def _shares(made: Broadcast) -> NDArray[Any]:
@@ -217,10 +268,16 @@ def _optimal_all_port(see: See) -> None:
     high = nk_diameter(see.where.n, size(see.where))
     made = executed(see, ONE_TREE, "all")
     stated = array(Fraction(high + p - 1, p) for p in range(1, len(made.steps) + 1))
-    see.equal("bytes over m", _shares(made), stated, p=np.arange(1, len(made.steps) + 1), of=made.made)
-    see.equal("bytes over m that a further segment adds to p times all", made.further, 1, of=made.made)
+    see.equal(
+        "bytes over m", _shares(made), stated, p=np.arange(1, len(made.steps) + 1), of=made.made
+    )
+    see.equal(
+        "bytes over m that a further segment adds to p times all", made.further, 1, of=made.made
+    )
     see.order("m over m/(n-1)", lambda n, _: divided(1, divided(1, n - 1)))
-    true = see.instead("the bytes are n-1 times the bound m/(n-1) of Lemma 1: at least m, since the one tree carries all of it")
+    true = see.instead(
+        "the bytes are n-1 times the bound m/(n-1) of Lemma 1: at least m, since the one tree carries all of it"
+    )
     true.at_least("bytes over m", _shares(made), 1)
     true.equal("bytes over m that a further segment adds to p times all", made.further, 1)
 
@@ -237,9 +294,18 @@ def _optimal_all_port(see: See) -> None:
 def _optimal_one_port(see: See) -> None:
     n = see.where.n
     made = executed(see, ONE_TREE, "one")
-    see.true("bytes are at least (n-1)m", _shares(made) >= n - 1, p=np.arange(1, len(made.steps) + 1), of=made.made)
-    see.equal("bytes over m that a further segment adds to p times all", made.further, n - 1, of=made.made)
+    see.true(
+        "bytes are at least (n-1)m",
+        _shares(made) >= n - 1,
+        p=np.arange(1, len(made.steps) + 1),
+        of=made.made,
+    )
+    see.equal(
+        "bytes over m that a further segment adds to p times all", made.further, n - 1, of=made.made
+    )
     see.order("(n-1)m over m", lambda n, _: n - 1)
-    true = see.instead("the bytes are n-1 times the bound m of Lemma 1, since the source has n-1 children")
+    true = see.instead(
+        "the bytes are n-1 times the bound m of Lemma 1, since the source has n-1 children"
+    )
     true.at_least("bytes over m", _shares(made), n - 1)
     true.equal("bytes over m that a further segment adds to p times all", made.further, n - 1)

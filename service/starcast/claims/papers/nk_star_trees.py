@@ -20,7 +20,9 @@ claim = FAMILY.claim
 def tree(see: See, root: int = 0) -> tuple[Ranks, Ranks]:
     """The parents and levels of SP(root)."""
     where = see.where
-    parents = searching.parents(see.lab, where, see.lab.forest(where.spec, "nk-greedy", root=root).parent_port[0])
+    parents = searching.parents(
+        see.lab, where, see.lab.forest(where.spec, "nk-greedy", root=root).parent_port[0]
+    )
     parents[root] = -1
     return parents, searching.levels(parents, root)
 
@@ -52,7 +54,9 @@ def _size(see: See) -> None:
     for root in searching.roots(where):
         label = where.label(root)
         far = searching.distances(see.lab, where.spec, root)
-        see.equal("nodes that are reached", np.count_nonzero(far >= 0), arrangements(n, k), source=label)
+        see.equal(
+            "nodes that are reached", np.count_nonzero(far >= 0), arrangements(n, k), source=label
+        )
         see.equal("greatest distance", far.max(), nk_diameter(n, k), source=label)
 
 
@@ -68,12 +72,19 @@ def _internal_cycles(see: See) -> None:
     far, of = searching.distances(see.lab, where.spec), cycles(rows)
     home = np.arange(1, size(where) + 1, dtype=np.uint8)
     node, first = np.nonzero(of.moved & (of.first == home - 1))
-    corrected = permutations.arrangement_rank(np.where(of.first[node] == first[:, None], home, rows[node]), where.n)
+    corrected = permutations.arrangement_rank(
+        np.where(of.first[node] == first[:, None], home, rows[node]), where.n
+    )
     m = of.length[node, first]
     stated = np.where(first == 0, m - 1, m + 1)
     see.equal("steps", far[node] - far[corrected], stated, node=where.labels(node), symbols=m)
     inside = np.flatnonzero(of.beta == 0)
-    see.equal("steps of all internal cycles", far[inside], of.internal_steps[inside], node=where.labels(inside))
+    see.equal(
+        "steps of all internal cycles",
+        far[inside],
+        of.internal_steps[inside],
+        node=where.labels(inside),
+    )
 
 
 @claim(
@@ -106,7 +117,13 @@ def _greedy(see: See) -> None:
         parents, levels = tree(see, root)
         far = searching.distances(see.lab, where.spec, root)
         child = np.flatnonzero(far > 0)
-        see.equal("distance of the parent", far[parents[child]], far[child] - 1, node=where.labels(child), of=trees)
+        see.equal(
+            "distance of the parent",
+            far[parents[child]],
+            far[child] - 1,
+            node=where.labels(child),
+            of=trees,
+        )
         see.equal("height", levels.max(), stated, root=where.label(root), of=trees)
 
 
@@ -178,12 +195,19 @@ def _balance(see: See) -> None:
         other=where.labels(leaf[other]),
         of=see.lab.forest(where.spec, "nk-greedy"),
     )
-    true = see.instead("the highest leaf is on level k, for k = 2 and n >= 4 on level 3, and the deepest on level D")
+    true = see.instead(
+        "the highest leaf is on level k, for k = 2 and n >= 4 on level 3, and the deepest on level D"
+    )
     true.equal("level of the highest leaf", depth.min(), 3 if k == 2 and n >= 4 else k)
     true.equal("level of the deepest leaf", depth.max(), nk_diameter(n, k))
 
 
-@claim("NK.C2.s42", "Corollary 2, S_{4,2}", only("S4,2"), "All leaves of `nk-greedy` on S_{4,2} are on the same level.")
+@claim(
+    "NK.C2.s42",
+    "Corollary 2, S_{4,2}",
+    only("S4,2"),
+    "All leaves of `nk-greedy` on S_{4,2} are on the same level.",
+)
 def _balance_of_s42(see: See) -> None:
     parents, levels = tree(see)
     leaf = leaves(parents)
@@ -212,11 +236,18 @@ def _farthest(see: See) -> None:
     if k <= n // 2:
         stated = (first & (beta == k - 1)) | (beta == k)
     else:
-        stated = single & (beta == n - k) & twos & (threes == 0) & (fixed if n % 2 else none & ~first)
+        stated = (
+            single & (beta == n - k) & twos & (threes == 0) & (fixed if n % 2 else none & ~first)
+        )
         if n % 2 == 0:
             stated |= single & (beta == n - k) & twos & (threes == 1) & fixed
     far = searching.distances(see.lab, where.spec)
-    see.equal("distance by (1) and (2), as the proof has it", of.internal_steps + of.external_steps, far, node=where.label)
+    see.equal(
+        "distance by (1) and (2), as the proof has it",
+        of.internal_steps + of.external_steps,
+        far,
+        node=where.label,
+    )
     at = np.flatnonzero(far == nk_diameter(n, k))
     see.true("it has one of the forms", stated[at], node=where.labels(at))
     if n % 2 == 0 and k > n // 2:
@@ -247,7 +278,13 @@ def _dimension_change(see: See) -> None:
     for i in range(n - 1):
         shifted = np.array([0, 0, *((np.arange(2, n + 1) - 2 + i) % (n - 1) + 2)])
         see.equal("times that the node is reached", _images(see, shifted), 1, i=i, node=where.label)
-        other.equal("times that the node is reached", _images(see, shifted, in_order=True), 1, i=i, node=where.label)
+        other.equal(
+            "times that the node is reached",
+            _images(see, shifted, in_order=True),
+            1,
+            i=i,
+            node=where.label,
+        )
     true = see.instead(
         "for k = 1 and k = n-1 it does; for all others the cyclic shifts of positions 2..k alone, without the brackets, take "
         "it to spanning trees"
@@ -257,9 +294,15 @@ def _dimension_change(see: See) -> None:
         shifted = np.arange(n + 1)
         shifted[2 : last + 1] = (np.arange(last - 1) + i) % (last - 1) + 2
         if 1 < k < n - 1:
-            reached = np.bincount(turned(where, symbols(see.lab, where), last, i), minlength=where.nodes)
-            true.equal("times that the node is reached as an image", reached, 1, i=i, node=where.label)
-        true.equal("times that the node is reached", _images(see, shifted), 1, i=i, node=where.label)
+            reached = np.bincount(
+                turned(where, symbols(see.lab, where), last, i), minlength=where.nodes
+            )
+            true.equal(
+                "times that the node is reached as an image", reached, 1, i=i, node=where.label
+            )
+        true.equal(
+            "times that the node is reached", _images(see, shifted), 1, i=i, node=where.label
+        )
 
 
 def _images(see: See, dimension: NDArray[np.int64], *, in_order: bool = False) -> NDArray[np.int64]:
@@ -272,14 +315,20 @@ def _images(see: See, dimension: NDArray[np.int64], *, in_order: bool = False) -
     for level in range(1, int(levels.max()) + 1):
         node = np.flatnonzero(levels == level)
         above = label[parents[node]]
-        crossed = np.argmax(above == rows[node, :1], axis=1)  # where the symbol stood that now comes first
+        crossed = np.argmax(
+            above == rows[node, :1], axis=1
+        )  # where the symbol stood that now comes first
         label[node] = _crossed(above, crossed, k, in_order=in_order)
-        image[node] = _crossed(image[parents[node]], dimension[crossed + 1] - 1, k, in_order=in_order)
+        image[node] = _crossed(
+            image[parents[node]], dimension[crossed + 1] - 1, k, in_order=in_order
+        )
     ranks = permutations.arrangement_rank(image[levels >= 0, :k], n)
     return np.bincount(ranks, minlength=where.nodes)
 
 
-def _crossed(label: NDArray[np.uint8], place: NDArray[np.intp], k: int, *, in_order: bool) -> NDArray[np.uint8]:
+def _crossed(
+    label: NDArray[np.uint8], place: NDArray[np.intp], k: int, *, in_order: bool
+) -> NDArray[np.uint8]:
     """Labels with the first symbol and that of a place exchanged, places counted from 0."""
     out, row = label.copy(), np.arange(len(label))
     out[row, 0], out[row, place] = label[row, place], label[row, 0]

@@ -35,7 +35,12 @@ class Row(NamedTuple):
     overall: Terms
 
 
-ROWS = ("one tree SP, all-port", "trees MT, all-port", "one tree SP, one-port", "trees MT, one-port")
+ROWS = (
+    "one tree SP, all-port",
+    "trees MT, all-port",
+    "one tree SP, one-port",
+    "trees MT, one-port",
+)
 COLUMNS = ("start-up", "transmission", "overall, T_s", "overall, m T_c", "overall, under the root")
 
 
@@ -47,7 +52,11 @@ def table1(n: int, k: int) -> tuple[Row, ...]:
         Row(high, share, Terms(high, share, Fraction(high - 1, n - 1))),
         Row(2 * high - 1, all_others, Terms(2 * high - 1, all_others)),
         Row(n * high, 1, Terms((n - 1) * (high - 1), 1, (n - 1) * (high - 1))),
-        Row((n - 1) * (2 * high - 1), 1, Terms((n - 1) * (2 * high - 1), 1, (n - 1) * (2 * high - 1))),
+        Row(
+            (n - 1) * (2 * high - 1),
+            1,
+            Terms((n - 1) * (2 * high - 1), 1, (n - 1) * (2 * high - 1)),
+        ),
     )
 
 
@@ -107,7 +116,13 @@ def _table1_as_theorems(see: See) -> None:
     high, others = nk_diameter(n, k), arrangements(n, k) - 1
     for name, row, terms in zip(ROWS, table1(n, k), theorems1(n, k), strict=True):
         for column, found, stated in zip(COLUMNS, _cells(row), _stated(terms), strict=True):
-            see.equal("coefficient of the term", Fraction(found), Fraction(stated), row=name, column=column)
+            see.equal(
+                "coefficient of the term",
+                Fraction(found),
+                Fraction(stated),
+                row=name,
+                column=column,
+            )
     true = see.instead(
         "they agree but for the row one tree, all-port, with D T_s for (D-1)T_s, the row trees MT, all-port, with "
         "m(N-1)/(n-1) for m/(n-1) and without the root, and the start-up of one tree, one-port, with n D for (n-1)(D-1)"
@@ -122,7 +137,12 @@ def _table1_as_theorems(see: See) -> None:
     }
     for at, (row, terms) in enumerate(zip(table1(n, k), theorems1(n, k), strict=True)):
         for place, (found, stated) in enumerate(zip(_cells(row), _stated(terms), strict=True)):
-            true.equal("table less theorem", Fraction(found - stated), Fraction(more.get((at, place), 0)), row=ROWS[at])
+            true.equal(
+                "table less theorem",
+                Fraction(found - stated),
+                Fraction(more.get((at, place), 0)),
+                row=ROWS[at],
+            )
 
 
 @claim(
@@ -137,7 +157,13 @@ def _table2_as_theorems(see: See) -> None:
     n, k = see.where.n, size(see.where)
     for name, row, terms in zip(ROWS, table2(n, k), theorems2(n, k), strict=True):
         for column, found, stated in zip(COLUMNS, _cells(row), _stated(terms), strict=True):
-            see.equal("coefficient of the term", Fraction(found), Fraction(stated), row=name, column=column)
+            see.equal(
+                "coefficient of the term",
+                Fraction(found),
+                Fraction(stated),
+                row=name,
+                column=column,
+            )
 
 
 def _chen(n: int, k: int) -> tuple[Value, Value, Value, Value]:
@@ -160,12 +186,28 @@ def _chen(n: int, k: int) -> tuple[Value, Value, Value, Value]:
 )
 def _conclusion_as_tables(see: See) -> None:
     n, k = see.where.n, size(see.where)
-    true = see.instead("they are but for the start-up of the trees MT, one-port, in Table 1: (n-1)(2D-1), quoted as (n-1)(D-1)")
+    true = see.instead(
+        "they are but for the start-up of the trees MT, one-port, in Table 1: (n-1)(2D-1), quoted as (n-1)(D-1)"
+    )
     for (table, row, column), (quoted, printed) in _quotes(n, k).items():
-        see.equal("coefficient of the term", Fraction(quoted), Fraction(printed), table=table, row=row, column=column)
+        see.equal(
+            "coefficient of the term",
+            Fraction(quoted),
+            Fraction(printed),
+            table=table,
+            row=row,
+            column=column,
+        )
         wrong = (table, row, column) == (1, ROWS[3], COLUMNS[0])
         expected = quoted + (n - 1) * nk_diameter(n, k) if wrong else quoted
-        true.equal("coefficient of the term", Fraction(expected), Fraction(printed), table=table, row=row, column=column)
+        true.equal(
+            "coefficient of the term",
+            Fraction(expected),
+            Fraction(printed),
+            table=table,
+            row=row,
+            column=column,
+        )
 
 
 def _quotes(n: int, k: int) -> dict[tuple[int, str, str], tuple[Value, Value]]:

@@ -33,7 +33,13 @@ def _label_change(see: See) -> None:
             see.checked(checkers.spanning(where, made.row[None], made.root), of=made.name)
             if not tree.drawn:
                 forest = lab.forest(where.spec, "label-change", root=x, tree=tree.name)
-                see.equal("ports of LC(x,T)", forest.parent_port, made.row, node=lambda _, v: where.label(v), of=forest)
+                see.equal(
+                    "ports of LC(x,T)",
+                    forest.parent_port,
+                    made.row,
+                    node=lambda _, v: where.label(v),
+                    of=forest,
+                )
     if where.n == 4:
         _label_example(see)
 
@@ -45,11 +51,19 @@ def _label_example(see: See) -> None:
     forest = lab.forest("S4", "label-change", root=where.rank(x), tree="greedy")
     above = searching.parents(lab, where, before)
     now = searching.parents(lab, where, forest.parent_port[0])
-    see.equal("root of LC(3021, L(0123))", where.label(forest.root), "1234".translate(change), of=forest)
+    see.equal(
+        "root of LC(3021, L(0123))", where.label(forest.root), "1234".translate(change), of=forest
+    )
     for node in range(1, where.nodes):
         label = where.label(node)
         found = where.label(int(now[where.rank(label.translate(change))]))
-        see.equal("parent in LC(3021, L(0123))", found, where.label(int(above[node])).translate(change), node=label, of=forest)
+        see.equal(
+            "parent in LC(3021, L(0123))",
+            found,
+            where.label(int(above[node])).translate(change),
+            node=label,
+            of=forest,
+        )
 
 
 @claim(
@@ -64,18 +78,32 @@ def _dimension_change(see: See) -> None:
     for tree in changing.trees(lab, where, elsewhere=True):
         for i in range(where.n - 1):
             made = changing.turned(lab, where, tree, i)
-            see.equal("root of DC(i,T)", where.label(made.root), where.label(tree.root), i=i, of=made.name)
+            see.equal(
+                "root of DC(i,T)", where.label(made.root), where.label(tree.root), i=i, of=made.name
+            )
             see.checked(checkers.spanning(where, made.row[None], tree.root), of=made.name)
             if not tree.drawn:
                 forest = lab.forest(where.spec, "dimension-change", tree=tree.name, i=i)
-                see.equal("ports of DC(i,T)", forest.parent_port, made.row, node=lambda _, v: where.label(v), of=forest)
+                see.equal(
+                    "ports of DC(i,T)",
+                    forest.parent_port,
+                    made.row,
+                    node=lambda _, v: where.label(v),
+                    of=forest,
+                )
     if where.n == 4:
         forest = lab.forest("S4", "dimension-change", tree="greedy", i=1)
         stated = [
-            path.translate(str.maketrans("123", "231")) for path in _paths(see, lab.forest("S4", "greedy").parent_port[0])
+            path.translate(str.maketrans("123", "231"))
+            for path in _paths(see, lab.forest("S4", "greedy").parent_port[0])
         ]
         found = _paths(see, forest.parent_port[0])
-        see.equal("dimensions of the paths of DC(1, L(0123)), from 0", " ".join(found), " ".join(sorted(stated)), of=forest)
+        see.equal(
+            "dimensions of the paths of DC(1, L(0123)), from 0",
+            " ".join(found),
+            " ".join(sorted(stated)),
+            of=forest,
+        )
 
 
 def _paths(see: See, row: changing.Row) -> list[str]:
@@ -106,7 +134,13 @@ def _roots(see: See) -> None:
                 see.checked(checkers.spanning(where, made.row[None], x), of=made.name)
                 if tree.name == "greedy":
                     forest = lab.forest(where.spec, "dimension-change", root=x, tree=tree.name, i=i)
-                    see.equal("ports", forest.parent_port, made.row, node=lambda _, v: where.label(v), of=forest)
+                    see.equal(
+                        "ports",
+                        forest.parent_port,
+                        made.row,
+                        node=lambda _, v: where.label(v),
+                        of=forest,
+                    )
 
 
 @claim(
@@ -126,7 +160,9 @@ def _equal_loads(see: See) -> None:
     for tree in changing.trees(see.lab, where, elsewhere=True):
         found, nodes = changing.uses(see.lab, where, tree, where.n - 1)
         stated = nodes[:, None, None]
-        see.equal("trees with a link on a level", found, stated, level=_level, link=link, of=tree.name)
+        see.equal(
+            "trees with a link on a level", found, stated, level=_level, link=link, of=tree.name
+        )
 
 
 def _level(index: int, _node: int, _column: int) -> int:
@@ -147,7 +183,9 @@ def _heights(see: See) -> None:
         see.checked(checkers.spanning(where, tree.parent_port, tree.root), of=tree)
         found = checkers.height(where, tree.parent_port, tree.root, bound=where.nodes).measured
         see.equal(f"height of {name}", found, height, of=tree)
-    see.same_order("((n-1)! + 1) / (n-1)!", lambda n: divided(factorial(n - 1) + 1, factorial(n - 1)))
+    see.same_order(
+        "((n-1)! + 1) / (n-1)!", lambda n: divided(factorial(n - 1) + 1, factorial(n - 1))
+    )
 
 
 @claim(
@@ -171,7 +209,24 @@ def _translates(see: See) -> None:
         found = changing.uses(see.lab, where, tree, 1)[0].sum(axis=0)
         at = leaving(see.lab, where)
         see.equal(f"translates of {name} on a link", found, mean, link=at, of=forest)
-        instead.equal("translates on a link", found, np.bincount(tree.row, minlength=n + 1)[2:], link=at, of=forest)
-        instead.true("one of two numbers", (found >= int(mean)) & (found <= int(mean) + 1), link=at, of=forest)
+        instead.equal(
+            "translates on a link",
+            found,
+            np.bincount(tree.row, minlength=n + 1)[2:],
+            link=at,
+            of=forest,
+        )
+        instead.true(
+            "one of two numbers",
+            (found >= int(mean)) & (found <= int(mean) + 1),
+            link=at,
+            of=forest,
+        )
         together = changing.uses(see.lab, where, tree, n - 1)[0].sum(axis=0)
-        instead.equal("trees on a link with all dimension changes", together, factorial(n) - 1, link=at, of=forest)
+        instead.equal(
+            "trees on a link with all dimension changes",
+            together,
+            factorial(n) - 1,
+            link=at,
+            of=forest,
+        )

@@ -44,24 +44,46 @@ def _pipelined(see: See) -> None:
     where = see.where
     for root in searching.roots(where, 2)[:6]:
         trees = see.lab.forest(where.spec, "multiple", root=root)
-        h = max(np.atleast_1d(checkers.height(where, trees.parent_port, root, bound=where.nodes).measured).tolist())
+        h = max(
+            np.atleast_1d(
+                checkers.height(where, trees.parent_port, root, bound=where.nodes).measured
+            ).tolist()
+        )
         for p in _SEGMENTS:
             made = see.lab.schedule(where.spec, "broadcast", "multiple", root=root, segments=p)
             took = see.executed(made)
             see.equal("number of the last slot", took.steps, h + p - 1, p=p, of=made)
             see.equal("segments", made.units, p * (where.n - 1), p=p, of=made)
             link = of_row(made)
-            see.equal("slots that a segment waits", _waits(made, p), 0, p=p, step=made.step, link=link, of=made)
+            see.equal(
+                "slots that a segment waits",
+                _waits(made, p),
+                0,
+                p=p,
+                step=made.step,
+                link=link,
+                of=made,
+            )
             sizes = _packets(made)
-            see.true("no more than two segments in a packet", sizes <= 2, p=p, step=made.step, link=link, found=sizes, of=made)
+            see.true(
+                "no more than two segments in a packet",
+                sizes <= 2,
+                p=p,
+                step=made.step,
+                link=link,
+                found=sizes,
+                of=made,
+            )
 
 
 def _waits(made: Schedule, p: int) -> NDArray[np.int64]:
     """How many slots each row's segment stands at its sender; that of the root, after the slot in which it is issued."""
     came = np.zeros((made.topology.nodes, made.units), dtype=np.int64)
-    came[made.receiver, made.payload] = made.step
-    came[made.root] = np.arange(made.units) % p  # segment j of each tree, from 0, can leave in slot j + 1
-    return np.asarray(made.step - came[made.sender, made.payload] - 1)
+    came[made.receiver, made.unit] = made.step
+    came[made.root] = (
+        np.arange(made.units) % p
+    )  # segment j of each tree, from 0, can leave in slot j + 1
+    return np.asarray(made.step - came[made.sender, made.unit] - 1)
 
 
 def _packets(made: Schedule) -> NDArray[np.int64]:
@@ -82,13 +104,23 @@ def _packets(made: Schedule) -> NDArray[np.int64]:
 def _sub_slots(see: See) -> None:
     where, across = see.where, see.lab.neighbours(see.where.spec)
     for port, there in zip(where.ports, across, strict=True):
-        see.equal(f"back over dimension {port}", there[there], np.arange(where.nodes), node=where.label)
+        see.equal(
+            f"back over dimension {port}", there[there], np.arange(where.nodes), node=where.label
+        )
     for p in _SEGMENTS[:3]:
         one = see.lab.schedule(where.spec, "broadcast", "multiple", ports="one", segments=p)
         see.executed(one)
         step, link = one.step, of_row(one)
         for end, there in ((one.sender, one.receiver), (one.receiver, one.sender)):
-            see.equal("packets of a node in a sub-slot", _partners(one, end, there), 1, p=p, step=step, link=link, of=one)
+            see.equal(
+                "packets of a node in a sub-slot",
+                _partners(one, end, there),
+                1,
+                p=p,
+                step=step,
+                link=link,
+                of=one,
+            )
         slot, turn = np.divmod(step - 1, where.n - 1)
         see.equal("dimension of a sub-slot", one.port, turn + 2, p=p, step=step, link=link, of=one)
         every = see.lab.schedule(where.spec, "broadcast", "multiple", segments=p)
@@ -98,7 +130,9 @@ def _sub_slots(see: See) -> None:
         see.equal("what is sent in a slot and not in its sub-slots", len(different), 0, p=p, of=one)
 
 
-def _partners(made: Schedule, end: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.int64]:
+def _partners(
+    made: Schedule, end: NDArray[np.int32], other: NDArray[np.int32]
+) -> NDArray[np.int64]:
     """For each row, with how many nodes the one at its end has to do in that step."""
     nodes = made.topology.nodes
     at = made.step.astype(np.int64) * nodes + end
@@ -110,7 +144,7 @@ def _partners(made: Schedule, end: NDArray[np.int32], other: NDArray[np.int32]) 
 def _sent(made: Schedule, slot: NDArray[Any]) -> NDArray[np.int64]:
     """What crosses which link in which slot, as one number a row."""
     place = (slot.astype(np.int64) * made.topology.nodes + made.sender) * 256 + made.port
-    return np.sort(place * made.units + made.payload)
+    return np.sort(place * made.units + made.unit)
 
 
 @claim(
@@ -133,7 +167,9 @@ def _all_to_all(see: See) -> None:
         see.executed(every)
         found = np.zeros((where.nodes, where.degree), dtype=np.int64)
         np.add.at(found, (every.sender, every.port.astype(np.int64) - 2), 1)
-        see.equal("segments over a link", found, factorial(n) - 1, link=leaving(see.lab, where), of=every)
+        see.equal(
+            "segments over a link", found, factorial(n) - 1, link=leaving(see.lab, where), of=every
+        )
 
 
 def _messages(took: Simulation, n: int) -> Fraction:
@@ -143,7 +179,7 @@ def _messages(took: Simulation, n: int) -> Fraction:
 
 def _time(took: Simulation, parts: int, startup: int, byte: int, m: int) -> Fraction:
     """How long all steps take in which anything moves, a message of m bytes cut into equal parts."""
-    busy = took.packet_sizes[took.link_use > 0]
+    busy = took.packet_sizes[took.links_used > 0]
     return sum((startup + Fraction(int(size) * m, parts) * byte for size in busy), Fraction(0))
 
 
@@ -151,8 +187,18 @@ def _timed(see: See, took: Simulation, height: int, made: Schedule, repeats: int
     """The time of an executed allgather is `repeats` * height T_s + m (repeats (n!-1)/(n-1)) T_c."""
     n = see.where.n
     for startup, byte, m in _TIMES:
-        stated = repeats * height * startup + repeats * Fraction(m * (factorial(n) - 1), n - 1) * byte
-        see.equal("time", _time(took, n - 1, startup, byte, m), stated, T_s=startup, T_c=byte, m=m, of=made)
+        stated = (
+            repeats * height * startup + repeats * Fraction(m * (factorial(n) - 1), n - 1) * byte
+        )
+        see.equal(
+            "time",
+            _time(took, n - 1, startup, byte, m),
+            stated,
+            T_s=startup,
+            T_c=byte,
+            m=m,
+            of=made,
+        )
 
 
 @claim(
@@ -180,15 +226,23 @@ def _theorem_3(see: See) -> None:
 def _any_tree(see: See) -> None:
     where, lab = see.where, see.lab
     detour = changing.roundabout(lab, where)
-    see.equal("trees of height D_n that are not greedy are looked at", detour is not None, where.n > 4)
+    see.equal(
+        "trees of height D_n that are not greedy are looked at", detour is not None, where.n > 4
+    )
     if detour is not None:
         above = searching.parents(lab, where, detour.row)
         levels, distances = searching.levels(above, 0), searching.distances(lab, where.spec)
-        see.equal("height of a tree that is not greedy", levels.max(), diameter(where.n), of=detour.name)
-        see.true("some node is further than its distance", (levels > distances).any(), of=detour.name)
+        see.equal(
+            "height of a tree that is not greedy", levels.max(), diameter(where.n), of=detour.name
+        )
+        see.true(
+            "some node is further than its distance", (levels > distances).any(), of=detour.name
+        )
     for tree in [*changing.trees(lab, where), *([] if detour is None else [detour])]:
         see.checked(checkers.spanning(where, tree.row[None], 0), of=tree.name)
-        (height,) = np.atleast_1d(checkers.height(where, tree.row[None], 0, bound=where.nodes).measured)
+        (height,) = np.atleast_1d(
+            checkers.height(where, tree.row[None], 0, bound=where.nodes).measured
+        )
         made = changing.all_to_all(lab, where, tree)
         _timed(see, see.executed(made), int(height), made)
         if not tree.drawn:
@@ -209,7 +263,9 @@ def _one_port(see: See) -> None:
     took = see.executed(made)
     see.equal("sub-slots", took.steps, (where.n - 1) * diameter(where.n), of=made)
     turn = (made.step - 1) % (where.n - 1)
-    see.equal("dimension of a sub-slot", made.port, turn + 2, step=made.step, link=of_row(made), of=made)
+    see.equal(
+        "dimension of a sub-slot", made.port, turn + 2, step=made.step, link=of_row(made), of=made
+    )
     _timed(see, took, diameter(where.n), made, repeats=where.n - 1)
 
 
@@ -225,7 +281,7 @@ def _count(see: See) -> None:
     made = see.lab.schedule(where.spec, "allgather", "dimension-change", tree="greedy")
     see.executed(made)
     every = see.lab.keep("schedule", (where.spec, "Algorithm 2 for all sources"), made.expand)
-    source = every.payload.astype(np.int64) // (n - 1)
+    source = every.unit.astype(np.int64) // (n - 1)
     used = np.zeros((where.nodes, n - 1, where.nodes), dtype=np.uint8)
     used[source, every.tree, every.receiver] = every.port
     rows = used.reshape(-1, where.nodes)

@@ -50,7 +50,9 @@ def _second(n: int, start: Number, b: Number) -> Number:
 )
 def _optimal_allport(see: See) -> None:
     held_theorem1(see)
-    see.order("time of Theorem 1 over the bound of Lemma 1", lambda n: greatest(n, _first, lemma1_allport))
+    see.order(
+        "time of Theorem 1 over the bound of Lemma 1", lambda n: greatest(n, _first, lemma1_allport)
+    )
 
 
 @claim(
@@ -66,11 +68,15 @@ def _optimal_startup(see: See) -> None:
     held_theorem2(see)
     see.order(
         "time of Theorem 2 over n^2 T_s where m T_c <= n^2 T_s",
-        lambda n: greatest(n, _second, lambda n, start, _: n * n * start, lambda start, b: b <= n * n * start),
+        lambda n: greatest(
+            n, _second, lambda n, start, _: n * n * start, lambda start, b: b <= n * n * start
+        ),
     )
     see.order(
         "time of Theorem 2 over n/log n times Lemma 1 where m T_c <= n^2 T_s",
-        lambda n: divided(greatest(n, _second, lemma1_oneport, lambda start, b: b <= n * n * start) * log2(n), n),
+        lambda n: divided(
+            greatest(n, _second, lemma1_oneport, lambda start, b: b <= n * n * start) * log2(n), n
+        ),
     )
 
 
@@ -86,7 +92,9 @@ def _optimal_transmission(see: See) -> None:
     held_theorem2(see)
     see.order(
         "time of Theorem 2 over m T_c where m T_c >= n^2 T_s",
-        lambda n: greatest(n, _second, lambda _n, _start, b: b, lambda start, b: b >= n * n * start),
+        lambda n: greatest(
+            n, _second, lambda _n, _start, b: b, lambda start, b: b >= n * n * start
+        ),
     )
     see.order(
         "time of Theorem 2 over Lemma 1 where m T_c >= n^2 T_s",
@@ -106,8 +114,18 @@ def _optimal_allgather(see: See) -> None:
     made = see.lab.schedule(see.where.spec, "allgather", "dimension-change", "all", tree="greedy")
     took = see.executed(made)
     see.equal("start-ups", took.steps, diameter(n), of=made)
-    see.equal("start-ups, and the greatest distance", took.steps, searched_diameter(see.lab, see.where.spec), of=made)
-    see.equal("messages a link", Fraction(int(took.packet_sizes.sum()), made.units), Fraction(factorial(n) - 1, n - 1), of=made)
+    see.equal(
+        "start-ups, and the greatest distance",
+        took.steps,
+        searched_diameter(see.lab, see.where.spec),
+        of=made,
+    )
+    see.equal(
+        "messages a link",
+        Fraction(int(took.packet_sizes.sum()), made.units),
+        Fraction(factorial(n) - 1, n - 1),
+        of=made,
+    )
 
 
 @claim(
@@ -120,7 +138,12 @@ def _optimal_allgather(see: See) -> None:
 def _optimal_allgather_oneport(see: See) -> None:
     made = see.lab.schedule(see.where.spec, "allgather", "dimension-change", "one", tree="greedy")
     took = see.executed(made)
-    see.equal("messages a node", Fraction(int(took.packet_sizes.sum()), made.units), factorial(see.where.n) - 1, of=made)
+    see.equal(
+        "messages a node",
+        Fraction(int(took.packet_sizes.sum()), made.units),
+        factorial(see.where.n) - 1,
+        of=made,
+    )
 
 
 @claim(
@@ -137,7 +160,9 @@ def _conclusion(see: See) -> None:
     held_theorem1(see)
     see.order("start-up of Theorem 1 over D_n T_s", lambda n: divided(_first(n, 1, 0), diameter(n)))
     see.order("transmission of Theorem 1 over m T_c/(n-1)", lambda n: _first(n, 0, 1) * (n - 1))
-    other = see.reading("h + p - 1 with the best real p is of the order of D_n, also for m T_c = n^4 T_s")
+    other = see.reading(
+        "h + p - 1 with the best real p is of the order of D_n, also for m T_c = n^4 T_s"
+    )
     other.order(
         "start-ups over D_n",
         lambda n: divided(theorem1(n).height - 1 + sqrt(theorem1(n).square(1, n**4)), diameter(n)),
@@ -187,9 +212,18 @@ def _less_startup(see: See) -> None:
     held_hamiltonian(see)
     held_theorem3(see, "all")
     held_theorem3(see, "one")
-    see.equal("height of the tree of Hamiltonian paths", height(see, "rotated-hamiltonian"), factorial(see.where.n - 1) + 1)
-    see.same_order("(n-1)!+1 over (n-1)!", lambda n: divided(factorial(n - 1) + 1, factorial(n - 1)))
-    see.same_order("(n!-1)/(n-1) over (n-1)!", lambda n: divided(divided(factorial(n) - 1, n - 1), factorial(n - 1)))
+    see.equal(
+        "height of the tree of Hamiltonian paths",
+        height(see, "rotated-hamiltonian"),
+        factorial(see.where.n - 1) + 1,
+    )
+    see.same_order(
+        "(n-1)!+1 over (n-1)!", lambda n: divided(factorial(n - 1) + 1, factorial(n - 1))
+    )
+    see.same_order(
+        "(n!-1)/(n-1) over (n-1)!",
+        lambda n: divided(divided(factorial(n) - 1, n - 1), factorial(n - 1)),
+    )
     see.same_order("D_n over n", lambda n: divided(diameter(n), n))
     see.same_order("n!-1 over n!", lambda n: divided(factorial(n) - 1, factorial(n)))
     see.same_order("(n-1) D_n over n^2", lambda n: divided((n - 1) * diameter(n), n * n))
@@ -205,16 +239,27 @@ def _less_startup(see: See) -> None:
 )
 def _whole(see: See) -> None:
     n = see.where.n
-    for algorithm, cut, high in (("recursive-substar", "messages", 2 * n - 3), ("greedy", "segments", diameter(n))):
+    for algorithm, cut, high in (
+        ("recursive-substar", "messages", 2 * n - 3),
+        ("greedy", "segments", diameter(n)),
+    ):
         see.equal(f"height of {algorithm}", height(see, algorithm), high)
         made = see.lab.schedule(see.where.spec, "broadcast", algorithm, "all", **{cut: 1})
         found = exact_time(see.executed(made), made.units, SMALL)
-        see.equal(f"time of {algorithm}", found, high * (SMALL.T_s + SMALL.m * SMALL.T_c), of=made, **SMALL.place)
+        see.equal(
+            f"time of {algorithm}",
+            found,
+            high * (SMALL.T_s + SMALL.m * SMALL.T_c),
+            of=made,
+            **SMALL.place,
+        )
     for words, tree in (("2n-3", sheu93), ("D_n", lambda n: Pipeline(diameter(n)))):
         see.order(
             f"({words})(T_s + m T_c) over n T_s + m n T_c",
             lambda n, tree=tree: greatest(
-                n, lambda n, start, b: tree(n).height * (start + b), lambda n, start, b: n * start + n * b
+                n,
+                lambda n, start, b: tree(n).height * (start + b),
+                lambda n, start, b: n * start + n * b,
             ),
         )
 
@@ -235,7 +280,9 @@ def _pipelined(see: See) -> None:
         see.order(
             f"time with h' = {words} over n T_s + sqrt(n m T_s T_c) + m T_c",
             lambda n, tree=tree: greatest(
-                n, lambda n, *load: tree(n).least_whole(*load), lambda n, start, b: n * start + sqrt(n * start * b) + b
+                n,
+                lambda n, *load: tree(n).least_whole(*load),
+                lambda n, start, b: n * start + sqrt(n * start * b) + b,
             ),
         )
 
@@ -248,7 +295,9 @@ def _pipelined(see: See) -> None:
 )
 def _phases(see: See) -> None:
     n = see.where.n
-    see.equal("the sum, term by term", sum((i - 1).bit_length() for i in range(2, n + 1)), phases(n))
+    see.equal(
+        "the sum, term by term", sum((i - 1).bit_length() for i in range(2, n + 1)), phases(n)
+    )
     see.order("the sum over n log n", lambda n: divided(phases(n), n * log2(n)))
 
 

@@ -29,8 +29,20 @@ def _path_lengths(see: See) -> None:
     for root in searching.roots(where):
         for way in shifting.paths(see.lab, where, root):
             goal = shifting.shifted(where, root, way.i)
-            see.equal("end of p_i", where.label(int(way.nodes[-1])), where.label(goal), node=where.label(root), i=way.i)
-            see.equal("length of p_i", len(way.ports), n + gcd(n, way.i) - 2, node=where.label(root), i=way.i)
+            see.equal(
+                "end of p_i",
+                where.label(int(way.nodes[-1])),
+                where.label(goal),
+                node=where.label(root),
+                i=way.i,
+            )
+            see.equal(
+                "length of p_i",
+                len(way.ports),
+                n + gcd(n, way.i) - 2,
+                node=where.label(root),
+                i=way.i,
+            )
 
 
 @claim(
@@ -46,7 +58,9 @@ def _cycles(see: See) -> None:
         at = where.label(root)
         for i in range(1, n):
             goal = where.label(shifting.shifted(where, root, i))
-            belongs = see.lab.array(f"where the symbols of {at} stand in {goal}", where.spec, partial(_places, at, goal))
+            belongs = see.lab.array(
+                f"where the symbols of {at} stand in {goal}", where.spec, partial(_places, at, goal)
+            )
             found = list(permutations.cycles(belongs))
             see.equal("cycles", len(found), gcd(n, i), node=at, i=i)
             see.equal("cycles", _written(found), _written(_stated(n, i)), node=at, i=i)
@@ -85,8 +99,16 @@ def _disjoint(see: See) -> None:
         for way in ways:
             at = way.nodes[1:]
             found = rows[at, way.i]
-            see.equal("symbol in position i+1", found, rows[root, 0], i=way.i, node=lambda v, at=at: where.label(int(at[v])))
-        ends = np.concatenate([np.sort([way.nodes[:-1], way.nodes[1:]], axis=0) for way in ways], axis=1)
+            see.equal(
+                "symbol in position i+1",
+                found,
+                rows[root, 0],
+                i=way.i,
+                node=lambda v, at=at: where.label(int(at[v])),
+            )
+        ends = np.concatenate(
+            [np.sort([way.nodes[:-1], way.nodes[1:]], axis=0) for way in ways], axis=1
+        )
         links, used = np.unique(ends, axis=1, return_counts=True)
         see.equal(
             f"paths on a link, r = {where.label(root)}",
@@ -110,7 +132,13 @@ def _dimensions(see: See) -> None:
             first, *later = _stated(n, way.i)
             stated = [*first[1:], *(place for cycle in later for place in (*cycle, cycle[0]))]
             found = " ".join(map(str, way.ports.tolist()))
-            see.equal("dimensions", found, " ".join(str(place + 1) for place in stated), node=where.label(root), i=way.i)
+            see.equal(
+                "dimensions",
+                found,
+                " ".join(str(place + 1) for place in stated),
+                node=where.label(root),
+                i=way.i,
+            )
 
 
 @claim(
@@ -129,4 +157,10 @@ def _opposite(see: See) -> None:
             def opposite(j: int, way: shifting.Path = way) -> str:
                 return link(where, way.nodes[j + 1], way.nodes[j])
 
-            see.at_most(f"trees with the opposite of a link of p_i, r = {where.label(root)}", found, 1, i=way.i, link=opposite)
+            see.at_most(
+                f"trees with the opposite of a link of p_i, r = {where.label(root)}",
+                found,
+                1,
+                i=way.i,
+                link=opposite,
+            )

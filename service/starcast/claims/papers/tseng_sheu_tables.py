@@ -71,7 +71,11 @@ def _sent_whole(count: Callable[[int], int]) -> Time:
 
 def _held_phases(see: See) -> None:
     n = see.where.n
-    see.equal("sum of ceil(log2 i), i = 2..n", phases(n), sum((i - 1).bit_length() for i in range(2, n + 1)))
+    see.equal(
+        "sum of ceil(log2 i), i = 2..n",
+        phases(n),
+        sum((i - 1).bit_length() for i in range(2, n + 1)),
+    )
 
 
 LINEAR = Order("n T_s", lambda n, start, _: n * start)
@@ -81,7 +85,9 @@ MESSAGE = Order("m T_c", lambda _n, _start, b: b)
 ONE_TREE = (
     LINEAR,
     MESSAGE,
-    Order("n T_s + sqrt(n m T_s T_c) + m T_c", lambda n, start, b: n * start + sqrt(n * start * b) + b),
+    Order(
+        "n T_s + sqrt(n m T_s T_c) + m T_c", lambda n, start, b: n * start + sqrt(n * start * b) + b
+    ),
 )
 BY_PHASES = (
     N_LOG_N,
@@ -150,7 +156,10 @@ def _cell(row: Row, part: str, stated: Order) -> Check:
     def check(see: See) -> None:
         if row.held is not None:
             row.held(see)
-        see.order(f"{row.words} over {stated.words}", lambda n: greatest(n, row.time, stated.of, CHOSEN[part]))
+        see.order(
+            f"{row.words} over {stated.words}",
+            lambda n: greatest(n, row.time, stated.of, CHOSEN[part]),
+        )
 
     return check
 
@@ -162,7 +171,11 @@ for _row in TABLE1:
             f"Table 1, row {_row.number}, {_name}",
             stars(6, 7, 8),
             f"{_row.words}: {_name} <= c {_stated.words}."
-            + (" Executed with p = 1..4." if _row.held in (held_sheu93, held_day, held_theorem1, held_theorem2) else ""),
+            + (
+                " Executed with p = 1..4."
+                if _row.held in (held_sheu93, held_day, held_theorem1, held_theorem2)
+                else ""
+            ),
             _cell(_row, _part, _stated),
             reading=HEAD,
             weight=weight if _row.name.startswith("ours") else None,
@@ -176,7 +189,9 @@ def _qiu(see: See) -> None:
     )
 
 
-for _part, _name, _words in zip(PARTS, NAMES, ("n^2 T_s", "(n log n + m) T_c", "n^2 T_s + (n log n + m) T_c"), strict=True):
+for _part, _name, _words in zip(
+    PARTS, NAMES, ("n^2 T_s", "(n log n + m) T_c", "n^2 T_s + (n log n + m) T_c"), strict=True
+):
     FAMILY.add(
         f"TS.Tab1.qiu-{_part}",
         f"Table 1, row [14], {_name}",
@@ -229,7 +244,9 @@ def _ham_overall(see: See) -> None:
     see.equal("time", found, stated, of=made, **SMALL.place)
     true = see.instead("it takes ceil((n!-1)/(n-1)) steps, hence ceil((n!-1)/(n-1))(T_s + m T_c)")
     true.equal("time", found, even_share(n) * (SMALL.T_s + SMALL.m * SMALL.T_c), **SMALL.place)
-    other = see.reading("the tree run level by level, all messages of a link and level in one packet, takes that time")
+    other = see.reading(
+        "the tree run level by level, all messages of a link and level in one packet, takes that time"
+    )
     steps, most = _by_level(other, "rotated-hamiltonian")
     other.equal("time", SMALL.T_s * steps + SMALL.m * SMALL.T_c * most, stated, **SMALL.place)
 
@@ -244,7 +261,10 @@ def _nl_transmission(see: See) -> None:
     n = see.where.n
     _, most = _by_level(see, "necklace")
     see.at_most("messages a link", most, np.array(plus_root(_share(n), _short(n)), dtype=object))
-    see.order("(n!-1)/(n-1) + (n-1) sqrt(n!) over (n!-1)/(n-1)", lambda n: 1 + divided(sqrt(_short(n)), _share(n)))
+    see.order(
+        "(n!-1)/(n-1) + (n-1) sqrt(n!) over (n!-1)/(n-1)",
+        lambda n: 1 + divided(sqrt(_short(n)), _share(n)),
+    )
 
 
 def _nl_overall(see: See) -> None:
@@ -252,19 +272,28 @@ def _nl_overall(see: See) -> None:
     steps, most = _by_level(see, "necklace")
     found = SMALL.T_s * steps + SMALL.m * SMALL.T_c * most
     stated = SMALL.T_s * diameter(n) + SMALL.m * SMALL.T_c * Fraction(factorial(n) - 1, n - 1)
-    see.equal("time", found, stated, of=by_level(see.lab, see.where.spec, "necklace"), **SMALL.place)
+    see.equal(
+        "time", found, stated, of=by_level(see.lab, see.where.spec, "necklace"), **SMALL.place
+    )
     tree = see.lab.forest(see.where.spec, "necklace")
     links = checkers.level_dimensions(see.where, tree.parent_port, tree.root)[1:]
     true = see.instead(
         "it takes D_n T_s + c m T_c, c the sum over the levels of the most links of one dimension, more than (n!-1)/(n-1)"
     )
-    true.equal("time", found, SMALL.T_s * diameter(n) + SMALL.m * SMALL.T_c * int(links.max(axis=1).sum()), **SMALL.place)
+    true.equal(
+        "time",
+        found,
+        SMALL.T_s * diameter(n) + SMALL.m * SMALL.T_c * int(links.max(axis=1).sum()),
+        **SMALL.place,
+    )
     true.true("more than (n!-1)/(n-1)", most > Fraction(factorial(n) - 1, n - 1))
     other = see.reading(
         "each message cut into n-1 segments, one down each of the n-1 trees DC(i, T), as Algorithm 2 sends, it takes that time"
     )
     made = see.lab.schedule(see.where.spec, "allgather", "dimension-change", "all", tree="necklace")
-    other.equal("time", exact_time(other.executed(made), made.units, SMALL), stated, of=made, **SMALL.place)
+    other.equal(
+        "time", exact_time(other.executed(made), made.units, SMALL), stated, of=made, **SMALL.place
+    )
 
 
 def _ours(ports: str, words: str, quotient: Callable[[int], Number] | None) -> Check:
@@ -354,4 +383,11 @@ _TABLE2: tuple[tuple[str, str, str, str, Check], ...] = (
 )  # fmt: skip
 
 for _id, _row_name, _notation, _reading, _check in _TABLE2:
-    FAMILY.add(f"TS.Tab2.{_id}", f"Table 2, row {_row_name}", stars(6, 7, 8), _notation, _check, reading=_reading)
+    FAMILY.add(
+        f"TS.Tab2.{_id}",
+        f"Table 2, row {_row_name}",
+        stars(6, 7, 8),
+        _notation,
+        _check,
+        reading=_reading,
+    )

@@ -11,7 +11,14 @@ from starcast.claims import growth
 from starcast.claims.declaration import Family, stars
 from starcast.claims.formulas import diameter, multiple_height
 from starcast.claims.growth import sqrt
-from starcast.claims.instruments.pipelines import Parameters, Pipeline, exact_time, greatest, parameters, slotted
+from starcast.claims.instruments.pipelines import (
+    Parameters,
+    Pipeline,
+    exact_time,
+    greatest,
+    parameters,
+    slotted,
+)
 from starcast.claims.instruments.searching import distances
 from starcast.claims.instruments.surds import root
 from starcast.claims.instruments.tseng_sheu_shared import (
@@ -27,8 +34,8 @@ from starcast.claims.instruments.tseng_sheu_shared import (
     weight,
 )
 from starcast.claims.see import See
-from starcast.topologies import Topology
 from starcast.support.integers import ceil_div
+from starcast.topologies import Topology
 
 FAMILY = Family("tseng_sheu_times")
 claim = FAMILY.claim
@@ -58,13 +65,23 @@ def _counts(see: See, root: int) -> None:
     """What both lemmas count: links on a longest way, links of a node, and how often those who know can double."""
     n, where = see.where.n, see.where
     label = where.label(root)
-    see.equal("greatest distance from the source", int(distances(see.lab, where.spec, root).max()), diameter(n), source=label)
+    see.equal(
+        "greatest distance from the source",
+        int(distances(see.lab, where.spec, root).max()),
+        diameter(n),
+        source=label,
+    )
     links = set(see.lab.neighbours(where.spec)[:, root].tolist()) - {root}
     see.equal("links of the source", len(links), n - 1, source=label)
     knowing, steps = 1, 0
     while knowing < where.nodes:
         knowing, steps = 2 * knowing, steps + 1
-    see.equal("doublings until all nodes know", steps, (growth.factorial(n) - 1).bit_length(), source=label)
+    see.equal(
+        "doublings until all nodes know",
+        steps,
+        (growth.factorial(n) - 1).bit_length(),
+        source=label,
+    )
 
 
 @claim(
@@ -102,7 +119,11 @@ def _lower_bound_allgather(see: See) -> None:
     n = see.where.n
     _counts(see, 0)
     others = growth.factorial(n) - 1
-    see.equal("messages that a node receives", np.count_nonzero(distances(see.lab, see.where.spec) > 0), others)
+    see.equal(
+        "messages that a node receives",
+        np.count_nonzero(distances(see.lab, see.where.spec) > 0),
+        others,
+    )
     for made in of_the_house(see, "allgather", "all", (0,)):
         bound_kept(see, made, _BOUNDED, diameter(n), Fraction(others, n - 1))
     for made in of_the_house(see, "allgather", "one", (0,)):
@@ -128,8 +149,17 @@ def _equation3(see: See) -> None:
         share = Fraction(2, p * (n - 1))
         stated = (h + p - 1) * (_SMALL.T_s + _SMALL.m * _SMALL.T_c * share)
         see.true("no packet is larger than the slot", took.largest_packet <= 2, p=p, of=made)
-        see.equal("time in slots of fixed length", slotted(took.steps, share, _SMALL), stated, p=p, of=made, **_SMALL.place)
-        other.at_most("time", exact_time(took, made.units, _SMALL), stated, p=p, of=made, **_SMALL.place)
+        see.equal(
+            "time in slots of fixed length",
+            slotted(took.steps, share, _SMALL),
+            stated,
+            p=p,
+            of=made,
+            **_SMALL.place,
+        )
+        other.at_most(
+            "time", exact_time(took, made.units, _SMALL), stated, p=p, of=made, **_SMALL.place
+        )
 
 
 @claim(
@@ -149,15 +179,38 @@ def _best_real(see: See) -> None:
         m = wanted * wanted * (n - 1) / Fraction(2 * (h - 1))
         tried = [wanted * j / 16 for j in range(1, 65)]
         found = min(tried, key=partial(line.time, T_s=1, b=m))
-        see.equal("p of the least time", found, root(2 * m * (h - 1) / (n - 1)) or 0, m=str(m), T_s=1, T_c=1)
+        see.equal(
+            "p of the least time",
+            found,
+            root(2 * m * (h - 1) / (n - 1)) or 0,
+            m=str(m),
+            T_s=1,
+            T_c=1,
+        )
     tried = [Fraction(j, 8) for j in range(1, 200)]
     for start, b in _SMALL.each():
         times = [line.time(p, start, b) for p in tried]
         square = 2 * b * (h - 1) / ((n - 1) * start)
-        falls = [one > two for p, one, two in zip(tried[1:], times, times[1:], strict=False) if p * p <= square]
-        rises = [one < two for p, one, two in zip(tried, times, times[1:], strict=False) if p * p >= square]
-        see.true("the time falls before q and rises after it", np.array(falls + rises), T_s=str(start), mT_c=str(b))
-    see.order("q over sqrt(m T_c/T_s)", lambda n: sqrt(growth.divided(2 * (multiple_height(n) - 1), n - 1)))
+        falls = [
+            one > two
+            for p, one, two in zip(tried[1:], times, times[1:], strict=False)
+            if p * p <= square
+        ]
+        rises = [
+            one < two
+            for p, one, two in zip(tried, times, times[1:], strict=False)
+            if p * p >= square
+        ]
+        see.true(
+            "the time falls before q and rises after it",
+            np.array(falls + rises),
+            T_s=str(start),
+            mT_c=str(b),
+        )
+    see.order(
+        "q over sqrt(m T_c/T_s)",
+        lambda n: sqrt(growth.divided(2 * (multiple_height(n) - 1), n - 1)),
+    )
 
 
 def _ends_within(see: See, line: Pipeline, ports: str, more: Fraction | int) -> None:
@@ -167,7 +220,9 @@ def _ends_within(see: See, line: Pipeline, ports: str, more: Fraction | int) -> 
     times = []
     for p, one in took.items():
         see.true("no packet is larger than the slot", one.largest_packet <= 2, p=p)
-        slots = ceil_div(one.steps, int(line.slot))  # whole slots: the sub-slots of the last one are waited for
+        slots = ceil_div(
+            one.steps, int(line.slot)
+        )  # whole slots: the sub-slots of the last one are waited for
         times.append(slotted(int(line.slot) * slots, Fraction(line.share) / p, _WIDE))
     # Beyond q the time rises with p: where q <= SEGMENTS, no p is better than those that were executed.
     known = np.array([line.square(*load) <= SEGMENTS**2 for load in _WIDE.each()])
@@ -182,12 +237,21 @@ def _ends_within(see: See, line: Pipeline, ports: str, more: Fraction | int) -> 
     _whole_instead(see, line, more)
 
 
-def _least(see: See, ports: str, times: NDArray[Any], stated: NDArray[Any], known: NDArray[np.bool_]) -> None:
+def _least(
+    see: See, ports: str, times: NDArray[Any], stated: NDArray[Any], known: NDArray[np.bool_]
+) -> None:
     """The least of the times with 1, 2, .. segments, where it is known to be the least over all, against what is stated."""
     here = Parameters(*(column[known] for column in _WIDE))
     best = times[:, known].argmin(axis=0) + 1
     made = algorithm1(see, 1, ports)
-    see.at_most("least time over whole p", times.min(axis=0)[known], stated[known], **here.place, p=best, of=made)
+    see.at_most(
+        "least time over whole p",
+        times.min(axis=0)[known],
+        stated[known],
+        **here.place,
+        p=best,
+        of=made,
+    )
 
 
 def _whole_instead(see: See, line: Pipeline, more: Fraction | int) -> None:
@@ -202,16 +266,27 @@ def _whole_instead(see: See, line: Pipeline, more: Fraction | int) -> None:
     loads = list(_WIDE.each())
     least = np.array([line.exact_least(*load) for load in loads], dtype=object)
     below = [line.best_whole(*load) for load in loads]
-    above = [next(p for p in (one, one + 1) if p * p >= line.square(*load)) for one, load in zip(below, loads, strict=True)]
-    fixed = np.array([line.time(p, *load) for p, load in zip(above, loads, strict=True)], dtype=object)
+    above = [
+        next(p for p in (one, one + 1) if p * p >= line.square(*load))
+        for one, load in zip(below, loads, strict=True)
+    ]
+    fixed = np.array(
+        [line.time(p, *load) for p, load in zip(above, loads, strict=True)], dtype=object
+    )
     starts = np.array([start for start, _ in loads], dtype=object)
-    true.at_most("time with p = ceil(q)", fixed, least + starts * more, **_WIDE.place, p=np.array(above))
+    true.at_most(
+        "time with p = ceil(q)", fixed, least + starts * more, **_WIDE.place, p=np.array(above)
+    )
     reached = [line.time(p, *load) == one for p, load, one in zip(below, loads, least, strict=True)]
     q_whole = [(root(line.square(*load)) or Fraction(1, 2)).denominator == 1 for load in loads]
     true.equal("the time is reached", reached, q_whole, **_WIDE.place)
-    slow = np.array([start >= 4 * line.height * line.slot**2 * line.share * b for start, b in loads])
+    slow = np.array(
+        [start >= 4 * line.height * line.slot**2 * line.share * b for start, b in loads]
+    )
     start_ups = starts * (line.slot * (line.height - 1) + 1)
-    true.equal("the start-ups take longer", (start_ups > least)[slow], np.ones(slow.sum(), dtype=bool))
+    true.equal(
+        "the start-ups take longer", (start_ups > least)[slow], np.ones(slow.sum(), dtype=bool)
+    )
 
 
 @claim(
@@ -231,7 +306,9 @@ def _theorem1_time(see: See) -> None:
     n = see.where.n
     see.equal("h", height(see, "multiple"), multiple_height(n))
     _ends_within(see, theorem1(n), "all", 1)
-    _by_another(see, theorem1(n), "all", ("greedy", "segments", 1), ("edge-disjoint", "messages", n - 1))
+    _by_another(
+        see, theorem1(n), "all", ("greedy", "segments", 1), ("edge-disjoint", "messages", n - 1)
+    )
 
 
 @claim(
@@ -249,7 +326,9 @@ def _theorem2_time(see: See) -> None:
     n = see.where.n
     see.equal("h", height(see, "multiple"), multiple_height(n))
     _ends_within(see, theorem2(n), "one", n - 1)
-    _by_another(see, theorem2(n), "one", ("greedy", "segments", 1), ("recursive-substar", "messages", 1))
+    _by_another(
+        see, theorem2(n), "one", ("greedy", "segments", 1), ("recursive-substar", "messages", 1)
+    )
     _without_idle(see, theorem2(n))
 
 
@@ -258,7 +337,8 @@ def _by_another(see: See, line: Pipeline, ports: str, *algorithms: tuple[str, st
     names = " or ".join(f"`{name}`" for name, _, _ in algorithms)
     other = see.reading(f"some broadcast, Algorithm 1 or {names}, ends within it, {_WITHIN}")
     times = [
-        exact_time(see.lab.simulation(algorithm1(see, p, ports)), p * (see.where.n - 1), _WIDE) for p in range(1, SEGMENTS + 1)
+        exact_time(see.lab.simulation(algorithm1(see, p, ports)), p * (see.where.n - 1), _WIDE)
+        for p in range(1, SEGMENTS + 1)
     ]
     for name, cut, times_p in algorithms:
         for p in range(1, 2 * SEGMENTS + 1):
@@ -275,13 +355,18 @@ def _without_idle(see: See, line: Pipeline) -> None:
     times, busy = [], 0
     for p in range(1, SEGMENTS + 1):
         took = see.lab.simulation(algorithm1(see, p, "one"))
-        busy = int((took.link_use > 0).sum())
+        busy = int((took.links_used > 0).sum())
         carried = Fraction(int(took.packet_sizes.sum()), p * units)
         times.append(_WIDE.T_s * busy + _WIDE.m * _WIDE.T_c * carried)
     least = np.array(times, dtype=object).min(axis=0)
     stated = np.array([line.exact_least(*load) for load in _WIDE.each()], dtype=object)
     known = (least <= stated) | (_WIDE.T_s * busy > stated)
-    other.at_most("least time", least[known], stated[known], **Parameters(*(column[known] for column in _WIDE)).place)
+    other.at_most(
+        "least time",
+        least[known],
+        stated[known],
+        **Parameters(*(column[known] for column in _WIDE)).place,
+    )
 
 
 @claim(
@@ -317,6 +402,8 @@ def _theorem2_order(see: See) -> None:
     see.order(
         "time with the best whole p over n^2 T_s + n sqrt(m T_s T_c) + m T_c",
         lambda n: greatest(
-            n, lambda n, *load: theorem2(n).least_whole(*load), lambda n, start, b: n * n * start + n * sqrt(start * b) + b
+            n,
+            lambda n, *load: theorem2(n).least_whole(*load),
+            lambda n, start, b: n * n * start + n * sqrt(start * b) + b,
         ),
     )

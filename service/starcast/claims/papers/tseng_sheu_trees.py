@@ -32,15 +32,30 @@ def _size(see: See) -> None:
     ports = np.array(where.ports)
     for image, turned in maps:
         columns = np.searchsorted(ports, turned)
-        see.equal("links go to links", across[columns][:, image], image[across], node=lambda _, v: where.label(v))
+        see.equal(
+            "links go to links",
+            across[columns][:, image],
+            image[across],
+            node=lambda _, v: where.label(v),
+        )
     nodes = np.stack([image for image, _ in maps])
     reached = searching.searched(nodes, 0) >= 0
-    see.equal("nodes to which automorphisms take the identity", np.count_nonzero(reached), factorial(where.n))
-    links = [image * where.degree + np.searchsorted(ports, turned)[:, None] for image, turned in maps]
+    see.equal(
+        "nodes to which automorphisms take the identity",
+        np.count_nonzero(reached),
+        factorial(where.n),
+    )
+    links = [
+        image * where.degree + np.searchsorted(ports, turned)[:, None] for image, turned in maps
+    ]
     moved = np.stack([several.T.ravel() for several in links])
     reached = searching.searched(moved, 0) >= 0
     directed = factorial(where.n) * (where.n - 1)
-    see.equal("directed links to which they take the first link of the identity", np.count_nonzero(reached), directed)
+    see.equal(
+        "directed links to which they take the first link of the identity",
+        np.count_nonzero(reached),
+        directed,
+    )
 
 
 def sized(see: See) -> None:
@@ -58,7 +73,9 @@ def sized(see: See) -> None:
     see.equal("neighbours of a node", different, n - 1, node=where.label)
     for root in searching.roots(where):
         distances = searching.distances(see.lab, where.spec, root)
-        see.equal("nodes reached", np.count_nonzero(distances >= 0), factorial(n), node=where.label(root))
+        see.equal(
+            "nodes reached", np.count_nonzero(distances >= 0), factorial(n), node=where.label(root)
+        )
         see.equal("greatest distance", distances.max(), diameter(n), node=where.label(root))
 
 
@@ -98,7 +115,11 @@ def _greedy(see: See) -> None:
         parents = searching.parents(see.lab, where, tree.parent_port[0])[nodes]
         found = np.where(parents < 0, where.nodes, distances[parents])
         see.equal(
-            "distance of the next node", found, distances[nodes] - 1, node=lambda v, of=nodes: where.label(int(of[v])), of=tree
+            "distance of the next node",
+            found,
+            distances[nodes] - 1,
+            node=lambda v, of=nodes: where.label(int(of[v])),
+            of=tree,
         )
 
 
@@ -112,8 +133,15 @@ def _congestion_to_roots(see: See) -> None:
     where = see.where
     for root in searching.roots(where):
         loads = shifting.loads_to(see.lab, where, root)
-        see.equal("links of all trees", loads.sum(), (where.n - 1) * (factorial(where.n) - 1), node=where.label(root))
-        see.at_most(f"trees on a link, r = {where.label(root)}", loads, 2, link=leaving(see.lab, where))
+        see.equal(
+            "links of all trees",
+            loads.sum(),
+            (where.n - 1) * (factorial(where.n) - 1),
+            node=where.label(root),
+        )
+        see.at_most(
+            f"trees on a link, r = {where.label(root)}", loads, 2, link=leaving(see.lab, where)
+        )
 
 
 @claim(
@@ -150,14 +178,28 @@ def _heights(see: See) -> None:
     )
     for root in searching.roots(where, 2):
         trees = see.lab.forest(where.spec, "multiple", root=root)
-        found = np.array(checkers.height(where, trees.parent_port, trees.root, bound=where.nodes).measured)
+        found = np.array(
+            checkers.height(where, trees.parent_port, trees.root, bound=where.nodes).measured
+        )
         see.equal("number of trees", trees.trees, n - 1, of=trees)
         stated = diameter(n) + n + np.gcd(n, i) - 2
-        see.equal("height of L-hat(rho^i(r))", found, stated[: len(found)], i=i[: len(found)], of=trees)
-        outside = np.array([_outside(see, root, way) for way in shifting.paths(see.lab, where, root)])[: len(found)]
-        lengths = np.array([len(way.ports) for way in shifting.paths(see.lab, where, root)])[: len(found)]
+        see.equal(
+            "height of L-hat(rho^i(r))", found, stated[: len(found)], i=i[: len(found)], of=trees
+        )
+        outside = np.array(
+            [_outside(see, root, way) for way in shifting.paths(see.lab, where, root)]
+        )[: len(found)]
+        lengths = np.array([len(way.ports) for way in shifting.paths(see.lab, where, root)])[
+            : len(found)
+        ]
         true.equal("height", found, lengths + outside, i=i[: len(found)], of=trees)
-        true.equal("e", outside, (diameter(n) - ((n == 3) & (i == 2)))[: len(found)], i=i[: len(found)], of=trees)
+        true.equal(
+            "e",
+            outside,
+            (diameter(n) - ((n == 3) & (i == 2)))[: len(found)],
+            i=i[: len(found)],
+            of=trees,
+        )
 
 
 def _outside(see: See, root: int, way: shifting.Path) -> int:
@@ -178,7 +220,9 @@ def _outside(see: See, root: int, way: shifting.Path) -> int:
 )
 def _greatest_height(see: See) -> None:
     n, trees = see.where.n, see.lab.forest(see.where.spec, "multiple")
-    measured = checkers.height(see.where, trees.parent_port, trees.root, bound=see.where.nodes).measured
+    measured = checkers.height(
+        see.where, trees.parent_port, trees.root, bound=see.where.nodes
+    ).measured
     h = int(np.max(measured))
     see.at_least("greatest height of the trees L-hat", h, diameter(n) + n - 1, of=trees)
     see.at_most("greatest height of the trees L-hat", h, 2 * diameter(n), of=trees)
@@ -196,5 +240,7 @@ def _congestion(see: See) -> None:
         trees = see.lab.forest(where.spec, "multiple", root=root)
         loads = checkers.loads(where, trees.parent_port, root)
         see.equal("number of trees", trees.trees, where.n - 1, of=trees)
-        see.equal("links of all trees", loads.sum(), (where.n - 1) * (factorial(where.n) - 1), of=trees)
+        see.equal(
+            "links of all trees", loads.sum(), (where.n - 1) * (factorial(where.n) - 1), of=trees
+        )
         see.at_most("trees on a link", loads, 2, link=leaving(see.lab, where), of=trees)

@@ -15,11 +15,11 @@ from sqlalchemy import URL, Connection, Engine, create_engine, inspect, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
+from starcast.database.models import Base
 from starcast.errors import BusyError, RejectedError, StarcastError, UnavailableError
-from starcast.support.signals import interrupted
 from starcast.progress import Reporter
 from starcast.resources import folder
-from starcast.database.models import Base
+from starcast.support.signals import interrupted
 
 CONNECT_SECONDS = 5
 UPGRADE_SECONDS = 60
@@ -156,11 +156,13 @@ def _unavailable(url: URL, words: str) -> UnavailableError:
         )
     if "database" in words and "does not exist" in words:
         return UnavailableError(
-            f"PostgreSQL at {place} has no database '{url.database}'", hint=f"create it: createdb {url.database}"
+            f"PostgreSQL at {place} has no database '{url.database}'",
+            hint=f"create it: createdb {url.database}",
         )
     reason = words.strip().partition("\n")[0].rpartition(": ")[2].strip()
     return UnavailableError(
-        f"PostgreSQL at {place} cannot be reached: {reason}", hint="start it ('starcast up' starts the embedded one)"
+        f"PostgreSQL at {place} cannot be reached: {reason}",
+        hint="start it ('starcast up' starts the embedded one)",
     )
 
 
@@ -225,7 +227,8 @@ def check(engine: Engine) -> None:
         raise RejectedError("the database has no schema yet", hint="run 'starcast db upgrade'")
     if revision != head():
         raise RejectedError(
-            f"the schema of the database is {revision}, this starcast needs {head()}", hint="run 'starcast db upgrade'"
+            f"the schema of the database is {revision}, this starcast needs {head()}",
+            hint="run 'starcast db upgrade'",
         )
 
 
@@ -241,7 +244,9 @@ def _difference(item: object) -> str:
     first = item[0] if isinstance(item, list) else item
     if not isinstance(first, tuple):
         return str(first)
-    return " ".join([str(first[0]).replace("_", " "), *(str(part) for part in first[1:] if part is not None)])
+    return " ".join(
+        [str(first[0]).replace("_", " "), *(str(part) for part in first[1:] if part is not None)]
+    )
 
 
 def _let_go(connection: Connection, name: str) -> None:
@@ -255,12 +260,15 @@ def _let_go(connection: Connection, name: str) -> None:
 
 def _lock(connection: Connection) -> None:
     busy = BusyError(
-        f"another process has been migrating the database for {UPGRADE_SECONDS} s", hint="try again when it is done"
+        f"another process has been migrating the database for {UPGRADE_SECONDS} s",
+        hint="try again when it is done",
     )
     _await(connection, ":key", UPGRADE_LOCK, UPGRADE_SECONDS, busy)
 
 
-def _await(connection: Connection, written: str, key: str | int, seconds: int, busy: BusyError) -> None:
+def _await(
+    connection: Connection, written: str, key: str | int, seconds: int, busy: BusyError
+) -> None:
     connection.execute(text(f"set local lock_timeout = '{seconds}s'"))
     try:
         connection.execute(text(f"select pg_advisory_xact_lock({written})"), {"key": key})
