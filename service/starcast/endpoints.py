@@ -1,6 +1,5 @@
 """Which servers are meant: those that the settings name, else the embedded ones in ``home``."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -9,21 +8,12 @@ from sqlalchemy.exc import ArgumentError
 
 from starcast.embedded import stack
 from starcast.errors import InputError, UnavailableError
+from starcast.graph.address import GraphAddress
 from starcast.settings import Settings
 
 #: What a PostgreSQL URI begins with; we connect with psycopg whichever it is.
 _POSTGRES = {"postgresql", "postgresql+psycopg", "postgres"}
 _LAST_PORT = 65_535
-
-
-@dataclass(frozen=True)
-class GraphAddress:
-    """A Neo4j server: where it is and how to log in."""
-
-    uri: str
-    user: str
-    password: str = field(repr=False)
-    database: str = "neo4j"
 
 
 def graph_address(settings: Settings) -> GraphAddress:

@@ -16,7 +16,7 @@ from sqlalchemy import URL
 
 from starcast import check, forest, schedule
 from starcast.claims import Verdict, claim_run, claims
-from starcast.endpoints import GraphAddress
+from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.ingest import Stores, ingest, wish
 from starcast.progress import Silent

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL
 
-from starcast.endpoints import GraphAddress
+from starcast.graph.address import GraphAddress
 from starcast.graph.artifact_nodes import LABEL_OF
 from starcast.graph.schema import State
 from starcast.ingest import Plan, Stores, ingest, plan

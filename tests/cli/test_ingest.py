@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL
 
-from starcast.endpoints import GraphAddress
+from starcast.graph.address import GraphAddress
 from starcast.ingest import Stores, plan
 from starcast.ingest.stores import exclusively
 from starcast.progress import Silent

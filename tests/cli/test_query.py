@@ -11,7 +11,7 @@ import pytest
 from starcast import drawing
 from starcast.cli.output import Format
 from starcast.cli.query_output import Layout, Output, hops
-from starcast.endpoints import GraphAddress
+from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.queries import find, library, measured
 from starcast.queries.measured import Figures, Measurements

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from starcast.endpoints import GraphAddress
 from starcast.errors import InputError, LimitError, NotFoundError
+from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.queries import Query, gather, run
 from support.packs import (

@@ -8,7 +8,7 @@ import pytest
 
 from starcast import schedule, simulate
 from starcast.collectives import Schedule
-from starcast.endpoints import GraphAddress
+from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.queries import find, run
 from starcast.trees import forest

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from starcast.endpoints import GraphAddress
+from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.graph.schema import NODE
 from starcast.graph.writer import Bolt

@@ -17,8 +17,8 @@ from starcast.embedded.jars import JarSet
 from starcast.embedded.lifecycle import Start, stop
 from starcast.embedded.neo4j import JAVA_OPTIONS, Neo4j
 from starcast.embedded.processes import LOOPBACK
-from starcast.endpoints import GraphAddress
 from starcast.graph import reader, rows
+from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.graph.schema import NODE
 from starcast.ingest import Plan, Stores, plan

@@ -10,8 +10,8 @@ import pytest
 from neo4j import Result
 from neo4j.exceptions import Neo4jError
 
-from starcast.endpoints import GraphAddress
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
+from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.graph.results import Answer, answered
 from starcast.graph.writer import Bolt

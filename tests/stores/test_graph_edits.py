@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import URL
 
 from starcast.database import sessions
-from starcast.endpoints import GraphAddress
+from starcast.graph.address import GraphAddress
 from starcast.graph.audit import REBUILD, Finding
 from starcast.graph.connection import Graph
 from starcast.ingest import Stores, Way, ingest, plan

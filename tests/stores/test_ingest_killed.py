@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL
 
-from starcast.endpoints import GraphAddress
 from starcast.errors import UnavailableError
+from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.ingest import Plan, Stores, ingest, plan
 from starcast.ingest.artifacts import Thing

@@ -23,8 +23,9 @@ from starcast.embedded import processes, stack
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
-from starcast.endpoints import GraphAddress, graph_address, store_url
+from starcast.endpoints import graph_address, store_url
 from starcast.errors import UnavailableError
+from starcast.graph.address import GraphAddress
 from starcast.progress import Silent
 from starcast.settings import Settings
 

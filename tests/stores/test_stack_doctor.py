@@ -18,8 +18,8 @@ from starcast.database import sessions
 from starcast.doctor import Finding, Verdict
 from starcast.embedded import processes
 from starcast.embedded.home import Home
-from starcast.endpoints import GraphAddress
 from starcast.graph import identity
+from starcast.graph.address import GraphAddress
 from starcast.graph.connection import OLDEST, Graph
 from starcast.graph.schema import VERSION
 from starcast.progress import Silent

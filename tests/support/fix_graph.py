@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine
 
-from starcast.endpoints import GraphAddress
+from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.graph.writer import Bolt
 from starcast.ingest import Stores

@@ -21,10 +21,10 @@ from sqlalchemy import URL
 
 from starcast.embedded import packages, stack
 from starcast.embedded.jars import NEO4J_VERSION
-from starcast.endpoints import GraphAddress
 from starcast.endpoints import graph_address as address_of
 from starcast.endpoints import store_url as url_of
 from starcast.errors import StarcastError, UnavailableError
+from starcast.graph.address import GraphAddress
 from starcast.progress import Silent
 from starcast.settings import PREFIX, Settings
 

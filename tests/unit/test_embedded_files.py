@@ -14,6 +14,7 @@ from starcast.embedded import files, packages
 from starcast.embedded.home import Home, Running
 from starcast.errors import LimitError, UnavailableError
 from starcast.progress import Silent
+from starcast.support import atomic
 
 HOLDER = """
 import fcntl, sys
@@ -32,7 +33,7 @@ def test_a_file_is_whole_and_has_its_mode(tmp_path: Path) -> None:
     """Writing replaces the old text and leaves nothing beside it, whatever the umask."""
     path = tmp_path / "file"
     path.write_text("old and longer", encoding="utf-8")
-    files.write_whole(path, "new", mode=0o600)
+    atomic.write_text(path, "new", mode=0o600)
     assert path.read_text(encoding="utf-8") == "new"
     assert mode(path) == 0o600
     assert list(tmp_path.iterdir()) == [path]
@@ -50,7 +51,7 @@ def test_a_write_that_fails_leaves_the_old_file(
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(LimitError, match="is full"), files.writing(tmp_path):
-        files.write_whole(path, "new")
+        atomic.write_text(path, "new")
     assert path.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]
 

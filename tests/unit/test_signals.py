@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from starcast.support.signals import defer_signals, interrupted, sigterm_as_interrupt
+from starcast.support.signals import caused_by_interrupt, defer_signals, sigterm_as_interrupt
 
 
 def strikes_twice(told: list[str]) -> None:
@@ -85,5 +85,5 @@ def tells_of_it_in_words() -> None:
 def test_an_error_that_an_interruption_has_become_is_known(act: Callable[[], None]) -> None:
     with pytest.raises((OSError, ValueError)) as caught:
         act()
-    assert interrupted(caught.value)
-    assert not interrupted(OSError("alone"))
+    assert caused_by_interrupt(caught.value)
+    assert not caused_by_interrupt(OSError("alone"))

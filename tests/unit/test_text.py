@@ -2,7 +2,7 @@
 
 import pytest
 
-from starcast.support.text import pluralize, sentence
+from starcast.support.text import as_sentence, pluralize
 
 
 @pytest.mark.parametrize(
@@ -34,4 +34,4 @@ def test_one_is_singular(number: int, words: tuple[str, ...], said: str) -> None
 def test_a_sentence_begins_with_a_capital_but_where_a_symbol_begins_it(
     text: str, said: str
 ) -> None:
-    assert sentence(text) == said
+    assert as_sentence(text) == said

@@ -6,7 +6,7 @@ from typing import Literal
 
 from starcast.claims.see import See
 from starcast.claims.statements import PAPERS, statements
-from starcast.support.text import sentence
+from starcast.support.text import as_sentence
 from starcast.topologies import Topology, topology
 
 Check = Callable[[See], None]
@@ -180,7 +180,14 @@ class Family:
         made = {} if weight is None else {"weight": weight}
         self.claims.append(
             Claim(
-                name, number, sentence(notation), sizes, check, sentence(reading), self.name, **made
+                name,
+                number,
+                as_sentence(notation),
+                sizes,
+                check,
+                as_sentence(reading),
+                self.name,
+                **made,
             )
         )
 

@@ -7,7 +7,7 @@ from itertools import groupby
 from starcast.claims.declaration import Claim, degenerate
 from starcast.claims.evidence import BOUNDED, Evidence, Finding, Place, Plain, Word
 from starcast.claims.see import FAR, REVERSED
-from starcast.support.text import pluralize, sentence
+from starcast.support.text import as_sentence, pluralize
 
 _MOST_SIZES = 8
 _MOST_WORDS = 4
@@ -24,7 +24,7 @@ def detail(claim: Claim, word: Word, evidence: Sequence[Evidence]) -> str:
     """What was found about a statement: how much was compared, where it fails and how, and what was looked at beside it."""
     deciding = [one for one in evidence if one.size not in claim.sizes.beyond]
     said = [*_found(word, deciding), *_asides(word, deciding), *_beyond(claim, evidence)]
-    return " ".join(sentence for sentence in said if sentence)
+    return " ".join(as_sentence for as_sentence in said if as_sentence)
 
 
 def place(counterexample: Place) -> str:
@@ -60,7 +60,7 @@ def _found(word: Word, evidence: Sequence[Evidence]) -> Iterable[str]:
         reasons = dict.fromkeys(
             finding.measured for finding in findings if finding.relation == "absent"
         )
-        yield sentence("; ".join(reasons)) if reasons else "Nothing was compared."
+        yield as_sentence("; ".join(reasons)) if reasons else "Nothing was compared."
     elif word == "fails":
         yield from _failed(evidence)
     else:

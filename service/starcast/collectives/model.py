@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.errors import InputError
-from starcast.support.arrays import read_only
+from starcast.support.arrays import frozen_copy
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
 from starcast.trees.model import UNNAMED
@@ -204,4 +204,4 @@ def _column(name: str, given: object) -> NDArray[Any]:
             f"the column '{name}' of a schedule has {column.ndim} dimensions",
             hint="give it one: a value a row",
         )
-    return read_only(column)
+    return frozen_copy(column)

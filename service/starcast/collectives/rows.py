@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.model import Schedule
-from starcast.support.arrays import sealed
+from starcast.support.arrays import freeze
 from starcast.trees import Forest
 
 Integers = NDArray[np.integer[Any]]
@@ -37,7 +37,7 @@ def arranged(rows: Columns, **parameters: Any) -> Schedule:
     """The schedule of these rows, sorted by step, sender, port, tree and unit; ``parameters`` are those of `Schedule`."""
     order = _order(rows)
     columns: dict[str, Any] = {
-        name: sealed(np.asarray(column[order], dtype=_KINDS[name]))
+        name: freeze(np.asarray(column[order], dtype=_KINDS[name]))
         for name, column in rows._asdict().items()
     }
     return Schedule(**parameters, **columns)

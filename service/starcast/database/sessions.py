@@ -19,7 +19,7 @@ from starcast.database.models import Base
 from starcast.errors import BusyError, RejectedError, StarcastError, UnavailableError
 from starcast.progress import Reporter
 from starcast.resources import folder
-from starcast.support.signals import interrupted
+from starcast.support.signals import caused_by_interrupt
 
 CONNECT_SECONDS = 5
 UPGRADE_SECONDS = 60
@@ -129,7 +129,7 @@ def reaching(url: URL) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if interrupted(error):
+        if caused_by_interrupt(error):
             raise KeyboardInterrupt from None
         if isinstance(error, DBAPIError) and _lost(error):
             raise _unavailable(url, str(error.orig)) from None

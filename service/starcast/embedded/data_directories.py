@@ -9,8 +9,8 @@ import re
 import shutil
 from pathlib import Path
 
-from starcast.embedded import files
 from starcast.errors import UnavailableError
+from starcast.support.atomic import write_text
 
 _FIRST = "data"
 _POINTER = "store"
@@ -58,7 +58,7 @@ def take_over(old: Path, new: Path) -> None:
 
 def point(directory: Path) -> None:
     """Make a directory the one in force, in one step that outlives a power cut."""
-    files.write_whole(directory.parent / _POINTER, f"{directory.name}\n")
+    write_text(directory.parent / _POINTER, f"{directory.name}\n")
     folder = os.open(directory.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

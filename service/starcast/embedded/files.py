@@ -3,7 +3,6 @@
 import errno
 import fcntl
 import os
-import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -63,20 +62,6 @@ def need_space(folder: Path, megabytes: int, purpose: str) -> None:
 def existing(folder: Path) -> Path:
     """The folder, or the nearest one above it that exists."""
     return next(path for path in (folder, *folder.parents) if path.exists())
-
-
-def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write a file so that nobody ever sees half of it, nor, for a moment, with a wider mode."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from pathlib import Path
 from starcast.embedded import files
 from starcast.errors import UnavailableError
 from starcast.progress import Reporter
+from starcast.support.atomic import write_text
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class Home:
                     f"the password file {file} is missing, and the data in {data} was made with it",
                     hint=f"restore the file, or delete {self.root} and run 'starcast up' and your ingests again",
                 )
-            files.write_whole(file, secrets.token_urlsafe(24) + "\n", mode=0o600)
+            write_text(file, secrets.token_urlsafe(24) + "\n", mode=0o600)
         return self.password(name)
 
     def password(self, name: str) -> str:
@@ -120,4 +121,4 @@ class Home:
     def publish(self, servers: dict[str, Running]) -> None:
         """Write what runs, for everybody who asks."""
         entries = {name: asdict(server) for name, server in servers.items()}
-        files.write_whole(self._state, json.dumps(entries, indent=2) + "\n", mode=0o600)
+        write_text(self._state, json.dumps(entries, indent=2) + "\n", mode=0o600)

@@ -18,6 +18,7 @@ from typing import Any
 from starcast.embedded import files, packages
 from starcast.errors import StarcastError, UnavailableError
 from starcast.progress import Reporter
+from starcast.support.atomic import write_text
 
 #: The one place that pins Neo4j's version; the lock file, compose and the documents agree with it (tested).
 NEO4J_VERSION = "2026.08.1"
@@ -125,7 +126,7 @@ class JarSet:
                 )
         finally:
             shutil.rmtree(self._partial, ignore_errors=True)
-        files.write_whole(self._mark, "every file was verified\n")
+        write_text(self._mark, "every file was verified\n")
 
     @property
     def _mark(self) -> Path:

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from starcast.embedded import files, packages
+from starcast.embedded import packages
 from starcast.embedded.jars import LOCK, NEO4J_VERSION
+from starcast.support.atomic import write_text
 
 
 def coordinates(version: str) -> tuple[str, ...]:
@@ -53,7 +54,7 @@ def main(version: str = NEO4J_VERSION, lock: str = str(LOCK)) -> None:
     jgo = packages.load("jgo")
     with tempfile.TemporaryDirectory() as folder:
         environment = jgo.build("+".join(coordinates(version)), cache_dir=Path(folder), update=True)
-        files.write_whole(Path(lock), lock_text(environment.path, coordinates(version)))
+        write_text(Path(lock), lock_text(environment.path, coordinates(version)))
     sys.stderr.write(f"wrote {lock}\n")
 
 

@@ -8,12 +8,13 @@ from typing import ClassVar
 
 import psutil
 
-from starcast.embedded import data_directories, files, packages, processes
+from starcast.embedded import data_directories, packages, processes
 from starcast.embedded.home import Home
 from starcast.embedded.jars import JarSet
 from starcast.embedded.processes import LOOPBACK
 from starcast.embedded.server import Server
 from starcast.settings import Settings
+from starcast.support.atomic import write_text
 
 _FOLDERS = ("conf", "logs", "run", "import", "plugins", "licenses")
 _LOG_CONFIGURATION = ("server-logs.xml", "user-logs.xml")
@@ -126,7 +127,7 @@ class Neo4j(Server):
             "heap": settings.neo4j_heap,
             "pagecache": settings.neo4j_pagecache,
         }
-        files.write_whole(
+        write_text(
             conf / "neo4j.conf", self.configuration.format(address=LOOPBACK, port=port, **values)
         )
         class_path = f"{conf}/*:{self.jars(settings).class_path}"

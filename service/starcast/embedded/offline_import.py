@@ -18,6 +18,7 @@ from starcast.embedded.neo4j import JAVA_OPTIONS, Neo4j
 from starcast.errors import BusyError, LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.progress import Reporter
 from starcast.settings import Settings
+from starcast.support.atomic import write_text
 
 #: Bounds of the tool's memory: it would take nine tenths of the machine. S10 needs 0.3 GB of the second (measured).
 HEAP, OFF_HEAP = "1g", "1g"
@@ -91,7 +92,7 @@ def _environment(server: Neo4j, own: Path) -> dict[str, str]:
         each.mkdir(parents=True, exist_ok=True)
     # Relative to the home, so that no folder's name has to be escaped.
     places = {"data": server.data.name, "logs": logs.relative_to(server.home.neo4j)}
-    files.write_whole(conf / "neo4j.conf", _CONFIGURATION.format(**places))
+    write_text(conf / "neo4j.conf", _CONFIGURATION.format(**places))
     return {
         **processes.environment(),
         "NEO4J_HOME": str(server.home.neo4j),

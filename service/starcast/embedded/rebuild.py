@@ -14,8 +14,8 @@ from starcast.embedded.home import Home, Running
 from starcast.embedded.lifecycle import Start
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.processes import LOOPBACK
-from starcast.endpoints import GraphAddress
 from starcast.errors import StarcastError, UnavailableError
+from starcast.graph.address import GraphAddress
 from starcast.progress import Reporter
 from starcast.settings import Settings
 

@@ -28,8 +28,8 @@ from neo4j.exceptions import (
     UnsupportedServerProduct,
 )
 
-from starcast.endpoints import GraphAddress
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
+from starcast.graph.address import GraphAddress
 from starcast.graph.results import Answer, Row, answered
 from starcast.support.signals import defer_signals
 

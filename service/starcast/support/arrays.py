@@ -1,4 +1,4 @@
-"""Arrays that nobody can change behind our back."""
+"""Read-only arrays."""
 
 from typing import TypeVar
 
@@ -8,15 +8,17 @@ from numpy.typing import NDArray
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
-def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """The array itself where nobody can write it, else a read-only copy."""
+def frozen_copy(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Return the array itself if it cannot be written, else a read-only copy.
+
+    A view of a writable array counts as writable: its content can change through the base array.
+    """
     if array.flags.writeable or (isinstance(array.base, np.ndarray) and array.base.flags.writeable):
-        array = array.copy()
-        array.flags.writeable = False
+        return freeze(array.copy())
     return array
 
 
-def sealed(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """An array of our own, made read-only in place."""
+def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Make an array read-only in place and return it. The caller must own it."""
     array.flags.writeable = False
     return array

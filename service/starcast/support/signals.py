@@ -1,4 +1,4 @@
-"""Ctrl-C, and SIGTERM where it is to end work as Ctrl-C does."""
+"""Handling of Ctrl-C (SIGINT) and SIGTERM."""
 
 import signal
 import threading
@@ -9,8 +9,11 @@ from types import FrameType
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-def interrupted(error: BaseException | None) -> bool:
-    """Whether an error came up because Ctrl-C struck in the middle of something: drivers make errors of it at times."""
+def caused_by_interrupt(error: BaseException | None) -> bool:
+    """Return whether a KeyboardInterrupt is among the causes of an error.
+
+    Drivers sometimes turn a Ctrl-C in the middle of an exchange into an error of their own.
+    """
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
@@ -18,49 +21,56 @@ def interrupted(error: BaseException | None) -> bool:
 
 @contextmanager
 def sigterm_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM end the work as Ctrl-C does: processes are ended, what is stored is whole, the exit code is 130."""
+    """Make SIGTERM raise KeyboardInterrupt, so that it ends work as cleanly as Ctrl-C."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    previous = signal.signal(signal.SIGTERM, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, previous)
 
 
 @contextmanager
 def block_signals() -> Iterator[None]:
-    """Hold Ctrl-C and SIGTERM back. A process started in here never sees them: whoever started it decides when it ends."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    """Block Ctrl-C and SIGTERM.
+
+    A process started in this context inherits the block and never receives them: its parent
+    decides when it ends.
+    """
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
 
 @contextmanager
-def defer_signals(act: Callable[[], None]) -> Iterator[None]:
-    """Keep Ctrl-C from striking in here: instead this acts, to end what is waited for, and it strikes at the end.
+def defer_signals(cancel: Callable[[], None]) -> Iterator[None]:
+    """Defer Ctrl-C and SIGTERM to the end of the context.
 
-    Only Python's first thread hears of signals; in others this does nothing.
+    Args:
+        cancel: called when a signal arrives, to end the operation that the context waits for.
+
+    Only Python's main thread receives signals; in other threads this does nothing.
     """
-    here = threading.current_thread() is threading.main_thread()
-    handlers = {int(number): signal.getsignal(number) for number in _SIGNALS if here}
-    ours = {number: handler for number, handler in handlers.items() if callable(handler)}
-    struck: list[tuple[int, FrameType | None]] = []
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    previous = {int(number): signal.getsignal(number) for number in _SIGNALS if in_main_thread}
+    handlers = {number: handler for number, handler in previous.items() if callable(handler)}
+    received: list[tuple[int, FrameType | None]] = []
 
-    def strike(number: int, frame: FrameType | None) -> None:
-        struck.append((number, frame))
-        act()
+    def receive(number: int, frame: FrameType | None) -> None:
+        received.append((number, frame))
+        cancel()
 
     try:
-        for number in ours:
-            signal.signal(number, strike)
+        for number in handlers:
+            signal.signal(number, receive)
         yield
     finally:
-        for number, handler in ours.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
-        for number, frame in struck[:1]:
-            ours[number](number, frame)
+        for number, frame in received[:1]:
+            handlers[number](number, frame)

@@ -1,22 +1,33 @@
-"""Numbers in sentences, and sentences."""
+"""Wording helpers for messages: plurals, sentences, and suggestions for misspelled names."""
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 _WORD = re.compile(r"[a-z]{3,}[ ,:]")
 
 
-def pluralize(number: int, one: str, many: str = "") -> str:
-    """A number and what it counts: ``1 run``, ``1,000 runs``.
+def pluralize(number: int, singular: str, plural: str = "") -> str:
+    """Return a number with the noun that it counts: ``1 run``, ``1,000 runs``.
 
     Args:
-        number: how many there are.
-        one: what one of them is called, with its verb where that follows: ``run``, ``unit is``.
-        many: what others are called; ``one`` with an s unless given.
+        number: the number.
+        singular: the noun for one, with its verb if one follows: ``run``, ``unit is``.
+        plural: the noun for all other numbers; by default ``singular`` with an s.
     """
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
 
 
-def sentence(text: str) -> str:
-    """Text as a sentence: with a capital where it begins with a word and not with a symbol, and with a full stop."""
-    begun = text[:1].upper() + text[1:] if _WORD.match(text) else text
-    return begun if begun.endswith(".") or not begun else f"{begun}."
+def as_sentence(text: str) -> str:
+    """Return text with a capital letter, unless it begins with a symbol, and with a full stop."""
+    capitalized = text[:1].upper() + text[1:] if _WORD.match(text) else text
+    return capitalized if capitalized.endswith(".") or not capitalized else f"{capitalized}."
+
+
+def did_you_mean(name: object, names: Iterable[str]) -> str:
+    """Return ``did you mean 'greedy'? `` for a misspelled name, or nothing if no name is close.
+
+    The result ends with a blank, so that a list of all names can follow in the same hint.
+    """
+    close = get_close_matches(str(name), list(names), n=1)
+    return f"did you mean '{close[0]}'? " if close else ""

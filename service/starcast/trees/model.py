@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from starcast.errors import InputError, RejectedError
 from starcast.permutations import Ranks
-from starcast.support.arrays import read_only, sealed
+from starcast.support.arrays import freeze, frozen_copy
 from starcast.topologies import Topology, as_topology
 from starcast.topologies.base import Sight
 from starcast.trees import files, spec_syntax
@@ -133,12 +133,12 @@ class Forest:
                 self._reject_lost(tree, parents, top, lost)
             levels[tree, (self.parent_port[tree] == 0)] = -1
             levels[tree, self.root] = 0
-        return sealed(levels)
+        return freeze(levels)
 
     @cached_property
     def heights(self) -> NDArray[np.int64]:
         """The greatest level of each tree, int64 ``[trees]``."""
-        return sealed(self.levels().max(axis=1).astype(np.int64))
+        return freeze(self.levels().max(axis=1).astype(np.int64))
 
     @property
     def height(self) -> int:
@@ -153,7 +153,7 @@ class Forest:
             RejectedError: an entry is no port, the root has a parent, or a node of a spanning tree is missing.
         """
         self._check_entries()
-        return sealed(np.asarray(np.count_nonzero(self.parent_port, axis=1) + 1, dtype=np.int64))
+        return freeze(np.asarray(np.count_nonzero(self.parent_port, axis=1) + 1, dtype=np.int64))
 
     @cached_property
     def leaves(self) -> NDArray[np.int64]:
@@ -163,7 +163,7 @@ class Forest:
             inner = np.zeros(self.topology.nodes, dtype=bool)
             inner[parents[parents >= 0]] = True
             leaves[tree] = self.sizes[tree] - np.count_nonzero(inner)
-        return sealed(leaves)
+        return freeze(leaves)
 
     def subtree_sizes(self) -> Ranks:
         """How many nodes hang below and at each node, itself included, int32 ``[trees, nodes]``; 0 outside the tree."""
@@ -384,8 +384,8 @@ def _frozen(array: ArrayLike, topology: Topology) -> NDArray[np.uint8]:
                 f"a forest is an array of ports, not of numbers from {given.min()} to {given.max()}",
                 hint="give uint8, or integers 0..255",
             )
-        given = sealed(given.astype(np.uint8))
-    return read_only(given)
+        given = freeze(given.astype(np.uint8))
+    return frozen_copy(given)
 
 
 def _climb(parents: Ranks) -> tuple[Ranks, Ranks]:
