@@ -305,7 +305,7 @@ PLACES: dict[str, tuple[dict[str, int | str], str, int]] = {
     "link of a forest": ({"n": 4, "link": "1234 -> 2134"}, FOREST, 1),
     "tree": ({"n": 4, "tree": 1}, FOREST, 23),
     "node of a tree": ({"n": 4, "tree": 1, "node": "4321"}, FOREST, 1),
-    "forest with arguments": ({"n": 4, "tree": 0}, "S4:dimension-change(i=2,tree=greedy):1234", 23),
+    "forest with arguments": ({"n": 4, "tree": 0}, "S4:dimension-change(base=greedy,i=2):1234", 23),
     "schedule": ({"n": 4}, SCHEDULE, 1),
     "step": ({"n": 4, "step": 2}, SCHEDULE, sends(step=2)),
     "node in a step": ({"n": 4, "step": 1, "node": "1234"}, SCHEDULE, sends(step=1, sender=0)),

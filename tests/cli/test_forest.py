@@ -64,14 +64,14 @@ def test_what_is_built_is_written_and_named(starcast: Starcast) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("dimension-change", "--tree", "greedy", "--i", "2"), ("dimension-change(i=2,tree=greedy)",),
+    "words", [("dimension-change", "--tree", "greedy", "--i", "2"), ("dimension-change(base=greedy,i=2)",),
               ("dimension-change(i=2)", "--tree", "greedy")]
 )  # fmt: skip
 def test_arguments_are_options_or_stand_in_parentheses(
     starcast: Starcast, words: tuple[str, ...]
 ) -> None:
     assert starcast("tree", "build", "S5", *words, "--out", "f.npz").code == 0
-    assert Forest.open("f.npz").id == "S5:dimension-change(i=2,tree=greedy):12345"
+    assert Forest.open("f.npz").id == "S5:dimension-change(base=greedy,i=2):12345"
 
 
 def test_a_file_verifies_as_what_was_built(starcast: Starcast) -> None:
@@ -273,7 +273,7 @@ def test_the_figures_of_s6(starcast: Starcast) -> None:
         (("tree", "show", "S5", "multiple", "--i", "2"), "'i'"),
         (("tree", "show", "S5", "dimension-change", "--tree", "greedy"), "'i'"),
         (("tree", "show", "S5", "dimension-change", "--tree", "greedy", "--i", "4"), "4 places"),
-        (("tree", "show", "S5", "dimension-change(i=1,tree=greedy)", "--i", "1"), "twice"),
+        (("tree", "show", "S5", "dimension-change(base=greedy,i=1)", "--i", "1"), "twice"),
         (("tree", "show", "S5", "dimension-change(i=1"), "dimension-change(i=1"),
         (("tree", "show", "S2", "perfectly-balanced"), "perfectly-balanced"),
         (("tree", "show", "S5:multiple:12345", "--root", "12345"), "S5:multiple:12345"),

@@ -310,17 +310,17 @@ def test_showing(starcast: Starcast, stores: Stores) -> None:
 
 def test_trees_with_arguments(starcast: Starcast, stores: Stores) -> None:
     """They are named to every command as they are listed."""
-    words = "greedy,dimension-change(tree=multiple,i=1)"
+    words = "greedy,dimension-change(base=multiple,i=1)"
     assert starcast("ingest", "S4", "--trees", words, "--root", "4321").code == 0
     assert_stored(stores, plan("S4", words, root="4321"))
-    name = "S4:dimension-change(i=1,tree=multiple):4321"
+    name = "S4:dimension-change(base=multiple,i=1):4321"
     listed = json.loads(starcast("tree", "list", "-f", "json").out)
     assert [row["name"] for row in listed] == [name, "S4:greedy:4321"]
     assert starcast("tree", "show", name, "--verify").code == 0
     loads = json.loads(
         starcast("query", "run", "load-histogram", f"forest={name}", "-f", "json").out
     )
-    histogram = forest("S4", "dimension-change", "4321", tree="multiple", i=1).load_histogram()
+    histogram = forest("S4", "dimension-change", "4321", base="multiple", i=1).load_histogram()
     assert {row["load"]: row["links"] for row in loads} == histogram
     assert starcast("tree", "drop", name).code == 0
     assert_stored(stores, plan("S4", "greedy", root="4321"))

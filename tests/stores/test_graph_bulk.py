@@ -35,7 +35,7 @@ from support.checks import assert_stored, same_rows
 STORED = (
     plan("S4,2", ["all"]),
     plan("Q4", ["all"]),
-    plan("S5", ["multiple", "dimension-change(i=2,tree=greedy)"], root="31425"),
+    plan("S5", ["multiple", "dimension-change(base=greedy,i=2)"], root="31425"),
 )
 ASKED = plan("S4", ["all"], ["all"], ports="both")
 

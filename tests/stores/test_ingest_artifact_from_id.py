@@ -15,7 +15,7 @@ from starcast.topologies import topology
 from starcast.trees import Forest, forest
 
 PLANS = (
-    ("S4", ["all", "dimension-change(i=2,tree=greedy)"], ["all"], "3142", "both"),
+    ("S4", ["all", "dimension-change(base=greedy,i=2)"], ["all"], "3142", "both"),
     ("S5,3", ["all"], ["all"], "425", "both"),
     ("Q3", ["all"], ["all"], "011", "both"),
 )
@@ -49,7 +49,7 @@ def test_a_name_leads_back_to_its_thing(
         ("forest", "S4:unheard-of:1234"),
         ("forest", "S4:multiple:4321x"),
         ("forest", "S4:multiple():1234"),
-        ("forest", "S4:dimension-change(tree=greedy,i=2):1234"),
+        ("forest", "S4:dimension-change(base=greedy,i=2):1234"),
         ("schedule", "S4:broadcast:multiple:all:1234"),
         ("schedule", "S4:broadcast:multiple:all::1234"),
         ("schedule", "S4:broadcast:multiple:some:segments=1:1234"),

@@ -123,10 +123,10 @@ def test_all_means_all_that_need_no_arguments(stores: Stores, spec: str) -> None
 
 def test_constructions_with_arguments_are_written_as_their_names_are() -> None:
     """In a list by commas, in any order of arguments, each once."""
-    text = "greedy, dimension-change(tree=multiple,i=2),dimension-change(i=2,tree=multiple),label-change(tree=greedy)"
+    text = "greedy, dimension-change(base=multiple,i=2),dimension-change(base=multiple,i=2),label-change(base=greedy)"
     keys = [thing.key for thing in plan("S4", text).things]
     assert keys == [
-        "S4", "S4:greedy:1234", "S4:dimension-change(i=2,tree=multiple):1234", "S4:label-change(tree=greedy):1234",
+        "S4", "S4:greedy:1234", "S4:dimension-change(base=multiple,i=2):1234", "S4:label-change(base=greedy):1234",
     ]  # fmt: skip
     assert [thing.key for thing in plan("S4", ["greedy", *text.split(", ")]).things] == keys
 
@@ -136,10 +136,10 @@ def test_constructions_with_arguments_are_written_as_their_names_are() -> None:
     [
         "dimension-change",
         "dimension-change(i=2)",
-        "dimension-change(i=2,tree=multiple",
-        "dimension-change(i=two,tree=multiple)",
-        "dimension-change(i=3,tree=multiple)",
-        "label-change(tree=dimension-change)",
+        "dimension-change(base=multiple,i=2",
+        "dimension-change(base=multiple,i=two)",
+        "dimension-change(base=multiple,i=3)",
+        "label-change(base=dimension-change)",
         "greedy(i=2)",
         "greedy()x",
     ],
@@ -154,14 +154,14 @@ def test_two_forests_of_one_construction_stand_beside_each_other(stores: Stores)
     """Their arguments are in their names, and in the graph a property of their own."""
     ingest(
         stores,
-        plan("S4", "dimension-change(i=1,tree=greedy),dimension-change(i=2,tree=greedy),greedy"),
+        plan("S4", "dimension-change(base=greedy,i=1),dimension-change(base=greedy,i=2),greedy"),
     )
     assert check_nodes(stores.graph, "Forest", ("construction", "arguments")) == {
-        ("greedy", ""), ("dimension-change", "i=1,tree=greedy"), ("dimension-change", "i=2,tree=greedy"),
+        ("greedy", ""), ("dimension-change", "base=greedy,i=1"), ("dimension-change", "base=greedy,i=2"),
     }  # fmt: skip
     with session(stores.engine) as opened:
         assert [row["name"] for row in listing(opened, "forest", "S4")] == [
-            "S4:dimension-change(i=1,tree=greedy):1234", "S4:dimension-change(i=2,tree=greedy):1234", "S4:greedy:1234",
+            "S4:dimension-change(base=greedy,i=1):1234", "S4:dimension-change(base=greedy,i=2):1234", "S4:greedy:1234",
         ]  # fmt: skip
 
 

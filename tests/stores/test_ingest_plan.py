@@ -85,11 +85,11 @@ def test_all_algorithms_of_a_collective() -> None:
 
 def test_arguments_stand_in_parentheses() -> None:
     """Each schedule has its own; what is not said is the algorithm's default, or what is given for all."""
-    words = "alltoall:exact(messages=2),allgather:dimension-change(tree=necklace),edge-disjoint(copies=3),exact"
+    words = "alltoall:exact(messages=2),allgather:dimension-change(base=necklace),edge-disjoint(copies=3),exact"
     assert names("S4", schedules=words, messages=5)[1:] == [
         "S4:edge-disjoint:1234",
         "S4:alltoall:exact:all:messages=2:1234",
-        "S4:allgather:dimension-change:all:tree=necklace:1234",
+        "S4:allgather:dimension-change:all:base=necklace:1234",
         "S4:broadcast:edge-disjoint:all:copies=3,messages=5:1234",
         "S4:alltoall:exact:all:messages=5:1234",
     ]
@@ -105,7 +105,7 @@ def test_arguments_stand_in_parentheses() -> None:
         ("exact", {"ports": "one"}, "no port model 'one'"),
         ("edge-disjoint(copies=4)", {}, "copies is 4"),
         ("scatter:perfectly-balanced", {"messages": 4}, "multiple of n-1 = 3"),
-        ("allgather:dimension-change(tree=multiple)", {}, "no single spanning tree"),
+        ("allgather:dimension-change(base=multiple)", {}, "no single spanning tree"),
         ("all(messages=2)", {}, "takes no arguments"),
     ],
 )
@@ -193,7 +193,7 @@ def test_sizes_are_known_before_anything_is_built(share: int) -> None:
 def test_sizes_are_those_of_the_trees_without_building_any(spec: str) -> None:
     """Every construction, whole or partial, changed or not; names and order are the plan's too."""
     changed = [name for name in ("label-change", "dimension-change") if name in constructions(spec)]
-    arguments = {"label-change": "tree={}", "dimension-change": "i=0,tree={}"}
+    arguments = {"label-change": "base={}", "dimension-change": "base={},i=0"}
     words = [
         f"{name}({arguments[name].format(tree)})"
         for name in changed
@@ -207,8 +207,8 @@ def test_sizes_are_those_of_the_trees_without_building_any(spec: str) -> None:
     assert wish(*asked).sizes() == sizes
 
 
-@pytest.mark.parametrize("words", ["greedi", "dimension-change(i=4,tree=greedy)", "dimension-change(tree=greedy)",
-                                   "dimension-change(i=1,tree=binomial)", "greedy(i=1)", "binomial"])  # fmt: skip
+@pytest.mark.parametrize("words", ["greedi", "dimension-change(base=greedy,i=4)", "dimension-change(base=greedy)",
+                                   "dimension-change(base=binomial,i=1)", "greedy(i=1)", "binomial"])  # fmt: skip
 def test_sizes_of_trees_that_cannot_be_are_refused_in_the_words_of_the_plan(words: str) -> None:
     with pytest.raises(InputError) as of_sizes:
         wish("S5", words).sizes()

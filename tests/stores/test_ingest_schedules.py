@@ -55,7 +55,7 @@ def test_a_schedule_is_stored_and_reads_back_equal(stores: Stores, spec: str) ->
 
 def test_a_schedule_with_trees_of_its_own_hangs_from_no_forest(stores: Stores) -> None:
     """The n-1 trees DC(i, T) are no forest of the catalogue: nothing but topology and schedule is stored."""
-    what = plan("S4", schedules="allgather:dimension-change(tree=balanced)")
+    what = plan("S4", schedules="allgather:dimension-change(base=balanced)")
     ingest(stores, what)
     assert [thing.kind for thing in what.things] == ["topology", "schedule"]
     assert_stored(stores, what)

@@ -220,9 +220,9 @@ def test_the_port_model_is_the_algorithm_s_own_unless_said() -> None:
 
 @pytest.mark.parametrize("tree", single_trees("S4"))
 def test_dimension_change_takes_every_single_spanning_tree(tree: str) -> None:
-    made = schedule("S4", "allgather", "dimension-change", tree=tree)
+    made = schedule("S4", "allgather", "dimension-change", base=tree)
     assert simulate(made).complete
-    assert made.id == f"S4:allgather:dimension-change:all:tree={tree}:1234"
+    assert made.id == f"S4:allgather:dimension-change:all:base={tree}:1234"
 
 
 @given(st.sampled_from(cases("S4")), st.integers(1, 4), st.integers(1, 3), st.integers(0, 23))

@@ -46,7 +46,7 @@ def test_the_rows_are_algorithm_2_s(n: int, tree: str, ports: str) -> None:
     expected = page.algorithm_2(page_tree(n, tree), n)
     if ports == "one":
         expected = page.sub_steps(expected, n)
-    made = allgather(f"S{n}", "dimension-change", ports, tree=tree)
+    made = allgather(f"S{n}", "dimension-change", ports, base=tree)
     assert set(hops_of(made)) == expected
     assert len(made) == len(expected) == (n - 1) * (factorial(n) - 1)
 
@@ -77,7 +77,7 @@ def test_everybody_gets_everything_and_every_link_carries_n_t_segments(
 
     So it is on every directed link, and one-port on those of the sub-step's dimension.
     """
-    made = allgather(f"S{n}", "dimension-change", ports, tree=tree)
+    made = allgather(f"S{n}", "dimension-change", ports, base=tree)
     done = everybody_gets_everything(made, all_sources(made))
     sub_steps = n - 1 if ports == "one" else 1
     sizes = level_sizes(n, tree)
@@ -93,7 +93,7 @@ def test_everybody_gets_everything_and_every_link_carries_n_t_segments(
     ("tree", "ports"), [("greedy", "all"), ("greedy", "one"), ("hamiltonian-cycle", "all")]
 )
 def test_everybody_gets_everything_on_s5(tree: str, ports: str) -> None:
-    made = allgather("S5", "dimension-change", ports, tree=tree)
+    made = allgather("S5", "dimension-change", ports, base=tree)
     everybody_gets_everything(made, all_sources(made))
 
 
@@ -101,7 +101,7 @@ def test_everybody_gets_everything_on_s5(tree: str, ports: str) -> None:
 @every_tree
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_the_expanded_schedule_is_the_page_s_for_all_sources(n: int, tree: str, ports: str) -> None:
-    made = allgather(f"S{n}", "dimension-change", ports, tree=tree)
+    made = allgather(f"S{n}", "dimension-change", ports, base=tree)
     wide = made.expand()
     assert made.symmetric
     assert not wide.symmetric
@@ -135,7 +135,7 @@ def test_a_tree_that_is_rooted_elsewhere_does_not_do() -> None:
 @pytest.mark.parametrize("n", range(2, 8))
 def test_steps_and_packets_are_theorem_3_s(n: int, tree: str) -> None:
     """h_T steps of N_t segments, n!-1 in all; in each step every dimension has N_t links of the source's."""
-    made = allgather(f"S{n}", "dimension-change", tree=tree)
+    made = allgather(f"S{n}", "dimension-change", base=tree)
     sizes = forest(f"S{n}", tree).level_profile()[0].tolist()[1:]
     assert made.steps == len(sizes)
     assert sum(sizes) == factorial(n) - 1
@@ -149,7 +149,7 @@ def test_steps_and_packets_are_theorem_3_s(n: int, tree: str) -> None:
 @pytest.mark.parametrize("n", range(2, 8))
 def test_one_port_takes_a_sub_step_for_each_dimension(n: int, tree: str) -> None:
     """Section 5.2: (n-1) h_T sub-steps, none of them empty, and the dimension says which."""
-    made = allgather(f"S{n}", "dimension-change", "one", tree=tree)
+    made = allgather(f"S{n}", "dimension-change", "one", base=tree)
     assert made.steps == (n - 1) * forest(f"S{n}", tree).height
     assert np.array_equal(np.unique(made.step), np.arange(1, made.steps + 1))
     assert ((made.step - 1) % (n - 1) + 2 == made.port).all()
@@ -169,7 +169,7 @@ def test_the_greedy_tree_takes_the_diameter(n: int) -> None:
 @pytest.mark.parametrize("n", [5, 6, 7])
 def test_the_simulator_finds_it_right(n: int, tree: str, ports: str) -> None:
     """All in all n! (n-1) (n!-1) transmissions; the largest packet of each step, one-port of each sub-step, is N_t."""
-    made = allgather(f"S{n}", "dimension-change", ports, tree=tree)
+    made = allgather(f"S{n}", "dimension-change", ports, base=tree)
     run = simulate(made)
     sizes = forest(f"S{n}", tree).level_profile()[0].tolist()[1:]
     assert run.violation is None
@@ -184,10 +184,10 @@ def test_the_simulator_finds_it_right(n: int, tree: str, ports: str) -> None:
 @both_models
 @every_tree
 def test_what_it_says(tree: str, ports: str) -> None:
-    made = allgather("S5", "dimension-change", ports, root="54321", tree=tree)
+    made = allgather("S5", "dimension-change", ports, root="54321", base=tree)
     rule = catalogue.find("allgather", "dimension-change")
     assert (made.units, made.packets, made.symmetric, made.root) == (4, True, True, 119)
-    assert made.id == f"S5:allgather:dimension-change:{ports}:tree={tree}:54321"
+    assert made.id == f"S5:allgather:dimension-change:{ports}:base={tree}:54321"
     assert (
         len(made)
         == rule.rows(made.topology, {"tree": tree})
@@ -200,7 +200,7 @@ def test_what_it_says(tree: str, ports: str) -> None:
 @every_tree
 def test_its_forest_is_the_stack_of_the_changed_trees(tree: str) -> None:
     """Row i is the catalogue's DC(i, T), moved to the source; it stands under no construction's name."""
-    made = allgather("S5", "dimension-change", root="53142", tree=tree)
+    made = allgather("S5", "dimension-change", root="53142", base=tree)
     assert made.forest is not None
     made.forest.verify()
     assert (made.forest.trees, made.forest.root, made.forest.construction) == (
@@ -209,7 +209,7 @@ def test_its_forest_is_the_stack_of_the_changed_trees(tree: str) -> None:
         "array",
     )
     for i, row in enumerate(made.forest.parent_port):
-        changed = forest("S5", "dimension-change", root="53142", tree=tree, i=i)
+        changed = forest("S5", "dimension-change", root="53142", base=tree, i=i)
         assert np.array_equal(row, changed.parent_port[0])
     assert np.array_equal(made.forest.parents()[made.tree, made.receiver], made.sender)
 
@@ -218,8 +218,8 @@ def test_its_forest_is_the_stack_of_the_changed_trees(tree: str) -> None:
 def test_any_source_may_be_written_out(tree: str, ports: str, symbols: list[int]) -> None:
     """Source q's hops are the identity's, relabelled by q; so all sources together are the same, whichever stands for them."""
     q = tuple(symbols)
-    here = allgather("S4", "dimension-change", ports, tree=tree)
-    there = allgather("S4", "dimension-change", ports, oracles.label(q), tree=tree)
+    here = allgather("S4", "dimension-change", ports, base=tree)
+    there = allgather("S4", "dimension-change", ports, oracles.label(q), base=tree)
     assert {(hop.sender, hop.receiver, hop[0], hop.port, hop.unit) for hop in hops_of(there)} == {
         (
             oracles.compose(q, hop.sender),  # type: ignore[arg-type]
@@ -243,7 +243,7 @@ def test_greedy_is_the_tree_if_none_is_named() -> None:
 )
 def test_what_is_no_single_spanning_tree_is_refused(tree: str) -> None:
     with refused(tree, "no single spanning tree"):
-        allgather("S4", "dimension-change", tree=tree)
+        allgather("S4", "dimension-change", base=tree)
 
 
 @pytest.mark.parametrize("spec", ["S5,2", "Q3"])

@@ -30,7 +30,7 @@ def things() -> list[Thing]:
         forest(s4, "perfectly-balanced"),
         forest(nk, "nk-multiple"),
     ]
-    grown.append(forest(s4, "dimension-change", i=2, tree="greedy"))
+    grown.append(forest(s4, "dimension-change", i=2, base="greedy"))
     rules = {(rule.collective, rule.name): rule for rule in algorithms_on(s4)}
     asked = (("broadcast", "multiple"), ("alltoall", "exact"), ("gather", "balanced"))
     sends = [
@@ -135,7 +135,7 @@ def test_an_empty_text_is_no_missing_value(written: bulk.BulkFiles) -> None:
     """The importer takes ``""`` for a text and nothing for no property: arguments of a forest, k of S4."""
     lines = (written.folder / "forest.csv").read_text().splitlines()
     assert any(',multiple,"",' in line for line in lines)
-    assert any(',"i=2,tree=greedy",' in line for line in lines)
+    assert any(',"base=greedy,i=2",' in line for line in lines)
     assert "S4,star,4,,24," in (written.folder / "topology.csv").read_text()
     assert '"S4,2",nk-star,4,2,12,' in (written.folder / "topology.csv").read_text()
 

@@ -36,13 +36,13 @@ def trees_of(made: Forest) -> list[oracles.Tree]:
 
 def label_changed(n: int, tree: str, root: oracles.Node) -> Forest:
     """LC(root, T) by the array form."""
-    return forest(f"S{n}", "label-change", root=oracles.label(root), tree=tree)
+    return forest(f"S{n}", "label-change", root=oracles.label(root), base=tree)
 
 
 def dimension_changed(n: int, tree: str, i: int, root: oracles.Node | None = None) -> Forest:
     """DC(i, T) by the array form, T at the root."""
     return forest(
-        f"S{n}", "dimension-change", root=oracles.label(root or oracles.identity(n)), tree=tree, i=i
+        f"S{n}", "dimension-change", root=oracles.label(root or oracles.identity(n)), base=tree, i=i
     )
 
 
@@ -146,10 +146,10 @@ def test_dc_of_the_greedy_tree_is_no_substitute_for_multiple(n: int) -> None:
 @pytest.mark.parametrize("spec", ["S8", "S9"])
 def test_larger_changes_verify(spec: str, tree: str) -> None:
     far = topology(spec).nodes - 2
-    made = forest(spec, "dimension-change", root=far, tree=tree, i=3)
+    made = forest(spec, "dimension-change", root=far, base=tree, i=3)
     made.verify()
     assert made.heights.tolist() == forest(spec, tree).heights.tolist()
-    forest(spec, "label-change", root=far, tree=tree).verify()
+    forest(spec, "label-change", root=far, base=tree).verify()
 
 
 @pytest.mark.parametrize("construction", ["label-change", "dimension-change"])
@@ -250,7 +250,7 @@ def test_label_change_on_nk_stars_relabels_by_the_extension(n: int, k: int, tree
     there = topology(f"S{n},{k}")
     before = [links_of(forest(there, tree), row) for row in range(forest(there, tree).trees)]
     for root in {0, there.nodes - 1, there.nodes // 3}:
-        made = forest(there, "label-change", root=root, tree=tree)
+        made = forest(there, "label-change", root=root, base=tree)
         q = page.extended(oracles.node_of(there.label(root)), n)
         expected = [
             {oracles.compose(q, a): oracles.compose(q, b) for a, b in one.items()} for one in before
@@ -268,10 +268,10 @@ def links_of(made: Forest, tree: int) -> oracles.Tree:
 @pytest.mark.parametrize(("n", "i"), [(n, i) for n, i in PLACES if n <= 5])
 def test_on_the_star_graph_as_an_nk_star_dimensions_change_as_on_s_n(n: int, i: int) -> None:
     """With k = n-1 nk-greedy is the greedy tree, and its dimension changes are those."""
-    changed = forest(f"S{n},{n - 1}", "dimension-change", root=1, tree="nk-greedy", i=i)
+    changed = forest(f"S{n},{n - 1}", "dimension-change", root=1, base="nk-greedy", i=i)
     assert np.array_equal(
         changed.parent_port,
-        forest(f"S{n}", "dimension-change", root=1, tree="greedy", i=i).parent_port,
+        forest(f"S{n}", "dimension-change", root=1, base="greedy", i=i).parent_port,
     )
     changed.verify()
 
@@ -281,7 +281,7 @@ def test_on_the_star_graph_as_an_nk_star_dimensions_change_as_on_s_n(n: int, i: 
 def test_on_the_complete_graph_the_symbols_but_the_first_turn(n: int, i: int, tree: str) -> None:
     """With k = 1 the symbol s >= 2 becomes ((s-2+i) mod (n-1)) + 2."""
     there = forest(f"S{n},1", tree)
-    made = forest(f"S{n},1", "dimension-change", tree=tree, i=i)
+    made = forest(f"S{n},1", "dimension-change", base=tree, i=i)
 
     def turned(node: oracles.Node) -> oracles.Node:
         return node if node == (1,) else (page.moved(node[0], i, n),)
@@ -301,7 +301,7 @@ def test_elsewhere_on_nk_stars_dimensions_cannot_change(n: int, k: int) -> None:
     for i in range(1, n - 1):
         assert len(page.literally_changed(i, tree, n, k)) < topology(f"S{n},{k}").nodes
     with refused(f"S{n},{k}", "dimension-change", "no automorphism"):
-        forest(f"S{n},{k}", "dimension-change", tree="nk-greedy", i=1)
+        forest(f"S{n},{k}", "dimension-change", base="nk-greedy", i=1)
     assert "dimension-change" not in constructions(f"S{n},{k}")
     assert "label-change" in constructions(f"S{n},{k}")
 
@@ -311,14 +311,14 @@ def test_elsewhere_on_nk_stars_dimensions_cannot_change(n: int, k: int) -> None:
 
 def test_the_arguments_are_part_of_the_name() -> None:
     assert (
-        forest("S4", "label-change", tree="greedy", root="4132").id
-        == "S4:label-change(tree=greedy):4132"
+        forest("S4", "label-change", base="greedy", root="4132").id
+        == "S4:label-change(base=greedy):4132"
     )
-    changed = forest("S4", "dimension-change", tree="greedy", i=2)
-    assert changed.id == "S4:dimension-change(i=2,tree=greedy):1234"
+    changed = forest("S4", "dimension-change", base="greedy", i=2)
+    assert changed.id == "S4:dimension-change(base=greedy,i=2):1234"
     assert dict(changed.arguments) == {"tree": "greedy", "i": 2}
     assert changed.construction == "dimension-change"
-    assert forest("S4", "dimension-change", tree="greedy", i=np.int64(2)).id == changed.id  # type: ignore[arg-type]
+    assert forest("S4", "dimension-change", base="greedy", i=np.int64(2)).id == changed.id  # type: ignore[arg-type]
 
 
 def test_what_needs_arguments_is_no_plain_construction() -> None:
@@ -333,25 +333,25 @@ def test_what_needs_arguments_is_no_plain_construction() -> None:
 def test_i_goes_from_0_to_n_minus_2(i: int) -> None:
     """The definition takes it modulo n-1; here a tree has one name."""
     with refused("S5", str(i)):
-        forest("S5", "dimension-change", tree="greedy", i=i)
+        forest("S5", "dimension-change", base="greedy", i=i)
 
 
 @pytest.mark.parametrize("i", ["1", 1.0, True, None])
 def test_i_is_a_whole_number(i: object) -> None:
     with refused("'i'", repr(i), "whole number"):
-        forest("S5", "dimension-change", tree="greedy", i=i)  # type: ignore[arg-type]
+        forest("S5", "dimension-change", base="greedy", i=i)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("tree", ["label-change", "dimension-change"])
 def test_what_is_changed_needs_no_arguments_itself(tree: str) -> None:
     with refused("'tree'", tree):
-        forest("S5", "label-change", tree=tree)
+        forest("S5", "label-change", base=tree)
 
 
 @pytest.mark.parametrize("tree", ["gready", "", "nk-greedy", 1])
 def test_what_is_changed_grows_there(tree: str | int) -> None:
     with refused(str(tree)):
-        forest("S5", "label-change", tree=tree)
+        forest("S5", "label-change", base=tree)
 
 
 @pytest.mark.parametrize(

@@ -291,7 +291,7 @@ def test_all_dimension_changes_together_use_dimensions_equally_on_every_level(
 ) -> None:
     """Lemma 7, for every tree of the house; one change alone does so only where its tree does."""
     changed = [
-        forest(f"S{n}", "dimension-change", tree=tree, i=i).parent_port for i in range(n - 1)
+        forest(f"S{n}", "dimension-change", base=tree, i=i).parent_port for i in range(n - 1)
     ]
     together = checkers.dimension_balance(topology(f"S{n}"), np.concatenate(changed), 0)
     assert together.holds
@@ -310,7 +310,7 @@ def test_the_translations_of_balanced_trees_load_every_link_equally_on_every_lev
     t, counts = topology("S4"), Counter[tuple[int, int, int]]()
     for x in range(t.nodes):
         for i in range(t.n - 1):
-            made = forest(t, "dimension-change", root=x, tree=tree, i=i)
+            made = forest(t, "dimension-change", root=x, base=tree, i=i)
             for parents, levels in zip(made.parents(), made.levels(), strict=True):
                 counts.update(
                     (int(levels[v]), int(parents[v]), v) for v in range(t.nodes) if v != x

@@ -145,7 +145,7 @@ def test_dimension_change_takes_the_height_of_its_tree_for_the_diameter(n: int) 
     for name in single_trees(where):
         for ports, slots in (("all", 1), ("one", n - 1)):
             cost = costs.closed_form(
-                where, "allgather", "dimension-change", ports, Fraction(6), one, tree=name
+                where, "allgather", "dimension-change", ports, Fraction(6), one, base=name
             )
             assert cost.start_ups == slots * forest(where, name).height
             assert cost.bytes == Fraction(6 * slots * (where.nodes - 1), n - 1)

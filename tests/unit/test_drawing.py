@@ -253,9 +253,9 @@ def test_the_document_says_what_it_is() -> None:
 
 
 def test_arguments_are_written_as_they_are() -> None:
-    made = forest("S4", "dimension-change", tree="multiple", i=1)
+    made = forest("S4", "dimension-change", base="multiple", i=1)
     found = Drawing(draw(made, 2))
-    assert found.texts[0].text == "S4:dimension-change(i=1,tree=multiple):1234, tree 2"
+    assert found.texts[0].text == "S4:dimension-change(base=multiple,i=1):1234, tree 2"
 
 
 @pytest.mark.parametrize(

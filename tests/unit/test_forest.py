@@ -562,16 +562,16 @@ def test_what_cannot_be_a_forest_is_refused_when_it_is_made(
 
 
 def test_the_arguments_of_a_forest_cannot_be_changed() -> None:
-    f = forest("S4", "dimension-change", tree="greedy", i=1)
+    f = forest("S4", "dimension-change", base="greedy", i=1)
     with pytest.raises(TypeError):
         f.arguments["i"] = 2  # type: ignore[index]
-    assert f.id == "S4:dimension-change(i=1,tree=greedy):1234"
+    assert f.id == "S4:dimension-change(base=greedy,i=1):1234"
 
 
 def test_a_numpy_integer_is_an_argument_that_can_be_saved(tmp_path: Path) -> None:
     for i in range(3):
         turns: Any = np.int64(i)
-        f = forest("S4", "dimension-change", tree="multiple", i=turns)
+        f = forest("S4", "dimension-change", base="multiple", i=turns)
         f.save(tmp_path / "f.npz")
         assert Forest.open(tmp_path / "f.npz").id == f.id
 

@@ -227,8 +227,8 @@ def test_the_form_that_the_catalogue_shows_is_one_that_loads(tmp_path: Path) -> 
         ),
         (
             "schedule",
-            "S5:allgather:dimension-change:one:tree=necklace:54321",
-            "starcast ingest S5 --schedules 'allgather:dimension-change(tree=necklace)' --ports one --root 54321",
+            "S5:allgather:dimension-change:one:base=necklace:54321",
+            "starcast ingest S5 --schedules 'allgather:dimension-change(base=necklace)' --ports one --root 54321",
         ),
         (
             "schedule",
@@ -243,8 +243,8 @@ def test_the_form_that_the_catalogue_shows_is_one_that_loads(tmp_path: Path) -> 
         ("schedule", "S5:broadcast:exact:all::12345", "starcast schedule list"),
         (
             "forest",
-            "S6:dimension-change(i=2,tree=multiple):123456",
-            "starcast ingest S6 --trees 'dimension-change(i=2,tree=multiple)' --root 123456",
+            "S6:dimension-change(base=multiple,i=2):123456",
+            "starcast ingest S6 --trees 'dimension-change(base=multiple,i=2)' --root 123456",
         ),
         ("schedule", "S5:broadcast", "starcast schedule list"),
     ],

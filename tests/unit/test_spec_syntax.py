@@ -28,9 +28,9 @@ def test_a_list_comes_apart_between_constructions_and_not_within(
 def test_arguments_are_sorted_whatever_their_order() -> None:
     assert (
         written("dimension-change", {"tree": "greedy", "i": 2})
-        == "dimension-change(i=2,tree=greedy)"
+        == "dimension-change(base=greedy,i=2)"
     )
-    assert parsed(" dimension-change(tree=greedy, i=2) ") == (
+    assert parsed(" dimension-change(base=greedy,i=2) ") == (
         "dimension-change",
         {"i": 2, "tree": "greedy"},
     )
@@ -38,7 +38,7 @@ def test_arguments_are_sorted_whatever_their_order() -> None:
 
 
 def test_a_forest_s_name_says_it_in_the_same_words() -> None:
-    grown = forest("S4", "dimension-change", "4321", tree="multiple", i=1)
+    grown = forest("S4", "dimension-change", "4321", base="multiple", i=1)
     assert grown.id == f"S4:{written('dimension-change', grown.arguments)}:4321"
 
 
@@ -64,8 +64,8 @@ def test_what_is_not_written_so_is_refused(text: str) -> None:
 
 
 def test_empty_words_in_a_list_count_for_nothing() -> None:
-    assert listed(" , greedy,, label-change(tree=greedy) ,") == [
+    assert listed(" , greedy,, label-change(base=greedy) ,") == [
         "greedy",
-        "label-change(tree=greedy)",
+        "label-change(base=greedy)",
     ]
     assert listed("") == []

@@ -105,8 +105,8 @@ def test_a_value_that_is_off_is_told() -> None:
 
 
 def test_changed_trees_keep_what_is_stated_of_them() -> None:
-    assert words("S6", "label-change", tree="multiple") == words("S6", "multiple")
-    made = forest("S6", "dimension-change", 99, tree="multiple", i=3)
+    assert words("S6", "label-change", base="multiple") == words("S6", "multiple")
+    made = forest("S6", "dimension-change", 99, base="multiple", i=3)
     found = measures(made)
     assert all(one.holds(found[one.measure]) for one in stated(made))
 

@@ -217,7 +217,7 @@ def draw(
 
     \b
     starcast tree draw S4 multiple --tree 1 --out tree.svg
-    starcast tree draw S4 'dimension-change(i=1,tree=greedy)' > tree.svg
+    starcast tree draw S4 'dimension-change(base=greedy,i=1)' > tree.svg
     """
     from starcast.drawing import draw as drawn
     from starcast.support.atomic import atomic_write

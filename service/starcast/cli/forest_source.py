@@ -16,7 +16,7 @@ WhereArgument = Annotated[
 ConstructionArgument = Annotated[
     str | None,
     typer.Argument(
-        help="A construction, such as multiple or 'dimension-change(i=2,tree=multiple)'; none with a file."
+        help="A construction, such as multiple or 'dimension-change(base=multiple,i=2)'; none with a file."
     ),
 ]
 RootOption = Annotated[str | None, typer.Option(help="Label of the root; else the identity.")]
@@ -44,7 +44,7 @@ def chosen(
     from starcast.trees import Forest, forest
     from starcast.trees.spec_syntax import parsed
 
-    options = {name: value for name, value in (("tree", tree), ("i", i)) if value is not None}
+    options = {name: value for name, value in (("base", tree), ("i", i)) if value is not None}
     if construction is None:
         if not is_file(topology):
             raise InputError(

@@ -24,7 +24,7 @@ class WayIn(StrEnum):
 
 
 TREES_HELP = (
-    "Constructions, separated by commas, such as 'multiple,dimension-change(i=2,tree=greedy)', "
+    "Constructions, separated by commas, such as 'multiple,dimension-change(base=greedy,i=2)', "
     "or 'all' of those that need no arguments."
 )
 SCHEDULES_HELP = (
@@ -78,7 +78,7 @@ def ingest(
     starcast ingest S5 --trees all --schedules all
     starcast ingest S6 --schedules multiple --ports both --segments 4 --root 654321
     starcast ingest S9 --trees multiple --way import
-    starcast ingest S5 --schedules 'allgather:dimension-change(tree=necklace),alltoall:exact'
+    starcast ingest S5 --schedules 'allgather:dimension-change(base=necklace),alltoall:exact'
     """
     from starcast.ingest import Way, ingest, open_stores, wish
 

@@ -234,7 +234,7 @@ def _chosen(
     from starcast.trees.spec_syntax import parsed
 
     name, arguments = parsed(word, "algorithm")
-    options = {"segments": segments, "messages": messages, "copies": copies, "tree": tree}
+    options = {"segments": segments, "messages": messages, "copies": copies, "base": tree}
     given = {option: value for option, value in options.items() if value is not None}
     return schedule(
         spec, collective, name, ports, 0 if root is None else root, **(arguments | given)

@@ -19,15 +19,15 @@ from starcast.trees import Forest, forest
 from starcast.trees.catalogue import CONSTRUCTIONS
 from starcast.trees.change import dimension_change
 
-TREE = Argument(
-    "tree",
+BASE = Argument(
+    "base",
     "the single spanning tree whose dimensions change",
     lambda _: "greedy",
     kind="construction",
 )
 
 
-def _dimension_change(topology: Topology, root: int, ports: str, tree: str) -> Schedule:
+def _dimension_change(topology: Topology, root: int, ports: str, base: str) -> Schedule:
     """Algorithm 2 of Tseng & Sheu 1997: segment i of source x goes down LC(x, DC(i, T)), i = 0..n-2.
 
     The n-1 images of a link of T have all dimensions, so that in step t every directed link carries as many segments as T has
@@ -35,12 +35,12 @@ def _dimension_change(topology: Topology, root: int, ports: str, tree: str) -> S
     """
     rows = np.concatenate(
         [
-            dimension_change(topology, 0, forest(topology, tree), i).parent_port
+            dimension_change(topology, 0, forest(topology, base), i).parent_port
             for i in range(topology.n - 1)
         ]
     )
     rows.flags.writeable = False
-    return moved(_packets(Forest(topology, rows), ports, "dimension-change", {"tree": tree}), root)
+    return moved(_packets(Forest(topology, rows), ports, "dimension-change", {"base": base}), root)
 
 
 def _nk(construction: str) -> Callable[..., Schedule]:
@@ -100,7 +100,7 @@ def _nk_algorithm(construction: str, paper: str) -> Algorithm:
 
 ALGORITHMS = (
     Algorithm(
-        "allgather", "dimension-change", ("star",), ("all", "one"), (TREE,), "Tseng & Sheu 1997, Algorithm 2, Theorem 3",
+        "allgather", "dimension-change", ("star",), ("all", "one"), (BASE,), "Tseng & Sheu 1997, Algorithm 2, Theorem 3",
         _dimension_change,
         rows=lambda topology, _: topology.degree * (topology.nodes - 1),
         forest_construction=lambda *_: None,

@@ -72,13 +72,13 @@ def recursive_substar(topology: Topology, ports: str, messages: int) -> Form:
     return stepwise(steps, Fraction(1, messages), messages * (topology.nodes - 1), source)
 
 
-def dimension_change(topology: Topology, ports: str, tree: str) -> Form:
+def dimension_change(topology: Topology, ports: str, base: str) -> Form:
     """D_n T_s + (n!-1)/(n-1) m T_c, Theorem 3; one-port (n-1) D_n T_s + (n!-1) m T_c, section 5.2. Both are exact.
 
     With a tree of another height h_T than D_n it is h_T in place of D_n.
     """
     others = topology.nodes - 1
-    steps = tree_height(topology, tree) * slots(topology, ports)
+    steps = tree_height(topology, base) * slots(topology, ports)
     bytes_per_m = Fraction(others * slots(topology, ports), topology.degree)
     sent = topology.nodes * topology.degree * others
     return Form(steps, bytes_per_m, sent, f"{PAPER}, Theorem 3 and section 5.2", steps)

@@ -181,7 +181,7 @@ class Grid:
         )
         return product(
             self.ports or rule.ports[:1],
-            (self.tree or (None,)) if "tree" in names else (None,),
+            (self.tree or (None,)) if "base" in names else (None,),
             copies,
             [
                 (faults(topology, words, lot), lot)

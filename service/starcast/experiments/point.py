@@ -51,7 +51,7 @@ class Point:
                 f"{rule} has no port model '{self.ports}'", hint=f"write {' or '.join(rule.ports)}"
             )
         self._check_numbers()
-        object.__setattr__(self, "tree", self._settled().get("tree"))
+        object.__setattr__(self, "tree", self._settled().get("base"))
         object.__setattr__(self, "faults", canonical(where, self.faults))
         if not self.faults:
             object.__setattr__(self, "seed", 0)
@@ -85,7 +85,7 @@ class Point:
         for axis, name, value, without in (
             ("segments or messages", self.rule.split_argument, self.p, 1),
             ("copies", "copies", self.copies, 1),
-            ("tree", "tree", self.tree, None),
+            ("tree", "base", self.tree, None),
         ):
             if name is None or name not in names:
                 if value != without:

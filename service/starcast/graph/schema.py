@@ -221,7 +221,7 @@ FOREST = Label(
         _text("topology", "name of its topology"),
         _text("construction", "the rule that made it"),
         _text(
-            "arguments", "the rule's arguments, such as i=2,tree=greedy; empty where it has none"
+            "arguments", "the rule's arguments, such as base=greedy,i=2; empty where it has none"
         ),
         _number("root", "rank of the common root"),
         _number("trees", "how many trees"),

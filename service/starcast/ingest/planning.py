@@ -149,7 +149,7 @@ def plan(
 
     Args:
         spec: the topology, such as S5.
-        trees: constructions, such as ``greedy`` or ``dimension-change(i=2,tree=multiple)``, or ``all`` of those that need no
+        trees: constructions, such as ``greedy`` or ``dimension-change(base=multiple,i=2)``, or ``all`` of those that need no
             arguments.
         schedules: algorithms in the words of `starcast.ingest.selection`, such as ``multiple``, ``allgather:necklace`` or
             ``all``. The trees that they send along are stored with them.

@@ -67,8 +67,8 @@ class Construction:
 
 
 _FAMILIES = {"star": "star graphs", "nk-star": "(n,k)-stars", "hypercube": "hypercubes"}
-_TREE = Argument(
-    "tree",
+_BASE = Argument(
+    "base",
     "construction",
     "the trees to change: a construction without arguments of its own, such as 'multiple'",
 )
@@ -121,7 +121,7 @@ CONSTRUCTIONS: dict[str, Construction] = {
             "LC(r, T): the trees T translated by their root",
             "Tseng & Sheu 1997, Def. 3",
             label_change,
-            (_TREE,),
+            (_BASE,),
         ),
         Construction(
             "dimension-change",
@@ -129,7 +129,7 @@ CONSTRUCTIONS: dict[str, Construction] = {
             "DC(i, T): every dimension of T moved i places on, the root kept",
             "Tseng & Sheu 1997, Def. 4",
             dimension_change,
-            (_TREE, Argument("i", "integer", "how many places, 0 to n-2")),
+            (_BASE, Argument("i", "integer", "how many places, 0 to n-2")),
             refusal=no_dimension_change,
         ),
         Construction(
@@ -245,7 +245,7 @@ def forest(
         where: a `Topology` or its name.
         construction: one of `constructions()`.
         root: label or rank of the root; the identity unless given.
-        **arguments: the construction's own, every one that it declares: ``tree`` of `label-change`, ``tree`` and ``i`` of
+        **arguments: the construction's own, every one that it declares: ``tree`` of `label-change`, ``base`` and ``i`` of
             `dimension-change`.
 
     Raises:

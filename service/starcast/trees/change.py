@@ -23,18 +23,18 @@ from starcast.trees.common import translated
 from starcast.trees.model import Forest
 
 
-def label_change(topology: Topology, root: int, tree: Forest) -> Forest:
+def label_change(topology: Topology, root: int, base: Forest) -> Forest:
     """LC(root, T) for every tree T of a forest at the identity."""
-    rows = translated(topology, tree.parent_port, root)
+    rows = translated(topology, base.parent_port, root)
     rows.flags.writeable = False
     verify_hubs = (
         None
-        if tree.verify_hubs is None
-        else tuple(topology.translation(root)[list(tree.verify_hubs)].tolist())
+        if base.verify_hubs is None
+        else tuple(topology.translation(root)[list(base.verify_hubs)].tolist())
     )
-    arguments = {"tree": tree.construction}
+    arguments = {"base": base.construction}
     return replace(
-        tree,
+        base,
         parent_port=rows,
         root=root,
         construction="label-change",
@@ -43,28 +43,28 @@ def label_change(topology: Topology, root: int, tree: Forest) -> Forest:
     )
 
 
-def dimension_change(topology: Topology, root: int, tree: Forest, i: int) -> Forest:
+def dimension_change(topology: Topology, root: int, base: Forest, i: int) -> Forest:
     """DC(i, T) for every tree T of a forest at the identity, then moved to the root.
 
     Raises:
         InputError: i is not between 0 and n-2. The definition takes it mod n-1; here no tree has two names.
     """
     check_turns(topology, i)
-    rows = np.empty_like(tree.parent_port)
+    rows = np.empty_like(base.parent_port)
     for chunk in topology.chunks():
         nodes = np.arange(chunk.start, chunk.stop)
         rows[:, _turned(topology, nodes, i)] = _turned_ports(
-            topology, nodes, tree.parent_port[:, chunk], i
+            topology, nodes, base.parent_port[:, chunk], i
         )
     rows.flags.writeable = False
     verify_hubs = (
         None
-        if tree.verify_hubs is None
-        else tuple(_turned(topology, np.array(tree.verify_hubs), i).tolist())
+        if base.verify_hubs is None
+        else tuple(_turned(topology, np.array(base.verify_hubs), i).tolist())
     )
-    there = label_change(topology, root, replace(tree, parent_port=rows, verify_hubs=verify_hubs))
+    there = label_change(topology, root, replace(base, parent_port=rows, verify_hubs=verify_hubs))
     return replace(
-        there, construction="dimension-change", arguments={"tree": tree.construction, "i": int(i)}
+        there, construction="dimension-change", arguments={"base": base.construction, "i": int(i)}
     )
 
 

@@ -18,8 +18,8 @@ def edges(where: Topology | str, construction: str, **arguments: int | str) -> i
     rule = checked(there, construction, arguments)
     if "i" in arguments:
         check_turns(there, int(arguments["i"]))
-    if "tree" in arguments:
-        return edges(there, str(arguments["tree"]))  # changed trees keep their edges, one for one
+    if "base" in arguments:
+        return edges(there, str(arguments["base"]))  # changed trees keep their edges, one for one
     if rule.name in _PARTIAL:
         return _PARTIAL[rule.name](there.n)
     return (there.degree if rule.one_tree_per_port else 1) * (there.nodes - 1)

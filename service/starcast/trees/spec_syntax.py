@@ -1,4 +1,4 @@
-"""Constructions with their arguments as words: ``greedy``, ``dimension-change(i=2,tree=multiple)``.
+"""Constructions with their arguments as words: ``greedy``, ``dimension-change(base=multiple,i=2)``.
 
 The names of forests, the command line and both stores write them in this one way.
 """
@@ -22,7 +22,7 @@ def written(construction: str, arguments: Mapping[str, str | int]) -> str:
 
 
 def written_arguments(arguments: Mapping[str, str | int]) -> str:
-    """Arguments as they are written, sorted by name: ``i=2,tree=multiple``."""
+    """Arguments as they are written, sorted by name: ``base=multiple,i=2``."""
     return ",".join(f"{name}={value}" for name, value in sorted(arguments.items()))
 
 
@@ -36,7 +36,7 @@ def parsed(text: str, noun: str = "construction") -> tuple[str, Arguments]:
     if match is None:
         raise InputError(
             f"'{text}' is no {noun}",
-            hint="write 'greedy', or 'dimension-change(i=2,tree=multiple)'",
+            hint="write 'greedy', or 'dimension-change(base=multiple,i=2)'",
         )
     return match[1], parsed_arguments(match[2] or "")
 
@@ -53,7 +53,7 @@ def parsed_arguments(text: str) -> Arguments:
         if match is None or match[1] in found:
             wrong = "is no argument" if match is None else "is given twice"
             raise InputError(
-                f"'{word}' {wrong}", hint="write arguments as 'i=2,tree=multiple', each once"
+                f"'{word}' {wrong}", hint="write arguments as 'base=multiple,i=2', each once"
             )
         found[match[1]] = int(match[2]) if _WHOLE.fullmatch(match[2]) else match[2]
     return found

@@ -40,7 +40,7 @@ def stated(forest: Forest) -> tuple[Stated, ...]:
         checked(forest.topology, forest.construction, forest.arguments)
     except InputError:
         return ()
-    return _STATED.get(str(forest.arguments.get("tree", forest.construction)), _nothing)(
+    return _STATED.get(str(forest.arguments.get("base", forest.construction)), _nothing)(
         forest.topology
     )
 

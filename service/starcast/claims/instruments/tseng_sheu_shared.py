@@ -146,7 +146,7 @@ def held_theorem3(see: See, ports: str) -> None:
     """Algorithm 2 on L(I) takes D_n T_s + (n!-1)m/(n-1) T_c; one-port, each times n-1."""
     n = see.where.n
     slot = 1 if ports == "all" else n - 1
-    made = see.lab.schedule(see.where.spec, "allgather", "dimension-change", ports, tree="greedy")
+    made = see.lab.schedule(see.where.spec, "allgather", "dimension-change", ports, base="greedy")
     found = exact_time(see.executed(made), made.units, SMALL)
     carried = Fraction((growth.factorial(n) - 1) * slot, n - 1)
     stated = SMALL.T_s * diameter(n) * slot + SMALL.m * SMALL.T_c * carried
@@ -187,7 +187,7 @@ def of_the_house(
 
 
 def _values(name: str, where: Topology) -> tuple[int | str, ...]:
-    if name == "tree":
+    if name == "base":
         return single_trees(where)
     return tuple(sorted({1, where.degree} if name == "copies" else {1, 2, where.degree}))
 

@@ -83,7 +83,7 @@ def _of_the_house(see: See, collective: str, ports: str) -> Iterator[Schedule]:
 
 
 def _values(name: str, where: Topology) -> tuple[int | str, ...]:
-    if name == "tree":
+    if name == "base":
         return single_trees(where)[:3]
     return tuple(sorted({1, where.degree} if name == "copies" else {1, 2, where.degree}))
 

@@ -32,7 +32,7 @@ def _label_change(see: See) -> None:
             made = changing.relabelled(lab, where, tree, x)
             see.checked(checkers.spanning(where, made.row[None], made.root), of=made.name)
             if not tree.drawn:
-                forest = lab.forest(where.spec, "label-change", root=x, tree=tree.name)
+                forest = lab.forest(where.spec, "label-change", root=x, base=tree.name)
                 see.equal(
                     "ports of LC(x,T)",
                     forest.parent_port,
@@ -48,7 +48,7 @@ def _label_example(see: See) -> None:
     where, lab = see.where, see.lab
     x, change = "4132", str.maketrans("1234", "4132")
     before = lab.forest("S4", "greedy").parent_port[0]
-    forest = lab.forest("S4", "label-change", root=where.rank(x), tree="greedy")
+    forest = lab.forest("S4", "label-change", root=where.rank(x), base="greedy")
     above = searching.parents(lab, where, before)
     now = searching.parents(lab, where, forest.parent_port[0])
     see.equal(
@@ -83,7 +83,7 @@ def _dimension_change(see: See) -> None:
             )
             see.checked(checkers.spanning(where, made.row[None], tree.root), of=made.name)
             if not tree.drawn:
-                forest = lab.forest(where.spec, "dimension-change", tree=tree.name, i=i)
+                forest = lab.forest(where.spec, "dimension-change", base=tree.name, i=i)
                 see.equal(
                     "ports of DC(i,T)",
                     forest.parent_port,
@@ -92,7 +92,7 @@ def _dimension_change(see: See) -> None:
                     of=forest,
                 )
     if where.n == 4:
-        forest = lab.forest("S4", "dimension-change", tree="greedy", i=1)
+        forest = lab.forest("S4", "dimension-change", base="greedy", i=1)
         stated = [
             path.translate(str.maketrans("123", "231"))
             for path in _paths(see, lab.forest("S4", "greedy").parent_port[0])
@@ -133,7 +133,7 @@ def _roots(see: See) -> None:
                 see.equal("root", where.label(made.root), where.label(x), i=i, of=made.name)
                 see.checked(checkers.spanning(where, made.row[None], x), of=made.name)
                 if tree.name == "greedy":
-                    forest = lab.forest(where.spec, "dimension-change", root=x, tree=tree.name, i=i)
+                    forest = lab.forest(where.spec, "dimension-change", root=x, base=tree.name, i=i)
                     see.equal(
                         "ports",
                         forest.parent_port,

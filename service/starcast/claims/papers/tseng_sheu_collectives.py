@@ -157,7 +157,7 @@ def _sent(made: Schedule, slot: NDArray[Any]) -> NDArray[np.int64]:
 )
 def _all_to_all(see: See) -> None:
     where, n = see.where, see.where.n
-    made = see.lab.schedule(where.spec, "allgather", "dimension-change", tree="greedy")
+    made = see.lab.schedule(where.spec, "allgather", "dimension-change", base="greedy")
     took = see.executed(made)
     see.equal("number of the last step", took.steps, diameter(n), of=made)
     messages = Fraction(factorial(n) - 1, n - 1)
@@ -210,7 +210,7 @@ def _timed(see: See, took: Simulation, height: int, made: Schedule, repeats: int
     weight=lambda where: BYTES_A_ROW * where.degree,
 )
 def _theorem_3(see: See) -> None:
-    made = see.lab.schedule(see.where.spec, "allgather", "dimension-change", tree="greedy")
+    made = see.lab.schedule(see.where.spec, "allgather", "dimension-change", base="greedy")
     _timed(see, see.executed(made), diameter(see.where.n), made)
 
 
@@ -246,7 +246,7 @@ def _any_tree(see: See) -> None:
         made = changing.all_to_all(lab, where, tree)
         _timed(see, see.executed(made), int(height), made)
         if not tree.drawn:
-            ours = lab.schedule(where.spec, "allgather", "dimension-change", tree=tree.name)
+            ours = lab.schedule(where.spec, "allgather", "dimension-change", base=tree.name)
             _timed(see, see.executed(ours), int(height), ours)
 
 
@@ -259,7 +259,7 @@ def _any_tree(see: See) -> None:
 )
 def _one_port(see: See) -> None:
     where = see.where
-    made = see.lab.schedule(where.spec, "allgather", "dimension-change", ports="one", tree="greedy")
+    made = see.lab.schedule(where.spec, "allgather", "dimension-change", ports="one", base="greedy")
     took = see.executed(made)
     see.equal("sub-slots", took.steps, (where.n - 1) * diameter(where.n), of=made)
     turn = (made.step - 1) % (where.n - 1)
@@ -278,7 +278,7 @@ def _one_port(see: See) -> None:
 )
 def _count(see: See) -> None:
     where, n = see.where, see.where.n
-    made = see.lab.schedule(where.spec, "allgather", "dimension-change", tree="greedy")
+    made = see.lab.schedule(where.spec, "allgather", "dimension-change", base="greedy")
     see.executed(made)
     every = see.lab.keep("schedule", (where.spec, "Algorithm 2 for all sources"), made.expand)
     source = every.unit.astype(np.int64) // (n - 1)

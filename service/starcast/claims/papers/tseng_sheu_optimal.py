@@ -111,7 +111,7 @@ def _optimal_transmission(see: See) -> None:
 )
 def _optimal_allgather(see: See) -> None:
     n = see.where.n
-    made = see.lab.schedule(see.where.spec, "allgather", "dimension-change", "all", tree="greedy")
+    made = see.lab.schedule(see.where.spec, "allgather", "dimension-change", "all", base="greedy")
     took = see.executed(made)
     see.equal("start-ups", took.steps, diameter(n), of=made)
     see.equal(
@@ -136,7 +136,7 @@ def _optimal_allgather(see: See) -> None:
     weight=weight,
 )
 def _optimal_allgather_oneport(see: See) -> None:
-    made = see.lab.schedule(see.where.spec, "allgather", "dimension-change", "one", tree="greedy")
+    made = see.lab.schedule(see.where.spec, "allgather", "dimension-change", "one", base="greedy")
     took = see.executed(made)
     see.equal(
         "messages a node",

@@ -290,7 +290,7 @@ def _nl_overall(see: See) -> None:
     other = see.reading(
         "each message cut into n-1 segments, one down each of the n-1 trees DC(i, T), as Algorithm 2 sends, it takes that time"
     )
-    made = see.lab.schedule(see.where.spec, "allgather", "dimension-change", "all", tree="necklace")
+    made = see.lab.schedule(see.where.spec, "allgather", "dimension-change", "all", base="necklace")
     other.equal(
         "time", exact_time(other.executed(made), made.units, SMALL), stated, of=made, **SMALL.place
     )
