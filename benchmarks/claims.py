@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from time import perf_counter
 
 from benchmarks.measure import Figure
-from starcast.claims import claims, running
+from starcast.claims import claims, parallel
 from starcast.progress import Silent
 
 _JOBS = 2
@@ -15,7 +15,7 @@ _SLOWEST = 10
 def figures() -> Iterator[Figure]:
     """Seconds; what statements of a family share is counted where it was first needed."""
     begin = perf_counter()
-    with running.looking(running.tasks(running.wanted(claims().values())), _JOBS, Silent()) as done:
+    with parallel.run_tasks(parallel.plan_tasks(parallel.plan_pairs(claims().values())), _JOBS, Silent()) as done:
         evidence = [one for some in done for one in some]
     elapsed = perf_counter() - begin
     total = sum(one.seconds for one in evidence)
@@ -24,7 +24,7 @@ def figures() -> Iterator[Figure]:
     by_claim, by_family = defaultdict[str, float](float), defaultdict[str, float](float)
     for one in evidence:
         by_claim[one.claim] += one.seconds
-        by_family[claims()[one.claim].family] += one.seconds
+        by_family[claims()[one.claim].section] += one.seconds
     for family, seconds in _greatest(by_family):
         yield Figure(f"family {family}", seconds, "s", "< 12", "all checks", total)
     for name, seconds in _greatest(by_claim)[:_SLOWEST]:

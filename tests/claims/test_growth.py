@@ -14,7 +14,9 @@ BOUNDED: dict[str, Callable[[int], growth.Number]] = {
     "a constant": lambda _: Fraction(3, 7),
     "D_n / n": lambda n: growth.divided(diameter(n), n),
     "t_n / (n n!)": lambda n: growth.divided(distance_sum(n), n * growth.factorial(n)),
-    "log2 n! / (n log2 n)": lambda n: growth.divided(growth.log2(growth.factorial(n)), n * growth.log2(n)),
+    "log2 n! / (n log2 n)": lambda n: growth.divided(
+        growth.log2(growth.factorial(n)), n * growth.log2(n)
+    ),
     "1 / n": lambda n: growth.divided(1, n),
     "1 / log n": lambda n: growth.divided(1, growth.log2(n)),
     "n^20 / n!": lambda n: growth.divided(n**20, growth.factorial(n)),
@@ -63,10 +65,16 @@ def test_huge_numbers_go_on_from_small_ones() -> None:
 @pytest.mark.parametrize("n", range(2, 9))
 def test_formulas_are_those_of_the_graphs(n: int) -> None:
     star = topology(f"S{n}")
-    assert (diameter(n), distance_sum(n)) == (int(star.distances().max()), int(star.distances().sum()))
+    assert (diameter(n), distance_sum(n)) == (
+        int(star.distances().max()),
+        int(star.distances().sum()),
+    )
     for k in range(1, n if n < 8 else 1):
         where = topology(f"S{n},{k}")
-        assert (nk_diameter(n, k), arrangements(n, k)) == (int(where.distances().max()), where.nodes)
+        assert (nk_diameter(n, k), arrangements(n, k)) == (
+            int(where.distances().max()),
+            where.nodes,
+        )
 
 
 def test_numbers_are_shown_exactly_or_with_four_digits() -> None:

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from starcast.claims.instruments.pipelines import Pipeline, loads, parameters
-from starcast.claims.instruments.surds import Surd, plus_root, root, root_down
+from starcast.claims.reference.pipelines import Pipeline, loads, parameters
+from starcast.claims.reference.surds import Surd, plus_root, root, root_down
 
 
 def test_a_root_that_is_a_fraction_is_one() -> None:

@@ -10,23 +10,32 @@ from pathlib import Path
 
 import pytest
 
-from starcast.claims import Verdict, chosen, claims, plain, report, running
-from starcast.claims.changes import asked_about, changes
+from starcast.claims import Verdict, claims, parallel, report, select_claims, serialization
+from starcast.claims.diff import changes, is_requested
 from starcast.claims.evidence import WORDS, Aside, Evidence, Finding
 from starcast.errors import NotFoundError, RejectedError
 from starcast.queries.counterexample import cypher, quoted
 from starcast.runs.fingerprint import demand_same, fingerprint
 
-PLACE: dict[str, int | str] = {"n": 3, "tree": 2, "link": "123 -> 213", "i": 1, "found": 4, "stated": "5/2"}
+PLACE: dict[str, int | str] = {
+    "n": 3,
+    "tree": 2,
+    "link": "123 -> 213",
+    "i": 1,
+    "found": 4,
+    "stated": "5/2",
+}
 
 
 @pytest.fixture(scope="module")
 def verdicts() -> tuple[Verdict, ...]:
     """Of a lemma that fails on S3, and of others."""
-    return running.ledger(chosen(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=1)
+    return parallel.verify_claims(select_claims(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=1)
 
 
-def failed(place: dict[str, int | str], of: str = "", sizes: tuple[str, ...] = ("S3", "S4")) -> Verdict:
+def failed(
+    place: dict[str, int | str], of: str = "", sizes: tuple[str, ...] = ("S3", "S4")
+) -> Verdict:
     """A verdict with that counterexample."""
     return Verdict("TS.L5", "fails", sizes, {**place, "found": 1, "stated": 2}, "", of=of)
 
@@ -34,15 +43,22 @@ def failed(place: dict[str, int | str], of: str = "", sizes: tuple[str, ...] = (
 # Evidence.
 
 
-def test_evidence_goes_to_json_and_back_with_the_order_of_its_places(verdicts: tuple[Verdict, ...]) -> None:
+def test_evidence_goes_to_json_and_back_with_the_order_of_its_places(
+    verdicts: tuple[Verdict, ...],
+) -> None:
     finding = Finding("height", "=", 3, "4, 5", PLACE, "S3:multiple:123")
     made_up = Evidence(
-        "TS.L5", "S3", (finding,), (Aside("instead", "other", (replace(finding, counterexample=None),)),), 0.5, "why"
+        "TS.L5",
+        "S3",
+        (finding,),
+        (Aside("instead", "other", (replace(finding, counterexample=None),)),),
+        0.5,
+        "why",
     )
     for one in (made_up, *(evidence for verdict in verdicts for evidence in verdict.evidence)):
         # PostgreSQL gives names back in an order of its own.
-        text = json.dumps(plain.written(one), sort_keys=True)
-        again = plain.read(one.claim, one.size, one.seconds, json.loads(text))
+        text = json.dumps(serialization.evidence_to_json(one), sort_keys=True)
+        again = serialization.evidence_from_json(one.claim, one.size, one.seconds, json.loads(text))
         assert (again, again.seconds) == (one, one.seconds)
         for old, new in zip(one.findings, again.findings, strict=True):
             assert list(old.counterexample or ()) == list(new.counterexample or ())
@@ -72,22 +88,28 @@ def test_what_was_not_asked_about_is_not_gone() -> None:
     assert [(one.claim, one.kind) for one in changes(both[:1], both)] == [("NK.L1", "appeared")]
 
 
-@pytest.mark.parametrize("name", ["TS", "TS.L5", "TS.L5-path", "TS.T1", "NK.Tab1", "NK.Tab1.allport-chen", "TS.opt"])
+@pytest.mark.parametrize(
+    "name", ["TS", "TS.L5", "TS.L5-path", "TS.T1", "NK.Tab1", "NK.Tab1.allport-chen", "TS.opt"]
+)
 def test_a_ledger_is_asked_about_what_is_chosen_for_it(name: str) -> None:
     """TS.L5 is an id and stands for itself alone: TS.L5-path is not gone from a ledger that was asked for it."""
-    assert [known for known in claims() if asked_about(known, [name])] == [one.id for one in chosen([name])]
+    assert [known for known in claims() if is_requested(known, [name])] == [
+        one.id for one in select_claims([name])
+    ]
 
 
-def test_what_is_a_statement_no_more_is_gone_if_it_was_asked_about() -> None:
-    assert asked_about("TS.L99", ["TS.L99"])
-    assert asked_about("TS.L99-path", ["TS.L99"])
-    assert not asked_about("TS.L999", ["TS.L99"])
+def test_what_is_a_statement_no_more_is_gone_if_it_was_is_requested() -> None:
+    assert is_requested("TS.L99", ["TS.L99"])
+    assert is_requested("TS.L99-path", ["TS.L99"])
+    assert not is_requested("TS.L999", ["TS.L99"])
 
 
 # Pages.
 
 
-def test_the_markdown_has_a_row_a_statement_and_what_is_true_instead(verdicts: tuple[Verdict, ...]) -> None:
+def test_the_markdown_has_a_row_a_statement_and_what_is_true_instead(
+    verdicts: tuple[Verdict, ...],
+) -> None:
     page = report.markdown(verdicts)
     rows = [line for line in page.splitlines() if line.startswith("| TS.")]
     assert [row.split(" | ")[0] for row in rows] == [f"| {verdict.claim}" for verdict in verdicts]
@@ -103,7 +125,7 @@ def test_the_markdown_has_a_row_a_statement_and_what_is_true_instead(verdicts: t
 
 
 def test_pages_are_the_same_every_time(verdicts: tuple[Verdict, ...]) -> None:
-    again = running.ledger(chosen(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=2)
+    again = parallel.verify_claims(select_claims(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=2)
     assert report.markdown(again) == report.markdown(verdicts)
     assert report.html(again) == report.html(verdicts)
 
@@ -130,7 +152,9 @@ class Reader(HTMLParser):
         if tag == "a":
             self.links.append((given.get("href") or "").removeprefix("#"))
         self.elsewhere += [
-            value or "" for name, value in attrs if name == "src" or (name == "href" and not (value or "").startswith("#"))
+            value or ""
+            for name, value in attrs
+            if name == "src" or (name == "href" and not (value or "").startswith("#"))
         ]
 
     def handle_endtag(self, tag: str) -> None:
@@ -143,7 +167,9 @@ def test_the_html_is_whole_and_needs_nothing_else(verdicts: tuple[Verdict, ...])
     read = Reader(page)
     assert read.open == []
     assert list(read.rows) == [verdict.claim for verdict in verdicts]
-    assert {row["data-verdict"] for row in read.rows.values()} == {verdict.verdict for verdict in verdicts}
+    assert {row["data-verdict"] for row in read.rows.values()} == {
+        verdict.verdict for verdict in verdicts
+    }
     assert set(read.links) <= set(read.rows)
     assert read.elsewhere == []
     assert "7 &lt;&amp;&gt;" in page
@@ -152,8 +178,11 @@ def test_the_html_is_whole_and_needs_nothing_else(verdicts: tuple[Verdict, ...])
 
 
 def test_words_are_escaped_and_their_little_markdown_is_kept() -> None:
-    assert report._words("a < b, `x|y` & *as printed*") == "a &lt; b, <code>x|y</code> &amp; <em>as printed</em>"
-    assert report._marked("a < b | c * d * e") == "a &lt; b \\| c \\* d \\* e"
+    assert (
+        report._inline_html("a < b, `x|y` & *as printed*")
+        == "a &lt; b, <code>x|y</code> &amp; <em>as printed</em>"
+    )
+    assert report._escaped("a < b | c * d * e") == "a &lt; b \\| c \\* d \\* e"
 
 
 def test_statements_that_are_no_more_are_no_rows(verdicts: tuple[Verdict, ...]) -> None:
@@ -162,7 +191,7 @@ def test_statements_that_are_no_more_are_no_rows(verdicts: tuple[Verdict, ...]) 
 
 def test_the_summary_counts_a_paper(verdicts: tuple[Verdict, ...]) -> None:
     (line,) = report.summary(verdicts)
-    assert line.startswith(f"TS: {len(verdicts)} statements: ")
+    assert line.startswith(f"TS: {len(verdicts)} claims: ")
     assert "1 fails" in line
 
 
@@ -189,22 +218,32 @@ def test_what_does_not_fail_has_no_place() -> None:
         ({"n": 4, "k": 1}, ("S3", "S4"), "S4"),  # k is no size on a star graph, but may be a place
     ],
 )
-def test_the_topology_is_one_that_was_looked_at(place: dict[str, int | str], sizes: tuple[str, ...], spec: str) -> None:
+def test_the_topology_is_one_that_was_looked_at(
+    place: dict[str, int | str], sizes: tuple[str, ...], spec: str
+) -> None:
     text = cypher(failed(place, sizes=sizes))
     assert f"// starcast ingest {spec}\n" in text
     assert f"(topology:Topology {{name: '{spec}'}})" in text
 
 
 def test_the_ingest_brings_what_the_counterexample_is_of() -> None:
-    assert "\n// starcast ingest S4 --trees multiple --root 4321\n" in cypher(failed({"n": 4, "tree": 0}, "S4:multiple:4321"))
+    assert "\n// starcast ingest S4 --trees multiple --root 4321\n" in cypher(
+        failed({"n": 4, "tree": 0}, "S4:multiple:4321")
+    )
     scheduled = cypher(failed({"n": 4, "step": 1}, "S4:broadcast:multiple:one:segments=2:1234"))
-    assert "\n// starcast ingest S4 --schedules 'broadcast:multiple(segments=2)' --ports one\n" in scheduled
+    assert (
+        "\n// starcast ingest S4 --schedules 'broadcast:multiple(segments=2)' --ports one\n"
+        in scheduled
+    )
     assert "SEND {schedule: 'S4:broadcast:multiple:one:segments=2:1234', step: 1}" in scheduled
 
 
 def test_what_no_ingest_builds_is_shown_on_the_topology() -> None:
     text = cypher(failed({"n": 4, "node": "4321"}, "S4:array:1234"))
-    assert "// of S4:array:1234, which no ingest builds: the place on the topology\n// starcast ingest S4\n" in text
+    assert (
+        "// of S4:array:1234, which no ingest builds: the place on the topology\n// starcast ingest S4\n"
+        in text
+    )
     assert "TREE_EDGE" not in text
 
 
@@ -214,13 +253,13 @@ def test_what_no_ingest_builds_is_shown_on_the_topology() -> None:
 def test_the_fingerprint_is_of_what_decides_figures(tmp_path: Path) -> None:
     package = tmp_path
     (package / "claims").mkdir()
-    for name in ("whole.py", "claims/see.py", "claims/report.py", "settings.py"):
+    for name in ("whole.py", "claims/check.py", "claims/report.py", "settings.py"):
         (package / name).write_text("a")
     before = fingerprint(package)
     for name in ("claims/report.py", "settings.py"):
         (package / name).write_text("b")
     assert fingerprint(package) == before
-    (package / "claims" / "see.py").write_text("b")
+    (package / "claims" / "check.py").write_text("b")
     assert fingerprint(package) != before
     assert len(fingerprint()) == 64
 
@@ -229,12 +268,19 @@ def test_the_fingerprint_is_of_what_decides_figures(tmp_path: Path) -> None:
 def package(tmp_path: Path) -> Path:
     """Sources that nobody else looks at."""
     (tmp_path / "claims" / "papers").mkdir(parents=True)
-    for name in ("whole.py", "claims/see.py", "claims/statements.md", "claims/papers/paper.py"):
+    for name in (
+        "whole.py",
+        "claims/check.py",
+        "claims/papers/claims.toml",
+        "claims/papers/paper.py",
+    ):
         (tmp_path / name).write_text("a")
     return tmp_path
 
 
-def test_sources_that_are_the_same_are_read_once(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sources_that_are_the_same_are_read_once(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = fingerprint(package)
     demand_same(before, package)
     monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} is read"))
@@ -249,7 +295,7 @@ def test_sources_that_were_only_touched_are_the_same(package: Path) -> None:
 
 
 def _of_the_same_time_and_size(package: Path) -> None:
-    old, new = package / "claims" / "see.py", package / "new"
+    old, new = package / "claims" / "check.py", package / "new"
     new.write_text("b")
     os.utime(new, ns=(old.stat().st_atime_ns, old.stat().st_mtime_ns))
     new.replace(old)
@@ -260,12 +306,14 @@ def _of_the_same_time_and_size(package: Path) -> None:
     [
         lambda package: (package / "whole.py").write_text("other"),
         lambda package: (package / "claims" / "papers" / "another.py").write_text(""),
-        lambda package: (package / "claims" / "statements.md").unlink(),
+        lambda package: (package / "claims" / "papers" / "claims.toml").unlink(),
         _of_the_same_time_and_size,
     ],
     ids=["written", "another", "gone", "of the same time and size"],
 )
-def test_sources_that_were_changed_meanwhile_are_not_accepted(package: Path, change: Callable[[Path], object]) -> None:
+def test_sources_that_were_changed_meanwhile_are_not_accepted(
+    package: Path, change: Callable[[Path], object]
+) -> None:
     before = fingerprint(package)
     demand_same(before, package)
     change(package)

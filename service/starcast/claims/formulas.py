@@ -12,7 +12,9 @@ def diameter(n: int) -> int:
 
 def multiple_height(n: int) -> int:
     """D_n + n + g - 2, g the greatest proper divisor of n: the greatest of the heights in Lemma 5 of Tseng & Sheu 1997."""
-    least = next((d for d in range(2, 64) if n % d == 0), n)  # of a huge n, a power of two; else one that can be built
+    least = next(
+        (d for d in range(2, 64) if n % d == 0), n
+    )  # of a huge n, a power of two; else one that can be built
     return diameter(n) + n + n // least - 2
 
 
@@ -23,7 +25,11 @@ def nk_diameter(n: int, k: int) -> int:
 
 def distance_sum(n: int) -> Number:
     """t_n = n!(n + 2/n + H_n - 4), the sum of all distances from a node of S_n; exact up to n = 60 (Fragopoulou & Akl 1993)."""
-    value = factorial(n) * (n + Fraction(2, n) + harmonic(n) - 4) if n <= EXACT else factorial(n) * (n + harmonic(n) - 4)
+    value = (
+        factorial(n) * (n + Fraction(2, n) + harmonic(n) - 4)
+        if n <= EXACT
+        else factorial(n) * (n + harmonic(n) - 4)
+    )
     return int(value) if n <= EXACT else value
 
 

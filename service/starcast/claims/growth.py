@@ -35,7 +35,11 @@ def bounded(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
         by_n = by_log / 128
         if abs(by_n) > 0.25:
             power = Fraction(round(2 * float(by_n)), 2)
-            return by_n < 0, "n" if power == 1 else f"n^{power}" if power else "n^(less than 1/2)", values[-1]
+            return (
+                by_n < 0,
+                "n" if power == 1 else f"n^{power}" if power else "n^(less than 1/2)",
+                values[-1],
+            )
         power = Fraction(round(2 * float(by_log)), 2)
         order = "constant" if power == 0 else f"(log n)^{power}" if power != 1 else "log n"
         return power <= 0, order, values[-1]
@@ -48,7 +52,11 @@ def factorial(n: int) -> Number:
 
 def harmonic(n: int) -> Number:
     """H_n = 1 + 1/2 + .. + 1/n, exact up to n = 60."""
-    return sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0)) if n <= EXACT else mpmath.harmonic(n)
+    return (
+        sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0))
+        if n <= EXACT
+        else mpmath.harmonic(n)
+    )
 
 
 def log2(value: Number) -> Number:

@@ -28,7 +28,7 @@ app = typer.Typer(
 
 
 class Level(StrEnum):
-    """Up to which sizes: `starcast.claims.declaration.Level`, which is not imported for the sake of a flag."""
+    """Up to which sizes: `starcast.claims.model.Level`, which is not imported for the sake of a flag."""
 
     QUICK = "quick"
     FULL = "full"
@@ -59,14 +59,14 @@ def list_claims(
     starcast claims list --paper TS
     starcast claims list --verdict fails
     """
-    from starcast.claims import chosen
-    from starcast.claims.statements import PAPERS
+    from starcast.claims import select_claims
+    from starcast.claims.claim_files import papers
 
-    if paper is not None and paper not in PAPERS:
-        raise InputError(f"there is no paper '{paper}'", hint=f"there are {', '.join(PAPERS)}")
+    if paper is not None and paper not in papers():
+        raise InputError(f"there is no paper '{paper}'", hint=f"there are {', '.join(papers())}")
     stored = _stored(ctx, demanded=verdict is not None)
     rows = []
-    for claim in chosen([] if paper is None else [paper]):
+    for claim in select_claims([] if paper is None else [paper]):
         ledger, found = stored.get(claim.id, (None, None))
         if verdict is None or (found is not None and found.verdict == verdict):
             rows.append({**_about(claim), **_became(found), "ledger": ledger and ledger.id})
@@ -93,10 +93,9 @@ def show(
     starcast claims show TS.L5
     starcast claims show TS.L5 --cypher
     """
-    from starcast.claims import claim
-    from starcast.claims.statements import parts
+    from starcast.claims import find_claim
 
-    one = claim(name)
+    one = find_claim(name)
     ledger, found = _stored(ctx).get(one.id, (None, None))
     if cypher:
         print(_cypher(one, found))
@@ -107,8 +106,8 @@ def show(
         "reading": one.reading,
         **sizes,
         "beyond": list(one.sizes.beyond),
-        "parts": list(parts(one.id)),
-        "looked at with": one.family,
+        "parts": list(one.parts),
+        "looked at with": one.section,
         "verdict": "" if found is None else found.verdict,
         "looked at on": [] if found is None else list(found.sizes),
         "counterexample": _became(found).get("counterexample", ""),
@@ -151,7 +150,7 @@ def check(
     starcast claims check TS.L5 NK.Tab1 --level full
     starcast claims check TS.L5 --sizes S4,S5 --no-store
     """
-    from starcast.claims import chosen, report
+    from starcast.claims import report, select_claims
 
     if level is not None and sizes is not None:
         raise InputError("--level and --sizes are both given", hint="leave one of them")
@@ -166,7 +165,7 @@ def check(
         emit(rows, (*short, "number", "statement", "detail", "of"), output)
     for line in report.summary(verdicts):
         say(line)
-    if sizes is not None and (silent := len(chosen(names or [])) - len(listed)):
+    if sizes is not None and (silent := len(select_claims(names or [])) - len(listed)):
         left = counted(
             silent, "statement is left out: it, or one of its parts,", "statements are left out: they, or some parts,"
         )
@@ -181,12 +180,12 @@ app.command("ledgers")(ledgers.list_ledgers)
 def _checked(
     ctx: typer.Context, names: list[str], level: Any, sizes: list[str] | None, jobs: int | None, *, stored: bool, again: bool
 ) -> "Sequence[Verdict]":
-    from starcast.claims import chosen, running
+    from starcast.claims import parallel, select_claims
 
     with stoppable(), ExitStack() as stack:
         engine = _engine(ctx, stack, "nothing is stored") if stored else None
         if engine is None:
-            return running.ledger(chosen(names), level, sizes, jobs, reporter())
+            return parallel.verify_claims(select_claims(names), level, sizes, jobs, reporter())
         from starcast.runs.ledger import look
 
         try:
@@ -239,7 +238,7 @@ def _code(ledger: "models.Ledger") -> str:
 
 
 def _cypher(claim: "Claim", found: "Verdict | None") -> str:
-    from starcast.claims import check as look
+    from starcast.claims.verify import check as look
     from starcast.queries.counterexample import cypher
 
     return cypher(look(claim.id) if found is None else found)
@@ -248,19 +247,19 @@ def _cypher(claim: "Claim", found: "Verdict | None") -> str:
 def _about(claim: "Claim") -> dict[str, Any]:
     return {
         "id": claim.id,
-        "paper": claim.paper,
+        "paper": claim.citation,
         "number": claim.number,
-        "statement": claim.words,
+        "statement": claim.statement,
         "notation": claim.notation,
     }
 
 
 def _became(verdict: "Verdict | None") -> dict[str, Any]:
-    from starcast.claims.telling import place
+    from starcast.claims.describe import describe_place
 
     if verdict is None:
         return {}
-    counterexample = "" if verdict.counterexample is None else place(verdict.counterexample)
+    counterexample = "" if verdict.counterexample is None else describe_place(verdict.counterexample)
     found = {"verdict": verdict.verdict, "sizes": list(verdict.sizes), "counterexample": counterexample}
     return {**found, "detail": verdict.detail, "of": verdict.of}
 

@@ -86,7 +86,7 @@ def changed(
     starcast claims changed
     starcast claims changed 3 7
     """
-    from starcast.claims.changes import COLUMNS, asked_about, changes
+    from starcast.claims.diff import COLUMNS, changes, is_requested
     from starcast.runs import ledgers
     from starcast.runs.database import session
 
@@ -97,7 +97,7 @@ def changed(
     found = changes(_in_order(one), _in_order(other), new.names)
     emit([change.row() for change in found], COLUMNS, output)
     say(f"ledger {old.id} ({ledgers.question(old)}) against ledger {new.id} ({ledgers.question(new)})")
-    unasked = sum(not asked_about(verdict.claim, new.names) for verdict in one)
+    unasked = sum(not is_requested(verdict.claim, new.names) for verdict in one)
     if unasked:
         say(f"{counted(unasked, 'statement')} of ledger {old.id} were not asked about in ledger {new.id}")
     if not found:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from starcast.claims.telling import place
+from starcast.claims.describe import describe_place
 from starcast.claims.verdict import Verdict
 from starcast.collectives.schedule import COLLECTIVES
 from starcast.errors import NotFoundError, StarcastError
@@ -59,7 +59,7 @@ def cypher(verdict: Verdict) -> str:
     where = _topology(verdict, verdict.counterexample)
     command = _ingest(where, verdict.of)
     at = _place(where, verdict.counterexample, verdict.of if command else "")
-    lines = [f"// {verdict.claim}: {_plain(place(verdict.counterexample))}"]
+    lines = [f"// {verdict.claim}: {_plain(describe_place(verdict.counterexample))}"]
     if verdict.of:
         lines.append(f"// of {_plain(verdict.of)}{'' if command else ', which no ingest builds: the place on the topology'}")
     return "\n".join([*lines, f"// {command or f'starcast ingest {where.spec}'}", "", *_query(at)])

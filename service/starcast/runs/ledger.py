@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from starcast.claims import catalogue, running
-from starcast.claims.declaration import Claim, Level, in_order
-from starcast.claims.running import Pair
+from starcast.claims import catalogue, parallel
+from starcast.claims.model import Claim, Level, size_order
+from starcast.claims.parallel import Pair
 from starcast.claims.verdict import Verdict
 from starcast.errors import BusyError
 from starcast.processes import check_jobs
@@ -55,7 +55,7 @@ def look(
         level: up to which sizes.
         sizes: instead, the topologies to look at.
         reporter: hears of the progress, and how much was known.
-        jobs: as in `running.looking`. This process is the only one that writes.
+        jobs: as in `parallel.run_tasks`. This process is the only one that writes.
         again: compute all anew, whatever is known.
 
     Raises:
@@ -67,20 +67,20 @@ def look(
     """
     check_jobs(jobs)
     code = fingerprint()
-    claims = catalogue.chosen(names)
-    pairs = running.wanted(claims, level, sizes)
-    specs = None if sizes is None else tuple(sorted({topology(spec).spec for spec in sizes}, key=in_order))
+    claims = catalogue.select_claims(names)
+    pairs = parallel.plan_pairs(claims, level, sizes)
+    specs = None if sizes is None else tuple(sorted({topology(spec).spec for spec in sizes}, key=size_order))
     asked = Question(tuple(names), None if specs is not None else level, specs)
     with holding(engine, "ledger", _BUSY) as lock:
         with session(engine) as opened:
             number = _opened(opened, asked, code, pairs, again=again)
             known = ledgers.known_pairs(opened, number)
-        todo = running.tasks(pairs, known)
+        todo = parallel.plan_tasks(pairs, known)
         missing = sum(len(task.claims) for task in todo)
         if len(pairs) > missing:
             told = counted(len(pairs) - missing, "finding is", "findings are")
             reporter.say(f"{told} known from before, of the same code, of {len(pairs):,}; --again computes all anew")
-        with running.looking(todo, jobs, reporter) as found:
+        with parallel.run_tasks(todo, jobs, reporter) as found:
             for evidence in found:
                 demand_same(code)
                 with session(engine) as opened:
@@ -108,7 +108,7 @@ def _opened(opened: Session, asked: Question, code: str, pairs: Sequence[Pair], 
 def _finished(opened: Session, number: int, claims: Sequence[Claim], pairs: set[Pair]) -> tuple[Verdict, ...]:
     ledger: models.Ledger = ledgers.load_ledger(opened, number)
     evidence = [one for one in ledgers.load_evidence(opened, number) if (one.claim, one.size) in pairs]
-    verdicts = running.judged(claims, evidence)
+    verdicts = parallel.judge_claims(claims, evidence)
     if ledger.finished_at is None:
         ledgers.finish(opened, ledger, verdicts)
     return verdicts
