@@ -186,7 +186,7 @@ def claims_page() -> str:
     """The ledger at quick sizes, computed by two processes."""
     from starcast.claims import report
 
-    return "\n".join([f"# The ledger\n\n{NOTE}", *_LEDGER, report.markdown(report.quick())])
+    return "\n".join([f"# The ledger\n\n{NOTE}", *_LEDGER, report.markdown(report.quick_verdicts())])
 
 
 PAGES = {

@@ -141,8 +141,12 @@ def test_asides_are_told_and_do_not_decide() -> None:
 def test_a_conjunction_is_as_bad_as_its_worst_part(words: tuple[str, ...], together: str) -> None:
     made = [
         Verdict(
-            f"TS.T1.{number}", word, ("S3",), {"n": 3 + number} if word == "fails" else None, ""
-        )  # type: ignore[arg-type]
+            f"TS.T1.{number}",
+            word,  # type: ignore[arg-type]
+            ("S3",),
+            {"n": 3 + number} if word == "fails" else None,
+            "",
+        )
         for number, word in enumerate(words)
     ]
     whole = conjunction_verdict("TS.T1", made)

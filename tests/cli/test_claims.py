@@ -76,7 +76,7 @@ def test_list_has_every_statement_in_the_order_of_the_papers(alone: Starcast) ->
 def test_show_says_what_a_statement_means_and_where_it_is_looked_at(alone: Starcast) -> None:
     result = alone("claims", "show", "TS.L5", "-f", "csv")
     facts = dict(list(csv.reader(io.StringIO(result.out)))[1:])
-    assert facts["statement"] == claims()["TS.L5"].words
+    assert facts["statement"] == claims()["TS.L5"].statement
     assert facts["sizes, quick"].startswith("S3 S4 S5 S6")
     assert "verdict" not in facts
     assert result.err == "no verdict is stored; 'starcast claims check TS.L5' looks at it\n"
@@ -118,11 +118,11 @@ def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) 
 @pytest.mark.parametrize(
     ("words", "code", "error", "hint"),
     [
-        (("check", "TS.L55"), 2, "there is no statement 'TS.L55'", "did you mean TS.L5"),
-        (("show", "ts.l5x"), 2, "there is no statement 'ts.l5x'", "did you mean TS.L5"),
-        (("show", "nothing at all"), 2, "there is no statement", "'starcast claims list' has them all"),
+        (("check", "TS.L55"), 2, "unknown claim 'TS.L55'", "did you mean TS.L5"),
+        (("show", "ts.l5x"), 2, "unknown claim 'ts.l5x'", "did you mean TS.L5"),
+        (("show", "nothing at all"), 2, "unknown claim", "'starcast claims list' lists all claims"),
         (("list", "--paper", "ts"), 2, "there is no paper 'ts'", "there are TS, SLC, FA, EDT, NK"),
-        (("check", "TS.L5", "--sizes", "Q3"), 2, "TS.L5 says nothing about Q3", "it is looked at on S3, S4"),
+        (("check", "TS.L5", "--sizes", "Q3"), 2, "TS.L5 claim TS.L5 is not about Q3", "it is verified on S3, S4"),
         (("check", "TS.L5", "--sizes", "T3"), 2, "'T3' names no topology", ""),
         (("check", "TS.L5", "--sizes", ","), 2, "there are no sizes", "--sizes S4,S5"),
         (("check", "--level", "full", "--sizes", "S3"), 2, "--level and --sizes are both given", "leave one"),
@@ -138,7 +138,7 @@ def test_bad_input_is_a_sentence_and_a_hint(alone: Starcast, words: tuple[str, .
 
 
 def test_sizes_of_two_numbers_are_one_word(alone: Starcast) -> None:
-    assert refused(alone("claims", "check", "TS.L5", "--sizes", "S3,S4,2"), 2)[0] == "TS.L5 says nothing about S4,2"
+    assert refused(alone("claims", "check", "TS.L5", "--sizes", "S3,S4,2"), 2)[0] == "claim TS.L5 is not about S4,2"
 
 
 def test_cypher_is_computed_where_no_verdict_is_stored(alone: Starcast) -> None:

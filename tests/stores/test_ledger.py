@@ -14,9 +14,9 @@ import pytest
 from sqlalchemy import URL, Engine, func, select
 
 from fix_servers import without_password
-from starcast.claims import claims, running
+from starcast.claims import claims, parallel
 from starcast.claims.evidence import Evidence
-from starcast.claims.telling import place
+from starcast.claims.describe import describe_place
 from starcast.errors import BusyError, InputError, NotFoundError, RejectedError
 from starcast.progress import Silent
 from starcast.runs import database, ledger, ledgers, models
@@ -50,7 +50,7 @@ def looked(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Out
     return look
 
 
-def pairs(engine: Engine, number: int) -> set[running.Pair]:
+def pairs(engine: Engine, number: int) -> set[parallel.Pair]:
     with session(engine) as opened:
         return ledgers.known_pairs(opened, number)
 
@@ -69,7 +69,7 @@ def test_verdicts_and_evidence_are_stored_as_they_were_found(engine: Engine, loo
         assert (row.names, row.level, row.sizes) == (NAMES, None, SIZES)
     assert stored == {verdict.claim: verdict for verdict in outcome.verdicts}
     fails = stored["TS.L5"]
-    assert place(fails.counterexample or {}) == "n = 3, i = 2: found 4, stated 5"
+    assert describe_place(fails.counterexample or {}) == "n = 3, i = 2: found 4, stated 5"
     assert (fails.verdict, fails.of) == ("fails", "S3:multiple:123")
 
 
@@ -89,7 +89,7 @@ def test_a_wider_question_uses_what_is_known_and_holds_it_itself(engine: Engine,
     wider = looked()
     assert wider.ledger != first.ledger
     assert wider.known == 1
-    assert pairs(engine, wider.ledger) == set(running.wanted([claims()[one.claim] for one in wider.verdicts], sizes=SIZES))
+    assert pairs(engine, wider.ledger) == set(parallel.plan_pairs([claims()[one.claim] for one in wider.verdicts], sizes=SIZES))
     with session(engine) as opened:
         opened.delete(ledgers.load_ledger(opened, first.ledger))
     with session(engine) as opened:
@@ -157,7 +157,7 @@ def test_a_ledger_that_was_broken_off_has_no_verdicts_and_goes_on(
             ledgers.newest(opened)
     outcome = looked()
     assert (outcome.ledger, outcome.known) == (broken.id, len(saved))
-    assert outcome.verdicts == running.judged(
+    assert outcome.verdicts == parallel.judge_claims(
         [claims()[verdict.claim] for verdict in outcome.verdicts], [e for v in outcome.verdicts for e in v.evidence]
     )
     assert count(engine) == 1
@@ -196,14 +196,14 @@ PATIENCE = 60
 #: What this process and those that it starts do differently: they do not mind sources that others are writing, and are slow.
 SCRIPT = """
 import time
-from starcast.claims import running
+from starcast.claims import parallel
 from starcast.runs import ledger
 ledger.fingerprint, ledger.demand_same = lambda: "this code", lambda _: None
-look = running.look
+look = parallel.run_check
 def slow(*words):
     time.sleep(0.1)
     return look(*words)
-running.look = slow
+parallel.run_check = slow
 if __name__ == "__main__":
     from starcast.cli.app import main
     main()

@@ -82,8 +82,9 @@ def family_sizes(
 
     Args:
         family: ``star`` (S_n), ``nk-star`` (all S_{n,k} with 1 <= k <= n-1) or ``hypercube`` (Q_n).
-        quick, full, deep: greatest n for each level; a level has at least the sizes of the level
-            before it.
+        quick: greatest n for the level ``quick``.
+        full: greatest n for ``full``, at least that for ``quick``.
+        deep: greatest n for ``deep``, at least that for ``full``.
         least: smallest n (default: 3; 2 for hypercubes).
         beyond: sizes outside the scope of the claim (default: S2; S2,1; Q1).
         omit: sizes to omit, such as ``S7,5``.

@@ -108,8 +108,12 @@ def rows(verdicts: Iterable[Verdict]) -> list[Row]:
 def counts(listed: Iterable[Row]) -> dict[str, dict[str, int]]:
     """Return the number of claims with each verdict, by paper; a conjunction counts as one."""
     counter = Counter((row.paper, row.verdict.verdict) for row in listed)
-    by_paper = {paper: {word: counter[paper, word] for word in WORDS} for paper in papers()}
-    return {paper: numbers for paper, numbers in by_paper.items() if any(numbers.values())}
+    by_paper: dict[str, dict[str, int]] = {}
+    for paper in papers():
+        numbers: dict[str, int] = {word: counter[paper, word] for word in WORDS}
+        if any(numbers.values()):
+            by_paper[paper] = numbers
+    return by_paper
 
 
 def summary(verdicts: Iterable[Verdict]) -> Iterator[str]:

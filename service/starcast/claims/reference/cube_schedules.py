@@ -5,6 +5,7 @@ that go in copies are dealt to the k edge-disjoint trees in turn, so that the co
 """
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import count
 from typing import NamedTuple
 
@@ -38,8 +39,8 @@ def on_cubes(
         ]
         for make in alone[: 1 if ports == "one" else 2]:
             yield objects.get_or_create(
-                "schedule", (spec, f"{collective} {make.__name__}"), lambda make=make: make(check)
-            )  # type: ignore[misc]
+                "schedule", (spec, f"{collective} {make.__name__}"), partial(make, check)
+            )
     if ports == "all":
         copied = {"allgather": _spread, "scatter": _addressed, "alltoall": _exchanged}[collective]
         yield objects.get_or_create(

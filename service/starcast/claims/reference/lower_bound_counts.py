@@ -42,7 +42,7 @@ def counted(check: ClaimCheck, spec: str = "", degree: int = 0) -> Counted:
     """The counts of a topology, by breadth-first search; every node has as many links as there are ports, and gets as many.
 
     Args:
-        see: where it is said that all nodes have the degree, and the same distances as the identity.
+        check: records that all nodes have the degree, and the same distances as the identity.
         spec: the topology; that of the check if it is not said.
         degree: how many links a node has by the papers; the ports of the table if it is not said.
     """

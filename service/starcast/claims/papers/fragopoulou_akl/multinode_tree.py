@@ -6,6 +6,7 @@ from all that section 3.2 and the restriction of Appendix B allow.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -231,8 +232,8 @@ def _numberings(check: ClaimCheck) -> Iterator[Numbering]:
     yield _house(check)
     for seed in range(_DRAWN):
         m = check.objects.array(
-            f"numbering {seed}", check.topology.spec, lambda seed=seed: _drawn(check, seed)
-        )  # type: ignore[misc]
+            f"numbering {seed}", check.topology.spec, partial(_drawn, check, seed)
+        )
         yield Numbering(m, f"numbering {seed + 1} drawn at random", "")
 
 
