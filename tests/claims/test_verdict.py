@@ -14,7 +14,7 @@ from starcast.claims.describe import describe_place
 from starcast.claims.evidence import Evidence, Place
 from starcast.claims.model import Claim, Sizes, family_sizes, is_degenerate, size_order, union
 from starcast.claims.object_cache import ObjectCache
-from starcast.claims.reference.star_vs_hypercube import in_words
+from starcast.claims.reference.star_vs_hypercube import describe_cell
 from starcast.claims.verdict import Verdict, claim_verdict, conjunction_verdict
 
 SIZES = family_sizes("star", 5, 6, 7)
@@ -262,9 +262,9 @@ def test_what_was_compared_is_told() -> None:
 
 
 def test_cells_have_names_in_words() -> None:
-    assert in_words("ft-alltoall-time") == "steps of fault-tolerant alltoall"
-    assert in_words("scatter-oneport-time") == "steps of one-port scatter"
-    assert in_words("broadcast-transmissions") == "transmissions of broadcast"
+    assert describe_cell("ft-alltoall-time") == "steps of fault-tolerant alltoall"
+    assert describe_cell("scatter-oneport-time") == "steps of one-port scatter"
+    assert describe_cell("broadcast-transmissions") == "transmissions of broadcast"
 
 
 @pytest.mark.parametrize("sizes", [[], "S4"])

@@ -22,7 +22,7 @@ _TREES = "edge-disjoint-binomial"
 _TREE = "binomial"
 
 
-def on_cubes(
+def unit_schedules_on_cube(
     check: ClaimCheck, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
 ) -> Iterator[Schedule]:
     """All schedules that do this; under all-port those of one port are among them."""

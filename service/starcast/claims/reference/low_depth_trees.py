@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from starcast.claims.object_cache import ObjectCache
 from starcast.claims.reference import bfs
-from starcast.claims.reference.star_labels import r, rotation
+from starcast.claims.reference.star_labels import rotation, rotation_function
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 
@@ -53,7 +53,7 @@ def _reached(objects: ObjectCache, topology: Topology) -> NDArray[np.int64]:
     without = across.copy()
     for port, there in enumerate(across[:, 0]):
         without[port, there] = there
-    return np.stack([1 + bfs.searched(without, int(child)) for child in across[:, 0]]).astype(
+    return np.stack([1 + bfs.search(without, int(child)) for child in across[:, 0]]).astype(
         np.int64
     )
 
@@ -153,6 +153,6 @@ def _turned(objects: ObjectCache, topology: Topology, row: NDArray[np.uint8]) ->
     turn, rows = rotation(objects, topology), [row]
     for _ in range(topology.degree - 1):
         further = np.zeros_like(row)
-        further[turn] = r(topology.n)[rows[-1]]
+        further[turn] = rotation_function(topology.n)[rows[-1]]
         rows.append(further)
     return np.stack(rows)

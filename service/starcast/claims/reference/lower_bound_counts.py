@@ -1,6 +1,7 @@
-"""What the arguments for lower bounds count, by search, and the schedules of unit messages that are held against the bounds.
+"""Counts in the arguments for lower bounds, and the schedules that are compared with the bounds.
 
-A bound is a count divided by what can move in a step. The counts here come from the table of neighbours alone.
+A bound is a count divided by what can move in a step. The counts are computed from the neighbour
+table alone; the schedules are those of unit messages.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,14 +18,14 @@ from starcast.claims.reference.star_labels import rotation
 from starcast.collectives.schedule import Schedule
 
 
-class Counted(NamedTuple):
-    """What is counted from one node, which stands for all of them.
+class NodeCounts(NamedTuple):
+    """Counts from one node that represents all nodes.
 
     Attributes:
-        others: nodes that are not the node itself.
-        links: of the node.
-        far: the distance of the farthest node.
-        total: the sum of all distances.
+        others: number of other nodes.
+        links: number of links of the node.
+        far: distance of the farthest node.
+        total: sum of all distances.
     """
 
     others: int
@@ -34,17 +35,17 @@ class Counted(NamedTuple):
 
     @property
     def nodes(self) -> int:
-        """All of them."""
+        """Number of all nodes."""
         return self.others + 1
 
 
-def counted(check: ClaimCheck, spec: str = "", degree: int = 0) -> Counted:
-    """The counts of a topology, by breadth-first search; every node has as many links as there are ports, and gets as many.
+def count_from_node(check: ClaimCheck, spec: str = "", degree: int = 0) -> NodeCounts:
+    """Return the counts of a topology, by breadth-first search.
 
     Args:
-        check: records that all nodes have the degree, and the same distances as the identity.
-        spec: the topology; that of the check if it is not said.
-        degree: how many links a node has by the papers; the ports of the table if it is not said.
+        check: records that all nodes have the same degree, and the same distances as the identity.
+        spec: the topology (default: that of the check).
+        degree: degree stated by the papers (default: the number of ports of the table).
     """
     topology = check.objects.topology(spec) if spec else check.topology
     table = check.objects.neighbours(topology.spec)
@@ -62,10 +63,10 @@ def counted(check: ClaimCheck, spec: str = "", degree: int = 0) -> Counted:
         )
     far = len(profile) - 1
     total = int(profile @ np.arange(far + 1))
-    return Counted(int(profile.sum()) - 1, len(table), far, total)
+    return NodeCounts(int(profile.sum()) - 1, len(table), far, total)
 
 
-#: The schedules of unit messages, one a link and step, on star graphs: collective, port model, algorithm, what it is given.
+#: Schedules with one unit message per link and step: collective, port model, algorithm, arguments.
 _ON_STARS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("broadcast", "all", "greedy", ("segments",)),
     ("broadcast", "all", "recursive-substar", ("messages",)),
@@ -85,16 +86,16 @@ _ON_STARS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("alltoall", "all", "exact", ("messages",)),
     ("alltoall", "all", "edge-disjoint", ("messages", "copies")),
 )
-_DEALT = "perfectly-balanced"  # deals messages to n-1 >= 2 trees alike: M is a multiple of n-1
+_DEALT = "perfectly-balanced"  # n-1 >= 2 trees get the same number of messages
 _ROOTED = ("broadcast", "scatter")
 
 
-def on_stars(
+def unit_schedules_on_star(
     check: ClaimCheck, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
 ) -> Iterator[Schedule]:
-    """All schedules of the house that do this with unit messages; under all-port those of one port are among them.
+    """Yield all schedules of a collective with unit messages; all-port includes one-port schedules.
 
-    Of what has a root, from two of them.
+    Collectives with a root are executed from two roots.
     """
     degree = check.topology.degree
     for kind, model, algorithm, names in _ON_STARS:
@@ -114,29 +115,32 @@ def on_stars(
             )
 
 
-def not_beaten(
+def check_not_beaten(
     check: ClaimCheck,
     schedules: Iterable[Schedule],
     stated: int | Fraction,
     what: str,
     **place: int,
 ) -> None:
-    """No schedule takes less than stated: steps, or transmissions; with x among the places, all deliver x copies."""
+    """Check that no schedule takes fewer steps or transmissions than stated.
+
+    With ``x`` among the places, check also that every schedule delivers x copies.
+    """
     for schedule in schedules:
-        took = check.execute(schedule)
+        simulation = check.execute(schedule)
         if "x" in place:
             check.true(
                 f"{schedule.algorithm} delivers x copies",
-                copied(schedule, place["x"]),
+                delivers_copies(schedule, place["x"]),
                 **place,
                 of=schedule,
             )
-        found = took.steps if what == "steps" else took.transmissions
-        check.at_least(f"{what} of {schedule.algorithm}", found, stated, **place, of=schedule)
+        measured = simulation.steps if what == "steps" else simulation.transmissions
+        check.at_least(f"{what} of {schedule.algorithm}", measured, stated, **place, of=schedule)
 
 
-def copied(schedule: Schedule, copies: int) -> bool:
-    """Whether everybody is reached that often by every message that is for them."""
+def delivers_copies(schedule: Schedule, copies: int) -> bool:
+    """Return whether every message reaches each of its destinations that many times."""
     nodes, units = schedule.topology.nodes, schedule.units
     if schedule.collective in ("broadcast", "allgather"):
         place = schedule.receiver.astype(np.int64) * units + schedule.payload
@@ -151,9 +155,9 @@ def copied(schedule: Schedule, copies: int) -> bool:
 
 
 def necklaces(objects: ObjectCache, spec: str) -> NDArray[np.int32]:
-    """The least rank in every node's necklace, int32 ``[n!]``: the orbits of R by turning all nodes n-2 times."""
+    """Return the least rank in every node's necklace (its orbit under R), int32 ``[nodes]``."""
 
-    def made() -> NDArray[np.int32]:
+    def create() -> NDArray[np.int32]:
         topology = objects.topology(spec)
         turn = rotation(objects, topology)
         least = at = np.arange(topology.nodes, dtype=np.int32)
@@ -162,10 +166,10 @@ def necklaces(objects: ObjectCache, spec: str) -> NDArray[np.int32]:
             least = np.minimum(least, at)
         return least
 
-    return objects.array("necklaces by turning", spec, made)
+    return objects.array("necklaces by turning", spec, create)
 
 
 def necklace_distances(objects: ObjectCache, spec: str) -> NDArray[np.int32]:
-    """The distance of every necklace but the identity's, in the order of their least nodes."""
+    """Return the distance of every necklace but that of the identity, by their least nodes."""
     leaders = np.unique(necklaces(objects, spec))
     return bfs.distances(objects, spec)[leaders[leaders > 0]]

@@ -17,7 +17,7 @@ from starcast.claims.formulas import nk_diameter
 from starcast.claims.reference import bfs
 from starcast.claims.reference.nk_labels import size
 from starcast.claims.reference.pipelines import Parameters, parameters
-from starcast.claims.reference.surds import root_down
+from starcast.claims.reference.surds import floor_sqrt
 from starcast.collectives.schedule import Schedule
 from starcast.topologies import Topology
 
@@ -89,7 +89,7 @@ class Broadcast:
         rest = (
             self.packets[-1] - self.further * executed
         )  # p segments have further * p + rest packets, from there on
-        at = max(executed, root_down(max(0, rest) * b / (self.trees * self.slot * T_s)))
+        at = max(executed, floor_sqrt(max(0, rest) * b / (self.trees * self.slot * T_s)))
         return min((self.time(p, T_s, b), p) for p in (*range(1, executed + 1), at, at + 1))
 
     def bests(self, of: Parameters) -> tuple[NDArray[Any], NDArray[np.int64]]:

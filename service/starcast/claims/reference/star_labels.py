@@ -1,8 +1,8 @@
-"""Labels of S_n in arrays: symbols and positions, ranks, translations, and the rotation R with its function r.
+"""Labels of S_n as arrays: symbols, positions, ranks, translations, and the rotation R.
 
-Written from docs/definitions/conventions.md, which has translation and R as Fragopoulou & Akl 1993 do (Definitions 2 and 5).
-Nothing here knows `starcast.trees`, nor how `starcast.permutations` ranks. 0 is no symbol and stays what it is: it occurs in
-labels that were broken on purpose.
+Translation and R are those of docs/definitions/conventions.md (Fragopoulou & Akl 1993, Definitions 2
+and 5). The module uses neither `starcast.trees` nor the ranking of `starcast.permutations`. The
+number 0 is not a symbol and stays unchanged: it occurs in labels that the mutation tests break.
 """
 
 from itertools import permutations as orders
@@ -16,7 +16,7 @@ from starcast.topologies import Topology
 
 
 def symbols(objects: ObjectCache, topology: Topology) -> Perms:
-    """Row x has the symbols x_1, .., x_n of the node of rank x, in lexicographic order, uint8 ``[nodes, n]``."""
+    """Return the symbols x_1, .., x_n of every node, in rank order, uint8 ``[nodes, n]``."""
     return objects.array(
         "symbols",
         topology.spec,
@@ -24,53 +24,60 @@ def symbols(objects: ObjectCache, topology: Topology) -> Perms:
     )
 
 
-def places(rows: Perms) -> NDArray[np.int64]:
-    """The position of symbol s+1 in each node, counted from 1, int64 ``[n, nodes]``."""
+def positions(rows: Perms) -> NDArray[np.int64]:
+    """Return the position, from 1, of symbol s+1 in each node, int64 ``[n, nodes]``."""
     return np.argsort(rows, axis=1).T + 1
 
 
-def ranked(objects: ObjectCache, topology: Topology, rows: NDArray[np.integer]) -> Ranks:
-    """The ranks of rows of symbols, int32 ``[rows]``: where they stand in lexicographic order."""
+def ranks_of(objects: ObjectCache, topology: Topology, rows: NDArray[np.integer]) -> Ranks:
+    """Return the lexicographic ranks of rows of symbols, int32 ``[rows]``."""
     weights = (topology.n + 1) ** np.arange(topology.n - 1, -1, -1)
     found = np.searchsorted(symbols(objects, topology) @ weights, rows @ weights)
     return np.minimum(found, topology.nodes - 1).astype(np.int32)
 
 
 def translation(objects: ObjectCache, topology: Topology, q: int) -> Ranks:
-    """F_q(x), T_q(x), LC(q, .), q∘x: the rank of (q[x_1], .., q[x_n]) for every node x, int32 ``[nodes]``."""
+    """Return the rank of (q[x_1], .., q[x_n]) for every node x, int32 ``[nodes]``.
 
-    def made() -> Ranks:
+    The papers call it F_q(x), T_q(x), LC(q, .) and q∘x.
+    """
+
+    def create() -> Ranks:
         rows = symbols(objects, topology)
-        return ranked(objects, topology, np.append(0, rows[q])[rows])
+        return ranks_of(objects, topology, np.append(0, rows[q])[rows])
 
-    return objects.array(f"translation by {q}", topology.spec, made)
+    return objects.array(f"translation by {q}", topology.spec, create)
 
 
 def translations(objects: ObjectCache, topology: Topology) -> Ranks:
-    """All of them, int32 ``[nodes q, nodes x]``."""
+    """Return all translations, int32 ``[nodes q, nodes x]``."""
 
-    def made() -> Ranks:
+    def create() -> Ranks:
         rows = symbols(objects, topology)
-        return np.stack([ranked(objects, topology, np.append(0, q)[rows]) for q in rows])
+        return np.stack([ranks_of(objects, topology, np.append(0, q)[rows]) for q in rows])
 
-    return objects.array("translations", topology.spec, made)
+    return objects.array("translations", topology.spec, create)
 
 
-def r(n: int) -> NDArray[np.int64]:
-    """The function r of symbols, positions and dimensions, int64 ``[n+1]``: 1 stays, n becomes 2, any other s becomes s+1."""
+def rotation_function(n: int) -> NDArray[np.int64]:
+    """Return the function r of symbols, positions and dimensions, int64 ``[n+1]``.
+
+    r(1) = 1, r(n) = 2, and r(s) = s+1 for any other s.
+    """
     return np.array([0, 1, *range(3, n + 1), 2][: n + 1])
 
 
 def rotation(objects: ObjectCache, topology: Topology) -> Ranks:
-    """The rank of R(x) for every node x, int32 ``[nodes]``: r(x_s) in position r(s).
+    """Return the rank of R(x) for every node x, int32 ``[nodes]``: r(x_s) is in position r(s).
 
-    So in cycles, as Definition 5 has it: where s is followed by x_s in x, r(s) is followed by r(x_s) in R(x).
+    In cycle notation (Definition 5): if s is followed by x_s in x, r(s) is followed by r(x_s) in
+    R(x).
     """
 
-    def made() -> Ranks:
-        rows, to = symbols(objects, topology), r(topology.n)
+    def create() -> Ranks:
+        rows, to = symbols(objects, topology), rotation_function(topology.n)
         out = np.empty_like(rows)
         out[:, to[1:] - 1] = to[rows]
-        return ranked(objects, topology, out)
+        return ranks_of(objects, topology, out)
 
-    return objects.array("rotation", topology.spec, made)
+    return objects.array("rotation", topology.spec, create)

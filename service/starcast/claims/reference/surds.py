@@ -1,4 +1,7 @@
-"""Numbers a + sqrt(b), a and b fractions: compared exactly, by squaring. The papers' best times over real p are such."""
+"""Numbers a + sqrt(b) with fractions a and b, compared exactly by squaring.
+
+The best times over real numbers of segments are such numbers.
+"""
 
 from fractions import Fraction
 from functools import total_ordering
@@ -7,49 +10,53 @@ from math import isqrt
 Exact = int | Fraction
 
 
-def root(value: Exact) -> Fraction | None:
-    """The square root of a fraction, if that is a fraction."""
-    given = Fraction(value)
-    over, under = isqrt(given.numerator), isqrt(given.denominator)
-    return (
-        Fraction(over, under)
-        if over * over == given.numerator and under * under == given.denominator
-        else None
-    )
+def rational_sqrt(value: Exact) -> Fraction | None:
+    """Return the square root of a fraction; None if it is irrational."""
+    fraction = Fraction(value)
+    numerator = isqrt(fraction.numerator)
+    denominator = isqrt(fraction.denominator)
+    root = Fraction(numerator, denominator)
+    return root if root * root == fraction else None
 
 
-def root_down(value: Exact) -> int:
-    """The greatest whole number that is not above the square root of a fraction."""
+def floor_sqrt(value: Exact) -> int:
+    """Return the greatest integer that does not exceed the square root of a fraction."""
     return isqrt(int(Fraction(value) // 1))
 
 
-def plus_root(whole: Exact, square: Exact) -> "Fraction | Surd":
-    """``whole + sqrt(square)``, as a fraction where it is one."""
-    rational = root(square)
-    return (
-        Surd(Fraction(whole), Fraction(square)) if rational is None else Fraction(whole) + rational
-    )
+def add_sqrt(rational: Exact, square: Exact) -> "Fraction | Surd":
+    """Return ``rational + sqrt(square)``, as a fraction if it is rational."""
+    root = rational_sqrt(square)
+    if root is None:
+        return Surd(Fraction(rational), Fraction(square))
+    return Fraction(rational) + root
 
 
 @total_ordering
 class Surd:
-    """``whole + sqrt(square)``, which is no fraction (`plus_root`), beside fractions in comparisons, and sums."""
+    """An irrational number ``rational + sqrt(square)``, comparable with fractions.
 
-    def __init__(self, whole: Fraction, square: Fraction) -> None:
-        self.whole, self.square = whole, square
+    `add_sqrt` creates it.
+    """
+
+    def __init__(self, rational: Fraction, square: Fraction) -> None:
+        self.rational = rational
+        self.square = square
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Surd) and (self.whole, self.square) == (other.whole, other.square)
+        if not isinstance(other, Surd):
+            return False
+        return (self.rational, self.square) == (other.rational, other.square)
 
     def __lt__(self, other: Exact) -> bool:
-        beyond = other - self.whole
-        return beyond > 0 and beyond * beyond > self.square
+        difference = other - self.rational
+        return difference > 0 and difference * difference > self.square
 
     def __hash__(self) -> int:
-        return hash((self.whole, self.square))
+        return hash((self.rational, self.square))
 
-    def __add__(self, more: Exact) -> "Surd":
-        return Surd(self.whole + more, self.square)
+    def __add__(self, summand: Exact) -> "Surd":
+        return Surd(self.rational + summand, self.square)
 
     def __str__(self) -> str:
-        return f"{self.whole} + sqrt({self.square})"
+        return f"{self.rational} + sqrt({self.square})"

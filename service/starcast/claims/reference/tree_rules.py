@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.object_cache import ObjectCache
-from starcast.claims.reference.star_labels import places
+from starcast.claims.reference.star_labels import positions
 from starcast.permutations import Perms, Ranks
 from starcast.topologies import Topology
 
@@ -22,7 +22,7 @@ Mask = NDArray[np.bool_]
 def first_misplaced(rows: Perms) -> Numbers:
     """fmr(x,k), k the position of symbol 1: the first j in k+1, .., n, 2, .., k with x_j != j, int64 ``[nodes]``."""
     n, node = rows.shape[1], np.arange(len(rows))
-    k = places(rows)[0]
+    k = positions(rows)[0]
     found = k.copy()
     for off in range(n - 1, 0, -1):
         j = (k - 2 + off) % (n - 1) + 2
@@ -32,7 +32,7 @@ def first_misplaced(rows: Perms) -> Numbers:
 
 def toward_root(rows: Perms) -> Numbers:
     """p(x): the dimension of the link from x to its parent in SPT; 0 in S^1."""
-    k, first = places(rows)[0], rows[:, 0]
+    k, first = positions(rows)[0], rows[:, 0]
     return np.where(k == 1, 0, np.where(first != k, first, first_misplaced(rows)))
 
 
@@ -45,7 +45,7 @@ def adjacent(rows: Perms) -> Mask:
 def staying(rows: Perms) -> Mask:
     """C1(x): whether dimension d leads to a child of x in SPT, bool ``[ports, nodes]``, for x in S^2, .., S^n."""
     n, first = rows.shape[1], rows[:, 0]
-    place = places(rows)
+    place = positions(rows)
     k, fmr = place[0], first_misplaced(rows)
     j = np.asarray(place[k - 1, np.arange(len(rows))])
     d = np.arange(2, n + 1)[:, None]
@@ -63,7 +63,7 @@ def children_spt(rows: Perms) -> Mask:
 def children_spg(rows: Perms) -> Mask:
     """The same in subtree l of SPG, bool ``[trees, ports, nodes]``: x in S^l has a child in S^1 as well."""
     n = rows.shape[1]
-    dims, k = np.arange(2, n + 1), places(rows)[0]
+    dims, k = np.arange(2, n + 1), positions(rows)[0]
     below = staying(rows) | ((dims[:, None] == k) & ~adjacent(rows))
     found = np.asarray(below[None] & (dims[:, None, None] == k))
     found[:, :, 0] = np.eye(n - 1, dtype=bool)
@@ -73,7 +73,7 @@ def children_spg(rows: Perms) -> Mask:
 def children_edt(rows: Perms) -> Mask:
     """The same in subtree l of EDT, bool ``[trees, ports, nodes]`` (Def. 8)."""
     n = rows.shape[1]
-    dims, node, place = np.arange(2, n + 1), np.arange(len(rows)), places(rows)
+    dims, node, place = np.arange(2, n + 1), np.arange(len(rows)), positions(rows)
     d, k, first = dims[:, None], place[0], rows[:, 0]
     c1 = staying(rows)
     home = c1 | ((d == k) & ~adjacent(rows))
@@ -102,7 +102,7 @@ def _run_to(rows: Perms, m: Numbers) -> Mask:
 
 def parents_edt(rows: Perms) -> Numbers:
     """The dimension of the link from x to its parent in subtree l of EDT, int64 ``[trees, nodes]``; 0 at I (Def. 8)."""
-    n, node, place = rows.shape[1], np.arange(len(rows)), places(rows)
+    n, node, place = rows.shape[1], np.arange(len(rows)), positions(rows)
     k, first = place[0], rows[:, 0]
     q = np.clip(rows[node, np.clip(toward_root(rows), 1, n) - 1], 1, n)
     found = np.zeros((n - 1, len(rows)), dtype=np.int64)

@@ -164,7 +164,7 @@ def _roundabout(objects: ObjectCache, topology: Topology, distances: Ranks) -> R
     for node in np.flatnonzero((distances > 0) & (distances < most - 1)).tolist():
         without = np.where(across == node, np.arange(topology.nodes, dtype=np.int32), across)
         without[:, node] = node
-        found = bfs.searched(without, 0)
+        found = bfs.search(without, 0)
         around = found[across[:, node]]
         longer = np.flatnonzero((around + 1 > distances[node]) & (around + 1 <= most))
         if found.max() > most or not len(longer):

@@ -8,10 +8,17 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import Number, divided, factorial, log2
 from starcast.claims.papers.fragopoulou_akl.growth_orders import weight
 from starcast.claims.reference import star_vs_hypercube
-from starcast.claims.reference.star_vs_hypercube import Side, cube, in_words, seen, star, through
+from starcast.claims.reference.star_vs_hypercube import (
+    NetworkCounts,
+    check_counts,
+    cube,
+    describe_cell,
+    least_steps,
+    star,
+)
 from starcast.claims.registry import check, register
 
-Entry = Callable[[Side, int, int], Number]
+Entry = Callable[[NetworkCounts, int, int], Number]
 Order = Callable[[int, int, int], Number]
 
 
@@ -34,8 +41,8 @@ def _n_log_n(n: int) -> Number:
     return n * log2(n)
 
 
-def _pipelined(side: Side, units: int) -> Number:
-    return through(units, side.links) + side.far - 1
+def _pipelined(side: NetworkCounts, units: int) -> Number:
+    return least_steps(units, side.links) + side.far - 1
 
 
 def _by_degree(
@@ -76,7 +83,7 @@ PAIRS = {
         ),
         Pair(
             "ft-allgather-time",
-            lambda s, m, x: through(m * x * (s.nodes - 1), s.links),
+            lambda s, m, x: least_steps(m * x * (s.nodes - 1), s.links),
             _BY_N,
             _BY_N_LOG_N,
         ),
@@ -88,7 +95,7 @@ PAIRS = {
         ),
         Pair(
             "ft-scatter-time",
-            lambda s, m, x: through(m * x * (s.nodes - 1), s.links),
+            lambda s, m, x: least_steps(m * x * (s.nodes - 1), s.links),
             _BY_N,
             _BY_N_LOG_N,
         ),
@@ -117,18 +124,20 @@ _CUT = "what follows Mx n! in the damaged cell is read as a fraction with the de
 
 
 def _is(
-    check: ClaimCheck, *, pair: Pair, side: Callable[[int], Side], stated: Order, said: str
+    check: ClaimCheck, *, pair: Pair, side: Callable[[int], NetworkCounts], stated: Order, said: str
 ) -> None:
     """The entry is of the order that is stated, for all M and x."""
-    seen(check, (side,))
+    check_counts(check, (side,))
     star_vs_hypercube.order(
-        check, f"{in_words(pair.cell)} / {said}", partial(_quotient, pair, side, stated)
+        check, f"{describe_cell(pair.cell)} / {said}", partial(_quotient, pair, side, stated)
     )
     if pair.cell == _EXCHANGE:
         by_degree, words = _BY_N if side is star else _BY_N_LOG_N
         other = check.reading(f"{words}: {_CUT}")
         star_vs_hypercube.order(
-            other, f"{in_words(pair.cell)} / {words}", partial(_quotient, pair, side, by_degree)
+            other,
+            f"{describe_cell(pair.cell)} / {words}",
+            partial(_quotient, pair, side, by_degree),
         )
 
 
@@ -144,7 +153,7 @@ def _more(cell: str, n: int, m: int, x: int) -> Number:
 
 
 def _quotient(
-    pair: Pair, side: Callable[[int], Side], stated: Order, n: int, m: int, x: int
+    pair: Pair, side: Callable[[int], NetworkCounts], stated: Order, n: int, m: int, x: int
 ) -> Number:
     return divided(pair.entry(side(n), m, x), stated(n, m, x))
 
@@ -163,20 +172,20 @@ for _pair in PAIRS.values():
 
 @check("EDT.hyper.degree", bytes_per_node=weight)
 def _degree(check: ClaimCheck) -> None:
-    seen(check)
+    check_counts(check)
     for cell in ("ft-allgather-time", "ft-scatter-time"):
         _slower(check, cell)
 
 
 @check("EDT.hyper.te-time", bytes_per_node=weight)
 def _exchanged(check: ClaimCheck) -> None:
-    seen(check)
+    check_counts(check)
     _slower(check, _EXCHANGE)
     true = check.correction(
         "Mx t_n/(n-1) and Mx 2^(k-1) steps are of the same order: a hypercube has more links and longer ways"
     )
     star_vs_hypercube.same_order(
-        true, f"{in_words(_EXCHANGE)}, star / hypercube", partial(_factor, _EXCHANGE)
+        true, f"{describe_cell(_EXCHANGE)}, star / hypercube", partial(_factor, _EXCHANGE)
     )
     cut = check.reading(
         "of the terms with which the damaged rows begin, ceil(Mx(N-1)/degree), which are bounds too, and weaker ones"
@@ -186,34 +195,34 @@ def _exchanged(check: ClaimCheck) -> None:
 
 @check("EDT.hyper.diameter", bytes_per_node=weight)
 def _diameter(check: ClaimCheck) -> None:
-    seen(check)
+    check_counts(check)
     for cell in ("ft-scatter-transmissions", "ft-alltoall-transmissions"):
         star_vs_hypercube.same_order(
-            check, f"{in_words(cell)}, hypercube / star / log n", partial(_more, cell)
+            check, f"{describe_cell(cell)}, hypercube / star / log n", partial(_more, cell)
         )
 
 
 @check("EDT.hyper.broadcast", bytes_per_node=weight)
 def _broadcast(check: ClaimCheck) -> None:
-    seen(check)
+    check_counts(check)
     for cell in ("broadcast-time", "ft-broadcast-time"):
         pair = PAIRS[cell]
         for side, (stated, said) in ((star, pair.star), (cube, pair.cube)):
             star_vs_hypercube.same_order(
-                check, f"{in_words(cell)} / {said}", partial(_quotient, pair, side, stated)
+                check, f"{describe_cell(cell)} / {said}", partial(_quotient, pair, side, stated)
             )
 
 
 @check("EDT.hyper.other", bytes_per_node=weight)
 def _other(check: ClaimCheck) -> None:
-    seen(check)
+    check_counts(check)
     for cell in (
         "broadcast-transmissions",
         "ft-broadcast-transmissions",
         "ft-allgather-transmissions",
     ):
         star_vs_hypercube.same_order(
-            check, f"{in_words(cell)}, star / hypercube", partial(_factor, cell)
+            check, f"{describe_cell(cell)}, star / hypercube", partial(_factor, cell)
         )
 
 
@@ -221,6 +230,6 @@ def _slower(check: ClaimCheck, cell: str) -> None:
     """The star graph takes more steps, by a factor of order log n."""
     star_vs_hypercube.same_order(
         check,
-        f"{in_words(cell)}, star / hypercube / log n",
+        f"{describe_cell(cell)}, star / hypercube / log n",
         lambda n, m, x: divided(_factor(cell, n, m, x), log2(n)),
     )

@@ -33,7 +33,7 @@ def _cycle_notation(check: ClaimCheck) -> None:
 def _substars(check: ClaimCheck) -> None:
     topology, n = check.topology, check.topology.n
     rows, across = labels.symbols(check.objects, topology), check.objects.neighbours(topology.spec)
-    k = labels.places(rows)[0]
+    k = labels.positions(rows)[0]
     inner = np.array([np.count_nonzero(k == place) for place in range(1, n + 1)])
     check.equal("nodes of S^k", inner, factorial(n - 1), substar=np.arange(1, n + 1))
     nodes = np.flatnonzero(k == 1)
@@ -55,7 +55,7 @@ def _like_smaller(check: ClaimCheck, rows: Perms, k: NDArray[np.int64]) -> None:
     for place in range(2, n + 1):
         nodes = np.flatnonzero(k == place)
         short = np.clip(np.delete(rows, place - 1, axis=1) - 1, 1, n - 1)
-        image = labels.ranked(check.objects, smaller, short[nodes])
+        image = labels.ranks_of(check.objects, smaller, short[nodes])
         check.equal(
             "nodes of S_{n-1} that are met",
             np.sort(image),
@@ -67,7 +67,7 @@ def _like_smaller(check: ClaimCheck, rows: Perms, k: NDArray[np.int64]) -> None:
             there = across[d - 2, nodes]
             shorter = d - 1 if d > place else d
             found = np.where(
-                k[there] == place, labels.ranked(check.objects, smaller, short[there]), -1
+                k[there] == place, labels.ranks_of(check.objects, smaller, short[there]), -1
             )
             stated = below[shorter - 2, image]
             label = [topology.label(int(node)) for node in nodes]
@@ -122,7 +122,7 @@ def _rotation(check: ClaimCheck) -> None:
     check.equal(
         "dimension of the rotated link",
         found,
-        labels.r(n)[dims][:, None],
+        labels.rotation_function(n)[dims][:, None],
         link=links_by_port(check.objects, topology),
     )
     kept = rows[turn, 0] == rows[:, 0]
@@ -227,7 +227,7 @@ def _shortest(check: ClaimCheck) -> None:
     check.passes(checkers.rooted(topology, tree.parent_port, tree.root), of=tree)
     across, k = (
         check.objects.neighbours(topology.spec),
-        labels.places(labels.symbols(check.objects, topology))[0],
+        labels.positions(labels.symbols(check.objects, topology))[0],
     )
     parent = bfs.parents(check.objects, topology, tree.parent_port[0])
     hangs = rules.branch(parent, 0)
@@ -256,7 +256,7 @@ def _inverse_spg(check: ClaimCheck) -> None:
     topology, rows = check.topology, labels.symbols(check.objects, check.topology)
     trees = check.objects.forest(topology.spec, "shortest-path-graph")
     check.equal("subtrees of SPG", trees.trees, topology.n - 1, of=trees)
-    k, dims = labels.places(rows)[0], np.array(topology.ports)
+    k, dims = labels.positions(rows)[0], np.array(topology.ports)
     for own, row, children in zip(dims, trees.parent_port, rules.children_spg(rows), strict=False):
         stated = np.where(k == 1, own, np.where(k == own, rules.toward_root(rows), 0))
         stated[0] = 0

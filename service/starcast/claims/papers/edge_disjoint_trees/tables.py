@@ -14,8 +14,8 @@ from starcast.claims.formulas import diameter, distance_sum
 from starcast.claims.growth import factorial
 from starcast.claims.model import BYTES_PER_LINK
 from starcast.claims.reference import lower_bound_counts
-from starcast.claims.reference.cube_schedules import on_cubes
-from starcast.claims.reference.lower_bound_counts import Counted, counted
+from starcast.claims.reference.cube_schedules import unit_schedules_on_cube
+from starcast.claims.reference.lower_bound_counts import NodeCounts, count_from_node
 from starcast.claims.registry import register
 from starcast.collectives.schedule import Schedule
 from starcast.topologies import Topology
@@ -37,7 +37,7 @@ class Entry(NamedTuple):
     cell: str
     collective: str
     why: str
-    counts: Callable[[Counted, int, int], Value]
+    counts: Callable[[NodeCounts, int, int], Value]
 
     @property
     def what(self) -> str:
@@ -169,33 +169,33 @@ def _schedules(
     check: ClaimCheck, collective: str, messages: int, copies: int
 ) -> Iterator[Schedule]:
     if check.topology.family == "hypercube":
-        return on_cubes(check, collective, "all", messages, copies)
-    return lower_bound_counts.on_stars(check, collective, "all", messages, copies)
+        return unit_schedules_on_cube(check, collective, "all", messages, copies)
+    return lower_bound_counts.unit_schedules_on_star(check, collective, "all", messages, copies)
 
 
 def _bound(check: ClaimCheck, *, entry: Entry, stated: Stated, table: int) -> None:
     """The counts are those stated, and no schedule takes less."""
     size = check.topology.n
-    found = counted(check, degree=size if table == 3 else size - 1)
+    found = count_from_node(check, degree=size if table == 3 else size - 1)
     for messages, x in _amounts(check.topology, entry, table):
         place = {"M": messages, "x": x} if entry.copied else {"M": messages}
         least = stated(size, messages, x)
         check.equal(entry.why, entry.counts(found, messages, x), least, **place)
-        lower_bound_counts.not_beaten(
+        lower_bound_counts.check_not_beaten(
             check, _schedules(check, entry.collective, messages, x), least, entry.what, **place
         )
     if entry.cell == "ft-alltoall-time" and table > 1:
         _fragment(check, entry, found, table)
 
 
-def _fragment(check: ClaimCheck, entry: Entry, found: Counted, table: int) -> None:
+def _fragment(check: ClaimCheck, entry: Entry, found: NodeCounts, table: int) -> None:
     """What is left of the row in the scan."""
     other = check.reading(
         "the term with which the damaged row begins, ceil(Mx(N-1)/degree): a bound too, and a weaker one"
     )
     for messages, x in _amounts(check.topology, entry, table):
         least = ceiling(messages * x * found.others, found.links)
-        lower_bound_counts.not_beaten(
+        lower_bound_counts.check_not_beaten(
             other,
             _schedules(check, entry.collective, messages, x),
             least,

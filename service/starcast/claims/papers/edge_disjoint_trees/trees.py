@@ -119,7 +119,7 @@ def _rotations(check: ClaimCheck) -> None:
     turn = labels.rotation(check.objects, topology)
     for tree, row in enumerate(trees.parent_port):
         further = trees.parent_port[(tree + 1) % trees.trees]
-        stated = labels.r(topology.n)[row]
+        stated = labels.rotation_function(topology.n)[row]
         check.equal(
             "dimension toward the parent of R(x)",
             further[turn],

@@ -7,7 +7,14 @@ from typing import NamedTuple
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import Number, divided, factorial, log2
 from starcast.claims.model import BYTES_PER_LINK
-from starcast.claims.reference.star_vs_hypercube import Side, cube, in_words, seen, star, through
+from starcast.claims.reference.star_vs_hypercube import (
+    NetworkCounts,
+    check_counts,
+    cube,
+    describe_cell,
+    least_steps,
+    star,
+)
 from starcast.claims.registry import check, register
 from starcast.topologies import Topology
 
@@ -24,7 +31,7 @@ class Pair(NamedTuple):
     """
 
     cell: str
-    entry: Callable[[Side], Number]
+    entry: Callable[[NetworkCounts], Number]
     star: tuple[Order, str]
     cube: tuple[Order, str]
 
@@ -44,10 +51,17 @@ PAIRS = {
     for pair in (
         Pair("allgather-transmissions", lambda s: s.nodes * (s.nodes - 1), _SQUARE, _SQUARE),
         Pair("allgather-oneport-time", lambda s: s.nodes - 1, _NODES, _NODES),
-        Pair("allgather-allport-time", lambda s: through(s.nodes - 1, s.links), _BY_N, _BY_N_LOG_N),
+        Pair(
+            "allgather-allport-time",
+            lambda s: least_steps(s.nodes - 1, s.links),
+            _BY_N,
+            _BY_N_LOG_N,
+        ),
         Pair("scatter-transmissions", lambda s: s.total, _TIMES_N, _TIMES_N_LOG_N),
         Pair("scatter-oneport-time", lambda s: s.nodes - 1, _NODES, _NODES),
-        Pair("scatter-allport-time", lambda s: through(s.nodes - 1, s.links), _BY_N, _BY_N_LOG_N),
+        Pair(
+            "scatter-allport-time", lambda s: least_steps(s.nodes - 1, s.links), _BY_N, _BY_N_LOG_N
+        ),
         Pair(
             "alltoall-transmissions",
             lambda s: s.nodes * s.total,
@@ -55,7 +69,7 @@ PAIRS = {
             (lambda n: factorial(n) ** 2 * _n_log_n(n), "O(n!^2 n log n)"),
         ),
         Pair("alltoall-oneport-time", lambda s: s.total, _TIMES_N, _TIMES_N),
-        Pair("alltoall-allport-time", lambda s: through(s.total, s.links), _NODES, _NODES),
+        Pair("alltoall-allport-time", lambda s: least_steps(s.total, s.links), _NODES, _NODES),
     )
 }
 _WRONG = "alltoall-oneport-time"
@@ -67,12 +81,12 @@ def weight(topology: Topology) -> int:
 
 
 def _is(
-    check: ClaimCheck, *, pair: Pair, side: Callable[[int], Side], stated: Order, said: str
+    check: ClaimCheck, *, pair: Pair, side: Callable[[int], NetworkCounts], stated: Order, said: str
 ) -> None:
     """The entry is of the order that is stated."""
-    seen(check, (side,))
+    check_counts(check, (side,))
     check.order(
-        f"{in_words(pair.cell)} / {said}", lambda n: divided(pair.entry(side(n)), stated(n))
+        f"{describe_cell(pair.cell)} / {said}", lambda n: divided(pair.entry(side(n)), stated(n))
     )
     if pair.cell == _WRONG and side is cube:
         _true_alltoall(check)
@@ -108,27 +122,27 @@ for _pair in PAIRS.values():
 
 @check("FA.hyper.degree", bytes_per_node=weight)
 def _degree(check: ClaimCheck) -> None:
-    seen(check)
+    check_counts(check)
     for cell in ("allgather-allport-time", "scatter-allport-time"):
         check.same_order(
-            f"{in_words(cell)}, star / hypercube / log n",
+            f"{describe_cell(cell)}, star / hypercube / log n",
             lambda n, cell=cell: divided(_factor(cell, n), log2(n)),
         )
 
 
 @check("FA.hyper.diameter", bytes_per_node=weight)
 def _diameter(check: ClaimCheck) -> None:
-    seen(check)
+    check_counts(check)
     for cell in ("scatter-transmissions", "alltoall-transmissions"):
         check.same_order(
-            f"{in_words(cell)}, hypercube / star / log n",
+            f"{describe_cell(cell)}, hypercube / star / log n",
             lambda n, cell=cell: divided(1, _factor(cell, n) * log2(n)),
         )
 
 
 @check("FA.hyper.both", bytes_per_node=weight)
 def _both(check: ClaimCheck) -> None:
-    seen(check)
+    check_counts(check)
     check.same_order(
         "steps of all-port alltoall, star / hypercube",
         lambda n: _factor("alltoall-allport-time", n),
@@ -137,20 +151,20 @@ def _both(check: ClaimCheck) -> None:
 
 @check("FA.hyper.other", bytes_per_node=weight)
 def _other(check: ClaimCheck) -> None:
-    seen(check)
+    check_counts(check)
     same = ("allgather-transmissions", "allgather-oneport-time", "scatter-oneport-time")
     true = check.correction(
         "one-port alltoall takes fewer steps on the star graph, by a factor of order log n; the others are the same"
     )
     for cell in (*same, _WRONG):
         check.same_order(
-            f"{in_words(cell)}, star / hypercube", lambda n, cell=cell: _factor(cell, n)
+            f"{describe_cell(cell)}, star / hypercube", lambda n, cell=cell: _factor(cell, n)
         )
     for cell in same:
         true.same_order(
-            f"{in_words(cell)}, star / hypercube", lambda n, cell=cell: _factor(cell, n)
+            f"{describe_cell(cell)}, star / hypercube", lambda n, cell=cell: _factor(cell, n)
         )
     true.same_order(
-        f"{in_words(_WRONG)}, hypercube / star / log n",
+        f"{describe_cell(_WRONG)}, hypercube / star / log n",
         lambda n: divided(1, _factor(_WRONG, n) * log2(n)),
     )

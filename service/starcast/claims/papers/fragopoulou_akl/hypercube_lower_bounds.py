@@ -7,8 +7,8 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.model import BYTES_PER_LINK
 from starcast.claims.papers.fragopoulou_akl.lower_bounds import BOUNDS, Bound
 from starcast.claims.reference import lower_bound_counts
-from starcast.claims.reference.cube_schedules import on_cubes
-from starcast.claims.reference.lower_bound_counts import counted
+from starcast.claims.reference.cube_schedules import unit_schedules_on_cube
+from starcast.claims.reference.lower_bound_counts import count_from_node
 from starcast.claims.registry import register
 from starcast.topologies import Topology
 from starcast.whole import ceiling
@@ -30,9 +30,9 @@ _CELLS: tuple[tuple[Callable[[int], int], str], ...] = (
 def _bound(check: ClaimCheck, *, bound: Bound, stated: Callable[[int], int]) -> None:
     """The counts are those stated, and no schedule takes less."""
     least = stated(check.topology.n)
-    check.equal(bound.why, bound.count(counted(check, degree=check.topology.n)), least)
-    lower_bound_counts.not_beaten(
-        check, on_cubes(check, bound.collective, bound.ports), least, bound.what
+    check.equal(bound.why, bound.count(count_from_node(check, degree=check.topology.n)), least)
+    lower_bound_counts.check_not_beaten(
+        check, unit_schedules_on_cube(check, bound.collective, bound.ports), least, bound.what
     )
 
 

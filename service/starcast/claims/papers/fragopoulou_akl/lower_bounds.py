@@ -8,7 +8,7 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import distance_sum, even_share
 from starcast.claims.growth import divided, factorial, rounded_up
 from starcast.claims.reference import lower_bound_counts
-from starcast.claims.reference.lower_bound_counts import Counted, counted
+from starcast.claims.reference.lower_bound_counts import NodeCounts, count_from_node
 from starcast.claims.reference.necklaces import rule_9_steps
 from starcast.claims.registry import check, register
 from starcast.collectives.schedule import Schedule
@@ -32,7 +32,7 @@ class Bound(NamedTuple):
     collective: str
     ports: str
     why: str
-    count: Callable[[Counted], int]
+    count: Callable[[NodeCounts], int]
     stated: Callable[[int], int]
     said: str
     met: tuple[tuple[str, str], ...]
@@ -152,20 +152,23 @@ def _taken(check: ClaimCheck, bound: Bound, schedule: Schedule) -> int:
 def _counts(check: ClaimCheck, bound: Bound) -> int:
     """The argument's counts are right; what is stated."""
     stated = bound.stated(check.topology.n)
-    check.equal(bound.why, bound.count(counted(check, degree=check.topology.n - 1)), stated)
+    check.equal(bound.why, bound.count(count_from_node(check, degree=check.topology.n - 1)), stated)
     return stated
 
 
 def _not_beaten(check: ClaimCheck, *, bound: Bound) -> None:
     stated = _counts(check, bound)
-    lower_bound_counts.not_beaten(
-        check, lower_bound_counts.on_stars(check, bound.collective, bound.ports), stated, bound.what
+    lower_bound_counts.check_not_beaten(
+        check,
+        lower_bound_counts.unit_schedules_on_star(check, bound.collective, bound.ports),
+        stated,
+        bound.what,
     )
 
 
 def _required(check: ClaimCheck, *, bound: Bound) -> None:
     stated = _counts(check, bound)
-    for schedule in lower_bound_counts.on_stars(check, bound.collective, bound.ports):
+    for schedule in lower_bound_counts.unit_schedules_on_star(check, bound.collective, bound.ports):
         took = _taken(check, bound, schedule)
         no_less = took >= stated
         check.true(
@@ -220,7 +223,7 @@ def _abstract(check: ClaimCheck) -> None:
     bound = BOUNDS[-1]
     check.equal(
         bound.why,
-        bound.count(counted(check, degree=check.topology.n - 1)),
+        bound.count(count_from_node(check, degree=check.topology.n - 1)),
         bound.stated(check.topology.n),
     )
     check.equal(

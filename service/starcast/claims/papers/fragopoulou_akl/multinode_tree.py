@@ -16,7 +16,7 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.papers.fragopoulou_akl import nodes
 from starcast.claims.reference.bfs import distances
-from starcast.claims.reference.star_labels import r, rotation, symbols
+from starcast.claims.reference.star_labels import rotation, rotation_function, symbols
 from starcast.claims.registry import check
 from starcast.collectives.schedule import Schedule
 from starcast.permutations import Ranks
@@ -56,7 +56,7 @@ def _first_nodes(check: ClaimCheck) -> None:
         node=lambda row, _: check.topology.label(int(least[row])),
         dimension=lambda _, column: types[column],
     )
-    after = r(check.topology.n)[types]
+    after = rotation_function(check.topology.n)[types]
     check.equal(
         "the rotated link leads closer",
         leads[turn][:, after - 2],

@@ -199,12 +199,12 @@ def _near_ratio(n: int) -> Number:
 @check("FA.M.minimum", bytes_per_node=_rows)
 def _minimum(check: ClaimCheck) -> None:
     n, nodes = check.topology.n, int(factorial(check.topology.n))
-    counted = lower_bound_counts.counted(check)
+    counted = lower_bound_counts.count_from_node(check)
     check.equal("nodes other than the root", counted.others, nodes - 1)
     check.equal("links of the root", counted.links, n - 1)
     for messages in (1, 2, n - 1, n):
-        made = list(lower_bound_counts.on_stars(check, "scatter", messages=messages))
-        lower_bound_counts.not_beaten(
+        made = list(lower_bound_counts.unit_schedules_on_star(check, "scatter", messages=messages))
+        lower_bound_counts.check_not_beaten(
             check, made, ceiling(messages * (nodes - 1), n - 1), "steps", M=messages
         )
 

@@ -13,7 +13,7 @@ from starcast.claims.growth import Number, divided, factorial
 from starcast.claims.reference import bfs, lower_bound_counts, necklaces
 from starcast.claims.reference import scatter_trees as trees
 from starcast.claims.reference.place_labels import node_labels
-from starcast.claims.reference.star_labels import r, rotation, symbols
+from starcast.claims.reference.star_labels import rotation, rotation_function, symbols
 from starcast.claims.registry import check, register
 from starcast.trees.forest import Forest
 
@@ -345,7 +345,7 @@ def _same_sizes(check: ClaimCheck) -> None:
 def _rotated(check: ClaimCheck) -> None:
     made, turn = _perfect(check), rotation(check.objects, check.topology)
     turned = np.zeros_like(made.parent_port[:-1])
-    turned[:, turn] = r(check.topology.n)[made.parent_port[:-1]]
+    turned[:, turn] = rotation_function(check.topology.n)[made.parent_port[:-1]]
     place: dict[str, Any] = {
         "tree": lambda tree, _: tree + 1,
         "node": lambda _, x: check.topology.label(x),

@@ -10,7 +10,7 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.papers.fragopoulou_akl import nodes
 from starcast.claims.reference.bfs import distances, roots
-from starcast.claims.reference.star_labels import r, rotation, symbols
+from starcast.claims.reference.star_labels import rotation, rotation_function, symbols
 from starcast.claims.registry import check
 
 
@@ -154,7 +154,7 @@ def _rotation_keeps_links(check: ClaimCheck) -> None:
 @check("FA.T3-coordinates")
 def _coordinates(check: ClaimCheck) -> None:
     n, row = check.topology.n, symbols(check.objects, check.topology)
-    moved = r(n)[row].astype(np.uint8)
+    moved = rotation_function(n)[row].astype(np.uint8)
     stated = permutations.rank(np.column_stack([moved[:, 0], moved[:, n - 1], moved[:, 1 : n - 1]]))
     check.equal(
         "rank of R(x)", rotation(check.objects, check.topology), stated, node=check.topology.label

@@ -23,7 +23,7 @@ from starcast.claims.reference.nk_pipelines import (
     weight,
 )
 from starcast.claims.reference.pipelines import Pipeline
-from starcast.claims.reference.surds import Surd, plus_root, root
+from starcast.claims.reference.surds import Surd, add_sqrt, rational_sqrt
 from starcast.claims.registry import check
 
 
@@ -39,7 +39,12 @@ def _best_real(check: ClaimCheck) -> None:
         tried = [wanted * j / 16 for j in range(1, 65)]
         found = min(tried, key=partial(line.time, T_s=1, b=m)) if h > 1 else _approached(line, m)
         check.equal(
-            "p of the least time", str(found), str(root(m * (h - 1) / (n - 1))), m=m, T_s=1, T_c=1
+            "p of the least time",
+            str(found),
+            str(rational_sqrt(m * (h - 1) / (n - 1))),
+            m=m,
+            T_s=1,
+            T_c=1,
         )
     for T_s, b in GRID.each():  # noqa: N806 - as the papers write it
         square, tried = line.square(T_s, b), [Fraction(j, 4) for j in range(1, 41)]
@@ -91,7 +96,7 @@ def _approached(line: Pipeline, b: Fraction) -> Fraction:
 def _printed(n: int, high: int, slot: int = 1) -> list[Surd | Fraction]:
     """The time that Theorems 2, 3, 8 and 9 print, for trees of that height and start-ups of so many slots."""
     return [
-        plus_root(
+        add_sqrt(
             slot * ((high - 1) * T_s + b / (n - 1)), slot**2 * 4 * b * (high - 1) * T_s / (n - 1)
         )
         for T_s, b in GRID.each()

@@ -24,7 +24,7 @@ from starcast.claims.papers.tseng_sheu.closed_forms import (
 )
 from starcast.claims.reference.bfs import diameter as searched_diameter
 from starcast.claims.reference.pipelines import Pipeline, exact_time, greatest
-from starcast.claims.reference.surds import root
+from starcast.claims.reference.surds import rational_sqrt
 from starcast.claims.registry import check
 
 
@@ -240,5 +240,7 @@ def _best_sheu95(check: ClaimCheck) -> None:
         tried = [wanted * j / 16 for j in range(1, 65)]
         times = [((p - 1) + n) * (1 + m / p) for p in tried]
         found = tried[times.index(min(times))]
-        check.equal("p of the least time", found, root((n - 1) * m) or 0, m=str(m), T_s=1, T_c=1)
+        check.equal(
+            "p of the least time", found, rational_sqrt((n - 1) * m) or 0, m=str(m), T_s=1, T_c=1
+        )
     check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divided(n - 1, n)))

@@ -29,7 +29,7 @@ from starcast.claims.papers.tseng_sheu.closed_forms import (
 )
 from starcast.claims.papers.tseng_sheu.optimality import phases
 from starcast.claims.reference.pipelines import Time, exact_time, greatest
-from starcast.claims.reference.surds import plus_root
+from starcast.claims.reference.surds import add_sqrt
 from starcast.claims.registry import register
 
 PARTS = ("startup", "transmission", "overall")
@@ -246,7 +246,7 @@ def _nl_startup(check: ClaimCheck) -> None:
 def _nl_transmission(check: ClaimCheck) -> None:
     n = check.topology.n
     _, most = _by_level(check, "necklace")
-    check.at_most("messages a link", most, np.array(plus_root(_share(n), _short(n)), dtype=object))
+    check.at_most("messages a link", most, np.array(add_sqrt(_share(n), _short(n)), dtype=object))
     check.order(
         "(n!-1)/(n-1) + (n-1) sqrt(n!) over (n!-1)/(n-1)",
         lambda n: 1 + divided(sqrt(_short(n)), _share(n)),

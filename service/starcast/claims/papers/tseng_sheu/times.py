@@ -32,7 +32,7 @@ from starcast.claims.reference.pipelines import (
     parameters,
     slotted,
 )
-from starcast.claims.reference.surds import root
+from starcast.claims.reference.surds import rational_sqrt
 from starcast.claims.registry import check
 from starcast.topologies import Topology
 from starcast.whole import ceiling
@@ -146,7 +146,7 @@ def _best_real(check: ClaimCheck) -> None:
         check.equal(
             "p of the least time",
             found,
-            root(2 * m * (h - 1) / (n - 1)) or 0,
+            rational_sqrt(2 * m * (h - 1) / (n - 1)) or 0,
             m=str(m),
             T_s=1,
             T_c=1,
@@ -246,7 +246,9 @@ def _whole_instead(check: ClaimCheck, line: Pipeline, more: Fraction | int) -> N
         "time with p = ceil(q)", fixed, least + starts * more, **_WIDE.place, p=np.array(above)
     )
     reached = [line.time(p, *load) == one for p, load, one in zip(below, loads, least, strict=True)]
-    q_whole = [(root(line.square(*load)) or Fraction(1, 2)).denominator == 1 for load in loads]
+    q_whole = [
+        (rational_sqrt(line.square(*load)) or Fraction(1, 2)).denominator == 1 for load in loads
+    ]
     true.equal("the time is reached", reached, q_whole, **_WIDE.place)
     slow = np.array(
         [start >= 4 * line.height * line.slot**2 * line.share * b for start, b in loads]

@@ -30,7 +30,7 @@ def _size(check: ClaimCheck) -> None:
             node=lambda _, v: topology.label(v),
         )
     nodes = np.stack([image for image, _ in maps])
-    reached = bfs.searched(nodes, 0) >= 0
+    reached = bfs.search(nodes, 0) >= 0
     check.equal(
         "nodes to which automorphisms take the identity",
         np.count_nonzero(reached),
@@ -40,7 +40,7 @@ def _size(check: ClaimCheck) -> None:
         image * topology.degree + np.searchsorted(ports, turned)[:, None] for image, turned in maps
     ]
     moved = np.stack([several.T.ravel() for several in links])
-    reached = bfs.searched(moved, 0) >= 0
+    reached = bfs.search(moved, 0) >= 0
     directed = factorial(topology.n) * (topology.n - 1)
     check.equal(
         "directed links to which they take the first link of the identity",
@@ -58,7 +58,13 @@ def _automorphisms(check: ClaimCheck) -> list[tuple[NDArray[Any], NDArray[Any]]]
     dimensions = np.array(topology.ports)
     by = objects.neighbours(topology.spec)[:, 0].tolist()
     made = [(star_labels.translation(objects, topology, node), dimensions) for node in by]
-    return [*made, (star_labels.rotation(objects, topology), star_labels.r(topology.n)[dimensions])]
+    return [
+        *made,
+        (
+            star_labels.rotation(objects, topology),
+            star_labels.rotation_function(topology.n)[dimensions],
+        ),
+    ]
 
 
 @check("TS.L3")
