@@ -47,7 +47,9 @@ def _below(command: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 def help_of(path: tuple[str, ...]) -> str:
     """What ``starcast PATH --help`` prints, 100 characters wide, whatever the terminal."""
-    result = CliRunner(env={"COLUMNS": "100", "TERMINAL_WIDTH": "100"}).invoke(app, [*path, "--help"], prog_name="starcast")
+    result = CliRunner(env={"COLUMNS": "100", "TERMINAL_WIDTH": "100"}).invoke(
+        app, [*path, "--help"], prog_name="starcast"
+    )
     return "\n".join(line.rstrip() for line in result.output.strip().splitlines())
 
 
@@ -159,7 +161,11 @@ def algorithms_page() -> str:
         *_ROWS,
     ]
     for collective in COLLECTIVES:
-        parts += [f"## {collective}\n", "| algorithm | on | ports | arguments | paper |", "|---|---|---|---|---|"]
+        parts += [
+            f"## {collective}\n",
+            "| algorithm | on | ports | arguments | paper |",
+            "|---|---|---|---|---|",
+        ]
         for rule in algorithms(collective):
             families, ports = (", ".join(words) for words in (rule.families, rule.ports))
             arguments = ", ".join(one.name for one in rule.arguments)

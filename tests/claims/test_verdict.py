@@ -1,4 +1,4 @@
-"""One rule makes verdicts of evidence; what is said about them follows."""
+"""The rule that derives verdicts from evidence, and their descriptions."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -20,47 +20,55 @@ from starcast.claims.verdict import Verdict, claim_verdict, conjunction_verdict
 SIZES = family_sizes("star", 5, 6, 7)
 
 
-def said(check: Callable[[ClaimCheck], None], sizes: Sizes = SIZES) -> Verdict:
-    """The verdict of a check made up here, under the id of a real statement."""
+def verdict_of(check: Callable[[ClaimCheck], None], sizes: Sizes = SIZES) -> Verdict:
+    """Return the verdict that a check function gives on claim TS.L5."""
     claim = Claim("TS.L5", "Lemma 5", "", sizes, check)
-    lab = ObjectCache()
+    objects = ObjectCache()
     return claim_verdict(
         claim,
-        [verify.run_check(claim, spec, lab) for spec in verify.requested_sizes(claim, "quick")],
+        [verify.run_check(claim, spec, objects) for spec in verify.requested_sizes(claim, "quick")],
     )
 
 
 def test_an_equality_that_is_met_holds() -> None:
-    made = said(
+    result = verdict_of(
         lambda check: check.equal("nodes", check.topology.nodes, len(check.topology.labels()))
     )
-    assert (made.verdict, made.sizes, made.counterexample) == ("holds", ("S3", "S4", "S5"), None)
+    assert (result.verdict, result.sizes, result.counterexample) == (
+        "holds",
+        ("S3", "S4", "S5"),
+        None,
+    )
 
 
 def test_an_inequality_that_is_met_holds_as_a_bound() -> None:
     assert (
-        said(lambda check: check.at_most("degree", check.topology.degree, check.topology.n)).verdict
+        verdict_of(
+            lambda check: check.at_most("degree", check.topology.degree, check.topology.n)
+        ).verdict
         == "holds as a bound"
     )
     assert (
-        said(lambda check: check.at_least("nodes", check.topology.nodes, 2)).verdict
+        verdict_of(lambda check: check.at_least("nodes", check.topology.nodes, 2)).verdict
         == "holds as a bound"
     )
 
 
-def test_an_order_that_is_met_holds_as_a_bound_and_its_greatest_quotient_is_said() -> None:
-    made = said(lambda check: check.order("D_n / n", lambda n: topology(f"S{min(n, 9)}").diameter))
-    assert made.verdict == "holds as a bound"
-    assert "greatest quotient 6 (at S5)" in made.detail
+def test_an_order_that_is_met_holds_as_a_bound_with_its_greatest_quotient() -> None:
+    result = verdict_of(
+        lambda check: check.order("D_n / n", lambda n: topology(f"S{min(n, 9)}").diameter)
+    )
+    assert result.verdict == "holds as a bound"
+    assert "greatest quotient 6 (at S5)" in result.detail
 
 
-def test_an_order_that_is_missed_fails_and_says_how_it_grows() -> None:
-    made = said(lambda check: check.order("n / 1", lambda n: n))
-    assert made.verdict == "fails"
-    assert made.counterexample == {"n": 3, "found": "growing like n", "stated": "bounded"}
+def test_an_order_that_is_not_met_fails_with_its_growth() -> None:
+    result = verdict_of(lambda check: check.order("n / 1", lambda n: n))
+    assert result.verdict == "fails"
+    assert result.counterexample == {"n": 3, "found": "growing like n", "stated": "bounded"}
 
 
-def test_the_smallest_counterexample_counts() -> None:
+def test_the_smallest_counterexample_is_reported() -> None:
     def check(check: ClaimCheck) -> None:
         ranks = np.arange(check.topology.nodes)
         check.equal(
@@ -70,63 +78,69 @@ def test_the_smallest_counterexample_counts() -> None:
             node=check.topology.label,
         )
 
-    made = said(check)
-    assert made.counterexample == {"n": 4, "node": topology("S4").label(5), "found": 0, "stated": 5}
-    assert "Fails at S4, S5, not at S3" in made.detail
+    result = verdict_of(check)
+    assert result.counterexample == {
+        "n": 4,
+        "node": topology("S4").label(5),
+        "found": 0,
+        "stated": 5,
+    }
+    assert "Fails at S4, S5, not at S3" in result.detail
 
 
-def test_that_degenerate_sizes_alone_fail_is_said() -> None:
-    made = said(lambda check: check.true("n > 3", check.topology.n > 3))
-    assert made.verdict == "fails"
-    assert "Only degenerate sizes fail" in made.detail
+def test_failures_at_degenerate_sizes_only_are_described() -> None:
+    result = verdict_of(lambda check: check.true("n > 3", check.topology.n > 3))
+    assert result.verdict == "fails"
+    assert "Only degenerate sizes fail" in result.detail
 
 
-def test_what_is_absent_or_never_compared_is_not_checkable() -> None:
-    made = said(lambda check: check.absent("an algorithm", "it is only cited"))
-    assert (made.verdict, made.detail) == ("not checkable", "it is only cited.")
-    assert said(lambda _: None).verdict == "not checkable"
+def test_absent_or_empty_findings_are_not_checkable() -> None:
+    result = verdict_of(lambda check: check.absent("an algorithm", "it is only cited"))
+    assert (result.verdict, result.detail) == ("not checkable", "it is only cited.")
+    assert verdict_of(lambda _: None).verdict == "not checkable"
 
 
-def test_a_counterexample_outweighs_what_is_absent() -> None:
+def test_a_counterexample_outweighs_an_absent_algorithm() -> None:
     def check(check: ClaimCheck) -> None:
         check.absent("an algorithm", "it is only cited")
         check.equal("nodes", check.topology.nodes, 0)
 
-    assert said(check).verdict == "fails"
+    assert verdict_of(check).verdict == "fails"
 
 
-def test_sizes_beyond_the_statement_are_told_and_do_not_decide() -> None:
+def test_sizes_beyond_the_claim_are_described_and_do_not_decide() -> None:
     def check(check: ClaimCheck) -> None:
         check.true("n > 2", check.topology.n > 2, node="12")
 
-    made = said(check)
-    assert made.verdict == "holds"
-    assert "S2" not in made.sizes
+    result = verdict_of(check)
+    assert result.verdict == "holds"
+    assert "S2" not in result.sizes
     assert (
-        "Beyond the claim, S2 fails: n > 2: n = 2, node = 12: found no, stated yes." in made.detail
+        "Beyond the claim, S2 fails: n > 2: n = 2, node = 12: found no, stated yes."
+        in result.detail
     )
 
 
-def test_a_check_that_cannot_be_made_beyond_the_statement_is_told() -> None:
-    made = said(
+def test_a_check_that_is_undefined_beyond_the_claim_is_described() -> None:
+    result = verdict_of(
         lambda check: check.equal(
             "quotient", 1 // (check.topology.n - 2), 1 // (check.topology.n - 2)
         )
     )
-    assert made.verdict == "holds"
-    assert "S2: not defined there" in made.detail
+    assert result.verdict == "holds"
+    assert "S2: not defined there" in result.detail
 
 
-def test_asides_are_told_and_do_not_decide() -> None:
+def test_asides_are_described_and_do_not_decide() -> None:
     def check(check: ClaimCheck) -> None:
         check.equal("nodes", check.topology.nodes, 0)
         check.correction("there are some nodes").at_least("nodes", check.topology.nodes, 1)
         check.reading("there is one node").equal("nodes", check.topology.nodes, 1)
 
-    made = said(check)
-    assert made.verdict == "fails"
-    assert "True instead: there are some nodes (S3..S5)." in made.detail
-    assert "Other reading: there is one node: fails, n = 3: found 6, stated 1." in made.detail
+    result = verdict_of(check)
+    assert result.verdict == "fails"
+    assert "True instead: there are some nodes (S3..S5)." in result.detail
+    assert "Other reading: there is one node: fails, n = 3: found 6, stated 1." in result.detail
 
 
 @pytest.mark.parametrize(
@@ -139,7 +153,7 @@ def test_asides_are_told_and_do_not_decide() -> None:
     ],
 )
 def test_a_conjunction_is_as_bad_as_its_worst_part(words: tuple[str, ...], together: str) -> None:
-    made = [
+    result = [
         Verdict(
             f"TS.T1.{number}",
             word,  # type: ignore[arg-type]
@@ -149,48 +163,48 @@ def test_a_conjunction_is_as_bad_as_its_worst_part(words: tuple[str, ...], toget
         )
         for number, word in enumerate(words)
     ]
-    whole = conjunction_verdict("TS.T1", made)
-    assert whole.verdict == together
-    assert whole.counterexample == next(
-        (part.counterexample for part in made if part.counterexample), None
+    joint = conjunction_verdict("TS.T1", result)
+    assert joint.verdict == together
+    assert joint.counterexample == next(
+        (part.counterexample for part in result if part.counterexample), None
     )
 
 
-def test_of_several_parts_that_fail_the_smallest_counterexample_counts() -> None:
-    made = [
+def test_a_conjunction_fails_with_the_smallest_counterexample() -> None:
+    result = [
         Verdict(f"TS.T1.{n}", "fails", ("S3",), {"n": n, "found": 0, "stated": 1}, "")
         for n in (5, 3, 4)
     ]
-    assert conjunction_verdict("TS.T1", made).counterexample == {"n": 3, "found": 0, "stated": 1}
+    assert conjunction_verdict("TS.T1", result).counterexample == {"n": 3, "found": 0, "stated": 1}
 
 
-def test_every_statement_has_an_id_of_its_own_and_a_paper() -> None:
+def test_every_claim_has_a_paper_and_a_statement() -> None:
     assert {name.split(".")[0] for name in claim_entries()} == papers().keys()
     assert all(entry.statement.strip() for entry in claim_entries().values())
 
 
-def test_conjunctions_have_the_ids_below_their_own() -> None:
+def test_parts_of_a_conjunction_continue_its_id() -> None:
     assert part_ids("TS.T1") == ("TS.T1.time", "TS.T1.order")
     assert part_ids("TS.T1.time") == ()
 
 
-def test_an_unknown_id_offers_the_nearest() -> None:
-    with pytest.raises(StarcastError) as told:
+def test_an_unknown_id_suggests_the_nearest() -> None:
+    with pytest.raises(StarcastError) as raised:
         check("ts.l5-paths")
-    assert "TS.L5" in told.value.hint
+    assert "TS.L5" in raised.value.hint
 
 
-def test_a_size_of_another_family_is_refused() -> None:
+def test_a_size_of_another_family_is_an_error() -> None:
     with pytest.raises(StarcastError, match="is not about Q3"):
         check("TS.L5", sizes=["Q3"])
 
 
-def test_a_size_beyond_memory_is_refused_with_an_estimate() -> None:
+def test_a_size_beyond_memory_is_an_error_with_an_estimate() -> None:
     with pytest.raises(StarcastError, match=r"take about [0-9.,]+ GB, and this machine has"):
         check("TS.L5", sizes=["S12"])
 
 
-def test_an_unknown_level_is_refused() -> None:
+def test_an_unknown_level_is_an_error() -> None:
     with pytest.raises(StarcastError, match="unknown level 'slow'"):
         check("TS.L5", "slow")  # type: ignore[arg-type]
 
@@ -212,7 +226,7 @@ def test_degenerate_sizes_are_at_the_edge_of_their_family() -> None:
     ]  # fmt: skip
 
 
-def test_evidence_beyond_is_kept_with_its_reason() -> None:
+def test_undefined_evidence_has_a_reason() -> None:
     claim = Claim(
         "TS.L5",
         "Lemma 5",
@@ -220,20 +234,28 @@ def test_evidence_beyond_is_kept_with_its_reason() -> None:
         SIZES,
         lambda check: check.equal("quotient", 1 // (check.topology.n - 2), 1),
     )
-    found = verify.run_check(claim, "S2", ObjectCache())
-    assert isinstance(found, Evidence)
-    assert found.undefined
+    evidence = verify.run_check(claim, "S2", ObjectCache())
+    assert isinstance(evidence, Evidence)
+    assert evidence.undefined
     assert catalogue.find_claim("TS.L5").id == "TS.L5"
 
 
-def test_a_place_is_told_in_one_order_whatever_order_it_comes_in() -> None:
-    one: Place = {"n": 4, "m": 1, "T_s": 2, "T_c": 1, "p": 3, "found": 5, "stated": "9/2"}
+def test_a_place_is_described_in_one_order() -> None:
+    counterexample: Place = {
+        "n": 4,
+        "m": 1,
+        "T_s": 2,
+        "T_c": 1,
+        "p": 3,
+        "found": 5,
+        "stated": "9/2",
+    }
     words = "n = 4, m = 1, T_s = 2, T_c = 1, p = 3: found 5, stated 9/2"
-    assert describe_place(one) == words
-    assert describe_place(dict(sorted(one.items()))) == words
+    assert describe_place(counterexample) == words
+    assert describe_place(dict(sorted(counterexample.items()))) == words
 
 
-def test_what_is_so_or_not_is_told_in_words() -> None:
+def test_truth_values_are_described_as_yes_and_no() -> None:
     assert (
         describe_place({"n": 3, "node": "213", "found": False, "stated": True})
         == "n = 3, node = 213: found no, stated yes"
@@ -241,33 +263,33 @@ def test_what_is_so_or_not_is_told_in_words() -> None:
     assert describe_place({"n": 3, "found": 0, "stated": 1}) == "n = 3: found 0, stated 1"
 
 
-def test_what_grows_is_told_without_a_size() -> None:
-    made = said(lambda check: check.order("n / 1", lambda n: n))
-    assert made.detail == "n / 1: found growing like n, stated bounded."
+def test_growth_is_described_without_a_size() -> None:
+    result = verdict_of(lambda check: check.order("n / 1", lambda n: n))
+    assert result.detail == "n / 1: found growing like n, stated bounded."
 
 
-def test_a_quotient_and_its_reciprocal_are_told_together() -> None:
-    made = said(lambda check: check.same_order("2n / n", lambda n: Fraction(2 * n, n)))
-    assert made.detail.endswith(
+def test_a_quotient_and_its_reciprocal_are_described_together() -> None:
+    result = verdict_of(lambda check: check.same_order("2n / n", lambda n: Fraction(2 * n, n)))
+    assert result.detail.endswith(
         "greatest quotient 2 (at S3), 2 at n = 2^256; its reciprocal 1/2 (at S3), 0.5 at n = 2^256."
     )
 
 
-def test_what_was_compared_is_told() -> None:
+def test_compared_values_are_described() -> None:
     def many(check: ClaimCheck) -> None:
         for name in "abcdef":
             check.equal(f"{name} of {check.topology.spec}", 1, 1)
 
-    assert said(many).detail == "S3..S5: 18 values compared: a; b; ..; e; f."
+    assert verdict_of(many).detail == "S3..S5: 18 values compared: a; b; ..; e; f."
 
 
-def test_cells_have_names_in_words() -> None:
+def test_cells_are_described_in_words() -> None:
     assert describe_cell("ft-alltoall-time") == "steps of fault-tolerant alltoall"
     assert describe_cell("scatter-oneport-time") == "steps of one-port scatter"
     assert describe_cell("broadcast-transmissions") == "transmissions of broadcast"
 
 
 @pytest.mark.parametrize("sizes", [[], "S4"])
-def test_sizes_are_a_list_with_something_in_it(sizes: list[str] | str) -> None:
+def test_sizes_are_a_nonempty_list(sizes: list[str] | str) -> None:
     with pytest.raises(StarcastError, match="not a list of sizes"):
         check("TS.L5", sizes=sizes)

@@ -1,4 +1,4 @@
-"""Many statements at a time: what is looked at, in which order, with whom, and what is refused."""
+"""Verification of many claims: planned sizes and tasks, parallel processes, and errors."""
 
 import multiprocessing
 from dataclasses import replace
@@ -17,54 +17,56 @@ from starcast.progress import Task as Bar
 from starcast.topologies import memory
 
 SIZES = ["S3", "S4"]
-FEW = select_claims(["TS.L5", "TS.h"])
+CLAIMS = select_claims(["TS.L5", "TS.h"])
 
 
 @pytest.fixture
-def test_claims(monkeypatch: pytest.MonkeyPatch) -> dict[str, Claim]:
-    """A catalogue of one's own: what is put into it is all there is."""
+def registered(monkeypatch: pytest.MonkeyPatch) -> dict[str, Claim]:
+    """An empty catalogue for claims of a test."""
     known: dict[str, Claim] = {}
     monkeypatch.setattr(catalogue, "claims", lambda: known)
     return known
 
 
-def test_a_statement_is_looked_at_at_its_sizes_and_beyond() -> None:
-    five = find_claim("TS.L5")
-    assert parallel.plan_pairs([five]) == tuple(
-        ("TS.L5", spec) for spec in (*five.sizes.beyond, *five.sizes.quick)
+def test_a_claim_is_verified_on_its_sizes_and_beyond() -> None:
+    lemma5 = find_claim("TS.L5")
+    assert parallel.plan_pairs([lemma5]) == tuple(
+        ("TS.L5", spec) for spec in (*lemma5.sizes.beyond, *lemma5.sizes.quick)
     )
 
 
-def test_sizes_that_are_asked_for_are_in_their_order_and_each_once() -> None:
+def test_requested_sizes_are_sorted_and_unique() -> None:
     assert parallel.plan_pairs([find_claim("TS.L5")], sizes=["S5", "S3", "S4", "S3"]) == (
         ("TS.L5", "S3"), ("TS.L5", "S4"), ("TS.L5", "S5"),
     )  # fmt: skip
 
 
-def test_of_several_statements_each_is_looked_at_where_it_applies_to() -> None:
-    stars_only, cubes_only = (
+def test_each_claim_is_verified_on_the_requested_sizes_that_it_is_about() -> None:
+    stars_only, hypercubes_only = (
         find_claim("TS.L5"),
         replace(find_claim("TS.L5"), id="TS.h", sizes=only("Q3")),
     )
-    assert parallel.plan_pairs([stars_only, cubes_only], sizes=["S3", "Q3"]) == (
+    assert parallel.plan_pairs([stars_only, hypercubes_only], sizes=["S3", "Q3"]) == (
         ("TS.L5", "S3"),
         ("TS.h", "Q3"),
     )
     with pytest.raises(InputError, match=r"TS.L5 is not about S4,2"):
-        parallel.plan_pairs([stars_only, cubes_only], sizes=["S3", "S4,2"])
+        parallel.plan_pairs([stars_only, hypercubes_only], sizes=["S3", "S4,2"])
 
 
-def test_a_statement_speaks_of_its_sizes_and_of_larger_ones_unless_it_names_them() -> None:
-    five = replace(find_claim("TS.L5"), sizes=family_sizes("star", 4, 5, 6))
-    assert [spec for spec in ("S2", "S3", "S6", "S9", "Q3", "S4,2") if applies_to(five, spec)] == [
+def test_a_claim_applies_to_its_sizes_and_to_larger_ones_unless_it_names_them() -> None:
+    lemma5 = replace(find_claim("TS.L5"), sizes=family_sizes("star", 4, 5, 6))
+    assert [
+        spec for spec in ("S2", "S3", "S6", "S9", "Q3", "S4,2") if applies_to(lemma5, spec)
+    ] == [
         "S3",
         "S6",
         "S9",
     ]
-    named = replace(five, sizes=only("S4"))
+    named = replace(lemma5, sizes=only("S4"))
     assert [spec for spec in ("S3", "S4", "S5") if applies_to(named, spec)] == ["S4"]
     with pytest.raises(InputError, match=r"TS.L5 is not about S2"):
-        requested_sizes(five, "quick", ["S2"])
+        requested_sizes(lemma5, "quick", ["S2"])
 
 
 def test_a_conjunction_stands_for_its_parts() -> None:
@@ -72,14 +74,14 @@ def test_a_conjunction_stands_for_its_parts() -> None:
     assert {name for name, _ in pairs} <= {"TS.T1.time", "TS.T1.order"}
 
 
-def test_what_does_not_fit_is_refused_and_left_out_of_the_deep_level(
+def test_a_size_beyond_memory_is_an_error_and_omitted_from_the_deep_level(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    five = find_claim("TS.L5")
+    lemma5 = find_claim("TS.L5")
     with pytest.raises(LimitError, match=r"to verify TS.L5 on S12 take about .* GB"):
-        parallel.plan_pairs([five], sizes=["S12"])
-    monkeypatch.setattr(memory, "physical", lambda: five.required_bytes("S6"))
-    assert [spec for _, spec in parallel.plan_pairs([five], "deep")] == [
+        parallel.plan_pairs([lemma5], sizes=["S12"])
+    monkeypatch.setattr(memory, "physical", lambda: lemma5.required_bytes("S6"))
+    assert [spec for _, spec in parallel.plan_pairs([lemma5], "deep")] == [
         "S2",
         "S3",
         "S4",
@@ -87,29 +89,29 @@ def test_what_does_not_fit_is_refused_and_left_out_of_the_deep_level(
         "S6",
     ]
     with pytest.raises(LimitError):
-        parallel.plan_pairs([five], "quick")
+        parallel.plan_pairs([lemma5], "quick")
 
 
-def test_tasks_are_families_at_sizes_the_longest_first() -> None:
-    made = parallel.plan_tasks(parallel.plan_pairs(FEW, sizes=SIZES))
-    families = {one.section for one in FEW}
-    assert [task.size for task in made] == ["S4"] * len(families) + ["S3"] * len(families)
-    assert sorted(name for task in made if task.size == "S3" for name in task.claims) == sorted(
-        one.id for one in FEW
+def test_tasks_are_sections_at_sizes_the_largest_first() -> None:
+    tasks = parallel.plan_tasks(parallel.plan_pairs(CLAIMS, sizes=SIZES))
+    sections = {claim.section for claim in CLAIMS}
+    assert [task.size for task in tasks] == ["S4"] * len(sections) + ["S3"] * len(sections)
+    assert sorted(name for task in tasks if task.size == "S3" for name in task.claims) == sorted(
+        claim.id for claim in CLAIMS
     )
-    assert [task.total_bytes for task in made] == sorted(
-        (task.total_bytes for task in made), reverse=True
+    assert [task.total_bytes for task in tasks] == sorted(
+        (task.total_bytes for task in tasks), reverse=True
     )
 
 
-def test_what_is_known_is_no_task() -> None:
-    pairs = parallel.plan_pairs(FEW, sizes=SIZES)
-    left = parallel.plan_tasks(pairs, set(pairs[1:]))
-    assert [(task.size, task.claims) for task in left] == [(pairs[0][1], (pairs[0][0],))]
+def test_known_evidence_is_not_planned() -> None:
+    pairs = parallel.plan_pairs(CLAIMS, sizes=SIZES)
+    remaining = parallel.plan_tasks(pairs, set(pairs[1:]))
+    assert [(task.size, task.claims) for task in remaining] == [(pairs[0][1], (pairs[0][0],))]
     assert parallel.plan_tasks(pairs, set(pairs)) == []
 
 
-def test_statements_that_are_too_large_together_share_no_lab(
+def test_claims_that_are_too_large_together_do_not_share_a_cache(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pairs = parallel.plan_pairs(select_claims(["TS.L5"]), sizes=["S5"])
@@ -121,13 +123,13 @@ def test_statements_that_are_too_large_together_share_no_lab(
 
 
 class Bars(Silent):
-    """A reporter that counts."""
+    """A reporter that counts steps."""
 
     def __init__(self) -> None:
         self.total = self.done = 0
 
     def task(self, text: str, total: int, unit: str = "") -> "Bars":  # type: ignore[override]
-        """A task: itself."""
+        """Return itself as the task."""
         del text, unit
         self.total = total
         return self
@@ -139,14 +141,14 @@ class Bars(Silent):
         pass
 
     def advance(self, amount: int = 1) -> None:
-        """Count."""
+        """Count finished steps."""
         self.done += amount
 
 
-def test_several_processes_find_what_one_does() -> None:
-    """And nobody is left; progress is told either way."""
+def test_several_processes_return_the_same_evidence_as_one() -> None:
+    """No process is left, and both report their progress."""
     found: list[set[Evidence]] = []
-    todo = parallel.plan_tasks(parallel.plan_pairs(FEW, sizes=SIZES))
+    todo = parallel.plan_tasks(parallel.plan_pairs(CLAIMS, sizes=SIZES))
     for jobs in (1, 2):
         bars = Bars()
         with parallel.run_tasks(todo, jobs, bars) as done:
@@ -157,10 +159,10 @@ def test_several_processes_find_what_one_does() -> None:
     assert multiprocessing.active_children() == []
 
 
-def test_the_verdicts_of_a_ledger_are_those_of_check() -> None:
+def test_verify_claims_and_check_return_the_same_verdicts() -> None:
     from starcast import check
 
-    for verdict in parallel.verify_claims(FEW, sizes=SIZES):
+    for verdict in parallel.verify_claims(CLAIMS, sizes=SIZES):
         alone = check(verdict.claim, sizes=SIZES)
         assert (verdict.verdict, verdict.sizes, verdict.counterexample) == (
             alone.verdict,
@@ -169,7 +171,7 @@ def test_the_verdicts_of_a_ledger_are_those_of_check() -> None:
         )
 
 
-def test_no_verdict_without_evidence_and_none_of_a_conjunction_without_all_parts() -> None:
+def test_a_verdict_needs_the_evidence_of_all_parts() -> None:
     with parallel.run_tasks(
         parallel.plan_tasks(parallel.plan_pairs([find_claim("TS.L5")], sizes=["S3"])), 1, Silent()
     ) as done:
@@ -180,7 +182,7 @@ def test_no_verdict_without_evidence_and_none_of_a_conjunction_without_all_parts
     ] == ["TS.L5"]
 
 
-def test_no_jobs_cannot_work() -> None:
+def test_zero_jobs_are_an_error() -> None:
     todo = parallel.plan_tasks(parallel.plan_pairs([find_claim("TS.L5")], sizes=["S3"]))
     with (
         pytest.raises(InputError, match="0 jobs cannot work"),
@@ -189,11 +191,11 @@ def test_no_jobs_cannot_work() -> None:
         pytest.fail("it began")
 
 
-def test_a_check_that_fails_is_named(test_claims: dict[str, Claim]) -> None:
+def test_an_exception_in_a_check_names_the_claim(registered: dict[str, Claim]) -> None:
     def broken(check: ClaimCheck) -> None:
         raise ZeroDivisionError(check.topology.spec)
 
-    test_claims["TS.L5"] = Claim(
+    registered["TS.L5"] = Claim(
         "TS.L5", "", "", family_sizes("star", 6, 7, 8), broken, section="test"
     )
     with pytest.raises(
@@ -204,17 +206,17 @@ def test_a_check_that_fails_is_named(test_claims: dict[str, Claim]) -> None:
     def greedy(check: ClaimCheck) -> None:
         raise MemoryError(check.topology.spec)
 
-    test_claims["TS.L5"] = Claim(
+    registered["TS.L5"] = Claim(
         "TS.L5", "", "", family_sizes("star", 6, 7, 8), greedy, section="test"
     )
     with pytest.raises(LimitError, match=r"memory was exhausted while verifying TS.L5 on S3"):
         parallel.run_task(Task("S3", ("TS.L5",), 0, 0))
 
 
-def test_what_does_not_fit_beside_nothing_is_refused_when_its_turn_comes(
+def test_a_task_beyond_free_memory_is_an_error_when_it_starts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    todo = parallel.plan_tasks(parallel.plan_pairs(FEW, sizes=SIZES))
+    todo = parallel.plan_tasks(parallel.plan_pairs(CLAIMS, sizes=SIZES))
     monkeypatch.setattr(memory, "available", lambda: todo[0].required_bytes - 1)
     with (
         pytest.raises(LimitError, match=rf"on {todo[0].size} need about"),
@@ -224,5 +226,5 @@ def test_what_does_not_fit_beside_nothing_is_refused_when_its_turn_comes(
     assert multiprocessing.active_children() == []
 
 
-def test_free_memory_is_some_of_what_there_is() -> None:
+def test_available_memory_is_less_than_physical_memory() -> None:
     assert 0 < memory.available() < memory.physical()

@@ -1,4 +1,4 @@
-"""``starcast claims``: the statements of the papers, and what becomes of them when they are looked at."""
+"""``starcast claims``: the claims of the papers, and their verdicts."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from starcast.claims import Claim, Verdict
     from starcast.runs import models
 
-app = typer.Typer(
-    no_args_is_help=True, help="The ledger: every statement of the five papers, checked by computation; verdicts are results."
-)
+app = typer.Typer(no_args_is_help=True, help="Verify the claims of the five papers by computation.")
 
 
 class Level(StrEnum):
-    """Up to which sizes: `starcast.claims.model.Level`, which is not imported for the sake of a flag."""
+    """Levels of `starcast.claims.model`, without importing numpy for the help."""
 
     QUICK = "quick"
     FULL = "full"
@@ -37,23 +35,31 @@ class Level(StrEnum):
 
 NamesArgument = Annotated[
     list[str] | None,
-    typer.Argument(help="Ids, or beginnings of ids: TS.L5, NK.Tab1, TS; all, if none is given.", show_default=False),
+    typer.Argument(
+        help="Ids, or beginnings of ids: TS.L5, NK.Tab1, TS (default: all claims).",
+        show_default=False,
+    ),
 ]
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The statement's id, such as TS.L5.")]
-#: As many statements are told in full below a table.
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the claim, such as TS.L5.")]
+#: Up to this many claims, details are printed below the table.
 _FEW = 3
 
 
 @app.command("list")
 def list_claims(
     ctx: typer.Context,
-    paper: Annotated[str | None, typer.Option(help="Only those of a paper: TS, SLC, FA, EDT or NK.")] = None,
-    verdict: Annotated[Word | None, typer.Option(help="Only those with this stored verdict.", show_default=False)] = None,
+    paper: Annotated[
+        str | None, typer.Option(help="Only the claims of a paper: TS, SLC, FA, EDT or NK.")
+    ] = None,
+    verdict: Annotated[
+        Word | None,
+        typer.Option(help="Only the claims with this stored verdict.", show_default=False),
+    ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """List the statements, each with the newest verdict that is stored, and the ledger that has it.
+    """List the claims with their newest stored verdicts and verification runs.
 
-    Without a running server there are no verdicts.
+    Without a running server the verdicts are omitted.
 
     \b
     starcast claims list --paper TS
@@ -63,7 +69,7 @@ def list_claims(
     from starcast.claims.claim_files import papers
 
     if paper is not None and paper not in papers():
-        raise InputError(f"there is no paper '{paper}'", hint=f"there are {', '.join(papers())}")
+        raise InputError(f"unknown paper '{paper}'", hint=f"papers: {', '.join(papers())}")
     stored = _stored(ctx, demanded=verdict is not None)
     rows = []
     for claim in select_claims([] if paper is None else [paper]):
@@ -71,7 +77,18 @@ def list_claims(
         if verdict is None or (found is not None and found.verdict == verdict):
             rows.append({**_about(claim), **_became(found), "ledger": ledger and ledger.id})
     short = ("id", "number", "verdict", "statement")
-    long = ("id", "paper", "number", "statement", "notation", "verdict", "sizes", "counterexample", "detail", "ledger")
+    long = (
+        "id",
+        "paper",
+        "number",
+        "statement",
+        "notation",
+        "verdict",
+        "sizes",
+        "counterexample",
+        "detail",
+        "ledger",
+    )
     emit(rows, short if output is Format.TABLE else long, output)
 
 
@@ -80,14 +97,18 @@ def show(
     ctx: typer.Context,
     name: IdArgument,
     cypher: Annotated[
-        bool, typer.Option("--cypher", help="Its counterexample instead, as a query for the graph of an ingested topology.")
+        bool,
+        typer.Option(
+            "--cypher",
+            help="Print its counterexample as a query for the graph of an ingested topology.",
+        ),
     ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Print what a statement says, where it is looked at, and the newest verdict that is stored of it.
+    """Print a claim, its sizes, and its newest stored verdict.
 
-    With --cypher its counterexample is printed as Cypher that pastes into Neo4j Browser, below the ingest that brings the
-    place into the graph. Where no verdict is stored, it is computed first, at quick sizes.
+    With --cypher its counterexample is printed as Cypher for Neo4j Browser, below the command that
+    ingests the topology. If no verdict is stored, the claim is verified first, at quick sizes.
 
     \b
     starcast claims show TS.L5
@@ -107,9 +128,9 @@ def show(
         **sizes,
         "beyond": list(one.sizes.beyond),
         "parts": list(one.parts),
-        "looked at with": one.section,
+        "section": one.section,
         "verdict": "" if found is None else found.verdict,
-        "looked at on": [] if found is None else list(found.sizes),
+        "verified on": [] if found is None else list(found.sizes),
         "counterexample": _became(found).get("counterexample", ""),
         "of": "" if found is None else found.of,
         "detail": "" if found is None else found.detail,
@@ -117,33 +138,50 @@ def show(
         "found by": "" if ledger is None else _code(ledger),
     }
     emit(
-        [{"property": key, "value": value} for key, value in facts.items() if value not in ("", [], None)],
+        [
+            {"property": key, "value": value}
+            for key, value in facts.items()
+            if value not in ("", [], None)
+        ],
         ["property", "value"],
         output,
     )
     if found is None:
-        say(f"no verdict is stored; 'starcast claims check {one.id}' looks at it")
+        say(f"no verdict is stored; 'starcast claims check {one.id}' verifies it")
 
 
 @app.command("check")
 def check(
     ctx: typer.Context,
     names: NamesArgument = None,
-    level: Annotated[Level | None, typer.Option(help="Up to which sizes.", show_default="quick")] = None,
+    level: Annotated[
+        Level | None, typer.Option(help="Sizes to verify.", show_default="quick")
+    ] = None,
     sizes: Annotated[
-        str | None, typer.Option(metavar="S4,S5", help="Instead, these topologies; those of two numbers as S4,2.")
+        str | None,
+        typer.Option(
+            metavar="S4,S5", help="Topologies to verify instead of a level; (n,k)-stars as S4,2."
+        ),
     ] = None,
     jobs: JobsOption = None,
-    stored: Annotated[bool, typer.Option("--store/--no-store", help="Store it; without, no server is needed.")] = True,
-    again: Annotated[bool, typer.Option("--again", help="Compute all anew, also what is stored of the same code.")] = False,
+    stored: Annotated[
+        bool,
+        typer.Option(
+            "--store/--no-store", help="Store evidence and verdicts; --no-store needs no server."
+        ),
+    ] = True,
+    again: Annotated[
+        bool, typer.Option("--again", help="Verify again what is stored for the same code.")
+    ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Look at statements by computation, and print what becomes of each: it holds, as a bound, fails, or is not checkable.
+    """Verify claims by computation, and print their verdicts.
 
-    What is found is stored as it is found, so that a broken-off run goes on where it stopped, and what the same code has found
-    before is not computed again. Of the level deep, sizes that exceed the memory are left out.
+    A claim holds, holds as a bound, fails, or is not checkable. Evidence is stored as it is
+    recorded: an interrupted run continues where it stopped, and evidence of the same code is not
+    computed again. The level deep omits sizes that exceed the memory.
 
-    Verdicts are results: the exit code is 0 also where statements fail.
+    The exit code is 0 even if claims fail.
 
     \b
     starcast claims check
@@ -153,23 +191,38 @@ def check(
     from starcast.claims import report, select_claims
 
     if level is not None and sizes is not None:
-        raise InputError("--level and --sizes are both given", hint="leave one of them")
-    verdicts = _checked(ctx, names or [], (level or Level.QUICK).value, _specs(sizes), jobs, stored=stored, again=again)
+        raise InputError("--level and --sizes cannot be combined", hint="remove one")
+    verdicts = _checked(
+        ctx,
+        names or [],
+        (level or Level.QUICK).value,
+        _specs(sizes),
+        jobs,
+        stored=stored,
+        again=again,
+    )
     listed = report.rows(verdicts)
     rows = [{**_about(row.claim), **_became(row.verdict)} for row in listed]
     short = ("id", "verdict", "sizes", "counterexample")
     few = [f"{row.claim.id}: {row.verdict.detail}" for row in listed] if len(listed) <= _FEW else []
     if output is Format.TABLE:
-        emit([{**row, "sizes": one.sizes} for row, one in zip(rows, listed, strict=True)], short, output, below=few)
+        emit(
+            [{**row, "sizes": one.sizes} for row, one in zip(rows, listed, strict=True)],
+            short,
+            output,
+            below=few,
+        )
     else:
         emit(rows, (*short, "number", "statement", "detail", "of"), output)
     for line in report.summary(verdicts):
         say(line)
     if sizes is not None and (silent := len(select_claims(names or [])) - len(listed)):
         left = counted(
-            silent, "statement is left out: it, or one of its parts,", "statements are left out: they, or some parts,"
+            silent,
+            "claim is omitted: it, or one of its parts,",
+            "claims are omitted: they, or some parts,",
         )
-        say(f"{left} {'says' if silent == 1 else 'say'} nothing about these sizes")
+        say(f"{left} {'is' if silent == 1 else 'are'} not about these sizes")
 
 
 app.command("report")(ledgers.report)
@@ -178,7 +231,14 @@ app.command("ledgers")(ledgers.list_ledgers)
 
 
 def _checked(
-    ctx: typer.Context, names: list[str], level: Any, sizes: list[str] | None, jobs: int | None, *, stored: bool, again: bool
+    ctx: typer.Context,
+    names: list[str],
+    level: Any,
+    sizes: list[str] | None,
+    jobs: int | None,
+    *,
+    stored: bool,
+    again: bool,
 ) -> "Sequence[Verdict]":
     from starcast.claims import parallel, select_claims
 
@@ -191,27 +251,33 @@ def _checked(
         try:
             outcome = look(engine, names, level, sizes, reporter=reporter(), jobs=jobs, again=again)
         except KeyboardInterrupt:
-            say("what was found is stored; the same command goes on with it, without --again")
+            say("the evidence so far is stored; repeat the command without --again to continue")
             raise
-        say(f"ledger {outcome.ledger}: {counted(outcome.found, 'finding')} new, {outcome.known:,} known")
+        say(
+            f"verification run {outcome.ledger}: {counted(outcome.found, 'check')} new, {outcome.known:,} known"
+        )
         return outcome.verdicts
 
 
 def _engine(ctx: typer.Context, stack: ExitStack, otherwise: str) -> "Engine | None":
-    """The database in force; None where no server runs, which is said with what follows from it."""
+    """Return the database; None, after a message, if no server is running."""
     try:
         return stack.enter_context(store(ctx))
     except UnavailableError as error:
         if otherwise:
-            say(f"{otherwise}: {error.message} ('starcast up' starts a server, --no-store asks for none)")
+            say(
+                f"{otherwise}: {error.message} ('starcast up' starts a server, --no-store needs none)"
+            )
         return None
 
 
-def _stored(ctx: typer.Context, *, demanded: bool = False) -> "dict[str, tuple[models.Ledger, Verdict]]":
-    """The newest stored verdict of each statement, with its ledger; none where no server runs.
+def _stored(
+    ctx: typer.Context, *, demanded: bool = False
+) -> "dict[str, tuple[models.Ledger, Verdict]]":
+    """Return the newest stored verdict of each claim with its run; none if no server is running.
 
     Raises:
-        UnavailableError: verdicts are demanded, and no server runs.
+        UnavailableError: verdicts are demanded, and no server is running.
         NotFoundError: they are demanded, and none is stored.
     """
     from starcast.runs.database import session
@@ -227,7 +293,9 @@ def _stored(ctx: typer.Context, *, demanded: bool = False) -> "dict[str, tuple[m
             say(f"no verdicts are shown: {error.message}; {error.hint}")
         return {}
     if demanded and not found:
-        raise NotFoundError("no verdict is stored", hint="'starcast claims check' computes and stores them")
+        raise NotFoundError(
+            "no verdict is stored", hint="'starcast claims check' computes and stores them"
+        )
     return found
 
 
@@ -238,10 +306,10 @@ def _code(ledger: "models.Ledger") -> str:
 
 
 def _cypher(claim: "Claim", found: "Verdict | None") -> str:
-    from starcast.claims.verify import check as look
+    from starcast.claims.verify import check as verify_claim
     from starcast.queries.counterexample import cypher
 
-    return cypher(look(claim.id) if found is None else found)
+    return cypher(verify_claim(claim.id) if found is None else found)
 
 
 def _about(claim: "Claim") -> dict[str, Any]:
@@ -259,16 +327,22 @@ def _became(verdict: "Verdict | None") -> dict[str, Any]:
 
     if verdict is None:
         return {}
-    counterexample = "" if verdict.counterexample is None else describe_place(verdict.counterexample)
-    found = {"verdict": verdict.verdict, "sizes": list(verdict.sizes), "counterexample": counterexample}
+    counterexample = (
+        "" if verdict.counterexample is None else describe_place(verdict.counterexample)
+    )
+    found = {
+        "verdict": verdict.verdict,
+        "sizes": list(verdict.sizes),
+        "counterexample": counterexample,
+    }
     return {**found, "detail": verdict.detail, "of": verdict.of}
 
 
 def _specs(text: str | None) -> list[str] | None:
-    """Topologies out of a list by commas, in which S4,2 is one.
+    """Return the topologies of a list separated by commas; S4,2 is one topology.
 
     Raises:
-        InputError: there is none.
+        InputError: the list is empty.
     """
     if text is None:
         return None
@@ -279,5 +353,5 @@ def _specs(text: str | None) -> list[str] | None:
         else:
             words.append(word)
     if not words:
-        raise InputError("there are no sizes", hint="name topologies by commas: --sizes S4,S5")
+        raise InputError("--sizes is empty", hint="list topologies: --sizes S4,S5")
     return words

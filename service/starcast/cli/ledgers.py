@@ -1,4 +1,4 @@
-"""``starcast claims report``, ``changed`` and ``ledgers``: what is stored of the statements that were looked at."""
+"""``starcast claims report``, ``changed`` and ``ledgers``: stored verification runs."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Page(StrEnum):
-    """How a report is written."""
+    """Formats of a report."""
 
     MARKDOWN = "markdown"
     HTML = "html"
 
 
 class Word(StrEnum):
-    """A verdict: `starcast.claims.evidence.Word`."""
+    """Verdicts: `starcast.claims.evidence.Word`."""
 
     HOLDS = "holds"
     BOUND = "holds as a bound"
@@ -34,21 +34,35 @@ class Word(StrEnum):
 
 
 LedgerOption = Annotated[
-    int | None, typer.Option(metavar="ID", help="Its number in 'claims ledgers'.", show_default="the newest finished one")
+    int | None,
+    typer.Option(
+        metavar="ID",
+        help="Number of the verification run in 'claims ledgers'.",
+        show_default="the newest finished one",
+    ),
 ]
 
 
 def report(
     ctx: typer.Context,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write it.", show_default="stdout")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Output file.", show_default="stdout")
+    ] = None,
     page: Annotated[
         Page | None,
-        typer.Option("--format", "-f", help="How to write it; html is a page that needs nothing else.", show_default="by FILE"),
+        typer.Option(
+            "--format", "-f", help="Format; html is a self-contained page.", show_default="by FILE"
+        ),
     ] = None,
     ledger: LedgerOption = None,
-    against: Annotated[bool, typer.Option("--changed", help="Instead, what differs from the ledger before it.")] = False,
+    against: Annotated[
+        bool, typer.Option("--changed", help="List the differences from the previous run instead.")
+    ] = False,
 ) -> None:
-    """Write a stored ledger as a page: a row a statement, a summary a paper, and what is true where a statement fails.
+    """Write a report on a stored verification run.
+
+    The report has a summary for each paper, the claims that fail with what is true instead, and one
+    row for each claim.
 
     \b
     starcast claims report --out ledger.html
@@ -60,27 +74,40 @@ def report(
 
     if against:
         if out is not None or page is not None:
-            raise InputError("--changed is a listing, no page", hint="leave --out and --format, or see 'claims changed'")
+            raise InputError(
+                "--changed prints a listing, not a report",
+                hint="remove --out and --format, or use 'claims changed'",
+            )
         changed(ctx, None, ledger)
         return
     with store(ctx) as engine, session(engine) as opened:
         one = ledgers.newest(opened) if ledger is None else ledgers.finished(opened, ledger)
         verdicts = ledgers.load_verdicts(opened, one.id)
-    say(f"ledger {one.id}: {ledgers.question(one)}, {counted(len(verdicts), 'statement')}")
-    chosen = page or (Page.HTML if out is not None and out.suffix.lower() in (".html", ".htm") else Page.MARKDOWN)
+    say(f"verification run {one.id}: {ledgers.question(one)}, {counted(len(verdicts), 'claim')}")
+    chosen = page or (
+        Page.HTML if out is not None and out.suffix.lower() in (".html", ".htm") else Page.MARKDOWN
+    )
     if chosen is Page.HTML:
         _write(pages.html(verdicts, _provenance(one)), out)
     else:
-        _write(f"# The ledger\n\n{pages.markdown(verdicts, _provenance(one))}", out)
+        _write(f"# Claims\n\n{pages.markdown(verdicts, _provenance(one))}", out)
 
 
 def changed(
     ctx: typer.Context,
-    before: Annotated[int | None, typer.Argument(help="Number of a ledger.", show_default="the one before AFTER")] = None,
-    after: Annotated[int | None, typer.Argument(help="Number of another.", show_default="the newest finished one")] = None,
+    before: Annotated[
+        int | None,
+        typer.Argument(help="Number of the first run.", show_default="the run before AFTER"),
+    ] = None,
+    after: Annotated[
+        int | None,
+        typer.Argument(help="Number of the second run.", show_default="the newest finished one"),
+    ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """List what differs between two stored ledgers: verdicts, counterexamples, sizes, statements that appeared or are gone.
+    """List the differences between two stored verification runs.
+
+    These are verdicts, counterexamples, sizes, and claims that appeared or are gone.
 
     \b
     starcast claims changed
@@ -92,22 +119,29 @@ def changed(
 
     with store(ctx) as engine, session(engine) as opened:
         new = ledgers.newest(opened) if after is None else ledgers.finished(opened, after)
-        old = ledgers.newest(opened, before=new.id) if before is None else ledgers.finished(opened, before)
+        old = (
+            ledgers.newest(opened, before=new.id)
+            if before is None
+            else ledgers.finished(opened, before)
+        )
         one, other = (ledgers.load_verdicts(opened, ledger.id) for ledger in (old, new))
     found = changes(_in_order(one), _in_order(other), new.names)
     emit([change.row() for change in found], COLUMNS, output)
-    say(f"ledger {old.id} ({ledgers.question(old)}) against ledger {new.id} ({ledgers.question(new)})")
+    say(
+        f"verification run {old.id} ({ledgers.question(old)})"
+        f" against run {new.id} ({ledgers.question(new)})"
+    )
     unasked = sum(not is_requested(verdict.claim, new.names) for verdict in one)
     if unasked:
-        say(f"{counted(unasked, 'statement')} of ledger {old.id} were not asked about in ledger {new.id}")
+        say(f"{counted(unasked, 'claim')} of run {old.id} were not requested in run {new.id}")
     if not found:
-        say("nothing differs")
+        say("no differences")
 
 
 def list_ledgers(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
-    """List the stored ledgers: what each was asked, by which code, and how many statements have which verdict.
+    """List the stored verification runs: requested claims, code, and number of verdicts.
 
-    One that was broken off has no verdicts; the same 'claims check' goes on with it.
+    An interrupted run has no verdicts; repeat its 'claims check' to continue it.
     """
     from starcast.runs import ledgers
     from starcast.runs.database import session
@@ -121,11 +155,13 @@ def list_ledgers(ctx: typer.Context, output: FormatOption = Format.TABLE) -> Non
 
 
 def _in_order(verdicts: "Iterable[Verdict]") -> "list[Verdict]":
-    """In the order of the papers; statements that are no more at the end."""
+    """Return verdicts in the order of the papers, those on claims that no longer exist last."""
     from starcast.claims import claims
 
     places = {name: place for place, name in enumerate(claims())}
-    return sorted(verdicts, key=lambda verdict: (places.get(verdict.claim, len(places)), verdict.claim))
+    return sorted(
+        verdicts, key=lambda verdict: (places.get(verdict.claim, len(places)), verdict.claim)
+    )
 
 
 def _ledger_row(ledger: "models.Ledger", counts: dict[str, int]) -> dict[str, Any]:
@@ -136,7 +172,10 @@ def _ledger_row(ledger: "models.Ledger", counts: dict[str, int]) -> dict[str, An
         "ledger": ledger.id,
         "asked": " ".join(asked.names) or "all",
         "at": asked.level or " ".join(asked.sizes or ()),
-        **{word.value: None if ledger.finished_at is None else counts.get(word.value, 0) for word in Word},
+        **{
+            word.value: None if ledger.finished_at is None else counts.get(word.value, 0)
+            for word in Word
+        },
         "version": ledger.version,
         "revision": ledger.revision and ledger.revision[:12],
         "dirty": ledger.dirty,
@@ -149,12 +188,18 @@ def _ledger_row(ledger: "models.Ledger", counts: dict[str, int]) -> dict[str, An
 def _provenance(ledger: "models.Ledger") -> dict[str, str]:
     from starcast.runs.ledgers import question
 
-    revision = "" if ledger.revision is None else f", revision {ledger.revision[:12]}{' with changes' if ledger.dirty else ''}"
+    revision = (
+        ""
+        if ledger.revision is None
+        else f", revision {ledger.revision[:12]}{' with changes' if ledger.dirty else ''}"
+    )
     finished = ledger.finished_at
     return {
-        "Ledger": f"{ledger.id} ({question(ledger)})",
+        "Verification run": f"{ledger.id} ({question(ledger)})",
         "Code": f"starcast {ledger.version}{revision}",
-        "Finished": "" if finished is None else finished.astimezone().isoformat(sep=" ", timespec="seconds"),
+        "Finished": ""
+        if finished is None
+        else finished.astimezone().isoformat(sep=" ", timespec="seconds"),
     }
 
 

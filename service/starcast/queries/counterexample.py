@@ -1,42 +1,43 @@
-"""The place of a counterexample as Cypher: text that pastes into Neo4j Browser and shows what is there.
+"""Cypher queries that show the place of a counterexample in Neo4j Browser.
 
-Labels and ids stand in it as literals, and the comment above says which ingest brings the place into the graph.
+Labels and ids are literals; a comment contains the command that ingests the place.
 """
 
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from starcast import topologies
 from starcast.claims.describe import describe_place
 from starcast.claims.verdict import Verdict
 from starcast.collectives.schedule import COLLECTIVES
 from starcast.errors import NotFoundError, StarcastError
 from starcast.graph.schema import FOREST, LINK, NODE, ON, SCHEDULE, SEND, TOPOLOGY, TREE_EDGE
 from starcast.ingest.plan import wish
-from starcast.topologies import Topology, topology
+from starcast.topologies import Topology
 
 _ARROW = " -> "
-#: The names under which a place has nodes, the most telling first.
+#: Names of nodes in a place, the most specific first.
 _NODES = ("node", "other", "source", "root")
-#: The names under which a place has a tree, each with the number that the first tree has there: i = 1..n-1, dimensions 2..n.
+#: Names of trees in a place, with the number of the first tree: i = 1..n-1, dimensions 2..n.
 _TREES = {"tree": 0, "subtree": 2, "i": 1}
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a counterexample is.
+    """The place of a counterexample.
 
     Attributes:
-        where: the topology.
-        nodes: labels, the node meant first.
-        link: the labels of its ends in the direction meant, or None.
-        tree: the number of a tree, or None.
-        step: of a schedule, or None.
-        forest: id of the forest that an ingest brings; empty without one.
-        schedule: likewise of the schedule.
+        topology: the topology.
+        nodes: labels, the most specific first.
+        link: the labels of tail and head, or None.
+        tree: number of a tree, or None.
+        step: step of a schedule, or None.
+        forest: id of a forest that can be ingested; empty if there is none.
+        schedule: id of a schedule that can be ingested; empty if there is none.
     """
 
-    where: Topology
+    topology: Topology
     nodes: tuple[str, ...] = ()
     link: tuple[str, str] | None = None
     tree: int | None = None
@@ -46,27 +47,33 @@ class Place:
 
 
 def cypher(verdict: Verdict) -> str:
-    """A query that shows the place of a verdict's counterexample, below comments that say what it is and how to ingest it.
+    """Return a query for the place of a verdict's counterexample.
+
+    Comments above the query describe the counterexample and how to ingest its place.
 
     Raises:
-        NotFoundError: there is no counterexample, or none at a place of a topology.
+        NotFoundError: there is no counterexample, or it is not at a place of a topology.
     """
     if verdict.counterexample is None:
         raise NotFoundError(
             f"{verdict.claim} has no counterexample: the verdict is '{verdict.verdict}'",
             hint="'starcast claims list --verdict fails' has those that do",
         )
-    where = _topology(verdict, verdict.counterexample)
-    command = _ingest(where, verdict.of)
-    at = _place(where, verdict.counterexample, verdict.of if command else "")
+    topology = _topology(verdict, verdict.counterexample)
+    command = _ingest(topology, verdict.of)
+    at = _place(topology, verdict.counterexample, verdict.of if command else "")
     lines = [f"// {verdict.claim}: {_plain(describe_place(verdict.counterexample))}"]
     if verdict.of:
-        lines.append(f"// of {_plain(verdict.of)}{'' if command else ', which no ingest builds: the place on the topology'}")
-    return "\n".join([*lines, f"// {command or f'starcast ingest {where.spec}'}", "", *_query(at)])
+        lines.append(
+            f"// of {_plain(verdict.of)}{'' if command else ', which cannot be ingested: the place on the topology'}"
+        )
+    return "\n".join(
+        [*lines, f"// {command or f'starcast ingest {topology.spec}'}", "", *_query(at)]
+    )
 
 
 def quoted(text: str) -> str:
-    """A string as Cypher writes it."""
+    """Return a Cypher string literal."""
     inside = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
     return f"'{inside}'"
 
@@ -86,7 +93,7 @@ def _query(at: Place) -> list[str]:
 def _node(at: Place) -> list[str]:
     listed = ", ".join(quoted(label) for label in at.nodes)
     return [
-        f"MATCH (node:{NODE.name} {{topology: {quoted(at.where.spec)}}})-[link:{LINK.name}]-(neighbour:{NODE.name})",
+        f"MATCH (node:{NODE.name} {{topology: {quoted(at.topology.spec)}}})-[link:{LINK.name}]-(neighbour:{NODE.name})",
         f"WHERE node.label IN [{listed}]",
         "RETURN node, link, neighbour ORDER BY node.rank, neighbour.rank",
     ]
@@ -127,12 +134,17 @@ def _sends(at: Place) -> list[str]:
     kept = {"schedule": quoted(at.schedule), "step": at.step, "tree": at.tree}
     words = ", ".join(f"{name}: {value}" for name, value in kept.items() if value is not None)
     shown = "sender, send, receiver"
-    if at.link:  # also where nothing is sent over it
+    if at.link:  # also if nothing is sent over the link
         sender, receiver = _at(at, "sender", at.link[0]), _at(at, "receiver", at.link[1])
         sent = f"OPTIONAL MATCH (sender)-[send:{SEND.name} {{{words}}}]->(receiver)"
-        lines, shown = [f"MATCH {sender}-[link:{LINK.name}]-{receiver}", sent], "sender, link, send, receiver"
+        lines, shown = (
+            [f"MATCH {sender}-[link:{LINK.name}]-{receiver}", sent],
+            "sender, link, send, receiver",
+        )
     else:
-        lines = [f"MATCH (sender:{NODE.name})-[send:{SEND.name} {{{words}}}]->(receiver:{NODE.name})"]
+        lines = [
+            f"MATCH (sender:{NODE.name})-[send:{SEND.name} {{{words}}}]->(receiver:{NODE.name})"
+        ]
         if at.nodes:
             lines.append(f"WHERE {quoted(at.nodes[0])} IN [sender.label, receiver.label]")
     return [
@@ -155,39 +167,40 @@ def _whole(at: Place) -> list[str]:
             "RETURN schedule, topology, schedule.steps AS steps, schedule.units AS units",
         ]
     return [
-        f"MATCH (topology:{TOPOLOGY.name} {{name: {quoted(at.where.spec)}}})",
+        f"MATCH (topology:{TOPOLOGY.name} {{name: {quoted(at.topology.spec)}}})",
         "RETURN topology, topology.nodes AS nodes, topology.degree AS degree, topology.diameter AS diameter",
     ]
 
 
 def _at(at: Place, name: str, label: str) -> str:
-    return f"({name}:{NODE.name} {{topology: {quoted(at.where.spec)}, label: {quoted(label)}}})"
+    return f"({name}:{NODE.name} {{topology: {quoted(at.topology.spec)}, label: {quoted(label)}}})"
 
 
 def _topology(verdict: Verdict, counterexample: Mapping[str, object]) -> Topology:
-    """The topology of a counterexample: of those that it can mean, the first that the statement was looked at on.
+    """Return the topology of a counterexample: the first possible one of the verdict's sizes.
 
     Raises:
-        NotFoundError: it is on none.
+        NotFoundError: there is none.
     """
     n, k = counterexample.get("n"), counterexample.get("k")
     meant = [f"S{n},{k}", f"S{n}", f"Q{k}"]
     spec = next((one for one in meant if one in verdict.sizes), None)
     if spec is None:
         raise NotFoundError(
-            f"the counterexample of {verdict.claim} is at no place of a topology", hint="see 'starcast claims show'"
+            f"the counterexample of {verdict.claim} is not at a place of a topology",
+            hint="see 'starcast claims show'",
         )
-    return topology(spec)
+    return topologies.topology(spec)
 
 
-def _place(where: Topology, counterexample: Mapping[str, object], of: str) -> Place:
+def _place(topology: Topology, counterexample: Mapping[str, object], of: str) -> Place:
     trees = (_number(counterexample.get(name), first) for name, first in _TREES.items())
     tree = next((number for number in trees if number is not None), None)
-    nodes = _labels(where, [counterexample.get(name) for name in _NODES])
-    ends = tuple(_labels(where, str(counterexample.get("link", "")).split(_ARROW)))
+    nodes = _labels(topology, [counterexample.get(name) for name in _NODES])
+    ends = tuple(_labels(topology, str(counterexample.get("link", "")).split(_ARROW)))
     is_schedule = of.split(":")[1] in COLLECTIVES if of else False
     return Place(
-        where,
+        topology,
         tuple(dict.fromkeys(nodes)),
         (ends[0], ends[1]) if len(ends) == 2 else None,
         tree,
@@ -197,43 +210,52 @@ def _place(where: Topology, counterexample: Mapping[str, object], of: str) -> Pl
     )
 
 
-def _labels(where: Topology, values: Iterable[object]) -> Iterable[str]:
-    """Those that are labels of nodes, or ranks."""
+def _labels(topology: Topology, values: Iterable[object]) -> Iterable[str]:
+    """Yield the labels among values that are labels or ranks of nodes."""
     for value in values:
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < where.nodes:
-            yield where.label(value)
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < topology.nodes:
+            yield topology.label(value)
         elif isinstance(value, str) and value:
             try:
-                yield where.label(where.rank(value))
+                yield topology.label(topology.rank(value))
             except StarcastError:
                 continue
 
 
 def _number(value: object, first: int = 0) -> int | None:
-    """A number counted from 0 where it was counted from ``first``; None if it is none."""
-    return value - first if isinstance(value, int) and not isinstance(value, bool) and value >= first else None
+    """Return a number relative to ``first``; None if the value is not such a number."""
+    return (
+        value - first
+        if isinstance(value, int) and not isinstance(value, bool) and value >= first
+        else None
+    )
 
 
-def _ingest(where: Topology, of: str) -> str:
-    """The command that brings a forest or a schedule into the graph; empty if none does."""
+def _ingest(topology: Topology, of: str) -> str:
+    """Return the command that ingests a forest or schedule; empty if there is none."""
     parts = of.split(":")
-    if len(parts) == 3 and parts[0] == where.spec:
+    if len(parts) == 3 and parts[0] == topology.spec:
         trees, schedules, ports, flags = parts[1], "", "own", ["--trees", parts[1]]
-    elif len(parts) == 6 and parts[0] == where.spec:
+    elif len(parts) == 6 and parts[0] == topology.spec:
         words = f"{parts[1]}:{parts[2]}" + (f"({parts[4]})" if parts[4] else "")
-        trees, schedules, ports, flags = "", words, parts[3], ["--schedules", words, "--ports", parts[3]]
+        trees, schedules, ports, flags = (
+            "",
+            words,
+            parts[3],
+            ["--schedules", words, "--ports", parts[3]],
+        )
     else:
         return ""
-    root = parts[-1] if parts[-1] != "expanded" else where.label(0)
+    root = parts[-1] if parts[-1] != "expanded" else topology.label(0)
     try:
-        brought = {one.key for one in wish(where.spec, trees, schedules, root, ports).sizes()}
+        brought = {one.key for one in wish(topology.spec, trees, schedules, root, ports).sizes()}
     except StarcastError:
         return ""
-    if root != where.label(0):
+    if root != topology.label(0):
         flags += ["--root", root]
-    return shlex.join(["starcast", "ingest", where.spec, *flags]) if of in brought else ""
+    return shlex.join(["starcast", "ingest", topology.spec, *flags]) if of in brought else ""
 
 
 def _plain(text: str) -> str:
-    """In one line, as a comment has to be."""
+    """Return text in one line, for a comment."""
     return " ".join(text.split())
