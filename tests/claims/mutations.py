@@ -1,4 +1,4 @@
-"""Mutations of stated values, forests, schedules, simulations and arrays, for tests of the checks."""
+"""Mutations of stated values and of the objects that checks use."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace

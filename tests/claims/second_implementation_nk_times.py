@@ -213,7 +213,7 @@ def most_loaded(n: int, k: int) -> int:
 def _congested(spec: str) -> Place | None:
     """For k = n/2 they are at least (k-1)(k+4)/2 shares: 1 each of dimensions 2..k, and of k+s the trees of one link.
 
-    That link is in the trees 2..t+1, t = min{s, k-1}, for all n: `starcast.claims.instruments.nk_crowded` has the reasons.
+    That link is in the trees 2..t+1, t = min{s, k-1}, for all n: `starcast.claims.reference.nk_congestion` has the reasons.
     """
     for k in (2, 3, 4):
         n = 2 * k

@@ -1,4 +1,4 @@
-"""Numbers with square roots are compared exactly, and the best whole number of segments is the best of many."""
+"""Exact comparison of square roots, and the best integer number of segments."""
 
 from fractions import Fraction
 

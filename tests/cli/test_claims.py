@@ -93,7 +93,7 @@ def test_check_works_without_a_server_and_says_once_that_nothing_is_stored(alone
     assert first.startswith("nothing is stored: ")
     assert "'starcast up'" in first
     assert "--no-store" in first
-    assert re.fullmatch(r"TS: \d+ statements: .*1 fails", summary)
+    assert re.fullmatch(r"TS: \d+ claims: .*1 fails", summary)
     quiet = alone(*LOOK, "--no-store", "-f", "json")
     assert (quiet.out, quiet.err.strip()) == (result.out, summary)
 

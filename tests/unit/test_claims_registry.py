@@ -1,4 +1,4 @@
-"""Data files of claims and registration of checks: malformed entries are errors that name the id."""
+"""Data files of claims and registration of checks; errors name the id."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -241,8 +241,8 @@ def test_the_query_names_the_ingest_of_forest_or_schedule() -> None:
 def test_an_artifact_that_cannot_be_ingested_is_shown_on_the_topology() -> None:
     text = cypher(failed({"n": 4, "node": "4321"}, "S4:array:1234"))
     assert (
-        "// of S4:array:1234, which cannot be ingested: the place on the topology\n// starcast ingest S4\n"
-        in text
+        "// of S4:array:1234, which cannot be ingested: the place on the topology\n"
+        "// starcast ingest S4\n" in text
     )
     assert "TREE_EDGE" not in text
 

@@ -17,7 +17,7 @@ from starcast.simulator import Simulation
 from starcast.topologies import Topology
 from starcast.trees.forest import Forest
 
-#: A value that names a place: itself, an array with one entry per value, or a function of its index.
+#: Names a place: a constant, an array with one entry per value, or a function of the index.
 PlaceValue = Any
 #: Measured or stated values.
 Values = ArrayLike | Fraction
@@ -130,7 +130,7 @@ class ClaimCheck:
         self._add(what, "O", 1, np.array([measured], dtype=object), place, "")
 
     def same_order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
-        """Record that two closed forms are of the same order: `order` of quotient and reciprocal."""
+        """Record that closed forms are of the same order: quotient and reciprocal are bounded."""
         self.order(what, quotient)
         self.order(f"{what}{REVERSED}", lambda *size: growth.divided(1, quotient(*size)))
 
@@ -222,7 +222,7 @@ class ClaimCheck:
     def _growth_order(
         self, quotient: Callable[..., growth.Number]
     ) -> tuple[str | None, growth.Number]:
-        """Return the order of an unbounded quotient (None if bounded) and its greatest far value."""
+        """Return the order of a quotient, None if it is bounded, and its greatest far value."""
         paths: list[Callable[[int], growth.Number]] = [quotient]
         if self.topology.family == "nk-star":
             paths = [partial(_along, quotient, k) for k in _K_OF_N]

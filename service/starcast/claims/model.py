@@ -50,7 +50,7 @@ class Paper:
 
 @dataclass(frozen=True)
 class Sizes:
-    """The topologies on which a claim is verified, in the order used to find the smallest counterexample.
+    """The topologies on which a claim is verified, those with the smallest counterexamples first.
 
     Attributes:
         quick, full, deep: specs for each level; every level contains the level before it.
@@ -130,7 +130,7 @@ def union(several: Iterable[Sizes]) -> Sizes:
 
 
 def size_order(spec: str) -> tuple[int, int, int]:
-    """Return a sort key for specs: by n, then k; star graphs before other families of the same n."""
+    """Return a sort key for specs: n, then k; star graphs before other families of equal n."""
     size = topology(spec)
     return size.n, int(size.k or 0), len(size.family)
 

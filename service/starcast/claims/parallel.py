@@ -174,7 +174,7 @@ def verify_claims(
 
 
 def judge_claims(claims: Iterable[Claim], evidence: Iterable[Evidence]) -> tuple[Verdict, ...]:
-    """Return the verdicts of the claims with evidence; of conjunctions, with evidence of all parts."""
+    """Return the verdicts on claims with evidence; a conjunction needs evidence of all parts."""
     found = list(evidence)
     verified = {one.claim for one in found}
     complete = [claim for claim in claims if verified.issuperset(claim.parts or (claim.id,))]

@@ -254,7 +254,8 @@ def _checked(
             say("the evidence so far is stored; repeat the command without --again to continue")
             raise
         say(
-            f"verification run {outcome.ledger}: {counted(outcome.found, 'check')} new, {outcome.known:,} known"
+            f"verification run {outcome.ledger}: {counted(outcome.found, 'check')} new,"
+            f" {outcome.known:,} known"
         )
         return outcome.verdicts
 
@@ -266,7 +267,8 @@ def _engine(ctx: typer.Context, stack: ExitStack, otherwise: str) -> "Engine | N
     except UnavailableError as error:
         if otherwise:
             say(
-                f"{otherwise}: {error.message} ('starcast up' starts a server, --no-store needs none)"
+                f"{otherwise}: {error.message}"
+                " ('starcast up' starts a server, --no-store needs none)"
             )
         return None
 
@@ -302,7 +304,8 @@ def _stored(
 def _code(ledger: "models.Ledger") -> str:
     from starcast.runs.fingerprint import fingerprint
 
-    return f"starcast {ledger.version}, {'this code' if ledger.fingerprint == fingerprint() else 'other code than this'}"
+    is_current = ledger.fingerprint == fingerprint()
+    return f"starcast {ledger.version}, {'this code' if is_current else 'other code'}"
 
 
 def _cypher(claim: "Claim", found: "Verdict | None") -> str:

@@ -65,7 +65,8 @@ def cypher(verdict: Verdict) -> str:
     lines = [f"// {verdict.claim}: {_plain(describe_place(verdict.counterexample))}"]
     if verdict.of:
         lines.append(
-            f"// of {_plain(verdict.of)}{'' if command else ', which cannot be ingested: the place on the topology'}"
+            f"// of {_plain(verdict.of)}"
+            f"{'' if command else ', which cannot be ingested: the place on the topology'}"
         )
     return "\n".join(
         [*lines, f"// {command or f'starcast ingest {topology.spec}'}", "", *_query(at)]
@@ -93,7 +94,8 @@ def _query(at: Place) -> list[str]:
 def _node(at: Place) -> list[str]:
     listed = ", ".join(quoted(label) for label in at.nodes)
     return [
-        f"MATCH (node:{NODE.name} {{topology: {quoted(at.topology.spec)}}})-[link:{LINK.name}]-(neighbour:{NODE.name})",
+        f"MATCH (node:{NODE.name} {{topology: {quoted(at.topology.spec)}}})"
+        f"-[link:{LINK.name}]-(neighbour:{NODE.name})",
         f"WHERE node.label IN [{listed}]",
         "RETURN node, link, neighbour ORDER BY node.rank, neighbour.rank",
     ]
@@ -109,7 +111,8 @@ def _link(at: Place) -> list[str]:
         f"OPTIONAL MATCH (one)-[edge:{TREE_EDGE.name} {{forest: {quoted(at.forest)}}}]-(other)",
         "WITH one, link, other, edge ORDER BY edge.tree",
         "// Trees in which the first is the parent of the second, and the other way round.",
-        "RETURN one, link, other, collect(CASE WHEN startNode(edge) = one THEN edge.tree END) AS down,",
+        "RETURN one, link, other,"
+        " collect(CASE WHEN startNode(edge) = one THEN edge.tree END) AS down,",
         "  collect(CASE WHEN startNode(edge) = other THEN edge.tree END) AS up",
     ]
 
@@ -157,8 +160,10 @@ def _sends(at: Place) -> list[str]:
 def _whole(at: Place) -> list[str]:
     if at.forest:
         return [
-            f"MATCH (forest:{FOREST.name} {{id: {quoted(at.forest)}}})-[on:{ON.name}]->(topology:{TOPOLOGY.name})",
-            "RETURN forest, on, topology, forest.trees AS trees, forest.height AS height, forest.congestion AS congestion",
+            f"MATCH (forest:{FOREST.name} {{id: {quoted(at.forest)}}})"
+            f"-[on:{ON.name}]->(topology:{TOPOLOGY.name})",
+            "RETURN forest, on, topology, forest.trees AS trees, forest.height AS height,"
+            " forest.congestion AS congestion",
         ]
     if at.schedule:
         return [
@@ -168,7 +173,8 @@ def _whole(at: Place) -> list[str]:
         ]
     return [
         f"MATCH (topology:{TOPOLOGY.name} {{name: {quoted(at.topology.spec)}}})",
-        "RETURN topology, topology.nodes AS nodes, topology.degree AS degree, topology.diameter AS diameter",
+        "RETURN topology, topology.nodes AS nodes, topology.degree AS degree,"
+        " topology.diameter AS diameter",
     ]
 
 

@@ -46,7 +46,7 @@ class Faulty:
     def __len__(self) -> int:
         return len(self.nodes) + len(self.links)
 
-    def what(self, fault: int) -> Place:
+    def fault(self, fault: int) -> Place:
         """A fault for the simulator."""
         return (
             int(self.nodes[fault])
@@ -54,9 +54,9 @@ class Faulty:
             else self.links[fault - len(self.nodes)]
         )
 
-    def told(self, faults: Iterable[int]) -> str:
+    def describe(self, faults: Iterable[int]) -> str:
         """A set of faults in words."""
-        return ", ".join(self._label(self.what(int(fault))) for fault in faults) or "none"
+        return ", ".join(self._label(self.fault(int(fault))) for fault in faults) or "none"
 
     def _label(self, fault: Place) -> str:
         return (

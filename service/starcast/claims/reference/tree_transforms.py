@@ -1,4 +1,4 @@
-"""Trees changed by label and by dimension (Tseng & Sheu 1997, section 5), path by path, and Algorithm 2 on any tree."""
+"""Label change and dimension change of trees, and Algorithm 2 (Tseng & Sheu 1997, section 5)."""
 
 from functools import partial
 from itertools import pairwise
@@ -35,9 +35,9 @@ def trees(
     """Spanning trees rooted at the identity: the single trees of the catalogue, and three drawn at random.
 
     Args:
-        lab: where they come from.
-        where: S_n.
-        elsewhere: two trees more, drawn at random with other roots.
+        objects: cache for the forests.
+        topology: S_n.
+        elsewhere: add two random trees with other roots.
         deepest: the greatest n with trees of height of order (n-1)!.
     """
     names = [name for name in single_trees(topology) if topology.n <= deepest or name not in _DEEP]

@@ -170,7 +170,7 @@ def _fault_sets(check: ClaimCheck) -> tuple[list[list[Place]], list[str]]:
             more = rng.choice(len(others), size - 1, replace=False)
             chosen = [
                 first[int(rng.integers(len(first)))],
-                *(others.what(int(fault)) for fault in more),
+                *(others.fault(int(fault)) for fault in more),
             ]
             sets.append(list(dict.fromkeys(chosen)))
     return sets, [" and ".join(map(partial(_label, check), faults)) for faults in sets]

@@ -57,7 +57,7 @@ def _survives(check: ClaimCheck, messages: int, copies: int) -> None:
     worst = np.unravel_index(int(kept.argmax()), kept.shape)
     named = {
         "message": worst[0],
-        "faults": faulty.told([int(worst[1])]),
+        "faults": faulty.describe([int(worst[1])]),
         "node": check.topology.label(int(worst[2])),
     }
     check.equal(
@@ -74,14 +74,19 @@ def _survives(check: ClaimCheck, messages: int, copies: int) -> None:
         "healthy nodes without a message",
         missing,
         0,
-        faults=lambda i: faulty.told(sets[i]),
+        faults=lambda i: faulty.describe(sets[i]),
         of=made,
         **place,
     )
     for faults in sets[:: max(1, len(sets) // _EXECUTED)]:
-        took = check.objects.simulation(made, [faulty.what(int(fault)) for fault in faults])
+        took = check.objects.simulation(made, [faulty.fault(int(fault)) for fault in faults])
         check.equal(
-            "missing when executed", took.missing, 0, faults=faulty.told(faults), of=made, **place
+            "missing when executed",
+            took.missing,
+            0,
+            faults=faulty.describe(faults),
+            of=made,
+            **place,
         )
 
 
