@@ -1,7 +1,9 @@
-"""Schedules of unit messages on hypercubes, to hold lower bounds against: the catalogue has only broadcasts there.
+"""Schedules of unit messages on hypercubes that are compared with lower bounds.
 
-They are those of Fragopoulou & Akl, carried over to the trees of Johnsson & Ho; the simulator judges them like any other. Units
-that go in copies are dealt to the k edge-disjoint trees in turn, so that the copies of one lie in different trees.
+The catalogue has only broadcasts on hypercubes. These are the schedules of Fragopoulou & Akl on the
+trees of Johnsson & Ho; the simulator verifies them like any other schedule. The copies of units
+are distributed round robin over the k edge-disjoint trees, so that those of one unit use different
+trees.
 """
 
 from collections.abc import Iterator
@@ -25,7 +27,7 @@ _TREE = "binomial"
 def unit_schedules_on_cube(
     check: ClaimCheck, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
 ) -> Iterator[Schedule]:
-    """All schedules that do this; under all-port those of one port are among them."""
+    """Yield all schedules of a collective; all-port includes one-port schedules."""
     spec, key = check.topology.spec, (messages, copies)
     objects = check.objects
     if collective == "broadcast":
@@ -49,7 +51,7 @@ def unit_schedules_on_cube(
 
 
 class _Dealt(NamedTuple):
-    """The copies of all units: the message, the tree that it goes through, and how many copies that tree has before."""
+    """A copy of a unit: its message, its tree, and the number of earlier copies in the tree."""
 
     message: int
     tree: int
@@ -75,13 +77,20 @@ def _schedule(
 ) -> Schedule:
     units = messages if collective == "allgather" else messages * topology.nodes
     return arranged(
-        rows, topology=topology, collective=collective, algorithm=algorithm, ports=ports, units=units, packets=False,
-        forest=forest, symmetric=collective != "scatter",
-    )  # fmt: skip
+        rows,
+        topology=topology,
+        collective=collective,
+        algorithm=algorithm,
+        ports=ports,
+        units=units,
+        packets=False,
+        forest=forest,
+        symmetric=collective != "scatter",
+    )
 
 
 def _rows(rows: list[tuple[int, int, int, int]], topology: Topology) -> Columns:
-    """Rows of step, sender, port and payload."""
+    """Return columns from rows of step, sender, port and unit."""
     step, sender, port, payload = np.array(rows, dtype=np.int64).reshape(-1, 4).T
     receiver = sender ^ (1 << (topology.n - port))
     return Columns(step, sender, port, receiver, np.zeros_like(step), payload)
@@ -91,7 +100,7 @@ def _rows(rows: list[tuple[int, int, int, int]], topology: Topology) -> Columns:
 
 
 def _gray(check: ClaimCheck) -> Schedule:
-    """allgather, one-port: along a Hamiltonian path, the Gray code, in 2^k - 1 steps."""
+    """Return a one-port allgather along the Gray code, a Hamiltonian path, in 2^k - 1 steps."""
     topology, rows, at = check.topology, list[tuple[int, int, int, int]](), 0
     for step in range(1, topology.nodes):
         port = topology.n - ((step & -step).bit_length() - 1)
@@ -101,7 +110,10 @@ def _gray(check: ClaimCheck) -> Schedule:
 
 
 def _grown(check: ClaimCheck) -> Schedule:
-    """allgather, all-port: in every step each port reaches a new node, the one with the fewest ways left, if there is one."""
+    """Return an all-port allgather that reaches a new node over each port in every step.
+
+    Of several new nodes it reaches the one with the fewest remaining choices.
+    """
     topology, rows, since = check.topology, list[tuple[int, int, int, int]](), {0: 0}
     for step in count(1):
         if len(since) == topology.nodes:
@@ -121,7 +133,7 @@ def _grown(check: ClaimCheck) -> Schedule:
 
 
 def _sent(check: ClaimCheck) -> Schedule:
-    """scatter, one-port: farthest first along the binomial tree, one a step, in 2^k - 1 steps."""
+    """Return a one-port scatter along the binomial tree, farthest first, in 2^k - 1 steps."""
     topology = check.topology
     forest = check.objects.forest(topology.spec, _TREE)
     node = np.argsort(-_levels(check, forest), kind="stable")[:-1]
@@ -130,7 +142,10 @@ def _sent(check: ClaimCheck) -> Schedule:
 
 
 def _walked(check: ClaimCheck) -> Schedule:
-    """alltoall, one-port: for every destination all nodes use its ports, one after the other, in k 2^(k-1) steps."""
+    """Return a one-port alltoall in k 2^(k-1) steps.
+
+    For every destination all nodes use its ports, one after the other.
+    """
     topology = check.topology
     forest = check.objects.forest(topology.spec, _TREE)
     rows = _one_by_one(check, forest, [_Dealt(0, 0, 0)], 1, turned=False)
@@ -138,7 +153,7 @@ def _walked(check: ClaimCheck) -> Schedule:
 
 
 def _packed(check: ClaimCheck) -> Schedule:
-    """alltoall, all-port: in every step each port takes one of the units that need it, the one with most to go."""
+    """Return an all-port alltoall: each port sends a unit that needs it and has farthest to go."""
     topology, rows = check.topology, list[tuple[int, int, int, int]]()
     left = {node: node for node in range(1, topology.nodes)}
     for step in count(1):
@@ -164,19 +179,19 @@ def _packed(check: ClaimCheck) -> Schedule:
 
 
 def _turned(topology: Topology, tree: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Where a node goes when port 1 becomes port ``tree`` + 1: labels are turned to the right."""
+    """Return the image of a node when labels are rotated right, so that port 1 becomes tree + 1."""
     nodes = np.arange(topology.nodes)
     return (nodes >> tree) | ((nodes << (topology.n - tree)) & (topology.nodes - 1))
 
 
 def _levels(check: ClaimCheck, forest: Forest) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Those of the first tree, of which the others are turned."""
+    """Return the links of the first tree; the other trees are its rotations."""
     above = bfs.parents(check.objects, check.topology, forest.parent_port[0])
     return bfs.levels(above, forest.root).astype(np.int64)
 
 
 def _spread(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """allgather: the trees' links level by level, one of each tree in a step, which are turned into one another."""
+    """Return an allgather over the trees level by level, with one link of each tree per step."""
     topology = check.topology
     forest = check.objects.forest(topology.spec, _TREES)
     order = np.argsort(_levels(check, forest), kind="stable")[1:]
@@ -195,7 +210,7 @@ def _spread(check: ClaimCheck, messages: int, copies: int) -> Schedule:
 
 
 def _addressed(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """scatter: every node's copies through the next trees in turn, and through every tree one a step, the farthest first."""
+    """Return a scatter with one unit per tree and step, farthest first; copies alternate trees."""
     topology = check.topology
     forest = check.objects.forest(topology.spec, _TREES)
     levels = bfs.depths(check.objects, topology, forest.parent_port, forest.root).astype(np.int64)
@@ -210,7 +225,7 @@ def _addressed(check: ClaimCheck, messages: int, copies: int) -> Schedule:
 
 
 def _exchanged(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """alltoall: through every tree to a node turned with the tree, and the next when it has arrived."""
+    """Return an alltoall with one unit per tree at a time, to destinations rotated with it."""
     forest = check.objects.forest(check.topology.spec, _TREES)
     rows = _one_by_one(
         check, forest, _dealt(check.topology, messages, copies), messages, turned=True
