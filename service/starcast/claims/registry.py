@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.model import BytesPerNode, CheckFunction
@@ -11,10 +11,8 @@ from starcast.errors import StarcastError
 from starcast.topologies import Topology
 
 Object = TypeVar("Object")
-First = TypeVar("First")
-Second = TypeVar("Second")
 Row = TypeVar("Row")
-Function = TypeVar("Function", bound=CheckFunction)
+Function = TypeVar("Function", bound=Callable[..., None])
 #: Yields the prepared objects of a check, one after the other; see `starcast.claims.providers`.
 Provider = Callable[[ClaimCheck], Iterable[Object]]
 
@@ -36,32 +34,12 @@ def registered_checks() -> Mapping[str, RegisteredCheck]:
     return _CHECKS
 
 
-@overload
-def check(
-    claim_id: str, *, bytes_per_node: BytesPerNode | None = None
-) -> Callable[[Function], Function]: ...
-
-
-@overload
-def check(
-    claim_id: str, *, given: Provider[Object], bytes_per_node: BytesPerNode | None = None
-) -> Callable[[Callable[[ClaimCheck, Object], None]], Callable[[ClaimCheck, Object], None]]: ...
-
-
-@overload
 def check(
     claim_id: str,
     *,
-    given: tuple[Provider[First], Provider[Second]],
+    given: Provider[Any] | tuple[Provider[Any], ...] | None = None,
     bytes_per_node: BytesPerNode | None = None,
-) -> Callable[
-    [Callable[[ClaimCheck, First, Second], None]], Callable[[ClaimCheck, First, Second], None]
-]: ...
-
-
-def check(
-    claim_id: str, *, given: Any = None, bytes_per_node: BytesPerNode | None = None
-) -> Callable[[Any], Any]:
+) -> Callable[[Function], Function]:
     """Register the decorated function as the check of a claim.
 
     Args:
@@ -81,7 +59,7 @@ def check(
         ...     check.at_most("trees on a link", loads, 2, of=forest)
     """
 
-    def decorate(function: Any) -> Any:
+    def decorate(function: Function) -> Function:
         register(claim_id, with_objects(function, given), bytes_per_node, function.__module__)
         return function
 
