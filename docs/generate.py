@@ -1,4 +1,4 @@
-"""Writes the generated pages: algorithms, commands, the schema of both stores, queries, the ledger, and two tables.
+"""Writes the generated pages: algorithms, commands, the schema of both stores, queries, claims, and two tables.
 
 ``make docs`` runs it; a test compares what it would write with what is there.
 """
@@ -174,25 +174,27 @@ def algorithms_page() -> str:
     return "\n".join(parts)
 
 
-#: What stands above the verdicts.
-_LEDGER = (
-    "Every statement of the five papers, looked at by computation at its quick sizes. `starcast claims check` computes",
-    "the same page anew, `--level full` at larger sizes; `starcast claims show ID` says what a statement means in our",
-    "notation, and with `--cypher` shows its counterexample in the graph of an ingested topology.\n",
-    "No verdict is written down anywhere. A check says what it found against what is stated, and one rule makes a verdict",
-    "of it. One counterexample, and a statement *fails*; what it is about is not in the papers, or nothing could be",
-    "compared, and it is *not checkable*; an inequality or an order of growth that is met *holds as a bound*; else it",
-    "*holds*. A statement that says *all its parts* fails with the first part that fails. A counterexample is the",
-    "smallest: least n, then k, then the first node, link or step in the order of ranks. Whatever a check looks at comes",
-    "from the checkers, the simulator, or exact arithmetic, never from the closed form that it is to test.\n",
+#: Introduction of the page of claims.
+_CLAIMS = (
+    "All claims of the five papers, verified by computation at quick sizes. `starcast claims check`",
+    "computes this page, `--level full` at larger sizes; `starcast claims show ID` prints a claim in",
+    "our notation, and with `--cypher` a query for its counterexample in the graph of an ingested",
+    "topology. [Claims: ids, sizes, verdicts](claims-how-to.md) describes the conventions.\n",
+    "No verdict is written down anywhere. A check records measured values against stated values, and",
+    "one rule derives the verdict: a claim with a counterexample *fails*; it is *not checkable* if the",
+    "papers do not contain what it is about, or if nothing could be compared; an inequality or an",
+    "order of growth that is met *holds as a bound*; otherwise the claim *holds*. A claim with the",
+    "statement *all its parts* fails if one part fails. A counterexample is the smallest: least n,",
+    "then k, then the first node, link or step in rank order. Measured values come from the checkers,",
+    "the simulator or exact arithmetic, never from the closed form under test.\n",
 )
 
 
 def claims_page() -> str:
-    """The ledger at quick sizes, computed by two processes."""
+    """Return the verdicts on all claims at quick sizes, computed by two processes."""
     from starcast.claims import report
 
-    return "\n".join([f"# The ledger\n\n{NOTE}", *_LEDGER, report.markdown(report.quick())])
+    return "\n".join([f"# Claims\n\n{NOTE}", *_CLAIMS, report.markdown(report.quick_verdicts())])
 
 
 PAGES = {

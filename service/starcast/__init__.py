@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from starcast.errors import StarcastError
 
 if TYPE_CHECKING:
-    from starcast.claims import check
+    from starcast.claims.verify import check
     from starcast.collectives.catalogue import algorithms, schedule
     from starcast.collectives.model import Schedule
     from starcast.simulator import Fault, Simulation, simulate
@@ -40,7 +40,7 @@ _HOMES = {
     "Simulation": "starcast.simulator",
     "Topology": "starcast.topologies",
     "algorithms": "starcast.collectives",
-    "check": "starcast.claims",
+    "check": "starcast.claims.verify",
     "constructions": "starcast.trees",
     "forest": "starcast.trees",
     "schedule": "starcast.collectives",

@@ -1,4 +1,4 @@
-"""The ledger at its quick sizes, looked at once for all tests."""
+"""The verdicts on all claims at quick sizes, computed once for all tests."""
 
 import pytest
 
@@ -7,6 +7,6 @@ from starcast.claims.verdict import Verdict
 
 
 @pytest.fixture(scope="session")
-def ledger() -> dict[str, Verdict]:
-    """Every verdict at quick sizes, by id."""
-    return {one.claim: one for one in report.quick()}
+def verdicts() -> dict[str, Verdict]:
+    """Every verdict at quick sizes, by claim id."""
+    return {verdict.claim: verdict for verdict in report.quick_verdicts()}

@@ -1,49 +1,53 @@
-"""Every check notices when what it looks at is broken: a check that cannot fail proves nothing."""
+"""Every check reports a broken object: a check that cannot fail proves nothing."""
 
 import pytest
 
-from claims.mutants import Found, Right, Wrong, mutants, smallest, word
+from claims.mutations import (
+    AgreeingCheck,
+    CompletePapersCache,
+    ContradictingCheck,
+    mutations,
+    smallest_sizes,
+    verdict_word,
+)
 from starcast.claims import claims
-from starcast.claims.declaration import Claim
-from starcast.claims.lab import Lab
+from starcast.claims.model import Claim
+from starcast.claims.object_cache import ObjectCache
 
 CLAIMS = [claim for claim in claims().values() if claim.check is not None]
 SIZES = 3
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
-def test_another_stated_value_makes_another_verdict(claim: Claim) -> None:
-    """What holds fails if something else is stated, what fails holds if what is found is, and what is absent can be found."""
+def test_another_stated_value_changes_the_verdict(claim: Claim) -> None:
+    """With other stated values a claim that holds fails, and a claim that fails holds."""
     for spec in claim.sizes.quick:
-        as_it_is = word(claim, spec)
-        other = word(
-            claim,
-            spec,
-            see=Right if as_it_is == "fails" else Wrong,
-            lab=Found() if as_it_is == "not checkable" else None,
-        )
-        if other not in (as_it_is, "rejected"):
+        original = verdict_word(claim, spec)
+        recorder = AgreeingCheck if original == "fails" else ContradictingCheck
+        objects = CompletePapersCache() if original == "not checkable" else None
+        changed = verdict_word(claim, spec, objects, recorder)
+        if changed not in (original, "rejected"):
             return
-    pytest.fail("no size at which another stated value is noticed")
+    pytest.fail("other stated values change the verdict at no size")
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
-def test_broken_material_makes_another_verdict(claim: Claim) -> None:
-    """Of all that a check looks at, broken in every way, one at least changes what it says, if it looks at anything."""
+def test_a_broken_object_changes_the_verdict(claim: Claim) -> None:
+    """At least one mutation of the objects that a check uses changes its verdict."""
     tried = 0
-    for spec in smallest(claim, SIZES):
-        as_it_is = word(claim, spec)
-        if as_it_is == "fails":
-            continue  # broken once more, it fails once more: the test above is the one that counts
-        for mutant in mutants(claim, spec):
+    for spec in smallest_sizes(claim, SIZES):
+        original = verdict_word(claim, spec)
+        if original == "fails":
+            continue  # a mutation of a claim that fails proves nothing; see the test above
+        for mutation in mutations(claim, spec):
             tried += 1
-            if word(claim, spec, mutant.lab()) != as_it_is:
+            if verdict_word(claim, spec, mutation.objects()) != original:
                 return
-    assert tried == 0, f"{tried} mutants, and none is noticed"
+    assert tried == 0, f"none of {tried} mutations changes the verdict"
 
 
-def test_nothing_is_broken_without_a_mutant() -> None:
-    """The comparison above is fair: the same check, looked at twice, says the same."""
+def test_without_a_mutation_the_verdict_is_the_same() -> None:
     for claim in CLAIMS[:20]:
         spec = claim.sizes.quick[0]
-        assert word(claim, spec, Lab()) == word(claim, spec, Lab())
+        first = verdict_word(claim, spec, ObjectCache())
+        assert verdict_word(claim, spec, ObjectCache()) == first

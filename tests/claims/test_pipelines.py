@@ -1,24 +1,24 @@
-"""Numbers with square roots are compared exactly, and the best whole number of segments is the best of many."""
+"""Exact comparison of square roots, and the best integer number of segments."""
 
 from fractions import Fraction
 
 import pytest
 
-from starcast.claims.instruments.pipelines import Pipeline, loads, parameters
-from starcast.claims.instruments.surds import Surd, plus_root, root, root_down
+from starcast.claims.reference.pipelines import Pipeline, loads, parameters
+from starcast.claims.reference.surds import Surd, add_sqrt, floor_sqrt, rational_sqrt
 
 
 def test_a_root_that_is_a_fraction_is_one() -> None:
-    assert root(Fraction(9, 4)) == Fraction(3, 2)
-    assert root(Fraction(9, 2)) is None
-    assert plus_root(1, Fraction(9, 4)) == Fraction(5, 2)
-    assert root_down(Fraction(35, 4)) == 2
+    assert rational_sqrt(Fraction(9, 4)) == Fraction(3, 2)
+    assert rational_sqrt(Fraction(9, 2)) is None
+    assert add_sqrt(1, Fraction(9, 4)) == Fraction(5, 2)
+    assert floor_sqrt(Fraction(35, 4)) == 2
 
 
 @pytest.mark.parametrize("digits", [1, 20, 60])
 def test_a_surd_lies_between_the_fractions_beside_it(digits: int) -> None:
-    number = plus_root(-3, 2)
-    below = Fraction(root_down(2 * 100**digits), 10**digits) - 3
+    number = add_sqrt(-3, 2)
+    below = Fraction(floor_sqrt(2 * 100**digits), 10**digits) - 3
     assert isinstance(number, Surd)
     assert below < number < below + Fraction(1, 10**digits)
     assert not below >= number

@@ -1,4 +1,4 @@
-"""One rule makes verdicts of evidence; what is said about them follows."""
+"""The rule that derives verdicts from evidence, and their descriptions."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -7,123 +7,140 @@ import numpy as np
 import pytest
 
 from starcast import StarcastError, check, topology
-from starcast.claims import catalogue, checking
-from starcast.claims.declaration import (
-    Claim,
-    Sizes,
-    cubes,
-    degenerate,
-    in_order,
-    joined,
-    nk_stars,
-    stars,
-)
+from starcast.claims import catalogue, verify
+from starcast.claims.check import ClaimCheck
+from starcast.claims.claim_files import claim_entries, papers, part_ids
+from starcast.claims.describe import describe_place
 from starcast.claims.evidence import Evidence, Place
-from starcast.claims.instruments.sides import in_words
-from starcast.claims.lab import Lab
-from starcast.claims.see import See
-from starcast.claims.statements import PAPERS, parts, statements
-from starcast.claims.telling import place
-from starcast.claims.verdict import Verdict, conjunction, verdict
+from starcast.claims.model import Claim, Sizes, family_sizes, is_degenerate, size_order, union
+from starcast.claims.object_cache import ObjectCache
+from starcast.claims.reference.star_vs_hypercube import describe_cell
+from starcast.claims.verdict import Verdict, claim_verdict, conjunction_verdict
 
-SIZES = stars(5, 6, 7)
+SIZES = family_sizes("star", 5, 6, 7)
 
 
-def said(check: Callable[[See], None], sizes: Sizes = SIZES) -> Verdict:
-    """The verdict of a check made up here, under the id of a real statement."""
+def verdict_of(check: Callable[[ClaimCheck], None], sizes: Sizes = SIZES) -> Verdict:
+    """Return the verdict that a check function gives on claim TS.L5."""
     claim = Claim("TS.L5", "Lemma 5", "", sizes, check)
-    lab = Lab()
-    return verdict(
-        claim, [checking.look(claim, spec, lab) for spec in checking.asked(claim, "quick")]
+    objects = ObjectCache()
+    return claim_verdict(
+        claim,
+        [verify.run_check(claim, spec, objects) for spec in verify.requested_sizes(claim, "quick")],
     )
 
 
 def test_an_equality_that_is_met_holds() -> None:
-    made = said(lambda see: see.equal("nodes", see.where.nodes, len(see.where.labels())))
-    assert (made.verdict, made.sizes, made.counterexample) == ("holds", ("S3", "S4", "S5"), None)
+    result = verdict_of(
+        lambda check: check.equal("nodes", check.topology.nodes, len(check.topology.labels()))
+    )
+    assert (result.verdict, result.sizes, result.counterexample) == (
+        "holds",
+        ("S3", "S4", "S5"),
+        None,
+    )
 
 
 def test_an_inequality_that_is_met_holds_as_a_bound() -> None:
     assert (
-        said(lambda see: see.at_most("degree", see.where.degree, see.where.n)).verdict
+        verdict_of(
+            lambda check: check.at_most("degree", check.topology.degree, check.topology.n)
+        ).verdict
         == "holds as a bound"
     )
-    assert said(lambda see: see.at_least("nodes", see.where.nodes, 2)).verdict == "holds as a bound"
-
-
-def test_an_order_that_is_met_holds_as_a_bound_and_its_greatest_quotient_is_said() -> None:
-    made = said(lambda see: see.order("D_n / n", lambda n: topology(f"S{min(n, 9)}").diameter))
-    assert made.verdict == "holds as a bound"
-    assert "greatest quotient 6 (at S5)" in made.detail
-
-
-def test_an_order_that_is_missed_fails_and_says_how_it_grows() -> None:
-    made = said(lambda see: see.order("n / 1", lambda n: n))
-    assert made.verdict == "fails"
-    assert made.counterexample == {"n": 3, "found": "growing like n", "stated": "bounded"}
-
-
-def test_the_smallest_counterexample_counts() -> None:
-    def check(see: See) -> None:
-        ranks = np.arange(see.where.nodes)
-        see.equal(
-            "rank", np.where((ranks > 4) & (see.where.n > 3), 0, ranks), ranks, node=see.where.label
-        )
-
-    made = said(check)
-    assert made.counterexample == {"n": 4, "node": topology("S4").label(5), "found": 0, "stated": 5}
-    assert "Fails at S4, S5, not at S3" in made.detail
-
-
-def test_that_degenerate_sizes_alone_fail_is_said() -> None:
-    made = said(lambda see: see.true("n > 3", see.where.n > 3))
-    assert made.verdict == "fails"
-    assert "Only degenerate sizes fail" in made.detail
-
-
-def test_what_is_absent_or_never_compared_is_not_checkable() -> None:
-    made = said(lambda see: see.absent("an algorithm", "it is only cited"))
-    assert (made.verdict, made.detail) == ("not checkable", "it is only cited.")
-    assert said(lambda _: None).verdict == "not checkable"
-
-
-def test_a_counterexample_outweighs_what_is_absent() -> None:
-    def check(see: See) -> None:
-        see.absent("an algorithm", "it is only cited")
-        see.equal("nodes", see.where.nodes, 0)
-
-    assert said(check).verdict == "fails"
-
-
-def test_sizes_beyond_the_statement_are_told_and_do_not_decide() -> None:
-    def check(see: See) -> None:
-        see.true("n > 2", see.where.n > 2, node="12")
-
-    made = said(check)
-    assert made.verdict == "holds"
-    assert "S2" not in made.sizes
     assert (
-        "Beyond the statement, S2 fails: n > 2: n = 2, node = 12: found no, stated yes."
-        in made.detail
+        verdict_of(lambda check: check.at_least("nodes", check.topology.nodes, 2)).verdict
+        == "holds as a bound"
     )
 
 
-def test_a_check_that_cannot_be_made_beyond_the_statement_is_told() -> None:
-    made = said(lambda see: see.equal("quotient", 1 // (see.where.n - 2), 1 // (see.where.n - 2)))
-    assert made.verdict == "holds"
-    assert "S2: not defined there" in made.detail
+def test_an_order_that_is_met_holds_as_a_bound_with_its_greatest_quotient() -> None:
+    result = verdict_of(
+        lambda check: check.order("D_n / n", lambda n: topology(f"S{min(n, 9)}").diameter)
+    )
+    assert result.verdict == "holds as a bound"
+    assert "greatest quotient 6 (at S5)" in result.detail
 
 
-def test_asides_are_told_and_do_not_decide() -> None:
-    def check(see: See) -> None:
-        see.equal("nodes", see.where.nodes, 0)
-        see.instead("there are some nodes").at_least("nodes", see.where.nodes, 1)
-        see.reading("there is one node").equal("nodes", see.where.nodes, 1)
+def test_an_order_that_is_not_met_fails_with_its_growth() -> None:
+    result = verdict_of(lambda check: check.order("n / 1", lambda n: n))
+    assert result.verdict == "fails"
+    assert result.counterexample == {"n": 3, "found": "growing like n", "stated": "bounded"}
 
-    made = said(check)
-    assert made.verdict == "fails"
-    assert "True instead: there are some nodes (S3..S5)." in made.detail
-    assert "Other reading: there is one node: fails, n = 3: found 6, stated 1." in made.detail
+
+def test_the_smallest_counterexample_is_reported() -> None:
+    def check(check: ClaimCheck) -> None:
+        ranks = np.arange(check.topology.nodes)
+        check.equal(
+            "rank",
+            np.where((ranks > 4) & (check.topology.n > 3), 0, ranks),
+            ranks,
+            node=check.topology.label,
+        )
+
+    result = verdict_of(check)
+    assert result.counterexample == {
+        "n": 4,
+        "node": topology("S4").label(5),
+        "found": 0,
+        "stated": 5,
+    }
+    assert "Fails at S4, S5, not at S3" in result.detail
+
+
+def test_failures_at_degenerate_sizes_only_are_described() -> None:
+    result = verdict_of(lambda check: check.true("n > 3", check.topology.n > 3))
+    assert result.verdict == "fails"
+    assert "Only degenerate sizes fail" in result.detail
+
+
+def test_absent_or_empty_findings_are_not_checkable() -> None:
+    result = verdict_of(lambda check: check.absent("an algorithm", "it is only cited"))
+    assert (result.verdict, result.detail) == ("not checkable", "it is only cited.")
+    assert verdict_of(lambda _: None).verdict == "not checkable"
+
+
+def test_a_counterexample_outweighs_an_absent_algorithm() -> None:
+    def check(check: ClaimCheck) -> None:
+        check.absent("an algorithm", "it is only cited")
+        check.equal("nodes", check.topology.nodes, 0)
+
+    assert verdict_of(check).verdict == "fails"
+
+
+def test_sizes_beyond_the_claim_are_described_and_do_not_decide() -> None:
+    def check(check: ClaimCheck) -> None:
+        check.true("n > 2", check.topology.n > 2, node="12")
+
+    result = verdict_of(check)
+    assert result.verdict == "holds"
+    assert "S2" not in result.sizes
+    assert (
+        "Beyond the claim, S2 fails: n > 2: n = 2, node = 12: found no, stated yes."
+        in result.detail
+    )
+
+
+def test_a_check_that_is_undefined_beyond_the_claim_is_described() -> None:
+    result = verdict_of(
+        lambda check: check.equal(
+            "quotient", 1 // (check.topology.n - 2), 1 // (check.topology.n - 2)
+        )
+    )
+    assert result.verdict == "holds"
+    assert "S2: not defined there" in result.detail
+
+
+def test_asides_are_described_and_do_not_decide() -> None:
+    def check(check: ClaimCheck) -> None:
+        check.equal("nodes", check.topology.nodes, 0)
+        check.correction("there are some nodes").at_least("nodes", check.topology.nodes, 1)
+        check.reading("there is one node").equal("nodes", check.topology.nodes, 1)
+
+    result = verdict_of(check)
+    assert result.verdict == "fails"
+    assert "True instead: there are some nodes (S3..S5)." in result.detail
+    assert "Other reading: there is one node: fails, n = 3: found 6, stated 1." in result.detail
 
 
 @pytest.mark.parametrize(
@@ -136,123 +153,143 @@ def test_asides_are_told_and_do_not_decide() -> None:
     ],
 )
 def test_a_conjunction_is_as_bad_as_its_worst_part(words: tuple[str, ...], together: str) -> None:
-    made = [
+    result = [
         Verdict(
-            f"TS.T1.{number}", word, ("S3",), {"n": 3 + number} if word == "fails" else None, ""
-        )  # type: ignore[arg-type]
+            f"TS.T1.{number}",
+            word,  # type: ignore[arg-type]
+            ("S3",),
+            {"n": 3 + number} if word == "fails" else None,
+            "",
+        )
         for number, word in enumerate(words)
     ]
-    whole = conjunction("TS.T1", made)
-    assert whole.verdict == together
-    assert whole.counterexample == next(
-        (part.counterexample for part in made if part.counterexample), None
+    joint = conjunction_verdict("TS.T1", result)
+    assert joint.verdict == together
+    assert joint.counterexample == next(
+        (part.counterexample for part in result if part.counterexample), None
     )
 
 
-def test_of_several_parts_that_fail_the_smallest_counterexample_counts() -> None:
-    made = [
+def test_a_conjunction_fails_with_the_smallest_counterexample() -> None:
+    result = [
         Verdict(f"TS.T1.{n}", "fails", ("S3",), {"n": n, "found": 0, "stated": 1}, "")
         for n in (5, 3, 4)
     ]
-    assert conjunction("TS.T1", made).counterexample == {"n": 3, "found": 0, "stated": 1}
+    assert conjunction_verdict("TS.T1", result).counterexample == {"n": 3, "found": 0, "stated": 1}
 
 
-def test_every_statement_has_an_id_of_its_own_and_a_paper() -> None:
-    assert {name.split(".")[0] for name in statements()} == PAPERS.keys()
-    assert all(words.strip() for words in statements().values())
+def test_every_claim_has_a_paper_and_a_statement() -> None:
+    assert {name.split(".")[0] for name in claim_entries()} == papers().keys()
+    assert all(entry.statement.strip() for entry in claim_entries().values())
 
 
-def test_conjunctions_have_the_ids_below_their_own() -> None:
-    assert parts("TS.T1") == ("TS.T1.time", "TS.T1.order")
-    assert parts("TS.T1.time") == ()
+def test_parts_of_a_conjunction_continue_its_id() -> None:
+    assert part_ids("TS.T1") == ("TS.T1.time", "TS.T1.order")
+    assert part_ids("TS.T1.time") == ()
 
 
-def test_an_unknown_id_offers_the_nearest() -> None:
-    with pytest.raises(StarcastError) as told:
+def test_an_unknown_id_suggests_the_nearest() -> None:
+    with pytest.raises(StarcastError) as raised:
         check("ts.l5-paths")
-    assert "TS.L5" in told.value.hint
+    assert "TS.L5" in raised.value.hint
 
 
-def test_a_size_of_another_family_is_refused() -> None:
-    with pytest.raises(StarcastError, match="says nothing about Q3"):
+def test_a_size_of_another_family_is_an_error() -> None:
+    with pytest.raises(StarcastError, match="is not about Q3"):
         check("TS.L5", sizes=["Q3"])
 
 
-def test_a_size_beyond_memory_is_refused_with_an_estimate() -> None:
+def test_a_size_beyond_memory_is_an_error_with_an_estimate() -> None:
     with pytest.raises(StarcastError, match=r"take about [0-9.,]+ GB, and this machine has"):
         check("TS.L5", sizes=["S12"])
 
 
-def test_an_unknown_level_is_refused() -> None:
-    with pytest.raises(StarcastError, match="'slow' is no level"):
+def test_an_unknown_level_is_an_error() -> None:
+    with pytest.raises(StarcastError, match="unknown level 'slow'"):
         check("TS.L5", "slow")  # type: ignore[arg-type]
 
 
 def test_sizes_are_in_order_of_n_then_k() -> None:
-    assert nk_stars(4, 4, 4).quick == ("S3,1", "S3,2", "S4,1", "S4,2", "S4,3")
-    assert cubes(3).quick == ("Q2", "Q3")
-    assert joined([stars(4, 4, 4), stars(3, 5, 5)]).full == ("S3", "S4", "S5")
-    assert sorted(["S10", "S9", "S4,2", "S4,1"], key=in_order) == ["S4,1", "S4,2", "S9", "S10"]
+    assert family_sizes("nk-star", 4, 4, 4).quick == ("S3,1", "S3,2", "S4,1", "S4,2", "S4,3")
+    assert family_sizes("hypercube", 3, 3, 3).quick == ("Q2", "Q3")
+    assert union([family_sizes("star", 4, 4, 4), family_sizes("star", 3, 5, 5)]).full == (
+        "S3",
+        "S4",
+        "S5",
+    )
+    assert sorted(["S10", "S9", "S4,2", "S4,1"], key=size_order) == ["S4,1", "S4,2", "S9", "S10"]
 
 
 def test_degenerate_sizes_are_at_the_edge_of_their_family() -> None:
-    assert [degenerate(spec) for spec in ("S3", "S4", "S5,1", "S5,4", "S5,2", "Q2", "Q3")] == [
+    assert [is_degenerate(spec) for spec in ("S3", "S4", "S5,1", "S5,4", "S5,2", "Q2", "Q3")] == [
         True, False, True, True, False, True, False,
     ]  # fmt: skip
 
 
-def test_evidence_beyond_is_kept_with_its_reason() -> None:
+def test_undefined_evidence_has_a_reason() -> None:
     claim = Claim(
-        "TS.L5", "Lemma 5", "", SIZES, lambda see: see.equal("quotient", 1 // (see.where.n - 2), 1)
+        "TS.L5",
+        "Lemma 5",
+        "",
+        SIZES,
+        lambda check: check.equal("quotient", 1 // (check.topology.n - 2), 1),
     )
-    found = checking.look(claim, "S2", Lab())
-    assert isinstance(found, Evidence)
-    assert found.undefined
-    assert catalogue.claim("TS.L5").id == "TS.L5"
+    evidence = verify.run_check(claim, "S2", ObjectCache())
+    assert isinstance(evidence, Evidence)
+    assert evidence.undefined
+    assert catalogue.find_claim("TS.L5").id == "TS.L5"
 
 
-def test_a_place_is_told_in_one_order_whatever_order_it_comes_in() -> None:
-    one: Place = {"n": 4, "m": 1, "T_s": 2, "T_c": 1, "p": 3, "found": 5, "stated": "9/2"}
+def test_a_place_is_described_in_one_order() -> None:
+    counterexample: Place = {
+        "n": 4,
+        "m": 1,
+        "T_s": 2,
+        "T_c": 1,
+        "p": 3,
+        "found": 5,
+        "stated": "9/2",
+    }
     words = "n = 4, m = 1, T_s = 2, T_c = 1, p = 3: found 5, stated 9/2"
-    assert place(one) == words
-    assert place(dict(sorted(one.items()))) == words
+    assert describe_place(counterexample) == words
+    assert describe_place(dict(sorted(counterexample.items()))) == words
 
 
-def test_what_is_so_or_not_is_told_in_words() -> None:
+def test_truth_values_are_described_as_yes_and_no() -> None:
     assert (
-        place({"n": 3, "node": "213", "found": False, "stated": True})
+        describe_place({"n": 3, "node": "213", "found": False, "stated": True})
         == "n = 3, node = 213: found no, stated yes"
     )
-    assert place({"n": 3, "found": 0, "stated": 1}) == "n = 3: found 0, stated 1"
+    assert describe_place({"n": 3, "found": 0, "stated": 1}) == "n = 3: found 0, stated 1"
 
 
-def test_what_grows_is_told_without_a_size() -> None:
-    made = said(lambda see: see.order("n / 1", lambda n: n))
-    assert made.detail == "n / 1: found growing like n, stated bounded."
+def test_growth_is_described_without_a_size() -> None:
+    result = verdict_of(lambda check: check.order("n / 1", lambda n: n))
+    assert result.detail == "n / 1: found growing like n, stated bounded."
 
 
-def test_a_quotient_and_its_reciprocal_are_told_together() -> None:
-    made = said(lambda see: see.same_order("2n / n", lambda n: Fraction(2 * n, n)))
-    assert made.detail.endswith(
+def test_a_quotient_and_its_reciprocal_are_described_together() -> None:
+    result = verdict_of(lambda check: check.same_order("2n / n", lambda n: Fraction(2 * n, n)))
+    assert result.detail.endswith(
         "greatest quotient 2 (at S3), 2 at n = 2^256; its reciprocal 1/2 (at S3), 0.5 at n = 2^256."
     )
 
 
-def test_what_was_compared_is_told() -> None:
-    def many(see: See) -> None:
+def test_compared_values_are_described() -> None:
+    def many(check: ClaimCheck) -> None:
         for name in "abcdef":
-            see.equal(f"{name} of {see.where.spec}", 1, 1)
+            check.equal(f"{name} of {check.topology.spec}", 1, 1)
 
-    assert said(many).detail == "S3..S5: 18 values compared: a; b; ..; e; f."
+    assert verdict_of(many).detail == "S3..S5: 18 values compared: a; b; ..; e; f."
 
 
-def test_cells_have_names_in_words() -> None:
-    assert in_words("ft-alltoall-time") == "steps of fault-tolerant alltoall"
-    assert in_words("scatter-oneport-time") == "steps of one-port scatter"
-    assert in_words("broadcast-transmissions") == "transmissions of broadcast"
+def test_cells_are_described_in_words() -> None:
+    assert describe_cell("ft-alltoall-time") == "steps of fault-tolerant alltoall"
+    assert describe_cell("scatter-oneport-time") == "steps of one-port scatter"
+    assert describe_cell("broadcast-transmissions") == "transmissions of broadcast"
 
 
 @pytest.mark.parametrize("sizes", [[], "S4"])
-def test_sizes_are_a_list_with_something_in_it(sizes: list[str] | str) -> None:
-    with pytest.raises(StarcastError, match="no list of sizes"):
+def test_sizes_are_a_nonempty_list(sizes: list[str] | str) -> None:
+    with pytest.raises(StarcastError, match="not a list of sizes"):
         check("TS.L5", sizes=sizes)

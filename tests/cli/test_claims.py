@@ -16,7 +16,7 @@ from sqlalchemy import URL
 
 from starcast import check, forest, schedule
 from starcast.claims import Verdict, claim_run, claims
-from starcast.graph.address import GraphAddress
+from starcast.endpoints import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.ingest import Stores, ingest, wish
 from starcast.progress import Silent
@@ -79,10 +79,10 @@ def test_list_has_every_statement_in_the_order_of_the_papers(alone: Starcast) ->
 def test_show_says_what_a_statement_means_and_where_it_is_looked_at(alone: Starcast) -> None:
     result = alone("claims", "show", "TS.L5", "-f", "csv")
     facts = dict(list(csv.reader(io.StringIO(result.out)))[1:])
-    assert facts["statement"] == claims()["TS.L5"].words
+    assert facts["statement"] == claims()["TS.L5"].statement
     assert facts["sizes, quick"].startswith("S3 S4 S5 S6")
     assert "verdict" not in facts
-    assert result.err == "no verdict is stored; 'starcast claims check TS.L5' looks at it\n"
+    assert result.err == "no verdict is stored; 'starcast claims check TS.L5' verifies it\n"
 
 
 def test_check_works_without_a_server_and_says_once_that_nothing_is_stored(alone: Starcast) -> None:
@@ -96,7 +96,7 @@ def test_check_works_without_a_server_and_says_once_that_nothing_is_stored(alone
     assert first.startswith("nothing is stored: ")
     assert "'starcast up'" in first
     assert "--no-store" in first
-    assert re.fullmatch(r"TS: \d+ statements: .*1 fails", summary)
+    assert re.fullmatch(r"TS: \d+ claims: .*1 fails", summary)
     quiet = alone(*LOOK, "--no-store", "-f", "json")
     assert (quiet.out, quiet.err.strip()) == (result.out, summary)
 
@@ -111,10 +111,7 @@ def test_statements_that_say_nothing_about_the_sizes_are_counted(alone: Starcast
         "claims", "check", "TS.h", "EDT.Tab3.broadcast-time", "--sizes", "S3", "--no-store"
     )
     assert result.code == 0
-    assert (
-        "1 statement is left out: it, or one of its parts, says nothing about these sizes"
-        in result.err
-    )
+    assert "1 claim is omitted: it, or one of its parts, is not about these sizes" in result.err
 
 
 @pytest.mark.parametrize("words", [("list",), ("report",), ("changed",), ("ledgers",)])
@@ -126,37 +123,37 @@ def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) 
 @pytest.mark.parametrize(
     ("words", "code", "error", "hint"),
     [
-        (("check", "TS.L55"), 2, "there is no statement 'TS.L55'", "did you mean TS.L5"),
-        (("show", "ts.l5x"), 2, "there is no statement 'ts.l5x'", "did you mean TS.L5"),
-        (
-            ("show", "nothing at all"),
-            2,
-            "there is no statement",
-            "'starcast claims list' has them all",
-        ),
-        (("list", "--paper", "ts"), 2, "there is no paper 'ts'", "there are TS, SLC, FA, EDT, NK"),
+        (("check", "TS.L55"), 2, "unknown claim 'TS.L55'", "did you mean TS.L5"),
+        (("show", "ts.l5x"), 2, "unknown claim 'ts.l5x'", "did you mean TS.L5"),
+        (("show", "nothing at all"), 2, "unknown claim", "'starcast claims list' lists all claims"),
+        (("list", "--paper", "ts"), 2, "unknown paper 'ts'", "papers: TS, SLC, FA, EDT, NK"),
         (
             ("check", "TS.L5", "--sizes", "Q3"),
             2,
-            "TS.L5 says nothing about Q3",
-            "it is looked at on S3, S4",
+            "claim TS.L5 is not about Q3",
+            "it is verified on S3, S4",
         ),
         (("check", "TS.L5", "--sizes", "T3"), 2, "'T3' names no topology", ""),
-        (("check", "TS.L5", "--sizes", ","), 2, "there are no sizes", "--sizes S4,S5"),
+        (("check", "TS.L5", "--sizes", ","), 2, "--sizes is empty", "--sizes S4,S5"),
         (
             ("check", "--level", "full", "--sizes", "S3"),
             2,
-            "--level and --sizes are both given",
-            "leave one",
+            "--level and --sizes cannot be combined",
+            "remove one",
         ),
         (("check", "TS.L5", "--jobs", "0"), 2, "0 jobs cannot work", "--jobs 1"),
         (
             ("check", "TS.L5", "--sizes", "S12"),
             7,
-            "the arrays that TS.L5 looks at on S12 take about",
+            "the arrays to verify TS.L5 on S12 take about",
             "smaller",
         ),
-        (("report", "--changed", "--out", "page"), 2, "--changed is a listing", "claims changed"),
+        (
+            ("report", "--changed", "--out", "page"),
+            2,
+            "--changed prints a listing",
+            "claims changed",
+        ),
     ],
 )
 def test_bad_input_is_a_sentence_and_a_hint(
@@ -170,7 +167,7 @@ def test_bad_input_is_a_sentence_and_a_hint(
 def test_sizes_of_two_numbers_are_one_word(alone: Starcast) -> None:
     assert (
         refused(alone("claims", "check", "TS.L5", "--sizes", "S3,S4,2"), 2)[0]
-        == "TS.L5 says nothing about S4,2"
+        == "claim TS.L5 is not about S4,2"
     )
 
 
@@ -205,26 +202,24 @@ def test_what_is_checked_is_stored_listed_shown_and_reported(
     stored: Starcast, tmp_path: Path
 ) -> None:
     first = stored(*LOOK, "-f", "json")
-    assert re.search(r"ledger 1: \d+ findings new, 0 known", first.err)
+    assert re.search(r"verification run 1: \d+ checks new, 0 known", first.err)
     again = stored(*LOOK, "-f", "json")
     assert (again.out, "--again computes all anew" in again.err) == (first.out, True)
-    assert re.search(r"ledger 1: 0 findings new, \d+ known", again.err)
+    assert re.search(r"verification run 1: 0 checks new, \d+ known", again.err)
     assert list(rows(stored("claims", "list", "--verdict", "fails", "-f", "json"))) == ["TS.L5"]
     facts = {
         row["property"]: row["value"]
         for row in json.loads(stored("claims", "show", "TS.L5", "-f", "json").out)
     }
-    assert (facts["verdict"], facts["ledger"], facts["looked at on"]) == ("fails", 1, ["S3", "S4"])
+    assert (facts["verdict"], facts["ledger"], facts["verified on"]) == ("fails", 1, ["S3", "S4"])
     assert facts["counterexample"] == "n = 3, i = 2: found 4, stated 5"
-    assert facts["found by"].endswith(
-        "other code than this"
-    )  # this test says that the code is another
+    assert facts["found by"].endswith("other code")  # this test says that the code is another
     assert (
         stored("claims", "show", "TS.L5", "--cypher").out
         == cypher(check("TS.L5", sizes=["S3", "S4"])) + "\n"
     )
     page = stored("claims", "report").out
-    assert page.startswith("# The ledger\n\nLedger: 1 (TS.L5 TS.h, S3 S4)")
+    assert page.startswith("# Claims\n\nVerification run: 1 (TS.L5 TS.h, S3 S4)")
     assert all(f"| {name} | " in page for name in rows(first))
     written = stored("claims", "report", "--ledger", "1", "--out", str(tmp_path / "page.html"))
     assert (written.code, written.out) == (0, "")
@@ -244,14 +239,14 @@ def test_what_differs_between_the_newest_ledgers(stored: Starcast) -> None:
             assert json.loads(result.out) == [
                 {"id": "TS.h", "change": "sizes", "before": "S3 S4", "after": "S3 S5"}
             ]
-        assert "of ledger 1 were not asked about in ledger 2" in result.err
+        assert "of run 1 were not requested in run 2" in result.err
     listed = json.loads(stored("claims", "ledgers", "-f", "json").out)
     assert [(row["ledger"], row["asked"], row["at"], row["fails"]) for row in listed] == [
         (1, "TS.L5 TS.h", "S3 S4", 1),
         (2, "TS.h", "S3 S5", 0),
     ]
     assert refused(stored("claims", "report", "--ledger", "9"), 3)[0] == "no ledger 9 is stored"
-    assert "nothing differs" in stored("claims", "changed", "1", "1").err
+    assert "no differences" in stored("claims", "changed", "1", "1").err
 
 
 def test_a_database_without_a_schema_is_said_and_asks_for_an_upgrade(
@@ -305,7 +300,7 @@ PLACES: dict[str, tuple[dict[str, int | str], str, int]] = {
     "link of a forest": ({"n": 4, "link": "1234 -> 2134"}, FOREST, 1),
     "tree": ({"n": 4, "tree": 1}, FOREST, 23),
     "node of a tree": ({"n": 4, "tree": 1, "node": "4321"}, FOREST, 1),
-    "forest with arguments": ({"n": 4, "tree": 0}, "S4:dimension-change(base=greedy,i=2):1234", 23),
+    "forest with arguments": ({"n": 4, "tree": 0}, "S4:dimension-change(i=2,tree=greedy):1234", 23),
     "schedule": ({"n": 4}, SCHEDULE, 1),
     "step": ({"n": 4, "step": 2}, SCHEDULE, sends(step=2)),
     "node in a step": ({"n": 4, "step": 1, "node": "1234"}, SCHEDULE, sends(step=1, sender=0)),

@@ -13,10 +13,10 @@ import psutil
 import pytest
 from sqlalchemy import URL, Engine, func, select
 
-from starcast.claims import claim_run, claims, running, storage
+from starcast.claims import claim_run, claims, parallel, storage
 from starcast.claims.claim_run import Outcome
+from starcast.claims.describe import describe_place
 from starcast.claims.evidence import Evidence
-from starcast.claims.telling import place
 from starcast.database import models, sessions
 from starcast.database.sessions import session
 from starcast.errors import BusyError, InputError, NotFoundError, RejectedError
@@ -54,7 +54,7 @@ def looked(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Out
     return look
 
 
-def pairs(engine: Engine, number: int) -> set[running.Pair]:
+def pairs(engine: Engine, number: int) -> set[parallel.Pair]:
     with session(engine) as opened:
         return storage.known_pairs(opened, number)
 
@@ -68,7 +68,7 @@ def test_verdicts_and_evidence_are_stored_as_they_were_found(
     engine: Engine, looked: Callable[..., Outcome]
 ) -> None:
     outcome = looked()
-    assert (outcome.known, outcome.found) == (0, len(outcome.verdicts) * len(SIZES))
+    assert (outcome.as_topology, outcome.found) == (0, len(outcome.verdicts) * len(SIZES))
     with session(engine) as opened:
         stored = {
             verdict.claim: verdict for verdict in storage.load_verdicts(opened, outcome.ledger)
@@ -77,7 +77,7 @@ def test_verdicts_and_evidence_are_stored_as_they_were_found(
         assert (row.names, row.level, row.sizes) == (NAMES, None, SIZES)
     assert stored == {verdict.claim: verdict for verdict in outcome.verdicts}
     fails = stored["TS.L5"]
-    assert place(fails.counterexample or {}) == "n = 3, i = 2: found 4, stated 5"
+    assert describe_place(fails.counterexample or {}) == "n = 3, i = 2: found 4, stated 5"
     assert (fails.verdict, fails.of) == ("fails", "S3:multiple:123")
 
 
@@ -86,7 +86,7 @@ def test_the_same_question_of_the_same_code_is_answered_from_the_ledger(
 ) -> None:
     first, told = looked(), Told()
     again = looked(sizes=["S4", "S3"], reporter=told)
-    assert (again.ledger, again.known, again.found) == (first.ledger, first.found, 0)
+    assert (again.ledger, again.as_topology, again.found) == (first.ledger, first.found, 0)
     assert again.verdicts == first.verdicts
     assert told.lines == [
         f"{first.found} findings are known from before, of the same code, of {first.found}; --again computes all anew"
@@ -100,9 +100,9 @@ def test_a_wider_question_uses_what_is_known_and_holds_it_itself(
     first = looked(["TS.h"], ["S3"])
     wider = looked()
     assert wider.ledger != first.ledger
-    assert wider.known == 1
+    assert wider.as_topology == 1
     assert pairs(engine, wider.ledger) == set(
-        running.wanted([claims()[one.claim] for one in wider.verdicts], sizes=SIZES)
+        parallel.plan_pairs([claims()[one.claim] for one in wider.verdicts], sizes=SIZES)
     )
     with session(engine) as opened:
         opened.delete(storage.load_ledger(opened, first.ledger))
@@ -112,7 +112,7 @@ def test_a_wider_question_uses_what_is_known_and_holds_it_itself(
 
 def test_again_computes_all_anew(engine: Engine, looked: Callable[..., Outcome]) -> None:
     first, again = looked(), looked(again=True)
-    assert (again.known, again.found) == (0, first.found)
+    assert (again.as_topology, again.found) == (0, first.found)
     assert again.ledger > first.ledger
     assert again.verdicts == first.verdicts
     assert looked().ledger == again.ledger
@@ -172,8 +172,8 @@ def test_a_ledger_that_was_broken_off_has_no_verdicts_and_goes_on(
         with pytest.raises(NotFoundError, match="no finished ledger is stored"):
             storage.newest(opened)
     outcome = looked()
-    assert (outcome.ledger, outcome.known) == (broken.id, len(saved))
-    assert outcome.verdicts == running.judged(
+    assert (outcome.ledger, outcome.as_topology) == (broken.id, len(saved))
+    assert outcome.verdicts == parallel.judge_claims(
         [claims()[verdict.claim] for verdict in outcome.verdicts],
         [e for v in outcome.verdicts for e in v.evidence],
     )
@@ -223,14 +223,14 @@ PATIENCE = 60
 #: What this process and those that it starts do differently: they do not mind sources that others are writing, and are slow.
 SCRIPT = """
 import time
-from starcast.claims import running
+from starcast.claims import parallel
 from starcast.runs import ledger
 ledger.fingerprint, ledger.demand_same = lambda: "this code", lambda _: None
-look = running.look
+look = parallel.run_check
 def slow(*words):
     time.sleep(0.1)
     return look(*words)
-running.look = slow
+parallel.run_check = slow
 if __name__ == "__main__":
     from starcast.cli.app import main
     main()
@@ -287,7 +287,7 @@ def test_killed_it_leaves_nothing_that_is_believed_and_nobody_behind(
         assert storage.newest_verdicts(opened) == {}
     names, sizes = ["TS.L5", "TS.h", "TS.L3"], ["S3", "S4", "S5", "S6"]
     outcome = looked(names, sizes)
-    assert (outcome.ledger, outcome.known) == (broken.id, len(kept))
+    assert (outcome.ledger, outcome.as_topology) == (broken.id, len(kept))
     assert {
         (one.claim, one.size) for verdict in outcome.verdicts for one in verdict.evidence
     } > kept

@@ -1,4 +1,4 @@
-"""What is written of a ledger: evidence as JSON and back, differences, both pages, counterexamples as Cypher."""
+"""Evidence as JSON, differences, reports, queries for counterexamples, and the fingerprint."""
 
 import json
 import os
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from starcast.claims import Verdict, chosen, claims, plain, report, running
-from starcast.claims.changes import asked_about, changes
+from starcast.claims import Verdict, claims, parallel, report, select_claims, serialization
+from starcast.claims.diff import changes, is_requested
 from starcast.claims.evidence import WORDS, Aside, Evidence, Finding
 from starcast.claims.fingerprint import demand_same, fingerprint
 from starcast.errors import NotFoundError, RejectedError
@@ -29,25 +29,25 @@ PLACE: dict[str, int | str] = {
 
 @pytest.fixture(scope="module")
 def verdicts() -> tuple[Verdict, ...]:
-    """Of a lemma that fails on S3, and of others."""
-    return running.ledger(chosen(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=1)
+    """The verdicts on a claim that fails on S3, and on another."""
+    return parallel.verify_claims(select_claims(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=1)
 
 
 def failed(
     place: dict[str, int | str], of: str = "", sizes: tuple[str, ...] = ("S3", "S4")
 ) -> Verdict:
-    """A verdict with that counterexample."""
+    """Return a verdict with a counterexample."""
     return Verdict("TS.L5", "fails", sizes, {**place, "found": 1, "stated": 2}, "", of=of)
 
 
 # Evidence.
 
 
-def test_evidence_goes_to_json_and_back_with_the_order_of_its_places(
+def test_evidence_is_converted_to_json_and_back_in_order(
     verdicts: tuple[Verdict, ...],
 ) -> None:
     finding = Finding("height", "=", 3, "4, 5", PLACE, "S3:multiple:123")
-    made_up = Evidence(
+    evidence_of_lemma = Evidence(
         "TS.L5",
         "S3",
         (finding,),
@@ -55,10 +55,10 @@ def test_evidence_goes_to_json_and_back_with_the_order_of_its_places(
         0.5,
         "why",
     )
-    for one in (made_up, *(evidence for verdict in verdicts for evidence in verdict.evidence)):
+    for one in (evidence_of_lemma, *(found for verdict in verdicts for found in verdict.evidence)):
         # PostgreSQL gives names back in an order of its own.
-        text = json.dumps(plain.written(one), sort_keys=True)
-        again = plain.read(one.claim, one.size, one.seconds, json.loads(text))
+        text = json.dumps(serialization.evidence_to_json(one), sort_keys=True)
+        again = serialization.evidence_from_json(one.claim, one.size, one.seconds, json.loads(text))
         assert (again, again.seconds) == (one, one.seconds)
         for old, new in zip(one.findings, again.findings, strict=True):
             assert list(old.counterexample or ()) == list(new.counterexample or ())
@@ -67,7 +67,7 @@ def test_evidence_goes_to_json_and_back_with_the_order_of_its_places(
 # Differences.
 
 
-def test_what_differs_between_two_ledgers() -> None:
+def test_changes_are_verdicts_counterexamples_and_sizes() -> None:
     holds = Verdict("TS.L5", "holds", ("S3",), None, "")
     assert changes([holds], [holds]) == []
     larger = replace(holds, sizes=("S3", "S4"))
@@ -81,7 +81,7 @@ def test_what_differs_between_two_ledgers() -> None:
     ]
 
 
-def test_what_was_not_asked_about_is_not_gone() -> None:
+def test_claims_that_were_not_requested_are_not_gone() -> None:
     both = [Verdict(name, "holds", ("S3",), None, "") for name in ("TS.L5", "NK.L1")]
     assert [(one.claim, one.kind) for one in changes(both, both[:1])] == [("NK.L1", "gone")]
     assert changes(both, both[:1], ["TS"]) == []
@@ -91,23 +91,23 @@ def test_what_was_not_asked_about_is_not_gone() -> None:
 @pytest.mark.parametrize(
     "name", ["TS", "TS.L5", "TS.L5-path", "TS.T1", "NK.Tab1", "NK.Tab1.allport-chen", "TS.opt"]
 )
-def test_a_ledger_is_asked_about_what_is_chosen_for_it(name: str) -> None:
-    """TS.L5 is an id and stands for itself alone: TS.L5-path is not gone from a ledger that was asked for it."""
-    assert [known for known in claims() if asked_about(known, [name])] == [
-        one.id for one in chosen([name])
+def test_requested_claims_are_the_selected_claims(name: str) -> None:
+    """TS.L5 is an id and selects itself alone: TS.L5-path is not gone from a run of TS.L5."""
+    assert [as_topology for as_topology in claims() if is_requested(as_topology, [name])] == [
+        one.id for one in select_claims([name])
     ]
 
 
-def test_what_is_a_statement_no_more_is_gone_if_it_was_asked_about() -> None:
-    assert asked_about("TS.L99", ["TS.L99"])
-    assert asked_about("TS.L99-path", ["TS.L99"])
-    assert not asked_about("TS.L999", ["TS.L99"])
+def test_what_is_a_statement_no_more_is_gone_if_it_was_is_requested() -> None:
+    assert is_requested("TS.L99", ["TS.L99"])
+    assert is_requested("TS.L99-path", ["TS.L99"])
+    assert not is_requested("TS.L999", ["TS.L99"])
 
 
 # Pages.
 
 
-def test_the_markdown_has_a_row_a_statement_and_what_is_true_instead(
+def test_the_markdown_has_one_row_per_claim_and_the_corrections(
     verdicts: tuple[Verdict, ...],
 ) -> None:
     page = report.markdown(verdicts)
@@ -117,21 +117,21 @@ def test_the_markdown_has_a_row_a_statement_and_what_is_true_instead(
     assert "* **TS.L5** (Lemma 5)" in page
     assert "  * Counterexample: height of L-hat(rho^i(r)): n = 3, i = 2: found 4, stated 5." in page
     assert "  * True instead: the height is" in page
-    counted = [row.verdict.verdict for row in report.rows(verdicts)]
+    pluralize = [row.verdict.verdict for row in report.rows(verdicts)]
     summary = next(line for line in page.splitlines() if line.startswith("| TS: "))
     assert [int(cell) for cell in summary.strip("| ").split(" | ")[1:]] == [
-        len(counted), *(counted.count(word) for word in WORDS),
+        len(pluralize), *(pluralize.count(word) for word in WORDS),
     ]  # fmt: skip
 
 
 def test_pages_are_the_same_every_time(verdicts: tuple[Verdict, ...]) -> None:
-    again = running.ledger(chosen(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=2)
+    again = parallel.verify_claims(select_claims(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=2)
     assert report.markdown(again) == report.markdown(verdicts)
     assert report.html(again) == report.html(verdicts)
 
 
 class Reader(HTMLParser):
-    """Collects what a page has."""
+    """Parser that collects elements of a page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ class Reader(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note it."""
+        """Record the tag."""
         given = dict(attrs)
         if tag not in ("meta", "br", "col", "input"):
             self.open.append(tag)
@@ -158,11 +158,11 @@ class Reader(HTMLParser):
         ]
 
     def handle_endtag(self, tag: str) -> None:
-        """What ends is what began last."""
+        """Check that the tag closes the innermost open one."""
         assert self.open.pop() == tag
 
 
-def test_the_html_is_whole_and_needs_nothing_else(verdicts: tuple[Verdict, ...]) -> None:
+def test_the_html_is_well_formed_and_self_contained(verdicts: tuple[Verdict, ...]) -> None:
     page = report.html(verdicts, {"Ledger": "7 <&>"})
     read = Reader(page)
     assert read.open == []
@@ -177,35 +177,35 @@ def test_the_html_is_whole_and_needs_nothing_else(verdicts: tuple[Verdict, ...])
     assert not re.search(r"url\(|@import|https?://", page)
 
 
-def test_words_are_escaped_and_their_little_markdown_is_kept() -> None:
+def test_text_is_escaped_and_inline_markdown_is_kept() -> None:
     assert (
-        report._words("a < b, `x|y` & *as printed*")
+        report._inline_html("a < b, `x|y` & *as printed*")
         == "a &lt; b, <code>x|y</code> &amp; <em>as printed</em>"
     )
-    assert report._marked("a < b | c * d * e") == "a &lt; b \\| c \\* d \\* e"
+    assert report._escaped("a < b | c * d * e") == "a &lt; b \\| c \\* d \\* e"
 
 
-def test_statements_that_are_no_more_are_no_rows(verdicts: tuple[Verdict, ...]) -> None:
+def test_unknown_claims_have_no_rows(verdicts: tuple[Verdict, ...]) -> None:
     assert len(report.rows([*verdicts, Verdict("TS.none", "holds", (), None, "")])) == len(verdicts)
 
 
-def test_the_summary_counts_a_paper(verdicts: tuple[Verdict, ...]) -> None:
+def test_the_summary_counts_the_claims_of_a_paper(verdicts: tuple[Verdict, ...]) -> None:
     (line,) = report.summary(verdicts)
-    assert line.startswith(f"TS: {len(verdicts)} statements: ")
+    assert line.startswith(f"TS: {len(verdicts)} claims: ")
     assert "1 fails" in line
 
 
-# Counterexamples as Cypher; `tests/cli/test_claims.py` asks them.
+# Queries for counterexamples; `tests/cli/test_claims.py` executes them.
 
 
 def test_text_is_quoted() -> None:
     assert quoted("a'b\\c\nd") == r"'a\'b\\c\nd'"
 
 
-def test_what_does_not_fail_has_no_place() -> None:
+def test_a_claim_that_holds_has_no_query() -> None:
     with pytest.raises(NotFoundError, match=r"TS.L5 has no counterexample: the verdict is 'holds'"):
         cypher(Verdict("TS.L5", "holds", ("S3",), None, ""))
-    with pytest.raises(NotFoundError, match="at no place of a topology"):
+    with pytest.raises(NotFoundError, match="not at a place of a topology"):
         cypher(failed({"n": 9}))
 
 
@@ -218,7 +218,7 @@ def test_what_does_not_fail_has_no_place() -> None:
         ({"n": 4, "k": 1}, ("S3", "S4"), "S4"),  # k is no size on a star graph, but may be a place
     ],
 )
-def test_the_topology_is_one_that_was_looked_at(
+def test_the_topology_is_a_verified_size(
     place: dict[str, int | str], sizes: tuple[str, ...], spec: str
 ) -> None:
     text = cypher(failed(place, sizes=sizes))
@@ -226,7 +226,7 @@ def test_the_topology_is_one_that_was_looked_at(
     assert f"(topology:Topology {{name: '{spec}'}})" in text
 
 
-def test_the_ingest_brings_what_the_counterexample_is_of() -> None:
+def test_the_query_names_the_ingest_of_forest_or_schedule() -> None:
     assert "\n// starcast ingest S4 --trees multiple --root 4321\n" in cypher(
         failed({"n": 4, "tree": 0}, "S4:multiple:4321")
     )
@@ -238,11 +238,11 @@ def test_the_ingest_brings_what_the_counterexample_is_of() -> None:
     assert "SEND {schedule: 'S4:broadcast:multiple:one:segments=2:1234', step: 1}" in scheduled
 
 
-def test_what_no_ingest_builds_is_shown_on_the_topology() -> None:
+def test_an_artifact_that_cannot_be_ingested_is_shown_on_the_topology() -> None:
     text = cypher(failed({"n": 4, "node": "4321"}, "S4:array:1234"))
     assert (
-        "// of S4:array:1234, which no ingest builds: the place on the topology\n// starcast ingest S4\n"
-        in text
+        "// of S4:array:1234, which cannot be ingested: the place on the topology\n"
+        "// starcast ingest S4\n" in text
     )
     assert "TREE_EDGE" not in text
 
@@ -250,47 +250,50 @@ def test_what_no_ingest_builds_is_shown_on_the_topology() -> None:
 # The fingerprint.
 
 
-def test_the_fingerprint_is_of_what_decides_figures(tmp_path: Path) -> None:
+def test_the_fingerprint_covers_the_sources_of_evidence(tmp_path: Path) -> None:
     package = tmp_path
     (package / "claims").mkdir()
-    for name in ("whole.py", "claims/see.py", "claims/report.py", "settings.py"):
+    for name in ("permutations.py", "claims/check.py", "claims/report.py", "settings.py"):
         (package / name).write_text("a")
     before = fingerprint(package)
     for name in ("claims/report.py", "settings.py"):
         (package / name).write_text("b")
     assert fingerprint(package) == before
-    (package / "claims" / "see.py").write_text("b")
+    (package / "claims" / "check.py").write_text("b")
     assert fingerprint(package) != before
     assert len(fingerprint()) == 64
 
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """Sources that nobody else looks at."""
+    """Sources of a package in a temporary directory."""
     (tmp_path / "claims" / "papers").mkdir(parents=True)
-    for name in ("whole.py", "claims/see.py", "claims/statements.md", "claims/papers/paper.py"):
+    for name in (
+        "permutations.py",
+        "claims/check.py",
+        "claims/papers/claims.toml",
+        "claims/papers/paper.py",
+    ):
         (tmp_path / name).write_text("a")
     return tmp_path
 
 
-def test_sources_that_are_the_same_are_read_once(
-    package: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unchanged_sources_are_read_once(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = fingerprint(package)
     demand_same(before, package)
     monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} is read"))
     demand_same(before, package)
 
 
-def test_sources_that_were_only_touched_are_the_same(package: Path) -> None:
+def test_touched_sources_are_unchanged(package: Path) -> None:
     before = fingerprint(package)
     demand_same(before, package)
-    os.utime(package / "whole.py", ns=(1, 1))
+    os.utime(package / "permutations.py", ns=(1, 1))
     demand_same(before, package)
 
 
 def _of_the_same_time_and_size(package: Path) -> None:
-    old, new = package / "claims" / "see.py", package / "new"
+    old, new = package / "claims" / "check.py", package / "new"
     new.write_text("b")
     os.utime(new, ns=(old.stat().st_atime_ns, old.stat().st_mtime_ns))
     new.replace(old)
@@ -299,16 +302,14 @@ def _of_the_same_time_and_size(package: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda package: (package / "whole.py").write_text("other"),
+        lambda package: (package / "permutations.py").write_text("other"),
         lambda package: (package / "claims" / "papers" / "another.py").write_text(""),
-        lambda package: (package / "claims" / "statements.md").unlink(),
+        lambda package: (package / "claims" / "papers" / "claims.toml").unlink(),
         _of_the_same_time_and_size,
     ],
     ids=["written", "another", "gone", "of the same time and size"],
 )
-def test_sources_that_were_changed_meanwhile_are_not_accepted(
-    package: Path, change: Callable[[Path], object]
-) -> None:
+def test_changed_sources_are_an_error(package: Path, change: Callable[[Path], object]) -> None:
     before = fingerprint(package)
     demand_same(before, package)
     change(package)

@@ -1,74 +1,134 @@
-"""All statements, in the order of the papers, and how one is found."""
+"""All claims: entries of the papers' data files joined with their checks."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from starcast.claims import papers
-from starcast.claims.declaration import Claim, Family, joined
-from starcast.claims.statements import covers, parts, statements
-from starcast.errors import InputError
+from starcast.claims.claim_files import PAPER_PACKAGES, ClaimEntry, claim_entries, part_ids
+from starcast.claims.model import Claim, union
+from starcast.claims.registry import registered_checks
+from starcast.errors import InputError, StarcastError
 
 
 @cache
 def claims() -> dict[str, Claim]:
-    """Every statement by its id."""
-    declared = {claim.id: claim for family in families() for claim in family.claims}
+    """Return every claim by id, in the order of the papers.
+
+    Raises:
+        StarcastError: a claim has no check, a check has no claim, or an entry is malformed.
+    """
+    _import_checks()
+    entries = claim_entries()
+    checks = registered_checks()
+    unclaimed = sorted(checks.keys() - entries.keys())
+    if unclaimed:
+        raise StarcastError(f"checks without a claim in claims.toml: {', '.join(unclaimed)}")
+    single: dict[str, Claim] = {}
+    for entry in entries.values():
+        if entry.is_conjunction:
+            if entry.id in checks:
+                raise StarcastError(f"claim {entry.id} is a conjunction and has a check")
+            continue
+        if entry.id not in checks:
+            raise StarcastError(f"claim {entry.id} has no check")
+        single[entry.id] = _claim(entry)
     return {
-        name: declared.get(name) or _conjunction(name, declared)
-        for name in statements()
-        if name in declared or parts(name)
+        claim_id: single.get(claim_id) or _conjunction(entry, single)
+        for claim_id, entry in entries.items()
     }
 
 
-def families() -> tuple[Family, ...]:
-    """The modules of `starcast.claims.papers`, each with its statements."""
-    found = (
-        import_module(f"{papers.__name__}.{module.name}")
-        for module in iter_modules(papers.__path__)
-    )
-    return tuple(module.FAMILY for module in found if hasattr(module, "FAMILY"))
-
-
-def claim(name: str) -> Claim:
-    """The statement of that id.
+def find_claim(claim_id: str) -> Claim:
+    """Return the claim with an id.
 
     Raises:
-        InputError: there is none; the nearest ids are offered.
+        InputError: the id is unknown; the hint offers the nearest ids.
     """
-    if name in claims():
-        return claims()[name]
-    by_case = {known.lower(): known for known in claims()}
-    near = [by_case[one] for one in get_close_matches(name.lower(), by_case, n=4, cutoff=0.5)]
-    offered = f"did you mean {', '.join(near)}?" if near else "'starcast claims list' has them all"
-    raise InputError(f"there is no statement '{name}'", hint=offered)
+    if claim_id in claims():
+        return claims()[claim_id]
+    by_lower_case = {as_topology.lower(): as_topology for as_topology in claims()}
+    matches = get_close_matches(claim_id.lower(), by_lower_case, n=4, cutoff=0.5)
+    nearest = ", ".join(by_lower_case[match] for match in matches)
+    hint = f"did you mean {nearest}?" if nearest else "'starcast claims list' lists all claims"
+    raise InputError(f"unknown claim '{claim_id}'", hint=hint)
 
 
-def chosen(names: Iterable[str]) -> tuple[Claim, ...]:
-    """Statements by id, by paper (``TS``), or by the beginning of ids (``NK.Tab1``), in the order of the papers.
+def select_claims(names: Iterable[str]) -> tuple[Claim, ...]:
+    """Return claims by id, by paper (``TS``) or by the beginning of ids (``NK.Tab1``).
 
-    What a name stands for, `covers` says: an id for itself alone. All, if none is given.
+    Args:
+        names: an id selects that claim alone; see `covers`. Without names all claims are selected.
 
     Raises:
-        InputError: a name is none of these.
+        InputError: a name selects nothing.
+
+    Example:
+        >>> [claim.id for claim in select_claims(["TS.T1"])]
+        ['TS.T1']
     """
-    wanted: set[str] = set()
+    selected: set[str] = set()
     for name in names:
-        wanted |= {known for known in claims() if covers(name, known)} or {claim(name).id}
-    return tuple(one for known, one in claims().items() if known in wanted or not wanted)
-
-
-def _conjunction(name: str, declared: dict[str, Claim]) -> Claim:
-    below = [declared[part] for part in parts(name) if part in declared]
-    named = (
-        statements()[name].partition(":")[0].partition(",")[0]
-    )  # as Theorem 1, or in words, and then its parts say where
-    number = (
-        named
-        if named[0].isupper()
-        else ", ".join(dict.fromkeys(part.number.partition(",")[0] for part in below))
+        selected |= {as_topology for as_topology in claims() if covers(name, as_topology)} or {
+            find_claim(name).id
+        }
+    return tuple(
+        claim for as_topology, claim in claims().items() if as_topology in selected or not selected
     )
-    notation = f"All of {', '.join(part.id for part in below)}."
-    return Claim(name, number, notation, joined(part.sizes for part in below), None)
+
+
+def covers(name: str, claim_id: str) -> bool:
+    """Return whether a requested name selects a claim.
+
+    An id selects only itself: ``TS.L5`` does not select ``TS.L5-path``. Any other name, such as
+    ``TS`` or ``NK.Tab1``, selects the ids that continue it after a dot or hyphen. The id of a claim
+    that no longer exists also selects itself.
+    """
+    if claim_id == name:
+        return True
+    return name not in claim_entries() and claim_id.startswith((f"{name}.", f"{name}-"))
+
+
+@cache
+def _import_checks() -> None:
+    """Import every module of every paper: importing a module registers its checks."""
+    for package_name in PAPER_PACKAGES:
+        package = import_module(f"starcast.claims.papers.{package_name}")
+        for module in iter_modules(package.__path__):
+            import_module(f"{package.__name__}.{module.name}")
+
+
+def _claim(entry: ClaimEntry) -> Claim:
+    registered = registered_checks()[entry.id]
+    if entry.sizes is None:
+        raise StarcastError(f"claim {entry.id} has no sizes")
+    claim = Claim(
+        entry.id,
+        entry.number,
+        entry.notation,
+        entry.sizes,
+        registered.function,
+        entry.reading,
+        registered.section,
+        statement=entry.statement,
+        paper=entry.paper,
+    )
+    if registered.bytes_per_node is None:
+        return claim
+    return replace(claim, bytes_per_node=registered.bytes_per_node)
+
+
+def _conjunction(entry: ClaimEntry, single: dict[str, Claim]) -> Claim:
+    parts = part_ids(entry.id)
+    return Claim(
+        entry.id,
+        entry.number,
+        f"All of {', '.join(parts)}.",
+        union(single[part].sizes for part in parts),
+        None,
+        statement=entry.statement,
+        parts=parts,
+        paper=entry.paper,
+    )

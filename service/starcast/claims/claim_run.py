@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from starcast.claims import catalogue, running, storage
-from starcast.claims.declaration import Claim, Level, in_order
+from starcast.claims import catalogue, parallel, storage
 from starcast.claims.fingerprint import demand_same, fingerprint
-from starcast.claims.running import Pair
+from starcast.claims.model import Claim, Level, size_order
+from starcast.claims.parallel import Pair
 from starcast.claims.storage import Question
 from starcast.claims.verdict import Verdict
 from starcast.database import models
@@ -36,7 +36,7 @@ class Outcome:
 
     ledger: int
     verdicts: tuple[Verdict, ...]
-    known: int
+    as_topology: int
     found: int
 
 
@@ -58,7 +58,7 @@ def look(
         level: up to which sizes.
         sizes: instead, the topologies to look at.
         reporter: hears of the progress, and how much was known.
-        jobs: as in `running.looking`. This process is the only one that writes.
+        jobs: as in `parallel.run_tasks`. This process is the only one that writes.
         again: compute all anew, whatever is known.
 
     Raises:
@@ -70,26 +70,26 @@ def look(
     """
     check_jobs(jobs)
     code = fingerprint()
-    claims = catalogue.chosen(names)
-    pairs = running.wanted(claims, level, sizes)
+    claims = catalogue.select_claims(names)
+    pairs = parallel.plan_pairs(claims, level, sizes)
     specs = (
         None
         if sizes is None
-        else tuple(sorted({topology(spec).spec for spec in sizes}, key=in_order))
+        else tuple(sorted({topology(spec).spec for spec in sizes}, key=size_order))
     )
     asked = Question(tuple(names), None if specs is not None else level, specs)
     with holding(engine, "ledger", _BUSY) as lock:
         with session(engine) as opened:
             number = _opened(opened, asked, code, pairs, again=again)
-            known = storage.known_pairs(opened, number)
-        todo = running.tasks(pairs, known)
+            as_topology = storage.known_pairs(opened, number)
+        todo = parallel.plan_tasks(pairs, as_topology)
         missing = sum(len(task.claims) for task in todo)
         if len(pairs) > missing:
             told = pluralize(len(pairs) - missing, "finding is", "findings are")
             reporter.say(
                 f"{told} known from before, of the same code, of {len(pairs):,}; --again computes all anew"
             )
-        with running.looking(todo, jobs, reporter) as found:
+        with parallel.run_tasks(todo, jobs, reporter) as found:
             for evidence in found:
                 demand_same(code)
                 with session(engine) as opened:
@@ -123,7 +123,7 @@ def _finished(
     evidence = [
         one for one in storage.load_evidence(opened, number) if (one.claim, one.size) in pairs
     ]
-    verdicts = running.judged(claims, evidence)
+    verdicts = parallel.judge_claims(claims, evidence)
     if ledger.finished_at is None:
         storage.finish(opened, ledger, verdicts)
     return verdicts

@@ -1,33 +1,34 @@
-"""What a check found out, before anybody calls it a verdict, and the words that there are for one."""
+"""Evidence recorded by checks, and the possible verdicts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-#: ``=``: two values are the same; ``<=`` and ``>=``: one is a bound on the other; ``O``: a quotient stays below a constant;
-#: ``absent``: what the statement is about is not in the papers.
+#: How measured and stated values are compared. ``=``: they are equal; ``<=`` and ``>=``: the stated
+#: value is a bound; ``O``: a quotient stays below a constant; ``absent``: the papers do not contain
+#: what the claim is about.
 Relation = Literal["=", "<=", ">=", "O", "absent"]
 Plain = bool | int | str
 Place = Mapping[str, Plain]
-#: What is stated of a quotient that is said to be of an order.
+#: The stated value of a quotient that is claimed to be of an order.
 BOUNDED = "bounded"
-#: A verdict.
 Word = Literal["holds", "holds as a bound", "fails", "not checkable"]
+#: All verdicts.
 WORDS: tuple[Word, ...] = get_args(Word)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Values that were found, held against what is stated.
+    """Measured values compared with what a claim states.
 
     Attributes:
         what: what was compared, in words.
-        relation: how found and stated are said to stand to one another.
-        compared: how many pairs of values were compared.
-        measured: the values found, in short; of ``absent``, the reason.
-        counterexample: None if the relation is met everywhere. Else the first place where it is not, with ``found`` and
-            ``stated``, and ``n``, ``k`` of the size.
-        of: the id of the forest or schedule that was looked at; empty if it was none.
+        relation: the stated relation between measured and stated values.
+        compared: number of compared pairs of values.
+        measured: summary of the measured values; for ``absent``, the reason.
+        counterexample: None if the relation holds everywhere. Otherwise the first place where it
+            does not, with ``found`` and ``stated``, and ``n``, ``k`` of the size.
+        of: id of the forest or schedule that was measured; empty if there is none.
     """
 
     what: str
@@ -39,18 +40,19 @@ class Finding:
 
     @property
     def met(self) -> bool:
-        """Whether nothing speaks against it."""
+        """Whether the relation was compared and holds everywhere."""
         return self.counterexample is None and self.relation != "absent"
 
 
 @dataclass(frozen=True)
 class Aside:
-    """What was looked at beside the statement, and does not decide.
+    """Findings that are reported next to a claim and do not decide its verdict.
 
     Attributes:
-        kind: ``reading``: another reading of a damaged or ambiguous statement; ``instead``: what is true in its place.
+        kind: ``reading``: another reading of a damaged or ambiguous claim; ``instead``: what is
+            true in its place.
         words: the other statement.
-        findings: what was found about it.
+        findings: what was measured.
     """
 
     kind: Literal["reading", "instead"]
@@ -59,21 +61,21 @@ class Aside:
 
     @property
     def met(self) -> bool:
-        """Whether it was looked at, and holds."""
+        """Whether something was compared, and all of it holds."""
         return bool(self.findings) and all(finding.met for finding in self.findings)
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a check found at one size.
+    """Everything that a check recorded at one size.
 
     Attributes:
-        claim: its id.
-        size: the topology, such as ``S5``.
-        findings: in the order in which they were looked at.
-        asides: what was looked at beside.
-        seconds: how long it took; what is shared is counted where it was first needed.
-        undefined: why the check cannot be made at this size; empty if it was made.
+        claim: id of the claim.
+        size: spec of the topology, such as ``S5``.
+        findings: in the order in which they were recorded.
+        asides: other readings and corrections.
+        seconds: duration; shared objects count for the check that needed them first.
+        undefined: why the check is not defined at this size; empty if it is.
     """
 
     claim: str

@@ -22,7 +22,7 @@ _PARTS = (
     "claims",
 )
 #: Of the ledger, what shows or moves findings and has no part in them.
-_SHOWS = {"claims/running.py", "claims/report.py", "claims/report.html.j2", "claims/changes.py"}
+_SHOWS = {"claims/parallel.py", "claims/report.py", "claims/report.html.j2", "claims/diff.py"}
 
 
 #: Of a file: its name in the package, and what changes with its content: times of two kinds, size, and place on the disk.
@@ -83,5 +83,5 @@ def _below(folder: Path | str, name: str) -> Iterator[tuple[str, os.DirEntry[str
                 continue
             if entry.is_dir():
                 yield from _below(entry.path, f"{below}/")
-            elif below.endswith((".py", ".md")):
+            elif below.endswith((".py", ".toml")):
                 yield below, entry

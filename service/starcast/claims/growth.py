@@ -1,8 +1,9 @@
-"""Orders of growth: whether a quotient of closed forms stays below a constant, found out far beyond what can be built.
+"""Orders of growth: decide whether a quotient of closed forms stays below a constant.
 
-A quotient of the papers' closed forms behaves like n^a (log n)^b with a and b multiples of one half: factorials, logarithms,
-square roots and ceilings are all that occurs. From n to n^2 it changes by the factor n^a 2^b, so that its order is read off at
-a few huge n: for a bounded quotient the logarithm of that factor goes to 0 or below, for one of order (log n)^b to b.
+A quotient of the papers' closed forms behaves like n^a (log n)^b, with multiples of one half as a
+and b: it consists of factorials, logarithms, square roots and ceilings. From n to n^2 it changes by
+the factor n^a 2^b, so a few huge n determine its order: for a bounded quotient the logarithm of
+that factor converges to 0 or below, for one of order (log n)^b to b.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,86 +14,95 @@ from typing import Any
 
 import mpmath
 
-#: A number, exact as long as n is small.
+#: A number that is exact as long as n is small.
 Number = Any
-#: n = 2^64, 2^128, 2^256: what 1/log n is, is small against one half there.
+#: n = 2^64, 2^128 and 2^256, so large that 1/log n is small against one half.
 _HUGE = tuple(2**power for power in (64, 128, 256))
 _DIGITS = 120
-#: The greatest n whose factorials, sums and counts are exact; of greater ones they have 120 digits.
+#: Factorials, sums and counts are exact up to this n; above they have 120 digits.
 EXACT = 60
 
 
 def bounded(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
-    """Whether a positive quotient of closed forms in n stays below a constant, its order in words, and its value at n = 2^256.
+    """Return whether a positive quotient of closed forms in n stays below a constant.
 
     Args:
-        quotient: of n; it is asked for n up to 2^256, with the functions of this module in place of `math`'s.
+        quotient: function of n, called with n up to 2^256; it must use the functions of this module
+            instead of those of `math`.
+
+    Returns:
+        Whether it is bounded, its order in words, and its value at n = 2^256.
     """
     with mpmath.workdps(_DIGITS):
         values = [_float(quotient(n)) for n in _HUGE]
-        logs = [mpmath.log(value, 2) for value in values]
-        by_log = logs[-1] - logs[-2]
-        by_n = by_log / 128
-        if abs(by_n) > 0.25:
-            power = Fraction(round(2 * float(by_n)), 2)
-            return (
-                by_n < 0,
-                "n" if power == 1 else f"n^{power}" if power else "n^(less than 1/2)",
-                values[-1],
-            )
-        power = Fraction(round(2 * float(by_log)), 2)
-        order = "constant" if power == 0 else f"(log n)^{power}" if power != 1 else "log n"
-        return power <= 0, order, values[-1]
+        logarithms = [mpmath.log(value, 2) for value in values]
+        difference = logarithms[-1] - logarithms[-2]
+        exponent_of_n = difference / 128
+        if abs(exponent_of_n) > 0.25:
+            power = Fraction(round(2 * float(exponent_of_n)), 2)
+            return exponent_of_n < 0, _power_of_n(power), values[-1]
+        power = Fraction(round(2 * float(difference)), 2)
+        return power <= 0, _power_of_log(power), values[-1]
 
 
 def factorial(n: int) -> Number:
-    """n!, exact up to 60!."""
+    """Return n!, exact up to 60!."""
     return exact_factorial(n) if n <= EXACT else _huge_factorial(n)
 
 
 def harmonic(n: int) -> Number:
-    """H_n = 1 + 1/2 + .. + 1/n, exact up to n = 60."""
-    return (
-        sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0))
-        if n <= EXACT
-        else mpmath.harmonic(n)
-    )
+    """Return H_n = 1 + 1/2 + .. + 1/n, exact up to n = 60."""
+    if n > EXACT:
+        return mpmath.harmonic(n)
+    return sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0))
 
 
 def log2(value: Number) -> Number:
-    """The logarithm to base 2."""
+    """Return the logarithm to base 2."""
     return mpmath.log(_float(value), 2)
 
 
 def sqrt(value: Number) -> Number:
-    """The square root."""
+    """Return the square root."""
     return mpmath.sqrt(_float(value))
 
 
 def divided(value: Number, by: Number) -> Number:
-    """A quotient, exact for whole numbers and fractions."""
+    """Return a quotient, exact for integers and fractions."""
     if isinstance(value, int | Fraction) and isinstance(by, int | Fraction):
         return Fraction(value) / Fraction(by)
     return _float(value) / _float(by)
 
 
 def rounded_up(value: Number) -> Number:
-    """The least whole number not below a value; of a huge one, itself, since its digits behind the point are not known."""
+    """Return the ceiling; a huge value is returned unchanged, because its fraction is unknown."""
     if isinstance(value, int | Fraction):
         return -((-value) // 1)
     return mpmath.ceil(value) if value < mpmath.mpf(10) ** (_DIGITS // 2) else value
 
 
 def greatest(values: Iterable[Number]) -> Number:
-    """The greatest of some numbers, exact or not."""
+    """Return the greatest of exact and inexact numbers."""
     return max(values, key=_float)
 
 
 def shown(value: Number) -> str:
-    """A number for a reader: exact if it is a small fraction, else four digits."""
+    """Return a number as text: exact for a small fraction, otherwise four digits."""
     if isinstance(value, Fraction | int) and Fraction(value).denominator < 1000:
         return str(value)
     return str(mpmath.nstr(_float(value), 4)).removesuffix(".0")
+
+
+def _power_of_n(power: Fraction) -> str:
+    if not power:
+        return "n^(less than 1/2)"
+    return "n" if power == 1 else f"n^{power}"
+
+
+def _power_of_log(power: Fraction) -> str:
+    if power == 0:
+        return "constant"
+    return "log n" if power == 1 else f"(log n)^{power}"
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The ledger as a page: Markdown for docs/claims.md, and one HTML file that needs nothing else, in light and in dark."""
+"""Reports on verdicts: Markdown for docs/claims.md, and one self-contained HTML file."""
 
 import re
 from collections import Counter
@@ -12,30 +12,31 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from starcast.claims import catalogue
-from starcast.claims.declaration import Claim
+from starcast.claims.claim_files import papers
+from starcast.claims.describe import describe_place, describe_span
 from starcast.claims.evidence import WORDS
-from starcast.claims.running import ledger
-from starcast.claims.statements import PAPERS
-from starcast.claims.telling import place, span
+from starcast.claims.model import Claim
+from starcast.claims.parallel import verify_claims
 from starcast.claims.verdict import Verdict
 from starcast.support.text import pluralize
 
-#: What stands beside a verdict, so that it is not told by colour alone.
+#: Signs of the verdicts, so that they do not depend on colour alone.
 SIGNS = {"holds": "✓", "holds as a bound": "≤", "fails": "✕", "not checkable": "?"}
-#: With as many processes the pages in docs are written.
+#: Number of processes for the page in docs.
 _JOBS = 2
 
 _TEMPLATE = "report.html.j2"
 _CODE = re.compile(r"`([^`]+)`")
-_STRESS = re.compile(r"\*([^*\s][^*]*)\*")
+_EMPHASIS = re.compile(r"\*([^*\s][^*]*)\*")
+_COLUMNS = ("id", "number", "statement", "verdict", "sizes", "counterexample", "detail")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One statement and what became of it.
+    """A claim with its verdict.
 
     Attributes:
-        claim: the statement.
+        claim: the claim.
         verdict: its verdict.
     """
 
@@ -44,113 +45,118 @@ class Row:
 
     @property
     def paper(self) -> str:
-        """The beginning of its id."""
+        """Key of the paper."""
         return self.claim.id.partition(".")[0]
 
     @property
     def sizes(self) -> str:
-        """Where it was looked at, in short."""
-        return span(self.verdict.sizes)
+        """The sizes on which the claim was verified, in short."""
+        return describe_span(self.verdict.sizes)
 
     @property
     def counterexample(self) -> str:
-        """In one line; empty without one."""
-        return "" if self.verdict.counterexample is None else place(self.verdict.counterexample)
+        """The counterexample in one line; empty if there is none."""
+        place = self.verdict.counterexample
+        return "" if place is None else describe_place(place)
 
     @property
-    def different(self) -> str:
-        """The counterexample, after what was compared there; empty without one."""
-        deciding = (one for one in self.verdict.evidence if one.size not in self.claim.sizes.beyond)
-        first = (
+    def difference(self) -> str:
+        """What was compared, and the counterexample; empty if there is none."""
+        failures = (
             finding.what
-            for one in deciding
-            for finding in one.findings
+            for found in self.verdict.evidence
+            if found.size not in self.claim.sizes.beyond
+            for finding in found.findings
             if finding.counterexample is not None
         )
-        return ": ".join(filter(None, (next(first, ""), self.counterexample)))
+        return ": ".join(filter(None, (next(failures, ""), self.counterexample)))
 
     @property
-    def instead(self) -> tuple[str, ...]:
-        """What is true in its place: each with the sizes at which it was found to be."""
-        seen: dict[str, list[str]] = {}
-        wrong: set[str] = set()
-        for one in self.verdict.evidence:
-            for aside in one.asides:
-                if aside.kind == "instead" and one.size not in self.claim.sizes.beyond:
-                    seen.setdefault(aside.words, []).append(one.size)
-                    wrong |= set() if aside.met else {aside.words}
+    def corrections(self) -> tuple[str, ...]:
+        """What is true instead, each with the sizes on which it was verified."""
+        sizes: dict[str, list[str]] = {}
+        failed: set[str] = set()
+        for found in self.verdict.evidence:
+            if found.size in self.claim.sizes.beyond:
+                continue
+            for aside in found.asides:
+                if aside.kind != "instead":
+                    continue
+                sizes.setdefault(aside.words, []).append(found.size)
+                if not aside.met:
+                    failed.add(aside.words)
         return tuple(
-            f"{words} ({span(sizes)})" for words, sizes in seen.items() if words not in wrong
+            f"{words} ({describe_span(specs)})"
+            for words, specs in sizes.items()
+            if words not in failed
         )
 
 
 @cache
-def quick() -> tuple[Verdict, ...]:
-    """The verdicts of all statements at quick sizes, computed once, by two processes."""
-    return ledger(tuple(catalogue.claims().values()), jobs=_JOBS)
+def quick_verdicts() -> tuple[Verdict, ...]:
+    """Return the verdicts on all claims at quick sizes, computed once per process."""
+    return verify_claims(tuple(catalogue.claims().values()), jobs=_JOBS)
 
 
 def rows(verdicts: Iterable[Verdict]) -> list[Row]:
-    """The verdicts with their statements, in the order of the papers; of statements that are no more, none."""
+    """Return verdicts with their claims, in the order of the papers; unknown claims are skipped."""
     by_id = {verdict.claim: verdict for verdict in verdicts}
-    return [Row(claim, by_id[name]) for name, claim in catalogue.claims().items() if name in by_id]
+    claims = catalogue.claims().items()
+    return [Row(claim, by_id[claim_id]) for claim_id, claim in claims if claim_id in by_id]
 
 
 def counts(listed: Iterable[Row]) -> dict[str, dict[str, int]]:
-    """How many statements have which verdict, by paper; conjunctions count as the statements that they are."""
-    found = Counter((row.paper, row.verdict.verdict) for row in listed)
-    return {
-        paper: {word: found[paper, word] for word in WORDS}
-        for paper in PAPERS
-        if any(found[paper, word] for word in WORDS)
-    }
+    """Return the number of claims with each verdict, by paper; a conjunction counts as one."""
+    counter = Counter((row.paper, row.verdict.verdict) for row in listed)
+    by_paper: dict[str, dict[str, int]] = {}
+    for paper in papers():
+        numbers: dict[str, int] = {word: counter[paper, word] for word in WORDS}
+        if any(numbers.values()):
+            by_paper[paper] = numbers
+    return by_paper
 
 
 def summary(verdicts: Iterable[Verdict]) -> Iterator[str]:
-    """A line a paper: how many statements have which verdict."""
-    for paper, counted_words in counts(rows(verdicts)).items():
-        said = ", ".join(
-            f"{count} {_plural(word, count)}" for word, count in counted_words.items() if count
-        )
-        yield f"{paper}: {pluralize(sum(counted_words.values()), 'statement')}: {said}"
+    """Yield one line per paper with the number of claims that have each verdict."""
+    for paper, numbers in counts(rows(verdicts)).items():
+        phrases = [f"{count} {_verb(word, count)}" for word, count in numbers.items() if count]
+        yield f"{paper}: {pluralize(sum(numbers.values()), 'claim')}: {', '.join(phrases)}"
 
 
 def markdown(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) -> str:
-    """The page in Markdown, from its first heading below the title on.
+    """Return a report in Markdown, without a title.
 
     Args:
-        verdicts: what it shows.
-        about: where the verdicts come from, said at the top.
+        verdicts: the verdicts to report.
+        about: provenance for the top of the page, label by label.
     """
     listed = rows(verdicts)
-    parts = [f"{name}: {value}  " for name, value in (about or {}).items()]
-    parts += ["", "## Summary", "", *_table(("paper", "statements", *WORDS), _summed(listed)), ""]
-    parts += ["## Statements that fail", ""]
-    failing = _failing(listed)
-    parts += [line for row in failing for line in _told(row)] or ["None.", ""]
-    for paper, title in PAPERS.items():
-        own = [row for row in listed if row.paper == paper]
+    lines = [f"{label}: {value}  " for label, value in (about or {}).items()]
+    summed = _table(("paper", "claims", *WORDS), _summary_cells(listed))
+    lines += ["", "## Summary", "", *summed, "", "## Claims that fail", ""]
+    failing = [line for row in _failing(listed) for line in _failure(row)]
+    lines += failing or ["None.", ""]
+    for key, paper in papers().items():
+        own = [row for row in listed if row.paper == key]
         if own:
-            columns = ("id", "number", "statement", "verdict", "sizes", "counterexample", "detail")
-            parts += [f"## {paper}: {title}", "", *_table(columns, map(_cells, own)), ""]
-    return "\n".join(parts).strip("\n") + "\n"
+            table = _table(_COLUMNS, map(_cells, own))
+            lines += [f"## {key}: {paper.citation}", "", *table, ""]
+    return "\n".join(lines).strip("\n") + "\n"
 
 
 def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) -> str:
-    """The page in HTML; the arguments are those of `markdown`."""
+    """Return a report as one HTML page; the arguments are those of `markdown`."""
     listed = rows(verdicts)
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"words": _words}
-    template = environment.from_string(
-        files(__package__).joinpath(_TEMPLATE).read_text(encoding="utf-8")
-    )
-    return template.render(
+    environment.filters |= {"words": _inline_html}
+    source = files(__package__).joinpath(_TEMPLATE).read_text(encoding="utf-8")
+    return environment.from_string(source).render(
         rows=listed,
         failing=_failing(listed),
         counts=counts(listed),
-        papers=PAPERS,
+        papers={key: paper.citation for key, paper in papers().items()},
         signs=SIGNS,
         verdicts=WORDS,
         about=about or {},
@@ -158,58 +164,55 @@ def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) ->
 
 
 def _failing(listed: Sequence[Row]) -> list[Row]:
-    """Those that fail by themselves: a conjunction fails with its parts."""
+    """Return the rows that fail, without conjunctions: they fail with a part."""
     return [row for row in listed if row.verdict.verdict == "fails" and row.claim.check is not None]
 
 
-def _summed(listed: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+def _summary_cells(listed: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     totals: Counter[str] = Counter()
-    for paper, words in counts(listed).items():
-        totals.update(words)
-        yield (
-            f"{paper}: {PAPERS[paper]}",
-            str(sum(words.values())),
-            *(str(words[word]) for word in WORDS),
-        )
+    for paper, numbers in counts(listed).items():
+        totals.update(numbers)
+        title = f"{paper}: {papers()[paper].citation}"
+        yield title, str(sum(numbers.values())), *(str(numbers[word]) for word in WORDS)
     yield "all", str(totals.total()), *(str(totals[word]) for word in WORDS)
 
 
-def _told(row: Row) -> Iterator[str]:
-    yield f"* **{row.claim.id}** ({row.claim.number}): {_marked(row.claim.words)}."
-    yield f"  * Counterexample: {_marked(row.different)}."
-    for instead in row.instead:
-        yield f"  * True instead: {_marked(instead)}."
+def _failure(row: Row) -> Iterator[str]:
+    yield f"* **{row.claim.id}** ({row.claim.number}): {_escaped(row.claim.statement)}."
+    yield f"  * Counterexample: {_escaped(row.difference)}."
+    for correction in row.corrections:
+        yield f"  * True instead: {_escaped(correction)}."
     yield ""
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     claim, verdict = row.claim, row.verdict
-    named = (claim.id, claim.number, claim.words, f"{SIGNS[verdict.verdict]} {verdict.verdict}")
-    return *named, row.sizes, row.counterexample, verdict.detail
+    word = f"{SIGNS[verdict.verdict]} {verdict.verdict}"
+    identification = (claim.id, claim.number, claim.statement, word)
+    return *identification, row.sizes, row.counterexample, verdict.detail
 
 
-def _table(columns: Sequence[str], cells: Iterable[Sequence[str]]) -> Iterator[str]:
+def _table(columns: Sequence[str], rows_of_cells: Iterable[Sequence[str]]) -> Iterator[str]:
     yield f"| {' | '.join(columns)} |"
     yield "|---" * len(columns) + "|"
-    for line in cells:
-        yield f"| {' | '.join(_marked(cell) for cell in line)} |"
+    for cells in rows_of_cells:
+        yield f"| {' | '.join(map(_escaped, cells))} |"
 
 
-def _marked(text: str) -> str:
-    """Text in Markdown, also in a cell: no tag, no cell's end; an asterisk that multiplies stresses nothing."""
-    safe = text.replace("|", "\\|").replace("<", "&lt;")
-    return safe.replace(" * ", " \\* ")
+def _escaped(text: str) -> str:
+    """Escape text for a Markdown table; an asterisk that multiplies is not emphasis."""
+    escaped = text.replace("|", "\\|").replace("<", "&lt;")
+    return escaped.replace(" * ", " \\* ")
 
 
-def _words(text: str) -> Markup:
-    """The little Markdown that statements have, in HTML."""
-    return Markup(
-        _STRESS.sub(r"<em>\1</em>", _CODE.sub(r"<code>\1</code>", escape(text, quote=False)))
-    )  # noqa: S704 - escaped
+def _inline_html(text: str) -> Markup:
+    """Convert the code and emphasis of a statement from Markdown to HTML."""
+    code = _CODE.sub(r"<code>\1</code>", escape(text, quote=False))
+    return Markup(_EMPHASIS.sub(r"<em>\1</em>", code))  # noqa: S704 - escaped above
 
 
-def _plural(word: str, count: int) -> str:
-    """The verdict as a verb: of one it holds, of several they hold."""
+def _verb(word: str, count: int) -> str:
+    """Return the verdict as a verb: one claim holds, several hold."""
     if word == "not checkable" or count == 1:
         return word
     return {"holds": "hold", "holds as a bound": "hold as a bound", "fails": "fail"}[word]

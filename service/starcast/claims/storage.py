@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from sqlalchemy import func, insert, literal, select, tuple_
 from sqlalchemy.orm import Session
 
-from starcast.claims import plain
-from starcast.claims.declaration import in_order
+from starcast.claims import serialization
 from starcast.claims.evidence import Evidence
-from starcast.claims.running import Pair
+from starcast.claims.model import size_order
+from starcast.claims.parallel import Pair
 from starcast.claims.verdict import Verdict
 from starcast.database import models
 from starcast.errors import NotFoundError
@@ -143,7 +143,7 @@ def save_evidence(session: Session, ledger: int, evidence: Iterable[Evidence]) -
             ledger=ledger,
             claim=one.claim,
             size=one.size,
-            evidence=plain.written(one),
+            evidence=serialization.evidence_to_json(one),
             seconds=one.seconds,
         )
         for one in evidence
@@ -195,7 +195,8 @@ def load_evidence(
     if claims is not None:
         query = query.where(models.ClaimEvidence.claim.in_(claims))
     return [
-        plain.read(row.claim, row.size, row.seconds, row.evidence) for row in session.scalars(query)
+        serialization.evidence_from_json(row.claim, row.size, row.seconds, row.evidence)
+        for row in session.scalars(query)
     ]
 
 
@@ -240,8 +241,8 @@ def _verdict(row: models.ClaimVerdict, evidence: Iterable[Evidence]) -> Verdict:
         row.claim,
         row.verdict,  # type: ignore[arg-type]
         tuple(row.sizes),
-        row.counterexample,  # its names have lost their order; `telling.place` has one of its own
+        row.counterexample,  # its names have lost their order; `describe.describe_place` has one of its own
         row.detail,
-        tuple(sorted(evidence, key=lambda one: in_order(one.size))),
+        tuple(sorted(evidence, key=lambda one: size_order(one.size))),
         of=row.subject,
     )

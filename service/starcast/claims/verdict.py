@@ -1,28 +1,28 @@
-"""From evidence to a verdict: one rule for all statements."""
+"""Verdicts: one rule derives them from the evidence of every claim."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from starcast.claims.declaration import Claim, in_order
+from starcast.claims.describe import describe_evidence
 from starcast.claims.evidence import WORDS, Evidence, Finding, Place, Word
-from starcast.claims.telling import detail
+from starcast.claims.model import Claim, size_order
 
 _WORST_FIRST: tuple[Word, ...] = ("fails", "not checkable", "holds as a bound")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a statement.
+    """The verdict on a claim.
 
     Attributes:
-        claim: its id.
+        claim: id of the claim.
         verdict: ``holds``, ``holds as a bound``, ``fails`` or ``not checkable``.
-        sizes: where it was looked at.
-        counterexample: of ``fails``, the smallest; else None.
-        detail: what was found, in sentences.
-        evidence: what the checks found, size by size.
-        parts: the verdicts of the statements that it is the conjunction of.
-        of: the id of the forest or schedule of which the counterexample speaks; empty without one.
+        sizes: specs on which it was verified.
+        counterexample: the smallest, if the claim fails; otherwise None.
+        detail: the evidence in sentences.
+        evidence: the evidence at each size.
+        parts: verdicts of the parts of a conjunction.
+        of: id of the forest or schedule of the counterexample; empty if there is none.
     """
 
     claim: str
@@ -35,68 +35,74 @@ class Verdict:
     of: str = ""
 
 
-def judged(findings: Iterable[Finding]) -> Word:
-    """The rule.
+def judge(findings: Iterable[Finding]) -> Word:
+    """Return the verdict that findings imply.
 
-    One counterexample and it fails. What is absent, or was never compared, cannot be checked. An inequality or an order that is
-    met holds as a bound. Else it holds.
+    With a counterexample the claim fails. Without findings, or if the papers do not contain what it
+    is about, it is not checkable. If an inequality or an order of growth is met, it holds as a
+    bound. Otherwise it holds.
     """
-    seen = list(findings)
-    if any(finding.counterexample is not None for finding in seen):
+    recorded = list(findings)
+    if any(finding.counterexample is not None for finding in recorded):
         return "fails"
-    if not seen or any(finding.relation == "absent" for finding in seen):
+    if not recorded or any(finding.relation == "absent" for finding in recorded):
         return "not checkable"
-    return "holds" if all(finding.relation == "=" for finding in seen) else "holds as a bound"
+    is_exact = all(finding.relation == "=" for finding in recorded)
+    return "holds" if is_exact else "holds as a bound"
 
 
-def verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
-    """What the evidence of all sizes says about a statement; sizes beyond it are told, and do not decide."""
-    ordered = tuple(sorted(evidence, key=lambda one: in_order(one.size)))
-    deciding = [one for one in ordered if one.size not in claim.sizes.beyond]
-    findings = [finding for one in deciding for finding in one.findings]
-    word = judged(findings)
-    wrong = next((finding for finding in findings if finding.counterexample is not None), None)
+def claim_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
+    """Return the verdict on a claim from its evidence; sizes beyond the claim do not decide."""
+    ordered = tuple(sorted(evidence, key=lambda found: size_order(found.size)))
+    deciding = [found for found in ordered if found.size not in claim.sizes.beyond]
+    findings = [finding for found in deciding for finding in found.findings]
+    word = judge(findings)
+    failures = (finding for finding in findings if finding.counterexample is not None)
+    failure = next(failures, None)
     return Verdict(
         claim.id,
         word,
-        tuple(one.size for one in deciding),
-        None if wrong is None else wrong.counterexample,
-        detail(claim, word, ordered),
+        tuple(found.size for found in deciding),
+        None if failure is None else failure.counterexample,
+        describe_evidence(claim, word, ordered),
         ordered,
-        of="" if wrong is None else wrong.of,
+        of="" if failure is None else failure.of,
     )
 
 
-def conjunction(name: str, parts: Sequence[Verdict]) -> Verdict:
-    """All parts together: it fails with the first that fails, else cannot be checked, else holds as a bound, if a part does."""
-    found = {part.verdict for part in parts}
-    word = next((word for word in _WORST_FIRST if word in found), WORDS[0])
+def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict on a conjunction: that of its worst part.
+
+    A conjunction fails with the smallest counterexample of its parts; otherwise it is not
+    checkable, or holds as a bound, if one part does.
+    """
+    words = {part.verdict for part in parts}
+    word = next((word for word in _WORST_FIRST if word in words), WORDS[0])
     decisive = [part for part in parts if part.verdict == word]
-    sizes = sorted({size for part in parts for size in part.sizes}, key=in_order)
-    first = min(decisive, key=_smallest) if word == "fails" else None
-    named = ", ".join(part.claim for part in decisive)
-    said = {
-        "fails": f"{named} {'fails' if len(decisive) == 1 else 'fail'}",
-        "not checkable": f"{named} cannot be checked",
-        "holds as a bound": f"all of {len(parts)} parts hold, {named} as a bound",
-        "holds": f"all of {len(parts)} parts hold",
+    sizes = sorted({size for part in parts for size in part.sizes}, key=size_order)
+    smallest = min(decisive, key=_counterexample_size) if word == "fails" else None
+    names = ", ".join(part.claim for part in decisive)
+    details = {
+        "fails": f"{names} {'fails' if len(decisive) == 1 else 'fail'}",
+        "not checkable": f"{names} cannot be checked",
+        "holds as a bound": f"all {len(parts)} parts hold, {names} as a bound",
+        "holds": f"all {len(parts)} parts hold",
     }
     return Verdict(
-        name,
+        claim_id,
         word,
         tuple(sizes),
-        None if first is None else first.counterexample,
-        f"{said[word]}.",
+        None if smallest is None else smallest.counterexample,
+        f"{details[word]}.",
         parts=tuple(parts),
-        of="" if first is None else first.of,
+        of="" if smallest is None else smallest.of,
     )
 
 
 def size_of(counterexample: Mapping[str, object]) -> tuple[int, int]:
-    """The n and k of a counterexample, k = 0 where it has none."""
-    numbers = [int(str(counterexample.get(name, 0))) for name in ("n", "k")]
-    return numbers[0], numbers[1]
+    """Return n and k of a counterexample; 0 for a missing parameter."""
+    return int(str(counterexample.get("n", 0))), int(str(counterexample.get("k", 0)))
 
 
-def _smallest(failed: Verdict) -> tuple[int, int]:
-    return size_of(failed.counterexample or {})
+def _counterexample_size(verdict: Verdict) -> tuple[int, int]:
+    return size_of(verdict.counterexample or {})

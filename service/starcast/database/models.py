@@ -384,7 +384,7 @@ class Ledger(Base):
 
 
 class ClaimEvidence(Base):
-    """What a check found about one statement at one size: ``starcast.claims.plain`` writes and reads it.
+    """What a check found about one statement at one size: ``starcast.claims.serialization`` writes and reads it.
 
     ``seconds`` is how long it took; what several statements share is counted where it was first needed.
     """

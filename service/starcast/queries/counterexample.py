@@ -1,42 +1,43 @@
-"""The place of a counterexample as Cypher: text that pastes into Neo4j Browser and shows what is there.
+"""Cypher queries that show the place of a counterexample in Neo4j Browser.
 
-Labels and ids stand in it as literals, and the comment above says which ingest brings the place into the graph.
+Labels and ids are literals; a comment contains the command that ingests the place.
 """
 
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from starcast.claims.telling import place
+from starcast import topologies
+from starcast.claims.describe import describe_place
 from starcast.claims.verdict import Verdict
 from starcast.collectives.model import COLLECTIVES
 from starcast.errors import NotFoundError, StarcastError
 from starcast.graph.schema import FOREST, LINK, NODE, ON, SCHEDULE, SEND, TOPOLOGY, TREE_EDGE
 from starcast.ingest.planning import wish
-from starcast.topologies import Topology, topology
+from starcast.topologies import Topology
 
 _ARROW = " -> "
-#: The names under which a place has nodes, the most telling first.
+#: Names of nodes in a place, the most specific first.
 _NODES = ("node", "other", "source", "root")
-#: The names under which a place has a tree, each with the number that the first tree has there: i = 1..n-1, dimensions 2..n.
+#: Names of trees in a place, with the number of the first tree: i = 1..n-1, dimensions 2..n.
 _TREES = {"tree": 0, "subtree": 2, "i": 1}
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a counterexample is.
+    """The place of a counterexample.
 
     Attributes:
-        where: the topology.
-        nodes: labels, the node meant first.
-        link: the labels of its ends in the direction meant, or None.
-        tree: the number of a tree, or None.
-        step: of a schedule, or None.
-        forest: id of the forest that an ingest brings; empty without one.
-        schedule: likewise of the schedule.
+        topology: the topology.
+        nodes: labels, the most specific first.
+        link: the labels of tail and head, or None.
+        tree: number of a tree, or None.
+        step: step of a schedule, or None.
+        forest: id of a forest that can be ingested; empty if there is none.
+        schedule: id of a schedule that can be ingested; empty if there is none.
     """
 
-    where: Topology
+    topology: Topology
     nodes: tuple[str, ...] = ()
     link: tuple[str, str] | None = None
     tree: int | None = None
@@ -46,10 +47,12 @@ class Place:
 
 
 def cypher(verdict: Verdict) -> str:
-    """A query that shows the place of a verdict's counterexample, below comments that say what it is and how to ingest it.
+    """Return a query for the place of a verdict's counterexample.
+
+    Comments above the query describe the counterexample and how to ingest its place.
 
     Raises:
-        NotFoundError: there is no counterexample, or none at a place of a topology.
+        NotFoundError: there is no counterexample, or it is not at a place of a topology.
     """
     if verdict.counterexample is None:
         raise NotFoundError(
@@ -59,10 +62,11 @@ def cypher(verdict: Verdict) -> str:
     topology = _topology(verdict, verdict.counterexample)
     command = _ingest(topology, verdict.of)
     at = _place(topology, verdict.counterexample, verdict.of if command else "")
-    lines = [f"// {verdict.claim}: {_plain(place(verdict.counterexample))}"]
+    lines = [f"// {verdict.claim}: {_plain(describe_place(verdict.counterexample))}"]
     if verdict.of:
         lines.append(
-            f"// of {_plain(verdict.of)}{'' if command else ', which no ingest builds: the place on the topology'}"
+            f"// of {_plain(verdict.of)}"
+            f"{'' if command else ', which cannot be ingested: the place on the topology'}"
         )
     return "\n".join(
         [*lines, f"// {command or f'starcast ingest {topology.spec}'}", "", *_query(at)]
@@ -70,7 +74,7 @@ def cypher(verdict: Verdict) -> str:
 
 
 def quoted(text: str) -> str:
-    """A string as Cypher writes it."""
+    """Return a Cypher string literal."""
     inside = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
     return f"'{inside}'"
 
@@ -90,7 +94,8 @@ def _query(at: Place) -> list[str]:
 def _node(at: Place) -> list[str]:
     listed = ", ".join(quoted(label) for label in at.nodes)
     return [
-        f"MATCH (node:{NODE.name} {{topology: {quoted(at.where.spec)}}})-[link:{LINK.name}]-(neighbour:{NODE.name})",
+        f"MATCH (node:{NODE.name} {{topology: {quoted(at.topology.spec)}}})"
+        f"-[link:{LINK.name}]-(neighbour:{NODE.name})",
         f"WHERE node.label IN [{listed}]",
         "RETURN node, link, neighbour ORDER BY node.rank, neighbour.rank",
     ]
@@ -106,7 +111,8 @@ def _link(at: Place) -> list[str]:
         f"OPTIONAL MATCH (one)-[edge:{TREE_EDGE.name} {{forest: {quoted(at.forest)}}}]-(other)",
         "WITH one, link, other, edge ORDER BY edge.tree",
         "// Trees in which the first is the parent of the second, and the other way round.",
-        "RETURN one, link, other, collect(CASE WHEN startNode(edge) = one THEN edge.tree END) AS down,",
+        "RETURN one, link, other,"
+        " collect(CASE WHEN startNode(edge) = one THEN edge.tree END) AS down,",
         "  collect(CASE WHEN startNode(edge) = other THEN edge.tree END) AS up",
     ]
 
@@ -131,7 +137,7 @@ def _sends(at: Place) -> list[str]:
     kept = {"schedule": quoted(at.schedule), "step": at.step, "tree": at.tree}
     words = ", ".join(f"{name}: {value}" for name, value in kept.items() if value is not None)
     shown = "sender, send, receiver"
-    if at.link:  # also where nothing is sent over it
+    if at.link:  # also if nothing is sent over the link
         sender, receiver = _at(at, "sender", at.link[0]), _at(at, "receiver", at.link[1])
         sent = f"OPTIONAL MATCH (sender)-[send:{SEND.name} {{{words}}}]->(receiver)"
         lines, shown = (
@@ -154,8 +160,10 @@ def _sends(at: Place) -> list[str]:
 def _whole(at: Place) -> list[str]:
     if at.forest:
         return [
-            f"MATCH (forest:{FOREST.name} {{id: {quoted(at.forest)}}})-[on:{ON.name}]->(topology:{TOPOLOGY.name})",
-            "RETURN forest, on, topology, forest.trees AS trees, forest.height AS height, forest.congestion AS congestion",
+            f"MATCH (forest:{FOREST.name} {{id: {quoted(at.forest)}}})"
+            f"-[on:{ON.name}]->(topology:{TOPOLOGY.name})",
+            "RETURN forest, on, topology, forest.trees AS trees, forest.height AS height,"
+            " forest.congestion AS congestion",
         ]
     if at.schedule:
         return [
@@ -164,30 +172,31 @@ def _whole(at: Place) -> list[str]:
             "RETURN schedule, topology, schedule.steps AS steps, schedule.units AS units",
         ]
     return [
-        f"MATCH (topology:{TOPOLOGY.name} {{name: {quoted(at.where.spec)}}})",
-        "RETURN topology, topology.nodes AS nodes, topology.degree AS degree, topology.diameter AS diameter",
+        f"MATCH (topology:{TOPOLOGY.name} {{name: {quoted(at.topology.spec)}}})",
+        "RETURN topology, topology.nodes AS nodes, topology.degree AS degree,"
+        " topology.diameter AS diameter",
     ]
 
 
 def _at(at: Place, name: str, label: str) -> str:
-    return f"({name}:{NODE.name} {{topology: {quoted(at.where.spec)}, label: {quoted(label)}}})"
+    return f"({name}:{NODE.name} {{topology: {quoted(at.topology.spec)}, label: {quoted(label)}}})"
 
 
 def _topology(verdict: Verdict, counterexample: Mapping[str, object]) -> Topology:
-    """The topology of a counterexample: of those that it can mean, the first that the statement was looked at on.
+    """Return the topology of a counterexample: the first possible one of the verdict's sizes.
 
     Raises:
-        NotFoundError: it is on none.
+        NotFoundError: there is none.
     """
     n, k = counterexample.get("n"), counterexample.get("k")
     meant = [f"S{n},{k}", f"S{n}", f"Q{k}"]
     spec = next((one for one in meant if one in verdict.sizes), None)
     if spec is None:
         raise NotFoundError(
-            f"the counterexample of {verdict.claim} is at no place of a topology",
+            f"the counterexample of {verdict.claim} is not at a place of a topology",
             hint="see 'starcast claims show'",
         )
-    return topology(spec)
+    return topologies.topology(spec)
 
 
 def _place(topology: Topology, counterexample: Mapping[str, object], of: str) -> Place:
@@ -208,7 +217,7 @@ def _place(topology: Topology, counterexample: Mapping[str, object], of: str) ->
 
 
 def _labels(topology: Topology, values: Iterable[object]) -> Iterable[str]:
-    """Those that are labels of nodes, or ranks."""
+    """Yield the labels among values that are labels or ranks of nodes."""
     for value in values:
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < topology.nodes:
             yield topology.label(value)
@@ -220,7 +229,7 @@ def _labels(topology: Topology, values: Iterable[object]) -> Iterable[str]:
 
 
 def _number(value: object, first: int = 0) -> int | None:
-    """A number counted from 0 where it was counted from ``first``; None if it is none."""
+    """Return a number relative to ``first``; None if the value is not such a number."""
     return (
         value - first
         if isinstance(value, int) and not isinstance(value, bool) and value >= first
@@ -229,7 +238,7 @@ def _number(value: object, first: int = 0) -> int | None:
 
 
 def _ingest(topology: Topology, of: str) -> str:
-    """The command that brings a forest or a schedule into the graph; empty if none does."""
+    """Return the command that ingests a forest or schedule; empty if there is none."""
     parts = of.split(":")
     if len(parts) == 3 and parts[0] == topology.spec:
         trees, schedules, ports, flags = parts[1], "", "own", ["--trees", parts[1]]
@@ -254,5 +263,5 @@ def _ingest(topology: Topology, of: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """In one line, as a comment has to be."""
+    """Return text in one line, for a comment."""
     return " ".join(text.split())

@@ -1,1 +1,1 @@
-"""The statements of the papers and what looks at them, a module for each family that shares what it builds."""
+"""One package per paper: ``claims.toml`` holds its claims, one module per section their checks."""

@@ -1,0 +1,297 @@
+"""`ClaimCheck`: records what a check measures against what a claim states, place by place."""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from starcast import checkers
+from starcast.claims import growth
+from starcast.claims.evidence import BOUNDED, Aside, Evidence, Finding, Plain, Relation
+from starcast.claims.object_cache import ObjectCache
+from starcast.collectives.model import Schedule
+from starcast.simulator import Simulation
+from starcast.topologies import Topology
+from starcast.trees.model import Forest
+
+#: Names a place: a constant, an array with one entry per value, or a function of the index.
+PlaceValue = Any
+#: Measured or stated values.
+Values = ArrayLike | Fraction
+#: Findings list up to this many values; of more values, the smallest and the greatest.
+_LISTED_VALUES = 12
+#: Separates a quotient at a size from its value far beyond all sizes, in `Finding.measured`.
+FAR = " -> "
+#: Suffix of a quotient whose reciprocal was measured.
+REVERSED = ", the other way round"
+
+
+class ClaimCheck:
+    """Recorder for the findings of one check at one size.
+
+    Measured and stated values are numbers, fractions, strings, or arrays of them that broadcast to
+    one shape. Keywords name the place of a value: ``node=topology.label`` is called with the index
+    of the value, ``link=links`` is an array of the values' shape, ``tree=1`` is a constant. The
+    first value that differs becomes the counterexample, so arrays should be in rank order.
+    The keyword ``of`` is the forest or schedule that the values belong to.
+
+    Attributes:
+        topology: the size.
+        objects: cache for forests, schedules, simulations and arrays.
+
+    Example:
+        >>> check = ClaimCheck(topology("S4"), ObjectCache())
+        >>> check.equal("nodes", check.topology.nodes, 24)
+        >>> check.evidence("TS.size").findings[0].met
+        True
+    """
+
+    def __init__(self, topology: Topology, objects: ObjectCache) -> None:
+        self.topology = topology
+        self.objects = objects
+        self._findings: list[Finding] = []
+        self._asides: list[tuple[Literal["reading", "instead"], str, ClaimCheck]] = []
+
+    # Findings that decide the verdict
+
+    def equal(self, what: str, measured: Values, stated: Values, /, **place: PlaceValue) -> None:
+        """Record that measured values equal the stated values."""
+        self._compare(what, "=", measured, stated, place)
+
+    def at_most(self, what: str, measured: Values, stated: Values, /, **place: PlaceValue) -> None:
+        """Record that no measured value exceeds the stated bound; the claim is an inequality."""
+        self._compare(what, "<=", measured, stated, place)
+
+    def at_least(self, what: str, measured: Values, stated: Values, /, **place: PlaceValue) -> None:
+        """Record that no measured value is below the stated bound; the claim is an inequality."""
+        self._compare(what, ">=", measured, stated, place)
+
+    def true(self, what: str, measured: ArrayLike, /, **place: PlaceValue) -> None:
+        """Record that a condition holds everywhere.
+
+        The places ``found`` and ``stated`` replace "no" and "yes" in a counterexample.
+        """
+        self._compare(what, "=", measured, True, place)
+
+    def passes(
+        self,
+        result: checkers.Evidence,
+        relation: Relation = "=",
+        of: Forest | Schedule | str = "",
+    ) -> None:
+        """Record the result of a checker.
+
+        Args:
+            result: what a function of `starcast.checkers` returned.
+            relation: ``<=`` if the checker was called with a bound that the paper states.
+            of: the forest or schedule that was checked.
+        """
+        measured = result.measured if isinstance(result.measured, tuple) else (result.measured,)
+        place = None
+        if result.counterexample is not None:
+            place = {"found": False, "stated": True, **result.counterexample}
+        self._add(result.check, relation, len(measured), np.array(measured), place, of)
+
+    def execute(self, schedule: Schedule) -> Simulation:
+        """Execute a schedule, and record that it obeys its port model and delivers every unit.
+
+        Returns:
+            The simulation, for further measurements.
+        """
+        simulation = self.objects.simulation(schedule)
+        succeeded = simulation.violation is None and simulation.complete
+        place = {}
+        if not succeeded:
+            missing = f"{simulation.missing} units are missing" if simulation.missing else ""
+            reason = simulation.violation or missing or "incomplete"
+            place = {"found": reason, "stated": "complete, without a violation"}
+        what = f"{schedule.collective} {schedule.algorithm} is carried out"
+        self.true(what, succeeded, of=schedule, **place)
+        return simulation
+
+    def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
+        """Record that the quotient of a closed form and a stated order stays below one constant.
+
+        Args:
+            what: the quotient in words, such as ``D_n / n``.
+            quotient: function of n, and of k for (n,k)-stars (of the dimension for hypercubes); the
+                greatest over all other parameters. It must work for huge n, with the functions of
+                `starcast.claims.growth`.
+        """
+        value = quotient(*self._parameters())
+        order, far_value = self._growth_order(quotient)
+        place = None
+        if order is not None:
+            place = {"found": f"growing like {order}", "stated": BOUNDED}
+        measured = f"{growth.shown(value)}{FAR}{growth.shown(far_value)}"
+        self._add(what, "O", 1, np.array([measured], dtype=object), place, "")
+
+    def same_order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
+        """Record that closed forms are of the same order: quotient and reciprocal are bounded."""
+        self.order(what, quotient)
+        self.order(f"{what}{REVERSED}", lambda *size: growth.divided(1, quotient(*size)))
+
+    def absent(self, what: str, reason: str) -> None:
+        """Record that the papers do not contain what the claim is about.
+
+        Args:
+            what: the missing algorithm or formula.
+            reason: why it cannot be checked, without a full stop at the end.
+        """
+        known_reason = self.objects.get_or_create("absent", (what,), lambda: reason)
+        if not known_reason:
+            self.true(f"{what} is in the papers", not known_reason)
+            return
+        self._add(what, "absent", 0, np.array([known_reason], dtype=object), None, "")
+
+    # Findings that are reported and do not decide
+
+    def reading(self, words: str) -> "ClaimCheck":
+        """Return a recorder for another defensible reading of the claim."""
+        return self._aside("reading", words)
+
+    def correction(self, words: str) -> "ClaimCheck":
+        """Return a recorder for what is true instead of a claim that fails."""
+        return self._aside("instead", words)
+
+    def evidence(self, claim_id: str, seconds: float = 0.0) -> Evidence:
+        """Return everything recorded so far."""
+        asides = tuple(
+            Aside(kind, words, tuple(aside._findings))  # noqa: SLF001 - of the same class
+            for kind, words, aside in self._asides
+        )
+        return Evidence(claim_id, self.topology.spec, tuple(self._findings), asides, seconds)
+
+    def _aside(self, kind: Literal["reading", "instead"], words: str) -> "ClaimCheck":
+        aside = type(self)(self.topology, self.objects)
+        self._asides.append((kind, words, aside))
+        return aside
+
+    def _compare(
+        self,
+        what: str,
+        relation: Relation,
+        measured: Any,
+        stated: Any,
+        place: Mapping[str, PlaceValue],
+    ) -> None:
+        artifact = place.get("of", "")
+        measured, stated = np.broadcast_arrays(as_array(measured), as_array(stated))
+        differs = ~_related(relation, measured, stated)
+        counterexample = None
+        if differs.any():
+            index = tuple(int(i) for i in np.argwhere(differs)[0])
+            values = {"found": measured[index], "stated": stated[index]}
+            counterexample = {
+                name: _place_at(value, index, measured.shape)
+                for name, value in place.items()
+                if name != "of"
+            }
+            for name, value in values.items():
+                counterexample.setdefault(name, _plain(value))
+        self._add(what, relation, measured.size, measured, counterexample, artifact)
+
+    def _add(
+        self,
+        what: str,
+        relation: Relation,
+        compared: int,
+        measured: NDArray[Any],
+        counterexample: Mapping[str, Any] | None,
+        artifact: Forest | Schedule | str,
+    ) -> None:
+        if counterexample is not None:
+            place = {name: _plain(value) for name, value in counterexample.items()}
+            counterexample = {**self._size(), **place}
+        artifact_id = artifact if isinstance(artifact, str) else artifact.id
+        finding = Finding(what, relation, compared, _summary(measured), counterexample, artifact_id)
+        self._findings.append(finding)
+
+    def _size(self) -> dict[str, int]:
+        size = self.topology
+        if size.family == "hypercube":
+            return {"k": size.n}
+        return {"n": size.n} if size.family == "star" else {"n": size.n, "k": int(size.k or 0)}
+
+    def _parameters(self) -> tuple[int, ...]:
+        return tuple(self._size().values())
+
+    def _growth_order(
+        self, quotient: Callable[..., growth.Number]
+    ) -> tuple[str | None, growth.Number]:
+        """Return the order of a quotient, None if it is bounded, and its greatest far value."""
+        paths: list[Callable[[int], growth.Number]] = [quotient]
+        if self.topology.family == "nk-star":
+            paths = [partial(_along, quotient, k) for k in _K_OF_N]
+        results = [growth.bounded(path) for path in paths]
+        unbounded = (order for is_bounded, order, _ in results if not is_bounded)
+        return next(unbounded, None), max(far_value for _, _, far_value in results)
+
+
+#: Ways in which k can grow with n: along both edges and through the middle of its range.
+_K_OF_N: tuple[Callable[[int], int], ...] = (
+    lambda n: 1,  # noqa: ARG005 - all are functions of n
+    lambda n: 2,  # noqa: ARG005
+    lambda n: n // 2,
+    lambda n: n - 2,
+    lambda n: n - 1,
+)
+
+
+def _along(
+    quotient: Callable[..., growth.Number], k_of_n: Callable[[int], int], n: int
+) -> growth.Number:
+    return quotient(n, k_of_n(n))
+
+
+def as_array(values: Any) -> NDArray[Any]:
+    """Return values as an array; fractions stay exact, as objects."""
+    if isinstance(values, Fraction):
+        return np.array(values, dtype=object)
+    if isinstance(values, list | tuple) and any(isinstance(value, Fraction) for value in values):
+        return np.array(values, dtype=object)
+    return np.asarray(values)
+
+
+def _related(relation: Relation, measured: NDArray[Any], stated: NDArray[Any]) -> NDArray[np.bool_]:
+    if relation == "=":
+        return np.asarray(measured == stated, dtype=bool)
+    if relation == "<=":
+        return np.asarray(measured <= stated, dtype=bool)
+    return np.asarray(measured >= stated, dtype=bool)
+
+
+def _place_at(value: PlaceValue, index: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    if callable(value):
+        return value(*index)
+    if isinstance(value, np.ndarray) and value.shape == shape:
+        return value[index]
+    return value
+
+
+def _plain(value: Any) -> Plain:
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, Fraction) and value.denominator == 1:
+        return int(value)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return _plain(value.item())
+    return str(value)
+
+
+def _summary(values: NDArray[Any]) -> str:
+    """Return all of a few values, otherwise the smallest and the greatest."""
+    flat = values.ravel()
+    if not len(flat):
+        return "none"
+    if len(flat) <= _LISTED_VALUES or flat.dtype.kind not in "iuf":
+        distinct = list(dict.fromkeys(str(_plain(value)) for value in flat[:1000]))
+        more = ", .." if len(distinct) > _LISTED_VALUES else ""
+        return ", ".join(distinct[:_LISTED_VALUES]) + more
+    least, greatest = flat.min(), flat.max()
+    return str(least) if least == greatest else f"{least} to {greatest}"

@@ -1,0 +1,149 @@
+"""Load and validate ``claims.toml`` of every paper."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from starcast.claims.model import FAMILIES, LEVELS, Paper, Sizes, family_sizes, only
+from starcast.errors import StarcastError
+from starcast.support.text import as_sentence
+from starcast.topologies import topology
+
+#: Packages of `starcast.claims.papers`, in the order in which claims are listed.
+PAPER_PACKAGES = (
+    "tseng_sheu",
+    "sheu_liaw_chen",
+    "fragopoulou_akl",
+    "edge_disjoint_trees",
+    "nk_star",
+)
+_TEXTS = ("id", "number", "statement", "notation", "reading")
+_KEYS = frozenset({*_TEXTS, "sizes", "conjunction"})
+_SIZE_KEYS = frozenset({"family", *LEVELS, "least", "beyond", "omit"})
+
+
+@dataclass(frozen=True)
+class ClaimEntry:
+    """One ``[[claim]]`` of a ``claims.toml``; see `starcast.claims.model.Claim`.
+
+    A conjunction of the claims below its id has neither notation nor sizes of its own.
+    """
+
+    id: str
+    number: str
+    statement: str
+    notation: str
+    reading: str
+    sizes: Sizes | None
+    paper: Paper
+
+    @property
+    def is_conjunction(self) -> bool:
+        """Whether the claim is the conjunction of the claims below its id."""
+        return self.sizes is None
+
+
+@cache
+def papers() -> dict[str, Paper]:
+    """Return the papers by key, in listing order."""
+    return {paper.key: paper for paper, _ in _files()}
+
+
+@cache
+def claim_entries() -> dict[str, ClaimEntry]:
+    """Return the entries of all papers by id, in the order of the files.
+
+    Raises:
+        StarcastError: an entry is malformed; the message names its id.
+    """
+    entries: dict[str, ClaimEntry] = {}
+    for paper, tables in _files():
+        for table in tables:
+            entry = parse_entry(table, paper)
+            if entry.id in entries:
+                raise StarcastError(f"claim {entry.id} is declared twice")
+            entries[entry.id] = entry
+    for entry in entries.values():
+        if entry.is_conjunction and not part_ids(entry.id, entries):
+            raise StarcastError(f"claim {entry.id} is a conjunction without parts")
+    return entries
+
+
+def part_ids(claim_id: str, entries: Mapping[str, ClaimEntry] | None = None) -> tuple[str, ...]:
+    """Return the ids of the claims that a conjunction consists of; empty for any other claim."""
+    as_topology = claim_entries() if entries is None else entries
+    if not as_topology[claim_id].is_conjunction:
+        return ()
+    return tuple(other for other in as_topology if other.startswith(f"{claim_id}."))
+
+
+def parse_entry(table: Mapping[str, Any], paper: Paper) -> ClaimEntry:
+    """Convert one ``[[claim]]`` table.
+
+    Raises:
+        StarcastError: the id is not an id of the paper, a key is unknown or missing, or the sizes
+            are malformed.
+    """
+    claim_id = table.get("id", "")
+    if not isinstance(claim_id, str) or not claim_id.startswith(f"{paper.key}."):
+        raise StarcastError(f"claim {claim_id!r} needs an id that begins with '{paper.key}.'")
+    unknown = sorted(table.keys() - _KEYS)
+    if unknown:
+        raise StarcastError(f"claim {claim_id} has unknown keys: {', '.join(unknown)}")
+    is_conjunction = bool(table.get("conjunction", False))
+    required = {"number", "statement"} | (set() if is_conjunction else {"notation", "sizes"})
+    missing = sorted(required - table.keys())
+    if missing:
+        raise StarcastError(f"claim {claim_id} has no {', '.join(missing)}")
+    texts = {key: _one_line(table.get(key, "")) for key in _TEXTS}
+    return ClaimEntry(
+        claim_id,
+        texts["number"],
+        texts["statement"],
+        as_sentence(texts["notation"]),
+        as_sentence(texts["reading"]),
+        None if is_conjunction else parse_sizes(claim_id, table["sizes"]),
+        paper,
+    )
+
+
+def parse_sizes(claim_id: str, table: Mapping[str, Any]) -> Sizes:
+    """Convert the ``sizes`` of a claim: ``only``, or a family with its greatest n for each level.
+
+    Raises:
+        StarcastError: the family is unknown, a level is missing, or a spec is not a topology.
+    """
+    if "only" in table:
+        sizes = only(*table["only"])
+    else:
+        family = table.get("family")
+        if family not in FAMILIES:
+            as_topology = ", ".join(FAMILIES)
+            raise StarcastError(
+                f"claim {claim_id} has unknown family {family!r}; known: {as_topology}"
+            )
+        if not set(LEVELS) <= table.keys() <= _SIZE_KEYS:
+            raise StarcastError(f"claim {claim_id} has malformed sizes: {dict(table)}")
+        sizes = family_sizes(**table)
+    for spec in (*sizes.beyond, *sizes.deep):
+        try:
+            topology(spec)
+        except StarcastError as error:
+            raise StarcastError(f"claim {claim_id} has a malformed size: {error}") from error
+    return sizes
+
+
+def _files() -> Iterator[tuple[Paper, list[dict[str, Any]]]]:
+    for package in PAPER_PACKAGES:
+        path = files("starcast.claims.papers").joinpath(package, "claims.toml")
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        fields = document["paper"]
+        yield Paper(**{**fields, "authors": tuple(fields["authors"])}), document["claim"]
+
+
+def _one_line(text: str) -> str:
+    """Join the lines of a multi-line string."""
+    return " ".join(text.split())

@@ -1,0 +1,196 @@
+"""Papers, claims, and the sizes at which claims are verified."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from starcast.claims.check import ClaimCheck
+from starcast.topologies import Topology, topology
+
+CheckFunction = Callable[[ClaimCheck], None]
+BytesPerNode = Callable[[Topology], int]
+Level = Literal["quick", "full", "deep"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+#: Topology families that a claim can be about.
+Family = Literal["star", "nk-star", "hypercube"]
+FAMILIES: tuple[Family, ...] = get_args(Family)
+#: Default memory estimate per directed link: a few arrays over all links.
+BYTES_PER_LINK = 64
+#: The smallest n of a family that claims are about, and the size below it.
+_LEAST: Mapping[Family, int] = {"star": 3, "nk-star": 3, "hypercube": 2}
+_BEYOND: Mapping[Family, tuple[str, ...]] = {
+    "star": ("S2",),
+    "nk-star": ("S2,1",),
+    "hypercube": ("Q1",),
+}
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper whose claims are verified.
+
+    Attributes:
+        key: the beginning of the ids of its claims, such as ``TS``.
+        citation: author-year citation, such as ``Tseng & Sheu 1997``.
+        authors: full names, in the order of the paper.
+        title: its title.
+        year: year of publication.
+        venue: journal, proceedings or institution.
+        doi: Digital Object Identifier; empty if unknown.
+    """
+
+    key: str
+    citation: str
+    authors: tuple[str, ...]
+    title: str
+    year: int
+    venue: str
+    doi: str = ""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The topologies on which a claim is verified, those with the smallest counterexamples first.
+
+    Attributes:
+        quick, full, deep: specs for each level; every level contains the level before it.
+        beyond: specs outside the scope of the claim, such as ``S2``. They are verified and failures
+            are reported, but they do not affect the verdict.
+    """
+
+    quick: tuple[str, ...]
+    full: tuple[str, ...]
+    deep: tuple[str, ...]
+    beyond: tuple[str, ...] = ()
+
+    def at(self, level: Level) -> tuple[str, ...]:
+        """Return the specs of a level."""
+        return {"quick": self.quick, "full": self.full, "deep": self.deep}[level]
+
+
+def family_sizes(
+    family: Family,
+    quick: int,
+    full: int,
+    deep: int,
+    *,
+    least: int | None = None,
+    beyond: Iterable[str] | None = None,
+    omit: Iterable[str] = (),
+) -> Sizes:
+    """Return all sizes of a family up to a greatest n for each level.
+
+    Args:
+        family: ``star`` (S_n), ``nk-star`` (all S_{n,k} with 1 <= k <= n-1) or ``hypercube`` (Q_n).
+        quick: greatest n for the level ``quick``.
+        full: greatest n for ``full``, at least that for ``quick``.
+        deep: greatest n for ``deep``, at least that for ``full``.
+        least: smallest n (default: 3; 2 for hypercubes).
+        beyond: sizes outside the scope of the claim (default: S2; S2,1; Q1).
+        omit: sizes to omit, such as ``S7,5``.
+
+    Example:
+        >>> family_sizes("star", 4, 5, 5).full
+        ('S3', 'S4', 'S5')
+    """
+    start = _LEAST[family] if least is None else least
+    omitted = frozenset(omit)
+
+    def up_to(greatest: int) -> tuple[str, ...]:
+        specs = (spec for n in range(start, greatest + 1) for spec in _specs(family, n))
+        return tuple(spec for spec in specs if spec not in omitted)
+
+    return Sizes(
+        up_to(quick),
+        up_to(max(quick, full)),
+        up_to(max(quick, full, deep)),
+        _BEYOND[family] if beyond is None else tuple(beyond),
+    )
+
+
+def only(*specs: str) -> Sizes:
+    """Return the same sizes for every level, for a claim about named sizes."""
+    return Sizes(specs, specs, specs)
+
+
+def union(several: Iterable[Sizes]) -> Sizes:
+    """Return the union of the sizes of several claims, in size order."""
+    all_sizes = list(several)
+
+    def merge(specs_of: Callable[[Sizes], tuple[str, ...]]) -> tuple[str, ...]:
+        specs = {spec for sizes in all_sizes for spec in specs_of(sizes)}
+        return tuple(sorted(specs, key=size_order))
+
+    return Sizes(
+        merge(lambda sizes: sizes.quick),
+        merge(lambda sizes: sizes.full),
+        merge(lambda sizes: sizes.deep),
+        merge(lambda sizes: sizes.beyond),
+    )
+
+
+def size_order(spec: str) -> tuple[int, int, int]:
+    """Return a sort key for specs: n, then k; star graphs before other families of equal n."""
+    size = topology(spec)
+    return size.n, int(size.k or 0), len(size.family)
+
+
+def is_degenerate(spec: str) -> bool:
+    """Return whether a size is at the edge of its family: n <= 3, k = 1, k = n-1, Q_1 or Q_2."""
+    size = topology(spec)
+    if size.family == "nk-star":
+        return size.k in (1, size.n - 1)
+    return size.n <= (3 if size.family == "star" else 2)
+
+
+def _default_bytes_per_node(size: Topology) -> int:
+    return BYTES_PER_LINK * size.degree
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a paper.
+
+    Attributes:
+        id: such as ``TS.L5``.
+        number: its number in the paper, such as ``Lemma 5``.
+        statement: the words of the paper.
+        notation: the claim in the notation of docs/definitions/conventions.md.
+        sizes: the topologies on which it is verified.
+        check: function that records evidence at one size; None for a conjunction.
+        reading: which reading of a damaged or ambiguous statement is verified, and why; empty if
+            there is only one reading.
+        parts: ids of the claims that a conjunction consists of.
+        section: module of its check, such as ``tseng_sheu.trees``. Claims of one section are
+            verified together, so that they share topologies, forests and schedules.
+        paper: the paper that makes the claim.
+        bytes_per_node: estimate of the memory that the check needs, in bytes per node.
+    """
+
+    id: str
+    number: str
+    notation: str
+    sizes: Sizes
+    check: CheckFunction | None
+    reading: str = ""
+    section: str = ""
+    bytes_per_node: BytesPerNode = _default_bytes_per_node
+    statement: str = ""
+    parts: tuple[str, ...] = ()
+    paper: Paper | None = None
+
+    @property
+    def citation(self) -> str:
+        """The paper's author-year citation."""
+        return "" if self.paper is None else self.paper.citation
+
+    def required_bytes(self, spec: str) -> int:
+        """Return the estimated memory of the check on a topology, in bytes."""
+        size = topology(spec)
+        return size.nodes * self.bytes_per_node(size)
+
+
+def _specs(family: Family, n: int) -> tuple[str, ...]:
+    if family == "nk-star":
+        return tuple(f"S{n},{k}" for k in range(1, n))
+    return (f"S{n}",) if family == "star" else (f"Q{n}",)

@@ -1,0 +1,107 @@
+"""`ObjectCache`: forests, schedules, simulations and arrays that several checks share."""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, TypeVar, cast
+
+from numpy.typing import NDArray
+
+from starcast.collectives import catalogue as collectives
+from starcast.collectives.model import Schedule
+from starcast.permutations import Ranks
+from starcast.simulator import FaultLike, Simulation, simulate
+from starcast.topologies import Topology, topology
+from starcast.trees import catalogue as trees
+from starcast.trees.model import Forest
+
+Object = TypeVar("Object")
+
+
+class ObjectCache:
+    """Objects that checks use, each created once and kept for the lifetime of the cache.
+
+    Every new object passes through `intercept`, which the mutation tests override.
+    """
+
+    def __init__(self) -> None:
+        self._objects: dict[tuple[Any, ...], Any] = {}
+        self._keys: dict[int, tuple[Any, ...]] = {}
+
+    def intercept(self, kind: str, key: tuple[Any, ...], value: Any) -> Any:  # noqa: ARG002 - for overrides
+        """Return the value to keep for a new object: the object itself, unless overridden."""
+        return value
+
+    def get_or_create(
+        self, kind: str, key: tuple[Any, ...], create: Callable[[], Object]
+    ) -> Object:
+        """Return the object of a kind with a key; create it if it is not cached yet.
+
+        Args:
+            kind: ``forest``, ``schedule``, ``simulation``, ``array`` or ``absent``. Results of long
+                computations that several checks need are arrays.
+            key: identifies the object within its kind.
+            create: called without arguments.
+        """
+        full_key = (kind, *key)
+        if full_key not in self._objects:
+            value = self.intercept(kind, key, create())
+            self._objects[full_key] = value
+            self._keys[id(value)] = full_key
+        return cast("Object", self._objects[full_key])
+
+    def array(self, name: str, spec: str, create: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        """Return an array of values of a topology, such as ``distances by search``."""
+        return self.get_or_create("array", (name, spec), create)
+
+    def topology(self, spec: str) -> Topology:
+        """Return a topology."""
+        return topology(spec)
+
+    def neighbours(self, spec: str) -> Ranks:
+        """Return all neighbours, int32 ``[ports, nodes]``; see `Topology.table`."""
+        return self.array("neighbours", spec, lambda: topology(spec).table())
+
+    def forest(
+        self, spec: str, construction: str, root: int | str = 0, **arguments: int | str
+    ) -> Forest:
+        """Return a forest of the catalogue."""
+        key = (spec, construction, root, *sorted(arguments.items()))
+        return self.get_or_create(
+            "forest", key, lambda: trees.forest(spec, construction, root=root, **arguments)
+        )
+
+    def schedule(
+        self,
+        spec: str,
+        collective: str,
+        algorithm: str,
+        ports: str = "all",
+        root: int | str = 0,
+        **arguments: int | str,
+    ) -> Schedule:
+        """Return a schedule of the catalogue."""
+        key = (spec, collective, algorithm, ports, root, *sorted(arguments.items()))
+        return self.get_or_create(
+            "schedule",
+            key,
+            lambda: collectives.schedule(
+                spec, collective, algorithm, ports=ports, root=root, **arguments
+            ),
+        )
+
+    def simulation(self, schedule: Schedule, faults: Sequence[FaultLike] = ()) -> Simulation:
+        """Return the execution of a schedule; it is cached if the schedule itself is cached."""
+        key = self._keys.get(id(schedule))
+        if key is None:
+            simulation = simulate(schedule, faults=faults)
+            return cast(
+                "Simulation", self.intercept("simulation", (schedule.id, *faults), simulation)
+            )
+        return self.get_or_create(
+            "simulation", (*key, *map(str, faults)), lambda: simulate(schedule, faults=faults)
+        )
+
+
+def exact(value: int | Fraction) -> int | Fraction:
+    """Return a fraction as an integer if it is one."""
+    return int(value) if Fraction(value).denominator == 1 else Fraction(value)

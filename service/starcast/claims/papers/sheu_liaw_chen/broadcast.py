@@ -1,0 +1,114 @@
+"""Sheu, Liaw & Chen 1993, section 2: the broadcast in 2n - 3 steps."""
+
+import numpy as np
+
+from starcast import checkers
+from starcast.claims.check import ClaimCheck
+from starcast.claims.papers.sheu_liaw_chen.streams import LENGTHS, schedule_bytes
+from starcast.claims.providers import Execution, executions
+from starcast.claims.reference.place_labels import row_links
+from starcast.claims.reference.star_labels import symbols
+from starcast.claims.registry import check
+
+broadcasts = executions("broadcast", "recursive-substar", roots=None, messages=1)
+streams = executions("broadcast", "recursive-substar", messages=LENGTHS)
+
+
+@check("SLC.L3", given=broadcasts, bytes_per_node=schedule_bytes)
+def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> None:
+    """Check that every substar but the source's is entered once, over dimension n, by step 2."""
+    schedule = broadcast.schedule
+    n = check.topology.n
+    substar = symbols(check.objects, check.topology)[:, -1]
+    receiving = substar[schedule.receiver]
+    enters = substar[schedule.sender] != receiving
+    own = substar[schedule.root]
+    place = {"node": broadcast.root, "of": schedule}
+
+    entered = np.bincount(receiving[enters], minlength=n + 1)[1:]
+    stated = (np.arange(1, n + 1) != own).astype(np.int64)
+    check.equal(
+        "links that enter a substar",
+        entered,
+        stated,
+        node=broadcast.root,
+        symbol=lambda index: index + 1,
+        of=schedule,
+    )
+    check.equal("port of such a link", schedule.port[enters], n, **place)
+    last_step = schedule.step[enters].max(initial=0)
+    check.equal("step in which the last substar is entered", last_step, 2, **place)
+    early = receiving[schedule.step <= 2]
+    reached = [symbol in early for symbol in range(1, n + 1) if symbol != own]
+    check.true("two steps bring the message to a substar", reached, **place)
+
+
+@check("SLC.once", given=broadcasts, bytes_per_node=schedule_bytes)
+def every_node_receives_once(check: ClaimCheck, broadcast: Execution) -> None:
+    """Check that every node but the source receives the message exactly once."""
+    topology = check.topology
+    schedule = broadcast.schedule
+    stated = (np.arange(topology.nodes) != schedule.root).astype(np.int64)
+    received = np.bincount(schedule.receiver, minlength=topology.nodes)
+    what = "times that a node receives the message"
+    check.equal(what, received, stated, node=topology.label, of=schedule)
+
+
+@check("SLC.T4", bytes_per_node=schedule_bytes)
+def number_of_steps(check: ClaimCheck) -> None:
+    """Check the last step of every broadcast, and the height of the tree."""
+    topology = check.topology
+    stated = 2 * topology.n - 3
+    for broadcast in broadcasts(check):
+        steps = broadcast.simulation.steps
+        schedule = broadcast.schedule
+        check.equal("number of the last step", steps, stated, node=broadcast.root, of=schedule)
+    tree = check.objects.forest(topology.spec, "recursive-substar")
+    height = checkers.height(topology, tree.parent_port, tree.root, bound=topology.nodes).measured
+    check.equal("height of the tree", height, stated, of=tree)
+
+
+@check("SLC.ports", given=streams, bytes_per_node=schedule_bytes)
+def links_are_used_once(check: ClaimCheck, stream: Execution) -> None:
+    """Check that no link carries two messages in a step and no message goes back to its sender."""
+    schedule = stream.schedule
+    nodes = check.topology.nodes
+    place = {
+        "M": stream.arguments["messages"],
+        "step": schedule.step,
+        "link": row_links(schedule),
+        "of": schedule,
+    }
+    link_steps = (schedule.step.astype(np.int64) * nodes + schedule.sender) * 256 + schedule.port
+    _, inverse, count = np.unique(link_steps, return_inverse=True, return_counts=True)
+    check.equal("messages on a link in a step", count[inverse], 1, **place)
+    arrived_from = np.full((nodes, schedule.units), -1, dtype=np.int64)
+    arrived_from[schedule.receiver, schedule.unit] = schedule.sender
+    returns = arrived_from[schedule.sender, schedule.unit] == schedule.receiver
+    check.equal("sent back to where it came from", returns, np.False_, **place)
+
+
+#: The example of section 2: receivers of every sender in steps 1 and 2.
+EXAMPLE = {
+    1: {"1234": "2134 3214 4231"},
+    2: {"2134": "3124 4132", "3214": "2314 4213", "4231": "2431 3241"},
+}
+
+
+@check("SLC.ex")
+def example(check: ClaimCheck) -> None:
+    """Check senders and receivers of the example on S_4."""
+    topology = check.topology
+    schedule = check.objects.schedule(topology.spec, "broadcast", "recursive-substar", messages=1)
+    simulation = check.execute(schedule)
+    for step, receivers_of in EXAMPLE.items():
+        senders = np.unique(schedule.sender[schedule.step == step])
+        labels = " ".join(topology.label(int(node)) for node in senders)
+        check.equal("senders", labels, " ".join(receivers_of), step=step, of=schedule)
+        for sender, stated in receivers_of.items():
+            rows = (schedule.step == step) & (schedule.sender == topology.rank(sender))
+            receivers = sorted(topology.label(int(node)) for node in schedule.receiver[rows])
+            check.equal(
+                "receivers", " ".join(receivers), stated, step=step, node=sender, of=schedule
+            )
+    check.equal("number of the last step", simulation.steps, 5, of=schedule)

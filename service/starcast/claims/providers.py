@@ -1,0 +1,155 @@
+"""Providers of prepared objects for checks.
+
+A provider is the ``given`` argument of `starcast.claims.registry.check`, or is called in a check:
+``for execution in broadcasts(check)``. It yields objects at the size of a `ClaimCheck`. Sample roots
+are those of `starcast.claims.reference.bfs.roots`: all nodes of small topologies, otherwise a few.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeVar
+
+from starcast.claims.check import ClaimCheck
+from starcast.claims.reference import bfs
+from starcast.claims.registry import Provider
+from starcast.collectives.model import Schedule
+from starcast.permutations import Ranks
+from starcast.simulator import Simulation
+from starcast.trees.model import Forest
+
+Object = TypeVar("Object")
+Argument = int | str
+
+
+@dataclass(frozen=True)
+class Execution:
+    """A schedule with its simulation.
+
+    Attributes:
+        schedule: the schedule.
+        simulation: its execution without faults.
+        arguments: the arguments of the algorithm.
+        root: label of the root.
+    """
+
+    schedule: Schedule
+    simulation: Simulation
+    arguments: dict[str, Argument]
+    root: str
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Distances of all nodes from a root.
+
+    Attributes:
+        root: rank of the root.
+        label: its label.
+        values: int32 ``[nodes]``, by breadth-first search.
+    """
+
+    root: int
+    label: str
+    values: Ranks
+
+
+def forests(construction: str, *, roots: int | None = 1, **arguments: Argument) -> Provider[Forest]:
+    """Yield the forests of a construction at the sample roots.
+
+    Args:
+        construction: name in the catalogue of constructions.
+        roots: number of sample roots (None: the default sample). One root is the identity.
+        arguments: arguments of the construction.
+    """
+
+    def provide(check: ClaimCheck) -> Iterator[Forest]:
+        for root in _sample_roots(check, roots):
+            yield check.objects.forest(check.topology.spec, construction, root=root, **arguments)
+
+    return provide
+
+
+def executions(
+    collective: str,
+    algorithm: str,
+    *,
+    ports: str = "all",
+    roots: int | None = 1,
+    **arguments: Argument | Sequence[Argument],
+) -> Provider[Execution]:
+    """Yield the executed schedules of an algorithm at the sample roots.
+
+    Each schedule is executed with `ClaimCheck.execute`, which records that it is carried out.
+
+    Args:
+        collective: name of the collective.
+        algorithm: name in the catalogue of algorithms.
+        ports: port model.
+        roots: number of sample roots (None: the default sample). One root is the identity.
+        arguments: arguments of the algorithm; all combinations of the values of those that are
+            sequences, such as ``messages=(1, 2, 3)``.
+    """
+    names = tuple(arguments)
+    choices = [_as_sequence(values) for values in arguments.values()]
+
+    def provide(check: ClaimCheck) -> Iterator[Execution]:
+        for root in _sample_roots(check, roots):
+            for values in product(*choices):
+                chosen = dict(zip(names, values, strict=True))
+                schedule = check.objects.schedule(
+                    check.topology.spec, collective, algorithm, ports, root, **chosen
+                )
+                simulation = check.execute(schedule)
+                yield Execution(schedule, simulation, chosen, check.topology.label(root))
+
+    return provide
+
+
+def distances(*, roots: int | None = None) -> Provider[Distances]:
+    """Yield the distances of all nodes from each sample root, by breadth-first search."""
+
+    def provide(check: ClaimCheck) -> Iterator[Distances]:
+        topology = check.topology
+        for root in _sample_roots(check, roots):
+            values = bfs.distances(check.objects, topology.spec, root)
+            yield Distances(root, topology.label(root), values)
+
+    return provide
+
+
+def neighbour_table() -> Provider[Ranks]:
+    """Yield the table of all neighbours, int32 ``[ports, nodes]``, once."""
+
+    def provide(check: ClaimCheck) -> Iterator[Ranks]:
+        yield check.objects.neighbours(check.topology.spec)
+
+    return provide
+
+
+def sample_roots(count: int | None = None) -> Provider[int]:
+    """Yield the ranks of the sample roots."""
+
+    def provide(check: ClaimCheck) -> Iterable[int]:
+        return _sample_roots(check, count)
+
+    return provide
+
+
+def all_of(provider: Provider[Object]) -> Provider[list[Object]]:
+    """Yield all objects of a provider once, as a list."""
+
+    def provide(check: ClaimCheck) -> Iterator[list[Object]]:
+        yield list(provider(check))
+
+    return provide
+
+
+def _sample_roots(check: ClaimCheck, count: int | None) -> tuple[int, ...]:
+    if count == 1:
+        return (0,)
+    return bfs.roots(check.topology) if count is None else bfs.roots(check.topology, count)
+
+
+def _as_sequence(values: Argument | Sequence[Argument]) -> Sequence[Argument]:
+    return (values,) if isinstance(values, int | str) else values

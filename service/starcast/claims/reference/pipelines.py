@@ -1,0 +1,136 @@
+"""Times of pipelined messages: closed form, the best number of segments, and parameter grids.
+
+A message of p segments takes c (h + p - 1)(T_s + s b/p), where h is the height of the trees, each
+packet has the share s/p of b = m T_c, and every slot has c steps. Over real p > 0 the time is least at
+q = sqrt((h-1) s b/T_s) and increases on both sides, so the best integer is a neighbour of q, or 1.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.claims import growth
+from starcast.claims.growth import Number
+from starcast.claims.reference.surds import Surd, add_sqrt, floor_sqrt
+from starcast.simulator import Simulation
+
+#: A time as a function of n, T_s and b = m T_c.
+Time = Callable[[int, Number, Number], Number]
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A pipeline by its height h, share s and steps a slot c; see the module."""
+
+    height: Number
+    share: Number = 1
+    slot: Number = 1
+
+    def time(self, p: Number, T_s: Number, b: Number) -> Number:  # noqa: N803 - as the papers write it
+        """Return the time with p segments."""
+        return self.slot * (self.height + p - 1) * (T_s + growth.divided(self.share * b, p))
+
+    def square(self, T_s: Number, b: Number) -> Number:  # noqa: N803
+        """Return the square of q, the best real p, for T_s > 0."""
+        return growth.divided((self.height - 1) * self.share * b, T_s)
+
+    def least(self, T_s: Number, b: Number) -> Number:  # noqa: N803
+        """Return the time with the best real p; if b or T_s is 0, the limit for small or large p."""
+        crossed = (self.height - 1) * self.share * b * T_s
+        ends = (self.height - 1) * T_s + self.share * b
+        return self.slot * (ends + 2 * growth.sqrt(crossed) if crossed else ends)
+
+    def least_whole(self, T_s: Number, b: Number) -> Number:  # noqa: N803
+        """Return the time with the best integer p >= 1; if T_s is 0, the limit for large p."""
+        if not T_s:
+            return self.slot * self.share * b
+        above = growth.rounded_up(growth.sqrt(self.square(T_s, b))) if b else 1
+        return min(self.time(p, T_s, b) for p in (max(1, above - 1), max(1, above)))
+
+    def exact_least(self, T_s: Fraction, b: Fraction) -> Fraction | Surd:  # noqa: N803
+        """Return the exact time with the best real p."""
+        crossed = (self.height - 1) * self.share * b * T_s
+        ends = (self.height - 1) * T_s + self.share * b
+        return add_sqrt(ends * self.slot, 4 * crossed * self.slot**2)
+
+    def best_whole(self, T_s: Fraction, b: Fraction) -> int:  # noqa: N803
+        """Return the best integer p >= 1, computed exactly; the smaller of two."""
+        below = floor_sqrt(self.square(T_s, b))
+        return min((max(1, below), below + 1), key=lambda p: (self.time(p, T_s, b), p))
+
+
+class Parameters(NamedTuple):
+    """A grid of parameters: arrays of integers, ordered by m, then T_s, then T_c."""
+
+    m: NDArray[Any]
+    T_s: NDArray[Any]
+    T_c: NDArray[Any]
+
+    @property
+    def place(self) -> dict[str, NDArray[Any]]:
+        """The parameters as places of a `ClaimCheck`."""
+        return self._asdict()
+
+    def each(self) -> Iterator[tuple[Fraction, Fraction]]:
+        """Yield T_s and b = m T_c for each grid point."""
+        for m, start, byte in zip(*self, strict=True):
+            yield Fraction(start), Fraction(m * byte)
+
+
+def parameters(
+    m: tuple[int, ...] = (1, 2),
+    T_s: tuple[int, ...] = (1, 2, 4),  # noqa: N803 - as in the papers
+    T_c: tuple[int, ...] = (1, 2, 4),  # noqa: N803
+) -> Parameters:
+    """Return the grid of all combinations of values."""
+    return Parameters(
+        *(np.array(column, dtype=object) for column in zip(*product(m, T_s, T_c), strict=True))
+    )
+
+
+def exact_time(simulation: Simulation, units: int, of: Parameters) -> NDArray[Any]:
+    """Return the time of an execution in which every step lasts as long as its largest packet.
+
+    Args:
+        simulation: the execution.
+        units: number of units of a message.
+        of: the parameters.
+    """
+    return _time(simulation.steps, Fraction(int(simulation.packet_sizes.sum()), units), of)
+
+
+def slotted(steps: int, packet: Fraction, of: Parameters) -> NDArray[Any]:
+    """Return the time of steps that each send a packet with a share of the message."""
+    return _time(steps, steps * packet, of)
+
+
+def _time(steps: int, carried: Fraction, of: Parameters) -> NDArray[Any]:
+    return np.asarray(of.T_s * int(steps) + of.m * of.T_c * carried)
+
+
+def loads(n: int) -> list[tuple[Number, Number]]:
+    """Return pairs of T_s and b = m T_c on a wide grid of powers of n, and with one of them 0."""
+    powers = [
+        Fraction(n) ** power * Fraction(4) ** turn
+        for power in range(-4, 9)
+        for turn in range(-2, 3)
+    ]
+    return [
+        (1, 0),
+        (0, 1),
+        *((1, b) for b in powers),
+        *((1, growth.sqrt(n) * b) for b in powers[2::5]),
+    ]
+
+
+def greatest(
+    n: int, time: Time, stated: Time, of: Callable[[Number, Number], bool] = lambda *_: True
+) -> Number:
+    """Return the greatest quotient of a time and a stated order over the selected `loads`."""
+    chosen = [load for load in loads(n) if of(*load)]
+    return growth.greatest(growth.divided(time(n, *load), stated(n, *load)) for load in chosen)

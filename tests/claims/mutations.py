@@ -1,0 +1,355 @@
+"""Mutations of stated values and of the objects that checks use."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast import Forest, Schedule, Simulation, StarcastError, checkers, topology
+from starcast.claims import growth
+from starcast.claims.check import ClaimCheck, as_array
+from starcast.claims.evidence import Relation
+from starcast.claims.model import Claim
+from starcast.claims.object_cache import ObjectCache
+from starcast.claims.verdict import judge
+from starcast.claims.verify import run_check
+
+Change = Callable[[Any], Any]
+
+
+class ContradictingCheck(ClaimCheck):
+    """Compare every measured value with a value that differs from the stated one."""
+
+    def _compare(
+        self,
+        what: str,
+        relation: Relation,
+        measured: Any,
+        stated: Any,
+        place: Mapping[str, Any],
+    ) -> None:
+        other = _contradict(relation, as_array(measured), as_array(stated))
+        super()._compare(what, relation, measured, other, place)
+
+    def passes(self, result: checkers.Evidence, relation: Relation = "=", of: Any = "") -> None:
+        """Record a failure of every checker."""
+        super().passes(replace(result, counterexample={"why": "broken on purpose"}), relation, of)
+
+    def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
+        """Record a quotient that grows faster by n^2."""
+        super().order(what, lambda n, *k: quotient(n, *k) * n * n)
+
+
+class AgreeingCheck(ClaimCheck):
+    """Compare every measured value with itself."""
+
+    def _compare(
+        self,
+        what: str,
+        relation: Relation,
+        measured: Any,
+        stated: Any,
+        place: Mapping[str, Any],
+    ) -> None:
+        values, _ = np.broadcast_arrays(as_array(measured), as_array(stated))
+        super()._compare(what, relation, values, values, place)
+
+    def passes(self, result: checkers.Evidence, relation: Relation = "=", of: Any = "") -> None:
+        """Record a success of every checker."""
+        super().passes(replace(result, counterexample=None), relation, of)
+
+    def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:  # noqa: ARG002
+        """Record the quotient 1."""
+        super().order(what, lambda *_: 1)
+
+
+def _contradict(relation: Relation, measured: NDArray[Any], stated: NDArray[Any]) -> NDArray[Any]:
+    measured, stated = np.broadcast_arrays(measured, stated)
+    if relation == "<=":
+        return measured - 1
+    if relation == ">=":
+        return measured + 1
+    if stated.dtype.kind == "b":
+        return ~stated
+    return np.char.add(stated, "x") if stated.dtype.kind == "U" else _other_values(stated)
+
+
+def _other_values(values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind in "iuf":
+        return values.astype(np.int64 if values.dtype.kind != "f" else np.float64) + 1
+    changed = np.empty(values.shape, dtype=object)
+    for index, value in np.ndenumerate(values):
+        changed[index] = _other_value(value)
+    return changed
+
+
+def _other_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return f"{value}x"
+    return None if value is None else value + 1
+
+
+class CompletePapersCache(ObjectCache):
+    """Report that nothing is absent from the papers."""
+
+    def intercept(self, kind: str, key: tuple[Any, ...], value: Any) -> Any:  # noqa: ARG002
+        """Return an empty reason for everything absent."""
+        return "" if kind == "absent" else value
+
+
+class RecordingCache(ObjectCache):
+    """Record the kind and key of every object."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.used: list[tuple[str, tuple[Any, ...]]] = []
+
+    def intercept(self, kind: str, key: tuple[Any, ...], value: Any) -> Any:
+        """Return the object unchanged."""
+        self.used.append((kind, key))
+        return value
+
+
+class MutatingCache(ObjectCache):
+    """Change one object."""
+
+    def __init__(self, kind: str, key: tuple[Any, ...], change: Change) -> None:
+        super().__init__()
+        self._target = (kind, key)
+        self._change = change
+
+    def intercept(self, kind: str, key: tuple[Any, ...], value: Any) -> Any:
+        """Return the target changed, every other object unchanged."""
+        return self._change(value) if (kind, key) == self._target else value
+
+
+# Mutations of forests: the results are port arrays, and some of them are forests
+
+
+def _ports(change: Callable[[Forest, NDArray[np.uint8]], None]) -> Change:
+    def mutate(trees: Forest) -> Forest:
+        ports = trees.parent_port.copy()
+        change(trees, ports)
+        return Forest(trees.topology, ports, trees.root)
+
+    return mutate
+
+
+def _leaf(trees: Forest, row: int) -> int:
+    """Return a deepest node of a tree."""
+    return int(np.argmax(trees.levels()[row]))
+
+
+def _leaf_lost(trees: Forest, ports: NDArray[np.uint8]) -> None:
+    ports[0, _leaf(trees, 0)] = 0
+
+
+def _leaf_moved(trees: Forest, ports: NDArray[np.uint8]) -> None:
+    """Move the deepest leaf to another parent."""
+    network, leaf = trees.topology, _leaf(trees, 0)
+    others = [port for port in network.ports if port != ports[0, leaf]]
+    levels = [int(trees.levels()[0, int(network.neighbours(port, [leaf])[0])]) for port in others]
+    if others:
+        ports[0, leaf] = others[int(np.argmax(levels))]
+
+
+def _leaf_raised(trees: Forest, ports: NDArray[np.uint8]) -> None:
+    """Move a leaf of the last tree to the neighbour with the smallest level."""
+    network, leaf = trees.topology, _leaf(trees, -1)
+    levels = [
+        int(trees.levels()[-1, int(network.neighbours(port, [leaf])[0])]) for port in network.ports
+    ]
+    ports[-1, leaf] = network.ports[int(np.argmin(levels))]
+
+
+def _doubled(trees: Forest, ports: NDArray[np.uint8]) -> None:  # noqa: ARG001 - all change an array
+    ports[-1] = ports[0]
+
+
+def _reversed(trees: Forest, ports: NDArray[np.uint8]) -> None:  # noqa: ARG001
+    ports[:] = ports[::-1].copy()
+
+
+def _cut(trees: Forest, ports: NDArray[np.uint8]) -> None:
+    """Turn a child of the root towards its own child."""
+    children = np.flatnonzero(trees.levels()[0] == 1)
+    below = np.flatnonzero(trees.levels()[0] == 2)
+    if len(below):
+        ports[0, int(children[0])] = trees.topology.reverse_port(int(ports[0, int(below[0])]))
+
+
+# Mutations of schedules
+
+
+def _columns(change: Callable[[dict[str, NDArray[Any]]], None]) -> Change:
+    def mutate(schedule: Schedule) -> Schedule:
+        columns = {
+            name: getattr(schedule, name).copy()
+            for name in ("step", "sender", "port", "receiver", "tree", "unit")
+        }
+        change(columns)
+        return replace(schedule, **columns)
+
+    return mutate
+
+
+def _without(row: int) -> Callable[[dict[str, NDArray[Any]]], None]:
+    def change(columns: dict[str, NDArray[Any]]) -> None:
+        for name, column in columns.items():
+            columns[name] = np.delete(column, row)
+
+    return change
+
+
+def _later(columns: dict[str, NDArray[Any]]) -> None:
+    columns["step"][int(np.argmax(columns["step"]))] += 1
+
+
+def _all_later(columns: dict[str, NDArray[Any]]) -> None:
+    columns["step"] += 1
+
+
+def _at_once(columns: dict[str, NDArray[Any]]) -> None:
+    columns["step"][:] = 1
+
+
+def _twice(columns: dict[str, NDArray[Any]]) -> None:
+    last = int(columns["step"].max())
+    for name, column in columns.items():
+        columns[name] = np.append(
+            column, column[0] if name != "step" else column.dtype.type(last + 1)
+        )
+
+
+# Mutations of simulations and arrays
+
+
+def _result(**change: Callable[[Any], Any]) -> Change:
+    def mutate(simulation: Simulation) -> Simulation:
+        return replace(
+            simulation, **{name: by(getattr(simulation, name)) for name, by in change.items()}
+        )
+
+    return mutate
+
+
+def _entry(index: int) -> Change:
+    def mutate(values: Any) -> Any:
+        if not isinstance(values, np.ndarray) or not values.size:
+            return values
+        out = values.copy().reshape(-1)
+        out[index] = _changed(out[index])
+        return out.reshape(values.shape)
+
+    return mutate
+
+
+def _changed(value: Any) -> Any:
+    if isinstance(value, bool | np.bool_):
+        return not value
+    if isinstance(value, str):
+        return value[::-1]
+    return value - 1 if value > 0 else value + 1
+
+
+def _exchanged(values: Any) -> Any:
+    """Exchange the first and the last entry."""
+    if not isinstance(values, np.ndarray) or values.size < 2:
+        return values
+    out = values.copy().reshape(-1)
+    out[0], out[-1] = out[-1].copy(), out[0].copy()
+    return out.reshape(values.shape)
+
+
+CHANGES: dict[str, dict[str, Change]] = {
+    "forest": {
+        "a leaf lost": _ports(_leaf_lost),
+        "a leaf moved": _ports(_leaf_moved),
+        "a leaf raised": _ports(_leaf_raised),
+        "a tree doubled": _ports(_doubled),
+        "trees in reverse order": _ports(_reversed),
+        "a cycle": _ports(_cut),
+    },
+    "schedule": {
+        "without its last row": _columns(_without(-1)),
+        "without its first row": _columns(_without(0)),
+        "one row later": _columns(_later),
+        "all rows later": _columns(_all_later),
+        "all rows at once": _columns(_at_once),
+        "a row twice": _columns(_twice),
+    },
+    "simulation": {
+        "a step more": _result(steps=lambda steps: steps + 1),
+        "no steps": _result(
+            steps=lambda _: 0, packet_sizes=lambda sizes: sizes[:0], links_used=lambda use: use[:0]
+        ),
+        "a transmission more": _result(transmissions=lambda sent: sent + 1),
+        "no transmission": _result(transmissions=lambda _: 0),
+        "larger packets": _result(
+            largest_packet=lambda most: most + 1, packet_sizes=lambda sizes: sizes + 1
+        ),
+        "smaller packets": _result(packet_sizes=lambda sizes: sizes - 1),
+        "incomplete": _result(complete=lambda _: False, missing=lambda _: 1),
+        "a violation": _result(violation=lambda _: "broken on purpose"),
+        "complete whatever happens": _result(
+            complete=lambda _: True, missing=lambda _: 0, undelivered=lambda _: ()
+        ),
+    },
+    "array": {
+        "its first entry": _entry(0),
+        "its last entry": _entry(-1),
+        "two entries exchanged": _exchanged,
+    },
+}
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One change of one object that a check uses at one size."""
+
+    size: str
+    kind: str
+    key: tuple[Any, ...]
+    change: str
+
+    def objects(self) -> ObjectCache:
+        """Return a cache with the changed object."""
+        return MutatingCache(self.kind, self.key, CHANGES[self.kind][self.change])
+
+
+def verdict_word(
+    claim: Claim,
+    spec: str,
+    objects: ObjectCache | None = None,
+    recorder: type[ClaimCheck] = ClaimCheck,
+) -> str:
+    """Return the verdict at one size; ``rejected`` if the check raises an exception."""
+    try:
+        return judge(run_check(claim, spec, objects or ObjectCache(), recorder).findings)
+    except (
+        StarcastError,
+        ArithmeticError,
+        ValueError,
+        IndexError,
+        KeyError,
+        TypeError,
+        AssertionError,
+        StopIteration,
+    ):
+        return "rejected"
+
+
+def mutations(claim: Claim, spec: str) -> Iterator[Mutation]:
+    """Yield all changes of all objects that the check of a claim uses at a size."""
+    objects = RecordingCache()
+    run_check(claim, spec, objects)
+    for kind, key in objects.used:
+        for change in CHANGES.get(kind, {}):
+            yield Mutation(spec, kind, key, change)
+
+
+def smallest_sizes(claim: Claim, count: int) -> tuple[str, ...]:
+    """Return the quick sizes of a claim with the fewest nodes."""
+    return tuple(sorted(claim.sizes.quick, key=lambda spec: topology(spec).nodes)[:count])

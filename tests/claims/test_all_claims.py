@@ -1,0 +1,108 @@
+"""All claims: each has a check and a verdict, and each failure has a second implementation."""
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from claims.second_implementation import SECOND_IMPLEMENTATIONS
+from starcast.claims import claims
+from starcast.claims.claim_files import claim_entries
+from starcast.claims.verdict import Verdict
+
+for module in sorted(Path(__file__).parent.glob("second_implementation_*.py")):
+    import_module(f"claims.{module.stem}")
+
+
+def single_verdicts(verdicts: dict[str, Verdict]) -> list[Verdict]:
+    """Return the verdicts on claims that are not conjunctions."""
+    return [verdict for verdict in verdicts.values() if not verdict.parts]
+
+
+def test_every_entry_is_a_claim() -> None:
+    assert list(claims()) == list(claim_entries())
+
+
+def test_every_claim_has_a_number_and_a_notation() -> None:
+    empty = [
+        claim.id
+        for claim in claims().values()
+        if not (claim.number.strip() and claim.notation.strip())
+    ]
+    assert empty == []
+
+
+def test_every_level_contains_the_level_before_it() -> None:
+    for claim in claims().values():
+        assert set(claim.sizes.quick) <= set(claim.sizes.full) <= set(claim.sizes.deep), claim.id
+
+
+def test_every_claim_has_a_verdict_with_detail(verdicts: dict[str, Verdict]) -> None:
+    assert list(verdicts) == list(claim_entries())
+    empty = [
+        verdict.claim
+        for verdict in verdicts.values()
+        if not verdict.sizes or not verdict.detail.strip()
+    ]
+    assert empty == []
+
+
+def test_claims_that_are_not_checkable_have_a_reason(verdicts: dict[str, Verdict]) -> None:
+    without = [
+        verdict.claim
+        for verdict in single_verdicts(verdicts)
+        if verdict.verdict == "not checkable" and "Nothing was compared" in verdict.detail
+    ]
+    assert without == []
+
+
+def test_exactly_the_claims_that_fail_have_a_counterexample(verdicts: dict[str, Verdict]) -> None:
+    for verdict in verdicts.values():
+        counterexample = verdict.counterexample
+        assert (counterexample is not None) == (verdict.verdict == "fails"), verdict.claim
+        assert counterexample is None or {"found", "stated"} <= counterexample.keys(), verdict.claim
+
+
+def test_every_claim_that_fails_has_a_verified_correction(verdicts: dict[str, Verdict]) -> None:
+    without = []
+    for verdict in single_verdicts(verdicts):
+        if verdict.verdict != "fails":
+            continue
+        deciding = [found for found in verdict.evidence if found.size in verdict.sizes]
+        asides = [aside for found in deciding for aside in found.asides]
+        corrections = {aside.words for aside in asides if aside.kind == "instead"}
+        failed = {aside.words for aside in asides if not aside.met}
+        if not corrections - failed or "True instead" not in verdict.detail:
+            without.append(verdict.claim)
+    assert without == []
+
+
+def test_corrections_of_claims_that_hold_are_not_reported(verdicts: dict[str, Verdict]) -> None:
+    reported = [
+        verdict.claim
+        for verdict in single_verdicts(verdicts)
+        if verdict.verdict != "fails" and "True instead" in verdict.detail
+    ]
+    assert reported == []
+
+
+def reimplemented_claims() -> list[str]:
+    """Return the ids with a second implementation; a test demands that exactly these fail."""
+    return sorted(SECOND_IMPLEMENTATIONS)
+
+
+def test_exactly_the_claims_that_fail_are_reimplemented(verdicts: dict[str, Verdict]) -> None:
+    failing = {verdict.claim for verdict in single_verdicts(verdicts) if verdict.verdict == "fails"}
+    assert failing == SECOND_IMPLEMENTATIONS.keys()
+
+
+@pytest.mark.parametrize("claim_id", reimplemented_claims())
+def test_second_implementation_finds_the_same_counterexample(
+    claim_id: str, verdicts: dict[str, Verdict]
+) -> None:
+    counterexample = None
+    for spec in verdicts[claim_id].sizes:
+        counterexample = SECOND_IMPLEMENTATIONS[claim_id](spec)
+        if counterexample is not None:
+            break
+    assert counterexample == verdicts[claim_id].counterexample

@@ -1,0 +1,230 @@
+"""Verification of many claims: planned sizes and tasks, parallel processes, and errors."""
+
+import multiprocessing
+from dataclasses import replace
+
+import pytest
+
+from starcast.claims import Claim, catalogue, find_claim, parallel, select_claims
+from starcast.claims.check import ClaimCheck
+from starcast.claims.evidence import Evidence
+from starcast.claims.model import family_sizes, only
+from starcast.claims.parallel import Task
+from starcast.claims.verify import applies_to, requested_sizes
+from starcast.errors import InputError, LimitError, StarcastError
+from starcast.progress import Silent
+from starcast.progress import Task as Bar
+from starcast.topologies import memory
+
+SIZES = ["S3", "S4"]
+CLAIMS = select_claims(["TS.L5", "TS.h"])
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> dict[str, Claim]:
+    """An empty catalogue for claims of a test."""
+    as_topology: dict[str, Claim] = {}
+    monkeypatch.setattr(catalogue, "claims", lambda: as_topology)
+    return as_topology
+
+
+def test_a_claim_is_verified_on_its_sizes_and_beyond() -> None:
+    lemma5 = find_claim("TS.L5")
+    assert parallel.plan_pairs([lemma5]) == tuple(
+        ("TS.L5", spec) for spec in (*lemma5.sizes.beyond, *lemma5.sizes.quick)
+    )
+
+
+def test_requested_sizes_are_sorted_and_unique() -> None:
+    assert parallel.plan_pairs([find_claim("TS.L5")], sizes=["S5", "S3", "S4", "S3"]) == (
+        ("TS.L5", "S3"), ("TS.L5", "S4"), ("TS.L5", "S5"),
+    )  # fmt: skip
+
+
+def test_each_claim_is_verified_on_the_requested_sizes_that_it_is_about() -> None:
+    stars_only, hypercubes_only = (
+        find_claim("TS.L5"),
+        replace(find_claim("TS.L5"), id="TS.h", sizes=only("Q3")),
+    )
+    assert parallel.plan_pairs([stars_only, hypercubes_only], sizes=["S3", "Q3"]) == (
+        ("TS.L5", "S3"),
+        ("TS.h", "Q3"),
+    )
+    with pytest.raises(InputError, match=r"TS.L5 is not about S4,2"):
+        parallel.plan_pairs([stars_only, hypercubes_only], sizes=["S3", "S4,2"])
+
+
+def test_a_claim_applies_to_its_sizes_and_to_larger_ones_unless_it_names_them() -> None:
+    lemma5 = replace(find_claim("TS.L5"), sizes=family_sizes("star", 4, 5, 6))
+    assert [
+        spec for spec in ("S2", "S3", "S6", "S9", "Q3", "S4,2") if applies_to(lemma5, spec)
+    ] == [
+        "S3",
+        "S6",
+        "S9",
+    ]
+    named = replace(lemma5, sizes=only("S4"))
+    assert [spec for spec in ("S3", "S4", "S5") if applies_to(named, spec)] == ["S4"]
+    with pytest.raises(InputError, match=r"TS.L5 is not about S2"):
+        requested_sizes(lemma5, "quick", ["S2"])
+
+
+def test_a_conjunction_stands_for_its_parts() -> None:
+    pairs = parallel.plan_pairs([find_claim("TS.T1")], sizes=["S3"])
+    assert {name for name, _ in pairs} <= {"TS.T1.time", "TS.T1.order"}
+
+
+def test_a_size_beyond_memory_is_an_error_and_omitted_from_the_deep_level(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lemma5 = find_claim("TS.L5")
+    with pytest.raises(LimitError, match=r"to verify TS.L5 on S12 take about .* GB"):
+        parallel.plan_pairs([lemma5], sizes=["S12"])
+    monkeypatch.setattr(memory, "physical", lambda: lemma5.required_bytes("S6"))
+    assert [spec for _, spec in parallel.plan_pairs([lemma5], "deep")] == [
+        "S2",
+        "S3",
+        "S4",
+        "S5",
+        "S6",
+    ]
+    with pytest.raises(LimitError):
+        parallel.plan_pairs([lemma5], "quick")
+
+
+def test_tasks_are_sections_at_sizes_the_largest_first() -> None:
+    tasks = parallel.plan_tasks(parallel.plan_pairs(CLAIMS, sizes=SIZES))
+    sections = {claim.section for claim in CLAIMS}
+    assert [task.size for task in tasks] == ["S4"] * len(sections) + ["S3"] * len(sections)
+    assert sorted(name for task in tasks if task.size == "S3" for name in task.claims) == sorted(
+        claim.id for claim in CLAIMS
+    )
+    assert [task.total_bytes for task in tasks] == sorted(
+        (task.total_bytes for task in tasks), reverse=True
+    )
+
+
+def test_known_evidence_is_not_planned() -> None:
+    pairs = parallel.plan_pairs(CLAIMS, sizes=SIZES)
+    remaining = parallel.plan_tasks(pairs, set(pairs[1:]))
+    assert [(task.size, task.claims) for task in remaining] == [(pairs[0][1], (pairs[0][0],))]
+    assert parallel.plan_tasks(pairs, set(pairs)) == []
+
+
+def test_claims_that_are_too_large_together_do_not_share_a_cache(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pairs = parallel.plan_pairs(select_claims(["TS.L5"]), sizes=["S5"])
+    alone = max(find_claim(name).required_bytes("S5") for name, _ in pairs)
+    monkeypatch.setattr(memory, "physical", lambda: 4 * alone)
+    assert sorted(task.claims for task in parallel.plan_tasks(pairs)) == sorted(
+        (name,) for name, _ in pairs
+    )
+
+
+class Bars(Silent):
+    """A reporter that counts steps."""
+
+    def __init__(self) -> None:
+        self.total = self.done = 0
+
+    def task(self, text: str, total: int, unit: str = "") -> "Bars":  # type: ignore[override]
+        """Return itself as the task."""
+        del text, unit
+        self.total = total
+        return self
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def advance(self, amount: int = 1) -> None:
+        """Count finished steps."""
+        self.done += amount
+
+
+def test_several_processes_return_the_same_evidence_as_one() -> None:
+    """No process is left, and both report their progress."""
+    found: list[set[Evidence]] = []
+    todo = parallel.plan_tasks(parallel.plan_pairs(CLAIMS, sizes=SIZES))
+    for jobs in (1, 2):
+        bars = Bars()
+        with parallel.run_tasks(todo, jobs, bars) as done:
+            evidence = [one for some in done for one in some]
+        found.append(sorted(evidence, key=lambda one: (one.claim, one.size)))  # type: ignore[arg-type]
+        assert bars.done == bars.total == len(evidence)
+    assert found[0] == found[1]
+    assert multiprocessing.active_children() == []
+
+
+def test_verify_claims_and_check_return_the_same_verdicts() -> None:
+    from starcast import check
+
+    for verdict in parallel.verify_claims(CLAIMS, sizes=SIZES):
+        alone = check(verdict.claim, sizes=SIZES)
+        assert (verdict.verdict, verdict.sizes, verdict.counterexample) == (
+            alone.verdict,
+            alone.sizes,
+            alone.counterexample,
+        )
+
+
+def test_a_verdict_needs_the_evidence_of_all_parts() -> None:
+    with parallel.run_tasks(
+        parallel.plan_tasks(parallel.plan_pairs([find_claim("TS.L5")], sizes=["S3"])), 1, Silent()
+    ) as done:
+        evidence = [one for some in done for one in some]
+    assert [
+        one.claim
+        for one in parallel.judge_claims([find_claim("TS.L5"), find_claim("TS.T1")], evidence)
+    ] == ["TS.L5"]
+
+
+def test_zero_jobs_are_an_error() -> None:
+    todo = parallel.plan_tasks(parallel.plan_pairs([find_claim("TS.L5")], sizes=["S3"]))
+    with (
+        pytest.raises(InputError, match="0 jobs cannot work"),
+        parallel.run_tasks(todo, 0, Silent()),
+    ):
+        pytest.fail("it began")
+
+
+def test_an_exception_in_a_check_names_the_claim(registered: dict[str, Claim]) -> None:
+    def broken(check: ClaimCheck) -> None:
+        raise ZeroDivisionError(check.topology.spec)
+
+    registered["TS.L5"] = Claim(
+        "TS.L5", "", "", family_sizes("star", 6, 7, 8), broken, section="test"
+    )
+    with pytest.raises(
+        StarcastError, match=r"the check of TS.L5 failed on S3: ZeroDivisionError: S3"
+    ):
+        parallel.run_task(Task("S3", ("TS.L5",), 0, 0))
+
+    def greedy(check: ClaimCheck) -> None:
+        raise MemoryError(check.topology.spec)
+
+    registered["TS.L5"] = Claim(
+        "TS.L5", "", "", family_sizes("star", 6, 7, 8), greedy, section="test"
+    )
+    with pytest.raises(LimitError, match=r"memory was exhausted while verifying TS.L5 on S3"):
+        parallel.run_task(Task("S3", ("TS.L5",), 0, 0))
+
+
+def test_a_task_beyond_free_memory_is_an_error_when_it_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    todo = parallel.plan_tasks(parallel.plan_pairs(CLAIMS, sizes=SIZES))
+    monkeypatch.setattr(memory, "available", lambda: todo[0].required_bytes - 1)
+    with (
+        pytest.raises(LimitError, match=rf"on {todo[0].size} need about"),
+        parallel.run_tasks(todo, 2, Silent()) as done,
+    ):
+        next(done)
+    assert multiprocessing.active_children() == []
+
+
+def test_available_memory_is_less_than_physical_memory() -> None:
+    assert 0 < memory.available() < memory.physical()

@@ -1,0 +1,115 @@
+"""Data files of claims and registration of checks; errors name the id."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from starcast import StarcastError, topology
+from starcast.claims import catalogue, claim_files, registry
+from starcast.claims.check import ClaimCheck
+from starcast.claims.claim_files import parse_entry, parse_sizes
+from starcast.claims.model import Paper
+from starcast.claims.object_cache import ObjectCache
+from starcast.claims.providers import all_of, executions, forests, sample_roots
+from starcast.trees.model import Forest
+
+PAPER = Paper("TS", "Tseng & Sheu 1997", (), "", 1997, "")
+ENTRY: dict[str, Any] = {
+    "id": "TS.X1",
+    "number": "Lemma 1",
+    "statement": "a\n statement",
+    "notation": "A statement.",
+    "sizes": {"family": "star", "quick": 4, "full": 5, "deep": 6},
+}
+
+
+@pytest.fixture
+def empty_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A registry without checks, and no cached claims."""
+    list(catalogue.claims())  # import all checks first
+    monkeypatch.setattr(registry, "_CHECKS", dict(registry.registered_checks()))
+    catalogue.claims.cache_clear()
+    yield
+    catalogue.claims.cache_clear()
+
+
+def test_an_entry_is_joined_to_one_line() -> None:
+    entry = parse_entry(ENTRY, PAPER)
+    assert (entry.statement, entry.is_conjunction) == ("a statement", False)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"id": "NK.L1"}, "'NK.L1' needs an id that begins with 'TS.'"),
+        ({"words": ""}, "claim TS.X1 has unknown keys: words"),
+        ({"sizes": {"family": "torus"}}, "claim TS.X1 has unknown family 'torus'"),
+        ({"sizes": {"family": "star", "quick": 4}}, "claim TS.X1 has malformed sizes"),
+        ({"sizes": {"only": ["S4,9"]}}, "claim TS.X1 has a malformed size"),
+    ],
+)
+def test_a_malformed_entry_is_an_error(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(StarcastError, match=message):
+        parse_entry({**ENTRY, **change}, PAPER)
+
+
+def test_a_missing_key_is_an_error() -> None:
+    entry = {key: value for key, value in ENTRY.items() if key != "notation"}
+    with pytest.raises(StarcastError, match=r"claim TS.X1 has no notation"):
+        parse_entry(entry, PAPER)
+
+
+def test_sizes_are_a_family_or_a_list() -> None:
+    family = {"family": "star", "quick": 4, "full": 5, "deep": 5, "omit": ["S4"]}
+    assert parse_sizes("TS.X1", family).full == ("S3", "S5")
+    assert parse_sizes("TS.X1", {"only": ["S4"]}).quick == ("S4",)
+
+
+@pytest.mark.usefixtures("empty_registry")
+def test_a_check_without_a_claim_is_an_error() -> None:
+    registry.register("TS.X1", lambda _: None)
+    with pytest.raises(StarcastError, match=r"checks without a claim in claims\.toml: TS.X1"):
+        catalogue.claims()
+
+
+@pytest.mark.usefixtures("empty_registry")
+def test_a_claim_without_a_check_is_an_error() -> None:
+    del registry._CHECKS["TS.L5"]
+    with pytest.raises(StarcastError, match=r"claim TS.L5 has no check"):
+        catalogue.claims()
+
+
+@pytest.mark.usefixtures("empty_registry")
+def test_a_second_check_is_an_error() -> None:
+    with pytest.raises(StarcastError, match=r"claim TS.L5 has two checks"):
+        registry.register("TS.L5", lambda _: None)
+
+
+def test_every_paper_has_a_citation() -> None:
+    assert [paper.key for paper in claim_files.papers().values()] == [
+        "TS",
+        "SLC",
+        "FA",
+        "EDT",
+        "NK",
+    ]
+
+
+def test_a_check_is_called_for_every_pair_of_prepared_objects() -> None:
+    calls: list[tuple[str, int]] = []
+
+    def function(check: ClaimCheck, forest: Forest, root: int) -> None:
+        calls.append((f"{check.topology.spec} {forest.root}", root))
+
+    given = (forests("multiple", roots=2), sample_roots(2))
+    registry.with_objects(function, given)(ClaimCheck(topology("S3"), ObjectCache()))
+    assert calls == [(f"S3 {root}", other) for root in range(6) for other in range(6)]
+
+
+def test_executions_record_that_schedules_are_carried_out() -> None:
+    check = ClaimCheck(topology("S4"), ObjectCache())
+    provider = all_of(executions("broadcast", "recursive-substar", messages=(1, 2)))
+    (found,) = provider(check)
+    assert [execution.arguments for execution in found] == [{"messages": 1}, {"messages": 2}]
+    assert [finding.met for finding in check.evidence("TS.X1").findings] == [True, True]
