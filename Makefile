@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 WHEEL_VENV := .venv-wheel
-SOURCES := service tests benchmarks migrations docs
+SOURCES := service tests benchmarks migrations docs tools
 # Tests of the stores that wait for servers that start and stop are a job of their own; those of the
 # graph store go with the packs, which end early.
 RUNS := $(wildcard $(addprefix tests/stores/test_, experiments*.py repository.py claim_runs.py offline.py stack*.py database.py))
@@ -34,9 +34,10 @@ demo: $(VENV)/.embedded ## run the main job on the embedded default
 
 test: lint checks wheel-test ## all that CI runs
 
-lint: $(VENV)/.dev ## ruff
+lint: $(VENV)/.dev ## ruff, and the check of prose and names
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/python tools/prose.py
 
 types: $(VENV)/.dev ## mypy, strict
 	$(BIN)/mypy
