@@ -67,7 +67,8 @@ class Text(NamedTuple):
     def idioms(self) -> list[str]:
         """Return the idioms in the text, each with its name."""
         matches = {name: pattern.search(self.words) for name, pattern in PATTERNS.items()}
-        if self.kind not in {"docstring", "comment"} or self.words.startswith("Whether to"):
+        flag = self.kind != "docstring" and self.words.startswith("Whether")
+        if flag or self.kind in {"string", "page", "header"}:
             matches["clause"] = None
         return [f"{name}: '{' '.join(m[0].split()[:5])}'" for name, m in matches.items() if m]
 
@@ -100,7 +101,9 @@ def python_texts(nodes: list[ast.AST], *, literals: bool) -> Iterator[Text]:
             if words := ast.get_docstring(node):
                 text = node.body[0].value  # type: ignore[attr-defined]
                 seen.add(id(text))
-                yield Text(text.lineno, "docstring", words)
+                decorators = " ".join(map(ast.unparse, getattr(node, "decorator_list", ())))
+                kind = "property" if "property" in decorators else "docstring"
+                yield Text(text.lineno, kind, words)
             continue
         words = ""
         if isinstance(node, ast.JoinedStr):
