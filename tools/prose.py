@@ -183,7 +183,7 @@ def main(arguments: list[str]) -> int:
     failed = share > LIMIT or bool(names)
     if "--summary" not in arguments and (failed or arguments):
         print("\n".join(idioms + names))
-    kinds = ", ".join(f"{n} {kind}s" for kind, n in Counter(text.kind for text in texts).items())
+    kinds = ", ".join(f"{kind} {n}" for kind, n in Counter(text.kind for text in texts).items())
     print(f"{share:.1f} of 100 texts have an idiom ({len(idioms)} of {len(texts)}: {kinds})")
     print(f"{len(names)} forbidden names; the limits are {LIMIT:g} of 100 texts and no such name")
     return int(failed)
