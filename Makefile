@@ -58,8 +58,9 @@ coverage: $(VENV)/.dev ## coverage of the unit tests, as a table and in htmlcov/
 $(QUICK_JAVA): $(VENV)/.dev
 	$(BIN)/python tests/support/quick_java.py $(abspath $(@D))
 
-pytest-unit: $(VENV)/.dev ## mathematics, parsing, rendering, files, with the floor of coverage
-	$(BIN)/pytest -m unit --cov --cov-report=
+# Measuring coverage takes this job 1.8 times as long, so only CI does it (COVERAGE=1).
+pytest-unit: $(VENV)/.dev ## mathematics, parsing, rendering, files
+	$(BIN)/pytest -m unit $(if $(COVERAGE),--cov --cov-report=)
 
 pytest-claims: $(VENV)/.dev ## the checks of the papers' claims
 	$(BIN)/pytest -m claims
