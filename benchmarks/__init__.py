@@ -1,1 +1,1 @@
-"""Figures, each beside a yardstick of the same run: compare ratios between machines, not seconds."""
+"""Benchmarks, each against a reference of the same run. Compare ratios, not seconds."""

@@ -1,4 +1,4 @@
-"""``make bench``: every figure, as it comes. Words after ``python -m benchmarks`` choose among its modules."""
+"""``make bench``: measure and print all benchmarks, or the modules named on the command line."""
 
 import argparse
 from functools import partial
@@ -18,34 +18,37 @@ MODULES = {
     "claims": claims,
     "model": model,
 }
-#: What runs only when it is asked for: it takes a quarter of an hour, and its decision is taken.
-ASKED_FOR = ("model",)
+#: Modules that run only if they are named: this one takes 15 minutes, and its decision is final.
+ON_REQUEST = ("model",)
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, print each figure as it is measured, and print a table of all."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="Measure, and print every figure."
+        prog="python -m benchmarks", description="Measure and print all benchmarks."
     )
     parser.add_argument(
-        "modules", nargs="*", metavar="MODULE", help=f"which of: {', '.join(MODULES)}"
+        "modules", nargs="*", metavar="MODULE", help=f"benchmarks to run: {', '.join(MODULES)}"
     )
     parser.add_argument(
         "--write",
         action="store_true",
-        help="keep the figures of the packs in queries/measured.json",
+        help="write the figures of the query packs to queries/measured.json",
     )
-    given = parser.parse_args()
-    for name in given.modules:
+    arguments = parser.parse_args()
+    for name in arguments.modules:
         if name not in MODULES:
-            parser.error(f"there is no module '{name}'")
-    found: list[Figure] = []
-    for name in given.modules or (name for name in MODULES if name not in ASKED_FOR):
-        figures = partial(packs.figures, given.write) if name == "packs" else MODULES[name].figures
-        for figure in figures():
+            parser.error(f"unknown module '{name}'")
+    default = [name for name in MODULES if name not in ON_REQUEST]
+    measured: list[Figure] = []
+    for name in arguments.modules or default:
+        measure = MODULES[name].figures
+        if name == "packs":
+            measure = partial(packs.figures, arguments.write)
+        for figure in measure():
             say(f"{figure.what}: {figure.value:,.4g} {figure.unit}")
-            found.append(figure)
-    emit([figure.row() for figure in found], COLUMNS)
+            measured.append(figure)
+    emit([figure.row() for figure in measured], COLUMNS)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Timing, and one line a figure."""
+"""Timing, and benchmark figures as rows of a table."""
 
 import gc
 from collections.abc import Callable
@@ -8,9 +8,15 @@ from time import perf_counter
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured figure: what, how much, the figure aimed at, and how it stands to a yardstick of the same run.
+    """One measured figure and its ratio to a yardstick of the same run.
 
-    ``aim`` begins with < or >; ``yardstick`` is in the same unit as ``value``.
+    Attributes:
+        what: what was measured.
+        value: the figure.
+        unit: its unit.
+        aim: the figure aimed at; begins with < or >.
+        yardstick: what the yardstick measures.
+        yardstick_value: its figure, in the same unit.
     """
 
     what: str
@@ -22,12 +28,12 @@ class Figure:
 
     @property
     def met(self) -> bool:
-        """Whether the figure is on the right side of its aim."""
+        """Whether the figure meets its aim."""
         bound = float(self.aim[1:].replace(" ", ""))
         return self.value < bound if self.aim[0] == "<" else self.value > bound
 
     def row(self) -> dict[str, object]:
-        """The figure as a row to print."""
+        """Return the figure as a row of COLUMNS."""
         return {
             "figure": self.what,
             "value": f"{self.value:,.3g}" if self.value < 1000 else f"{self.value:,.0f}",
@@ -43,7 +49,7 @@ COLUMNS = ["figure", "value", "unit", "aim", "met", "yardstick", "ratio"]
 
 
 def seconds(work: Callable[[], object], repeats: int = 3) -> float:
-    """The least time of several runs: what the work costs when nobody disturbs it."""
+    """Return the least duration of several runs, which other processes disturbed the least."""
     best = float("inf")
     for _ in range(repeats):
         gc.collect()

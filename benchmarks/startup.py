@@ -1,4 +1,4 @@
-"""How long the command line takes to say something."""
+"""Start-up time of the command line."""
 
 import subprocess
 import sys
@@ -8,11 +8,11 @@ from benchmarks.measure import Figure, seconds
 
 
 def figures() -> Iterator[Figure]:
-    """``starcast --help`` against an interpreter that does nothing."""
-    nothing = seconds(lambda: _run("-c", "pass"), repeats=7)
-    helping = seconds(lambda: _run("-m", "starcast.cli.app", "--help"), repeats=7)
-    yield Figure("starcast --help", helping, "s", "< 0.3", "an empty interpreter", nothing)
+    """Measure ``starcast --help`` against an interpreter that does nothing."""
+    empty = seconds(lambda: _run("-c", "pass"), repeats=7)
+    printing_help = seconds(lambda: _run("-m", "starcast.cli.app", "--help"), repeats=7)
+    yield Figure("starcast --help", printing_help, "s", "< 0.3", "an empty interpreter", empty)
 
 
-def _run(*words: str) -> None:
-    subprocess.run([sys.executable, *words], check=True, stdout=subprocess.DEVNULL)
+def _run(*arguments: str) -> None:
+    subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)

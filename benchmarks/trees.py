@@ -1,9 +1,10 @@
-"""Every topology and construction at the speed of memory: against copying, against peers, and how it grows with n."""
+"""Topologies and constructions against the speed of memory and other libraries, and their growth with n."""
 
 import resource
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from time import perf_counter
 
 import igraph
@@ -18,10 +19,11 @@ from starcast.trees import plain_constructions
 from starcast.trees.multiple import multiple_tree
 
 GIB = 2**30
+COPY = "copy the same bytes"
 
 
 def figures() -> Iterator[Figure]:
-    """The figures of issue 4, each beside its yardstick."""
+    """Measure neighbour tables and every construction, and print a table of growth."""
     yield from _against_copying()
     yield from _against_peers()
     yield from _every_construction()
@@ -31,92 +33,84 @@ def figures() -> Iterator[Figure]:
 
 def _against_copying() -> Iterator[Figure]:
     s10 = topology("S10")
-    links, edges = s10.nodes * s10.degree, (s10.n - 1) * (s10.nodes - 1)
+    links = s10.nodes * s10.degree
+    edges = (s10.n - 1) * (s10.nodes - 1)
     table = np.zeros(links, dtype=np.int32)
     copying = seconds(table.copy) / links * 1e9
-    across = seconds(s10.table, repeats=5) / links * 1e9
-    yield Figure(
-        "S10 neighbour table", across, "ns a directed link", "< 1", "copy the same bytes", copying
-    )
+    crossing = seconds(s10.table, repeats=5) / links * 1e9
+    yield Figure("S10 neighbour table", crossing, "ns per directed link", "< 1", COPY, copying)
     trees = forest("S10", "multiple")
     copying = seconds(trees.parent_port.copy, repeats=5) / edges * 1e9
     building = seconds(lambda: forest("S10", "multiple"), repeats=5) / edges * 1e9
-    yield Figure(
-        "S10 multiple: build", building, "ns a tree edge", "< 0.1", "copy the same bytes", copying
-    )
-    proving = seconds(trees.verify) / edges * 1e9
-    yield Figure(
-        "S10 multiple: verify", proving, "ns a tree edge", "< 6", "copy the same bytes", copying
-    )
+    yield Figure("S10 multiple: build", building, "ns per tree edge", "< 0.1", COPY, copying)
+    verifying = seconds(trees.verify) / edges * 1e9
+    yield Figure("S10 multiple: verify", verifying, "ns per tree edge", "< 6", COPY, copying)
 
 
 def _against_peers() -> Iterator[Figure]:
-    """The graph S_9 from nothing: SageMath by its own generator, the others from our list of links."""
+    """Measure the graph S_9, which SageMath generates and the others build from a list of links."""
     s9 = topology("S9")
     ours = seconds(s9.table)
-    here = np.arange(s9.nodes)
-    across = [(port, s9.neighbours(port)) for port in s9.ports]
-    links = np.concatenate(
-        [np.column_stack([here, there])[here < there] for _, there in across]
-    ).tolist()
+    ranks = np.arange(s9.nodes)
+    pairs = []
+    for port in s9.ports:
+        neighbours = s9.neighbours(port)
+        pairs.append(np.column_stack([ranks, neighbours])[ranks < neighbours])
+    links = np.concatenate(pairs).tolist()
 
-    def rust() -> None:
+    def build_rustworkx() -> None:
         graph = rustworkx.PyGraph()
         graph.add_nodes_from(range(s9.nodes))
         graph.extend_from_edge_list([tuple(link) for link in links])
 
     peers: dict[str, Callable[[], object]] = {
         "NetworkX": lambda: nx.Graph(links),
-        "rustworkx": rust,
+        "rustworkx": build_rustworkx,
         "igraph": lambda: igraph.Graph(n=s9.nodes, edges=links),
-        "SageMath": _sage,
+        "SageMath": _build_sage,
     }
     for name, build in peers.items():
         yield Figure("S9 neighbour table", ours, "s", "< 1", name, seconds(build, repeats=1))
 
 
-def _sage() -> None:
-    from sage.graphs.graph_generators import graphs  # noqa: PLC0415 - takes seconds, and nothing else needs it
+def _build_sage() -> None:
+    # The import takes seconds, and nothing else needs it.
+    from sage.graphs.graph_generators import graphs  # noqa: PLC0415
 
     graphs.NStarGraph(9)
 
 
 def _every_construction() -> Iterator[Figure]:
     for spec, limit in (("S9", "< 5"), ("S10", "< 10")):
-        where = topology(spec)
-        names = plain_constructions(where) if spec == "S9" else ("edge-disjoint",)
-        copying = seconds(np.zeros((where.degree, where.nodes), dtype=np.uint8).copy)
+        network = topology(spec)
+        names = plain_constructions(network) if spec == "S9" else ("edge-disjoint",)
+        copying = seconds(np.zeros((network.degree, network.nodes), dtype=np.uint8).copy)
         for name in names:
-            building = seconds(lambda name=name, where=where: forest(where, name), repeats=1)  # type: ignore[misc]
+            building = seconds(partial(forest, network, name), repeats=1)
             yield Figure(f"{spec} {name}: build", building, "s", limit, "copy n-1 trees", copying)
 
 
 def _one_tree_at_a_time() -> Iterator[Figure]:
-    """S_11 and S_12, in a process of their own each, so that its peak is theirs."""
+    """Measure S_11 and S_12, each in a process of its own to get its peak of memory."""
     for spec, aim in (("S11", "< 20"), ("S12", "< 60")):
         elapsed, peak, copying = map(float, _run("one_by_one", spec).split())
-        yield Figure(
-            f"{spec} multiple: build and verify all",
-            elapsed,
-            "s",
-            aim,
-            "copy the same bytes",
-            copying,
-        )
-        yield Figure(
-            f"{spec} multiple: peak", peak, "GiB", "< 4", "one tree", topology(spec).nodes / GIB
-        )
+        tree = topology(spec).nodes / GIB
+        yield Figure(f"{spec} multiple: build and verify all", elapsed, "s", aim, COPY, copying)
+        yield Figure(f"{spec} multiple: peak", peak, "GiB", "< 4", "one tree", tree)
 
 
 def one_by_one(spec: str) -> None:
-    """Build and verify the trees of `multiple` one after the other; prints seconds, peak in GiB, and seconds of copying."""
-    where = topology(spec)
+    """Build and verify the trees of `multiple` one by one.
+
+    Prints the duration in seconds, the peak of memory in GiB, and the seconds to copy the trees.
+    """
+    network = topology(spec)
     begin = perf_counter()
-    for i in range(1, where.n):
-        multiple_tree(where, 0, i).verify()
+    for i in range(1, network.n):
+        multiple_tree(network, 0, i).verify()
     elapsed = perf_counter() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIB
-    copying = (where.n - 1) * seconds(np.zeros(where.nodes, dtype=np.uint8).copy, repeats=1)
+    copying = (network.n - 1) * seconds(np.zeros(network.nodes, dtype=np.uint8).copy, repeats=1)
     print(elapsed, peak, copying)
 
 
@@ -128,19 +122,15 @@ def _run(function: str, spec: str) -> str:
 
 
 def _growth() -> None:
-    """How building and proving grow with n, nanoseconds a tree edge."""
+    """Print how building and verifying grow with n, in nanoseconds per tree edge."""
     rows = []
     for n in range(5, 11):
-        where = topology(f"S{n}")
-        row: dict[str, object] = {"topology": where.spec, "nodes": where.nodes}
+        network = topology(f"S{n}")
+        row: dict[str, object] = {"topology": network.spec, "nodes": network.nodes}
         for name in ("greedy", "multiple", "recursive-substar", "edge-disjoint"):
-            grown = forest(where, name)
-            edges = grown.trees * (where.nodes - 1)
-            row[f"{name} build"] = (
-                seconds(lambda name=name, where=where: forest(where, name))  # type: ignore[misc]
-                / edges
-                * 1e9
-            )
-            row[f"{name} verify"] = seconds(grown.verify, repeats=1) / edges * 1e9
+            trees = forest(network, name)
+            edges = trees.trees * (network.nodes - 1)
+            row[f"{name} build"] = seconds(partial(forest, network, name)) / edges * 1e9
+            row[f"{name} verify"] = seconds(trees.verify, repeats=1) / edges * 1e9
         rows.append(row)
-    emit(rows, list(rows[0]), title="ns a tree edge")
+    emit(rows, list(rows[0]), title="ns per tree edge")

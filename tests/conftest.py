@@ -1,4 +1,4 @@
-"""What every test may ask for; the fixtures themselves stand in plugins, one a concern."""
+"""Plugins of all tests; each holds the fixtures of one concern."""
 
 import signal
 
@@ -7,7 +7,8 @@ pytest_plugins = [
     "support.fix_store",
     "support.fix_graph",
     "support.fix_cli",
+    "support.markers",
 ]
 
-# A shell lets what it starts in the background ignore Ctrl-C, and so would all that tests start.
+# A shell makes background processes ignore Ctrl-C, and everything that the tests start would too.
 signal.signal(signal.SIGINT, signal.default_int_handler)

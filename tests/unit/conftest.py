@@ -1,4 +1,4 @@
-"""Property tests on machines of any speed: no example is timed."""
+"""Settings of property tests: examples have no time limit, so that slow machines pass too."""
 
 from hypothesis import HealthCheck, settings
 

@@ -1,0 +1,41 @@
+"""Every test module belongs to exactly one group, and the Makefile runs every group."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from support.markers import GROUPS, STORES, TESTS, group
+
+
+def test_every_test_module_has_a_group() -> None:
+    modules = list(TESTS.rglob("test_*.py"))
+    assert len(modules) > 100
+    assert {group(module) for module in modules} == GROUPS
+
+
+def test_a_module_of_an_unknown_folder_is_an_error() -> None:
+    with pytest.raises(pytest.UsageError, match="belongs to no group"):
+        group(TESTS / "elsewhere" / "test_x.py")
+
+
+def test_every_group_is_declared_and_has_a_job(pytestconfig: pytest.Config) -> None:
+    declared = {marker.split(":")[0] for marker in pytestconfig.getini("markers")}
+    assert declared >= GROUPS
+    makefile = (TESTS.parent / "Makefile").read_text(encoding="utf-8")
+    jobs = re.search(r"^GROUPS := (.*)$", makefile, re.MULTILINE)
+    assert jobs
+    assert set(jobs[1].split()) == GROUPS
+
+
+@pytest.mark.parametrize("prefix", STORES)
+def test_every_prefix_is_that_of_a_module(prefix: str) -> None:
+    assert list((TESTS / "stores").glob(f"{prefix}*.py"))
+
+
+def test_the_group_follows_from_the_folder_and_the_module() -> None:
+    stores = TESTS / "stores"
+    assert group(stores / "test_ingest.py") == "stores"
+    assert group(stores / "test_graph_rows.py") == "packs"
+    assert group(stores / "test_offline.py") == "runs"
+    assert group(Path(__file__)) == "unit"

@@ -1,0 +1,44 @@
+"""references.bib and CITATION.cff agree, and every entry is complete."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAPERS = {"tseng1997", "sheu1993", "fragopoulou1993", "fragopoulou1996", "li2007"}
+VENUES = {"journal", "booktitle", "institution", "publisher"}
+
+
+def entries() -> list[tuple[str, dict[str, str]]]:
+    """Return the key and the fields of every entry."""
+    text = (ROOT / "references.bib").read_text(encoding="utf-8")
+    found = []
+    for key, body in re.findall(r"^@\w+\{(\w+),\n(.*?)^\}", text, re.MULTILINE | re.DOTALL):
+        fields = re.findall(r"^  (\w+) *= (?:\{(.*)\}|(\w+)),$", body, re.MULTILINE)
+        found.append((key, {name: braced or bare for name, braced, bare in fields}))
+    return found
+
+
+def test_every_entry_has_authors_title_venue_and_year() -> None:
+    keys = [key for key, _ in entries()]
+    assert len(keys) == len(set(keys))
+    assert set(keys) >= PAPERS
+    for key, fields in entries():
+        assert fields.keys() >= {"author", "title", "year"}, key
+        assert fields.keys() & VENUES, key
+
+
+def test_a_key_is_the_first_author_and_the_year() -> None:
+    for key, fields in entries():
+        family = fields["author"].split(" and ")[0].split()[-1]
+        name = re.sub(r"\\.|[{}]", "", family).lower()
+        assert key == name + fields["year"]
+
+
+def test_the_citation_file_names_the_five_papers() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    for key, fields in entries():
+        if key not in PAPERS:
+            continue
+        assert fields["title"].replace("$", "") in citation
+        assert f"year: {fields['year']}" in citation
+        assert f"doi: {fields.get('doi', '')}" in citation
