@@ -7,7 +7,7 @@ from typing import NamedTuple
 from starcast import costs
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import ALGORITHMS, algorithms_on
+from starcast.collectives.catalogue import algorithms_on, find
 from starcast.simulator import Simulation, simulate
 from starcast.topologies import topology
 from support.oracles_costs import Asked
@@ -36,7 +36,7 @@ class Case(NamedTuple):
     @property
     def rule(self) -> Algorithm:
         """Its row in the catalogue."""
-        return ALGORITHMS[self.key]
+        return find(*self.key)
 
     @property
     def arguments(self) -> dict[str, int | str]:
