@@ -149,7 +149,7 @@ def compose(outer: Perms, inner: Perms) -> Perms:
 
 
 def shift(perm: Perms, places: int) -> Perms:
-    """Return rho^places(perm), the label shifted right cyclically (Tseng & Sheu 1997, section 2)."""
+    """Return rho^places(perm), shifted right cyclically (Tseng & Sheu 1997, section 2)."""
     return np.roll(perm, places)
 
 
@@ -174,7 +174,7 @@ def parse(label: str, n: int, length: int | None = None) -> Perms:
     unknown = next((symbol for symbol in label if symbol not in SYMBOLS[:n]), None)
     if unknown is not None:
         raise InputError(
-            f"the label '{label}' has the symbol '{unknown}', which is not one of the {n}",
+            f"the label '{label}' has the symbol '{unknown}', which is not one of {n}",
             hint=hint,
         )
     repeated = next((a for a, b in pairwise(sorted(label)) if a == b), None)

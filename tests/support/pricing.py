@@ -112,5 +112,5 @@ def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
 
 def _defined(rule: Algorithm, spec: str, asked: Asked) -> bool:
     where = topology(spec)
-    values: dict[str, int | str] = {one.name: one.default(where) for one in rule.arguments}
+    values = rule.default_arguments(where)
     return rule.refusal(where, values | {str(rule.split_argument): asked.share}) is None

@@ -155,9 +155,9 @@ def test_larger_changes_verify(spec: str, tree: str) -> None:
 @pytest.mark.parametrize("construction", ["label-change", "dimension-change"])
 def test_partial_trees_stay_partial(construction: str) -> None:
     arguments = (
-        {"tree": "shortest-path", "i": 1}
+        {"base": "shortest-path", "i": 1}
         if construction == "dimension-change"
-        else {"tree": "shortest-path"}
+        else {"base": "shortest-path"}
     )
     before, after = forest("S5", "shortest-path"), forest("S5", construction, root=7, **arguments)
     assert not before.spanning
@@ -170,7 +170,7 @@ def test_partial_trees_stay_partial(construction: str) -> None:
 def test_what_the_trees_lead_toward_changes_with_them(construction: str, tree: str) -> None:
     """Else `verify` would follow every node."""
     arguments: dict[str, str | int] = (
-        {"tree": tree, "i": 2} if construction == "dimension-change" else {"tree": tree}
+        {"base": tree, "i": 2} if construction == "dimension-change" else {"base": tree}
     )
     assert closer(forest("S5", construction, root=77, **arguments)) == closer(at_identity(5, tree))
 
@@ -316,7 +316,7 @@ def test_the_arguments_are_part_of_the_name() -> None:
     )
     changed = forest("S4", "dimension-change", base="greedy", i=2)
     assert changed.id == "S4:dimension-change(base=greedy,i=2):1234"
-    assert dict(changed.arguments) == {"tree": "greedy", "i": 2}
+    assert dict(changed.arguments) == {"base": "greedy", "i": 2}
     assert changed.construction == "dimension-change"
     assert forest("S4", "dimension-change", base="greedy", i=np.int64(2)).id == changed.id  # type: ignore[arg-type]
 
@@ -332,19 +332,19 @@ def test_what_needs_arguments_is_no_plain_construction() -> None:
 @pytest.mark.parametrize("i", [-1, 4, 5, 100])
 def test_i_goes_from_0_to_n_minus_2(i: int) -> None:
     """The definition takes it modulo n-1; here a tree has one name."""
-    with refused("S5", str(i)):
+    with refused("S5", f"i is {i}"):
         forest("S5", "dimension-change", base="greedy", i=i)
 
 
 @pytest.mark.parametrize("i", ["1", 1.0, True, None])
 def test_i_is_a_whole_number(i: object) -> None:
-    with refused("'i'", repr(i), "whole number"):
+    with refused(f"i is {i!r}", "whole number"):
         forest("S5", "dimension-change", base="greedy", i=i)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("tree", ["label-change", "dimension-change"])
 def test_what_is_changed_needs_no_arguments_itself(tree: str) -> None:
-    with refused("'tree'", tree):
+    with refused(f"base is '{tree}'"):
         forest("S5", "label-change", base=tree)
 
 
@@ -357,10 +357,10 @@ def test_what_is_changed_grows_there(tree: str | int) -> None:
 @pytest.mark.parametrize(
     ("construction", "given", "missing"),
     [
-        ("label-change", {}, "tree"),
-        ("dimension-change", {}, "tree"),
-        ("dimension-change", {"tree": "greedy"}, "i"),
-        ("dimension-change", {"i": 1}, "tree"),
+        ("label-change", {}, "base"),
+        ("dimension-change", {}, "base"),
+        ("dimension-change", {"base": "greedy"}, "i"),
+        ("dimension-change", {"i": 1}, "base"),
     ],
 )
 def test_every_argument_must_be_given(
@@ -372,7 +372,7 @@ def test_every_argument_must_be_given(
 
 @pytest.mark.parametrize(
     ("construction", "given"),
-    [("label-change", {"tree": "greedy"}), ("greedy", {}), ("multiple", {})],
+    [("label-change", {"base": "greedy"}), ("greedy", {}), ("multiple", {})],
 )
 def test_no_argument_is_taken_that_is_not_declared(
     construction: str, given: dict[str, str]

@@ -53,10 +53,10 @@ def cases(spec: str, changing: int | None = None) -> Iterator[Case]:
             continue
         for tree in plain_constructions(spec)[:changing]:
             if construction == "label-change":
-                yield Case(spec, construction, (("tree", tree),))
+                yield Case(spec, construction, (("base", tree),))
             elif construction == "dimension-change":
                 for i in sorted({min(1, topology(spec).n - 2), topology(spec).n - 2}):
-                    yield Case(spec, construction, (("tree", tree), ("i", i)))
+                    yield Case(spec, construction, (("base", tree), ("i", i)))
             else:
                 raise AssertionError(f"say with which arguments '{construction}' is to be checked")
 
@@ -504,9 +504,9 @@ def changed(
     ("made", "node", "why"),
     [
         (changed("S4", "greedy", 0, _1234=2), "1234", "the root has a parent"),
-        (changed("S4", "greedy", 0, _2134=5), "1324", "2134 has the entry 5, which is no port"),
+        (changed("S4", "greedy", 0, _2134=5), "1324", "2134 has the entry 5, which is not a port"),
         (changed("S4", "greedy", 0, _2134=0), "1324", "2134 is not in the tree"),
-        (changed("S4", "greedy", 0, _3124=2), "1324", "1324 stands on a cycle"),
+        (changed("S4", "greedy", 0, _3124=2), "1324", "1324 is on a cycle"),
     ],
 )
 def test_what_is_no_tree_is_explained(

@@ -16,7 +16,7 @@ from starcast.trees import forest
 from support import oracles_costs
 from support.pricing import CUBES, NK_STARS, STARS, Case, built, cases, priced, run, took
 
-ALGORITHMS = {(rule.collective, rule.name): rule for rule in algorithms()}
+ALGORITHMS = {(str(rule.collective), rule.name): rule for rule in algorithms()}
 
 #: Executions cost what their form says, start-ups, bytes and transmissions, all-port or one-port.
 EXACT = {

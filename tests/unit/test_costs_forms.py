@@ -23,7 +23,7 @@ from support.meeting import refused
 from support.oracles_costs import Asked
 from support.pricing import SMALL, Case, built, cases, priced, unit
 
-ALGORITHMS = {(rule.collective, rule.name): rule for rule in algorithms()}
+ALGORITHMS = {(str(rule.collective), rule.name): rule for rule in algorithms()}
 
 LARGE = ("S6", "S7", "S9", "S12", "S6,2", "S6,3", "S6,5", "Q7", "Q12")
 

@@ -16,7 +16,7 @@ from starcast.topologies import Topology, topology
 from support.meeting import refused
 from support.pricing import MACHINE
 
-ALGORITHMS = {(rule.collective, rule.name): rule for rule in algorithms()}
+ALGORITHMS = {(str(rule.collective), rule.name): rule for rule in algorithms()}
 
 CUT = [key for key, rule in ALGORITHMS.items() if rule.split_argument]
 

@@ -74,7 +74,7 @@ def test_every_construction_comes_back_as_it_was(
     found.verify()
 
 
-@pytest.mark.parametrize("arguments", [{"tree": "multiple"}, {"tree": "shortest-path", "i": 2}])
+@pytest.mark.parametrize("arguments", [{"base": "multiple"}, {"base": "shortest-path", "i": 2}])
 def test_arguments_come_back_with_their_types(
     tmp_path: Path, arguments: dict[str, str | int]
 ) -> None:
@@ -158,15 +158,15 @@ def test_a_folder(tmp_path: Path) -> None:
 def test_a_file_of_somebody_else(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "f.npz"
     path.write_bytes(content)
-    assert "is no forest of starcast" in refusal(path).message
+    assert "is not a starcast forest" in refusal(path).message
 
 
 def test_an_archive_of_somebody_else(tmp_path: Path) -> None:
     path = tmp_path / "f.npz"
     np.savez(path, parent_port=np.zeros((1, 24), dtype=np.uint8))
-    assert "is no forest of starcast" in refusal(path).message
+    assert "is not a starcast forest" in refusal(path).message
     np.savez(path, format=np.array("another format"))
-    assert "is no forest of starcast" in refusal(path).message
+    assert "is not a starcast forest" in refusal(path).message
 
 
 def test_an_array_of_objects_is_never_unpickled(tmp_path: Path, saved: Path) -> None:
@@ -202,10 +202,10 @@ def test_another_version_is_named(saved: Path, version: int) -> None:
         {"construction": None},
         {"arguments": np.array("{")},
         {"arguments": np.array("[]")},
-        {"arguments": np.array('{"tree": []}')},
+        {"arguments": np.array('{"base": []}')},
         {"spanning": np.array([True, False])},
-        {"toward": np.array([0])},
-        {"toward": np.array([0, 1, 2, 120])},
+        {"verify_hubs": np.array([0])},
+        {"verify_hubs": np.array([0, 1, 2, 120])},
         {"parent_port": None},
         {"parent_port": np.zeros((4, 120), dtype=np.int64)},
     ],

@@ -193,7 +193,7 @@ def test_all_neighbours_and_some_neighbours_agree_on_large_ones(spec: str) -> No
 @pytest.mark.parametrize("port", [-1, 0, 1, 7, 255])
 def test_a_port_that_is_none_is_refused(port: int) -> None:
     t = topology("S6,3")
-    for ask in (t.neighbours, t.reverse_port, t.across):
+    for ask in (t.neighbours, t.reverse_port, t.neighbour_ranks):
         with refused(str(port)):
             ask(port)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
-from starcast.trees.common import translated
+from starcast.trees.common import translate_ports
 from support import oracles, oracles_nk
 from support.meeting import refused
 
@@ -78,7 +78,7 @@ def test_sp_is_a_tree_for_every_root(n: int, k: int) -> None:
     for root in range(0, t.nodes, max(1, t.nodes // 50)):
         there = forest(t, "nk-greedy", root=root)
         there.verify()
-        assert np.array_equal(there.parent_port, translated(t, at_identity, root))
+        assert np.array_equal(there.parent_port, translate_ports(t, at_identity, root))
 
 
 @pytest.mark.parametrize("n", range(2, 8))
@@ -290,7 +290,7 @@ def test_mt_at_any_root_is_the_translated_mt(size: tuple[int, int], data: st.Dat
     root = data.draw(st.integers(0, t.nodes - 1))
     there, at_identity = forest(t, "nk-multiple", root=root), forest(t, "nk-multiple")
     there.verify()
-    assert np.array_equal(there.parent_port, translated(t, at_identity.parent_port, root))
+    assert np.array_equal(there.parent_port, translate_ports(t, at_identity.parent_port, root))
     assert there.load_histogram() == at_identity.load_histogram()
     image = t.translation(root)
     assert np.array_equal(

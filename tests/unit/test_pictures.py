@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from starcast.drawing import READABLE, Layout, Link, Picture, sketch, style
-from starcast.drawing.order import arrange, walk
+from starcast.drawing.order import arrange, order_ring
 from starcast.errors import InputError, LimitError
 from starcast.topologies import Topology, topology
 
@@ -334,7 +334,7 @@ def test_arranged_nodes_keep_apart_and_stand_over_their_neighbours() -> None:
 
 def test_a_walk_takes_every_node_once_and_follows_links() -> None:
     ring = [[(node - 1) % 9, (node + 1) % 9] for node in range(9)]
-    found = walk(ring, 4)
+    found = order_ring(ring, 4)
     assert found[0] == 4
     assert all(after in ring[before] for before, after in pairwise(found))
-    assert walk([[], [], []], 1) == [1, 0, 2]
+    assert order_ring([[], [], []], 1) == [1, 0, 2]

@@ -55,8 +55,8 @@ def test_this_machine_has_memory() -> None:
 
 def test_the_estimate_counts_a_byte_a_node_and_tree_and_a_working_array() -> None:
     t = topology("S6")
-    assert memory.estimate(t, 5) - memory.estimate(t, 4) == t.nodes
-    assert memory.estimate(t, 0) == 5 * t.nodes
+    assert memory.forest_bytes(t.nodes, 5) - memory.forest_bytes(t.nodes, 4) == t.nodes
+    assert memory.forest_bytes(t.nodes, 0) == 5 * t.nodes
 
 
 def test_what_fits_is_accepted_and_one_byte_more_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +64,7 @@ def test_what_fits_is_accepted_and_one_byte_more_refused(monkeypatch: pytest.Mon
     memory.require(1000, "arrays")
     with pytest.raises(LimitError) as refusal:
         memory.require(1001, "arrays")
-    assert refusal.value.message.startswith("arrays take about")
+    assert refusal.value.message.startswith("arrays need about")
     assert refusal.value.hint
 
 
@@ -104,7 +104,7 @@ def test_forests_are_refused_before_they_are_built(
 ) -> None:
     """One tree still fits where a tree a port does not."""
     t = topology(spec)
-    machine_of(monkeypatch, memory.estimate(t, 1))
+    machine_of(monkeypatch, memory.forest_bytes(t.nodes, 1))
     assert forest(t, single).trees == 1
     with refused(many, spec, exit_code=7):
         forest(t, many)

@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 
 from starcast.errors import InputError
 from starcast.trees import forest
-from starcast.trees.spec_syntax import listed, parsed, parsed_arguments, written, written_arguments
+from starcast.trees.spec_syntax import (
+    format_arguments,
+    format_spec,
+    parse_arguments,
+    parse_spec,
+    split_specs,
+)
 
 WORDS = st.text("abcdefghijklmnopqrstuvwxyz-", min_size=1)
 ARGUMENTS = st.dictionaries(WORDS, st.one_of(st.integers(-999_999_999, 999_999_999), WORDS))
@@ -14,32 +20,34 @@ ARGUMENTS = st.dictionaries(WORDS, st.one_of(st.integers(-999_999_999, 999_999_9
 
 @given(WORDS, ARGUMENTS)
 def test_what_is_written_is_what_is_parsed(name: str, arguments: dict[str, str | int]) -> None:
-    assert parsed(written(name, arguments)) == (name, arguments)
-    assert parsed_arguments(written_arguments(arguments)) == arguments
+    assert parse_spec(format_spec(name, arguments)) == (name, arguments)
+    assert parse_arguments(format_arguments(arguments)) == arguments
 
 
 @given(st.lists(st.tuples(WORDS, ARGUMENTS)))
 def test_a_list_comes_apart_between_constructions_and_not_within(
     pairs: list[tuple[str, dict[str, str | int]]],
 ) -> None:
-    assert [parsed(word) for word in listed(" , ".join(written(*pair) for pair in pairs))] == pairs
+    assert [
+        parse_spec(word) for word in split_specs(" , ".join(format_spec(*pair) for pair in pairs))
+    ] == pairs
 
 
 def test_arguments_are_sorted_whatever_their_order() -> None:
     assert (
-        written("dimension-change", {"tree": "greedy", "i": 2})
+        format_spec("dimension-change", {"base": "greedy", "i": 2})
         == "dimension-change(base=greedy,i=2)"
     )
-    assert parsed(" dimension-change(base=greedy,i=2) ") == (
+    assert parse_spec(" dimension-change(base=greedy,i=2) ") == (
         "dimension-change",
-        {"i": 2, "tree": "greedy"},
+        {"i": 2, "base": "greedy"},
     )
-    assert written("greedy", {}) == "greedy"
+    assert format_spec("greedy", {}) == "greedy"
 
 
 def test_a_forest_s_name_says_it_in_the_same_words() -> None:
     grown = forest("S4", "dimension-change", "4321", base="multiple", i=1)
-    assert grown.id == f"S4:{written('dimension-change', grown.arguments)}:4321"
+    assert grown.id == f"S4:{format_spec('dimension-change', grown.arguments)}:4321"
 
 
 @pytest.mark.parametrize(
@@ -59,13 +67,13 @@ def test_a_forest_s_name_says_it_in_the_same_words() -> None:
 )
 def test_what_is_not_written_so_is_refused(text: str) -> None:
     with pytest.raises(InputError) as caught:
-        parsed(text)
+        parse_spec(text)
     assert caught.value.hint
 
 
 def test_empty_words_in_a_list_count_for_nothing() -> None:
-    assert listed(" , greedy,, label-change(base=greedy) ,") == [
+    assert split_specs(" , greedy,, label-change(base=greedy) ,") == [
         "greedy",
         "label-change(base=greedy)",
     ]
-    assert listed("") == []
+    assert split_specs("") == []

@@ -88,9 +88,9 @@ def branch_sizes(topology: Topology, parent_port: Ports, root: int) -> Ranks:
 def balance(topology: Topology, parent_port: Ports, root: int, slack: int = 1) -> Evidence:
     """Check that the root's links lead to equally many nodes up to ``slack``.
 
-    All trees count together. For one tree, these are the sizes of its branches; for partial trees with one link of the root
-    each, the sizes of the trees. Measured: the number of nodes over each port; repeated nodes count
-    repeatedly.
+    All trees count together. For one tree, these are the sizes of its branches; for partial trees
+    with one link of the root each, the sizes of the trees. Measured: the number of nodes over each
+    port; repeated nodes count repeatedly.
 
     Raises:
         RejectedError: the array is not a forest.
@@ -141,8 +141,8 @@ def _check_trees(
         if len(wrong):
             node = int(wrong[0])
             reason = _explain(graph, row, tree, node)
-            place = {"tree": number, "node": graph.label(node), "why": reason}
-            return Evidence(check, measured, place)
+            node_label = graph.label(node)
+            return Evidence(check, measured, {"tree": number, "node": node_label, "why": reason})
     return Evidence(check, measured)
 
 

@@ -172,7 +172,7 @@ def _measured(forest: "Forest", output: Format) -> list[dict[str, Any]]:
     values = forest_metrics(forest)
     levels = values.pop("levels")
     construction = CONSTRUCTIONS.get(forest.construction)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"property": "id", "value": forest.id},
         {"property": "source", "value": construction.source if construction else None},
     ]

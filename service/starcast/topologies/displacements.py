@@ -35,8 +35,8 @@ def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
     starting = factorial(n - 1)  # the nodes that start with 1 have the lowest ranks
     out = np.empty(len(perms), dtype=np.uint8)
     out[starting:] = np.argmax(perms[starting:] == 1, axis=1) - 1
-    orbits = Necklaces(*(column[:starting] for column in orbits))
-    out[:starting] = _from_generator(orbits, _cycle_of_2(perms[:starting]))
+    first = Necklaces(orbits.leader[:starting], orbits.period[:starting], orbits.turns[:starting])
+    out[:starting] = _from_generator(first, _cycle_of_2(perms[:starting]))
     return out
 
 
