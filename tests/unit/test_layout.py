@@ -1,4 +1,4 @@
-"""Where the nodes of a drawn tree stand, on trees of any shape."""
+"""The layout of trees of any shape."""
 
 from itertools import pairwise
 
@@ -37,14 +37,14 @@ def test_neighbours_on_a_level_keep_their_order_and_their_distance(children: Chi
 
 
 @given(trees())
-def test_a_parent_stands_over_the_middle_of_its_children(children: Children) -> None:
+def test_a_parent_is_centred_above_its_children(children: Children) -> None:
     place = tidy_layout(0, children)
     for parent, below in children.items():
         assert place[parent] == pytest.approx((place[below[0]] + place[below[-1]]) / 2)
 
 
 @given(trees())
-def test_the_leftmost_node_stands_at_0_and_nobody_is_missing(children: Children) -> None:
+def test_the_leftmost_node_is_at_0_and_no_node_is_missing(children: Children) -> None:
     place = tidy_layout(0, children)
     assert set(place) == {0, *(child for below in children.values() for child in below)}
     assert min(place.values()) == pytest.approx(0)
@@ -52,7 +52,7 @@ def test_the_leftmost_node_stands_at_0_and_nobody_is_missing(children: Children)
 
 @given(trees())
 def test_the_mirror_image_of_a_tree_is_the_mirror_image_of_its_drawing(children: Children) -> None:
-    """Small subtrees stand in the middle between large ones, not at the side from which they were pushed."""
+    """Small subtrees are centred between large ones."""
     place = tidy_layout(0, children)
     mirrored = tidy_layout(0, {parent: below[::-1] for parent, below in children.items()})
     width = max(place.values())
@@ -61,7 +61,7 @@ def test_the_mirror_image_of_a_tree_is_the_mirror_image_of_its_drawing(children:
 
 @given(trees())
 def test_equal_subtrees_look_the_same(children: Children) -> None:
-    """Three copies of a tree beside each other have the same shape."""
+    """Three copies of a tree side by side have the same shape."""
     size = 1 + sum(map(len, children.values()))
     copies = {parent + shift: [child + shift for child in below] for shift in range(1, 3 * size + 1, size)
               for parent, below in children.items()}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Constructions with their arguments as words, and back."""
+"""The syntax of constructions with arguments."""
 
 import pytest
 from hypothesis import given
@@ -19,13 +19,13 @@ ARGUMENTS = st.dictionaries(WORDS, st.one_of(st.integers(-999_999_999, 999_999_9
 
 
 @given(WORDS, ARGUMENTS)
-def test_what_is_written_is_what_is_parsed(name: str, arguments: dict[str, str | int]) -> None:
+def test_parsing_inverts_formatting(name: str, arguments: dict[str, str | int]) -> None:
     assert parse_spec(format_spec(name, arguments)) == (name, arguments)
     assert parse_arguments(format_arguments(arguments)) == arguments
 
 
 @given(st.lists(st.tuples(WORDS, ARGUMENTS)))
-def test_a_list_comes_apart_between_constructions_and_not_within(
+def test_a_list_is_split_between_constructions_only(
     pairs: list[tuple[str, dict[str, str | int]]],
 ) -> None:
     assert [
@@ -45,9 +45,9 @@ def test_arguments_are_sorted_whatever_their_order() -> None:
     assert format_spec("greedy", {}) == "greedy"
 
 
-def test_a_forest_s_name_says_it_in_the_same_words() -> None:
-    grown = forest("S4", "dimension-change", "4321", base="multiple", i=1)
-    assert grown.id == f"S4:{format_spec('dimension-change', grown.arguments)}:4321"
+def test_the_id_of_a_forest_has_the_same_syntax() -> None:
+    trees = forest("S4", "dimension-change", "4321", base="multiple", i=1)
+    assert trees.id == f"S4:{format_spec('dimension-change', trees.arguments)}:4321"
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,13 @@ def test_a_forest_s_name_says_it_in_the_same_words() -> None:
         "greedy(i=1,i=2)",
     ],
 )
-def test_what_is_not_written_so_is_refused(text: str) -> None:
+def test_other_forms_are_refused(text: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_spec(text)
     assert caught.value.hint
 
 
-def test_empty_words_in_a_list_count_for_nothing() -> None:
+def test_empty_items_of_a_list_are_ignored() -> None:
     assert split_specs(" , greedy,, label-change(base=greedy) ,") == [
         "greedy",
         "label-change(base=greedy)",
