@@ -169,7 +169,7 @@ def algorithms_page() -> str:
         for rule in algorithms(collective):
             families, ports = (", ".join(words) for words in (rule.families, rule.ports))
             arguments = ", ".join(one.name for one in rule.arguments)
-            parts.append(f"| `{rule.name}` | {families} | {ports} | {arguments} | {rule.paper} |")
+            parts.append(f"| `{rule.name}` | {families} | {ports} | {arguments} | {rule.source} |")
         parts.append("")
     return "\n".join(parts)
 

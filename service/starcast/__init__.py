@@ -1,6 +1,7 @@
-"""starcast: collective communication on star graphs, built, proved by execution, stored and compared.
+"""A laboratory for collective communication on star graphs.
 
-The names below are the public Python API. They are loaded when first used, so that the command line starts fast.
+The names below are the public Python API. They are imported on first use, so that the command line
+starts fast.
 """
 
 from importlib import import_module
@@ -33,7 +34,7 @@ __all__ = [
     "topology",
 ]
 
-_HOMES = {
+_PACKAGES = {
     "Fault": "starcast.simulator",
     "Forest": "starcast.trees",
     "Schedule": "starcast.collectives",
@@ -50,9 +51,9 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _PACKAGES:
         raise AttributeError(f"module 'starcast' has no attribute '{name}'")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(_PACKAGES[name]), name)
     globals()[name] = value
     return value
 

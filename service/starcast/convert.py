@@ -1,7 +1,8 @@
-"""Topologies and forests as the objects of other libraries: networkx, igraph and scipy.sparse.
+"""Conversion of topologies and forests to objects of networkx, igraph and scipy.sparse.
 
-Each library is an optional extra of the same name and is imported when it is asked for. Nodes are ranks everywhere; labels are
-an attribute. For work on whole topologies the arrays are faster: networkx makes an object of every edge.
+Each library is an optional extra of the same name, and is imported on demand. Nodes are ranks, with
+labels as attributes. For work on large topologies the arrays are faster: networkx creates Python
+objects for every edge.
 """
 
 from importlib import import_module
@@ -22,40 +23,43 @@ if TYPE_CHECKING:
 
 
 class _Edges(NamedTuple):
-    """Edges as columns of equal length, and their attributes by name."""
+    """Edges as columns of equal length, with their attributes by name."""
 
     start: NDArray[np.int64]
     end: NDArray[np.int64]
     attributes: dict[str, NDArray[np.int64]]
 
 
-def to_networkx(what: Topology | Forest, tree: int | None = None) -> "nx.Graph":
-    """A topology as a `networkx.Graph`, a forest as a `networkx.DiGraph` from parents to children.
+def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Graph":
+    """Convert a topology to a `networkx.Graph`, a forest to a `networkx.DiGraph`.
 
-    Nodes have a ``label``. A link has the ``port`` of its lower node. A tree's edge has its ``tree``, its ``level`` (the
-    child's distance from the root, from 1) and the parent's ``port``. Trees may share links, so that a whole forest is a
-    `networkx.MultiDiGraph`, which is a DiGraph, with the tree as the edge's key; one tree is a plain `networkx.DiGraph`.
-    Nodes that are in none of the trees are left out.
+    Nodes have a ``label``. A link has the ``port`` of its lower node. An edge of a forest, from
+    parent to child, has its ``tree``, its ``level`` (the child's distance from the root in the
+    tree, from 1) and the parent's ``port``. Since trees may share links, a forest becomes a
+    `networkx.MultiDiGraph`, a subclass of DiGraph, with the tree as the edge's key; a single tree
+    becomes a plain `networkx.DiGraph`. Nodes that are in none of the trees are omitted.
 
     Args:
-        what: a topology or a forest.
-        tree: the number of one tree, from 0; all unless given.
+        artifact: a topology or a forest.
+        tree: the number of one tree, from 0; None for all trees.
 
     Raises:
         UnavailableError: networkx is not installed.
         InputError: there is no such tree.
-        RejectedError: the array is no forest.
+        RejectedError: the array is not a forest.
+
+    Example:
+        >>> to_networkx(forest("S4", "multiple"), tree=1).number_of_edges()
+        23
     """
-    nx = _library("networkx")
-    topology, edges = _place(what), _edges(what, tree)
-    if isinstance(what, Topology):
+    nx = _import_library("networkx")
+    topology, edges = _topology_of(artifact), _edges(artifact, tree)
+    if isinstance(artifact, Topology):
         graph, ranks = nx.Graph(), np.arange(topology.nodes)
     else:
-        graph, ranks = (
-            nx.MultiDiGraph() if tree is None else nx.DiGraph(),
-            np.union1d(edges.end, [what.root]),
-        )
-    graph.graph.update(_names(what))
+        graph = nx.MultiDiGraph() if tree is None else nx.DiGraph()
+        ranks = np.union1d(edges.end, [artifact.root])
+    graph.graph.update(_graph_attributes(artifact))
     labels = topology.labels(ranks).tolist()
     graph.add_nodes_from(
         (rank, {"label": label}) for rank, label in zip(ranks.tolist(), labels, strict=True)
@@ -67,58 +71,59 @@ def to_networkx(what: Topology | Forest, tree: int | None = None) -> "nx.Graph":
     return graph
 
 
-def to_igraph(what: Topology | Forest, tree: int | None = None) -> "igraph.Graph":
-    """A topology as an undirected `igraph.Graph`, a forest as a directed one from parents to children.
+def to_igraph(artifact: Topology | Forest, tree: int | None = None) -> "igraph.Graph":
+    """Convert a topology to an undirected `igraph.Graph`, a forest to a directed one.
 
-    Vertex v is the node of rank v, all of them, with its ``label``; edges have the attributes of `to_networkx`. Trees that
-    share a link are parallel edges; a node that is in none of the trees is an isolated vertex.
+    Vertex v is the node of rank v, with its ``label``; there is a vertex for every node. Edges have
+    the attributes of `to_networkx`. Trees that share a link give parallel edges.
 
     Args:
-        what: a topology or a forest.
-        tree: the number of one tree, from 0; all unless given.
+        artifact: a topology or a forest.
+        tree: the number of one tree, from 0; None for all trees.
 
     Raises:
         UnavailableError: igraph is not installed.
         InputError: there is no such tree.
-        RejectedError: the array is no forest.
+        RejectedError: the array is not a forest.
     """
-    igraph = _library("igraph")
-    topology, edges = _place(what), _edges(what, tree)
+    igraph = _import_library("igraph")
+    topology, edges = _topology_of(artifact), _edges(artifact, tree)
     return igraph.Graph(
         n=topology.nodes,
         edges=np.column_stack([edges.start, edges.end]).tolist(),
-        directed=isinstance(what, Forest),
-        graph_attrs=_names(what),
+        directed=isinstance(artifact, Forest),
+        graph_attrs=_graph_attributes(artifact),
         vertex_attrs={"label": topology.labels().tolist()},
         edge_attrs={name: column.tolist() for name, column in edges.attributes.items()},
     )
 
 
-def to_scipy(what: Topology | Forest, tree: int | None = None) -> "sparse.csr_array":
-    """A topology as its adjacency matrix, a forest as its load matrix: `scipy.sparse.csr_array`, int16 ``[nodes, nodes]``.
-
-    At (u, v) the adjacency matrix has 1 where there is a link; the load matrix has the number of trees that use the directed
-    link from u to v, parent to child.
+def to_scipy(artifact: Topology | Forest, tree: int | None = None) -> "sparse.csr_array":
+    """Convert a topology to its adjacency matrix, a forest to its load matrix.
 
     Args:
-        what: a topology or a forest.
-        tree: the number of one tree, from 0; all unless given.
+        artifact: a topology or a forest.
+        tree: the number of one tree, from 0; None for all trees.
+
+    Returns:
+        `scipy.sparse.csr_array`, int16 ``[nodes, nodes]``. Entry (u, v) of the adjacency matrix is
+        1 if there is a link; of the load matrix, it is the number of trees that use the directed
+        link from parent u to child v.
 
     Raises:
         UnavailableError: scipy is not installed.
         InputError: there is no such tree.
-        RejectedError: the array is no forest.
+        RejectedError: the array is not a forest.
     """
-    sparse = _library("scipy.sparse")
-    topology, edges = _place(what), _edges(what, tree)
+    sparse = _import_library("scipy.sparse")
+    topology, edges = _topology_of(artifact), _edges(artifact, tree)
     ones = np.ones(len(edges.start), dtype=np.int16)
-    matrix = sparse.csr_array(
-        (ones, (edges.start, edges.end)), shape=(topology.nodes, topology.nodes)
-    )  # adds up equal places
-    return matrix + matrix.T if isinstance(what, Topology) else matrix
+    shape = (topology.nodes, topology.nodes)
+    matrix = sparse.csr_array((ones, (edges.start, edges.end)), shape=shape)  # sums repeated places
+    return matrix + matrix.T if isinstance(artifact, Topology) else matrix
 
 
-def _library(module: str) -> Any:
+def _import_library(module: str) -> Any:
     package = module.partition(".")[0]
     try:
         return import_module(module)
@@ -130,14 +135,14 @@ def _library(module: str) -> Any:
         ) from None
 
 
-def _place(what: Topology | Forest) -> Topology:
-    return what.topology if isinstance(what, Forest) else what
+def _topology_of(artifact: Topology | Forest) -> Topology:
+    return artifact.topology if isinstance(artifact, Forest) else artifact
 
 
-def _names(what: Topology | Forest) -> dict[str, str | int]:
-    if isinstance(what, Topology):
-        return {"topology": what.spec}
-    return {"forest": what.id, "topology": what.topology.spec, "root": what.root}
+def _graph_attributes(artifact: Topology | Forest) -> dict[str, str | int]:
+    if isinstance(artifact, Topology):
+        return {"topology": artifact.spec}
+    return {"forest": artifact.id, "topology": artifact.topology.spec, "root": artifact.root}
 
 
 def _records(columns: dict[str, NDArray[np.int64]]) -> list[dict[str, int]]:
@@ -145,28 +150,25 @@ def _records(columns: dict[str, NDArray[np.int64]]) -> list[dict[str, int]]:
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def _edges(what: Topology | Forest, tree: int | None) -> _Edges:
-    if isinstance(what, Forest):
-        found = edges_of(what, tree)
-        return _Edges(
-            found.parent,
-            found.child,
-            {"tree": found.tree, "level": found.level, "port": found.port},
-        )
+def _edges(artifact: Topology | Forest, tree: int | None) -> _Edges:
+    if isinstance(artifact, Forest):
+        edges = edges_of(artifact, tree)
+        attributes = {"tree": edges.tree, "level": edges.level, "port": edges.port}
+        return _Edges(edges.parent, edges.child, attributes)
     if tree is not None:
         raise InputError(
-            f"{what.spec} is a topology and has no tree {tree}",
-            hint="give a forest, or leave the tree out",
+            f"{artifact.spec} is a topology and has no tree {tree}",
+            hint="give a forest, or omit the tree",
         )
-    return _links(what)
+    return _links(artifact)
 
 
 def _links(topology: Topology) -> _Edges:
-    """Each undirected link once, from its lower rank."""
+    """Return each undirected link once, from its lower rank."""
     parts = []
     for port in topology.ports:
-        there = topology.neighbours(port).astype(np.int64)
-        lower = np.flatnonzero(np.arange(topology.nodes) < there)
-        parts.append((lower, there[lower], np.full(len(lower), port, dtype=np.int64)))
+        neighbours = topology.neighbours(port).astype(np.int64)
+        lower = np.flatnonzero(np.arange(topology.nodes) < neighbours)
+        parts.append((lower, neighbours[lower], np.full(len(lower), port, dtype=np.int64)))
     start, end, ports = (np.concatenate(column) for column in zip(*parts, strict=True))
     return _Edges(start, end, {"port": ports})

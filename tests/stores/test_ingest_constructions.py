@@ -14,7 +14,7 @@ from starcast.ingest.stored import check, description, listing
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.catalogue import CONSTRUCTIONS
-from starcast.trees.spec_syntax import parsed, written
+from starcast.trees.spec_syntax import parse_spec, format_spec
 from support.checks import assert_stored, check_nodes
 
 SPECS = ("S4", "S5", "S4,2", "Q3")
@@ -32,7 +32,7 @@ def words(spec: str) -> list[str]:
     )
     arguments: dict[str, str | int] = {"tree": trees, "i": 1}
     return [
-        written(
+        format_spec(
             name,
             {argument.name: arguments[argument.name] for argument in CONSTRUCTIONS[name].arguments},
         )
@@ -65,7 +65,7 @@ def test_a_construction_is_stored_and_reads_back_equal(stores: Stores, spec: str
     ingest(stores, what)
     assert_stored(stores, what)
     for word in words(spec):
-        name, arguments = parsed(word)
+        name, arguments = parse_spec(word)
         meant = forest(where, name, root, **arguments)
         for found in (
             from_postgresql(stores, meant.id),

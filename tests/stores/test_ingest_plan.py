@@ -18,7 +18,7 @@ from starcast.ingest.planning import Size, plan, wish
 from starcast.topologies import topology
 from starcast.topologies.star import Star
 from starcast.trees import Forest, constructions, forest, plain_constructions
-from starcast.trees.spec_syntax import parsed
+from starcast.trees.spec_syntax import parse_spec
 
 
 def names(*words: object, **options: object) -> list[str]:
@@ -212,7 +212,7 @@ def test_sizes_are_those_of_the_trees_without_building_any(spec: str) -> None:
 def test_sizes_of_trees_that_cannot_be_are_refused_in_the_words_of_the_plan(words: str) -> None:
     with pytest.raises(InputError) as of_sizes:
         wish("S5", words).sizes()
-    name, arguments = parsed(words)
+    name, arguments = parse_spec(words)
     with pytest.raises(InputError) as of_trees:
         forest("S5", name, **arguments)
     assert str(of_sizes.value) == str(of_trees.value)

@@ -1,4 +1,4 @@
-"""Where the array form meets the page: either one written in the other's terms, and the forests both can build."""
+"""Comparison of the array implementation with the oracles of the definitions."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ PAGES: dict[str, Callable[[oracles.Node], Sequence[oracles.Tree]]] = {
 
 @contextmanager
 def refused(*words: str, exit_code: int = 2) -> Iterator[None]:
-    """What is inside is an error with a hint, this exit code, and these words in its message."""
+    """Expect an error with a hint, this exit code, and these words in its message."""
     with pytest.raises(StarcastError) as refusal:
         yield
     assert refusal.value.exit_code == exit_code
@@ -35,7 +35,7 @@ def refused(*words: str, exit_code: int = 2) -> Iterator[None]:
 
 
 class Pair(NamedTuple):
-    """One forest in both forms."""
+    """A forest in both implementations."""
 
     n: int
     root: oracles.Node
@@ -44,7 +44,7 @@ class Pair(NamedTuple):
 
 
 def pair(n: int, construction: str, root: oracles.Node | None = None) -> Pair:
-    """The forest of S_n with that root, by the array form and by the page."""
+    """The forest of S_n with that root, from the array implementation and by the definition."""
     root = root or oracles.identity(n)
     built = forest(f"S{n}", construction, root=oracles.label(root))
     return Pair(n, root, PAGES[construction](root), built)
@@ -86,7 +86,7 @@ BROADCASTS = {"greedy": "segments", "multiple": "segments", "recursive-substar":
 def broadcast(
     n: int, algorithm: str, ports: str, share: int, root: oracles.Node | None = None
 ) -> Schedule:
-    """The array form's schedule of a broadcast on S_n."""
+    """The array implementation's schedule of a broadcast on S_n."""
     topology = oracles.label(root or oracles.identity(n))
     return schedule(
         f"S{n}",
@@ -101,7 +101,7 @@ def broadcast(
 def page_rows(
     n: int, algorithm: str, ports: str, share: int, root: oracles.Node | None = None
 ) -> set[oracles.Row]:
-    """The same by the page."""
+    """Return the rows of the same broadcast by the definition."""
     source = root or oracles.identity(n)
     if algorithm == "recursive-substar" and ports == "one":
         return oracles.recursive_substar_one_port(source, share)
@@ -109,10 +109,10 @@ def page_rows(
     return oracles.by_dimension(rows, n) if ports == "one" else rows
 
 
-def plain_rows(made: Schedule) -> list[oracles.Plain]:
+def plain_rows(plan: Schedule) -> list[oracles.Plain]:
     """The columns of a schedule row by row, with nodes for ranks."""
-    every = oracles.nodes(made.topology.n)
-    columns = (made.step, made.sender, made.port, made.receiver, made.tree, made.unit)
+    every = oracles.nodes(plan.topology.n)
+    columns = (plan.step, plan.sender, plan.port, plan.receiver, plan.tree, plan.unit)
     return [
         oracles.Plain(step, every[sender], port, every[receiver], tree, unit)
         for step, sender, port, receiver, tree, unit in zip(
@@ -121,9 +121,9 @@ def plain_rows(made: Schedule) -> list[oracles.Plain]:
     ]
 
 
-def numbered_rows(made: Schedule) -> set[oracles.Row]:
+def numbered_rows(plan: Schedule) -> set[oracles.Row]:
     """The rows with each unit as its tree and its place among that tree's units."""
-    plain = plain_rows(made)
+    plain = plain_rows(plan)
     units = {
         tree: sorted({row.unit for row in plain if row.tree == tree})
         for tree in {row.tree for row in plain}
@@ -136,26 +136,26 @@ def numbered_rows(made: Schedule) -> set[oracles.Row]:
     return {oracles.Row(*row[:5], (row.tree, place[row.tree, row.unit])) for row in plain}
 
 
-def executed(made: Schedule, faults: Iterable[Down] = ()) -> oracles.Outcome:
+def executed(plan: Schedule, faults: Iterable[Down] = ()) -> oracles.Outcome:
     """The oracle's step-by-step execution of a schedule."""
-    every = oracles.nodes(made.topology.n)
-    dead = [made.topology.node(fault) for fault in faults if not isinstance(fault, tuple)]
+    every = oracles.nodes(plan.topology.n)
+    dead = [plan.topology.node(fault) for fault in faults if not isinstance(fault, tuple)]
     links = [
-        [made.topology.node(end) for end in fault] for fault in faults if isinstance(fault, tuple)
+        [plan.topology.node(end) for end in fault] for fault in faults if isinstance(fault, tuple)
     ]
     return oracles.execute(
-        plain_rows(made),
-        every[made.root],
-        made.units,
-        one_port=made.ports == "one",
-        packets=made.packets,
+        plain_rows(plan),
+        every[plan.root],
+        plan.units,
+        one_port=plan.ports == "one",
+        packets=plan.packets,
         dead_nodes=[every[rank] for rank in dead],
         dead_links=[frozenset(every[rank] for rank in link) for link in links],
     )
 
 
 def agrees(run: Simulation, outcome: oracles.Outcome) -> None:
-    """Both simulators saw the same happen."""
+    """Check that both simulators have the same results."""
     missing = sorted((oracles.label(node), unit) for node, unit in outcome.missing)
     assert run.steps == outcome.steps
     assert run.transmissions == outcome.transmissions

@@ -1,4 +1,4 @@
-"""The definition pages node by node: tuples and dictionaries, slow, and written without sight of the array form.
+"""The definition pages node by node: tuples and dictionaries, slow, and independent of the array implementation.
 
 A node is the tuple of its symbols, a tree maps every node but the root to its parent, a schedule is a list of rows.
 References are to the definitions of Tseng & Sheu (A1 to A6) and of Sheu, Liaw & Chen (B1, B2), all counted from 1.
@@ -42,7 +42,7 @@ def ranks(n: int) -> dict[Node, int]:
 
 
 def rank_by_counting(node: Node) -> int:
-    """How many permutations come before: for each position, the smaller symbols to its right."""
+    """The number of permutations come before: for each position, the smaller symbols to its right."""
     return sum(
         sum(later < symbol for later in node[place + 1 :]) * factorial(len(node) - 1 - place)
         for place, symbol in enumerate(node)
@@ -90,7 +90,7 @@ def cyclic_roots(n: int) -> list[Node]:
 
 
 def derangements(n: int) -> int:
-    """How many permutations leave no symbol in place, counted from the recurrence d_n = (n-1)(d_{n-1} + d_{n-2})."""
+    """The number of permutations leave no symbol in place, counted from the recurrence d_n = (n-1)(d_{n-1} + d_{n-2})."""
     before, now = 1, 0
     for size in range(2, n + 1):
         before, now = now, (size - 1) * (now + before)
@@ -121,15 +121,15 @@ def diameter(n: int) -> int:
 @cache
 def distances(root: Node) -> dict[Node, int]:
     """Every node's distance from the root, by breadth-first search."""
-    found, queue = {root: 0}, deque([root])
+    result, queue = {root: 0}, deque([root])
     while queue:
         node = queue.popleft()
         for dimension in range(2, len(root) + 1):
             neighbour = swap(node, dimension)
-            if neighbour not in found:
-                found[neighbour] = found[node] + 1
+            if neighbour not in result:
+                result[neighbour] = result[node] + 1
                 queue.append(neighbour)
-    return found
+    return result
 
 
 # Trees
@@ -237,7 +237,7 @@ def recursive_substar_sends(source: Node) -> tuple[Send, ...]:
 
 
 def recursive_substar(source: Node) -> Tree:
-    """B1: who got the message from whom."""
+    """B1: the sender of the message of each node."""
     return {send.receiver: send.sender for send in recursive_substar_sends(source)}
 
 
@@ -245,11 +245,11 @@ def informed_per_step(n: int) -> list[int]:
     """B1: the coefficients of P_n(z) = product of (1 + z + (i-2) z^2) for i = 2..n, without trailing zeros."""
     coefficients = [1]
     for i in range(2, n + 1):
-        grown = [0] * (len(coefficients) + 2)
+        trees = [0] * (len(coefficients) + 2)
         for power, coefficient in enumerate(coefficients):
             for offset, factor in enumerate((1, 1, i - 2)):
-                grown[power + offset] += coefficient * factor
-        coefficients = grown
+                trees[power + offset] += coefficient * factor
+        coefficients = trees
     while coefficients[-1] == 0:
         coefficients.pop()
     return coefficients
@@ -265,22 +265,22 @@ def label_change(x: Node, tree: Tree) -> Tree:
 
 def depths(tree: Tree, root: Node) -> dict[Node, int]:
     """Every node's level, by walking up; a cycle or a foreign root is a KeyError or a RuntimeError."""
-    found = {root: 0}
+    result = {root: 0}
     for start in tree:
         trail, node = [], start
-        while node not in found:
+        while node not in result:
             trail.append(node)
             if len(trail) > len(tree):
                 raise RuntimeError(f"{label(start)} does not lead to {label(root)}")
             node = tree[node]
-        found |= {
-            member: above for above, member in enumerate(reversed(trail), start=found[node] + 1)
+        result |= {
+            member: above for above, member in enumerate(reversed(trail), start=result[node] + 1)
         }
-    return found
+    return result
 
 
 def profile(tree: Tree, root: Node) -> list[int]:
-    """How many nodes stand on each level."""
+    """The number of nodes stand on each level."""
     counts = Counter(depths(tree, root).values())
     return [counts[level] for level in range(max(counts) + 1)]
 
@@ -291,7 +291,7 @@ def leaves(tree: Tree, root: Node) -> set[Node]:
 
 
 def sizes(tree: Tree, root: Node) -> dict[Node, int]:
-    """How many nodes every node's subtree has, itself included."""
+    """The number of nodes every node's subtree has, itself included."""
     counts = dict.fromkeys(depths(tree, root), 0)
     for start in counts:
         node = start
@@ -303,12 +303,12 @@ def sizes(tree: Tree, root: Node) -> dict[Node, int]:
 
 
 def load(trees: Iterable[Tree]) -> Counter[tuple[Node, Node]]:
-    """How many trees use each directed link, parent to child."""
+    """The number of trees use each directed link, parent to child."""
     return Counter((parent, child) for tree in trees for child, parent in tree.items())
 
 
 def load_histogram(trees: Sequence[Tree], n: int) -> dict[int, int]:
-    """How many directed links carry each load, 0 included."""
+    """The number of directed links carry each load, 0 included."""
     histogram = Counter(load(trees).values())
     histogram[0] = factorial(n) * (n - 1) - sum(histogram.values())
     return {amount: links for amount, links in sorted(histogram.items()) if links}
@@ -490,7 +490,7 @@ def execute(
 def what_breaks(
     now: Sequence[Plain], holds: dict[Node, set[int]], units: int, *, one_port: bool, packets: bool
 ) -> list[Broken]:
-    """The rows of one step that break a rule, given what everybody holds when the step begins."""
+    """The rows of one step that break a rule, given what every node holds when the step begins."""
     times: Counter[Plain] = Counter(now)
     link: Counter[tuple[Node, int]] = Counter((row.sender, row.port) for row in now)
     ports: dict[Node, set[int]] = {}

@@ -34,8 +34,8 @@ def cycle_of(x: Node, symbol: int) -> Cycle:
 
 def cycles(x: Node) -> list[Cycle]:
     """The cycles of two or more symbols."""
-    found = {min(cycle_of(x, symbol)): cycle_of(x, min(cycle_of(x, symbol))) for symbol in x}
-    return [cycle for cycle in found.values() if len(cycle) > 1]
+    result = {min(cycle_of(x, symbol)): cycle_of(x, min(cycle_of(x, symbol))) for symbol in x}
+    return [cycle for cycle in result.values() if len(cycle) > 1]
 
 
 def distance(x: Node) -> int:
@@ -65,14 +65,14 @@ def canonical(x: Node, k: int | None = None) -> list[Cycle]:
 @cache
 def necklace(x: Node) -> tuple[Node, ...]:
     """x, R(x), R(R(x)), .. until x comes again."""
-    found = [x]
-    while (turned := rotate(found[-1])) != x:
-        found.append(turned)
-    return tuple(found)
+    result = [x]
+    while (turned := rotate(result[-1])) != x:
+        result.append(turned)
+    return tuple(result)
 
 
 def period(x: Node) -> int:
-    """How many nodes the necklace has: p(x)."""
+    """The number of nodes the necklace has: p(x)."""
     return len(necklace(x))
 
 
@@ -100,8 +100,8 @@ def contest(x: Node) -> dict[Node, Cycle]:
 def generator(x: Node) -> Node:
     """Definition 7, and from n = 6 on the lowest node of those with the smallest cycle."""
     if x[0] != 1:
-        (found,) = (y for y in necklace(x) if y[1] == 1)
-        return found
+        (result,) = (y for y in necklace(x) if y[1] == 1)
+        return result
     rivals = contest(x)
     return min(rivals, key=lambda y: (rivals[y], y))
 
@@ -231,21 +231,21 @@ def balanced(root: Node) -> Tree:
 # Measures
 
 
-def branches(grown: Tree, root: Node) -> list[int]:
-    """The sizes of the subtrees that hang from the root across dimension 2, .., n."""
+def branches(trees: Tree, root: Node) -> list[int]:
+    """The sizes of the subtrees that are children of the root across dimension 2, .., n."""
     head: dict[Node, Node] = {}
 
     def top(x: Node) -> Node:
         if x not in head:
-            head[x] = x if grown[x] == root else top(grown[x])
+            head[x] = x if trees[x] == root else top(trees[x])
         return head[x]
 
-    tops = [top(x) for x in grown]
+    tops = [top(x) for x in trees]
     return [tops.count(swap(root, dimension)) for dimension in range(2, len(root) + 1)]
 
 
-def branch_dimension(x: Node, grown: Tree, root: Node) -> int:
+def branch_dimension(x: Node, trees: Tree, root: Node) -> int:
     """The dimension of the root's link above a node."""
-    while grown[x] != root:
-        x = grown[x]
+    while trees[x] != root:
+        x = trees[x]
     return next(d for d in range(2, len(root) + 1) if swap(root, d) == x)

@@ -1,4 +1,4 @@
-"""The hypercube and Johnsson & Ho's binomial trees node by node: labels as text, slow, without sight of the array form.
+"""The hypercube and Johnsson & Ho's binomial trees node by node: labels as text, slow, without sight of the array implementation.
 
 A node is its bit string, bit 1 the leftmost. Nothing here imports starcast.
 """
@@ -59,19 +59,19 @@ def edge_disjoint_binomial(r: str) -> list[Tree]:
 
 def depths(tree: Tree, r: str) -> dict[str, int]:
     """Every node's level, by walking up."""
-    found = {r: 0}
+    result = {r: 0}
     for start in tree:
         trail, node = [], start
-        while node not in found:
+        while node not in result:
             trail.append(node)
             node = tree[node]
             assert len(trail) <= len(tree)
-        found |= {
-            member: above for above, member in enumerate(reversed(trail), start=found[node] + 1)
+        result |= {
+            member: above for above, member in enumerate(reversed(trail), start=result[node] + 1)
         }
-    return found
+    return result
 
 
 def load(trees: Sequence[Tree]) -> Counter[tuple[str, str]]:
-    """How many trees use each directed link, parent to child."""
+    """The number of trees use each directed link, parent to child."""
     return Counter((parent, child) for tree in trees for child, parent in tree.items())

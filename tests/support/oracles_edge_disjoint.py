@@ -139,7 +139,7 @@ def edt_parent(x: Node, tree: int, first_misplaced: FirstMisplaced = fmr) -> Nod
 
 
 def edt_children(x: Node, tree: int) -> set[Node]:
-    """The children in subtree l of EDT, by the page's dimensions."""
+    """The children in subtree l of EDT, by the definition dimensions."""
     return {swap(x, d) for d in edt_child_dimensions(x, tree)}
 
 
@@ -171,7 +171,7 @@ def run_left_of(x: Node, m: int) -> set[int]:
     return run
 
 
-# Other readings of the first misplaced position (the page's table)
+# Other readings of the first misplaced position (the documented table)
 
 
 def leftwards(x: Node, k: int) -> int:
@@ -233,7 +233,7 @@ def path(tree: Tree, x: Node) -> list[Node]:
 
 
 def unreached(trees: Sequence[Tree], root: Node) -> int:
-    """How many pairs (node, subtree) there are in which the node does not lead to the root."""
+    """The number of pairs (node, subtree) there are in which the node does not lead to the root."""
     missing = 0
     for tree in trees:
         leads = {root: True}
@@ -243,7 +243,7 @@ def unreached(trees: Sequence[Tree], root: Node) -> int:
                 chain.append(tree[chain[-1]])
             end = leads.get(chain[-1], False)
             leads |= dict.fromkeys(chain, end)
-        missing += sum(not found for found in leads.values())
+        missing += sum(not result for result in leads.values())
     return missing
 
 
@@ -259,9 +259,9 @@ def depth_first(trees: Sequence[Tree], root: Node) -> list[list[tuple[Node, Node
         while waiting:
             link = waiting.pop()
             order.append(link)
-            here = children.get(link[1], set())
+            below = children.get(link[1], set())
             waiting += [
-                (link[1], swap(link[1], d)) for d in reversed(phi) if swap(link[1], d) in here
+                (link[1], swap(link[1], d)) for d in reversed(phi) if swap(link[1], d) in below
             ]
         orders.append(order[1:])
     return orders

@@ -65,10 +65,10 @@ def ehrlich(m: int) -> list[int]:
 
 def visited(start: Node, types: Iterable[int]) -> list[Node]:
     """The nodes on the way, the first included."""
-    found = [start]
+    result = [start]
     for i in types:
-        found.append(swap(found[-1], i))
-    return found
+        result.append(swap(result[-1], i))
+    return result
 
 
 def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
@@ -98,9 +98,9 @@ def ham_path(u: Node, goal: Node, free: frozenset[int]) -> list[int]:
     """The types of the path through all nodes that differ from u in free positions only, as the page recurs."""
     m = len(free)
     if m <= 4:
-        found = depth_first(u, goal, sorted(free))
-        assert found is not None
-        return found
+        result = depth_first(u, goal, sorted(free))
+        assert result is not None
+        return result
     p = max(i for i in free if i > 1 and u[i - 1] != goal[i - 1])
     first, last = u[p - 1], goal[p - 1]
     symbols = [first, *sorted({u[i - 1] for i in free} - {first, last}), last]
@@ -228,18 +228,24 @@ def numbered(n: int, generators: Mapping[int, Generator]) -> Numbered:
     order: list[tuple[Node, ...]] = []
     count = 0
     for k in range(1, diameter(n) + 1):
-        here = [found for found in necklaces(n) if distance(found[0]) == k]
-        first = [found for found in here if k in generators and generators[k].node in found]
-        ones = [found for found in here if found[0][0] == 1]
-        for found in [*first, *(other for other in here if other not in first + ones), *ones]:
+        at_distance = [result for result in necklaces(n) if distance(result[0]) == k]
+        first = [
+            result for result in at_distance if k in generators and generators[k].node in result
+        ]
+        ones = [result for result in at_distance if result[0][0] == 1]
+        for result in [
+            *first,
+            *(other for other in at_distance if other not in first + ones),
+            *ones,
+        ]:
             free = v(count + 1, n)
-            if found in first:
+            if result in first:
                 start = necklace(generators[k].node)[(free - generators[k].type) % (n - 1)]
             else:
-                start = min(y for y in found if distance(swap(y, free)) < distance(y))
+                start = min(y for y in result if distance(swap(y, free)) < distance(y))
             order.append(necklace(start))
-            count += len(found)
-    numbers = {x: m for m, x in enumerate((x for found in order for x in found), start=1)}
+            count += len(result)
+    numbers = {x: m for m, x in enumerate((x for result in order for x in result), start=1)}
     tree = {x: swap(x, v(m, n)) for x, m in numbers.items()}
     return Numbered(tree, {identity(n): 0} | numbers, order)
 
@@ -248,7 +254,7 @@ def numbered(n: int, generators: Mapping[int, Generator]) -> Numbered:
 def mbst(n: int) -> Numbered:
     """As the page has it."""
     defined = {k: generator(n, k) for k in range(1, diameter(n) + 1)}
-    return numbered(n, {k: found for k, found in defined.items() if found})
+    return numbered(n, {k: result for k, result in defined.items() if result})
 
 
 def step(m: int, n: int) -> int:

@@ -1,4 +1,4 @@
-"""definitions/nk-star.md node by node: tuples and dictionaries, slow, and written without sight of the array form.
+"""definitions/nk-star.md node by node: tuples and dictionaries, slow, and written without sight of the array implementation.
 
 A node is the tuple of its k symbols, everything counts from 1, and a tree maps every node but the root to its parent.
 Nothing here imports starcast.
@@ -75,11 +75,11 @@ def neighbours(v: Node, n: int) -> list[Node]:
 @cache
 def distances(root: Node, n: int) -> dict[Node, int]:
     """Every node's distance from the root, by breadth-first search."""
-    found, front = {root: 0}, [root]
+    result, front = {root: 0}, [root]
     for level in range(1, len(nodes(n, len(root)))):
-        front = list(dict.fromkeys(b for a in front for b in neighbours(a, n) if b not in found))
-        found |= dict.fromkeys(front, level)
-    return found
+        front = list(dict.fromkeys(b for a in front for b in neighbours(a, n) if b not in result))
+        result |= dict.fromkeys(front, level)
+    return result
 
 
 def diameter(n: int, k: int) -> int:
@@ -132,14 +132,14 @@ def internal_cycles(v: Node) -> list[list[int]]:
     """The cycles of length 2 or more among the symbols that stand in misplaced positions and lead back to themselves."""
     in_chains = {j for e in externals(v) for j in chain(v, e)}
     left = {j for j in range(1, len(v) + 1) if v[j - 1] != j} - in_chains
-    found = []
+    result = []
     while left:
         cycle = [min(left)]
         while (after := v[cycle[-1] - 1]) != cycle[0]:
             cycle.append(after)
         left -= set(cycle)
-        found.append(cycle)
-    return found
+        result.append(cycle)
+    return result
 
 
 def distance(v: Node) -> int:
@@ -199,7 +199,7 @@ def path_length(n: int, k: int, i: int) -> int:
 
 
 def undirected_load(trees: Iterable[Tree]) -> Counter[frozenset[Node]]:
-    """How many trees use each link in either direction: not what congestion means."""
+    """The number of trees use each link in either direction: not what congestion means."""
     counts: Counter[frozenset[Node]] = Counter()
     for (one, other), amount in load(trees).items():
         counts[frozenset((one, other))] += amount

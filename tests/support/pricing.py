@@ -7,7 +7,7 @@ from typing import NamedTuple
 from starcast import costs
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import ALGORITHMS, algorithms_on
+from starcast.collectives.catalogue import algorithms_on, find
 from starcast.simulator import Simulation, simulate
 from starcast.topologies import topology
 from support.oracles_costs import Asked
@@ -36,7 +36,7 @@ class Case(NamedTuple):
     @property
     def rule(self) -> Algorithm:
         """Its row in the catalogue."""
-        return ALGORITHMS[self.key]
+        return find(*self.key)
 
     @property
     def arguments(self) -> dict[str, int | str]:
@@ -112,5 +112,5 @@ def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
 
 def _defined(rule: Algorithm, spec: str, asked: Asked) -> bool:
     where = topology(spec)
-    values: dict[str, int | str] = {one.name: one.default(where) for one in rule.arguments}
+    values = rule.default_arguments(where)
     return rule.refusal(where, values | {str(rule.split_argument): asked.share}) is None

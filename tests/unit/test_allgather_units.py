@@ -333,4 +333,4 @@ def test_each_has_one_port_model(algorithm: str, ports: str) -> None:
 def test_too_many_messages_are_refused_before_anything_is_built(algorithm: str) -> None:
     with refused("rows", exit_code=7):
         allgather("S4", algorithm, messages=10**7)
-    assert not catalogue.find("allgather", algorithm).runs_on(topology("Q3"))
+    assert not catalogue.find("allgather", algorithm).supports(topology("Q3"))

@@ -1,6 +1,7 @@
-"""The public Python API as design.md, section 11, writes it down: names, types, shapes, values."""
+"""The public Python API of design.md, section 11: names, types, shapes, values."""
 
 import importlib
+import pkgutil
 import subprocess
 import sys
 from math import factorial
@@ -52,25 +53,42 @@ def test_the_mathematics_knows_no_database_and_no_terminal() -> None:
 @pytest.mark.parametrize(
     "name", ["topology", "forest", "schedule", "simulate", "Forest", "Schedule", "StarcastError"]
 )
-def test_the_public_names_are_there_and_listed(name: str) -> None:
+def test_the_public_names_exist_and_are_listed(name: str) -> None:
     assert hasattr(starcast, name)
     assert name in starcast.__all__
     assert name in dir(starcast)
     assert getattr(starcast, name).__doc__
 
 
-def test_every_listed_name_can_be_had() -> None:
+def test_every_listed_name_can_be_imported() -> None:
     for name in starcast.__all__:
         assert getattr(starcast, name) is not None
 
 
-def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
+def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="nothing"):
         starcast.nothing  # noqa: B018
 
 
 def test_the_package_is_typed() -> None:
     assert importlib.resources.files("starcast").joinpath("py.typed").is_file()
+
+
+def packages() -> list[str]:
+    """Return the names of all packages of starcast."""
+    modules = pkgutil.walk_packages(starcast.__path__, "starcast.")
+    return ["starcast", *(module.name for module in modules if module.ispkg)]
+
+
+@pytest.mark.parametrize("package", packages())
+def test_no_name_of_a_package_hides_a_submodule(package: str) -> None:
+    """`import starcast.trees.edges as m` must give the module."""
+    parent = importlib.import_module(package)
+    for info in pkgutil.iter_modules(parent.__path__):
+        if info.name.startswith("__"):  # running the command line is not importing it
+            continue
+        module = importlib.import_module(f"{package}.{info.name}")
+        assert getattr(parent, info.name) is module
 
 
 # Topologies
@@ -140,7 +158,7 @@ def test_forest(construction: str, trees: int) -> None:
     f.verify()
 
 
-def test_a_forest_has_the_identity_for_its_root_unless_said_otherwise() -> None:
+def test_the_default_root_is_the_identity() -> None:
     assert np.array_equal(
         forest("S4", "multiple").parent_port, forest("S4", "multiple", root="1234").parent_port
     )
@@ -151,11 +169,11 @@ def test_a_forest_has_the_identity_for_its_root_unless_said_otherwise() -> None:
 
 
 def test_the_load_is_indexed_by_node_and_port() -> None:
-    """The columns stand in the order of `ports`: the source's link of dimension 2 is the doubly loaded one."""
+    """Columns are in the order of `ports`: the root's link of dimension 2 has load 2."""
     assert forest("S5", "multiple").load()[0].tolist() == [2, 1, 1, 1]
 
 
-def test_an_array_of_one_s_own_is_a_forest_to_be_judged() -> None:
+def test_a_user_s_array_can_be_verified() -> None:
     t = topology("S4")
     array = forest("S4", "greedy").parent_port.copy()
     own = Forest(t, array, 0)
@@ -192,7 +210,7 @@ def test_schedule_and_simulate(ports: str) -> None:
         assert s.steps == 10 + 4 - 1
 
 
-def test_simulate_takes_nodes_and_links_for_faults() -> None:
+def test_simulate_accepts_nodes_and_links_as_faults() -> None:
     s = schedule("S4", "broadcast", "greedy")
     r = simulate(s, faults=["2134", 23, ("1234", "4231")])
     assert r.complete is False
@@ -201,7 +219,7 @@ def test_simulate_takes_nodes_and_links_for_faults() -> None:
     assert r.transmissions < factorial(4) - 1
 
 
-def test_what_simulate_returns_is_plain_python_where_it_is_one_number() -> None:
+def test_simulate_returns_plain_python_numbers() -> None:
     r = simulate(schedule("S4", "broadcast", "multiple", segments=2))
     assert [type(value) for value in (r.steps, r.transmissions, r.largest_packet)] == [
         int,

@@ -28,17 +28,17 @@ every_case = pytest.mark.parametrize(("n", "construction"), CASES)
 
 
 def built(n: int, construction: str, root: oracles.Node | None = None) -> Forest:
-    """The array form."""
+    """Return the forest from the array implementation."""
     return forest(f"S{n}", construction, root=oracles.label(root or oracles.identity(n)))
 
 
-def trees_of(made: Forest) -> list[oracles.Tree]:
-    """The array form as trees."""
-    return [tree_of(row.tolist(), made.topology.n) for row in made.parent_port]
+def trees_of(trees: Forest) -> list[oracles.Tree]:
+    """Return the trees of a forest as dictionaries."""
+    return [tree_of(row.tolist(), trees.topology.n) for row in trees.parent_port]
 
 
 def children_of(tree: oracles.Tree) -> dict[oracles.Node, set[oracles.Node]]:
-    """Who hangs from whom."""
+    """Return the children of every node."""
     children: dict[oracles.Node, set[oracles.Node]] = {}
     for child, parent in tree.items():
         children.setdefault(parent, set()).add(child)
@@ -59,26 +59,27 @@ def starting(n: int) -> list[oracles.Node]:
 
 
 @every_case
-def test_the_array_is_the_page_s_for_every_root(n: int, construction: str) -> None:
+def test_the_array_follows_the_definition_for_every_root(n: int, construction: str) -> None:
     """By translation: the displacement of y from the root q is q^-1.y."""
     for root in roots(n) if n < 7 else oracles.cyclic_roots(n)[:2]:
-        made = built(n, construction, root)
+        trees = built(n, construction, root)
         assert np.array_equal(
-            made.parent_port, np.stack([ports_of(tree, root) for tree in PAGES[construction](root)])
+            trees.parent_port,
+            np.stack([ports_of(tree, root) for tree in PAGES[construction](root)]),
         )
-        made.verify()
+        trees.verify()
 
 
 @every_case
 def test_paths_are_shortest(n: int, construction: str) -> None:
     """Theorems 9.4 and 10.5: every parent is one link closer, by breadth-first search."""
     root = oracles.nodes(n)[-1]
-    made, distances = built(n, construction, root), oracles.distances(root)
-    for tree in trees_of(made):
+    trees, distances = built(n, construction, root), oracles.distances(root)
+    for tree in trees_of(trees):
         assert all(distances[parent] == distances[child] - 1 for child, parent in tree.items())
         assert all(parent in tree or parent == root for parent in tree.values())
-    assert made.is_shortest_path()
-    assert made.height == oracles.diameter(n)
+    assert trees.is_shortest_path()
+    assert trees.height == oracles.diameter(n)
 
 
 @every_case
@@ -133,7 +134,7 @@ def test_the_subtrees_of_balanced_differ_by_one_at_most(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_the_running_numbers_are_the_page_s(n: int) -> None:
+def test_the_running_numbers_follow_the_definition(n: int) -> None:
     """1, 2, .. without the root, which has none; copies of a message go on where the last one ended."""
     share = factorial(n - 1) - 1
     for copy in range(n):
@@ -169,7 +170,7 @@ def test_repeating_the_first_copy_is_worse() -> None:
 
 
 @pytest.mark.parametrize("n", range(4, 8))
-def test_numbers_ascend_with_the_distance_a_necklace_at_a_time(n: int) -> None:
+def test_numbers_ascend_by_distance_and_necklace(n: int) -> None:
     """Nearest first, then by the lowest node; within a necklace by rotation."""
     numbers = running_numbers(topology(f"S{n}"))
     order = sorted(starting(n), key=lambda x: numbers[oracles.ranks(n)[x]])
@@ -195,7 +196,7 @@ def test_the_lowest_node_cannot_always_be_first(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_the_children_are_the_page_s(n: int) -> None:
+def test_the_children_follow_the_definition(n: int) -> None:
     """Def. 13, repaired: the rules for parents and for children are inverse to one another."""
     (tree,) = trees_of(built(n, "near-balanced"))
     children = children_of(tree)
@@ -225,7 +226,7 @@ def test_the_known_sizes(n: int, sizes: list[int]) -> None:
 
 
 @pytest.mark.parametrize("n", range(3, 8))
-def test_parents_rotate_until_a_short_necklace_is_round(n: int) -> None:
+def test_parents_rotate_except_at_the_end_of_a_short_necklace(n: int) -> None:
     """R(parent(x)) = parent(R(x)), what Rules 9 and 10 rest on; only from the last node of a short necklace it fails."""
     (tree,) = trees_of(built(n, "near-balanced"))
     for x, parent in tree.items():
@@ -237,7 +238,7 @@ def test_parents_rotate_until_a_short_necklace_is_round(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", range(3, 8))
-def test_the_children_of_copies_are_the_page_s(n: int) -> None:
+def test_the_children_of_copies_follow_the_definition(n: int) -> None:
     """Def. 15: case 1 holds modulo the period."""
     together: dict[oracles.Node, set[oracles.Node]] = {}
     for tree in trees_of(built(n, "perfectly-balanced")):
@@ -250,16 +251,16 @@ def test_the_children_of_copies_are_the_page_s(n: int) -> None:
 @pytest.mark.parametrize("n", range(3, 8))
 def test_every_tree_has_a_copy_of_every_necklace(n: int) -> None:
     """Theorem 10.2, 10.3 and 10.6, pitfall 12: h copies each; a node is in (n-1)/p trees, every p-th from d on."""
-    made = built(n, "perfectly-balanced")
-    assert made.sizes.tolist() == [1 + page.necklaces_counted(n)] * (n - 1)
-    for x, inside in zip(oracles.nodes(n), made.members().T, strict=True):
+    trees = built(n, "perfectly-balanced")
+    assert trees.sizes.tolist() == [1 + page.necklaces_counted(n)] * (n - 1)
+    for x, inside in zip(oracles.nodes(n), trees.members().T, strict=True):
         if x == oracles.identity(n):
             assert inside.all()
         else:
             assert np.flatnonzero(inside).tolist() == list(
                 range(page.displacement(x), n - 1, page.period(x))
             )
-    for tree in trees_of(made):
+    for tree in trees_of(trees):
         assert Counter(min(page.necklace(x)) for x in tree) == Counter(
             ring[0] for ring in page.necklaces(n)
         )
@@ -284,17 +285,17 @@ def test_each_tree_is_the_rotation_of_the_one_before(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_the_root_is_in_every_tree_with_one_child(n: int) -> None:
-    """Pitfall 10: the identity starts with 1 and has period 1, yet is nobody's copy."""
+    """Pitfall 10: the identity starts with 1 and has period 1, and is not a copy."""
     for root in roots(n):
-        made = built(n, "perfectly-balanced", root)
-        assert made.members()[:, made.root].all()
-        assert (made.parent_port[:, made.root] == 0).all()
-        assert (made.levels()[:, made.root] == 0).all()
-        assert (made.parents() == made.root).sum(axis=1).tolist() == [1] * (n - 1)
-        assert made.parent_port[
-            range(n - 1), made.topology.neighbours(2, [made.root])[0]
+        trees = built(n, "perfectly-balanced", root)
+        assert trees.members()[:, trees.root].all()
+        assert (trees.parent_port[:, trees.root] == 0).all()
+        assert (trees.levels()[:, trees.root] == 0).all()
+        assert (trees.parents() == trees.root).sum(axis=1).tolist() == [1] * (n - 1)
+        assert trees.parent_port[
+            range(n - 1), trees.topology.neighbours(2, [trees.root])[0]
         ].tolist() == [2] + [0] * (n - 2)
-        assert made.congestion == 1
+        assert trees.congestion == 1
 
 
 def test_s2_has_no_perfectly_balanced_trees() -> None:
@@ -306,7 +307,7 @@ def test_s2_has_no_perfectly_balanced_trees() -> None:
 
 @pytest.mark.parametrize("construction", PAGES)
 @pytest.mark.parametrize("spec", ["S4,2", "Q3"])
-def test_they_grow_on_star_graphs_only(spec: str, construction: str) -> None:
+def test_they_are_defined_on_star_graphs_only(spec: str, construction: str) -> None:
     with refused(construction, spec):
         forest(spec, construction)
 
@@ -320,20 +321,22 @@ def test_the_sizes_of_s8() -> None:
         ("near-balanced", h),
         ("balanced", -((1 - factorial(n)) // (n - 1))),
     ):
-        made = built(n, construction)
-        below = made.subtree_sizes()[0]
+        trees = built(n, construction)
+        below = trees.subtree_sizes()[0]
         assert (
-            max(int(below[made.topology.neighbours(port, [0])[0]]) for port in made.topology.ports)
+            max(
+                int(below[trees.topology.neighbours(port, [0])[0]]) for port in trees.topology.ports
+            )
             == greatest
         )
-        assert made.is_shortest_path()
+        assert trees.is_shortest_path()
 
 
 # Wrong readings
 
 
 def differing(n: int, wrong: Callable[[oracles.Node], int]) -> int:
-    """How many nodes that do not start with 1 get another dimension; all are still on shortest paths."""
+    """The number of nodes that do not start with 1 get another dimension; all are still on shortest paths."""
     distances, changed = oracles.distances(oracles.identity(n)), 0
     (tree,) = trees_of(built(n, "near-balanced"))
     for x in outside(n):
@@ -357,7 +360,7 @@ def test_the_second_cycle_from_the_left_is_no_dimension(n: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "different"), [(4, 0), (5, 0), (6, 15), (7, 300)])
-def test_the_leftmost_cycle_is_told_apart(n: int, different: int) -> None:
+def test_the_leftmost_cycle_is_distinguished(n: int, different: int) -> None:
     """Pitfall 8: the paths are as short, and so are those of the next two readings."""
     assert differing(n, lambda x: of_cycle(x, 0) if len(page.cycles(x)) > 1 else x[0]) == different
 

@@ -61,7 +61,7 @@ def test_the_subtrees_of_the_binomial_tree_halve(d: int) -> None:
 
 
 @pytest.mark.parametrize("d", SIZES)
-def test_turning_trailing_zeroes_is_told_apart(d: int) -> None:
+def test_turning_trailing_zeroes_is_distinguished(d: int) -> None:
     """The mirrored tree has the same heights, levels and leaves."""
     mirrored = parents_of(oracles_cube.binomial("0" * d, range(d, 0, -1)), d)
     assert (forest(f"Q{d}", "binomial").parents()[0].tolist() == mirrored) == (d == 1)
@@ -139,7 +139,7 @@ def test_without_rotation_the_trees_would_overlap(d: int) -> None:
 
 
 @pytest.mark.parametrize("d", range(3, 9))
-def test_rotation_the_other_way_is_told_apart(d: int) -> None:
+def test_rotation_the_other_way_is_distinguished(d: int) -> None:
     """Bits in the order i, i-1, ..: also edge-disjoint and as high, but other trees."""
     root, other = "0" * d, []
     for i in range(1, d + 1):

@@ -31,7 +31,7 @@ def things() -> list[Thing]:
         forest(nk, "nk-multiple"),
     ]
     grown.append(forest(s4, "dimension-change", i=2, base="greedy"))
-    rules = {(rule.collective, rule.name): rule for rule in algorithms_on(s4)}
+    rules = {(str(rule.collective), rule.name): rule for rule in algorithms_on(s4)}
     asked = (("broadcast", "multiple"), ("alltoall", "exact"), ("gather", "balanced"))
     sends = [
         ScheduleThing(

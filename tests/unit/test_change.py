@@ -1,4 +1,4 @@
-"""Label change and dimension change, Tseng & Sheu definitions 3 and 4: path by path, and the wrong readings told apart."""
+"""Label change and dimension change, Tseng & Sheu definitions 3 and 4: path by path, and the wrong readings distinguished."""
 
 from collections import Counter
 from functools import cache
@@ -25,40 +25,40 @@ every_tree = pytest.mark.parametrize("tree", TREES)
 
 @cache
 def at_identity(n: int, tree: str) -> Forest:
-    """The forest that is changed."""
+    """Return the base forest."""
     return forest(f"S{n}", tree)
 
 
-def trees_of(made: Forest) -> list[oracles.Tree]:
-    """The array form as trees."""
-    return [tree_of(row.tolist(), made.topology.n) for row in made.parent_port]
+def trees_of(trees: Forest) -> list[oracles.Tree]:
+    """Return the trees of a forest as dictionaries."""
+    return [tree_of(row.tolist(), trees.topology.n) for row in trees.parent_port]
 
 
 def label_changed(n: int, tree: str, root: oracles.Node) -> Forest:
-    """LC(root, T) by the array form."""
+    """LC(root, T) from the array implementation."""
     return forest(f"S{n}", "label-change", root=oracles.label(root), base=tree)
 
 
 def dimension_changed(n: int, tree: str, i: int, root: oracles.Node | None = None) -> Forest:
-    """DC(i, T) by the array form, T at the root."""
+    """DC(i, T) from the array implementation, T at the root."""
     return forest(
         f"S{n}", "dimension-change", root=oracles.label(root or oracles.identity(n)), base=tree, i=i
     )
 
 
-# The page
+# Definitions
 
 
 @every_tree
 @pytest.mark.parametrize("n", SIZES)
 def test_label_change_takes_every_node_y_to_x_after_y(n: int, tree: str) -> None:
     for x in roots(n):
-        made = label_changed(n, tree, x)
-        assert trees_of(made) == [
+        trees = label_changed(n, tree, x)
+        assert trees_of(trees) == [
             oracles.label_change(x, one) for one in trees_of(at_identity(n, tree))
         ]
-        assert made.root == oracles.ranks(n)[x]
-        made.verify()
+        assert trees.root == oracles.ranks(n)[x]
+        trees.verify()
 
 
 @every_tree
@@ -66,11 +66,11 @@ def test_label_change_takes_every_node_y_to_x_after_y(n: int, tree: str) -> None
 def test_dimension_change_moves_the_dimensions_of_every_path_from_the_identity(
     n: int, i: int, tree: str
 ) -> None:
-    made = dimension_changed(n, tree, i)
-    assert trees_of(made) == [
+    trees = dimension_changed(n, tree, i)
+    assert trees_of(trees) == [
         page.dimension_change(i, one, oracles.identity(n)) for one in trees_of(at_identity(n, tree))
     ]
-    made.verify()
+    trees.verify()
 
 
 @every_tree
@@ -78,14 +78,14 @@ def test_dimension_change_moves_the_dimensions_of_every_path_from_the_identity(
 def test_dimension_change_keeps_any_root(n: int, i: int, tree: str) -> None:
     """DC(i, T) for T at r: the paths from r, not the rotation of T."""
     for root in roots(n):
-        made = dimension_changed(n, tree, i, root)
-        there = [oracles.label_change(root, one) for one in trees_of(at_identity(n, tree))]
-        assert trees_of(made) == [page.dimension_change(i, one, root) for one in there]
-        assert made.root == oracles.ranks(n)[root]
-        made.verify()
+        trees = dimension_changed(n, tree, i, root)
+        network = [oracles.label_change(root, one) for one in trees_of(at_identity(n, tree))]
+        assert trees_of(trees) == [page.dimension_change(i, one, root) for one in network]
+        assert trees.root == oracles.ranks(n)[root]
+        trees.verify()
 
 
-def test_the_page_s_example_of_a_label_change() -> None:
+def test_the_documented_example_of_a_label_change() -> None:
     """LC with x = 4132 sends 2134 to 1432: symbols change, dimensions stay."""
     x, y = oracles.node_of("4132"), oracles.node_of("2134")
     before, after = at_identity(4, "greedy"), label_changed(4, "greedy", x)
@@ -135,7 +135,7 @@ def test_the_trees_lc_of_dc_are_dc_at_another_root(tree: str, data: st.DataObjec
 
 
 @pytest.mark.parametrize("n", range(3, 7))
-def test_dc_of_the_greedy_tree_is_no_substitute_for_multiple(n: int) -> None:
+def test_dc_of_the_greedy_tree_does_not_replace_for_multiple(n: int) -> None:
     """Pitfall 4: all trees DC(i, L(I)) together have congestion n-1; n = 4: 18 links with load 3."""
     load = np.stack([dimension_changed(n, "greedy", i).load() for i in range(n - 1)]).sum(axis=0)
     assert load.max() == n - 1
@@ -146,18 +146,18 @@ def test_dc_of_the_greedy_tree_is_no_substitute_for_multiple(n: int) -> None:
 @pytest.mark.parametrize("spec", ["S8", "S9"])
 def test_larger_changes_verify(spec: str, tree: str) -> None:
     far = topology(spec).nodes - 2
-    made = forest(spec, "dimension-change", root=far, base=tree, i=3)
-    made.verify()
-    assert made.heights.tolist() == forest(spec, tree).heights.tolist()
+    trees = forest(spec, "dimension-change", root=far, base=tree, i=3)
+    trees.verify()
+    assert trees.heights.tolist() == forest(spec, tree).heights.tolist()
     forest(spec, "label-change", root=far, base=tree).verify()
 
 
 @pytest.mark.parametrize("construction", ["label-change", "dimension-change"])
 def test_partial_trees_stay_partial(construction: str) -> None:
     arguments = (
-        {"tree": "shortest-path", "i": 1}
+        {"base": "shortest-path", "i": 1}
         if construction == "dimension-change"
-        else {"tree": "shortest-path"}
+        else {"base": "shortest-path"}
     )
     before, after = forest("S5", "shortest-path"), forest("S5", construction, root=7, **arguments)
     assert not before.spanning
@@ -167,22 +167,22 @@ def test_partial_trees_stay_partial(construction: str) -> None:
 
 @pytest.mark.parametrize("construction", ["label-change", "dimension-change"])
 @pytest.mark.parametrize("tree", ["greedy", "multiple"])
-def test_what_the_trees_lead_toward_changes_with_them(construction: str, tree: str) -> None:
-    """Else `verify` would follow every node."""
+def test_hubs_change_with_the_trees(construction: str, tree: str) -> None:
+    """Otherwise `verify` would follow every node."""
     arguments: dict[str, str | int] = (
-        {"tree": tree, "i": 2} if construction == "dimension-change" else {"tree": tree}
+        {"base": tree, "i": 2} if construction == "dimension-change" else {"base": tree}
     )
     assert closer(forest("S5", construction, root=77, **arguments)) == closer(at_identity(5, tree))
 
 
-def closer(made: Forest) -> list[int]:
-    """How many nodes of each tree have a parent that is closer to what the tree leads toward."""
-    assert made.verify_hubs is not None
-    found = []
-    for hub, parents in zip(made.verify_hubs, made.parents(), strict=True):
-        distances = made.topology.distances(hub).astype(int)
-        found.append(int((distances[parents] < distances)[parents >= 0].sum()))
-    return found
+def closer(trees: Forest) -> list[int]:
+    """The number of nodes of each tree have a parent that is closer to the hub."""
+    assert trees.verify_hubs is not None
+    result = []
+    for hub, parents in zip(trees.verify_hubs, trees.parents(), strict=True):
+        distances = trees.topology.distances(hub).astype(int)
+        result.append(int((distances[parents] < distances)[parents >= 0].sum()))
+    return result
 
 
 # Wrong readings
@@ -216,7 +216,7 @@ def test_dimensions_move_up_not_down(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", range(3, 6))
-def test_moving_the_ports_where_they_stand_is_no_dimension_change(n: int) -> None:
+def test_moving_ports_in_place_is_not_a_dimension_change(n: int) -> None:
     """The dimensions of a node's path move, so the node moves: in place, nodes are lost."""
     root = oracles.identity(n)
     in_place = {x: oracles.swap(x, page.moved(port, 1, n)) for x, port in ports_at(n) if port}
@@ -234,9 +234,9 @@ def ports_at(n: int) -> list[tuple[oracles.Node, int]]:
 def test_at_another_root_the_rotation_alone_loses_the_root(n: int) -> None:
     """R^i(T) for T at r is rooted at R^i(r); r∘R^i(r^-1∘T) keeps r."""
     root = oracles.nodes(n)[-1]
-    there = topology(f"S{n}")
-    greedy = forest(there, "greedy", root=oracles.label(root))
-    turned = dimension_change(there, 0, greedy, 1).parent_port[0]
+    network = topology(f"S{n}")
+    greedy = forest(network, "greedy", root=oracles.label(root))
+    turned = dimension_change(network, 0, greedy, 1).parent_port[0]
     assert turned[greedy.root] != 0
     assert dimension_changed(n, "greedy", 1, root).parent_port[0, greedy.root] == 0
 
@@ -247,22 +247,22 @@ def test_at_another_root_the_rotation_alone_loses_the_root(n: int) -> None:
 @pytest.mark.parametrize(("n", "k"), [(n, k) for n in range(2, 6) for k in range(1, n)])
 @pytest.mark.parametrize("tree", ["nk-greedy", "nk-multiple"])
 def test_label_change_on_nk_stars_relabels_by_the_extension(n: int, k: int, tree: str) -> None:
-    there = topology(f"S{n},{k}")
-    before = [links_of(forest(there, tree), row) for row in range(forest(there, tree).trees)]
-    for root in {0, there.nodes - 1, there.nodes // 3}:
-        made = forest(there, "label-change", root=root, base=tree)
-        q = page.extended(oracles.node_of(there.label(root)), n)
+    network = topology(f"S{n},{k}")
+    before = [links_of(forest(network, tree), row) for row in range(forest(network, tree).trees)]
+    for root in {0, network.nodes - 1, network.nodes // 3}:
+        trees = forest(network, "label-change", root=root, base=tree)
+        q = page.extended(oracles.node_of(network.label(root)), n)
         expected = [
             {oracles.compose(q, a): oracles.compose(q, b) for a, b in one.items()} for one in before
         ]
-        assert [links_of(made, row) for row in range(made.trees)] == expected
-        made.verify()
+        assert [links_of(trees, row) for row in range(trees.trees)] == expected
+        trees.verify()
 
 
-def links_of(made: Forest, tree: int) -> oracles.Tree:
+def links_of(trees: Forest, tree: int) -> oracles.Tree:
     """One tree as child to parent, read from the parents' ranks."""
-    every = [oracles.node_of(label) for label in made.topology.labels().tolist()]
-    return {every[v]: every[p] for v, p in enumerate(made.parents()[tree].tolist()) if p >= 0}
+    every = [oracles.node_of(label) for label in trees.topology.labels().tolist()]
+    return {every[v]: every[p] for v, p in enumerate(trees.parents()[tree].tolist()) if p >= 0}
 
 
 @pytest.mark.parametrize(("n", "i"), [(n, i) for n, i in PLACES if n <= 5])
@@ -280,17 +280,17 @@ def test_on_the_star_graph_as_an_nk_star_dimensions_change_as_on_s_n(n: int, i: 
 @pytest.mark.parametrize("tree", ["nk-greedy", "nk-multiple"])
 def test_on_the_complete_graph_the_symbols_but_the_first_turn(n: int, i: int, tree: str) -> None:
     """With k = 1 the symbol s >= 2 becomes ((s-2+i) mod (n-1)) + 2."""
-    there = forest(f"S{n},1", tree)
-    made = forest(f"S{n},1", "dimension-change", base=tree, i=i)
+    network = forest(f"S{n},1", tree)
+    trees = forest(f"S{n},1", "dimension-change", base=tree, i=i)
 
     def turned(node: oracles.Node) -> oracles.Node:
         return node if node == (1,) else (page.moved(node[0], i, n),)
 
-    for row in range(there.trees):
-        assert links_of(made, row) == {
-            turned(a): turned(b) for a, b in links_of(there, row).items()
+    for row in range(network.trees):
+        assert links_of(trees, row) == {
+            turned(a): turned(b) for a, b in links_of(network, row).items()
         }
-    made.verify()
+    trees.verify()
 
 
 @pytest.mark.parametrize(("n", "k"), [(4, 2), (5, 2), (5, 3), (6, 2), (6, 3), (6, 4)])
@@ -316,12 +316,12 @@ def test_the_arguments_are_part_of_the_name() -> None:
     )
     changed = forest("S4", "dimension-change", base="greedy", i=2)
     assert changed.id == "S4:dimension-change(base=greedy,i=2):1234"
-    assert dict(changed.arguments) == {"tree": "greedy", "i": 2}
+    assert dict(changed.arguments) == {"base": "greedy", "i": 2}
     assert changed.construction == "dimension-change"
     assert forest("S4", "dimension-change", base="greedy", i=np.int64(2)).id == changed.id  # type: ignore[arg-type]
 
 
-def test_what_needs_arguments_is_no_plain_construction() -> None:
+def test_plain_constructions_take_no_arguments() -> None:
     assert set(constructions("S5")) - set(plain_constructions("S5")) == {
         "label-change",
         "dimension-change",
@@ -332,24 +332,24 @@ def test_what_needs_arguments_is_no_plain_construction() -> None:
 @pytest.mark.parametrize("i", [-1, 4, 5, 100])
 def test_i_goes_from_0_to_n_minus_2(i: int) -> None:
     """The definition takes it modulo n-1; here a tree has one name."""
-    with refused("S5", str(i)):
+    with refused("S5", f"i is {i}"):
         forest("S5", "dimension-change", base="greedy", i=i)
 
 
 @pytest.mark.parametrize("i", ["1", 1.0, True, None])
 def test_i_is_a_whole_number(i: object) -> None:
-    with refused("'i'", repr(i), "whole number"):
+    with refused(f"i is {i!r}", "whole number"):
         forest("S5", "dimension-change", base="greedy", i=i)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("tree", ["label-change", "dimension-change"])
-def test_what_is_changed_needs_no_arguments_itself(tree: str) -> None:
-    with refused("'tree'", tree):
+def test_the_base_takes_no_arguments(tree: str) -> None:
+    with refused(f"base is '{tree}'"):
         forest("S5", "label-change", base=tree)
 
 
 @pytest.mark.parametrize("tree", ["gready", "", "nk-greedy", 1])
-def test_what_is_changed_grows_there(tree: str | int) -> None:
+def test_the_base_is_defined_on_the_topology(tree: str | int) -> None:
     with refused(str(tree)):
         forest("S5", "label-change", base=tree)
 
@@ -357,10 +357,10 @@ def test_what_is_changed_grows_there(tree: str | int) -> None:
 @pytest.mark.parametrize(
     ("construction", "given", "missing"),
     [
-        ("label-change", {}, "tree"),
-        ("dimension-change", {}, "tree"),
-        ("dimension-change", {"tree": "greedy"}, "i"),
-        ("dimension-change", {"i": 1}, "tree"),
+        ("label-change", {}, "base"),
+        ("dimension-change", {}, "base"),
+        ("dimension-change", {"base": "greedy"}, "i"),
+        ("dimension-change", {"i": 1}, "base"),
     ],
 )
 def test_every_argument_must_be_given(
@@ -372,10 +372,8 @@ def test_every_argument_must_be_given(
 
 @pytest.mark.parametrize(
     ("construction", "given"),
-    [("label-change", {"tree": "greedy"}), ("greedy", {}), ("multiple", {})],
+    [("label-change", {"base": "greedy"}), ("greedy", {}), ("multiple", {})],
 )
-def test_no_argument_is_taken_that_is_not_declared(
-    construction: str, given: dict[str, str]
-) -> None:
+def test_undeclared_arguments_are_refused(construction: str, given: dict[str, str]) -> None:
     with refused(construction, "'places'"):
         forest("S5", construction, places=1, **given)

@@ -1,4 +1,4 @@
-"""The checkers: over every construction, against `Forest`'s measures, by brute force, and where one entry has changed."""
+"""The checkers: compared with `Forest`, with brute force, and on arrays with a changed entry."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -27,14 +27,14 @@ class Case(NamedTuple):
     construction: str
     arguments: tuple[tuple[str, str | int], ...] = ()
 
-    def grown(self, root: int = 0) -> Forest:
-        """Its forest."""
-        return grown(self, root)
+    def build(self, root: int = 0) -> Forest:
+        """Return the forest of the case."""
+        return build_case(self, root)
 
 
 @cache
-def grown(case: Case, root: int) -> Forest:
-    """The forest of a case; each is built once."""
+def build_case(case: Case, root: int) -> Forest:
+    """Return the forest of a case; each is built once."""
     return forest(case.spec, case.construction, root=root, **dict(case.arguments))
 
 
@@ -46,17 +46,17 @@ def specs(largest: int) -> list[str]:
 
 
 def cases(spec: str, changing: int | None = None) -> Iterator[Case]:
-    """Every construction that grows there; what changes trees, those of the first few, by 1 and n-2 places."""
+    """Return every construction on a topology; changes of the first few, by 1 and n-2 places."""
     for construction in constructions(spec):
         if construction in plain_constructions(spec):
             yield Case(spec, construction)
             continue
         for tree in plain_constructions(spec)[:changing]:
             if construction == "label-change":
-                yield Case(spec, construction, (("tree", tree),))
+                yield Case(spec, construction, (("base", tree),))
             elif construction == "dimension-change":
                 for i in sorted({min(1, topology(spec).n - 2), topology(spec).n - 2}):
-                    yield Case(spec, construction, (("tree", tree), ("i", i)))
+                    yield Case(spec, construction, (("base", tree), ("i", i)))
             else:
                 raise AssertionError(f"say with which arguments '{construction}' is to be checked")
 
@@ -74,9 +74,9 @@ def few_roots(spec: str) -> list[int]:
     return sorted({0, nodes // 3, nodes - 1})
 
 
-def parts(made: Forest) -> tuple[Any, NDArray[np.uint8], int]:
-    """What checkers work on."""
-    return made.topology, made.parent_port, made.root
+def parts(trees: Forest) -> tuple[Any, NDArray[np.uint8], int]:
+    """Return the arguments of a checker."""
+    return trees.topology, trees.parent_port, trees.root
 
 
 SMALL = [
@@ -87,7 +87,7 @@ TINY = [case for spec in ("S3", "S4", "S3,1", "S4,2", "S4,3", "Q2", "Q3") for ca
 
 
 def name(case: Case) -> str:
-    """As pytest shows it."""
+    """Return the id of a case in pytest."""
     return ":".join(
         [case.spec, case.construction, *(f"{key}={value}" for key, value in case.arguments)]
     )
@@ -104,33 +104,35 @@ every_tiny = pytest.mark.parametrize("case", TINY, ids=name)
 def test_every_construction_is_a_forest(case: Case) -> None:
     """Rooted from every root, spanning unless it says otherwise, and as many nodes and levels as it says itself."""
     for root in few_roots(case.spec) if case in SMALL else [topology(case.spec).nodes - 1]:
-        made = case.grown(root)
-        found = checkers.rooted(*parts(made))
-        assert found.holds
-        assert found.measured == tuple(made.sizes.tolist())
-        assert checkers.spanning(*parts(made)).holds == (min(made.sizes) == made.topology.nodes)
-        assert checkers.spanning(*parts(made)).holds >= made.spanning
-        assert checkers.height(*parts(made), made.height).measured == tuple(made.heights.tolist())
-        assert np.array_equal(checkers.loads(*parts(made)), made.load())
-        made.verify()
+        trees = case.build(root)
+        result = checkers.rooted(*parts(trees))
+        assert result.holds
+        assert result.measured == tuple(trees.sizes.tolist())
+        assert checkers.spanning(*parts(trees)).holds == (min(trees.sizes) == trees.topology.nodes)
+        assert checkers.spanning(*parts(trees)).holds >= trees.spanning
+        assert checkers.height(*parts(trees), trees.height).measured == tuple(
+            trees.heights.tolist()
+        )
+        assert np.array_equal(checkers.loads(*parts(trees)), trees.load())
+        trees.verify()
 
 
 @every_small
-def test_measures_agree_with_the_forest_s_own(case: Case) -> None:
-    made = case.grown(few_roots(case.spec)[-1])
-    t, ports, root = parts(made)
-    assert checkers.height(t, ports, root, made.height).holds
-    assert not checkers.height(t, ports, root, made.height - 1).holds
-    assert checkers.shortest_paths(t, ports, root).holds == made.is_shortest_path()
-    assert checkers.edge_disjoint(t, ports, root).holds == made.is_edge_disjoint()
-    assert checkers.congestion(t, ports, root, made.congestion).measured == made.congestion
-    assert not checkers.congestion(t, ports, root, made.congestion - 1).holds
+def test_measurements_agree_with_the_forest(case: Case) -> None:
+    trees = case.build(few_roots(case.spec)[-1])
+    t, ports, root = parts(trees)
+    assert checkers.height(t, ports, root, trees.height).holds
+    assert not checkers.height(t, ports, root, trees.height - 1).holds
+    assert checkers.shortest_paths(t, ports, root).holds == trees.is_shortest_path()
+    assert checkers.edge_disjoint(t, ports, root).holds == trees.is_edge_disjoint()
+    assert checkers.congestion(t, ports, root, trees.congestion).measured == trees.congestion
+    assert not checkers.congestion(t, ports, root, trees.congestion - 1).holds
     children = [int(t.neighbours(port, [root])[0]) for port in t.ports]
-    hung = np.where(made.parents()[:, children] == root, made.subtree_sizes()[:, children], 0)
+    hung = np.where(trees.parents()[:, children] == root, trees.subtree_sizes()[:, children], 0)
     assert np.array_equal(checkers.branch_sizes(t, ports, root), hung)
     assert (
         checkers.level_dimensions(t, ports, root).sum(axis=1)[1:].tolist()
-        == made.level_profile().sum(axis=0)[1:].tolist()
+        == trees.level_profile().sum(axis=0)[1:].tolist()
     )
 
 
@@ -143,30 +145,30 @@ def around(spec: str) -> dict[int, list[int]]:
     return {port: topology(spec).neighbours(port).tolist() for port in topology(spec).ports}
 
 
-def climbs(made: Forest, tree: int) -> dict[int, list[int]]:
+def climbs(trees: Forest, tree: int) -> dict[int, list[int]]:
     """The path from the root to every node of a tree, ranks, by walking up node by node."""
-    row, across, found = made.parent_port[tree].tolist(), around(made.topology.spec), {}
-    for node in range(made.topology.nodes):
+    row, across, result = trees.parent_port[tree].tolist(), around(trees.topology.spec), {}
+    for node in range(trees.topology.nodes):
         path = [node]
         while row[path[-1]]:
             path.append(across[row[path[-1]]][path[-1]])
-            assert len(path) <= made.topology.nodes
-        if path[-1] == made.root:
-            found[node] = path[::-1]
-    return found
+            assert len(path) <= trees.topology.nodes
+        if path[-1] == trees.root:
+            result[node] = path[::-1]
+    return result
 
 
 @every_tiny
 def test_levels_and_dimensions_by_walking(case: Case) -> None:
-    made = case.grown()
-    t, walked = made.topology, [climbs(made, tree) for tree in range(made.trees)]
+    trees = case.build()
+    t, walked = trees.topology, [climbs(trees, tree) for tree in range(trees.trees)]
     heights = tuple(max(len(path) for path in paths.values()) - 1 for paths in walked)
-    assert checkers.height(*parts(made), 0).measured == heights
+    assert checkers.height(*parts(trees), 0).measured == heights
     over = tuple(
-        max(len(path) - 1 - int(t.distances(made.root)[node]) for node, path in paths.items())
+        max(len(path) - 1 - int(t.distances(trees.root)[node]) for node, path in paths.items())
         for paths in walked
     )
-    assert checkers.shortest_paths(*parts(made)).measured == over
+    assert checkers.shortest_paths(*parts(trees)).measured == over
     across = {
         (node, int(head)): port for port in t.ports for node, head in enumerate(t.neighbours(port))
     }
@@ -176,15 +178,16 @@ def test_levels_and_dimensions_by_walking(case: Case) -> None:
         for path in paths.values()
         if len(path) > 1
     )
-    found = checkers.level_dimensions(*parts(made))
-    assert found.shape == (max(heights) + 1, t.degree)
+    result = checkers.level_dimensions(*parts(trees))
+    assert result.shape == (max(heights) + 1, t.degree)
     assert {
-        (level, t.ports[column]): int(found[level, column]) for level, column in np.argwhere(found)
+        (level, t.ports[column]): int(result[level, column])
+        for level, column in np.argwhere(result)
     } == counted
 
 
 def shared(paths: list[list[int]], apart: str) -> int:
-    """How many of these paths with the same two ends meet in one place at most."""
+    """The number of of these paths with the same two ends meet in one place at most."""
     met: Counter[Any] = Counter()
     for path in paths:
         links = {frozenset(link) for link in pairwise(path)}
@@ -196,55 +199,55 @@ def shared(paths: list[list[int]], apart: str) -> int:
 @pytest.mark.parametrize("apart", ["nodes", "links"])
 def test_disjoint_paths_pair_by_pair(case: Case, apart: Literal["nodes", "links"]) -> None:
     for root in few_roots(case.spec):
-        made = case.grown(root)
-        walked = [climbs(made, tree) for tree in range(made.trees)]
-        ends = [node for node in range(made.topology.nodes) if node != root]
+        trees = case.build(root)
+        walked = [climbs(trees, tree) for tree in range(trees.trees)]
+        ends = [node for node in range(trees.topology.nodes) if node != root]
         meeting = {
             node: shared([paths[node] for paths in walked if node in paths], apart) for node in ends
         }
-        found = checkers.disjoint_paths(*parts(made), apart)
-        assert found.measured == max(meeting.values())
-        assert found.holds == (max(meeting.values()) == 1)
-        if found.counterexample is not None:
+        result = checkers.disjoint_paths(*parts(trees), apart)
+        assert result.measured == max(meeting.values())
+        assert result.holds == (max(meeting.values()) == 1)
+        if result.counterexample is not None:
             first = min(node for node in ends if meeting[node] > 1)
-            assert found.counterexample["node"] == made.topology.label(first)
-            assert str(found.counterexample["why"]).endswith(
-                tuple(f"tree {other}" for other in range(made.trees))
+            assert result.counterexample["node"] == trees.topology.label(first)
+            assert str(result.counterexample["why"]).endswith(
+                tuple(f"tree {other}" for other in range(trees.trees))
             )
 
 
 def test_paths_are_followed_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same evidence, however many nodes are looked at together."""
+    """The same evidence, however many nodes are processed together."""
     from starcast.checkers import paths
 
-    made = [forest("S4", "multiple", root=5), forest("S4", "edge-disjoint", root=5)]
-    whole = [checkers.disjoint_paths(*parts(one)) for one in made]
+    trees = [forest("S4", "multiple", root=5), forest("S4", "edge-disjoint", root=5)]
+    whole = [checkers.disjoint_paths(*parts(one)) for one in trees]
     monkeypatch.setattr(paths, "_CELLS", 1)
-    assert [checkers.disjoint_paths(*parts(one)) for one in made] == whole
+    assert [checkers.disjoint_paths(*parts(one)) for one in trees] == whole
 
 
-# What the papers say
+# Statements of the papers
 
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_edge_disjoint_trees(n: int) -> None:
     """Lemma 6: edge-disjoint, all n-1 paths to a node disjoint, no more than 4 links longer than the distance."""
-    made = parts(forest(f"S{n}", "edge-disjoint", root=n))
-    assert checkers.edge_disjoint(*made).holds
-    assert checkers.disjoint_paths(*made).holds
-    assert checkers.disjoint_paths(*made, "links").holds
-    assert checkers.shortest_paths(*made, detour=4).holds
-    assert not checkers.shortest_paths(*made, detour=3).holds
-    assert checkers.dimension_balance(*made).holds
+    trees = parts(forest(f"S{n}", "edge-disjoint", root=n))
+    assert checkers.edge_disjoint(*trees).holds
+    assert checkers.disjoint_paths(*trees).holds
+    assert checkers.disjoint_paths(*trees, "links").holds
+    assert checkers.shortest_paths(*trees, detour=4).holds
+    assert not checkers.shortest_paths(*trees, detour=3).holds
+    assert checkers.dimension_balance(*trees).holds
 
 
 @pytest.mark.parametrize("d", range(2, 8))
 def test_edge_disjoint_binomial_trees(d: int) -> None:
-    made = parts(forest(f"Q{d}", "edge-disjoint-binomial", root=1))
-    assert checkers.edge_disjoint(*made).holds
-    assert checkers.disjoint_paths(*made).holds
-    assert checkers.height(*made, d + 1).holds
-    assert checkers.shortest_paths(*made, detour=2).holds
+    trees = parts(forest(f"Q{d}", "edge-disjoint-binomial", root=1))
+    assert checkers.edge_disjoint(*trees).holds
+    assert checkers.disjoint_paths(*trees).holds
+    assert checkers.height(*trees, d + 1).holds
+    assert checkers.shortest_paths(*trees, detour=2).holds
     binomial = parts(forest(f"Q{d}", "binomial"))
     assert checkers.level_dimensions(*binomial).sum(axis=1)[1:].tolist() == [
         comb(d, level) for level in range(1, d + 1)
@@ -254,23 +257,23 @@ def test_edge_disjoint_binomial_trees(d: int) -> None:
 @pytest.mark.parametrize("n", range(3, 8))
 def test_multiple_trees_share_links_and_paths(n: int) -> None:
     """Lemma 6: congestion 2; the trees are not edge-disjoint, their paths to a node not disjoint either."""
-    made = parts(forest(f"S{n}", "multiple"))
-    assert checkers.congestion(*made, 2).holds
-    assert checkers.edge_disjoint(*made).measured == 2
+    trees = parts(forest(f"S{n}", "multiple"))
+    assert checkers.congestion(*trees, 2).holds
+    assert checkers.edge_disjoint(*trees).measured == 2
     for apart in ("nodes", "links"):
-        assert checkers.disjoint_paths(*made, apart).measured == 2
-    found = checkers.edge_disjoint(*made).counterexample
-    assert found is not None
-    assert (found["found"], found["stated"]) == (2, 1)
+        assert checkers.disjoint_paths(*trees, apart).measured == 2
+    result = checkers.edge_disjoint(*trees).counterexample
+    assert result is not None
+    assert (result["found"], result["stated"]) == (2, 1)
 
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_the_shortest_path_graph_has_disjoint_paths(n: int) -> None:
     """Lemma 5: to every node of S^1."""
-    made = forest(f"S{n}", "shortest-path-graph")
-    assert checkers.disjoint_paths(*parts(made)).holds
-    assert checkers.disjoint_paths(*parts(made), "links").holds
-    assert Counter(made.members().sum(axis=0).tolist())[n - 1] >= 1
+    trees = forest(f"S{n}", "shortest-path-graph")
+    assert checkers.disjoint_paths(*parts(trees)).holds
+    assert checkers.disjoint_paths(*parts(trees), "links").holds
+    assert Counter(trees.members().sum(axis=0).tolist())[n - 1] >= 1
 
 
 @pytest.mark.parametrize("n", range(3, 8))
@@ -289,7 +292,7 @@ def test_balanced_trees(n: int) -> None:
 def test_all_dimension_changes_together_use_dimensions_equally_on_every_level(
     n: int, tree: str
 ) -> None:
-    """Lemma 7, for every tree of the house; one change alone does so only where its tree does."""
+    """Lemma 7, for every tree; one change alone does so only where its tree does."""
     changed = [
         forest(f"S{n}", "dimension-change", base=tree, i=i).parent_port for i in range(n - 1)
     ]
@@ -310,8 +313,8 @@ def test_the_translations_of_balanced_trees_load_every_link_equally_on_every_lev
     t, counts = topology("S4"), Counter[tuple[int, int, int]]()
     for x in range(t.nodes):
         for i in range(t.n - 1):
-            made = forest(t, "dimension-change", root=x, base=tree, i=i)
-            for parents, levels in zip(made.parents(), made.levels(), strict=True):
+            trees = forest(t, "dimension-change", root=x, base=tree, i=i)
+            for parents, levels in zip(trees.parents(), trees.levels(), strict=True):
                 counts.update(
                     (int(levels[v]), int(parents[v]), v) for v in range(t.nodes) if v != x
                 )
@@ -323,8 +326,8 @@ def test_the_translations_of_balanced_trees_load_every_link_equally_on_every_lev
 
 
 def test_the_greedy_tree_alone_does_not_use_dimensions_equally() -> None:
-    found = checkers.dimension_balance(*parts(forest("S4", "greedy")))
-    assert found.counterexample == {"level": 3, "dimension": 4, "found": 2, "stated": 4}
+    result = checkers.dimension_balance(*parts(forest("S4", "greedy")))
+    assert result.counterexample == {"level": 3, "dimension": 4, "found": 2, "stated": 4}
 
 
 # One entry changed
@@ -335,67 +338,67 @@ SPOILT = plain_cases("S3", "S4", "S5", "S4,1", "S4,2", "S5,3", "Q1", "Q3", "Q4")
 class Spoilt(NamedTuple):
     """A forest's array with one entry changed."""
 
-    made: Forest
+    trees: Forest
     tree: int
     node: int
     ports: NDArray[np.uint8]
 
 
 def spoilt(case: Case, data: st.DataObject) -> Spoilt:
-    """Any entry of the forest at any root, changed into any port, into none, or into what is no port."""
+    """Any entry of the forest at any root, changed into any port, into none, or into a number that is not a port."""
     t = topology(case.spec)
-    made = case.grown(data.draw(st.sampled_from(few_roots(case.spec))))
-    tree, node = data.draw(st.integers(0, made.trees - 1)), data.draw(st.integers(0, t.nodes - 1))
+    trees = case.build(data.draw(st.sampled_from(few_roots(case.spec))))
+    tree, node = data.draw(st.integers(0, trees.trees - 1)), data.draw(st.integers(0, t.nodes - 1))
     entry = data.draw(st.sampled_from([0, *t.ports, t.ports[-1] + 1, 255]))
-    assume(entry != made.parent_port[tree, node])
-    ports = made.parent_port.copy()
+    assume(entry != trees.parent_port[tree, node])
+    ports = trees.parent_port.copy()
     ports[tree, node] = entry
-    return Spoilt(made, tree, node, ports)
+    return Spoilt(trees, tree, node, ports)
 
 
-def leads_to_root(made: Forest, row: list[int]) -> bool:
+def leads_to_root(trees: Forest, row: list[int]) -> bool:
     """Whether every entry is a port and leads to the root, by walking up node by node."""
-    across = around(made.topology.spec)
+    across = around(trees.topology.spec)
     for start in range(len(row)):
         node, steps = start, 0
         while row[node]:
             if row[node] not in across or steps > len(row):
                 return False
             node, steps = across[row[node]][node], steps + 1
-        if steps and node != made.root:
+        if steps and node != trees.root:
             return False
-    return row[made.root] == 0
+    return row[trees.root] == 0
 
 
 @pytest.mark.parametrize("case", SPOILT, ids=name)
 @settings(max_examples=25)
 @given(st.data())
-def test_one_changed_entry_is_caught(case: Case, data: st.DataObject) -> None:
+def test_a_changed_entry_is_detected(case: Case, data: st.DataObject) -> None:
     """No forest any more, and the tree is named; or another forest, and then two links are loaded differently."""
-    made, tree, node, ports = spoilt(case, data)
-    rooted = checkers.rooted(made.topology, ports, made.root)
-    spanning = checkers.spanning(made.topology, ports, made.root)
-    assert rooted.holds == leads_to_root(made, ports[tree].tolist())
+    trees, tree, node, ports = spoilt(case, data)
+    rooted = checkers.rooted(trees.topology, ports, trees.root)
+    spanning = checkers.spanning(trees.topology, ports, trees.root)
+    assert rooted.holds == leads_to_root(trees, ports[tree].tolist())
     missing = ports == 0
-    missing[:, made.root] = False
+    missing[:, trees.root] = False
     assert spanning.holds == (rooted.holds and not missing.any())
     agrees_with_verify(
-        Forest(made.topology, ports, made.root, spanning=made.spanning),
-        spanning if made.spanning else rooted,
+        Forest(trees.topology, ports, trees.root, spanning=trees.spanning),
+        spanning if trees.spanning else rooted,
     )
     if not rooted.holds:
         assert rooted.counterexample is not None
         assert rooted.counterexample["tree"] == tree
         return
-    before, after = checkers.loads(*parts(made)), checkers.loads(made.topology, ports, made.root)
+    before, after = checkers.loads(*parts(trees)), checkers.loads(trees.topology, ports, trees.root)
     assert set(np.unique(after - before).tolist()) <= {-1, 0, 1}
     assert np.count_nonzero(after - before) == sum(
-        int(row[tree, node] != 0) for row in (made.parent_port, ports)
+        int(row[tree, node] != 0) for row in (trees.parent_port, ports)
     )
 
 
 def agrees_with_verify(judged: Forest, evidence: Evidence) -> None:
-    """`Forest.verify` comes to the same judgement."""
+    """Check that `Forest.verify` has the same result."""
     if evidence.holds:
         judged.verify()
     else:
@@ -408,22 +411,22 @@ def agrees_with_verify(judged: Forest, evidence: Evidence) -> None:
 @pytest.mark.parametrize("spec", ["S3", "S4", "S5", "Q2", "Q4"])
 @given(st.data())
 def test_no_entry_of_edge_disjoint_trees_can_change(spec: str, data: st.DataObject) -> None:
-    """They use every directed link but those into the root: another parent is always somebody else's link."""
+    """They use every directed link but those into the root: another parent is always a link of another tree."""
     case = Case(spec, "edge-disjoint" if spec[0] == "S" else "edge-disjoint-binomial")
-    made, _, _, ports = spoilt(case, data)
-    topology = (made.topology, ports, made.root)
+    trees, _, _, ports = spoilt(case, data)
+    topology = (trees.topology, ports, trees.root)
     assert not (checkers.spanning(*topology).holds and checkers.edge_disjoint(*topology).holds)
 
 
 @pytest.mark.parametrize("case", SPOILT, ids=name)
 def test_what_is_no_forest_has_no_measures(case: Case) -> None:
     """Here the root of the last tree has a parent."""
-    made = case.grown(few_roots(case.spec)[-1])
-    ports = made.parent_port.copy()
-    ports[-1, made.root] = made.topology.ports[0]
+    trees = case.build(few_roots(case.spec)[-1])
+    ports = trees.parent_port.copy()
+    ports[-1, trees.root] = trees.topology.ports[0]
     for measure in MEASURES.values():
-        with refused(f"tree {made.trees - 1}", "the root has a parent", exit_code=6):
-            measure(made.topology, ports, made.root)
+        with refused(f"tree {trees.trees - 1}", "the root has a parent", exit_code=6):
+            measure(trees.topology, ports, trees.root)
 
 
 #: Every checker but those that say whether it is a forest.
@@ -462,12 +465,12 @@ def test_every_checker_is_run() -> None:
 @pytest.mark.parametrize("case", plain_cases("S3", "S4", "S4,2", "S5,3", "Q4"), ids=name)
 @settings(max_examples=12)
 @given(st.data())
-def test_translations_keep_every_measure(case: Case, data: st.DataObject) -> None:
+def test_translations_preserve_every_measurement(case: Case, data: st.DataObject) -> None:
     root = data.draw(st.integers(0, topology(case.spec).nodes - 1))
-    here, there = case.grown(), case.grown(root)
+    at_identity, at_root = case.build(), case.build(root)
     for one, measure in MEASURES.items():
         if one not in OF_PORTS or topology(case.spec).family != "nk-star":
-            assert measure(*parts(there)) == measure(*parts(here)), one
+            assert measure(*parts(at_root)) == measure(*parts(at_identity)), one
 
 
 @given(st.data())
@@ -477,12 +480,12 @@ def test_the_order_of_the_trees_does_not_matter(data: st.DataObject) -> None:
             [Case("S4", "multiple"), Case("S5,3", "nk-multiple"), Case("S5", "edge-disjoint")]
         )
     )
-    made = case.grown()
-    order = data.draw(st.permutations(range(made.trees)))
+    trees = case.build()
+    order = data.draw(st.permutations(range(trees.trees)))
     for one in set(MEASURES) - {"height", "shortest paths", "branch sizes"}:
         measure = MEASURES[one]
-        assert measure(made.topology, made.parent_port[list(order)], made.root) == measure(
-            *parts(made)
+        assert measure(trees.topology, trees.parent_port[list(order)], trees.root) == measure(
+            *parts(trees)
         )
 
 
@@ -493,33 +496,33 @@ def changed(
     spec: str, construction: str, tree: int, **entries: int
 ) -> tuple[Any, NDArray[np.uint8], int]:
     """A forest at the identity with other entries, by label (after an underscore)."""
-    made = forest(spec, construction)
-    ports = made.parent_port.copy()
+    trees = forest(spec, construction)
+    ports = trees.parent_port.copy()
     for label, entry in entries.items():
-        ports[tree, made.topology.rank(label[1:])] = entry
-    return made.topology, ports, made.root
+        ports[tree, trees.topology.rank(label[1:])] = entry
+    return trees.topology, ports, trees.root
 
 
 @pytest.mark.parametrize(
-    ("made", "node", "why"),
+    ("trees", "node", "why"),
     [
         (changed("S4", "greedy", 0, _1234=2), "1234", "the root has a parent"),
-        (changed("S4", "greedy", 0, _2134=5), "1324", "2134 has the entry 5, which is no port"),
+        (changed("S4", "greedy", 0, _2134=5), "1324", "2134 has the entry 5, which is not a port"),
         (changed("S4", "greedy", 0, _2134=0), "1324", "2134 is not in the tree"),
-        (changed("S4", "greedy", 0, _3124=2), "1324", "1324 stands on a cycle"),
+        (changed("S4", "greedy", 0, _3124=2), "1324", "1324 is on a cycle"),
     ],
 )
-def test_what_is_no_tree_is_explained(
-    made: tuple[Any, NDArray[np.uint8], int], node: str, why: str
+def test_the_reason_is_explained(
+    trees: tuple[Any, NDArray[np.uint8], int], node: str, why: str
 ) -> None:
-    found = checkers.rooted(*made)
-    assert found.counterexample is not None
-    assert found.counterexample["node"] == node
-    assert found.counterexample["why"] == why
+    result = checkers.rooted(*trees)
+    assert result.counterexample is not None
+    assert result.counterexample["node"] == node
+    assert result.counterexample["why"] == why
     with refused("rooted", node, exit_code=6):
-        found.require()
+        result.require()
     with refused(node, exit_code=6):
-        checkers.loads(*made)
+        checkers.loads(*trees)
 
 
 def test_a_node_that_is_not_reached_is_named() -> None:
@@ -530,18 +533,18 @@ def test_a_node_that_is_not_reached_is_named() -> None:
     ports[0, leaf] = 0
     label = topology("S4").label(leaf)
     assert checkers.rooted(topology("S4"), ports, 0).holds
-    found = checkers.spanning(topology("S4"), ports, 0)
-    assert found.measured == (23,)
-    assert found.counterexample == {"tree": 0, "node": label, "why": f"{label} is not in the tree"}
+    result = checkers.spanning(topology("S4"), ports, 0)
+    assert result.measured == (23,)
+    assert result.counterexample == {"tree": 0, "node": label, "why": f"{label} is not in the tree"}
 
 
 def test_counterexamples_name_the_first_place() -> None:
-    made = parts(forest("S4", "multiple"))
-    deep = checkers.height(*made, 7).counterexample
+    trees = parts(forest("S4", "multiple"))
+    deep = checkers.height(*trees, 7).counterexample
     assert deep is not None
     assert (deep["tree"], deep["found"], deep["stated"]) == (1, 8, 7)
     assert forest("S4", "multiple").levels()[1, topology("S4").rank(str(deep["node"]))] == 8
-    link = checkers.congestion(*made, 1).counterexample
+    link = checkers.congestion(*trees, 1).counterexample
     assert link is not None
     tail, head = (topology("S4").rank(label) for label in str(link["link"]).split(" -> "))
     users = [
@@ -550,23 +553,23 @@ def test_counterexamples_name_the_first_place() -> None:
         if parents[head] == tail
     ]
     assert (len(users), users[1]) == (link["found"], link["tree"])
-    assert checkers.balance(*made).counterexample == {
+    assert checkers.balance(*trees).counterexample == {
         "link": "1234 -> 2134",
         "found": 24,
         "stated": 23,
     }
-    longer = checkers.shortest_paths(*made).counterexample
+    longer = checkers.shortest_paths(*trees).counterexample
     assert longer is not None
     node = topology("S4").rank(str(longer["node"]))
     assert forest("S4", "multiple").levels()[int(longer["tree"]), node] == longer["found"]
     assert topology("S4").distances()[node] == longer["stated"]
 
 
-def test_two_trees_over_the_direct_link_are_no_disjoint_paths() -> None:
+def test_two_trees_over_the_direct_link_are_not_disjoint() -> None:
     """Where no interior node is shared, the link is."""
     ports = np.repeat(forest("S3", "greedy").parent_port, 2, axis=0)
-    found = checkers.disjoint_paths(topology("S3"), ports, 0).counterexample
-    assert found == {"tree": 1, "node": "132", "why": "the path passes 312, as that of tree 0"}
+    result = checkers.disjoint_paths(topology("S3"), ports, 0).counterexample
+    assert result == {"tree": 1, "node": "132", "why": "the path passes 312, as that of tree 0"}
     near = np.zeros((2, 6), dtype=np.uint8)
     near[:, topology("S3").rank("213")] = 2
     assert checkers.disjoint_paths(topology("S3"), near, 0).counterexample == {
@@ -576,7 +579,7 @@ def test_two_trees_over_the_direct_link_are_no_disjoint_paths() -> None:
     }
 
 
-def test_opposite_directions_are_no_overlap() -> None:
+def test_opposite_directions_are_not_an_overlap() -> None:
     """Two paths round the six nodes of S_3 in opposite directions use every link both ways and stay edge-disjoint."""
     t = topology("S3")
     around = np.zeros((2, 6), dtype=np.uint8)
@@ -598,6 +601,6 @@ def test_an_array_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("root", [-1, 24])
-def test_a_root_that_is_no_node_is_refused(root: int) -> None:
+def test_an_unknown_root_is_refused(root: int) -> None:
     with refused(str(root)):
         checkers.rooted(topology("S4"), forest("S4", "greedy").parent_port, root)

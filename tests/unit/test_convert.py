@@ -1,4 +1,4 @@
-"""Topologies and forests in networkx, igraph and scipy: the libraries themselves agree with the arrays."""
+"""Topologies and forests in networkx, igraph and scipy, compared with the arrays."""
 
 import subprocess
 import sys
@@ -26,24 +26,24 @@ every_topology = pytest.mark.parametrize("spec", SPECS)
 every_forest = pytest.mark.parametrize(("spec", "construction"), PLAIN)
 
 
-def grown(spec: str, construction: str) -> Forest:
+def build(spec: str, construction: str) -> Forest:
     """The forest at a root that is not the identity."""
     return forest(spec, construction, topology(spec).nodes - 2)
 
 
-def edges(made: Forest) -> list[tuple[int, int, int, int, int]]:
+def edges(trees: Forest) -> list[tuple[int, int, int, int, int]]:
     """Parent, child, tree, level and the parent's port of every edge, node by node."""
-    topology = made.topology
-    levels = made.levels()
-    found = []
-    for tree, row in enumerate(made.parent_port.tolist()):
+    topology = trees.topology
+    levels = trees.levels()
+    result = []
+    for tree, row in enumerate(trees.parent_port.tolist()):
         for child, port in enumerate(row):
             if port:
                 parent = int(topology.neighbours(port, [child])[0])
-                found.append(
+                result.append(
                     (parent, child, tree, int(levels[tree, child]), topology.reverse_port(port))
                 )
-    return sorted(found)
+    return sorted(result)
 
 
 # networkx
@@ -51,56 +51,58 @@ def edges(made: Forest) -> list[tuple[int, int, int, int, int]]:
 
 @every_topology
 def test_networkx_finds_the_topology_s_distances_degree_and_diameter(spec: str) -> None:
-    where = topology(spec)
-    graph = to_networkx(where)
+    network = topology(spec)
+    graph = to_networkx(network)
     assert type(graph) is nx.Graph
-    assert (graph.number_of_nodes(), graph.number_of_edges()) == (where.nodes, where.links)
-    assert {degree for _, degree in graph.degree} == {where.degree}
+    assert (graph.number_of_nodes(), graph.number_of_edges()) == (network.nodes, network.links)
+    assert {degree for _, degree in graph.degree} == {network.degree}
     distances = nx.single_source_shortest_path_length(graph, 0)
-    assert [distances[rank] for rank in range(where.nodes)] == where.distances().tolist()
-    assert max(distances.values()) == where.diameter
-    assert [graph.nodes[rank]["label"] for rank in range(where.nodes)] == where.labels().tolist()
+    assert [distances[rank] for rank in range(network.nodes)] == network.distances().tolist()
+    assert max(distances.values()) == network.diameter
+    assert [
+        graph.nodes[rank]["label"] for rank in range(network.nodes)
+    ] == network.labels().tolist()
     assert graph.graph == {"topology": spec}
 
 
 @every_topology
 def test_a_link_has_the_port_of_its_lower_node(spec: str) -> None:
-    where = topology(spec)
-    for start, end, port in to_networkx(where).edges(data="port"):
-        assert where.neighbours(port, [min(start, end)]).tolist() == [max(start, end)]
+    network = topology(spec)
+    for start, end, port in to_networkx(network).edges(data="port"):
+        assert network.neighbours(port, [min(start, end)]).tolist() == [max(start, end)]
 
 
 @every_forest
 def test_networkx_has_every_edge_of_every_tree_with_its_attributes(
     spec: str, construction: str
 ) -> None:
-    made = grown(spec, construction)
-    graph = to_networkx(made)
+    trees = build(spec, construction)
+    graph = to_networkx(trees)
     assert isinstance(graph, nx.DiGraph)
-    found = [
+    result = [
         (*ends, data["tree"], data["level"], data["port"]) for *ends, data in graph.edges(data=True)
     ]
-    assert sorted(found) == edges(made)
+    assert sorted(result) == edges(trees)
     assert all(key == data["tree"] for _, _, key, data in graph.edges(keys=True, data=True))
-    assert set(graph.nodes) == set(np.flatnonzero(made.members().any(axis=0)).tolist())
-    assert graph.graph == {"forest": made.id, "topology": spec, "root": made.root}
+    assert set(graph.nodes) == set(np.flatnonzero(trees.members().any(axis=0)).tolist())
+    assert graph.graph == {"forest": trees.id, "topology": spec, "root": trees.root}
 
 
 @every_forest
 def test_one_tree_is_an_arborescence_from_the_root(spec: str, construction: str) -> None:
-    made = grown(spec, construction)
-    for tree in range(made.trees):
-        graph = to_networkx(made, tree)
+    trees = build(spec, construction)
+    for tree in range(trees.trees):
+        graph = to_networkx(trees, tree)
         assert type(graph) is nx.DiGraph
         assert nx.is_arborescence(graph)
-        assert graph.in_degree(made.root) == 0
-        assert set(graph.nodes) == set(np.flatnonzero(made.members()[tree]).tolist())
-        levels = nx.single_source_shortest_path_length(graph, made.root)
-        assert {node: int(made.levels()[tree, node]) for node in graph.nodes} == levels
+        assert graph.in_degree(trees.root) == 0
+        assert set(graph.nodes) == set(np.flatnonzero(trees.members()[tree]).tolist())
+        levels = nx.single_source_shortest_path_length(graph, trees.root)
+        assert {node: int(trees.levels()[tree, node]) for node in graph.nodes} == levels
         assert set(nx.get_edge_attributes(graph, "tree").values()) == {tree}
 
 
-def test_what_networkx_returns_is_plain_python() -> None:
+def test_networkx_attributes_are_plain_python() -> None:
     graph = to_networkx(forest("S4", "multiple"))
     assert {type(value) for *_, data in graph.edges(data=True) for value in data.values()} == {int}
     assert {type(node) for node in graph.nodes} == {int}
@@ -112,17 +114,17 @@ def test_what_networkx_returns_is_plain_python() -> None:
 
 @every_topology
 def test_igraph_finds_the_topology_s_distances_and_diameter(spec: str) -> None:
-    where = topology(spec)
-    graph = to_igraph(where)
+    network = topology(spec)
+    graph = to_igraph(network)
     assert (graph.vcount(), graph.ecount(), graph.is_directed()) == (
-        where.nodes,
-        where.links,
+        network.nodes,
+        network.links,
         False,
     )
     assert graph.is_simple()
-    assert graph.distances(0)[0] == where.distances().tolist()
-    assert graph.diameter() == where.diameter
-    assert graph.vs["label"] == where.labels().tolist()
+    assert graph.distances(0)[0] == network.distances().tolist()
+    assert graph.diameter() == network.diameter
+    assert graph.vs["label"] == network.labels().tolist()
     assert graph["topology"] == spec
 
 
@@ -130,23 +132,23 @@ def test_igraph_finds_the_topology_s_distances_and_diameter(spec: str) -> None:
 def test_igraph_has_every_edge_of_every_tree_with_its_attributes(
     spec: str, construction: str
 ) -> None:
-    made = grown(spec, construction)
-    graph = to_igraph(made)
+    trees = build(spec, construction)
+    graph = to_igraph(trees)
     assert graph.is_directed()
-    assert graph.vcount() == made.topology.nodes
+    assert graph.vcount() == trees.topology.nodes
     assert sorted(
         (*edge.tuple, edge["tree"], edge["level"], edge["port"]) for edge in graph.es
-    ) == edges(made)
-    for tree in range(made.trees):
-        one = to_igraph(made, tree)
+    ) == edges(trees)
+    for tree in range(trees.trees):
+        one = to_igraph(trees, tree)
         assert (
-            sorted(one.subcomponent(made.root, mode="out"))
-            == np.flatnonzero(made.members()[tree]).tolist()
+            sorted(one.subcomponent(trees.root, mode="out"))
+            == np.flatnonzero(trees.members()[tree]).tolist()
         )
-        assert one.ecount() == made.sizes[tree] - 1
+        assert one.ecount() == trees.sizes[tree] - 1
         assert (
-            max(one.distances(made.root)[0], key=lambda d: d if d < np.inf else -1)
-            == made.heights[tree]
+            max(one.distances(trees.root)[0], key=lambda d: d if d < np.inf else -1)
+            == trees.heights[tree]
         )
 
 
@@ -155,33 +157,33 @@ def test_igraph_has_every_edge_of_every_tree_with_its_attributes(
 
 @every_topology
 def test_scipy_s_adjacency_matrix(spec: str) -> None:
-    where = topology(spec)
-    matrix = to_scipy(where)
+    network = topology(spec)
+    matrix = to_scipy(network)
     assert isinstance(matrix, sparse.csr_array)
-    assert matrix.shape == (where.nodes, where.nodes)
+    assert matrix.shape == (network.nodes, network.nodes)
     assert (matrix != matrix.T).nnz == 0
     assert set(matrix.data.tolist()) == {1}
-    assert set(matrix.sum(axis=1).tolist()) == {where.degree}
+    assert set(matrix.sum(axis=1).tolist()) == {network.degree}
     assert (
         csgraph.shortest_path(matrix, indices=[0], unweighted=True)[0].tolist()
-        == where.distances().tolist()
+        == network.distances().tolist()
     )
 
 
 @every_forest
 def test_scipy_s_load_matrix_is_the_load(spec: str, construction: str) -> None:
-    made = grown(spec, construction)
-    matrix = to_scipy(made)
+    trees = build(spec, construction)
+    matrix = to_scipy(trees)
     assert matrix.dtype == np.int16
     expected = np.zeros(matrix.shape, dtype=int)
-    for column, port in enumerate(made.topology.ports):
-        expected[np.arange(made.topology.nodes), made.topology.neighbours(port)] = made.load()[
+    for column, port in enumerate(trees.topology.ports):
+        expected[np.arange(trees.topology.nodes), trees.topology.neighbours(port)] = trees.load()[
             :, column
         ]
     assert np.array_equal(matrix.toarray(), expected)
-    assert matrix.max() == made.congestion
+    assert matrix.max() == trees.congestion
     assert (
-        sum(to_scipy(made, tree) for tree in range(made.trees)).toarray().tolist()
+        sum(to_scipy(trees, tree) for tree in range(trees.trees)).toarray().tolist()
         == expected.tolist()
     )
 
@@ -197,7 +199,7 @@ Conversion = Callable[..., Any]
 
 @pytest.mark.parametrize("conversion", CONVERSIONS)
 @pytest.mark.parametrize("tree", [-1, 3])
-def test_a_tree_that_there_is_not(conversion: Conversion, tree: int) -> None:
+def test_an_unknown_tree_is_refused(conversion: Conversion, tree: int) -> None:
     with pytest.raises(InputError, match=f"has no tree {tree}") as caught:
         conversion(forest("S4", "multiple"), tree)
     assert "0 to 2" in caught.value.hint
@@ -219,7 +221,7 @@ def test_an_array_that_is_no_forest_is_rejected(conversion: Conversion) -> None:
     [(to_networkx, "networkx"), (to_igraph, "igraph"), (to_scipy, "scipy")],
     ids=str,
 )
-def test_a_package_that_is_missing_is_one_sentence_that_says_what_to_install(
+def test_the_error_for_a_missing_package_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, conversion: Conversion, package: str
 ) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == package]:
@@ -232,7 +234,7 @@ def test_a_package_that_is_missing_is_one_sentence_that_says_what_to_install(
     assert package in EXTRAS
 
 
-def test_a_package_that_misses_one_of_its_own_is_not_called_missing(
+def test_a_package_with_a_missing_dependency_is_not_reported_as_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(module: str) -> None:
@@ -250,12 +252,12 @@ class _Without:
         self._package = package
 
     def find_spec(self, name: str, *_: object) -> None:
-        """Say that it is not there."""
+        """Report the package as missing."""
         if name.partition(".")[0] == self._package:
             raise ModuleNotFoundError(f"No module named '{name}'", name=name)
 
 
-def test_none_of_them_is_imported_before_it_is_asked_for() -> None:
+def test_libraries_are_imported_on_demand() -> None:
     script = (
         "import sys, starcast.convert; print(*{'networkx', 'igraph', 'scipy'} & set(sys.modules))"
     )

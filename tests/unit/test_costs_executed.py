@@ -8,13 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starcast import costs
-from starcast.collectives.catalogue import ALGORITHMS
+from starcast.collectives.catalogue import algorithms
 from starcast.collectives.model import MANY_SOURCES
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import forest
 from support import oracles_costs
 from support.pricing import CUBES, NK_STARS, STARS, Case, built, cases, priced, run, took
+
+ALGORITHMS = {(str(rule.collective), rule.name): rule for rule in algorithms()}
 
 #: Executions cost what their form says, start-ups, bytes and transmissions, all-port or one-port.
 EXACT = {

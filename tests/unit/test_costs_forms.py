@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from starcast import costs
 from starcast.collectives import algorithms
-from starcast.collectives.catalogue import ALGORITHMS
 from starcast.costs import counts
 from starcast.support.integers import ceil_div
 from starcast.topologies import topology
@@ -23,6 +22,8 @@ from support import oracles, oracles_costs
 from support.meeting import refused
 from support.oracles_costs import Asked
 from support.pricing import SMALL, Case, built, cases, priced, unit
+
+ALGORITHMS = {(str(rule.collective), rule.name): rule for rule in algorithms()}
 
 LARGE = ("S6", "S7", "S9", "S12", "S6,2", "S6,3", "S6,5", "Q7", "Q12")
 
@@ -174,7 +175,7 @@ def test_messages_of_negative_length_and_unknown_arguments_are_refused(
     key: tuple[str, str],
 ) -> None:
     where = next(
-        topology(spec) for spec in ("S4", "S4,2", "Q3") if ALGORITHMS[key].runs_on(topology(spec))
+        topology(spec) for spec in ("S4", "S4,2", "Q3") if ALGORITHMS[key].supports(topology(spec))
     )
     ports, one = ALGORITHMS[key].ports[0], costs.Machine(Fraction(1), Fraction(1))
     with refused("-1"):
@@ -215,7 +216,7 @@ def test_messages_and_copies_are_whole_numbers_of_at_least_1(name: str, wrong: A
 
 @pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
 def test_a_topology_can_be_named(key: tuple[str, str]) -> None:
-    spec = next(spec for spec in ("S4", "S4,2", "Q3") if ALGORITHMS[key].runs_on(topology(spec)))
+    spec = next(spec for spec in ("S4", "S4,2", "Q3") if ALGORITHMS[key].supports(topology(spec)))
     where, ports, m = topology(spec), ALGORITHMS[key].ports[0], Fraction(9)
     cut: dict[str, Any] = {"messages": 3} if ALGORITHMS[key].split_argument == "messages" else {}
     assert costs.closed_form(spec, *key, ports, m, ONE, **cut) == costs.closed_form(

@@ -9,12 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starcast import costs
-from starcast.collectives.catalogue import ALGORITHMS
+from starcast.collectives.catalogue import algorithms
 from starcast.costs.optimum import optimum
 from starcast.errors import InputError
 from starcast.topologies import Topology, topology
 from support.meeting import refused
 from support.pricing import MACHINE
+
+ALGORITHMS = {(str(rule.collective), rule.name): rule for rule in algorithms()}
 
 CUT = [key for key, rule in ALGORITHMS.items() if rule.split_argument]
 

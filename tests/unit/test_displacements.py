@@ -33,24 +33,24 @@ def expected(n: int) -> list[oracles.Node]:
     return [page.generator(ring[0]) for ring in starting(n)]
 
 
-# The page
+# Definitions
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_every_displacement_is_the_page_s(n: int) -> None:
-    found = displacements(n)
-    assert found.dtype == np.uint8
-    assert found[0] == 0
-    assert found[1:].tolist() == [page.displacement(x) for x in oracles.nodes(n)[1:]]
+def test_every_displacement_follows_the_definition(n: int) -> None:
+    result = displacements(n)
+    assert result.dtype == np.uint8
+    assert result[0] == 0
+    assert result[1:].tolist() == [page.displacement(x) for x in oracles.nodes(n)[1:]]
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_necklaces_at_hand_are_used(n: int) -> None:
+def test_given_necklaces_are_used(n: int) -> None:
     assert np.array_equal(displacements(n, necklaces(n)), displacements(n))
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_leaders_periods_and_turns_are_the_page_s(n: int) -> None:
+def test_leaders_periods_and_turns_follow_the_definition(n: int) -> None:
     """A necklace is told by its lowest node; the identity is alone in its own."""
     ranks = oracles.ranks(n)
     leader, period, turns = (column.tolist() for column in necklaces(n))
@@ -85,10 +85,10 @@ def test_a_necklace_of_period_1_exists(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_a_rotation_adds_one_until_the_period_is_round(n: int) -> None:
-    found = dict(zip(oracles.nodes(n), displacements(n).tolist(), strict=True))
+def test_a_rotation_adds_one_modulo_the_period(n: int) -> None:
+    result = dict(zip(oracles.nodes(n), displacements(n).tolist(), strict=True))
     for x in oracles.nodes(n)[1:]:
-        assert found[rotate(x)] == (found[x] + 1) % page.period(x)
+        assert result[rotate(x)] == (result[x] + 1) % page.period(x)
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -99,7 +99,7 @@ def test_rotations_keep_the_distance(n: int) -> None:
         assert page.distance(x) == distances[x] == distances[rotate(x)]
 
 
-def test_the_cycles_on_the_page() -> None:
+def test_the_documented_cycles() -> None:
     """341526 is (1 3)(2 4 5)."""
     assert page.cycles(oracles.node_of("341526")) == [(1, 3), (2, 4, 5)]
 
@@ -144,7 +144,7 @@ def test_cycles_run_from_s_to_x_s(n: int, different: int) -> None:
 
 @pytest.mark.parametrize("n", range(4, 7))
 def test_displacements_are_not_counted_back_to_the_generator(n: int) -> None:
-    found = displacements(n)
+    result = displacements(n)
     back = [page.necklace(x).index(page.generator(x)) for x in oracles.nodes(n)[1:]]
-    assert found[1:].tolist() != back
-    assert ((found[1:] + np.array(back)) % necklaces(n).period[1:] == 0).all()
+    assert result[1:].tolist() != back
+    assert ((result[1:] + np.array(back)) % necklaces(n).period[1:] == 0).all()

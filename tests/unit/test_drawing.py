@@ -1,4 +1,4 @@
-"""Drawings, read back from the SVG: every node and edge is there, nothing overlaps, and what is too large is refused."""
+"""Drawings, parsed from the SVG: all nodes and edges, without overlaps; large trees are refused."""
 
 from collections import defaultdict
 from itertools import combinations, pairwise
@@ -47,7 +47,7 @@ class Line(NamedTuple):
 
 
 class Drawing:
-    """What a reader of the SVG sees."""
+    """The content of an SVG drawing."""
 
     def __init__(self, text: str) -> None:
         self.root = ET.fromstring(text)  # noqa: S314 - our own document
@@ -59,13 +59,13 @@ class Drawing:
             x, y, width, height = (
                 float(rect.get(name, 0)) for name in ("x", "y", "width", "height")
             )
-            found = [
+            result = [
                 label
                 for (at, line), label in labels.items()
                 if abs(float(at or 0) - x - width / 2) < 0.2 and y < line < y + height
             ]
-            assert len(found) == 1
-            self.boxes.append(Box(found[0], x, y, width, height))
+            assert len(result) == 1
+            self.boxes.append(Box(result[0], x, y, width, height))
         self.lines = []
         for one in self.root.findall(f"{SVG}line"):
             title = one.find(f"{SVG}title")
@@ -82,33 +82,33 @@ class Drawing:
 
 def drawing(spec: str, construction: str, tree: int, root: int = 1) -> tuple[Forest, Drawing]:
     """A tree at a root that is not the identity, and its drawing."""
-    made = forest(spec, construction, root)
-    return made, Drawing(draw(made, tree))
+    trees = forest(spec, construction, root)
+    return trees, Drawing(draw(trees, tree))
 
 
 @every_drawing
 def test_every_node_of_the_tree_has_one_box_with_its_label(
     spec: str, construction: str, tree: int
 ) -> None:
-    made, found = drawing(spec, construction, tree)
-    members = made.topology.labels(np.flatnonzero(made.members()[tree])).tolist()
-    assert sorted(box.label for box in found.boxes) == members
+    trees, result = drawing(spec, construction, tree)
+    members = trees.topology.labels(np.flatnonzero(trees.members()[tree])).tolist()
+    assert sorted(box.label for box in result.boxes) == members
 
 
 @every_drawing
 def test_every_edge_goes_down_from_parent_to_child_in_the_colour_of_its_port(
     spec: str, construction: str, tree: int
 ) -> None:
-    made, found = drawing(spec, construction, tree)
-    topology, boxes = made.topology, found.by_label
+    trees, result = drawing(spec, construction, tree)
+    topology, boxes = trees.topology, result.by_label
     expected = set()
-    for child, back in enumerate(made.parent_port[tree].tolist()):
+    for child, back in enumerate(trees.parent_port[tree].tolist()):
         if back:
             port = topology.reverse_port(back)
             parent = topology.label(int(topology.neighbours(back, [child])[0]))
             expected.add((f"{parent} -{port}-> {topology.label(child)}", *style(topology, port)))
             line = next(
-                one for one in found.lines if one.words.endswith(f"> {topology.label(child)}")
+                one for one in result.lines if one.words.endswith(f"> {topology.label(child)}")
             )
             above, below = boxes[parent], boxes[topology.label(child)]
             ends = (
@@ -118,37 +118,39 @@ def test_every_edge_goes_down_from_parent_to_child_in_the_colour_of_its_port(
                 below.y,
             )
             assert line[1:5] == pytest.approx(ends, abs=0.2)
-    assert {(line.words, line.colour, line.dashes) for line in found.lines} == expected
+    assert {(line.words, line.colour, line.dashes) for line in result.lines} == expected
 
 
 @every_drawing
 def test_levels_are_rows(spec: str, construction: str, tree: int) -> None:
-    made, found = drawing(spec, construction, tree)
+    trees, result = drawing(spec, construction, tree)
     rows = defaultdict(set)
-    for box in found.boxes:
-        rows[int(made.levels()[tree, made.topology.rank(box.label)])].add(box.y)
+    for box in result.boxes:
+        rows[int(trees.levels()[tree, trees.topology.rank(box.label)])].add(box.y)
     assert all(len(heights) == 1 for heights in rows.values())
     tops = [min(rows[level]) for level in sorted(rows)]
-    assert all(lower - upper > 2 * found.boxes[0].height for upper, lower in pairwise(tops))
+    assert all(lower - upper > 2 * result.boxes[0].height for upper, lower in pairwise(tops))
 
 
 @every_drawing
-def test_no_box_touches_another_and_all_is_on_the_canvas(
+def test_no_box_touches_another_and_everything_is_on_the_canvas(
     spec: str, construction: str, tree: int
 ) -> None:
-    _, found = drawing(spec, construction, tree)
+    _, result = drawing(spec, construction, tree)
     rows = defaultdict(list)
-    for box in found.boxes:
+    for box in result.boxes:
         rows[box.y].append(box)
     for row in rows.values():
         for left, right in pairwise(sorted(row, key=lambda box: box.x)):
             assert right.x - left.x - left.width > 5
-    width, height = float(found.root.get("width", 0)), float(found.root.get("height", 0))
-    assert found.root.get("viewBox") == f"0 0 {found.root.get('width')} {found.root.get('height')}"
-    for box in found.boxes:
+    width, height = float(result.root.get("width", 0)), float(result.root.get("height", 0))
+    assert (
+        result.root.get("viewBox") == f"0 0 {result.root.get('width')} {result.root.get('height')}"
+    )
+    for box in result.boxes:
         assert 0 < box.x < box.x + box.width < width
         assert 0 < box.y < box.y + box.height < height
-    for text in found.texts:  # a character is at most two thirds of its height wide
+    for text in result.texts:  # a character is at most two thirds of its height wide
         reach = 0.62 * float(text.get("font-size", 0)) * len(text.text or "")
         reach = {"middle": reach / 2, "end": 0.0}.get(text.get("text-anchor", ""), reach)
         assert float(text.get("x", 0)) + reach < width
@@ -157,18 +159,18 @@ def test_no_box_touches_another_and_all_is_on_the_canvas(
 @every_drawing
 def test_edges_do_not_cross(spec: str, construction: str, tree: int) -> None:
     """Two edges between the same rows keep their order."""
-    _, found = drawing(spec, construction, tree)
+    _, result = drawing(spec, construction, tree)
     rows = defaultdict(list)
-    for line in found.lines:
+    for line in result.lines:
         rows[line.y1].append(line)
     for row in rows.values():
         for one, other in combinations(row, 2):
             assert (one.x1 - other.x1) * (one.x2 - other.x2) >= -1e-6
 
 
-def test_a_parent_stands_over_its_children_and_they_stand_by_dimension() -> None:
-    _, found = drawing("S5", "greedy", 0, 0)
-    boxes = found.by_label
+def test_a_parent_is_above_its_children_ordered_by_dimension() -> None:
+    _, result = drawing("S5", "greedy", 0, 0)
+    boxes = result.by_label
     row = [boxes[label].x for label in ("21345", "32145", "42315", "52341")]
     assert row == sorted(row)
     assert boxes["12345"].x == pytest.approx((row[0] + row[-1]) / 2, abs=0.2)
@@ -181,14 +183,14 @@ def test_a_label_fits_into_its_box() -> None:
         ("S9,2", "nk-greedy"),
         ("S2", "greedy"),
     ):
-        made, found = drawing(spec, construction, 0)
-        assert all(box.width > 0.602 * 12 * len(box.label) for box in found.boxes)
-        assert made.topology.n
+        trees, result = drawing(spec, construction, 0)
+        assert all(box.width > 0.602 * 12 * len(box.label) for box in result.boxes)
+        assert trees.topology.n
 
 
-def test_the_legend_has_every_dimension_that_occurs_and_no_other() -> None:
-    _, found = drawing("S5", "multiple", 0)
-    words = [text.text for text in found.texts[:7]]
+def test_the_legend_lists_exactly_the_dimensions_that_occur() -> None:
+    _, result = drawing("S5", "multiple", 0)
+    words = [text.text for text in result.texts[:7]]
     assert words == [
         "S5:multiple:12354, tree 0",
         "120 nodes, height 10, 43 leaves",
@@ -198,18 +200,18 @@ def test_the_legend_has_every_dimension_that_occurs_and_no_other() -> None:
         "4",
         "5",
     ]
-    samples = [one.get("stroke") for one in found.root.findall(f"{SVG}line")[:4]]
+    samples = [one.get("stroke") for one in result.root.findall(f"{SVG}line")[:4]]
     assert samples == list(COLOURS[:4])
     _, path = drawing("S3", "greedy", 0)
     assert [text.text for text in path.texts[2:5]] == ["dimension", "2", "3"]
 
 
-def test_ports_that_are_no_dimensions_are_called_ports() -> None:
-    _, found = drawing("S5,2", "nk-greedy", 0)
-    assert found.texts[2].text == "port"
+def test_the_legend_of_an_nk_star_lists_ports() -> None:
+    _, result = drawing("S5,2", "nk-greedy", 0)
+    assert result.texts[2].text == "port"
 
 
-def test_colours_are_told_apart_with_any_colour_vision() -> None:
+def test_colours_are_distinguishable_with_any_colour_vision() -> None:
     """Seen in shades of grey, or by protanopes and deuteranopes (Machado et al. 2009), none of the first four is another."""
     shown = {"grey": np.full((3, 3), [0.2126, 0.7152, 0.0722])}
     shown["protanopia"] = np.array(
@@ -233,14 +235,14 @@ def test_colours_are_told_apart_with_any_colour_vision() -> None:
             assert difference.max() > 0.05, name
 
 
-def test_beyond_seven_dimensions_colours_come_again_dashed() -> None:
-    where = topology("S12")
-    styles = [style(where, port) for port in where.ports]
+def test_from_the_eighth_dimension_on_colours_repeat_with_dashes() -> None:
+    network = topology("S12")
+    styles = [style(network, port) for port in network.ports]
     assert len(set(styles)) == 11
     assert [dashes == "" for _, dashes in styles] == [True] * 7 + [False] * 4
 
 
-def test_the_document_says_what_it_is() -> None:
+def test_the_document_has_a_title() -> None:
     text = draw(forest("S3", "greedy"))
     assert text.startswith("<svg ")
     assert text.endswith("</svg>\n")
@@ -253,22 +255,22 @@ def test_the_document_says_what_it_is() -> None:
 
 
 def test_arguments_are_written_as_they_are() -> None:
-    made = forest("S4", "dimension-change", base="multiple", i=1)
-    found = Drawing(draw(made, 2))
-    assert found.texts[0].text == "S4:dimension-change(base=multiple,i=1):1234, tree 2"
+    trees = forest("S4", "dimension-change", base="multiple", i=1)
+    result = Drawing(draw(trees, 2))
+    assert result.texts[0].text == "S4:dimension-change(base=multiple,i=1):1234, tree 2"
 
 
 @pytest.mark.parametrize(
     ("spec", "construction"), [("S6", "greedy"), ("S6", "shortest-path"), ("Q8", "binomial")]
 )
-def test_what_nobody_could_read_is_refused_and_forced(spec: str, construction: str) -> None:
-    made = forest(spec, construction)
+def test_an_unreadable_drawing_is_refused_unless_forced(spec: str, construction: str) -> None:
+    trees = forest(spec, construction)
     with pytest.raises(LimitError) as caught:
-        draw(made)
-    assert f"{made.sizes[0]} nodes" in caught.value.message
+        draw(trees)
+    assert f"{trees.sizes[0]} nodes" in caught.value.message
     assert str(READABLE) in caught.value.message
     assert "--force" in caught.value.hint
-    assert len(Drawing(draw(made, force=True)).lines) == made.sizes[0] - 1
+    assert len(Drawing(draw(trees, force=True)).lines) == trees.sizes[0] - 1
 
 
 def test_all_of_s5_can_be_drawn_unforced() -> None:
@@ -276,7 +278,7 @@ def test_all_of_s5_can_be_drawn_unforced() -> None:
 
 
 @pytest.mark.parametrize("tree", [-1, 3])
-def test_a_tree_that_there_is_not(tree: int) -> None:
+def test_an_unknown_tree_is_refused(tree: int) -> None:
     with pytest.raises(InputError, match=f"has no tree {tree}"):
         draw(forest("S4", "multiple"), tree)
 

@@ -1,4 +1,4 @@
-"""EDT, Fragopoulou & Akl 1996, definition 8: node by node, Lemma 6, and the wrong readings told apart."""
+"""EDT, Fragopoulou & Akl 1996, definition 8: node by node, Lemma 6, and the wrong readings distinguished."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ EXAMPLES = {
 
 @cache
 def built(n: int, root: oracles.Node | None = None) -> Forest:
-    """The array form."""
+    """Return the forest from the array implementation."""
     return forest(f"S{n}", "edge-disjoint", root=oracles.label(root or oracles.identity(n)))
 
 
@@ -35,9 +35,9 @@ def trees(n: int) -> list[oracles.Tree]:
     return trees_of(built(n))
 
 
-def trees_of(made: Forest) -> list[oracles.Tree]:
-    """The array form as trees."""
-    return [tree_of(row.tolist(), made.topology.n) for row in made.parent_port]
+def trees_of(trees: Forest) -> list[oracles.Tree]:
+    """Return the trees of a forest as dictionaries."""
+    return [tree_of(row.tolist(), trees.topology.n) for row in trees.parent_port]
 
 
 def rotated(tree: oracles.Tree) -> oracles.Tree:
@@ -46,7 +46,7 @@ def rotated(tree: oracles.Tree) -> oracles.Tree:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_every_parent_is_the_page_s(n: int) -> None:
+def test_every_parent_follows_the_definition(n: int) -> None:
     assert trees(n) == page.edt(oracles.identity(n))
 
 
@@ -58,14 +58,14 @@ def test_every_parent_is_the_page_s_at_other_roots(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_the_children_are_the_page_s(n: int) -> None:
+def test_the_children_follow_the_definition(n: int) -> None:
     """EDT.D8.consistent: the rules for parents and for children are inverse to one another in every subtree."""
     for number, tree in enumerate(trees(n), start=2):
         children: dict[oracles.Node, set[oracles.Node]] = {x: set() for x in oracles.nodes(n)}
         for child, parent in tree.items():
             children[parent].add(child)
-        for x, found in children.items():
-            assert found == page.edt_children(x, number)
+        for x, result in children.items():
+            assert result == page.edt_children(x, number)
 
 
 def test_the_worked_examples() -> None:
@@ -78,10 +78,10 @@ def test_the_worked_examples() -> None:
 def test_every_tree_spans(n: int) -> None:
     """EDT.D8.spanning, judged by the forest's own checker and by walking up; one tree for each neighbour of the root."""
     for root in roots(n)[: 2 if n == 7 else None]:
-        made = built(n, root)
-        made.verify()
-        assert made.spanning
-        assert made.trees == n - 1
+        edt = built(n, root)
+        edt.verify()
+        assert edt.spanning
+        assert edt.trees == n - 1
     root = oracles.identity(n)
     for number, tree in enumerate(trees(n), start=2):
         assert oracles.is_spanning(tree, root)
@@ -92,9 +92,9 @@ def test_every_tree_spans(n: int) -> None:
 def test_every_directed_link_but_those_into_the_root_is_in_one_tree(n: int) -> None:
     """EDT.L6.1; EDT.twice but for the n-1 links of the root, which lead away from it only."""
     for root in roots(n)[: 2 if n == 7 else None]:
-        made = built(n, root)
-        assert made.is_edge_disjoint()
-        assert made.load_histogram() == {0: n - 1, 1: (n - 1) * (factorial(n) - 1)}
+        edt = built(n, root)
+        assert edt.is_edge_disjoint()
+        assert edt.load_histogram() == {0: n - 1, 1: (n - 1) * (factorial(n) - 1)}
     root = oracles.identity(n)
     load = oracles.load(trees(n))
     links = {(x, oracles.swap(x, d)) for x in oracles.nodes(n) for d in page.dimensions(x)}
@@ -105,8 +105,8 @@ def test_every_directed_link_but_those_into_the_root_is_in_one_tree(n: int) -> N
 @pytest.mark.parametrize("n", SIZES)
 def test_every_node_has_its_parents_across_all_its_links(n: int) -> None:
     """Its n-1 parents are its n-1 neighbours."""
-    made = built(n).parent_port[:, 1:]
-    assert (np.sort(made, axis=0) == np.arange(2, n + 1)[:, None]).all()
+    trees = built(n).parent_port[:, 1:]
+    assert (np.sort(trees, axis=0) == np.arange(2, n + 1)[:, None]).all()
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -198,11 +198,11 @@ def test_ascending_children_would_collide(n: int) -> None:
 
 
 def test_the_smallest_star() -> None:
-    """On S_2: one tree of one link; the page's rules hold as they stand (21 is adjacent to the root: case 2, l = k)."""
+    """On S_2: one tree of one link; the documented rules hold as they stand (21 is adjacent to the root: case 2, l = k)."""
     for root, ports in (("12", [0, 2]), ("21", [2, 0])):
-        made = forest("S2", "edge-disjoint", root=root)
-        made.verify()
-        assert made.parent_port.tolist() == [ports]
+        trees = forest("S2", "edge-disjoint", root=root)
+        trees.verify()
+        assert trees.parent_port.tolist() == [ports]
 
 
 def test_it_takes_no_argument() -> None:
@@ -212,10 +212,10 @@ def test_it_takes_no_argument() -> None:
 
 @pytest.mark.parametrize("n", [8, 9])
 def test_large_trees_are_edge_disjoint_trees(n: int) -> None:
-    """Where the page's rules are too slow in Python, what they promise is still checked."""
-    made = built(n, oracles.shift(oracles.identity(n), 3))
-    made.verify()
-    assert made.is_edge_disjoint()
+    """Where the documented rules are too slow in Python, what they promise is still checked."""
+    trees = built(n, oracles.shift(oracles.identity(n), 3))
+    trees.verify()
+    assert trees.is_edge_disjoint()
 
 
 # Wrong readings
@@ -331,7 +331,7 @@ def test_case_4_by_first_symbol_does_not_span_and_no_example_shows_it(n: int, pa
 
 
 @pytest.mark.parametrize("n", range(3, 7))
-def test_every_case_by_dimension_is_no_forest(n: int) -> None:
+def test_every_case_by_dimension_is_not_a_forest(n: int) -> None:
     """Pitfall 1 the other way round: dimension l for all nodes outside their own subtree."""
     root = oracles.identity(n)
 

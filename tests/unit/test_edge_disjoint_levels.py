@@ -19,8 +19,8 @@ from starcast.trees.edge_disjoint_levels import detours, level_sum
 @pytest.mark.parametrize("n", range(2, 9))
 def test_so_many_nodes_have_such_detours(n: int) -> None:
     """Kind by kind, in the trees as they are grown."""
-    where = topology(f"S{n}")
-    longer = (forest(where, "edge-disjoint").levels() - where.distances())[:, 1:]
+    network = topology(f"S{n}")
+    longer = (forest(network, "edge-disjoint").levels() - network.distances())[:, 1:]
     assert set(np.unique(longer).tolist()) <= {0, 2, 4}
     each = zip(
         *(np.count_nonzero(longer == detour, axis=0).tolist() for detour in (0, 2, 4)), strict=True
@@ -35,17 +35,17 @@ def test_so_many_nodes_have_such_detours(n: int) -> None:
 @pytest.mark.parametrize("n", range(2, 13))
 def test_the_detours_add_up_to_the_level_sum(n: int) -> None:
     """Two ways to count, far beyond the trees that can be grown: the kinds one by one, and the sum that is proved."""
-    where = topology(f"S{n}")
+    network = topology(f"S{n}")
     kinds = list(detours(n))
-    assert sum(kind.nodes for kind in kinds) == where.nodes - 1
+    assert sum(kind.nodes for kind in kinds) == network.nodes - 1
     longer = sum(kind.nodes * (2 * kind.two + 4 * kind.four) for kind in kinds)
-    assert longer == (n - 1) * (level_sum(where) - where.distance_sum)
+    assert longer == (n - 1) * (level_sum(network) - network.distance_sum)
 
 
 def test_the_least_detours_are_taken_first() -> None:
     kind = next(one for one in detours(6) if min(one.none, one.two, one.four) > 0)
-    found = sorted([0] * kind.none + [2] * kind.two + [4] * kind.four)
-    assert [kind.least(trees) for trees in range(6)] == [sum(found[:trees]) for trees in range(6)]
+    result = sorted([0] * kind.none + [2] * kind.two + [4] * kind.four)
+    assert [kind.least(trees) for trees in range(6)] == [sum(result[:trees]) for trees in range(6)]
 
 
 @pytest.mark.parametrize("n", range(2, 10))
@@ -57,14 +57,14 @@ def test_short_necklaces_are_found_one_by_one(n: int) -> None:
 @pytest.mark.parametrize("n", range(2, 8))
 def test_the_rows_of_a_scatter_are_counted_without_its_trees(n: int) -> None:
     """For any number of copies and messages, whether or not the short necklaces' cards come out even."""
-    where = topology(f"S{n}")
-    along = forest(where, "edge-disjoint")
+    network = topology(f"S{n}")
+    along = forest(network, "edge-disjoint")
     levels = along.levels()
     for copies in range(1, n):
         for messages in (1, 2, 3, n - 1, n + 4):
             sent = addressed.copies_of(along, levels, messages, copies)
             rows = int(levels[sent.tree, sent.destination].sum(dtype=int))
-            assert addressed.scatter_transmissions(where, messages, copies) == rows
+            assert addressed.scatter_transmissions(network, messages, copies) == rows
 
 
 @pytest.mark.parametrize(("n", "copies"), [(8, 1), (8, 3), (8, 7), (9, 2)])
@@ -85,7 +85,7 @@ def test_detours_count_where_memory_ends(collective: str, monkeypatch: pytest.Mo
         raise AssertionError("trees were built")
 
     monkeypatch.setattr(Forest, "__post_init__", nothing)
-    where = topology("S10")
-    assert 3 * where.distance_sum < MOST_ROWS
+    network = topology("S10")
+    assert 3 * network.distance_sum < MOST_ROWS
     with pytest.raises(LimitError):
-        schedule(where, collective, "edge-disjoint", copies=3)
+        schedule(network, collective, "edge-disjoint", copies=3)

@@ -1,4 +1,4 @@
-"""The forest array: its measures against slow recomputation, and `verify()` against every way to spoil it."""
+"""The forest array: metrics compared with slow recomputation, and `verify()` on corrupted arrays."""
 
 from math import factorial
 from pathlib import Path
@@ -23,7 +23,7 @@ every_case = pytest.mark.parametrize(("n", "construction"), CASES)
 
 
 def table(both: Pair, values: dict[oracles.Node, int], missing: int = -1) -> list[int]:
-    """A value a node in rank order."""
+    """A value per node in rank order."""
     return [values.get(node, missing) for node in oracles.nodes(both.n)]
 
 
@@ -101,7 +101,7 @@ def test_load_counts_the_trees_on_every_directed_link(n: int, construction: str)
 
 @every_case
 def test_opposite_directions_are_not_an_overlap(n: int, construction: str) -> None:
-    """Pitfall 1: the loads of a link's two directions are held apart; their sum is over all trees N-1 links."""
+    """Pitfall 1: loads of opposite directions are separate; each tree has N-1 links."""
     both = pair(n, construction)
     load = both.forest.load()
     assert load.shape == (factorial(n), n - 1)
@@ -117,7 +117,7 @@ def test_opposite_directions_are_not_an_overlap(n: int, construction: str) -> No
 
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
-def test_s7_meets_the_page_for_every_cyclic_root(construction: str) -> None:
+def test_s7_follows_the_definition_for_every_cyclic_root(construction: str) -> None:
     for root in oracles.cyclic_roots(7):
         both = pair(7, construction, root)
         assert np.array_equal(
@@ -141,13 +141,13 @@ def test_a_forest_at_any_root_is_the_translated_forest(
     root = tuple(symbols)
     n = len(root)
     at_identity = forest(f"S{n}", construction)
-    there = forest(f"S{n}", construction, root=oracles.label(root))
+    translated = forest(f"S{n}", construction, root=oracles.label(root))
     image = topology(f"S{n}").translation(oracles.label(root))
-    assert np.array_equal(there.parent_port[:, image], at_identity.parent_port)
-    assert tree_of(there.parent_port[0], n) == oracles.label_change(
+    assert np.array_equal(translated.parent_port[:, image], at_identity.parent_port)
+    assert tree_of(translated.parent_port[0], n) == oracles.label_change(
         root, tree_of(at_identity.parent_port[0], n)
     )
-    there.verify()
+    translated.verify()
 
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
@@ -155,10 +155,12 @@ def test_a_forest_at_any_root_is_the_translated_forest(
 def test_larger_forests_verify_at_far_roots(n: int, construction: str) -> None:
     """Beyond the oracle's reach: still trees, and the translation of the one at the identity."""
     root = factorial(n) - 2
-    there = forest(f"S{n}", construction, root=root)
-    there.verify()
+    translated = forest(f"S{n}", construction, root=root)
+    translated.verify()
     image = topology(f"S{n}").translation(root)
-    assert np.array_equal(there.parent_port[:, image], forest(f"S{n}", construction).parent_port)
+    assert np.array_equal(
+        translated.parent_port[:, image], forest(f"S{n}", construction).parent_port
+    )
 
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
@@ -173,7 +175,7 @@ def test_the_root_may_be_a_label_or_a_rank(construction: str) -> None:
 
 
 @pytest.mark.parametrize("root", ["1234", "12344", "12346", "", 120, -1])
-def test_a_root_that_is_no_node_is_refused(root: str | int) -> None:
+def test_an_unknown_root_is_refused(root: str | int) -> None:
     with refused(str(root)):
         forest("S5", "greedy", root=root)
 
@@ -191,20 +193,20 @@ def test_the_catalogue_names_the_constructions() -> None:
     assert set(CONSTRUCTIONS) <= set(constructions())
 
 
-# The array is what it says
+# Immutability
 
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 def test_the_array_cannot_be_written_to(construction: str) -> None:
-    made = forest("S4", construction)
+    trees = forest("S4", construction)
     with pytest.raises(ValueError, match="read-only"):
-        made.parent_port[0, 1] = 2
-    own = Forest(topology("S4"), made.parent_port.copy(), 0)
+        trees.parent_port[0, 1] = 2
+    own = Forest(topology("S4"), trees.parent_port.copy(), 0)
     with pytest.raises(ValueError, match="read-only"):
         own.parent_port[0, 1] = 2
 
 
-def test_later_changes_to_the_array_that_was_given_do_not_reach_the_forest() -> None:
+def test_later_changes_to_the_array_do_not_affect_the_forest() -> None:
     array = forest("S4", "greedy").parent_port.copy()
     own = Forest(topology("S4"), array, 0)
     if array.flags.writeable:
@@ -213,31 +215,31 @@ def test_later_changes_to_the_array_that_was_given_do_not_reach_the_forest() -> 
 
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
-def test_an_array_of_one_s_own_has_the_same_measures(construction: str) -> None:
-    made = forest("S5", construction, root="23451")
-    own = Forest(topology("S5"), made.parent_port.copy(), made.root)
+def test_a_user_s_array_has_the_same_measures(construction: str) -> None:
+    trees = forest("S5", construction, root="23451")
+    own = Forest(topology("S5"), trees.parent_port.copy(), trees.root)
     own.verify()
-    assert np.array_equal(own.parents(), made.parents())
-    assert list(own.heights) == list(made.heights)
-    assert own.load_histogram() == made.load_histogram()
+    assert np.array_equal(own.parents(), trees.parents())
+    assert list(own.heights) == list(trees.heights)
+    assert own.load_histogram() == trees.load_histogram()
 
 
-# What `verify` finds
+# Errors that `verify` detects
 
 
 def s5(construction: str) -> NDArray[np.uint8]:
-    """A forest of S5 as an array to spoil."""
+    """Return a writable array of a forest of S5."""
     return forest("S5", construction).parent_port.copy()
 
 
 def judged(array: object, root: int = 0, spec: str = "S5") -> None:
-    """What `verify()` says to an array; building the forest may already refuse it."""
+    """Verify an array; creating the forest may already refuse it."""
     Forest(topology(spec), array, root).verify()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 @given(st.data())
-def test_one_changed_entry_is_caught_unless_it_is_another_spanning_tree(
+def test_a_changed_entry_is_detected_unless_it_is_another_spanning_tree(
     construction: str, data: st.DataObject
 ) -> None:
     """The oracle decides what is still a tree: a node may have found another parent."""
@@ -265,7 +267,7 @@ def hangs_together(tree: oracles.Tree, root: oracles.Node) -> bool:
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 @given(st.data())
-def test_the_node_that_verify_names_is_one_that_does_not_reach_the_root(
+def test_the_node_that_verify_names_does_not_reach_the_root(
     construction: str, data: st.DataObject
 ) -> None:
     array = s5(construction)
@@ -290,7 +292,7 @@ def leads_home(tree: oracles.Tree, node: oracles.Node, root: oracles.Node) -> bo
     return False
 
 
-def test_a_cycle_of_two_is_caught() -> None:
+def test_a_cycle_of_two_is_detected() -> None:
     """Two neighbours that take each other for their parents; nothing else is changed."""
     array = s5("multiple")
     t = topology("S5")
@@ -301,7 +303,7 @@ def test_a_cycle_of_two_is_caught() -> None:
     assert refusal.value.hint
 
 
-def test_a_longer_cycle_is_caught() -> None:
+def test_a_longer_cycle_is_detected() -> None:
     """Ports 2, 3, 2, 3, 2, 3 lead around a hexagon: none of its nodes reaches the root."""
     array = s5("greedy")
     t = topology("S5")
@@ -316,7 +318,7 @@ def test_a_longer_cycle_is_caught() -> None:
     assert any(label in refusal.value.message for label in around)
 
 
-def test_a_root_with_a_parent_is_caught() -> None:
+def test_a_root_with_a_parent_is_detected() -> None:
     array = s5("greedy")
     array[0, 0] = 2
     with pytest.raises(StarcastError, match=r"tree 0.*root") as refusal:
@@ -326,7 +328,7 @@ def test_a_root_with_a_parent_is_caught() -> None:
 
 
 @pytest.mark.parametrize("port", [1, 6, 7, 255])
-def test_a_port_that_is_none_is_caught(port: int) -> None:
+def test_an_unknown_port_is_detected(port: int) -> None:
     array = s5("multiple")
     array[3, 17] = port
     with pytest.raises(StarcastError, match="tree 3") as refusal:
@@ -336,7 +338,7 @@ def test_a_port_that_is_none_is_caught(port: int) -> None:
     assert refusal.value.hint
 
 
-def test_a_node_below_one_outside_the_tree_is_caught() -> None:
+def test_a_node_below_one_outside_the_tree_is_detected() -> None:
     array = s5("greedy")
     inner = int(
         np.flatnonzero(np.bincount(forest("S5", "greedy").parents()[0, 1:], minlength=120) > 0)[-1]
@@ -354,7 +356,7 @@ def test_the_first_offending_tree_is_named() -> None:
         judged(array)
 
 
-def test_the_right_trees_with_another_root_are_caught() -> None:
+def test_the_right_trees_with_another_root_are_detected() -> None:
     with pytest.raises(StarcastError, match="tree 0") as refusal:
         judged(s5("greedy"), root=1)
     assert refusal.value.hint
@@ -367,7 +369,7 @@ def test_an_array_of_anything_but_whole_numbers_is_refused(dtype: type[np.generi
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16, np.uint8])
-def test_whole_numbers_of_another_width_are_taken_as_they_are(dtype: type[np.generic]) -> None:
+def test_integers_of_another_width_are_accepted(dtype: type[np.generic]) -> None:
     own = Forest(topology("S5"), s5("greedy").astype(dtype), 0)
     own.verify()
     assert own.parent_port.dtype == np.uint8
@@ -389,14 +391,14 @@ def test_another_shape_is_refused(shape: tuple[int, ...]) -> None:
     assert refusal.value.hint
 
 
-def test_what_is_no_array_is_refused() -> None:
+def test_a_value_that_is_not_an_array_is_refused() -> None:
     with pytest.raises(StarcastError) as refusal:
         judged([[0] * 120])
     assert refusal.value.hint
 
 
 @pytest.mark.parametrize("root", [-1, 120, "12344"])
-def test_an_own_forest_at_a_root_that_is_no_node_is_refused(root: int | str) -> None:
+def test_an_array_with_an_unknown_root_is_refused(root: int | str) -> None:
     with pytest.raises(StarcastError) as refusal:
         Forest(topology("S5"), s5("greedy"), root)  # type: ignore[arg-type]
     assert refusal.value.exit_code == 2
@@ -442,7 +444,7 @@ def test_a_partial_tree_that_is_not_declared_partial_is_rejected() -> None:
 
 
 @given(st.integers(1, 23), st.integers(0, 4))
-def test_a_changed_entry_of_a_partial_tree_is_judged_too(rank: int, port: int) -> None:
+def test_a_changed_entry_of_a_partial_tree_is_verified(rank: int, port: int) -> None:
     _, own = half_of_s4()
     array = own.parent_port.copy()
     array[0, rank] = port
@@ -458,11 +460,11 @@ def test_a_changed_entry_of_a_partial_tree_is_judged_too(rank: int, port: int) -
             changed.verify()
 
 
-# `toward` is a hint, never a proof
+# `verify_hubs` affects speed only
 
 
 @given(st.data())
-def test_a_wrong_hint_changes_no_verdict(data: st.DataObject) -> None:
+def test_wrong_hubs_do_not_change_the_verdict(data: st.DataObject) -> None:
     array = s5("multiple")
     verify_hubs = data.draw(st.lists(st.integers(0, 119), min_size=4, max_size=4))
     Forest(topology("S5"), array, 0, verify_hubs=verify_hubs).verify()
@@ -488,7 +490,7 @@ def test_a_measure_of_what_is_no_forest_is_an_error_and_not_a_number() -> None:
         Forest(topology("S5"), array, 0).parents()
 
 
-def test_a_read_only_view_of_an_array_that_somebody_can_write_is_copied() -> None:
+def test_a_read_only_view_of_an_array_that_remains_writable_is_copied() -> None:
     array = s5("greedy")
     view = array.view()
     view.flags.writeable = False
@@ -525,7 +527,7 @@ def not_a_forest() -> list[Forest]:
 
 
 def asked(own: Forest, measure: str) -> Any:
-    """The measure, whether it is a property or a method."""
+    """Return a metric, which is a property or a method."""
     value = getattr(own, measure)
     return value() if callable(value) else value
 
@@ -534,7 +536,7 @@ def asked(own: Forest, measure: str) -> Any:
     "measure",
     ["sizes", "leaves", "heights", "congestion", "load", "load_histogram", "is_edge_disjoint"],
 )
-def test_no_measure_answers_on_what_is_no_forest(measure: str) -> None:
+def test_every_metric_refuses_an_invalid_array(measure: str) -> None:
     for own in not_a_forest():
         with pytest.raises(StarcastError) as refusal:
             asked(own, measure)
@@ -553,7 +555,7 @@ def test_no_measure_answers_on_what_is_no_forest(measure: str) -> None:
         ("S3", np.zeros((1, 6), np.uint8), {"verify_hubs": (6,)}),
     ],
 )
-def test_what_cannot_be_a_forest_is_refused_when_it_is_made(
+def test_an_impossible_forest_is_refused_on_creation(
     topology: Any, array: Any, arguments: dict[str, Any]
 ) -> None:
     with pytest.raises(StarcastError) as refusal:

@@ -1,4 +1,4 @@
-"""Forests in files: what was saved is what is read, and whatever else a file may be is refused in one sentence."""
+"""Files of forests: saved forests open unchanged, and all other files are refused."""
 
 import io
 import os
@@ -21,7 +21,7 @@ PLAIN = [(spec, name) for spec in SPECS for name in plain_constructions(spec)]
 
 
 def same(one: Forest, other: Forest) -> bool:
-    """Whether two forests agree in all that a forest is."""
+    """Return whether two forests are equal in all fields."""
     parts = ("topology", "root", "construction", "spanning", "id", "trees")
     return (
         all(getattr(one, name) == getattr(other, name) for name in parts)
@@ -41,7 +41,7 @@ def saved(tmp_path: Path) -> Path:
 
 
 def refusal(path: Path) -> InputError:
-    """What reading the file says."""
+    """Return the error of opening a file."""
     with pytest.raises(InputError) as caught:
         Forest.open(path)
     assert "\n" not in caught.value.message
@@ -51,52 +51,50 @@ def refusal(path: Path) -> InputError:
 
 
 def rewritten(path: Path, **parts: Any) -> Path:
-    """The same file with other parts; None leaves one out."""
-    with np.load(path, allow_pickle=False) as found:
-        there = {name: found[name] for name in found} | parts
-    np.savez(path, **{name: part for name, part in there.items() if part is not None})
+    """Replace parts of a file; None removes a part."""
+    with np.load(path, allow_pickle=False) as loaded:
+        contents = {name: loaded[name] for name in loaded} | parts
+    np.savez(path, **{name: part for name, part in contents.items() if part is not None})
     return path
 
 
-# What was saved is what is read
+# Round trips
 
 
 @pytest.mark.parametrize(("spec", "construction"), PLAIN)
-def test_every_construction_comes_back_as_it_was(
+def test_every_construction_can_be_saved_and_opened(
     tmp_path: Path, spec: str, construction: str
 ) -> None:
-    grown = forest(spec, construction, topology(spec).nodes // 2)
-    grown.save(tmp_path / "f.npz")
-    found = Forest.open(tmp_path / "f.npz")
-    assert same(found, grown)
-    assert found.parent_port.dtype == np.uint8
-    assert not found.parent_port.flags.writeable
-    found.verify()
+    trees = forest(spec, construction, topology(spec).nodes // 2)
+    trees.save(tmp_path / "f.npz")
+    loaded = Forest.open(tmp_path / "f.npz")
+    assert same(loaded, trees)
+    assert loaded.parent_port.dtype == np.uint8
+    assert not loaded.parent_port.flags.writeable
+    loaded.verify()
 
 
-@pytest.mark.parametrize("arguments", [{"tree": "multiple"}, {"tree": "shortest-path", "i": 2}])
-def test_arguments_come_back_with_their_types(
-    tmp_path: Path, arguments: dict[str, str | int]
-) -> None:
+@pytest.mark.parametrize("arguments", [{"base": "multiple"}, {"base": "shortest-path", "i": 2}])
+def test_arguments_keep_their_types(tmp_path: Path, arguments: dict[str, str | int]) -> None:
     name = "dimension-change" if "i" in arguments else "label-change"
     assert {one.name for one in CONSTRUCTIONS[name].arguments} == set(arguments)
-    grown = forest("S4", name, "4132", **arguments)
-    grown.save(tmp_path / "f.npz")
-    assert same(Forest.open(tmp_path / "f.npz"), grown)
+    trees = forest("S4", name, "4132", **arguments)
+    trees.save(tmp_path / "f.npz")
+    assert same(Forest.open(tmp_path / "f.npz"), trees)
 
 
-def test_an_array_of_one_s_own_is_kept_even_if_it_is_no_forest(tmp_path: Path) -> None:
-    """Reading does not judge; `verify` does."""
+def test_an_array_is_saved_even_if_it_is_not_a_forest(tmp_path: Path) -> None:
+    """Opening does not verify."""
     array = np.full((1, 24), 2, dtype=np.uint8)
     array[0, 0] = 0
     Forest(topology("S4"), array).save(tmp_path / "f.npz")
-    found = Forest.open(tmp_path / "f.npz")
-    assert np.array_equal(found.parent_port, array)
+    loaded = Forest.open(tmp_path / "f.npz")
+    assert np.array_equal(loaded.parent_port, array)
     with pytest.raises(Exception, match="cycle"):
-        found.verify()
+        loaded.verify()
 
 
-def test_a_path_may_be_a_string_and_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_a_path_may_be_a_string_and_is_used_unchanged(tmp_path: Path) -> None:
     forest("S3", "greedy").save(str(tmp_path / "trees"))
     assert os.listdir(tmp_path) == ["trees"]  # noqa: PTH208 - a string, as the path above
     assert Forest.open(str(tmp_path / "trees")).id == "S3:greedy:123"
@@ -113,10 +111,10 @@ def test_nothing_is_pickled(saved: Path) -> None:
             np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
 
 
-# Writing is whole or nothing
+# Atomic writes
 
 
-def test_a_write_that_breaks_off_leaves_the_old_file_and_nothing_beside_it(
+def test_an_interrupted_write_leaves_only_the_old_file(
     saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = saved.read_bytes()
@@ -133,7 +131,7 @@ def test_a_write_that_breaks_off_leaves_the_old_file_and_nothing_beside_it(
 
 
 @pytest.mark.parametrize("place", ["no-such-folder/f.npz", "", "a-file/f.npz"])
-def test_where_nothing_can_be_written_is_bad_input(tmp_path: Path, place: str) -> None:
+def test_an_unwritable_path_is_bad_input(tmp_path: Path, place: str) -> None:
     (tmp_path / "a-file").write_text("here")
     with pytest.raises(InputError) as caught:
         forest("S3", "greedy").save(tmp_path / place)
@@ -141,10 +139,10 @@ def test_where_nothing_can_be_written_is_bad_input(tmp_path: Path, place: str) -
     assert [path.name for path in tmp_path.iterdir()] == ["a-file"]
 
 
-# What a file may be instead
+# Other files
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file(tmp_path: Path) -> None:
     assert "No such file" in refusal(tmp_path / "nowhere.npz").message
 
 
@@ -155,18 +153,18 @@ def test_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"parent_port", b"PK\x03\x04 not really", b"\x93NUMPY\x01\x00"]
 )
-def test_a_file_of_somebody_else(tmp_path: Path, content: bytes) -> None:
+def test_a_file_of_another_program(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "f.npz"
     path.write_bytes(content)
-    assert "is no forest of starcast" in refusal(path).message
+    assert "is not a starcast forest" in refusal(path).message
 
 
-def test_an_archive_of_somebody_else(tmp_path: Path) -> None:
+def test_an_archive_of_another_program(tmp_path: Path) -> None:
     path = tmp_path / "f.npz"
     np.savez(path, parent_port=np.zeros((1, 24), dtype=np.uint8))
-    assert "is no forest of starcast" in refusal(path).message
+    assert "is not a starcast forest" in refusal(path).message
     np.savez(path, format=np.array("another format"))
-    assert "is no forest of starcast" in refusal(path).message
+    assert "is not a starcast forest" in refusal(path).message
 
 
 def test_an_array_of_objects_is_never_unpickled(tmp_path: Path, saved: Path) -> None:
@@ -202,10 +200,10 @@ def test_another_version_is_named(saved: Path, version: int) -> None:
         {"construction": None},
         {"arguments": np.array("{")},
         {"arguments": np.array("[]")},
-        {"arguments": np.array('{"tree": []}')},
+        {"arguments": np.array('{"base": []}')},
         {"spanning": np.array([True, False])},
-        {"toward": np.array([0])},
-        {"toward": np.array([0, 1, 2, 120])},
+        {"verify_hubs": np.array([0])},
+        {"verify_hubs": np.array([0, 1, 2, 120])},
         {"parent_port": None},
         {"parent_port": np.zeros((4, 120), dtype=np.int64)},
     ],
@@ -213,7 +211,7 @@ def test_another_version_is_named(saved: Path, version: int) -> None:
         :40
     ],
 )
-def test_a_part_that_cannot_be_is_damage(saved: Path, parts: dict[str, Any]) -> None:
+def test_an_impossible_part_is_damage(saved: Path, parts: dict[str, Any]) -> None:
     assert "is a damaged forest file" in refusal(rewritten(saved, **parts)).message
 
 
@@ -227,10 +225,10 @@ def test_an_array_of_another_shape_is_refused(saved: Path, shape: tuple[int, ...
 
 
 @given(st.data())
-def test_a_file_with_one_bit_changed_or_its_end_cut_off_never_reads_as_another_forest(
+def test_a_changed_or_truncated_file_never_opens_as_another_forest(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    """It is refused, or (where the bit says nothing) the same forest."""
+    """It is refused, or it is the same forest if the bit has no meaning."""
     path = tmp_path_factory.mktemp("damage") / "forest.npz"
     meant = forest("S4", "multiple", "4321")
     meant.save(path)
@@ -242,12 +240,12 @@ def test_a_file_with_one_bit_changed_or_its_end_cut_off_never_reads_as_another_f
         content[place] ^= 1 << data.draw(st.integers(0, 7))
     path.write_bytes(content)
     try:
-        found = Forest.open(path)
+        loaded = Forest.open(path)
     except InputError:
         return
-    assert same(found, meant)
+    assert same(loaded, meant)
 
 
-def test_all_constructions_of_the_catalogue_are_among_those_tested() -> None:
+def test_all_constructions_are_tested() -> None:
     tested = {name for _, name in PLAIN}
     assert {name for name in constructions() if not CONSTRUCTIONS[name].arguments} == tested

@@ -11,7 +11,7 @@ from support.meeting import pair, ports_of, roots
 SIZES = range(2, 8)
 
 
-def test_the_page_s_examples() -> None:
+def test_the_documented_examples() -> None:
     """A1: dif(1234, 1243) = 3; v_1 = r_k sends over k, v_1 = r_1 over dif."""
     assert oracles.dif((1, 2, 4, 3), (1, 2, 3, 4)) == 3
     assert oracles.alpha((1, 2, 4, 3), (1, 2, 3, 4)) == 3
@@ -75,7 +75,7 @@ def is_leaf_by_the_page(v: oracles.Node, r: oracles.Node) -> bool:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_the_tie_break_takes_the_first_misplaced_position_and_not_the_last(n: int) -> None:
-    """Pitfall 13: the last one gives trees of the same heights and loads; only the table tells them apart."""
+    """Pitfall 13: the last one gives trees of the same heights and loads; only the table distinguishes them."""
     root = oracles.identity(n)
     other = {v: v if v == root else oracles.swap(v, last_alpha(v, root)) for v in oracles.nodes(n)}
     del other[root]

@@ -23,7 +23,7 @@ SIZES = range(2, 8)
 
 @cache
 def built(n: int, construction: str, root: oracles.Node | None = None) -> Forest:
-    """The array form."""
+    """Return the forest from the array implementation."""
     return forest(f"S{n}", construction, root=oracles.label(root or oracles.identity(n)))
 
 
@@ -36,7 +36,7 @@ def as_array(word: list[int]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
 
 
 @pytest.mark.parametrize("m", range(1, 9))
-def test_the_path_is_ehrlich_s(m: int) -> None:
+def test_the_path_follows_ehrlich(m: int) -> None:
     """Algorithm E run counter by counter."""
     assert path_word(m).tolist() == page.ehrlich(m)
 
@@ -49,14 +49,14 @@ def test_the_path_visits_every_node_once(m: int) -> None:
 @pytest.mark.parametrize(
     ("n", "closes"), [(3, True), (4, True), (5, False), (6, True), (7, False), (8, False)]
 )
-def test_the_path_is_no_cycle_in_general(n: int, closes: bool) -> None:
+def test_the_path_is_not_a_cycle_in_general(n: int, closes: bool) -> None:
     """Pitfall 4: it ends next to its start for n = 3, 4, 6 only."""
     end = oracles.nodes(n)[walk(n, path_word(n))[-1]]
     assert (end in [oracles.swap(oracles.identity(n), d) for d in range(2, n + 1)]) == closes
 
 
 @pytest.mark.parametrize("n", range(2, 9))
-def test_the_cycle_is_the_page_s(n: int) -> None:
+def test_the_cycle_follows_the_definition(n: int) -> None:
     assert cycle_word(n).tolist() == page.cycle_types(n)
 
 
@@ -86,9 +86,9 @@ def all_paths(way: list[oracles.Node]) -> Iterator[list[oracles.Node]]:
     if len(way) == factorial(len(way[0])):
         yield way
     for i in range(2, len(way[0]) + 1):
-        there = oracles.swap(way[-1], i)
-        if there not in way:
-            yield from all_paths([*way, there])
+        neighbour = oracles.swap(way[-1], i)
+        if neighbour not in way:
+            yield from all_paths([*way, neighbour])
 
 
 def test_the_paths_of_the_base_are_the_first_of_all() -> None:
@@ -117,14 +117,14 @@ def test_a_walk_crosses_one_link_after_the_other(sample: tuple[int, list[int]]) 
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_the_tree_of_rotated_paths_is_the_page_s(n: int) -> None:
+def test_the_tree_of_rotated_paths_follows_the_definition(n: int) -> None:
     tree = page.rotated_tree(n)
     for root in roots(n)[: 2 if n == 7 else None]:
-        made = built(n, "rotated-hamiltonian", root)
+        trees = built(n, "rotated-hamiltonian", root)
         assert np.array_equal(
-            made.parent_port, ports_of(page.translated(tree, root), root)[None, :]
+            trees.parent_port, ports_of(page.translated(tree, root), root)[None, :]
         )
-        made.verify()
+        trees.verify()
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -159,7 +159,7 @@ def test_subtree_j_is_the_rotation_of_the_one_before(n: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_rule_1_for_every_root(n: int) -> None:
-    """Any x with the root's first symbol hangs from g_i(x) where x_i is the root's last symbol (pitfall 3)."""
+    """Any x with the root's first symbol is a child of g_i(x) where x_i is the root's last symbol (pitfall 3)."""
     for root in roots(n)[: 2 if n == 7 else None]:
         tree = tree_of(built(n, "rotated-hamiltonian", root).parent_port[0], n)
         for x in oracles.nodes(n):
@@ -236,7 +236,7 @@ def test_the_schedule_sends_down_the_tree_and_takes_the_fewest_steps(n: int) -> 
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_no_two_sources_meet(n: int) -> None:
+def test_no_two_sources_share_a_link_in_a_step(n: int) -> None:
     """A0: types that differ within a step keep the translations of all sources apart; two that agree do not."""
     sends = schedule(n)
     used = Counter(
@@ -289,11 +289,11 @@ def test_several_messages_share_one_phase_2(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_the_path_of_the_cycle_is_the_page_s(n: int) -> None:
+def test_the_path_of_the_cycle_follows_the_definition(n: int) -> None:
     for root in roots(n)[: 2 if n == 7 else None]:
-        made = built(n, "hamiltonian-cycle", root)
+        trees = built(n, "hamiltonian-cycle", root)
         assert np.array_equal(
-            made.parent_port, ports_of(page.translated(page.cycle_tree(n), root), root)[None, :]
+            trees.parent_port, ports_of(page.translated(page.cycle_tree(n), root), root)[None, :]
         )
 
 
@@ -301,28 +301,28 @@ def test_the_path_of_the_cycle_is_the_page_s(n: int) -> None:
 def test_it_is_one_path_whose_end_is_next_to_the_root(n: int) -> None:
     """n!-1 steps: every level has one node, and the closing link leads back to the root."""
     for root in roots(n)[: 2 if n > 6 else None]:
-        made = built(n, "hamiltonian-cycle", root)
-        made.verify()
-        assert made.height == factorial(n) - 1
-        assert made.leaves.tolist() == [1]
-        last = int(np.argmax(made.levels()[0]))
+        trees = built(n, "hamiltonian-cycle", root)
+        trees.verify()
+        assert trees.height == factorial(n) - 1
+        assert trees.leaves.tolist() == [1]
+        last = int(np.argmax(trees.levels()[0]))
         closing = int(cycle_word(n)[-1])
-        assert made.topology.neighbours(closing)[last] == made.root
+        assert trees.topology.neighbours(closing)[last] == trees.root
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_all_sources_cross_one_type_a_step(n: int) -> None:
-    """Translation keeps types, so in step t everybody sends across the t-th of the word: one send, one receipt each."""
+def test_all_sources_cross_one_type_per_step(n: int) -> None:
+    """Translation keeps types, so in step t every node sends across the t-th of the word: one send, one receipt each."""
     word = cycle_word(n)
     for root in oracles.nodes(n):
-        made = built(n, "hamiltonian-cycle", root)
-        levels = made.levels()[0]
+        trees = built(n, "hamiltonian-cycle", root)
+        levels = trees.levels()[0]
         below = levels > 0
-        assert np.array_equal(made.parent_port[0][below], word[levels[below] - 1])
+        assert np.array_equal(trees.parent_port[0][below], word[levels[below] - 1])
 
 
 @pytest.mark.parametrize("n", [4, 5])
-def test_the_cycle_itself_goes_on_otherwise_from_another_root(n: int) -> None:
+def test_the_cycle_from_another_root_is_another_cycle(n: int) -> None:
     """Section 4 has one cycle for all sources. The forest at q is a translation, as every forest is, and another cycle."""
     start = oracles.identity(n)
     cycle = page.visited(start, page.cycle_types(n))[:-1]
@@ -341,6 +341,6 @@ def test_the_cycle_itself_goes_on_otherwise_from_another_root(n: int) -> None:
 
 @pytest.mark.parametrize("construction", ["rotated-hamiltonian", "hamiltonian-cycle", "necklace"])
 @pytest.mark.parametrize("spec", ["S5,3", "Q3"])
-def test_they_grow_on_star_graphs_only(spec: str, construction: str) -> None:
+def test_they_are_defined_on_star_graphs_only(spec: str, construction: str) -> None:
     with refused(construction, spec):
         forest(spec, construction)

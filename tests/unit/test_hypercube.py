@@ -1,4 +1,4 @@
-"""Hypercubes as arrays against bit strings."""
+"""Hypercubes as arrays, compared with bit strings."""
 
 import tracemalloc
 from fractions import Fraction
@@ -28,12 +28,12 @@ def test_sizes(d: int) -> None:
 @pytest.mark.parametrize(
     "spec", ["Q0", "Q29", "Q9999", "Q99999", "Q", "Q-1", "Q04", "q4", "Q4,2", "Q4.0", "Q4 "]
 )
-def test_a_size_that_there_is_not_is_refused(spec: str) -> None:
+def test_a_size_out_of_range_is_refused(spec: str) -> None:
     with refused(spec):
         topology(spec)
 
 
-def test_the_refusal_says_the_range_and_the_range_ends_below_the_largest_star() -> None:
+def test_the_error_states_the_range_which_ends_below_the_largest_star() -> None:
     with pytest.raises(StarcastError) as refusal:
         topology("Q29")
     assert "1 to 28" in refusal.value.hint
@@ -51,13 +51,13 @@ def test_labels_are_the_bit_strings_in_order(d: int) -> None:
 @pytest.mark.parametrize(
     "label", ["", "000", "00000", "0002", "00a0", "0b01", " 001", "+001", "0_01", "٠٠٠٠"]
 )  # noqa: RUF001
-def test_a_label_that_is_no_node_is_refused(label: str) -> None:
+def test_an_unknown_label_is_refused(label: str) -> None:
     with refused(label):
         topology("Q4").rank(label)
 
 
 @pytest.mark.parametrize("rank", [-1, 16])
-def test_a_rank_that_is_no_node_is_refused(rank: int) -> None:
+def test_an_unknown_rank_is_refused(rank: int) -> None:
     t = topology("Q4")
     for ask in (t.label, t.distances, t.translation):
         with refused(str(rank)):
@@ -82,7 +82,7 @@ def test_ports_flip_bits_counted_from_the_left(d: int) -> None:
 
 
 @pytest.mark.parametrize("port", [-1, 0, 5])
-def test_a_port_that_is_none_is_refused(port: int) -> None:
+def test_an_unknown_port_is_refused(port: int) -> None:
     for ask in (topology("Q4").neighbours, topology("Q4").reverse_port):
         with refused(str(port)):
             ask(port)
@@ -120,7 +120,7 @@ def test_translation_is_xor_and_keeps_every_port(d: int, data: st.DataObject) ->
     assert np.array_equal(t.carried_ports(root, ports), ports)
 
 
-def test_large_ones_cost_nothing_until_an_array_is_asked_for() -> None:
+def test_large_hypercubes_allocate_nothing_before_an_array_is_requested() -> None:
     tracemalloc.start()
     try:
         t = topology("Q28")
@@ -133,7 +133,7 @@ def test_large_ones_cost_nothing_until_an_array_is_asked_for() -> None:
     assert peak < 1_000_000
 
 
-def test_a_large_one_agrees_with_single_nodes() -> None:
+def test_a_large_hypercube_agrees_with_single_nodes() -> None:
     t = topology("Q20")
     some = np.random.default_rng(20).integers(0, t.nodes, 1000)
     for port in t.ports:

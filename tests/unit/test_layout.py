@@ -1,4 +1,4 @@
-"""Where the nodes of a drawn tree stand, on trees of any shape."""
+"""The layout of trees of any shape."""
 
 from itertools import pairwise
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.trees.layout import APART, tidy
+from starcast.drawing.tree_layout import SPACING, tidy_layout
 
 Children = dict[int, list[int]]
 
@@ -30,63 +30,63 @@ def levels(children: Children) -> list[list[int]]:
 
 @given(trees())
 def test_neighbours_on_a_level_keep_their_order_and_their_distance(children: Children) -> None:
-    place = tidy(0, children)
+    place = tidy_layout(0, children)
     for row in levels(children):
         for left, right in pairwise(row):
-            assert place[right] - place[left] >= APART - 1e-9
+            assert place[right] - place[left] >= SPACING - 1e-9
 
 
 @given(trees())
-def test_a_parent_stands_over_the_middle_of_its_children(children: Children) -> None:
-    place = tidy(0, children)
+def test_a_parent_is_centred_above_its_children(children: Children) -> None:
+    place = tidy_layout(0, children)
     for parent, below in children.items():
         assert place[parent] == pytest.approx((place[below[0]] + place[below[-1]]) / 2)
 
 
 @given(trees())
-def test_the_leftmost_node_stands_at_0_and_nobody_is_missing(children: Children) -> None:
-    place = tidy(0, children)
+def test_the_leftmost_node_is_at_0_and_no_node_is_missing(children: Children) -> None:
+    place = tidy_layout(0, children)
     assert set(place) == {0, *(child for below in children.values() for child in below)}
     assert min(place.values()) == pytest.approx(0)
 
 
 @given(trees())
 def test_the_mirror_image_of_a_tree_is_the_mirror_image_of_its_drawing(children: Children) -> None:
-    """Small subtrees stand in the middle between large ones, not at the side from which they were pushed."""
-    place = tidy(0, children)
-    mirrored = tidy(0, {parent: below[::-1] for parent, below in children.items()})
+    """Small subtrees are centred between large ones."""
+    place = tidy_layout(0, children)
+    mirrored = tidy_layout(0, {parent: below[::-1] for parent, below in children.items()})
     width = max(place.values())
     assert all(mirrored[node] == pytest.approx(width - x) for node, x in place.items())
 
 
 @given(trees())
 def test_equal_subtrees_look_the_same(children: Children) -> None:
-    """Three copies of a tree beside each other have the same shape."""
+    """Three copies of a tree side by side have the same shape."""
     size = 1 + sum(map(len, children.values()))
     copies = {parent + shift: [child + shift for child in below] for shift in range(1, 3 * size + 1, size)
               for parent, below in children.items()}  # fmt: skip
-    place = tidy(0, {0: [1, 1 + size, 1 + 2 * size], **copies})
+    place = tidy_layout(0, {0: [1, 1 + size, 1 + 2 * size], **copies})
     for node in range(1, size + 1):
         steps = [place[node + copy * size] - place[1 + copy * size] for copy in range(3)]
         assert steps == pytest.approx([steps[0]] * 3)
 
 
 def test_a_complete_binary_tree_is_as_wide_as_its_leaves() -> None:
-    place = tidy(0, {node: [2 * node + 1, 2 * node + 2] for node in range(31)})
+    place = tidy_layout(0, {node: [2 * node + 1, 2 * node + 2] for node in range(31)})
     assert max(place.values()) == 31
     assert place[0] == 15.5
 
 
 def test_a_path_is_a_line_however_long() -> None:
-    place = tidy(0, {node: [node + 1] for node in range(3_000)})
+    place = tidy_layout(0, {node: [node + 1] for node in range(3_000)})
     assert set(place.values()) == {0}
 
 
 def test_a_deep_subtree_makes_room_only_where_it_is_wide() -> None:
     """Of three children the middle one is a leaf, and the outer ones spread two levels further down."""
-    place = tidy(0, {0: [1, 2, 3], 1: [4], 4: [5, 6, 7], 3: [8], 8: [9, 10, 11]})
+    place = tidy_layout(0, {0: [1, 2, 3], 1: [4], 4: [5, 6, 7], 3: [8], 8: [9, 10, 11]})
     assert [place[node] for node in (1, 2, 3)] == [1, 2.5, 4]
 
 
 def test_a_single_node() -> None:
-    assert tidy(7, {}) == {7: 0}
+    assert tidy_layout(7, {}) == {7: 0}

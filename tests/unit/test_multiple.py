@@ -1,4 +1,4 @@
-"""The n-1 trees L-hat(rho^i(r)), Tseng & Sheu definition 2: heights, paths, loads, and the wrong readings told apart."""
+"""The n-1 trees L-hat(rho^i(r)), Tseng & Sheu definition 2: heights, paths, loads, and the wrong readings distinguished."""
 
 from math import gcd
 
@@ -41,13 +41,13 @@ def test_one_tree_for_every_shift_in_order(n: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_profiles_of_every_tree(n: int) -> None:
-    """How many nodes stand on each level of tree i, tree by tree: a left shift would swap i and n-i."""
+    """The number of nodes stand on each level of tree i, tree by tree: a left shift would swap i and n-i."""
     for root in oracles.cyclic_roots(n):
         both = pair(n, "multiple", root)
-        found = np.asarray(both.forest.level_profile()).tolist()
+        result = np.asarray(both.forest.level_profile()).tolist()
         for i, tree in enumerate(both.trees):
             expected = oracles.profile(tree, root)
-            assert found[i] == expected + [0] * (len(found[i]) - len(expected))
+            assert result[i] == expected + [0] * (len(result[i]) - len(expected))
 
 
 @pytest.mark.parametrize("n", range(4, 8))
@@ -64,7 +64,7 @@ def test_the_heights_of_the_smallest_two() -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_the_greatest_height_is_the_page_s(n: int) -> None:
+def test_the_greatest_height_follows_the_definition(n: int) -> None:
     height = forest(f"S{n}", "multiple").height
     assert height == oracles.height_of_multiple(n)
     if n > 2:
@@ -168,7 +168,7 @@ def left_shifted(root: oracles.Node) -> list[oracles.Tree]:
 
 
 @pytest.mark.parametrize("n", range(3, 7))
-def test_a_shift_to_the_left_is_told_apart(n: int) -> None:
+def test_a_shift_to_the_left_is_distinguished(n: int) -> None:
     """Pitfall 5: it swaps i with n-i, which heights (n >= 4) and loads do not show; the profiles and tables do."""
     root = oracles.identity(n)
     wrong = left_shifted(root)
@@ -180,13 +180,13 @@ def test_a_shift_to_the_left_is_told_apart(n: int) -> None:
     )
 
 
-def test_a_shift_to_the_left_is_told_apart_by_the_heights_of_s3() -> None:
+def test_a_shift_to_the_left_is_distinguished_by_the_heights_of_s3() -> None:
     root = oracles.identity(3)
     assert [len(oracles.profile(tree, root)) - 1 for tree in left_shifted(root)] == [4, 5]
 
 
 @pytest.mark.parametrize("n", range(4, 7))
-def test_another_tie_break_is_told_apart_by_the_profiles_or_tables(n: int) -> None:
+def test_another_tie_break_is_distinguished_by_the_profiles_or_tables(n: int) -> None:
     """Pitfall 13: with the last misplaced position congestion and heights stay."""
     root = oracles.identity(n)
 
@@ -210,7 +210,7 @@ def test_another_tie_break_is_told_apart_by_the_profiles_or_tables(n: int) -> No
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_links_that_point_to_the_root_of_l_are_not_the_broadcast_s(n: int) -> None:
-    """Pitfall 1: L(rho^i(r)) hangs from rho^i(r); as trees from r they would be no trees."""
+    """Pitfall 1: L(rho^i(r)) is a child of rho^i(r); as trees from r they would be no trees."""
     root = oracles.identity(n)
     for i in range(1, n):
         assert not oracles.is_spanning(oracles.greedy(oracles.shift(root, i)), root)
@@ -218,7 +218,7 @@ def test_links_that_point_to_the_root_of_l_are_not_the_broadcast_s(n: int) -> No
 
 
 @pytest.mark.parametrize(("n", "greatest"), [(3, 2), (4, 3), (5, 4), (6, 5)])
-def test_changed_dimensions_of_l_are_no_substitute(n: int, greatest: int) -> None:
+def test_changed_dimensions_of_l_do_not_replace_them(n: int, greatest: int) -> None:
     """Pitfall 4: the trees DC(i, L(I)) have congestion n-1, so these are not they."""
     root = oracles.identity(n)
     changed = [changed_dimensions(oracles.greedy(root), root, i) for i in range(n - 1)]

@@ -1,4 +1,4 @@
-"""The MBST of Fragopoulou & Akl's section 3.2: node by node, Theorem 8, and the wrong readings told apart."""
+"""The MBST of Fragopoulou & Akl's section 3.2: node by node, Theorem 8, and the wrong readings distinguished."""
 
 from collections import Counter
 from functools import cache
@@ -21,13 +21,13 @@ SIZES = range(2, 8)
 
 @cache
 def built(n: int, root: oracles.Node | None = None) -> Forest:
-    """The array form."""
+    """Return the forest from the array implementation."""
     return forest(f"S{n}", "necklace", root=oracles.label(root or oracles.identity(n)))
 
 
 @cache
 def numbers(n: int) -> NDArray[np.int32]:
-    """The numbers m of the array form."""
+    """The numbers m of the array implementation."""
     return numbering(topology(f"S{n}"))
 
 
@@ -37,9 +37,9 @@ def steps(n: int) -> NDArray[np.int32]:
 
 
 def parents(n: int) -> NDArray[np.int32]:
-    """The parents in the array form, the root's own for the root."""
-    found = built(n).parents()[0]
-    return np.where(found < 0, np.int32(0), found)
+    """The parents in the array implementation, the root's own for the root."""
+    result = built(n).parents()[0]
+    return np.where(result < 0, np.int32(0), result)
 
 
 # A0: what the construction rests on
@@ -57,24 +57,24 @@ def test_the_moves_that_shorten_the_distance(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_the_numbers_are_the_page_s(n: int) -> None:
+def test_the_numbers_follow_the_definition(n: int) -> None:
     assert {x: int(m) for x, m in zip(oracles.nodes(n), numbers(n), strict=True)} == page.mbst(
         n
     ).numbers
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_the_tree_is_the_page_s_for_every_root(n: int) -> None:
+def test_the_tree_follows_the_definition_for_every_root(n: int) -> None:
     for root in roots(n)[: 2 if n == 7 else None]:
-        made = built(n, root)
+        trees = built(n, root)
         assert np.array_equal(
-            made.parent_port, ports_of(page.translated(page.mbst(n).tree, root), root)[None, :]
+            trees.parent_port, ports_of(page.translated(page.mbst(n).tree, root), root)[None, :]
         )
-        made.verify()
+        trees.verify()
 
 
 @pytest.mark.parametrize("n", range(2, 10))
-def test_every_number_is_given_once_and_the_root_has_0(n: int) -> None:
+def test_every_number_occurs_once_and_the_root_has_0(n: int) -> None:
     """Pitfall 5: the root has m = 0 and no v."""
     assert np.array_equal(np.sort(numbers(n)), np.arange(factorial(n)))
     assert numbers(n)[0] == 0
@@ -90,31 +90,31 @@ def test_numbers_follow_distances_and_kinds_of_necklaces(n: int) -> None:
     """D_1, D_2, ..; in each N_k1, the necklaces that do not start with 1, those that do; a necklace by rotation."""
     order = page.mbst(n).order
     defined = {
-        necklace(found.node)
+        necklace(result.node)
         for k in range(1, oracles.diameter(n) + 1)
-        if (found := page.generator(n, k))
+        if (result := page.generator(n, k))
     }
-    leading = {frozenset(found) for found in defined}
+    leading = {frozenset(result) for result in defined}
     ranked = [
         (
-            distance(found[0]),
-            0 if frozenset(found) in leading else 1 + (found[0][0] == 1),
-            min(found),
+            distance(result[0]),
+            0 if frozenset(result) in leading else 1 + (result[0][0] == 1),
+            min(result),
         )
-        for found in order
+        for result in order
     ]
     assert ranked == sorted(ranked)
     by_number = [oracles.nodes(n)[rank] for rank in np.argsort(numbers(n)).tolist()]
-    assert by_number == [oracles.identity(n), *(x for found in order for x in found)]
-    assert all(necklace(found[0]) == found for found in order)
+    assert by_number == [oracles.identity(n), *(x for result in order for x in result)]
+    assert all(necklace(result[0]) == result for result in order)
 
 
 @pytest.mark.parametrize("n", range(2, 10))
 def test_the_generators(n: int) -> None:
     """G_k is at distance k, in a necklace of n-1 nodes; there is none for n odd and k = D (pitfall 6)."""
-    found = generators(topology(f"S{n}"))
-    assert list(found) == list(range(1, oracles.diameter(n) + (n + 1) % 2))
-    for k, (node, dimension) in found.items():
+    result = generators(topology(f"S{n}"))
+    assert list(result) == list(range(1, oracles.diameter(n) + (n + 1) % 2))
+    for k, (node, dimension) in result.items():
         x = tuple(node.tolist())
         assert (x, dimension) == page.generator(n, k)
         assert distance(x) == k
@@ -133,21 +133,21 @@ def test_the_generators_of_s6_in_cycle_notation() -> None:
         6: ([(6, 5), (4, 3, 2, 1)], 5),
         7: ([(6, 5), (4, 3), (2, 1)], 3),
     }
-    found = generators(topology("S6"))
-    assert {k: (tuple(node.tolist()), dimension) for k, (node, dimension) in found.items()} == {
+    result = generators(topology("S6"))
+    assert {k: (tuple(node.tolist()), dimension) for k, (node, dimension) in result.items()} == {
         k: (page.from_cycles(6, notation), dimension)
         for k, (notation, dimension) in written.items()
     }
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_n_k1_hangs_from_the_one_before(n: int) -> None:
+def test_the_parents_of_n_k1_are_in_the_previous_one(n: int) -> None:
     """The type of G_k leads to G_(k-1), so v leads each node of N_k1 into N_(k-1)1: in the same place of it."""
-    found = generators(topology(f"S{n}"))
+    result = generators(topology(f"S{n}"))
     ranks, above = oracles.ranks(n), parents(n)
-    for k in range(2, len(found) + 1):
-        x, y = (tuple(found[at].node.tolist()) for at in (k, k - 1))
-        assert oracles.swap(x, found[k].dimension) == y
+    for k in range(2, len(result) + 1):
+        x, y = (tuple(result[at].node.tolist()) for at in (k, k - 1))
+        assert oracles.swap(x, result[k].dimension) == y
         assert [above[ranks[turned]] for turned in necklace(x)] == [
             ranks[turned] for turned in necklace(y)
         ]
@@ -166,8 +166,8 @@ def test_the_farthest_nodes_start_with_1_if_n_is_odd(n: int) -> None:
 @pytest.mark.parametrize("n", SIZES)
 def test_first_nodes_exist_for_every_necklace_and_type(n: int) -> None:
     """No matching is needed: each type 2..n shortens the way of some node of each necklace, short ones too."""
-    for found in necklaces(n):
-        assert set().union(*map(page.shortening, found)) == set(range(2, n + 1))
+    for result in necklaces(n):
+        assert set().union(*map(page.shortening, result)) == set(range(2, n + 1))
 
 
 # Theorem 8
@@ -209,20 +209,20 @@ def test_theorem_8_3_does_not_hold_to_the_letter(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_no_two_sources_meet(n: int) -> None:
+def test_no_two_sources_share_a_link_in_a_step(n: int) -> None:
     """Translated to every source, no directed link is used twice in a step."""
     used: Counter[tuple[int, int, int]] = Counter()
     for root in oracles.nodes(n):
-        made = built(n, root)
+        trees = built(n, root)
         when = np.empty_like(steps(n))
-        when[made.topology.translation(made.root)] = steps(n)
-        below = np.flatnonzero(made.parent_port[0])
-        senders = made.parents()[0][below]
+        when[trees.topology.translation(trees.root)] = steps(n)
+        below = np.flatnonzero(trees.parent_port[0])
+        senders = trees.parents()[0][below]
         used.update(
             zip(
                 when[below].tolist(),
                 senders.tolist(),
-                made.parent_port[0, below].tolist(),
+                trees.parent_port[0, below].tolist(),
                 strict=True,
             )
         )
@@ -234,18 +234,20 @@ def test_no_two_sources_meet(n: int) -> None:
 
 def as_the_page_has_it(n: int) -> dict[int, page.Generator]:
     """The generators that are defined."""
-    return {k: found for k in range(1, oracles.diameter(n) + 1) if (found := page.generator(n, k))}
+    return {
+        k: result for k in range(1, oracles.diameter(n) + 1) if (result := page.generator(n, k))
+    }
 
 
-def not_shorter(found: page.Numbered) -> int:
-    """How many nodes v does not lead closer to the root."""
-    return sum(distance(parent) >= distance(x) for x, parent in found.tree.items())
+def not_shorter(result: page.Numbered) -> int:
+    """The number of nodes v does not lead closer to the root."""
+    return sum(distance(parent) >= distance(x) for x, parent in result.tree.items())
 
 
-def strays(found: page.Numbered, generator: dict[int, page.Generator]) -> list[int]:
-    """The k >= 2 for which N_k1 does not hang from N_(k-1)1."""
+def strays(result: page.Numbered, generator: dict[int, page.Generator]) -> list[int]:
+    """The k >= 2 for which N_k1 does not are children of N_(k-1)1."""
     rings = {k: necklace(chosen.node) for k, chosen in generator.items()}
-    return [k for k in rings if k > 1 and {found.tree[x] for x in rings[k]} != set(rings[k - 1])]
+    return [k for k in rings if k > 1 and {result.tree[x] for x in rings[k]} != set(rings[k - 1])]
 
 
 @pytest.mark.parametrize("n", range(3, 7))
@@ -267,7 +269,7 @@ def test_cycles_written_the_other_way_round_lead_away(n: int) -> None:
 
 @pytest.mark.parametrize("n", [4, 6])
 def test_the_largest_symbol_of_the_last_pair_leads_elsewhere(n: int) -> None:
-    """Pitfall 7: the ways are as short, but the farthest N_k1 does not hang from the one before."""
+    """Pitfall 7: the ways are as short, but the farthest N_k1 does not are children of the one before."""
     chosen = {
         k: page.Generator(x, i + 1 if k >= n else i) for k, (x, i) in as_the_page_has_it(n).items()
     }
@@ -290,11 +292,11 @@ def test_the_generator_is_seldom_the_first_node(n: int, first: list[int]) -> Non
 
 
 @pytest.mark.parametrize("n", [4, 5, 6])
-def test_without_generators_the_tree_is_another(n: int) -> None:
+def test_without_generators_the_tree_differs(n: int) -> None:
     """N_k1 among the others, begun at its smallest node: the ways are as short."""
-    found = page.numbered(n, {})
-    assert not_shorter(found) == 0
-    assert found.tree != page.mbst(n).tree
+    result = page.numbered(n, {})
+    assert not_shorter(result) == 0
+    assert result.tree != page.mbst(n).tree
 
 
 @pytest.mark.parametrize("n", [4, 5, 6])

@@ -1,4 +1,4 @@
-"""(n,k)-stars as arrays against definitions/nk-star.md node by node."""
+"""(n,k)-stars as arrays, compared with definitions/nk-star.md node by node."""
 
 import tracemalloc
 from itertools import combinations
@@ -43,7 +43,7 @@ def node_of_label(text: str) -> oracles.Node:
 
 
 @every_size
-def test_sizes_are_the_page_s(n: int, k: int) -> None:
+def test_sizes(n: int, k: int) -> None:
     t = topology(f"S{n},{k}")
     assert (t.spec, t.family, t.n, t.k) == (f"S{n},{k}", "nk-star", n, k)
     assert t.nodes == len(oracles_nk.nodes(n, k))
@@ -70,7 +70,7 @@ def test_sizes_are_the_page_s(n: int, k: int) -> None:
         "S4;3",
     ],
 )
-def test_a_size_that_there_is_not_is_refused(spec: str) -> None:
+def test_a_size_out_of_range_is_refused(spec: str) -> None:
     with refused(spec):
         topology(spec)
 
@@ -79,7 +79,7 @@ def test_a_size_that_there_is_not_is_refused(spec: str) -> None:
     ("spec", "words"),
     [("S5,5", "1 to 4"), ("S36,2", "2 to 35"), ("S13,10", "1 to 9"), ("S35,6", "1 to 5")],
 )
-def test_the_refusal_of_a_size_says_the_range(spec: str, words: str) -> None:
+def test_the_error_for_a_size_states_the_range(spec: str, words: str) -> None:
     with pytest.raises(StarcastError) as refusal:
         topology(spec)
     assert words in refusal.value.hint
@@ -91,7 +91,7 @@ def test_the_largest_has_no_more_nodes_than_the_largest_star() -> None:
     assert topology("S13,9").nodes < topology("S12").nodes < perm(13, 10)
 
 
-def test_nothing_is_allocated_for_a_name() -> None:
+def test_nothing_is_allocated_for_a_spec() -> None:
     tracemalloc.start()
     try:
         t = topology("S13,9")
@@ -110,7 +110,7 @@ def test_nothing_is_allocated_for_a_name() -> None:
 
 
 @every_size
-def test_labels_stand_in_rank_order(n: int, k: int) -> None:
+def test_labels_are_in_rank_order(n: int, k: int) -> None:
     t = topology(f"S{n},{k}")
     labels = [oracles.label(v) for v in oracles_nk.nodes(n, k)]
     assert t.labels().tolist() == labels == sorted(labels)
@@ -127,13 +127,13 @@ def test_rank_and_label_undo_each_other(drawn: tuple[int, int, int, int]) -> Non
 
 
 @pytest.mark.parametrize("label", ["", "12", "1234", "112", "127", "12a", "102"])
-def test_a_label_that_is_no_node_is_refused(label: str) -> None:
+def test_an_unknown_label_is_refused(label: str) -> None:
     with refused(label):
         topology("S6,3").rank(label)
 
 
 @pytest.mark.parametrize("rank", [-1, 120])
-def test_a_rank_that_is_no_node_is_refused(rank: int) -> None:
+def test_an_unknown_rank_is_refused(rank: int) -> None:
     with refused(str(rank)):
         topology("S6,3").neighbours(2, [0, rank])
     with refused(str(rank)):
@@ -144,7 +144,7 @@ def test_a_rank_that_is_no_node_is_refused(rank: int) -> None:
 
 
 @every_size
-def test_neighbours_are_the_page_s_port_by_port(n: int, k: int) -> None:
+def test_neighbours_follow_the_definition_port_by_port(n: int, k: int) -> None:
     t, ranks = topology(f"S{n},{k}"), oracles_nk.ranks(n, k)
     for port in t.ports:
         expected = [ranks[oracles_nk.across(v, port, n)] for v in oracles_nk.nodes(n, k)]
@@ -158,7 +158,7 @@ def test_neighbours_are_the_page_s_port_by_port(n: int, k: int) -> None:
 
 @every_size
 def test_the_ports_lead_to_all_neighbours_and_each_is_a_permutation(n: int, k: int) -> None:
-    """One send and one receipt a node: in one-port rounds nobody collides."""
+    """One send and one receipt per node: one-port rounds have no collisions."""
     t, nodes = topology(f"S{n},{k}"), oracles_nk.nodes(n, k)
     across = [t.neighbours(port) for port in t.ports]
     for table in across:
@@ -183,7 +183,7 @@ def test_crossing_a_port_and_its_reverse_returns(n: int, k: int) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S9,5", "S9,8", "S10,4", "S20,3", "S35,3", "S35,1"])
-def test_all_neighbours_and_some_neighbours_agree_on_large_ones(spec: str) -> None:
+def test_all_neighbours_and_some_neighbours_agree_on_large_topologies(spec: str) -> None:
     t = topology(spec)
     some = np.random.default_rng(5).integers(0, t.nodes, 500)
     for port in t.ports:
@@ -191,9 +191,9 @@ def test_all_neighbours_and_some_neighbours_agree_on_large_ones(spec: str) -> No
 
 
 @pytest.mark.parametrize("port", [-1, 0, 1, 7, 255])
-def test_a_port_that_is_none_is_refused(port: int) -> None:
+def test_an_unknown_port_is_refused(port: int) -> None:
     t = topology("S6,3")
-    for ask in (t.neighbours, t.reverse_port, t.across):
+    for ask in (t.neighbours, t.reverse_port, t.neighbour_ranks):
         with refused(str(port)):
             ask(port)
 
@@ -235,13 +235,13 @@ def test_a_symbol_by_its_place_among_the_missing_would_collide(n: int, k: int) -
 
 @pytest.mark.parametrize(("n", "k"), [(n, k) for n, k in SIZES if 2 <= k <= n - 2])
 def test_residual_links_lie_in_triangles_and_exchanges_do_not(n: int, k: int) -> None:
-    """Pitfall 10: so no automorphism makes one of the other."""
+    """Pitfall 10: so no automorphism maps one to the other."""
     t = topology(f"S{n},{k}")
-    here = [{int(t.neighbours(port, [0])[0]) for port in t.ports}]
+    neighbours = [{int(t.neighbours(port, [0])[0]) for port in t.ports}]
     for port in t.ports:
-        there = t.neighbours(port, [0])
-        beyond = {int(t.neighbours(other, there)[0]) for other in t.ports}
-        assert bool(here[0] & beyond) == (port > k)
+        ranks = t.neighbours(port, [0])
+        beyond = {int(t.neighbours(other, ranks)[0]) for other in t.ports}
+        assert bool(neighbours[0] & beyond) == (port > k)
 
 
 # Distances
@@ -251,8 +251,8 @@ def test_residual_links_lie_in_triangles_and_exchanges_do_not(n: int, k: int) ->
 def test_distances_are_those_of_breadth_first_search(n: int, k: int) -> None:
     t = topology(f"S{n},{k}")
     for root in some_roots(n, k):
-        found = oracles_nk.distances(root, n)
-        expected = [found[v] for v in oracles_nk.nodes(n, k)]
+        result = oracles_nk.distances(root, n)
+        expected = [result[v] for v in oracles_nk.nodes(n, k)]
         assert t.distances(oracles.label(root)).tolist() == expected
         assert max(expected) == t.diameter
 
@@ -266,7 +266,7 @@ def test_formulas_1_and_2_are_the_distance(n: int, k: int) -> None:
 
 
 @every_size
-def test_charging_for_no_chain_or_for_the_missing_symbol_is_told_apart(n: int, k: int) -> None:
+def test_charging_for_no_chain_or_for_the_missing_symbol_is_distinguished(n: int, k: int) -> None:
     """Pitfall 4: formula (2) costs nothing without chains, and m does not count the missing symbol."""
     distances = topology(f"S{n},{k}").distances()
     without = [v for v in oracles_nk.nodes(n, k) if not oracles_nk.externals(v)]
@@ -279,7 +279,7 @@ def test_charging_for_no_chain_or_for_the_missing_symbol_is_told_apart(n: int, k
 
 
 @given(size_and_ranks(), st.data())
-def test_the_distance_to_the_identity_and_to_any_root_is_the_page_s(
+def test_the_distance_to_the_identity_and_to_any_root_follows_the_definition(
     drawn: tuple[int, int, int, int], data: st.DataObject
 ) -> None:
     """On stars too large for breadth-first search, where a full array is still small."""
@@ -296,8 +296,8 @@ def test_the_distance_to_the_identity_and_to_any_root_is_the_page_s(
 @every_size
 def test_the_profile_and_the_mean_count_the_distances(n: int, k: int) -> None:
     t = topology(f"S{n},{k}")
-    found = np.bincount(t.distances(t.nodes - 1))
-    assert t.distance_profile() == tuple(found.tolist())
+    result = np.bincount(t.distances(t.nodes - 1))
+    assert t.distance_profile() == tuple(result.tolist())
     assert t.mean_distance * (t.nodes - 1) == int(t.distances(0).sum())
 
 

@@ -1,4 +1,4 @@
-"""SP and MT on (n,k)-stars: the arrays against definitions/nk-star.md, its numbers, and its wrong readings told apart."""
+"""SP and MT on (n,k)-stars: the arrays against definitions/nk-star.md, its numbers, and its wrong readings distinguished."""
 
 from itertools import permutations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
-from starcast.trees.common import translated
+from starcast.trees.common import translate_ports
 from support import oracles, oracles_nk
 from support.meeting import refused
 
@@ -41,9 +41,9 @@ def ports_of(tree: oracles.Tree, n: int, k: int) -> NDArray[np.uint8]:
 
 def too_deep(tree: oracles.Tree, n: int, k: int) -> tuple[int, int]:
     """How much higher than the diameter a tree is, and how many nodes stand below their distance."""
-    found, levels = oracles_nk.distances(home(n, k), n), oracles.depths(tree, home(n, k))
+    result, levels = oracles_nk.distances(home(n, k), n), oracles.depths(tree, home(n, k))
     return max(levels.values()) - oracles_nk.diameter(n, k), sum(
-        levels[v] > found[v] for v in levels
+        levels[v] > result[v] for v in levels
     )
 
 
@@ -76,9 +76,9 @@ def test_sp_is_a_tree_for_every_root(n: int, k: int) -> None:
     t = topology(f"S{n},{k}")
     at_identity = forest(t, "nk-greedy").parent_port
     for root in range(0, t.nodes, max(1, t.nodes // 50)):
-        there = forest(t, "nk-greedy", root=root)
-        there.verify()
-        assert np.array_equal(there.parent_port, translated(t, at_identity, root))
+        translated = forest(t, "nk-greedy", root=root)
+        translated.verify()
+        assert np.array_equal(translated.parent_port, translate_ports(t, at_identity, root))
 
 
 @pytest.mark.parametrize("n", range(2, 8))
@@ -116,11 +116,11 @@ def test_sp_does_not_depend_on_the_order_of_the_missing_symbols(n: int, k: int) 
         assert {oracles_nk.relabel(q, v): oracles_nk.relabel(q, u) for v, u in tree.items()} == tree
 
 
-# SP: the page's table of wrong readings
+# SP: the documented table of wrong readings
 
 
 @every_size
-def test_the_own_desired_symbol_always_is_told_apart_by_the_height(n: int, k: int) -> None:
+def test_the_own_desired_symbol_always_is_distinguished_by_the_height(n: int, k: int) -> None:
     higher = {
         (4, 2): 1,
         (5, 2): 1,
@@ -140,7 +140,7 @@ def test_the_own_desired_symbol_always_is_told_apart_by_the_height(n: int, k: in
 
 @pytest.mark.parametrize("reading", [oracles_nk.least_of_all, oracles_nk.by_size])
 @every_size
-def test_the_least_of_all_and_matching_by_size_are_told_apart_by_the_height(
+def test_the_least_of_all_and_matching_by_size_are_distinguishable_by_the_height(
     n: int, k: int, reading: oracles_nk.Reading
 ) -> None:
     higher = {
@@ -161,7 +161,7 @@ def test_the_least_of_all_and_matching_by_size_are_told_apart_by_the_height(
 
 
 @every_size
-def test_matching_in_label_order_is_told_apart_by_the_depths_where_the_height_hides_it(
+def test_matching_in_label_order_is_distinguished_by_the_depths_where_the_height_hides_it(
     n: int, k: int
 ) -> None:
     """Pitfall 1: but for (6,4) the height stays the diameter, and only single nodes are too deep."""
@@ -187,15 +187,15 @@ def differs(wrong: oracles.Tree, n: int, k: int, expected: bool) -> None:
 
 
 @pytest.mark.parametrize(("n", "k"), [(5, 2), (5, 3), (6, 3), (7, 3)])
-def test_the_least_symbol_value_at_other_roots_is_told_apart(n: int, k: int) -> None:
+def test_the_least_symbol_value_at_other_roots_is_distinguished(n: int, k: int) -> None:
     """Pitfall 6: also shortest-path trees, but others as soon as there can be two others, so from (6,3) on."""
-    told = 0
+    informed = 0
     for root in oracles_nk.nodes(n, k)[:: 1 if n < 7 else 7]:
         wrong = oracles_nk.greedy_by_values(root, n)
         assert max(oracles.depths(wrong, root).values()) == oracles_nk.diameter(n, k)
         right = forest(f"S{n},{k}", "nk-greedy", root=oracles.label(root)).parent_port[0]
-        told += not np.array_equal(right, ports_of(wrong, n, k))
-    assert (told > 0) == (n - k >= 3 and k >= 3)
+        informed += not np.array_equal(right, ports_of(wrong, n, k))
+    assert (informed > 0) == (n - k >= 3 and k >= 3)
 
 
 # MT
@@ -288,13 +288,13 @@ def test_mt_at_any_root_is_the_translated_mt(size: tuple[int, int], data: st.Dat
     n, k = size
     t = topology(f"S{n},{k}")
     root = data.draw(st.integers(0, t.nodes - 1))
-    there, at_identity = forest(t, "nk-multiple", root=root), forest(t, "nk-multiple")
-    there.verify()
-    assert np.array_equal(there.parent_port, translated(t, at_identity.parent_port, root))
-    assert there.load_histogram() == at_identity.load_histogram()
+    translated, at_identity = forest(t, "nk-multiple", root=root), forest(t, "nk-multiple")
+    translated.verify()
+    assert np.array_equal(translated.parent_port, translate_ports(t, at_identity.parent_port, root))
+    assert translated.load_histogram() == at_identity.load_histogram()
     image = t.translation(root)
     assert np.array_equal(
-        there.parents()[:, image],
+        translated.parents()[:, image],
         np.where(at_identity.parents() < 0, -1, image[at_identity.parents()]),
     )
 
@@ -321,7 +321,7 @@ def test_mt_depends_on_the_order_of_the_missing_symbols(n: int, k: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "k"), [(4, 2), (5, 3), (6, 3)])
-def test_shifting_k_symbols_instead_of_n_is_told_apart(n: int, k: int) -> None:
+def test_shifting_k_symbols_instead_of_n_is_distinguished(n: int, k: int) -> None:
     """Pitfall 5: R_i shifts the label of n symbols, then it is cut to k."""
     roots = [oracles.shift(home(n, k), i) for i in range(1, n)]
     assert roots != [oracles_nk.root_of(i, n, k) for i in range(1, n)]

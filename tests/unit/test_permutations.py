@@ -1,4 +1,4 @@
-"""Permutations as arrays against permutations as tuples."""
+"""Permutations as arrays, compared with permutations as tuples."""
 
 from math import factorial
 
@@ -76,14 +76,14 @@ def test_the_first_and_the_last_rank_are_the_two_sorted_orders(n: int) -> None:
 @pytest.mark.parametrize(("n", "length"), [(2, 1), (5, 2), (5, 4), (6, 3), (7, 1)])
 def test_arrangements_are_ranked_in_lexicographic_order(n: int, length: int) -> None:
     rows = permutations.arrangements(n, length)
-    found = [symbols(one) for one in rows]
-    assert len(found) == factorial(n) // factorial(n - length)
-    assert found == sorted({x[:length] for x in oracles.nodes(n)})
-    assert permutations.arrangement_rank(rows, n).tolist() == list(range(len(found)))
+    result = [symbols(one) for one in rows]
+    assert len(result) == factorial(n) // factorial(n - length)
+    assert result == sorted({x[:length] for x in oracles.nodes(n)})
+    assert permutations.arrangement_rank(rows, n).tolist() == list(range(len(result)))
 
 
 @given(node())
-def test_labels_write_one_character_a_symbol_and_parse_reads_them(x: oracles.Node) -> None:
+def test_labels_have_one_character_per_symbol_and_can_be_parsed(x: oracles.Node) -> None:
     text = str(permutations.labels(row(x)[None, :])[0])
     assert text == oracles.label(x)
     assert oracles.node_of(text) == x
@@ -96,7 +96,7 @@ def test_ten_eleven_and_twelve_are_written_a_b_and_c(n: int) -> None:
 
 
 @given(two_nodes())
-def test_labels_tell_permutations_apart(pair: tuple[oracles.Node, oracles.Node]) -> None:
+def test_labels_distinguish_permutations(pair: tuple[oracles.Node, oracles.Node]) -> None:
     """No label of ten or more symbols can be read in two ways: every one has exactly n characters."""
     texts = permutations.labels(np.stack([row(x) for x in pair])).tolist()
     assert (texts[0] == texts[1]) == (pair[0] == pair[1])
@@ -106,7 +106,7 @@ def test_labels_tell_permutations_apart(pair: tuple[oracles.Node, oracles.Node])
 @pytest.mark.parametrize(
     "text", ["", "1234", "123456", "12344", "12346", "1234a", "1234 ", "1234０", "0123"]
 )  # noqa: RUF001
-def test_what_is_no_label_is_refused_with_a_hint(text: str) -> None:
+def test_an_invalid_label_is_refused_with_a_hint(text: str) -> None:
     with pytest.raises(StarcastError, match="label") as refusal:
         permutations.parse(text, 5)
     assert refusal.value.exit_code == 2
@@ -116,7 +116,7 @@ def test_what_is_no_label_is_refused_with_a_hint(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "culprit"), [("12344", "'4'"), ("12346", "'6'"), ("1234A", "'A'"), ("123", " 3 ")]
 )
-def test_a_refused_label_is_told_what_is_wrong_with_it(text: str, culprit: str) -> None:
+def test_the_error_names_what_is_wrong_with_a_label(text: str, culprit: str) -> None:
     with pytest.raises(StarcastError) as refusal:
         permutations.parse(text, 5)
     assert text in refusal.value.message
@@ -130,7 +130,7 @@ def test_compose_relabels_symbols(pair: tuple[oracles.Node, oracles.Node]) -> No
 
 
 @given(two_nodes(), st.data())
-def test_compose_is_associative_and_takes_many_rows(
+def test_compose_is_associative_and_accepts_several_rows(
     pair: tuple[oracles.Node, oracles.Node], data: st.DataObject
 ) -> None:
     p, q = pair
@@ -154,7 +154,7 @@ def test_shift_moves_positions_to_the_right(x: oracles.Node, j: int) -> None:
     assert symbols(permutations.shift(row(x), j)) == oracles.shift(x, j)
 
 
-def test_the_page_s_example_of_a_shift() -> None:
+def test_the_documented_example_of_a_shift() -> None:
     """A1: rho(1234) = 4123, which a shift to the left (2341) is not."""
     assert symbols(permutations.shift(row((1, 2, 3, 4)), 1)) == (4, 1, 2, 3)
     assert oracles.shift((1, 2, 3, 4), 1) == (4, 1, 2, 3)
@@ -162,7 +162,7 @@ def test_the_page_s_example_of_a_shift() -> None:
 
 def cycles_by_following(x: oracles.Node) -> set[frozenset[tuple[int, int]]]:
     """Every cycle as the set of its arcs s -> x_s, counted from 0."""
-    left, found = set(range(len(x))), set()
+    left, result = set(range(len(x))), set()
     while left:
         start = at = min(left)
         arcs = set()
@@ -172,19 +172,19 @@ def cycles_by_following(x: oracles.Node) -> set[frozenset[tuple[int, int]]]:
             at = x[at] - 1
             if at == start:
                 break
-        found.add(frozenset(arcs))
-    return found
+        result.add(frozenset(arcs))
+    return result
 
 
 @given(node())
 def test_cycles_follow_the_images_and_use_every_point_once(x: oracles.Node) -> None:
-    found = list(permutations.cycles(row(x) - 1))
-    assert sorted(point for cycle in found for point in cycle) == list(range(len(x)))
-    arcs = {frozenset(zip(cycle, cycle[1:] + cycle[:1], strict=True)) for cycle in found}
+    result = list(permutations.cycles(row(x) - 1))
+    assert sorted(point for cycle in result for point in cycle) == list(range(len(x)))
+    arcs = {frozenset(zip(cycle, cycle[1:] + cycle[:1], strict=True)) for cycle in result}
     assert arcs == cycles_by_following(x)
 
 
-def test_the_convention_page_s_cycles() -> None:
+def test_the_cycles_of_the_conventions() -> None:
     """341526 is (1 3)(2 4 5): symbol s is followed by the symbol in position s."""
-    found = list(permutations.cycles([2, 3, 0, 4, 1, 5]))
-    assert {tuple(point + 1 for point in cycle) for cycle in found} == {(1, 3), (2, 4, 5), (6,)}
+    result = list(permutations.cycles([2, 3, 0, 4, 1, 5]))
+    assert {tuple(point + 1 for point in cycle) for cycle in result} == {(1, 3), (2, 4, 5), (6,)}

@@ -1,4 +1,4 @@
-"""Pictures of a part of a topology, read back from the SVG: what is drawn, where it stands, and what is refused."""
+"""Pictures of a part of a topology, parsed from the SVG."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from starcast.drawing import READABLE, Layout, Link, Picture, sketch, style
-from starcast.drawing.order import arrange, walk
+from starcast.drawing.order import arrange, order_ring
 from starcast.errors import InputError, LimitError
 from starcast.topologies import Topology, topology
 
@@ -29,7 +29,7 @@ class Stroke(NamedTuple):
 
 
 class Seen:
-    """What a reader of the SVG sees: the middles of the boxes by label, the links, and the words above."""
+    """The content of an SVG picture: centres of the boxes by label, links, and the text above."""
 
     def __init__(self, text: str) -> None:
         root = ET.fromstring(text)  # noqa: S314 - our own document
@@ -137,7 +137,9 @@ def test_every_node_has_one_box_and_the_source_is_dark(picture: Picture, layout:
 
 
 @every_picture
-def test_no_box_touches_another_and_all_is_on_the_sheet(picture: Picture, layout: Layout) -> None:
+def test_no_box_touches_another_and_everything_is_on_the_sheet(
+    picture: Picture, layout: Layout
+) -> None:
     seen = Seen(sketch(picture, layout))
     for x, y, width, height in seen.boxes.values():
         assert width / 2 < x < seen.width - width / 2
@@ -149,9 +151,7 @@ def test_no_box_touches_another_and_all_is_on_the_sheet(picture: Picture, layout
 
 
 @every_picture
-def test_every_link_among_the_nodes_is_drawn_once_and_what_is_named_as_it_is_named(
-    picture: Picture, layout: Layout
-) -> None:
+def test_every_link_among_the_nodes_is_drawn_once(picture: Picture, layout: Layout) -> None:
     """Each in the colour of its port; a link that nobody names is faint beside those that are."""
     seen, place = Seen(sketch(picture, layout)), picture.topology
     drawn = {stroke.words.split(",")[0]: stroke for stroke in seen.strokes}
@@ -203,17 +203,17 @@ def test_levels_are_distances_from_the_source(name: str) -> None:
         heights.setdefault(int(place.distances(picture.source)[place.rank(label)]), set()).add(
             round(y, 1)
         )
-    assert all(len(found) == 1 for found in heights.values())
+    assert all(len(result) == 1 for result in heights.values())
     rows = [min(heights[level]) for level in sorted(heights)]
     assert rows == sorted(rows)
     assert seen.levels == set(rows)
     assert f"levels: distance from {place.label(picture.source)}" in seen.words[2]
 
 
-def test_links_there_and_back_lie_beside_each_other() -> None:
+def test_opposite_links_are_drawn_side_by_side() -> None:
     strokes = {one.words: one for one in Seen(sketch(PICTURES["there and back"])).strokes}
-    there, back = strokes["2134 -2-> 1234"], strokes["1234 -2-> 2134"]
-    for one, other in zip(there.ends, reversed(back.ends), strict=True):
+    forth, back = strokes["2134 -2-> 1234"], strokes["1234 -2-> 2134"]
+    for one, other in zip(forth.ends, reversed(back.ends), strict=True):
         assert max(abs(one[0] - other[0]), abs(one[1] - other[1])) > 2
 
 
@@ -225,31 +225,31 @@ def test_a_link_of_several_rows_is_wider() -> None:
     assert "wider" not in Seen(sketch(paths("S4", "1234", [[2, 3]]))).words[2]
 
 
-def test_the_head_says_what_is_seen() -> None:
+def test_the_head_describes_the_picture() -> None:
     words = Seen(sketch(PICTURES["paths of S4"])).words
     assert words[:2] == ["Paths", "topology=S4"]
     assert words[2].startswith("8 nodes, 8 links")
     assert words[3:7] == ["dimension", "2", "3", "4"]
 
 
-def test_the_legend_has_the_ports_that_occur_and_is_left_out_where_none_does() -> None:
+def test_the_legend_lists_the_ports_that_occur_and_is_omitted_without_ports() -> None:
     assert Seen(sketch(paths("S5,3", "123", [[4]]))).words[3:5] == ["port", "4"]
     assert Seen(sketch(PICTURES["far nodes around one"])).words[:3] == ["Far", "", "9 nodes"]
 
 
-def test_levels_are_taken_where_links_are_named_and_a_ring_elsewhere() -> None:
+def test_the_default_layout_is_levels_with_named_links_and_a_ring_without() -> None:
     assert Seen(sketch(PICTURES["paths of S4"])).levels
     for name in ("all of S5", "all of S4 from a node", "far nodes around one"):
         assert not Seen(sketch(PICTURES[name])).levels
 
 
-def test_a_source_that_no_row_names_stands_in_the_middle_of_the_ring() -> None:
+def test_a_source_that_no_row_names_is_at_the_centre_of_the_ring() -> None:
     seen = Seen(sketch(PICTURES["far nodes around one"], Layout.RING))
     others = [box[:2] for label, box in seen.boxes.items() if label != "12345"]
     assert seen.boxes["12345"][:2] == pytest.approx(np.mean(others, axis=0), abs=0.1)
 
 
-def test_a_cycle_is_drawn_as_one() -> None:
+def test_a_cycle_is_drawn_as_a_cycle() -> None:
     """S3 is a cycle of six nodes: in its ring every link joins neighbours."""
     seen = Seen(sketch(members("S3")))
     middle = np.mean([box[:2] for box in seen.boxes.values()], axis=0)
@@ -306,7 +306,7 @@ def test_levels_without_a_source_are_refused() -> None:
     assert refused.value.hint == "take --layout ring"
 
 
-def test_what_nobody_could_read_is_refused() -> None:
+def test_an_unreadable_picture_is_refused() -> None:
     with pytest.raises(
         LimitError, match=f"720 nodes, and a picture can be read up to {READABLE}"
     ) as refused:
@@ -318,7 +318,7 @@ def test_the_same_picture_is_the_same_text() -> None:
     assert sketch(PICTURES["all of S5"]) == sketch(members("S5"))
 
 
-def test_arranged_nodes_keep_apart_and_stand_over_their_neighbours() -> None:
+def test_arranged_nodes_are_apart_and_above_their_neighbours() -> None:
     """Three chains of three, given crossed, are three straight lines."""
     level = np.repeat([0, 1, 2], 3)
     weight = np.zeros((9, 9))
@@ -332,9 +332,9 @@ def test_arranged_nodes_keep_apart_and_stand_over_their_neighbours() -> None:
         assert np.diff(np.sort(place[level == row])).min() >= 1 - 1e-9
 
 
-def test_a_walk_takes_every_node_once_and_follows_links() -> None:
+def test_a_ring_contains_every_node_once_and_follows_links() -> None:
     ring = [[(node - 1) % 9, (node + 1) % 9] for node in range(9)]
-    found = walk(ring, 4)
-    assert found[0] == 4
-    assert all(after in ring[before] for before, after in pairwise(found))
-    assert walk([[], [], []], 1) == [1, 0, 2]
+    result = order_ring(ring, 4)
+    assert result[0] == 4
+    assert all(after in ring[before] for before, after in pairwise(result))
+    assert order_ring([[], [], []], 1) == [1, 0, 2]

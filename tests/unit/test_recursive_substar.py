@@ -14,7 +14,7 @@ SIZES = range(2, 8)
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_the_tree_is_the_procedure_s(n: int) -> None:
+def test_the_tree_follows_the_procedure(n: int) -> None:
     for root in roots(n):
         built = forest(f"S{n}", "recursive-substar", root=oracles.label(root))
         assert np.array_equal(
@@ -44,7 +44,7 @@ def test_the_paper_s_example_on_s4() -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_every_node_is_told_exactly_once(n: int) -> None:
+def test_every_node_is_informed_exactly_once(n: int) -> None:
     receivers = Counter(
         send.receiver for send in oracles.recursive_substar_sends(oracles.identity(n))
     )
@@ -54,11 +54,11 @@ def test_every_node_is_told_exactly_once(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_nodes_informed_a_step_are_the_coefficients_of_the_polynomial(n: int) -> None:
+def test_nodes_informed_per_step_are_the_coefficients_of_the_polynomial(n: int) -> None:
     """B1: P_n(z) = product of (1 + z + (i-2) z^2); the last step informs (n-2)! nodes."""
-    found = np.asarray(forest(f"S{n}", "recursive-substar").level_profile())[0].tolist()
-    assert found == oracles.informed_per_step(n)
-    assert found[-1] == factorial(n - 2)
+    result = np.asarray(forest(f"S{n}", "recursive-substar").level_profile())[0].tolist()
+    assert result == oracles.informed_per_step(n)
+    assert result[-1] == factorial(n - 2)
 
 
 @pytest.mark.parametrize("n", range(2, 10))
@@ -106,7 +106,7 @@ def test_no_node_sends_twice_over_a_dimension_or_back(n: int) -> None:
 # Wrong readings (pitfalls 9 and 10)
 
 
-def told(
+def informed(
     n: int,
     *,
     start: int = 2,
@@ -115,7 +115,7 @@ def told(
     rule_2: bool = True,
     again: bool = False,
 ) -> Counter[oracles.Node]:
-    """How often each node is told when Rule 2 is read in another way; who is told twice does not send twice."""
+    """How often each node is informed when Rule 2 is read in another way; a node informed twice sends once."""
     counted: Counter[oracles.Node] = Counter()
     queue = [(oracles.identity(n), n, True, n)]
     for s, dim1, flag, dim2 in queue:
@@ -135,37 +135,37 @@ def told(
 
 
 @pytest.mark.parametrize(("n", "nodes"), [(4, 24), (5, 120)])
-def test_the_right_reading_reaches_everybody_once(n: int, nodes: int) -> None:
-    assert told(n) == Counter(oracles.nodes(n))
-    assert len(told(n)) == nodes == forest(f"S{n}", "recursive-substar").members().sum()
+def test_the_right_reading_reaches_every_node_once(n: int, nodes: int) -> None:
+    assert informed(n) == Counter(oracles.nodes(n))
+    assert len(informed(n)) == nodes == forest(f"S{n}", "recursive-substar").members().sum()
 
 
 @pytest.mark.parametrize(("n", "nodes"), [(4, 8), (5, 16)])
 def test_without_rule_2_most_nodes_are_missed(n: int, nodes: int) -> None:
-    assert len(told(n, rule_2=False)) == nodes
+    assert len(informed(n, rule_2=False)) == nodes
 
 
 @pytest.mark.parametrize(("n", "nodes"), [(4, 22), (5, 98)])
 def test_rule_2_for_the_last_dimension_alone_misses_some(n: int, nodes: int) -> None:
-    assert len(told(n, only_last=True)) == nodes
+    assert len(informed(n, only_last=True)) == nodes
 
 
 @pytest.mark.parametrize(("n", "nodes"), [(4, 10), (5, 28)])
 def test_rule_2_that_stops_early_misses_many(n: int, nodes: int) -> None:
-    assert len(told(n, stop=1)) == nodes
+    assert len(informed(n, stop=1)) == nodes
 
 
 @pytest.mark.parametrize(("n", "extra"), [(4, 5), (5, 26)])
 def test_rule_2_that_sends_back_to_the_parent_repeats_itself(n: int, extra: int) -> None:
     """Pitfall 9: it starts at dim1+2, for dim1+1 is the parent link."""
-    counted = told(n, start=1)
+    counted = informed(n, start=1)
     assert counted.total() - len(counted) == extra
 
 
 @pytest.mark.parametrize(("n", "extra"), [(4, 4), (5, 50)])
 def test_relays_of_relays_repeat_themselves(n: int, extra: int) -> None:
     """Pitfall 9: the receivers of Rule 2 are sources only."""
-    counted = told(n, again=True)
+    counted = informed(n, again=True)
     assert counted.total() - len(counted) == extra
 
 

@@ -238,7 +238,7 @@ def test_the_catalogue_has_a_row_for_every_broadcast() -> None:
     assert set(BROADCASTS) <= set(rows)
     for name in BROADCASTS:
         assert set(rows[name].ports) == {"all", "one"}
-        assert rows[name].paper
+        assert rows[name].source
         made = broadcast(3, name, "one", 2)
         assert made.algorithm == name
 

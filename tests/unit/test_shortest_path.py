@@ -14,17 +14,17 @@ READINGS = (page.leftwards, page.by_symbol_value, page.smallest)
 
 
 def built(n: int, construction: str, root: oracles.Node | None = None) -> Forest:
-    """The array form."""
+    """Return the forest from the array implementation."""
     return forest(f"S{n}", construction, root=oracles.label(root or oracles.identity(n)))
 
 
-def trees_of(made: Forest) -> list[oracles.Tree]:
-    """The array form as trees."""
-    return [tree_of(row.tolist(), made.topology.n) for row in made.parent_port]
+def trees_of(trees: Forest) -> list[oracles.Tree]:
+    """Return the trees of a forest as dictionaries."""
+    return [tree_of(row.tolist(), trees.topology.n) for row in trees.parent_port]
 
 
 def children_of(tree: oracles.Tree) -> dict[oracles.Node, set[oracles.Node]]:
-    """Who hangs from whom."""
+    """Return the children of every node."""
     children: dict[oracles.Node, set[oracles.Node]] = {}
     for child, parent in tree.items():
         children.setdefault(parent, set()).add(child)
@@ -32,13 +32,13 @@ def children_of(tree: oracles.Tree) -> dict[oracles.Node, set[oracles.Node]]:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_both_meet_the_page_node_by_node(n: int) -> None:
+def test_both_follow_the_definition_node_by_node(n: int) -> None:
     assert trees_of(built(n, "shortest-path")) == page.spt(oracles.identity(n))
     assert trees_of(built(n, "shortest-path-graph")) == page.spg(oracles.identity(n))
 
 
 @pytest.mark.parametrize("n", range(2, 7))
-def test_both_meet_the_page_at_other_roots(n: int) -> None:
+def test_both_follow_the_definition_at_other_roots(n: int) -> None:
     """By translation: the forest at I with its symbols relabelled."""
     for root in roots(n):
         assert trees_of(built(n, "shortest-path", root)) == page.spt(root)
@@ -46,7 +46,7 @@ def test_both_meet_the_page_at_other_roots(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_the_children_of_spt_are_the_page_s(n: int) -> None:
+def test_the_children_of_spt_follow_the_definition(n: int) -> None:
     """EDT.D6: the rules for parents and for children are inverse to one another."""
     (tree,) = trees_of(built(n, "shortest-path"))
     children = children_of(tree)
@@ -55,7 +55,7 @@ def test_the_children_of_spt_are_the_page_s(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_the_children_of_spg_are_the_page_s(n: int) -> None:
+def test_the_children_of_spg_follow_the_definition(n: int) -> None:
     """EDT.D7."""
     for number, tree in enumerate(trees_of(built(n, "shortest-path-graph")), start=2):
         children = children_of(tree)
@@ -80,10 +80,10 @@ def test_c1_and_c2_divide_the_dimensions_within_the_substar(n: int) -> None:
 def test_spt_is_a_shortest_path_tree_whose_subtree_k_is_s_k(n: int) -> None:
     """EDT.L4, at every root: the branch across dimension k holds the nodes with the root's first symbol in position k."""
     for root in roots(n)[: 2 if n == 7 else None]:
-        made = built(n, "shortest-path", root)
-        made.verify()
-        assert made.is_shortest_path()
-        (tree,) = trees_of(made)
+        trees = built(n, "shortest-path", root)
+        trees.verify()
+        assert trees.is_shortest_path()
+        (tree,) = trees_of(trees)
         assert set(tree) == {x for x in oracles.nodes(n) if x[0] != root[0]}
         for x in tree:
             top = page.path(tree, x)[-2]
@@ -91,27 +91,27 @@ def test_spt_is_a_shortest_path_tree_whose_subtree_k_is_s_k(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_spt_leaves_out_s_1_and_says_so(n: int) -> None:
-    made = built(n, "shortest-path")
-    assert not made.spanning
-    assert made.trees == 1
-    assert made.sizes.tolist() == [factorial(n) - factorial(n - 1) + 1]
-    assert made.members()[0].tolist() == [
+def test_spt_omits_s_1_and_is_declared_partial(n: int) -> None:
+    trees = built(n, "shortest-path")
+    assert not trees.spanning
+    assert trees.trees == 1
+    assert trees.sizes.tolist() == [factorial(n) - factorial(n - 1) + 1]
+    assert trees.members()[0].tolist() == [
         x[0] != 1 or x == oracles.identity(n) for x in oracles.nodes(n)
     ]
-    assert made.congestion == 1
+    assert trees.congestion == 1
 
 
 @pytest.mark.parametrize("n", SIZES)
 def test_tree_l_of_spg_has_s_l_and_s_1(n: int) -> None:
     """EDT.L5, the first half: every node of S^1 lies in each of the n-1 subtrees."""
-    made = built(n, "shortest-path-graph")
-    made.verify()
-    assert not made.spanning
-    assert made.trees == n - 1
-    for number, row in enumerate(made.members(), start=2):
+    trees = built(n, "shortest-path-graph")
+    trees.verify()
+    assert not trees.spanning
+    assert trees.trees == n - 1
+    for number, row in enumerate(trees.members(), start=2):
         assert row.tolist() == [1 in (x[0], x[number - 1]) for x in oracles.nodes(n)]
-    assert made.sizes.tolist() == [2 * factorial(n - 1)] * (n - 1)
+    assert trees.sizes.tolist() == [2 * factorial(n - 1)] * (n - 1)
 
 
 @pytest.mark.parametrize("n", range(3, 8))
@@ -147,12 +147,12 @@ def test_no_directed_link_is_in_two_trees_of_spg(n: int) -> None:
 
 
 def test_the_smallest_star() -> None:
-    """On S_2: one link, and S^1 is the root alone; the page's rules hold as they stand."""
+    """On S_2: one link, and S^1 is the root alone; the documented rules hold as they stand."""
     for construction in ("shortest-path", "shortest-path-graph"):
         for root, ports in (("12", [0, 2]), ("21", [2, 0])):
-            made = forest("S2", construction, root=root)
-            made.verify()
-            assert made.parent_port.tolist() == [ports]
+            trees = forest("S2", construction, root=root)
+            trees.verify()
+            assert trees.parent_port.tolist() == [ports]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_the_heights(n: int, spt: int, spg: int) -> None:
 def test_other_readings_of_the_first_misplaced_are_shortest_path_trees_but_not_this_one(
     n: int, reading: page.FirstMisplaced
 ) -> None:
-    """Pitfall 2: they satisfy Lemma 4 as well, so only the table of parents tells them apart."""
+    """Pitfall 2: they satisfy Lemma 4 as well, so only the table of parents distinguishes them."""
     root = oracles.identity(n)
     wrong = {x: oracles.swap(x, page.p(x, reading)) for x in oracles.nodes(n) if x[0] != 1}
     assert all(oracles.depths(wrong, root)[x] == oracles.distances(root)[x] for x in wrong)
@@ -182,8 +182,8 @@ def test_other_readings_of_the_first_misplaced_are_shortest_path_trees_but_not_t
 
 
 @pytest.mark.parametrize("n", range(2, 4))
-def test_up_to_s3_there_is_one_reading(n: int) -> None:
-    """Beside 1 and k at most one position is left: tests up to n = 3 tell nothing apart."""
+def test_up_to_s3_all_readings_agree(n: int) -> None:
+    """Beside 1 and k at most one position is left: tests up to n = 3 distinguish nothing."""
     for x in oracles.nodes(n):
         if x[0] != 1:
             assert {page.p(x, reading) for reading in READINGS} == {page.p(x)}

@@ -1,4 +1,4 @@
-"""What is known of sizes before anything is built: distance profiles, mean distances, memory."""
+"""Figures known before anything is built: distance profiles, mean distances, memory."""
 
 from fractions import Fraction
 from math import factorial
@@ -32,7 +32,7 @@ def test_the_mean_distance_of_a_star_is_akers_and_krishnamurthy_s(n: int) -> Non
 
 @pytest.mark.parametrize("spec", ["S12,11", "S13,9", "S20,6", "S35,5", "S35,1", "S12,6", "Q28"])
 def test_profiles_of_the_largest_add_up(spec: str) -> None:
-    """Every node once, none beyond the diameter, degree nodes beside."""
+    """Every node once, none beyond the diameter, and degree nodes at distance 1."""
     t = topology(spec)
     profile = t.distance_profile()
     assert sum(profile) == t.nodes
@@ -45,7 +45,7 @@ def test_profiles_of_the_largest_add_up(spec: str) -> None:
 
 
 def machine_of(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """A machine with so many bytes of memory."""
+    """Simulate a machine with this memory in bytes."""
     monkeypatch.setattr(memory, "physical", lambda: size)
 
 
@@ -53,10 +53,10 @@ def test_this_machine_has_memory() -> None:
     assert memory.physical() > 2**20
 
 
-def test_the_estimate_counts_a_byte_a_node_and_tree_and_a_working_array() -> None:
+def test_the_estimate_is_a_byte_per_node_and_tree_and_a_working_array() -> None:
     t = topology("S6")
-    assert memory.estimate(t, 5) - memory.estimate(t, 4) == t.nodes
-    assert memory.estimate(t, 0) == 5 * t.nodes
+    assert memory.forest_bytes(t.nodes, 5) - memory.forest_bytes(t.nodes, 4) == t.nodes
+    assert memory.forest_bytes(t.nodes, 0) == 5 * t.nodes
 
 
 def test_what_fits_is_accepted_and_one_byte_more_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +64,7 @@ def test_what_fits_is_accepted_and_one_byte_more_refused(monkeypatch: pytest.Mon
     memory.require(1000, "arrays")
     with pytest.raises(LimitError) as refusal:
         memory.require(1001, "arrays")
-    assert refusal.value.message.startswith("arrays take about")
+    assert refusal.value.message.startswith("arrays need about")
     assert refusal.value.hint
 
 
@@ -102,15 +102,15 @@ def test_distances_need_less_than_neighbours(spec: str, monkeypatch: pytest.Monk
 def test_forests_are_refused_before_they_are_built(
     spec: str, single: str, many: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One tree still fits where a tree a port does not."""
+    """One tree fits, one tree per port does not."""
     t = topology(spec)
-    machine_of(monkeypatch, memory.estimate(t, 1))
+    machine_of(monkeypatch, memory.forest_bytes(t.nodes, 1))
     assert forest(t, single).trees == 1
     with refused(many, spec, exit_code=7):
         forest(t, many)
 
 
-def test_a_wrong_root_is_said_before_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_root_is_reported_before_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     machine_of(monkeypatch, 1)
     with refused("99"):
         topology("S4").distances(99)

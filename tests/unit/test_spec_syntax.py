@@ -1,4 +1,4 @@
-"""Constructions with their arguments as words, and back."""
+"""The syntax of constructions with arguments."""
 
 import pytest
 from hypothesis import given
@@ -6,40 +6,48 @@ from hypothesis import strategies as st
 
 from starcast.errors import InputError
 from starcast.trees import forest
-from starcast.trees.spec_syntax import listed, parsed, parsed_arguments, written, written_arguments
+from starcast.trees.spec_syntax import (
+    format_arguments,
+    format_spec,
+    parse_arguments,
+    parse_spec,
+    split_specs,
+)
 
 WORDS = st.text("abcdefghijklmnopqrstuvwxyz-", min_size=1)
 ARGUMENTS = st.dictionaries(WORDS, st.one_of(st.integers(-999_999_999, 999_999_999), WORDS))
 
 
 @given(WORDS, ARGUMENTS)
-def test_what_is_written_is_what_is_parsed(name: str, arguments: dict[str, str | int]) -> None:
-    assert parsed(written(name, arguments)) == (name, arguments)
-    assert parsed_arguments(written_arguments(arguments)) == arguments
+def test_parsing_inverts_formatting(name: str, arguments: dict[str, str | int]) -> None:
+    assert parse_spec(format_spec(name, arguments)) == (name, arguments)
+    assert parse_arguments(format_arguments(arguments)) == arguments
 
 
 @given(st.lists(st.tuples(WORDS, ARGUMENTS)))
-def test_a_list_comes_apart_between_constructions_and_not_within(
+def test_a_list_is_split_between_constructions_only(
     pairs: list[tuple[str, dict[str, str | int]]],
 ) -> None:
-    assert [parsed(word) for word in listed(" , ".join(written(*pair) for pair in pairs))] == pairs
+    assert [
+        parse_spec(word) for word in split_specs(" , ".join(format_spec(*pair) for pair in pairs))
+    ] == pairs
 
 
 def test_arguments_are_sorted_whatever_their_order() -> None:
     assert (
-        written("dimension-change", {"tree": "greedy", "i": 2})
+        format_spec("dimension-change", {"base": "greedy", "i": 2})
         == "dimension-change(base=greedy,i=2)"
     )
-    assert parsed(" dimension-change(base=greedy,i=2) ") == (
+    assert parse_spec(" dimension-change(base=greedy,i=2) ") == (
         "dimension-change",
-        {"i": 2, "tree": "greedy"},
+        {"i": 2, "base": "greedy"},
     )
-    assert written("greedy", {}) == "greedy"
+    assert format_spec("greedy", {}) == "greedy"
 
 
-def test_a_forest_s_name_says_it_in_the_same_words() -> None:
-    grown = forest("S4", "dimension-change", "4321", base="multiple", i=1)
-    assert grown.id == f"S4:{written('dimension-change', grown.arguments)}:4321"
+def test_the_id_of_a_forest_has_the_same_syntax() -> None:
+    trees = forest("S4", "dimension-change", "4321", base="multiple", i=1)
+    assert trees.id == f"S4:{format_spec('dimension-change', trees.arguments)}:4321"
 
 
 @pytest.mark.parametrize(
@@ -57,15 +65,15 @@ def test_a_forest_s_name_says_it_in_the_same_words() -> None:
         "greedy(i=1,i=2)",
     ],
 )
-def test_what_is_not_written_so_is_refused(text: str) -> None:
+def test_other_forms_are_refused(text: str) -> None:
     with pytest.raises(InputError) as caught:
-        parsed(text)
+        parse_spec(text)
     assert caught.value.hint
 
 
-def test_empty_words_in_a_list_count_for_nothing() -> None:
-    assert listed(" , greedy,, label-change(base=greedy) ,") == [
+def test_empty_items_of_a_list_are_ignored() -> None:
+    assert split_specs(" , greedy,, label-change(base=greedy) ,") == [
         "greedy",
         "label-change(base=greedy)",
     ]
-    assert listed("") == []
+    assert split_specs("") == []

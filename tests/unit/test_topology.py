@@ -1,4 +1,4 @@
-"""Star graphs as arrays against star graphs node by node."""
+"""Star graphs as arrays, compared with star graphs node by node."""
 
 import re
 import tracemalloc
@@ -42,7 +42,7 @@ def oracle_distance(node: oracles.Node, root: oracles.Node) -> int:
 
 
 @pytest.mark.parametrize("n", range(2, 13))
-def test_sizes_are_the_page_s(n: int) -> None:
+def test_sizes(n: int) -> None:
     t = topology(f"S{n}")
     assert (t.spec, t.family, t.n, t.k) == (f"S{n}", "star", n, None)
     assert t.nodes == factorial(n)
@@ -77,19 +77,19 @@ def test_sizes_are_the_page_s(n: int) -> None:
         *["S5.0", "Sn", "S\N{ARABIC-INDIC DIGIT FIVE}", pytest.param("S" + "9" * 5000, id="S99..")],
     ],
 )
-def test_a_name_that_is_no_topology_is_refused(spec: str) -> None:
+def test_an_unknown_topology_is_refused(spec: str) -> None:
     with refused():
         topology(spec)
 
 
 @pytest.mark.parametrize("spec", ["S0", "S13", "S5,9", "T4", "s5"])
-def test_the_refusal_repeats_the_name_and_says_which_there_are(spec: str) -> None:
+def test_the_error_names_the_spec_and_the_valid_specs(spec: str) -> None:
     with pytest.raises(StarcastError, match=re.escape(spec)) as refusal:
         topology(spec)
     assert refusal.value.hint
 
 
-def test_topologies_of_the_same_name_are_equal() -> None:
+def test_topologies_of_the_same_spec_are_equal() -> None:
     assert topology("S5") == topology("S5")
     assert hash(topology("S5")) == hash(topology("S5"))
     assert topology("S5") != topology("S6")
@@ -101,7 +101,7 @@ def test_topologies_of_the_same_name_are_equal() -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_labels_stand_in_rank_order(n: int) -> None:
+def test_labels_are_in_rank_order(n: int) -> None:
     t = topology(f"S{n}")
     assert t.labels().tolist() == [oracles.label(node) for node in oracles.nodes(n)]
 
@@ -125,7 +125,7 @@ def test_rank_and_label_agree_with_counting(drawn: tuple[int, int]) -> None:
 @pytest.mark.parametrize(
     "label", ["", "1234", "123456", "12344", "12346", "1234a", "1234 ", "0123"]
 )
-def test_a_label_that_is_no_node_is_refused(label: str) -> None:
+def test_an_unknown_label_is_refused(label: str) -> None:
     t = topology("S5")
     with refused(label):
         t.rank(label)
@@ -142,7 +142,7 @@ def test_the_labels_of_s12_use_a_b_and_c_and_no_capitals() -> None:
 
 
 @pytest.mark.parametrize("rank", [-1, 120, 10**9, 10**30])
-def test_a_rank_that_is_no_node_is_refused(rank: int) -> None:
+def test_an_unknown_rank_is_refused(rank: int) -> None:
     t = topology("S5")
     with refused(str(rank)):
         t.node(rank)
@@ -152,7 +152,7 @@ def test_a_rank_that_is_no_node_is_refused(rank: int) -> None:
 
 @pytest.mark.parametrize("rank", [-1, 120])
 def test_a_rank_out_of_range_among_others_is_refused(rank: int) -> None:
-    """Asking for some ranks is as strict as asking for one."""
+    """Several ranks are checked as strictly as one."""
     t = topology("S5")
     with refused(str(rank)):
         t.labels([0, rank])
@@ -161,7 +161,7 @@ def test_a_rank_out_of_range_among_others_is_refused(rank: int) -> None:
 
 
 @pytest.mark.parametrize("node", [1.0, None, True, (1, 2), b"12345"])
-def test_what_is_neither_label_nor_rank_is_no_node(node: object) -> None:
+def test_values_of_other_types_are_not_nodes(node: object) -> None:
     with refused():
         topology("S5").node(node)  # type: ignore[arg-type]
 
@@ -170,7 +170,7 @@ def test_what_is_neither_label_nor_rank_is_no_node(node: object) -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_neighbours_are_the_page_s_exchange(n: int) -> None:
+def test_neighbours_are_exchanges(n: int) -> None:
     t, ranks = topology(f"S{n}"), oracles.ranks(n)
     for port in t.ports:
         assert t.neighbours(port).tolist() == [
@@ -199,7 +199,7 @@ def test_all_neighbours_and_some_neighbours_agree(n: int) -> None:
 
 
 @given(size_and_rank(), st.data())
-def test_the_neighbour_of_any_node_is_the_page_s(
+def test_the_neighbour_of_any_node_follows_the_definition(
     drawn: tuple[int, int], data: st.DataObject
 ) -> None:
     n, rank = drawn
@@ -209,7 +209,7 @@ def test_the_neighbour_of_any_node_is_the_page_s(
 
 
 @pytest.mark.parametrize("port", [-1, 0, 1, 6])
-def test_a_port_that_is_none_is_refused(port: int) -> None:
+def test_an_unknown_port_is_refused(port: int) -> None:
     t = topology("S5")
     with refused(str(port)):
         t.neighbours(port)
@@ -226,8 +226,8 @@ def test_a_port_that_is_none_is_refused(port: int) -> None:
 def test_distances_are_those_of_breadth_first_search(n: int) -> None:
     t = topology(f"S{n}")
     for root in [*oracles.cyclic_roots(n), oracles.nodes(n)[-1]]:
-        found = oracles.distances(root)
-        expected = [found[node] for node in oracles.nodes(n)]
+        result = oracles.distances(root)
+        expected = [result[node] for node in oracles.nodes(n)]
         assert t.distances(oracles.label(root)).tolist() == expected
         assert t.distances(oracles.ranks(n)[root]).tolist() == expected
         assert max(expected) == t.diameter
@@ -235,15 +235,15 @@ def test_distances_are_those_of_breadth_first_search(n: int) -> None:
 
 @pytest.mark.parametrize("n", [8, 9])
 def test_distances_to_far_roots_fall_by_one_towards_the_root(n: int) -> None:
-    """One node at 0, neighbours differ by one, everybody else has a neighbour nearer: that is the distance."""
+    """One node at 0, neighbours differ by one, and all others have a nearer neighbour: that defines the distance."""
     t = topology(f"S{n}")
     for root in (0, t.nodes - 1, int(np.random.default_rng(n).integers(t.nodes))):
-        found = t.distances(root).astype(np.int64)
-        changes = np.stack([found[t.neighbours(port)] - found for port in t.ports])
-        assert np.flatnonzero(found == 0).tolist() == [root]
+        result = t.distances(root).astype(np.int64)
+        changes = np.stack([result[t.neighbours(port)] - result for port in t.ports])
+        assert np.flatnonzero(result == 0).tolist() == [root]
         assert set(np.unique(changes).tolist()) <= {-1, 0, 1}
-        assert np.array_equal(changes.min(axis=0) == -1, found > 0)
-        assert found.max() == t.diameter
+        assert np.array_equal(changes.min(axis=0) == -1, result > 0)
+        assert result.max() == t.diameter
 
 
 @pytest.mark.parametrize("n", range(2, 7))
@@ -257,12 +257,12 @@ def test_the_formula_of_misplaced_symbols_and_cycles_is_the_distance(n: int) -> 
 def test_distances_of_s10_follow_the_formula() -> None:
     t = topology("S10")
     root = oracles.node_by_counting(10, 2_345_678)
-    found = t.distances(oracles.label(root))
+    result = t.distances(oracles.label(root))
     for rank in np.random.default_rng(10).integers(0, t.nodes, 500).tolist():
-        assert found[rank] == oracle_distance(oracles.node_by_counting(10, rank), root)
+        assert result[rank] == oracle_distance(oracles.node_by_counting(10, rank), root)
 
 
-def test_distances_from_nowhere_are_refused() -> None:
+def test_distances_from_an_unknown_root_are_refused() -> None:
     with refused():
         topology("S5").distances("12344")
     with refused():
@@ -318,7 +318,7 @@ def test_relabelling_positions_would_not_be_a_translation() -> None:
 # Size
 
 
-def test_s12_costs_nothing_until_an_array_is_asked_for() -> None:
+def test_s12_allocates_nothing_before_an_array_is_requested() -> None:
     """479 001 600 nodes: names, labels, ranks and some neighbours take no array over all nodes."""
     tracemalloc.start()
     try:
@@ -337,7 +337,7 @@ def test_s12_costs_nothing_until_an_array_is_asked_for() -> None:
 
 @pytest.mark.parametrize("spec", ["S4", "S4,2", "Q3"])
 @pytest.mark.parametrize("label", [5, None, 1.5])
-def test_what_is_no_string_is_no_label(spec: str, label: object) -> None:
+def test_labels_must_be_strings(spec: str, label: object) -> None:
     with refused("label"):
         topology(spec).rank(label)  # type: ignore[arg-type]
 
@@ -353,7 +353,7 @@ def test_the_table_has_a_row_of_neighbours_for_every_port(spec: str) -> None:
 
 
 @pytest.mark.parametrize("ranks", [[1.5], ["a"], [None]])
-def test_ranks_that_are_no_integers_are_refused(ranks: list[object]) -> None:
+def test_ranks_must_be_integers(ranks: list[object]) -> None:
     with refused("whole numbers"):
         topology("S4").neighbours(2, ranks)  # type: ignore[arg-type]
     assert topology("S4").neighbours(2, []).shape == (0,)

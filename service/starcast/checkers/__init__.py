@@ -1,12 +1,14 @@
-"""Checkers: what holds for an array of trees, found out without the code that made it.
+"""Checkers: properties of an array of trees, decided independently of the code that made it.
 
-Every checker takes a topology, the array ``parent_port`` (uint8 ``[trees, nodes]``: each node's port towards its parent, 0 at
-the root and where a node is not in that tree) and the root's rank. It knows the graph only by `Topology.neighbours`: parents
-are what is found across the ports, levels are counted from the root outwards, distances by breadth-first search. Nothing is
-shared with `starcast.trees`, so that the two can be held against each other.
+Every checker takes a topology, the array ``parent_port`` (uint8 ``[trees, nodes]``: each node's
+port towards its parent, 0 at the root and where a node is not in that tree) and the root's rank.
+Of the topology it uses only `Topology.neighbours` and labels: parents are the neighbours across
+the ports, levels are counted from the root outwards, distances are found by breadth-first search.
+Nothing is shared with `starcast.trees`, so that the two can be compared.
 
-A judgement is an `Evidence`: whether it holds, what was measured, and the first counterexample. What is no forest is refused by
-all but `rooted` and `spanning`, which say so.
+The result is an `Evidence`: whether the property holds, what was measured, and the first
+counterexample. All checkers except `rooted` and `spanning` raise an error for arrays that are not
+forests.
 """
 
 from starcast.checkers.dimensions import dimension_balance, level_dimensions

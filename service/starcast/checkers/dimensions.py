@@ -1,42 +1,46 @@
-"""How often trees use each dimension on each level (Tseng & Sheu 1997, Lemma 7)."""
+"""Checks of the use of each dimension on each level (Tseng & Sheu 1997, Lemma 7)."""
 
 import numpy as np
 
 from starcast.checkers.evidence import Evidence
-from starcast.checkers.shape import forest
+from starcast.checkers.shape import traverse_forest
 from starcast.checkers.traversal import Ports
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 
 
 def level_dimensions(topology: Topology, parent_port: Ports, root: int) -> Ranks:
-    """How many links of each port all trees together have on each level, int32 ``[height + 1, ports]``; level 0 has none.
+    """Return the number of links of each port on each level, in all trees together.
 
-    The port is the parent's, the one across which the child is found.
+    The port is the parent's, across which the child is found.
+
+    Returns:
+        int32 ``[height + 1, ports]``; level 0 has no links.
 
     Raises:
-        RejectedError: the array is no forest.
+        RejectedError: the array is not a forest.
     """
-    walk, trees = forest(topology, parent_port, root)
-    deepest = max(int(tree.levels.max()) for tree in trees)
-    counts = np.zeros((topology.degree, deepest + 1), dtype=np.int32)
+    graph, trees = traverse_forest(topology, parent_port, root)
+    height = max(int(tree.levels.max()) for tree in trees)
+    counts = np.zeros((topology.degree, height + 1), dtype=np.int32)
     for tree in trees:
         children = np.flatnonzero(tree.levels > 0)
         parents = tree.parents[children]
-        for column, across in enumerate(walk.across):
-            found = tree.levels[children[across[parents] == children]]
-            counts[column] += np.bincount(found, minlength=deepest + 1).astype(np.int32)
+        for column, neighbours in enumerate(graph.neighbours):
+            levels = tree.levels[children[neighbours[parents] == children]]
+            counts[column] += np.bincount(levels, minlength=height + 1).astype(np.int32)
     return np.ascontiguousarray(counts.T)
 
 
 def dimension_balance(topology: Topology, parent_port: Ports, root: int) -> Evidence:
-    """On every level all trees together use every dimension equally often. Measured: the links of a dimension, by level from 1.
+    """Check that all trees together use every dimension equally often on every level.
 
-    Then the translations of these trees to all roots use every directed link equally often on every level. Where it does not
-    hold, the measured number is that of the dimension used most.
+    Then the translations of these trees to all roots use every directed link equally often on
+    every level. Measured: the number of links of a dimension, by level from 1; of the dimension
+    used most, if they differ.
 
     Raises:
-        RejectedError: the array is no forest.
+        RejectedError: the array is not a forest.
     """
     counts = level_dimensions(topology, parent_port, root)[1:]
     measured = tuple(counts.max(axis=1).tolist())
@@ -44,14 +48,10 @@ def dimension_balance(topology: Topology, parent_port: Ports, root: int) -> Evid
     if not len(uneven):
         return Evidence("dimension balance", measured)
     row = counts[uneven[0]]
-    port = topology.ports[int(row.argmin())]
-    return Evidence(
-        "dimension balance",
-        measured,
-        {
-            "level": int(uneven[0]) + 1,
-            "dimension": port,
-            "found": int(row.min()),
-            "stated": int(row.max()),
-        },
-    )
+    place = {
+        "level": int(uneven[0]) + 1,
+        "dimension": topology.ports[int(row.argmin())],
+        "found": int(row.min()),
+        "stated": int(row.max()),
+    }
+    return Evidence("dimension balance", measured, place)

@@ -1,4 +1,4 @@
-"""What a checker found out."""
+"""The result of a checker."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,13 +8,14 @@ from starcast.errors import RejectedError
 
 @dataclass(frozen=True)
 class Evidence:
-    """A judgement with what was measured.
+    """Whether a property holds, and what was measured.
 
-    Args:
-        check: the checker's name.
-        measured: the measured value, or one a tree or a port; the checker says which.
-        counterexample: None if it holds. Else the first place where it does not, by ``tree``, ``node`` (label), ``link``
-            (``1234 -> 2134``), ``level`` or ``dimension``, and what is wrong there: ``found`` and ``stated``, or ``why``.
+    Attributes:
+        check: the name of the property.
+        measured: the measured value, or one value per tree or port, as the checker says.
+        counterexample: None if the property holds. Else the first place where it does not, by
+            ``tree``, ``node`` (label), ``link`` (``1234 -> 2134``), ``level`` or ``dimension``,
+            and the difference: ``found`` and ``stated``, or ``why``.
     """
 
     check: str
@@ -23,18 +24,17 @@ class Evidence:
 
     @property
     def holds(self) -> bool:
-        """Whether no counterexample was found; all places were looked at."""
+        """Whether the property holds everywhere."""
         return self.counterexample is None
 
     def require(self) -> None:
-        """Go on only if it holds.
+        """Raise an error unless the property holds.
 
         Raises:
-            RejectedError: it does not; the message names the counterexample.
+            RejectedError: it does not; the message contains the counterexample.
         """
         if self.counterexample is not None:
             place = ", ".join(f"{name} {value}" for name, value in self.counterexample.items())
             raise RejectedError(
-                f"the check '{self.check}' fails: {place}",
-                hint="mend the array of ports, or state less",
+                f"the check '{self.check}' fails: {place}", hint="correct the array of ports"
             )

@@ -1,61 +1,69 @@
-"""How often trees use the directed links, from parent to child; opposite directions are two links."""
+"""Checks of the use of directed links by trees, from parent to child."""
 
 import numpy as np
 
 from starcast.checkers.evidence import Evidence
-from starcast.checkers.shape import forest
-from starcast.checkers.traversal import Grown, Ports, Walk
+from starcast.checkers.shape import traverse_forest
+from starcast.checkers.traversal import Ports, TraversedTree, UncheckedForest
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 
 
 def loads(topology: Topology, parent_port: Ports, root: int) -> Ranks:
-    """How many trees use each directed link, int32 ``[nodes, ports]``: from the node over the port, in the ports' order.
+    """Return the number of trees that use each directed link, int32 ``[nodes, ports]``.
 
-    The parent's port is the one across which the child is found.
+    The indices are the parent and the port across which the child is found, in the order of the
+    topology's ports. Opposite directions of a link are two directed links.
 
     Raises:
-        RejectedError: the array is no forest.
+        RejectedError: the array is not a forest.
     """
-    return _loads(*forest(topology, parent_port, root))
+    return _loads(*traverse_forest(topology, parent_port, root))
 
 
 def congestion(topology: Topology, parent_port: Ports, root: int, bound: int) -> Evidence:
-    """No directed link is used by more than ``bound`` trees. Measured: by how many at most.
+    """Check that no directed link is used by more than ``bound`` trees.
+
+    Measured: the greatest number of trees on a directed link.
 
     Raises:
-        RejectedError: the array is no forest.
+        RejectedError: the array is not a forest.
     """
-    return _congestion("congestion", *forest(topology, parent_port, root), bound)
+    return _check_loads("congestion", *traverse_forest(topology, parent_port, root), bound)
 
 
 def edge_disjoint(topology: Topology, parent_port: Ports, root: int) -> Evidence:
-    """No directed link is used by two trees. Measured: by how many at most.
+    """Check that no directed link is used by two trees.
+
+    Measured: the greatest number of trees on a directed link.
 
     Raises:
-        RejectedError: the array is no forest.
+        RejectedError: the array is not a forest.
     """
-    return _congestion("edge-disjoint", *forest(topology, parent_port, root), 1)
+    return _check_loads("edge-disjoint", *traverse_forest(topology, parent_port, root), 1)
 
 
-def _loads(walk: Walk, trees: list[Grown]) -> Ranks:
-    load = np.zeros((walk.topology.degree, walk.topology.nodes), dtype=np.int32)
+def _loads(graph: UncheckedForest, trees: list[TraversedTree]) -> Ranks:
+    nodes = graph.topology.nodes
+    load = np.zeros((graph.topology.degree, nodes), dtype=np.int32)
     for tree in trees:
         children = np.flatnonzero(tree.levels > 0)
         parents = tree.parents[children]
-        for column, across in enumerate(walk.across):
-            users = parents[across[parents] == children]
-            load[column] += np.bincount(users, minlength=walk.topology.nodes).astype(np.int32)
+        for column, neighbours in enumerate(graph.neighbours):
+            users = parents[neighbours[parents] == children]
+            load[column] += np.bincount(users, minlength=nodes).astype(np.int32)
     return np.ascontiguousarray(load.T)
 
 
-def _congestion(check: str, walk: Walk, trees: list[Grown], bound: int) -> Evidence:
-    load = _loads(walk, trees)
-    most = int(load.max())
-    if most <= bound:
-        return Evidence(check, most)
+def _check_loads(
+    check: str, graph: UncheckedForest, trees: list[TraversedTree], bound: int
+) -> Evidence:
+    load = _loads(graph, trees)
+    greatest = int(load.max())
+    if greatest <= bound:
+        return Evidence(check, greatest)
     node, column = (int(index) for index in np.argwhere(load > bound)[0])
-    child = int(walk.across[column, node])
+    child = int(graph.neighbours[column, node])
     users = [
         number
         for number, tree in enumerate(trees)
@@ -63,8 +71,8 @@ def _congestion(check: str, walk: Walk, trees: list[Grown], bound: int) -> Evide
     ]
     place: dict[str, int | str] = {
         "tree": users[bound],
-        "link": walk.link(node, child),
+        "link": graph.link(node, child),
         "found": int(load[node, column]),
         "stated": bound,
     }
-    return Evidence(check, most, place)
+    return Evidence(check, greatest, place)

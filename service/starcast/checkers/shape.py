@@ -1,142 +1,161 @@
-"""Whether rows of ports are trees, how deep they are, and how their nodes are dealt to the root's links."""
+"""Checks of the shape of trees: rooted, spanning, height, shortest paths, balance."""
 
 import numpy as np
 
 from starcast.checkers.evidence import Evidence
-from starcast.checkers.traversal import Grown, Ports, Walk
+from starcast.checkers.traversal import Ports, TraversedTree, UncheckedForest
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 
 
 def rooted(topology: Topology, parent_port: Ports, root: int) -> Evidence:
-    """Every node that has an entry hangs, parent after parent, from the root, and the root has no parent.
+    """Check that every node with an entry is a descendant of the root, which has no parent.
 
-    So there is no cycle and no second root. Measured: how many nodes each tree has, the root included.
+    Hence there is no cycle and no second root. Measured: the number of nodes of each tree, with the
+    root.
     """
-    return _judged("rooted", Walk(topology, parent_port, root), spanning=False)
+    return _check_trees("rooted", UncheckedForest(topology, parent_port, root), spanning=False)
 
 
 def spanning(topology: Topology, parent_port: Ports, root: int) -> Evidence:
-    """Every tree is rooted and has all nodes. Measured: how many nodes each tree has, the root included."""
-    return _judged("spanning", Walk(topology, parent_port, root), spanning=True)
+    """Check that every tree is rooted and contains all nodes.
+
+    Measured: the number of nodes of each tree, with the root.
+    """
+    return _check_trees("spanning", UncheckedForest(topology, parent_port, root), spanning=True)
 
 
 def height(topology: Topology, parent_port: Ports, root: int, bound: int) -> Evidence:
-    """No node of any tree is more than ``bound`` links from the root. Measured: each tree's height.
+    """Check that no node is more than ``bound`` links from the root. Measured: each tree's height.
 
     Raises:
-        RejectedError: the array is no forest.
+        RejectedError: the array is not a forest.
     """
-    walk, trees = forest(topology, parent_port, root)
+    graph, trees = traverse_forest(topology, parent_port, root)
     heights = tuple(int(tree.levels.max()) for tree in trees)
-    number = next((number for number, found in enumerate(heights) if found > bound), None)
+    number = next((i for i, measured in enumerate(heights) if measured > bound), None)
     if number is None:
         return Evidence("height", heights)
-    node = walk.label(np.argmax(trees[number].levels))
-    return Evidence(
-        "height", heights, {"tree": number, "node": node, "found": heights[number], "stated": bound}
-    )
+    place: dict[str, int | str] = {
+        "tree": number,
+        "node": graph.label(np.argmax(trees[number].levels)),
+        "found": heights[number],
+        "stated": bound,
+    }
+    return Evidence("height", heights, place)
 
 
 def shortest_paths(topology: Topology, parent_port: Ports, root: int, detour: int = 0) -> Evidence:
-    """Every tree leads to each of its nodes by at most ``detour`` links more than the distance. Measured: each tree's most.
+    """Check that no level exceeds the distance from the root by more than ``detour``.
+
+    Measured: the greatest excess in each tree.
 
     Raises:
-        RejectedError: the array is no forest.
+        RejectedError: the array is not a forest.
     """
-    walk, trees = forest(topology, parent_port, root)
-    over = [np.where(tree.levels < 0, 0, tree.levels - walk.distances) for tree in trees]
-    most = tuple(int(surplus.max()) for surplus in over)
-    number = next((number for number, found in enumerate(most) if found > detour), None)
+    graph, trees = traverse_forest(topology, parent_port, root)
+    excesses = [np.where(tree.levels < 0, 0, tree.levels - graph.distances) for tree in trees]
+    greatest = tuple(int(excess.max()) for excess in excesses)
+    number = next((i for i, measured in enumerate(greatest) if measured > detour), None)
     if number is None:
-        return Evidence("shortest paths", most)
-    node = int(np.flatnonzero(over[number] > detour)[0])
-    level, distance = int(trees[number].levels[node]), int(walk.distances[node])
+        return Evidence("shortest paths", greatest)
+    node = int(np.flatnonzero(excesses[number] > detour)[0])
     place: dict[str, int | str] = {
         "tree": number,
-        "node": walk.label(node),
-        "found": level,
-        "stated": distance + detour,
+        "node": graph.label(node),
+        "found": int(trees[number].levels[node]),
+        "stated": int(graph.distances[node]) + detour,
     }
-    return Evidence("shortest paths", most, place)
+    return Evidence("shortest paths", greatest, place)
 
 
 def branch_sizes(topology: Topology, parent_port: Ports, root: int) -> Ranks:
-    """How many nodes of each tree hang from the root over each of its links, int32 ``[trees, ports]``, in the ports' order.
+    """Return the number of nodes that each tree reaches over each of the root's links.
+
+    Returns:
+        int32 ``[trees, ports]``, in the order of the topology's ports.
 
     Raises:
-        RejectedError: the array is no forest.
+        RejectedError: the array is not a forest.
     """
-    walk, trees = forest(topology, parent_port, root)
-    children = walk.across[:, walk.root]
-    counts = [
-        np.bincount(tree.branches[tree.levels > 0], minlength=topology.nodes)[children]
-        for tree in trees
-    ]
-    return np.stack(counts).astype(np.int32)
+    graph, trees = traverse_forest(topology, parent_port, root)
+    children = graph.neighbours[:, graph.root]
+    nodes = topology.nodes
+    counts = [np.bincount(tree.branches[tree.levels > 0], minlength=nodes) for tree in trees]
+    return np.stack([count[children] for count in counts]).astype(np.int32)
 
 
 def balance(topology: Topology, parent_port: Ports, root: int, slack: int = 1) -> Evidence:
-    """The root's links lead to equally many nodes but for ``slack``, all trees counted together.
+    """Check that the root's links lead to equally many nodes up to ``slack``.
 
-    One tree is judged by its subtrees, partial trees with one link of the root each by their sizes. Measured: nodes over
-    each port, repeated nodes as often as they occur.
+    All trees count together. For one tree, these are the sizes of its branches; for partial trees
+    with one link of the root each, the sizes of the trees. Measured: the number of nodes over each
+    port; repeated nodes count repeatedly.
 
     Raises:
-        RejectedError: the array is no forest.
+        RejectedError: the array is not a forest.
     """
     sizes = branch_sizes(topology, parent_port, root).sum(axis=0)
     measured = tuple(sizes.tolist())
     if max(measured) - min(measured) <= slack:
         return Evidence("balance", measured)
-    link = f"{topology.label(root)} -> {topology.label(int(topology.neighbours(topology.ports[int(sizes.argmax())], [root])[0]))}"
-    return Evidence(
-        "balance", measured, {"link": link, "found": max(measured), "stated": min(measured) + slack}
-    )
+    port = topology.ports[int(sizes.argmax())]
+    child = int(topology.neighbours(port, [root])[0])
+    place: dict[str, int | str] = {
+        "link": f"{topology.label(root)} -> {topology.label(child)}",
+        "found": max(measured),
+        "stated": min(measured) + slack,
+    }
+    return Evidence("balance", measured, place)
 
 
-def forest(topology: Topology, parent_port: Ports, root: int) -> tuple[Walk, list[Grown]]:
-    """The trees, proved to be rooted.
+def traverse_forest(
+    topology: Topology, parent_port: Ports, root: int
+) -> tuple[UncheckedForest, list[TraversedTree]]:
+    """Traverse the trees, and check that they are rooted.
 
     Raises:
         RejectedError: they are not.
     """
-    walk = Walk(topology, parent_port, root)
-    trees = list(walk.trees())
-    _judged("rooted", walk, spanning=False, trees=trees).require()
-    return walk, trees
+    graph = UncheckedForest(topology, parent_port, root)
+    trees = list(graph.trees())
+    _check_trees("rooted", graph, spanning=False, trees=trees).require()
+    return graph, trees
 
 
-def _judged(
-    check: str, walk: Walk, *, spanning: bool, trees: list[Grown] | None = None
+def _check_trees(
+    check: str,
+    graph: UncheckedForest,
+    *,
+    spanning: bool,
+    trees: list[TraversedTree] | None = None,
 ) -> Evidence:
-    trees = list(walk.trees()) if trees is None else trees
+    trees = list(graph.trees()) if trees is None else trees
     measured = tuple(int(np.count_nonzero(tree.levels >= 0)) for tree in trees)
-    for number, (row, tree) in enumerate(zip(walk.rows, trees, strict=True)):
-        hanging = row != 0
-        hanging[walk.root] = True
-        wrong = np.flatnonzero((tree.levels < 0) & (hanging | spanning))
-        if row[walk.root]:
-            wrong = np.array([walk.root])
+    for number, (row, tree) in enumerate(zip(graph.rows, trees, strict=True)):
+        member = row != 0
+        member[graph.root] = True
+        wrong = np.flatnonzero((tree.levels < 0) & (member | spanning))
+        if row[graph.root]:
+            wrong = np.array([graph.root])
         if len(wrong):
             node = int(wrong[0])
-            return Evidence(
-                check,
-                measured,
-                {"tree": number, "node": walk.label(node), "why": _why(walk, row, tree, node)},
-            )
+            reason = _explain(graph, row, tree, node)
+            node_label = graph.label(node)
+            return Evidence(check, measured, {"tree": number, "node": node_label, "why": reason})
     return Evidence(check, measured)
 
 
-def _why(walk: Walk, row: Ports, tree: Grown, node: int) -> str:
-    if node == walk.root:
+def _explain(graph: UncheckedForest, row: Ports, tree: TraversedTree, node: int) -> str:
+    """Return why a node is not a descendant of the root."""
+    if node == graph.root:
         return "the root has a parent"
-    passed: set[int] = set()
-    while node not in passed:
-        passed.add(node)
+    visited: set[int] = set()
+    while node not in visited:
+        visited.add(node)
         if row[node] == 0:
-            return f"{walk.label(node)} is not in the tree"
+            return f"{graph.label(node)} is not in the tree"
         if tree.parents[node] < 0:
-            return f"{walk.label(node)} has the entry {row[node]}, which is no port"
+            return f"{graph.label(node)} has the entry {row[node]}, which is not a port"
         node = int(tree.parents[node])
-    return f"{walk.label(node)} stands on a cycle"
+    return f"{graph.label(node)} is on a cycle"

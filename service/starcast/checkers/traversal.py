@@ -1,4 +1,4 @@
-"""The graph and the trees as the checkers see them: across ports, and outwards from the root."""
+"""Traversal of trees from the root outwards, and of the graph across its ports."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -14,19 +14,32 @@ from starcast.topologies import Topology
 Ports = NDArray[np.uint8]
 
 
-class Grown(NamedTuple):
-    """One tree as it grows from its root, each int32 ``[nodes]``; -1 for what the root does not reach."""
+class TraversedTree(NamedTuple):
+    """A tree as it was traversed from its root, each column int32 ``[nodes]``.
 
-    parents: Ranks  # what is found across the entry; -1 where there is none, or it is no port
+    Attributes:
+        parents: the neighbour across the entry; -1 if there is no entry or it is not a port.
+        levels: the distance from the root in the tree; -1 for nodes that the root does not reach.
+        branches: the child of the root that is an ancestor of the node, or the node itself; the
+            root at the root; -1 for nodes that the root does not reach.
+    """
+
+    parents: Ranks
     levels: Ranks
-    branches: Ranks  # the child of the root over which a node is reached, itself included; the root at the root
+    branches: Ranks
 
 
-class Walk:
-    """A topology and an array of trees, with the neighbours across all ports, int32 ``[degree, nodes]``.
+class UncheckedForest:
+    """A topology and an array of which it is not known yet whether it is a forest.
+
+    Attributes:
+        topology: the topology.
+        rows: the array, ``[trees, nodes]``.
+        root: rank of the root.
+        neighbours: the neighbours across all ports, int32 ``[degree, nodes]``.
 
     Raises:
-        InputError: the array has a wrong shape, or the root is no node.
+        InputError: the array has a wrong shape, or the root does not exist.
     """
 
     def __init__(self, topology: Topology, parent_port: Ports, root: int) -> None:
@@ -34,23 +47,24 @@ class Walk:
         self.rows = np.asarray(parent_port)
         if self.rows.ndim != 2 or self.rows.shape[1] != topology.nodes or not len(self.rows):
             raise InputError(
-                f"trees on {topology.spec} are an array [trees, {topology.nodes}], not {list(self.rows.shape)}",
-                hint="give one row a tree, one entry a node",
+                f"trees on {topology.spec} are an array [trees, {topology.nodes}], not "
+                f"{list(self.rows.shape)}",
+                hint="give one row per tree with one entry per node",
             )
         self.root = topology.node(root)
-        self.across = np.stack([topology.neighbours(port) for port in topology.ports])
+        self.neighbours = np.stack([topology.neighbours(port) for port in topology.ports])
 
     def label(self, node: int | np.integer) -> str:
-        """The node as text."""
+        """Return the label of a node."""
         return self.topology.label(int(node))
 
     def link(self, tail: int | np.integer, head: int | np.integer) -> str:
-        """The directed link as text."""
+        """Return a directed link as text."""
         return f"{self.label(tail)} -> {self.label(head)}"
 
-    def trees(self) -> Iterator[Grown]:
-        """The trees one after the other."""
-        return (self._grow(self._parents(row)) for row in self.rows)
+    def trees(self) -> Iterator[TraversedTree]:
+        """Iterate over the trees."""
+        return (self._traverse(self._parents(row)) for row in self.rows)
 
     @cached_property
     def distances(self) -> Ranks:
@@ -60,22 +74,22 @@ class Walk:
         front, distance = np.array([self.root]), 0
         while len(front):
             distance += 1
-            around = self.across[:, front].ravel()
-            distances[around[distances[around] < 0]] = distance
-            front = np.unique(around[distances[around] == distance])
+            neighbours = self.neighbours[:, front].ravel()
+            distances[neighbours[distances[neighbours] < 0]] = distance
+            front = np.unique(neighbours[distances[neighbours] == distance])
         return distances
 
     def _parents(self, row: Ports) -> Ranks:
         parents = np.full(self.topology.nodes, -1, dtype=np.int32)
-        for port, across in zip(self.topology.ports, self.across, strict=True):
-            parents = np.where(row == port, across, parents)
+        for port, neighbours in zip(self.topology.ports, self.neighbours, strict=True):
+            parents = np.where(row == port, neighbours, parents)
         return parents
 
-    def _grow(self, parents: Ranks) -> Grown:
-        hung = parents.copy()
-        hung[self.root] = -1  # whatever its entry says, growth begins here and does not come back
-        siblings = np.argsort(hung, kind="stable").astype(np.int32)
-        first = np.searchsorted(hung[siblings], np.arange(self.topology.nodes + 1))
+    def _traverse(self, parents: Ranks) -> TraversedTree:
+        above = parents.copy()
+        above[self.root] = -1  # the traversal begins here and never returns, whatever the entry
+        siblings = np.argsort(above, kind="stable").astype(np.int32)
+        first = np.searchsorted(above[siblings], np.arange(self.topology.nodes + 1))
         levels, branches = np.full((2, self.topology.nodes), -1, dtype=np.int32)
         front, level = np.array([self.root], dtype=np.int32), 0
         branches[front] = front
@@ -86,4 +100,4 @@ class Walk:
             children = siblings[np.arange(ends[-1]) + np.repeat(begin - ends + count, count)]
             branches[children] = children if level == 0 else np.repeat(branches[front], count)
             front, level = children, level + 1
-        return Grown(parents, levels, branches)
+        return TraversedTree(parents, levels, branches)

@@ -35,10 +35,10 @@ def list_constructions(
     rows = [
         {
             "construction": name,
-            "what": rule.what,
+            "what": rule.description,
             "families": list(rule.families),
             "arguments": [argument.name for argument in rule.arguments],
-            "paper": rule.paper,
+            "paper": rule.source,
         }
         for name, rule in ((name, CONSTRUCTIONS[name]) for name in constructions(topology))
     ]
@@ -137,9 +137,10 @@ def show(
     verify: stored.VerifyOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Print what is measured of trees and, beside it, what their paper states; or what is stored of them.
+    """Measure a forest, or show a stored forest.
 
-    With a construction or a file they are measured here, and no server is needed.
+    A construction or a file is measured without a server; an id shows the stored figures.
+    'starcast claims list' shows what the papers state about these metrics.
 
     \b
     starcast tree show S6 multiple
@@ -161,39 +162,34 @@ def show(
         )
     made = forest_source.chosen(topology, construction, root, tree, i)
     made.verify()
-    emit(_measured(made, output), ["property", "value", "stated", "holds", "source"], output)
+    emit(_measured(made, output), ["property", "value"], output)
 
 
-def _measured(made: "Forest", output: Format) -> list[dict[str, Any]]:
+def _measured(forest: "Forest", output: Format) -> list[dict[str, Any]]:
     from starcast.trees.catalogue import CONSTRUCTIONS
-    from starcast.trees.metrics import measures
-    from starcast.trees.stated import stated
+    from starcast.trees.metrics import forest_metrics
 
-    found = measures(made)
-    levels = found.pop("levels")
-    said = {one.measure: one for one in stated(made)}
-    rule = CONSTRUCTIONS.get(made.construction)
-    rows = [{"property": "name", "value": made.id, "source": rule.paper if rule else None}]
-    for name, value in found.items():
-        row = {"property": name, "value": value if output is Format.JSON else _words(name, value)}
-        if name in said:
-            row |= {
-                "stated": said[name].words,
-                "holds": said[name].holds(value),
-                "source": said[name].source,
-            }
-        rows.append(row)
+    values = forest_metrics(forest)
+    levels = values.pop("levels")
+    construction = CONSTRUCTIONS.get(forest.construction)
+    rows: list[dict[str, Any]] = [
+        {"property": "id", "value": forest.id},
+        {"property": "source", "value": construction.source if construction else None},
+    ]
+    for name, value in values.items():
+        text = value if output is Format.JSON else _as_text(name, value)
+        rows.append({"property": name, "value": text})
     return rows + [
-        {"property": f"levels of tree {number}", "value": profile}
+        {"property": f"levels_of_tree_{number}", "value": profile}
         for number, profile in enumerate(levels)
     ]
 
 
-def _words(name: str, value: Any) -> Any:
-    """A measure that is more than a list, for people."""
+def _as_text(name: str, value: Any) -> Any:
+    """Return a nested value as text; other values unchanged."""
     if name == "branches":
         return "; ".join(" ".join(map(str, sizes)) for sizes in value)
-    if name == "links by load":
+    if name == "links_by_load":
         return ", ".join(f"{links} carry {load}" for load, links in value.items())
     return value
 

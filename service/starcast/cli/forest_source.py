@@ -42,7 +42,7 @@ def chosen(
         InputError: there is no such topology, construction, root, argument or file, or they do not go together.
     """
     from starcast.trees import Forest, forest
-    from starcast.trees.spec_syntax import parsed
+    from starcast.trees.spec_syntax import parse_spec
 
     options = {name: value for name, value in (("base", tree), ("i", i)) if value is not None}
     if construction is None:
@@ -56,7 +56,7 @@ def chosen(
                 "a forest in a file has its root and its arguments", hint="leave the options out"
             )
         return Forest.open(topology)
-    name, arguments = parsed(construction)
+    name, arguments = parse_spec(construction)
     twice = next((one for one in options if one in arguments), None)
     if twice is not None:
         raise InputError(

@@ -69,7 +69,7 @@ def list_algorithms(
             "families": list(rule.families),
             "ports": list(rule.ports),
             "arguments": [argument.name for argument in rule.arguments],
-            "paper": rule.paper,
+            "paper": rule.source,
         }
         for rule in chosen
     ]
@@ -231,9 +231,9 @@ def _chosen(
 ) -> "Schedule":
     """The schedule that the words of a command mean."""
     from starcast.collectives import schedule
-    from starcast.trees.spec_syntax import parsed
+    from starcast.trees.spec_syntax import parse_spec
 
-    name, arguments = parsed(word, "algorithm")
+    name, arguments = parse_spec(word, "algorithm")
     options = {"segments": segments, "messages": messages, "copies": copies, "base": tree}
     given = {option: value for option, value in options.items() if value is not None}
     return schedule(

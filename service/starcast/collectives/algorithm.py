@@ -1,4 +1,4 @@
-"""What an algorithm declares: what it promises, where it runs, what it has to be given, and how many rows it writes."""
+"""The declaration of an algorithm: its topologies, ports, arguments, and number of rows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,68 +6,63 @@ from typing import NamedTuple
 
 from starcast.collectives.model import PORT_MODELS, Schedule, identity
 from starcast.errors import InputError
-from starcast.support.integers import check_count
+from starcast.registry import Argument, Entry
 from starcast.topologies import Topology
-from starcast.trees.catalogue import constructions, single_trees
+from starcast.trees.catalogue import constructions
+from starcast.vocabulary import Collective, Family, Ports
 
-#: The arguments of a schedule by name, each with a value: what `Algorithm.settled` returns.
+#: The arguments of a schedule by name, all with values: what `Algorithm.resolve_arguments` returns.
 Arguments = Mapping[str, int | str]
 
-
-@dataclass(frozen=True)
-class Argument:
-    """What an algorithm can be given beside topology, ports and root.
-
-    A "count" is a whole number of at least 1, and at most ``most(topology)`` where that is said; a "construction" names a
-    single spanning tree. ``default(topology)`` stands where nothing is given.
-    """
-
-    name: str
-    what: str
-    default: Callable[[Topology], int | str] = lambda _: 1
-    most: Callable[[Topology], int] | None = None
-    kind: str = "count"
-
-
-SEGMENTS = Argument("segments", "pieces that a tree's share of the message is cut into")
-MESSAGES = Argument("messages", "unit messages, M")
+SEGMENTS = Argument(
+    "segments", "segments into which each tree's share of the message is cut", lambda _: 1
+)
+MESSAGES = Argument("messages", "messages of one unit, M", lambda _: 1)
 COPIES = Argument(
-    "copies", "edge-disjoint trees that carry each message", most=lambda topology: topology.degree
+    "copies",
+    "edge-disjoint trees that carry each message",
+    lambda _: 1,
+    maximum=lambda topology: topology.degree,
 )
 
 
 class Refusal(NamedTuple):
-    """Why an algorithm is not defined for some arguments, and what to give instead."""
+    """Why an algorithm is not defined for some arguments, and which arguments to give instead."""
 
     reason: str
     hint: str
 
 
 @dataclass(frozen=True)
-class Algorithm:
-    """A rule that yields schedules.
+class Algorithm(Entry):
+    """A rule that yields schedules of one collective.
 
     Attributes:
-        collective, name: what it is called by.
-        families: the topologies that it is defined on.
-        ports: the port models that it has; the first one is taken where none is asked for.
-        arguments: what it can be given.
-        paper: paper and number.
-        build: ``build(topology, root, ports, **arguments)`` gets every argument.
-        rows: ``rows(topology, arguments)``: how many rows the schedule has, of one source if there are many.
-        forest_construction: ``forest_construction(topology, ports, arguments)``: the construction whose forest its ``tree`` column numbers; None where it
-            is none of the catalogue's, and `Schedule.along` then too.
-        smallest: the least n that it is defined for.
-        sources: ``sources(topology, ports)``: of how many sources the rows are written out; one stands for all, or is all.
-        refusal: ``refusal(topology, arguments)``: why it is not defined for these, and what is; None where it is.
+        collective: the collective that its schedules perform.
+        name: its name, unique among the algorithms of the collective.
+        families: the families of topologies on which it may be defined.
+        ports: its port models; the first one is its default.
+        arguments: the arguments that it takes besides topology, root and port model.
+        source: the paper, and the number of the algorithm or theorem there.
+        build: ``build(topology, root, ports, **arguments)`` returns the schedule.
+        rows: ``rows(topology, arguments)`` returns the number of rows of its schedule, of one
+            source if there are many.
+        forest_construction: ``forest_construction(topology, ports, arguments)`` returns the name
+            of the construction along whose forest it sends, or None if that is not a construction
+            of the catalogue.
+        smallest: the least n for which it is defined.
+        refusal: ``refusal(topology, arguments)`` returns why it is not defined for these
+            arguments, or None if it is.
+        sources: ``sources(topology, ports)`` returns how many sources its rows are written out
+            for: 1 if a schedule of one source stands for all, or if there is only one.
     """
 
-    collective: str
+    collective: Collective
     name: str
-    families: tuple[str, ...]
-    ports: tuple[str, ...]
+    families: tuple[Family, ...]
+    ports: tuple[Ports, ...]
     arguments: tuple[Argument, ...]
-    paper: str
+    source: str
     build: Callable[..., Schedule]
     rows: Callable[[Topology, Arguments], int]
     forest_construction: Callable[[Topology, str, Arguments], str | None]
@@ -77,86 +72,61 @@ class Algorithm:
 
     @property
     def split_argument(self) -> str | None:
-        """The argument that cuts the message: ``segments`` or ``messages``, None where it has neither."""
-        return next(
-            (one.name for one in self.arguments if one.name in ("segments", "messages")), None
-        )
+        """The argument that splits the message: ``segments``, ``messages`` or None."""
+        names = [argument.name for argument in self.arguments]
+        return next((name for name in names if name in ("segments", "messages")), None)
 
     def count(self, topology: Topology, ports: str, arguments: Arguments) -> int:
-        """How many rows its schedule has under a port model, counted without building it."""
+        """Return the number of rows of its schedule, without building it."""
         return self.rows(topology, arguments) * self.sources(topology, ports)
 
     def id(self, topology: Topology, ports: str, arguments: Arguments, root: int) -> str:
-        """The id of its schedule under a port model, known without building it."""
-        at = root if self.sources(topology, ports) == 1 else None
-        return identity(topology, self.collective, self.name, ports, arguments, at)
+        """Return the id of its schedule, without building it."""
+        source = root if self.sources(topology, ports) == 1 else None
+        return identity(topology, self.collective, self.name, ports, arguments, source)
 
-    def runs_on(self, topology: Topology) -> bool:
-        """Whether it is defined on a topology."""
-        if topology.family not in self.families or topology.n < self.smallest:
-            return False
-        along = self.forest_construction(topology, self.ports[0], self._defaults(topology))
-        return along is None or along in constructions(topology)
+    def unsupported_reason(self, topology: Topology) -> str | None:
+        """Return why the algorithm is not defined on a topology, or None if it is."""
+        reason = super().unsupported_reason(topology)
+        if reason is not None:
+            return reason
+        arguments = self.default_arguments(topology)
+        construction = self.forest_construction(topology, self.ports[0], arguments)
+        if construction is not None and construction not in constructions(topology):
+            return f"its construction '{construction}' is not"
+        return None
 
     def resolve_arguments(
-        self, topology: Topology, given: Mapping[str, object]
+        self, topology: Topology, arguments: Mapping[str, object]
     ) -> dict[str, int | str]:
-        """Every argument with its value: the one given, else its default.
+        """Return all arguments with their values: the value given, or else the default.
 
         Raises:
-            InputError: an argument is unknown or impossible, or the algorithm is not defined for them.
+            InputError: an argument is unknown or impossible, or the algorithm is not defined for
+                these values.
         """
-        known = [one.name for one in self.arguments]
-        unknown = next((name for name in given if name not in known), None)
-        if unknown is not None:
-            hint = f"its arguments are {', '.join(known)}" if known else "it has none"
-            raise InputError(f"{self} has no argument '{unknown}'", hint=hint)
-        values = {
-            one.name: _value(one, topology, given[one.name])
-            if one.name in given
-            else one.default(topology)
-            for one in self.arguments
-        }
+        values = super().resolve_arguments(topology, arguments)
         refusal = self.refusal(topology, values)
         if refusal is not None:
             raise InputError(
-                f"{self} is not defined so on {topology.spec}: {refusal.reason}", hint=refusal.hint
+                f"{self} on {topology.spec} is not defined for these arguments: {refusal.reason}",
+                hint=refusal.hint,
             )
         return values
 
-    def resolve_ports(self, ports: str | None) -> str:
-        """The port model asked for, the first of its own where none is.
+    def resolve_ports(self, ports: str | None) -> Ports:
+        """Return the port model asked for, or the algorithm's default if None.
 
         Raises:
-            InputError: it has no such model.
+            InputError: the algorithm has no such port model.
         """
         if ports is None:
             return self.ports[0]
-        if ports not in self.ports:
-            models = " or ".join(f"{name} ({PORT_MODELS[name]})" for name in self.ports)
-            raise InputError(f"{self} has no port model '{ports}'", hint=f"write {models}")
-        return ports
-
-    def _defaults(self, topology: Topology) -> dict[str, int | str]:
-        return {one.name: one.default(topology) for one in self.arguments}
+        for model in self.ports:
+            if model == ports:
+                return model
+        models = " or ".join(f"{model} ({PORT_MODELS[model]})" for model in self.ports)
+        raise InputError(f"{self} has no port model '{ports}'", hint=f"write {models}")
 
     def __str__(self) -> str:
         return f"{self.collective} by {self.name}"
-
-
-def _value(argument: Argument, topology: Topology, given: object) -> int | str:
-    if argument.kind == "construction":
-        return _single_tree(argument, topology, given)
-    return check_count(
-        argument.name, given, argument.most and argument.most(topology), f"on {topology.spec}"
-    )
-
-
-def _single_tree(argument: Argument, topology: Topology, given: object) -> str:
-    names = single_trees(topology)
-    if given not in names:
-        raise InputError(
-            f"{argument.name} is {given!r}, which is no single spanning tree on {topology.spec}",
-            hint=f"take one of {', '.join(names)}",
-        )
-    return str(given)

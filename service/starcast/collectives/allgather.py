@@ -10,13 +10,14 @@ from dataclasses import replace
 import numpy as np
 
 from starcast.collectives import allgather_units
-from starcast.collectives.algorithm import Algorithm, Argument, Arguments
+from starcast.collectives.algorithm import Algorithm, Arguments
 from starcast.collectives.broadcast import pipelined
 from starcast.collectives.model import COLUMNS, Schedule
 from starcast.collectives.translation import moved
+from starcast.registry import Argument
 from starcast.topologies import Topology
 from starcast.trees import Forest, forest
-from starcast.trees.catalogue import CONSTRUCTIONS
+from starcast.trees.catalogue import CONSTRUCTIONS, single_trees
 from starcast.trees.change import dimension_change
 
 BASE = Argument(
@@ -24,6 +25,8 @@ BASE = Argument(
     "the single spanning tree whose dimensions change",
     lambda _: "greedy",
     kind="construction",
+    choices=single_trees,
+    noun="a single spanning tree",
 )
 
 

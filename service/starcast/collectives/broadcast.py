@@ -15,6 +15,7 @@ from starcast.collectives.rows import arranged, flooded
 from starcast.topologies import Topology
 from starcast.trees import Forest, forest
 from starcast.trees.catalogue import CONSTRUCTIONS
+from starcast.vocabulary import Family, Ports
 
 
 def pipelined(along: Forest, ports: str, each: int, **parameters: Any) -> Schedule:
@@ -96,7 +97,7 @@ def _in_line(
 
 
 def _segmented(
-    construction: str, families: tuple[str, ...], ports: tuple[str, ...], paper: str
+    construction: str, families: tuple[Family, ...], ports: tuple[Ports, ...], paper: str
 ) -> Algorithm:
     """The broadcast by segments, pipelined down each tree of a construction."""
 
@@ -129,7 +130,7 @@ def _rows(construction: str) -> Callable[[Topology, Arguments], int]:
     return rows
 
 
-BOTH = ("all", "one")
+BOTH: tuple[Ports, ...] = ("all", "one")
 ALGORITHMS = (
     _segmented("greedy", ("star",), BOTH, "Tseng & Sheu 1997, section 4"),
     _segmented("multiple", ("star",), BOTH, "Tseng & Sheu 1997, Algorithm 1, Theorems 1 and 2"),

@@ -1,7 +1,4 @@
-"""The algorithms by name, each with its arguments and its paper."""
-
-from collections.abc import Mapping
-from difflib import get_close_matches
+"""The algorithms by collective and name, and `schedule`, which runs them."""
 
 from starcast.collectives import (
     allgather,
@@ -12,7 +9,7 @@ from starcast.collectives import (
     gather,
     scatter,
 )
-from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.algorithm import Algorithm, Arguments
 from starcast.collectives.model import (
     BYTES_A_ROW,
     COLLECTIVES,
@@ -20,39 +17,52 @@ from starcast.collectives.model import (
     Schedule,
     check_collective,
 )
-from starcast.errors import InputError, LimitError
+from starcast.errors import LimitError
+from starcast.registry import Registry
 from starcast.topologies import Topology, as_topology
 
-_MODULES = (broadcast, allgather, scatter, gather, alltoall, exact, edge_disjoint)
-ALGORITHMS: dict[tuple[str, str], Algorithm] = {
-    (algorithm.collective, algorithm.name): algorithm
-    for collective in COLLECTIVES
-    for module in _MODULES
-    for algorithm in module.ALGORITHMS
-    if algorithm.collective == collective
+#: A registry of algorithms for each collective.
+REGISTRIES: dict[str, Registry[Algorithm]] = {
+    collective: Registry(f"{collective} algorithm") for collective in COLLECTIVES
 }
+for _module in (broadcast, allgather, scatter, gather, alltoall, exact, edge_disjoint):
+    for _algorithm in _module.ALGORITHMS:
+        REGISTRIES[_algorithm.collective].register(_algorithm)
 
 
 def algorithms(collective: str | None = None) -> tuple[Algorithm, ...]:
-    """All algorithms, or those of one collective."""
-    return tuple(row for row in ALGORITHMS.values() if collective in (None, row.collective))
+    """Return all algorithms, or those of one collective.
+
+    Example:
+        >>> [algorithm.name for algorithm in algorithms("alltoall")]
+        ['necklace', 'perfectly-balanced', 'one-port', 'exact', 'edge-disjoint']
+    """
+    chosen = [name for name in REGISTRIES if collective in (None, name)]
+    return tuple(algorithm for name in chosen for algorithm in REGISTRIES[name].values())
+
+
+def algorithms_on(topology: Topology, collective: str | None = None) -> tuple[Algorithm, ...]:
+    """Return the algorithms that are defined on a topology, of all collectives or of one."""
+    return tuple(algorithm for algorithm in algorithms(collective) if algorithm.supports(topology))
 
 
 def find(collective: str, name: str) -> Algorithm:
-    """The algorithm of that name for that collective.
+    """Return the algorithm of a name.
 
     Raises:
-        InputError: there is no such collective, or no such algorithm for it.
+        InputError: the collective is unknown, or has no algorithm of this name.
     """
     check_collective(collective)
-    if (collective, name) not in ALGORITHMS:
-        names = [row.name for row in algorithms(collective)]
-        near = get_close_matches(str(name), names, n=1)
-        meant = f"did you mean '{near[0]}'? " if near else ""
-        raise InputError(
-            f"'{name}' is no {collective} algorithm", hint=f"{meant}there are {', '.join(names)}"
-        )
-    return ALGORITHMS[collective, name]
+    return REGISTRIES[collective].find(name)
+
+
+def check_topology(algorithm: Algorithm, topology: Topology) -> None:
+    """Check that an algorithm is defined on a topology.
+
+    Raises:
+        InputError: it is not.
+    """
+    REGISTRIES[algorithm.collective].check_topology(algorithm, topology)
 
 
 def schedule(
@@ -63,68 +73,55 @@ def schedule(
     root: int | str = 0,
     **arguments: int | str,
 ) -> Schedule:
-    """The schedule of an algorithm on a topology.
+    """Return the schedule of an algorithm on a topology.
+
+    If the algorithm sends along a forest of the catalogue, `Schedule.along` is the id of that
+    forest, and the column ``tree`` numbers its trees. With more than one message, ``necklace`` and
+    ``rotated-hamiltonian`` (allgather) and ``balanced`` (scatter, gather) use several trees of
+    their own, as ``dimension-change`` always does: then `Schedule.forest` stacks these trees, and
+    ``tree`` numbers the stack.
 
     Args:
-        where: a `Topology` or its name.
+        topology: a `Topology` or its spec, such as ``S5``.
         collective: ``broadcast``, ``allgather``, ``scatter``, ``gather`` or ``alltoall``.
-        algorithm: one of `algorithms()`.
-        ports: ``all`` (a node may use all its ports in a step) or ``one`` (it may send one packet and receive one); the
-            algorithm's own unless given, ``all`` where it has both.
-        root: label or rank of the root; of an allgather or alltoall, the source whose schedule stands for all. Where
-            all sources are written out it means nothing.
-        **arguments: the algorithm's own: ``segments`` per tree, ``messages``, ``copies``, ``tree``; each has a default.
+        algorithm: the name of one of `algorithms`.
+        ports: ``all`` (a node may use all its ports in a step) or ``one`` (it may send one packet
+            and receive one); by default the algorithm's own, ``all`` if it has both.
+        root: label or rank of the root. For an allgather or alltoall it is the source whose
+            schedule stands for all; it is ignored if all sources are written out.
+        **arguments: the arguments that the algorithm declares: ``segments`` per tree,
+            ``messages``, ``copies``, ``base``; each has a default.
 
-    Where an algorithm sends along a forest of the catalogue, `Schedule.along` names it, and the column ``tree`` numbers its
-    trees. With more than one message ``necklace`` and ``rotated-hamiltonian`` (allgather) and ``balanced`` (scatter, gather)
-    use several trees of their own, ``dimension-change`` always: `Schedule.forest` stacks these, and ``tree`` numbers the stack.
-
-    Raises:
-        InputError: a name, the root or an argument is wrong, or the algorithm is not defined on the topology.
-        LimitError: it has more rows than memory holds.
-    """
-    there = as_topology(topology)
-    rule = find(collective, algorithm)
-    check_topology(rule, there)
-    model, values = rule.resolve_ports(ports), rule.resolve_arguments(there, arguments)
-    at = there.node(root)
-    _check_size(rule, there, model, values)
-    return rule.build(there, at, model, **values)
-
-
-def _check_size(
-    rule: Algorithm, topology: Topology, ports: str, values: Mapping[str, int | str]
-) -> None:
-    """Refuse what memory cannot hold, before anything is built."""
-    rows = rule.count(topology, ports, values)
-    if rows > MOST_ROWS:
-        given = " and ".join(
-            f"{name} {value:,}" for name, value in values.items() if isinstance(value, int)
-        )
-        raise LimitError(
-            f"{rule} on {topology.spec} with {given or 'all its messages'} has {rows:,} rows, about "
-            f"{rows * BYTES_A_ROW / 1e9:,.0f} GB; at most {MOST_ROWS:,} are built",
-            hint="take fewer segments or messages, or a smaller topology",
-        )
-
-
-def algorithms_on(topology: Topology, collective: str | None = None) -> tuple[Algorithm, ...]:
-    """Those of `algorithms` that are defined on a topology."""
-    return tuple(row for row in algorithms(collective) if row.runs_on(topology))
-
-
-def check_topology(rule: Algorithm, topology: Topology) -> None:
-    """Accept a topology on which the algorithm is defined.
+    Returns:
+        The schedule, sorted by step, sender, port, tree and unit.
 
     Raises:
-        InputError: it is not.
+        InputError: a name, the root or an argument is wrong, or the algorithm is not defined on
+            the topology.
+        LimitError: the schedule has more rows than fit into memory.
+
+    Example:
+        >>> schedule("S5", "broadcast", "multiple", segments=4).steps
+        13
     """
-    if not rule.runs_on(topology):
-        names = (
-            ", ".join(row.name for row in algorithms_on(topology, rule.collective))
-            or f"no algorithms for {rule.collective}"
-        )
-        raise InputError(
-            f"{rule} is not defined on {topology.spec}",
-            hint=f"on {topology.spec} there are {names}",
-        )
+    topology = as_topology(topology)
+    entry = find(collective, algorithm)
+    check_topology(entry, topology)
+    model = entry.resolve_ports(ports)
+    values = entry.resolve_arguments(topology, arguments)
+    rank = topology.node(root)
+    _check_size(entry, topology, model, values)
+    return entry.build(topology, rank, model, **values)
+
+
+def _check_size(algorithm: Algorithm, topology: Topology, ports: str, arguments: Arguments) -> None:
+    """Refuse a schedule that does not fit into memory, before anything is built."""
+    rows = algorithm.count(topology, ports, arguments)
+    if rows <= MOST_ROWS:
+        return
+    counts = [f"{name} {value:,}" for name, value in arguments.items() if isinstance(value, int)]
+    raise LimitError(
+        f"{algorithm} on {topology.spec} with {' and '.join(counts) or 'all its messages'} has "
+        f"{rows:,} rows, about {rows * BYTES_A_ROW / 1e9:,.0f} GB; at most {MOST_ROWS:,} are built",
+        hint="use fewer segments or messages, or a smaller topology",
+    )

@@ -13,10 +13,11 @@ from starcast.collectives.gather import gathering
 from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
 from starcast.trees.edge_disjoint_levels import level_sum
+from starcast.vocabulary import Collective
 
 
 def _rule(
-    collective: str,
+    collective: Collective,
     section: str,
     build: Callable[..., Schedule],
     rows: Callable[[Topology, Arguments], int],

@@ -13,7 +13,7 @@ from starcast.support.arrays import frozen_copy
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
 from starcast.trees.model import UNNAMED
-from starcast.trees.spec_syntax import written_arguments
+from starcast.trees.spec_syntax import format_arguments
 
 COLLECTIVES = ("broadcast", "allgather", "scatter", "gather", "alltoall")
 #: Those of which every node is a source: the schedule of one source may stand for all.
@@ -167,7 +167,7 @@ def identity(
     Without a root it is written out for all sources: ``S5:alltoall:exact:all:messages=1:expanded``.
     """
     at = EXPANDED if root is None else topology.label(root)
-    return f"{topology.spec}:{collective}:{algorithm}:{ports}:{written_arguments(arguments)}:{at}"
+    return f"{topology.spec}:{collective}:{algorithm}:{ports}:{format_arguments(arguments)}:{at}"
 
 
 def check_collective(name: str) -> None:

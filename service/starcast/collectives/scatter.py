@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.algorithm import MESSAGES, Algorithm, Argument, Arguments, Refusal
+from starcast.collectives.algorithm import MESSAGES, Algorithm, Arguments, Refusal
 from starcast.collectives.injection_order import Units, furthest_first
 from starcast.collectives.model import Schedule
 from starcast.collectives.rows import arranged, routed
 from starcast.collectives.translation import moved
 from starcast.errors import InputError
+from starcast.registry import Argument
 from starcast.topologies import Topology
 from starcast.trees import Forest, forest
 from starcast.trees.balanced import numbered_dimension, running_numbers

@@ -15,7 +15,7 @@ from starcast.errors import LimitError
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 from starcast.trees import Forest
-from starcast.trees.common import translated
+from starcast.trees.common import translate_ports
 
 #: The collectives whose units name destinations, or, of gather, sources: those move as well.
 _ADDRESSED = ("scatter", "gather", "alltoall")
@@ -122,7 +122,7 @@ def _readdressed(schedule: Schedule, image: Ranks) -> NDArray[np.int64]:
 def _forest(forest: Forest | None, root: int) -> Forest | None:
     if forest is None:
         return None
-    rows = translated(forest.topology, forest.parent_port, root)
+    rows = translate_ports(forest.topology, forest.parent_port, root)
     rows.flags.writeable = False
     image = forest.topology.translation(root)
     verify_hubs = (

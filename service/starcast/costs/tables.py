@@ -172,7 +172,7 @@ def _algorithm_row(problem: Problem, rule: Algorithm) -> Row:
     try:
         arguments = rule.resolve_arguments(topology, given)
     except InputError as refusal:
-        return Row(rule.name, rule.paper, cited=False, cost=None, bound=bound, note=refusal.message)
+        return Row(rule.name, rule.source, cited=False, cost=None, bound=bound, note=refusal.message)
     cost = closed_form(topology, what, rule.name, ports, problem.m, problem.machine, **arguments)
     note = _note(cost, real)
     return Row(

@@ -1,4 +1,4 @@
-"""Drawings as SVG: a tree by levels, and the part of a topology that an answer names, by levels or in a ring."""
+"""SVG drawings: a tree by levels, and the part of a topology that a query names."""
 
 from starcast.drawing.picture import Layout, Link, Picture, sketch
 from starcast.drawing.svg import COLOURS, READABLE, style

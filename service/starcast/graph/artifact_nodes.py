@@ -18,7 +18,7 @@ from starcast.graph.schema import (
 )
 from starcast.topologies import Topology
 from starcast.trees import Forest
-from starcast.trees.spec_syntax import written_arguments
+from starcast.trees.spec_syntax import format_arguments
 
 #: Kinds of things, by the names of the relational store, in the order in which they are built.
 LABEL_OF: dict[str, Label] = {"topology": TOPOLOGY, "forest": FOREST, "schedule": SCHEDULE}
@@ -69,7 +69,7 @@ def forest_owner(forest: Forest) -> Owner:
         "id": forest.id,
         "topology": forest.topology.spec,
         "construction": forest.construction,
-        "arguments": written_arguments(forest.arguments),
+        "arguments": format_arguments(forest.arguments),
         "root": forest.root,
         "trees": forest.trees,
         "height": forest.height,
@@ -86,7 +86,7 @@ def schedule_owner(schedule: Schedule) -> Owner:
         "collective": schedule.collective,
         "algorithm": schedule.algorithm,
         "ports": schedule.ports,
-        "arguments": written_arguments(schedule.arguments),
+        "arguments": format_arguments(schedule.arguments),
         "root": schedule.root,
         "units": schedule.units,
         "packets": schedule.packets,

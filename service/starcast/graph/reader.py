@@ -36,7 +36,7 @@ from starcast.graph.schema import (
 )
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest
-from starcast.trees.spec_syntax import parsed_arguments
+from starcast.trees.spec_syntax import parse_arguments
 
 #: Nodes a page.
 PAGE = 8_192
@@ -216,7 +216,7 @@ def read_forest(graph: Graph, key: str) -> Forest:
     ports = np.zeros((node["trees"], where.nodes), dtype=np.uint8)
     ports[rows.columns["tree"], rows.end] = back[rows.columns["port"]]
     spanning = len(rows) == node["trees"] * (where.nodes - 1)
-    arguments = parsed_arguments(node.get("arguments", ""))  # older stores have none
+    arguments = parse_arguments(node.get("arguments", ""))  # older stores have none
     return Forest(
         where,
         ports,
@@ -252,7 +252,7 @@ def read_schedule(graph: Graph, key: str) -> Schedule:
         tree=columns["tree"][order].astype(np.uint8),
         unit=columns["unit"][order].astype(np.int32),
         root=node["root"],
-        arguments=parsed_arguments(node["arguments"]),
+        arguments=parse_arguments(node["arguments"]),
         symmetric=node["symmetric"],
     )
 

@@ -17,7 +17,7 @@ from starcast.ingest.artifacts import ForestThing, ScheduleThing, Thing, Topolog
 from starcast.ingest.states import State
 from starcast.topologies import topology
 from starcast.trees import forest
-from starcast.trees.spec_syntax import parsed, parsed_arguments
+from starcast.trees.spec_syntax import parse_spec, parse_arguments
 
 
 def regrown(session: Session, kind: str, key: str) -> Thing:
@@ -55,7 +55,7 @@ def _topology(spec: str) -> Thing:
 
 
 def _forest(spec: str, word: str, root: str) -> Thing:
-    name, arguments = parsed(word)
+    name, arguments = parse_spec(word)
     return ForestThing(forest(spec, name, root, **arguments))
 
 
@@ -69,7 +69,7 @@ def _schedule(
         where,
         at,
         rule.resolve_ports(ports),
-        rule.resolve_arguments(where, parsed_arguments(arguments)),
+        rule.resolve_arguments(where, parse_arguments(arguments)),
     )
 
 

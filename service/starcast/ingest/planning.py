@@ -12,8 +12,8 @@ from starcast.ingest.load_methods import Estimate, Way, too_much
 from starcast.ingest.selection import ALL, OWN, Selection, select
 from starcast.topologies import Topology, topology
 from starcast.trees import forest, plain_constructions
-from starcast.trees.sizes import edges
-from starcast.trees.spec_syntax import listed, parsed, written
+from starcast.trees.sizes import count_edges
+from starcast.trees.spec_syntax import split_specs, parse_spec, format_spec
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Wish:
     def sizes(self) -> list[Size]:
         """What each thing takes, in the order of `plan`."""
         grown = {
-            key: edges(self.where, name, **arguments)
+            key: count_edges(self.where, name, **arguments)
             for key, (name, arguments) in self._forests.items()
         }
         found = [Size("topology", self.where.spec, self.where.nodes, self.where.links)]
@@ -132,7 +132,7 @@ def wish(
     )
     words = [*_constructions(where, trees), *(word for word in along if word is not None)]
     # A construction given twice counts once, however written.
-    chosen = {written(*one): one for one in map(parsed, words)}
+    chosen = {format_spec(*one): one for one in map(parse_spec, words)}
     return Wish(where, where.node(root), chosen, selection)
 
 
@@ -168,6 +168,6 @@ def plan(
 def _constructions(topology: Topology, trees: str | Iterable[str]) -> list[str]:
     return [
         one
-        for word in listed(trees)
+        for word in split_specs(trees)
         for one in (plain_constructions(topology) if word == ALL else (word,))
     ]

@@ -14,7 +14,7 @@ from starcast.collectives.model import PORT_MODELS, check_collective, check_port
 from starcast.errors import InputError
 from starcast.support.integers import check_count
 from starcast.topologies import Topology
-from starcast.trees.spec_syntax import listed, parsed
+from starcast.trees.spec_syntax import split_specs, parse_spec
 
 ALL = "all"
 BOTH = "both"
@@ -71,8 +71,8 @@ def select(
     for name, share in shares.items():
         check_count(name, share)
     found = Selection()
-    for word in listed(schedules):
-        name, given = parsed(word, "algorithm")
+    for word in split_specs(schedules):
+        name, given = parse_spec(word, "algorithm")
         collective, _, algorithm = name.rpartition(":")
         wildcard = algorithm == ALL
         rules = (

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import Any
 
-from starcast.collectives.catalogue import ALGORITHMS
+from starcast.collectives.catalogue import REGISTRIES
 from starcast.collectives.model import EXPANDED
 from starcast.errors import InputError, NotFoundError
 from starcast.graph.connection import Graph
@@ -97,7 +97,7 @@ def ingest_command(kind: str, name: str) -> str:
         return words
     if kind == "forest" and len(parts) == 3 and parts[1].partition("(")[0] in constructions():
         return f"{words} --trees {quote(parts[1])} --root {parts[2]}"
-    if kind == "schedule" and len(parts) == 6 and (parts[1], parts[2]) in ALGORITHMS:
+    if kind == "schedule" and len(parts) == 6 and parts[2] in REGISTRIES.get(parts[1], ()):
         arguments = f"({parts[4]})" if parts[4] else ""
         root = f" --root {parts[5]}" if parts[5] != EXPANDED else ""
         return f"{words} --schedules {quote(f'{parts[1]}:{parts[2]}{arguments}')} --ports {parts[3]}{root}"

@@ -1,4 +1,4 @@
-"""Topologies by name: ``topology("S5")``, ``topology("S6,3")``, ``topology("Q4")``."""
+"""Topologies by spec: ``topology("S5")``, ``topology("S6,3")``, ``topology("Q4")``."""
 
 import re
 
@@ -9,16 +9,24 @@ from starcast.topologies.base import Topology
 __all__ = ["Topology", "as_topology", "topology"]
 
 _NUMBER = "(0|[1-9][0-9]{0,3})"
-_STAR, _NK_STAR, _HYPERCUBE = (
-    re.compile(name) for name in (f"S{_NUMBER}", f"S{_NUMBER},{_NUMBER}", f"Q{_NUMBER}")
-)
+_STAR = re.compile(f"S{_NUMBER}")
+_NK_STAR = re.compile(f"S{_NUMBER},{_NUMBER}")
+_HYPERCUBE = re.compile(f"Q{_NUMBER}")
 
 
 def topology(spec: str) -> Topology:
-    """The topology of that name: ``S5`` is the star graph S_5, ``S6,3`` the (n,k)-star S_{6,3}, ``Q4`` the hypercube Q_4.
+    """Return the topology of a spec.
+
+    Args:
+        spec: ``S5`` for the star graph S_5, ``S6,3`` for the (n,k)-star S_{6,3}, ``Q4`` for the
+            hypercube Q_4.
 
     Raises:
-        InputError: no topology has that name, or its size is out of range.
+        InputError: the spec has another form, or its size is out of range.
+
+    Example:
+        >>> topology("S5").diameter
+        6
     """
     if match := _STAR.fullmatch(str(spec)):
         return _star(int(match[1]))
@@ -27,19 +35,21 @@ def topology(spec: str) -> Topology:
     if match := _HYPERCUBE.fullmatch(str(spec)):
         return _hypercube(int(match[1]))
     raise InputError(
-        f"'{spec}' names no topology",
+        f"unknown topology '{spec}'",
         hint=f"write S{star.SMALLEST} to S{star.LARGEST} for a star graph, S6,3 for an (n,k)-star, "
         f"Q{hypercube.SMALLEST} to Q{hypercube.LARGEST} for a hypercube",
     )
 
 
-def as_topology(where: Topology | str) -> Topology:
-    """A topology that is given itself or by its name.
+def as_topology(topology_or_spec: Topology | str) -> Topology:
+    """Return a topology that is given as an object or as a spec.
 
     Raises:
-        InputError: as `topology`.
+        InputError: see `topology`.
     """
-    return where if isinstance(where, Topology) else topology(where)
+    if isinstance(topology_or_spec, Topology):
+        return topology_or_spec
+    return topology(topology_or_spec)
 
 
 def _star(n: int) -> star.Star:

@@ -1,4 +1,4 @@
-"""What every topology answers, whatever its family."""
+"""The interface of all topologies."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -11,37 +11,52 @@ from numpy.typing import ArrayLike, NDArray
 from starcast.errors import InputError
 from starcast.permutations import Ranks
 from starcast.topologies import memory
+from starcast.vocabulary import Family
 
 _CHUNK = 2**15
 
+#: The type of what `Topology.neighbour_values` returns.
+ValueReader = Callable[[NDArray[np.uint8], slice], NDArray[np.uint8]]
 
-#: See `Topology.sight`.
-Sight = Callable[[NDArray[np.uint8], slice], NDArray[np.uint8]]
 
+class RankedValueReader:
+    """A `ValueReader` that indexes by the neighbours' ranks.
 
-class Lookup:
-    """A `Sight` by ranks; those of the last chunk are kept, since several arrays are looked up in it."""
+    It keeps the ranks of the last chunk, since callers read several arrays per chunk.
+    """
 
-    def __init__(self, across: Callable[[slice], Ranks]) -> None:
-        self._across = across
-        self._chunk, self._ranks = slice(0, 0), np.empty(0, dtype=np.int32)
+    def __init__(self, neighbour_ranks: Callable[[slice], Ranks]) -> None:
+        self._neighbour_ranks = neighbour_ranks
+        self._chunk = slice(0, 0)
+        self._ranks = np.empty(0, dtype=np.int32)
 
     def __call__(self, values: NDArray[np.uint8], chunk: slice) -> NDArray[np.uint8]:
-        """What stands across from each node of the chunk."""
+        """Return the values at the neighbours of the nodes of a chunk."""
         if chunk != self._chunk:
-            self._chunk, self._ranks = chunk, self._across(chunk)
+            self._chunk, self._ranks = chunk, self._neighbour_ranks(chunk)
         return np.take(values, self._ranks, mode="clip")
 
 
 class Topology(ABC):
-    """A vertex-symmetric graph with numbered ports; nodes are ranks 0..nodes-1, the identity is 0.
+    """A vertex-symmetric graph with numbered ports.
 
-    Nothing is allocated before an array is asked for, and arrays over all nodes, indexed by rank, are refused with a
-    `LimitError` where they are larger than the memory of the machine.
+    Nodes are the ranks 0..nodes-1 of their labels in lexicographic order; the identity is 0.
+    Nothing is allocated before an array is asked for. Arrays over all nodes, indexed by rank, are
+    refused with a `LimitError` if they are larger than the memory of the machine.
+
+    Attributes:
+        family: ``star``, ``nk-star`` or ``hypercube``.
+        spec: the text that `starcast.topology` accepts, such as ``S5``.
+        n: n of S_n and S_{n,k}, d of Q_d.
+        k: k of S_{n,k}, else None.
+        nodes: the number of nodes.
+        diameter: the greatest distance.
+        ports: the ports of every node, ascending.
+        translation_keeps_ports: whether `translation` maps every link to a link of the same port;
+            False only for S_{n,k} with k < n-1, because of the residual links.
     """
 
-    #: "star", "nk-star" or "hypercube".
-    family: ClassVar[str]
+    family: ClassVar[Family]
 
     spec: str
     n: int
@@ -49,44 +64,42 @@ class Topology(ABC):
     nodes: int
     diameter: int
     ports: tuple[int, ...]
-
-    #: Whether `translation` takes a link to one of the same port; it does but for the residual links of S_{n,k}.
     translation_keeps_ports: bool = True
 
     @property
     def degree(self) -> int:
-        """Links at each node."""
+        """The number of links at each node."""
         return len(self.ports)
 
     @property
     def links(self) -> int:
-        """Undirected links; each is two directed ones."""
+        """The number of undirected links; each is two directed links."""
         return self.nodes * self.degree // 2
 
     @property
     def mean_distance(self) -> Fraction:
-        """The mean of a node's distances to the nodes - 1 others, exact."""
+        """The mean distance of a node to the nodes - 1 others, exact."""
         return Fraction(self.distance_sum, self.nodes - 1)
 
     @property
     def distance_sum(self) -> int:
-        """t, the sum of a node's distances to all others: n!(n + 2/n + H_n - 4) in S_n, d 2^(d-1) in Q_d."""
+        """The sum t of a node's distances: n!(n + 2/n + H_n - 4) in S_n, d 2^(d-1) in Q_d."""
         return sum(distance * count for distance, count in enumerate(self.distance_profile()))
 
     @abstractmethod
     def distance_profile(self) -> tuple[int, ...]:
-        """How many nodes are 0, 1, .., diameter links away from a node, whichever; counted, so no array is made."""
+        """Return the number of nodes at the distances 0, 1, .., diameter from any node."""
 
     @abstractmethod
     def reverse_port(self, port: int) -> int:
-        """The port that leads back over the link which ``port`` crosses.
+        """Return the port that leads back over the link that ``port`` crosses.
 
         Raises:
-            InputError: there is no such port.
+            InputError: the topology has no such port.
         """
 
     def reverse_ports(self) -> NDArray[np.uint8]:
-        """`reverse_port` as a table, uint8 ``[256]``; 0 for what is no port."""
+        """Return `reverse_port` as a table, uint8 ``[256]``; 0 for numbers that are not ports."""
         table = np.zeros(256, dtype=np.uint8)
         for port in self.ports:
             table[port] = self.reverse_port(port)
@@ -94,14 +107,25 @@ class Topology(ABC):
 
     @abstractmethod
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
-        """The node across that port, int32: for every node ``[nodes]``, or for the ranks asked for.
+        """Return the neighbours across a port.
+
+        Args:
+            port: one of `ports`.
+            ranks: the nodes, or None for all nodes.
+
+        Returns:
+            The ranks of the neighbours, int32 ``[nodes]`` or ``[len(ranks)]``.
 
         Raises:
-            InputError: there is no such port.
+            InputError: the port or a rank does not exist.
+
+        Example:
+            >>> topology("S5").label(topology("S5").neighbours(5)[0])
+            '52341'
         """
 
     def table(self) -> Ranks:
-        """All neighbours, int32 ``[ports, nodes]``: the rank across each port, ports in the topology's order."""
+        """Return all neighbours, int32 ``[ports, nodes]``, in the order of `ports`."""
         memory.require(
             4 * self.nodes * self.degree,
             f"neighbours over {self.degree} ports on {self.nodes:,} nodes",
@@ -115,30 +139,39 @@ class Topology(ABC):
         out[:] = self.neighbours(port)
 
     def chunks(self) -> list[slice]:
-        """All nodes as slices of ranks, small enough for temporaries to stay in the cache."""
-        return [
-            slice(start, min(start + _CHUNK, self.nodes)) for start in range(0, self.nodes, _CHUNK)
-        ]
+        """Return slices that cover all ranks, so small that temporaries stay in the cache."""
+        starts = range(0, self.nodes, _CHUNK)
+        return [slice(start, min(start + _CHUNK, self.nodes)) for start in starts]
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """A function from one of `chunks` to the nodes across that port; what all chunks share is prepared once.
+        """Return a function from one of `chunks` to the neighbours across a port, int32.
+
+        Data that all chunks share is prepared once.
 
         Raises:
-            InputError: there is no such port.
+            InputError: the topology has no such port.
         """
-        self._port(port)
+        self._check_port(port)
         return lambda chunk: self.neighbours(port, np.arange(chunk.start, chunk.stop))
 
-    def neighbour_values(self, port: int) -> Sight:
-        """A function of an array over all nodes and one of `chunks`: what the array has at the nodes across that port.
+    def neighbour_values(self, port: int) -> ValueReader:
+        """Return a function that reads an array over all nodes at the neighbours across a port.
+
+        Its arguments are the array, uint8 ``[nodes]``, and one of `chunks`; it returns the array's
+        values at the neighbours of the nodes of the chunk.
 
         Raises:
-            InputError: there is no such port.
+            InputError: the topology has no such port.
         """
-        return Lookup(self.neighbour_ranks(port))
+        return RankedValueReader(self.neighbour_ranks(port))
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Where each of some nodes gets to over a port of its own, int32 ``[count]``."""
+        """Return the neighbour of each node across a port of its own, int32 ``[count]``.
+
+        Args:
+            ports: uint8 ``[count]``.
+            ranks: the nodes, ``[count]``.
+        """
         out = np.empty(len(ranks), dtype=np.int32)
         for port in np.unique(ports).tolist():
             chosen = ports == port
@@ -147,48 +180,55 @@ class Topology(ABC):
 
     @abstractmethod
     def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
-        """The distance from every node to the root, in links, uint8 ``[nodes]``."""
+        """Return the distance of every node from the root, in links, uint8 ``[nodes]``."""
 
     @abstractmethod
     def translation(self, root: int | str) -> Ranks:
-        """The automorphism that takes the identity to the root, int32 ``[nodes]``: the image of each node.
+        """Return the image of each node under the automorphism that maps the identity to the root.
 
-        It keeps the port of every link where `translation_keeps_ports` says so; else see `carried_ports`.
+        If `translation_keeps_ports`, it maps every link to a link of the same port; else see
+        `carried_ports`.
+
+        Returns:
+            int32 ``[nodes]``.
         """
 
     def carried_ports(self, root: int | str, ports: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Where the translation to the root takes links, uint8 ``[nodes]``.
+        """Return the ports to which the translation to the root maps ports.
 
         Args:
-            root: as in `translation`.
-            ports: uint8 ``[nodes]``: for each node one of its ports, 0 for none; the answer has at the same place the port
-                of the link's image at the node's image.
+            root: label or rank of the root, as in `translation`.
+            ports: for each node one of its ports or 0, uint8 ``[nodes]``.
+
+        Returns:
+            At the index of each node: the port of the link's image at the node's image, or 0;
+            uint8 ``[nodes]``.
         """
         self.node(root)
         return ports
 
     @abstractmethod
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
-        """Labels of every node, or of the ranks asked for."""
+        """Return the labels of some nodes, or of all nodes if ``ranks`` is None."""
 
     @abstractmethod
     def rank(self, label: str) -> int:
-        """The rank of the node with this label.
+        """Return the rank of the node with a label.
 
         Raises:
-            InputError: the label is no node.
+            InputError: no node has this label.
         """
 
     def label(self, rank: int) -> str:
-        """The label of the node with this rank.
+        """Return the label of a node.
 
         Raises:
-            InputError: the rank is no node.
+            InputError: no node has this rank.
         """
         return str(self.labels([self.node(rank)])[0])
 
     def node(self, node: int | str) -> int:
-        """The rank of a node given by its label or its rank.
+        """Return the rank of a node that is given by its label or its rank.
 
         Raises:
             InputError: there is no such node.
@@ -207,24 +247,24 @@ class Topology(ABC):
             )
         return int(node)
 
-    def _nodes(self, ranks: ArrayLike) -> NDArray[np.int64]:
-        given = np.array(ranks, ndmin=1)
-        if len(given) and given.dtype.kind not in "iu":
+    def _check_ranks(self, ranks: ArrayLike) -> NDArray[np.int64]:
+        array = np.array(ranks, ndmin=1)
+        if len(array) and array.dtype.kind not in "iu":
             raise InputError(
-                f"ranks are whole numbers, not {given.dtype}", hint="give a list of integers"
+                f"ranks are whole numbers, not {array.dtype}", hint="give a list of integers"
             )
-        given = given.astype(np.int64)
-        outside = given[(given < 0) | (given >= self.nodes)]
+        array = array.astype(np.int64)
+        outside = array[(array < 0) | (array >= self.nodes)]
         if len(outside):
-            self.node(int(outside[0]))  # says what is wrong
-        return given
+            self.node(int(outside[0]))  # raises the error
+        return array
 
-    def _demand_memory(self, bytes_a_node: int, what: str) -> None:
+    def _require_memory(self, bytes_per_node: int, content: str) -> None:
         memory.require(
-            self.nodes * bytes_a_node, f"{what} of all {self.nodes:,} nodes of {self.spec}"
+            self.nodes * bytes_per_node, f"{content} of all {self.nodes:,} nodes of {self.spec}"
         )
 
-    def _port(self, port: int) -> int:
+    def _check_port(self, port: int) -> int:
         if port not in self.ports:
             first, last = self.ports[0], self.ports[-1]
             raise InputError(

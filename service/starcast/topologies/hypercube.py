@@ -1,4 +1,4 @@
-"""The hypercube Q_d: nodes are the bit strings of length d, port i flips bit i, counted from the left."""
+"""The hypercube Q_d: nodes are bit strings of length d, port i flips the i-th bit from the left."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,11 +8,14 @@ from starcast.permutations import Ranks
 from starcast.topologies.base import Topology
 from starcast.topologies.profiles import hypercube_profile
 
-SMALLEST, LARGEST = 1, 28  # 2^28 nodes are fewer than the 12! of the largest star, 2^29 more
+SMALLEST, LARGEST = 1, 28  # 2^28 < 12! < 2^29, and S_12 is the largest star
 
 
 class Hypercube(Topology):
-    """Q_d for 1 <= d <= 28: 2^d nodes, degree and diameter d. A node's rank is the number that its label writes."""
+    """Q_d for 1 <= d <= 28: 2^d nodes, degree and diameter d.
+
+    The rank of a node is its label read as a binary number.
+    """
 
     family = "hypercube"
 
@@ -29,41 +32,42 @@ class Hypercube(Topology):
         return hypercube_profile(self.n)
 
     def reverse_port(self, port: int) -> int:
-        """The same port: flipping twice returns."""
-        return self._port(port)
+        """Return the same port: flipping twice leads back."""
+        return self._check_port(port)
 
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
         """See `Topology.neighbours`."""
-        bit = 1 << (self.n - self._port(port))
+        bit = 1 << (self.n - self._check_port(port))
         if ranks is None:
-            self._demand_memory(4, "neighbours")
+            self._require_memory(4, "neighbours")
             return self._xor(bit)
-        return (self._nodes(ranks) ^ bit).astype(np.int32)
+        return (self._check_ranks(ranks) ^ bit).astype(np.int32)
 
     def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
-        """See `Topology.distances`; the bits in which a node differs from the root."""
-        here = self.node(root)
-        self._demand_memory(1, "distances")
-        out = np.full(self.nodes, here.bit_count(), dtype=np.uint8)
-        for bit in range(self.n):  # the nodes from 2^bit on repeat those before, but for this bit
+        """See `Topology.distances`: the number of bits in which a node differs from the root."""
+        rank = self.node(root)
+        self._require_memory(1, "distances")
+        out = np.full(self.nodes, rank.bit_count(), dtype=np.uint8)
+        for bit in range(self.n):  # the nodes from 2^bit on differ from those before in this bit
             half = 1 << bit
-            out[half : 2 * half] = out[:half] - 1 if here & half else out[:half] + 1
+            out[half : 2 * half] = out[:half] - 1 if rank & half else out[:half] + 1
         return out
 
     def translation(self, root: int | str) -> Ranks:
         """See `Topology.translation`: x -> x xor q for the root q."""
-        here = self.node(root)
-        self._demand_memory(4, "images")
-        return self._xor(here)
+        rank = self.node(root)
+        self._require_memory(4, "images")
+        return self._xor(rank)
 
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
         """See `Topology.labels`."""
         if ranks is None:
-            self._demand_memory(8 * self.n, "labels")
-        chosen = np.arange(self.nodes, dtype=np.int32) if ranks is None else self._nodes(ranks)
+            self._require_memory(8 * self.n, "labels")
+            ranks = np.arange(self.nodes, dtype=np.int32)
+        chosen = self._check_ranks(ranks)
         codes = np.empty((len(chosen), self.n), dtype=np.uint32)
-        for place in range(self.n):
-            codes[:, place] = (chosen >> (self.n - 1 - place)) & 1
+        for bit in range(self.n):
+            codes[:, bit] = (chosen >> (self.n - 1 - bit)) & 1
         codes += ord("0")
         return codes.view(f"<U{self.n}")[:, 0]
 
@@ -71,12 +75,12 @@ class Hypercube(Topology):
         """See `Topology.rank`."""
         if not isinstance(label, str):
             raise InputError(
-                f"{label!r} is no label: a label is a string",
+                f"{label!r} is not a label: labels are strings",
                 hint=f"write {self.n} bits, such as {'0' * self.n}",
             )
         if len(label) != self.n or set(label) - set("01"):
             raise InputError(
-                f"the label '{label}' is no node of {self.spec}",
+                f"the label '{label}' is not a node of {self.spec}",
                 hint=f"write {self.n} bits, such as {'0' * self.n}",
             )
         return int(label, 2)

@@ -1,8 +1,9 @@
-"""The (n,k)-star S_{n,k}: nodes are the arrangements of k symbols of 1..n (docs/definitions/nk-star.md; Li, Chen, Xiang & Yao).
+"""The (n,k)-star S_{n,k} (Li, Chen, Xiang & Yao; docs/definitions/nk-star.md).
 
-Ports 2..k exchange positions 1 and i, as in S_n. Ports k+s, s = 1..n-k, are the residual links: the symbols that may stand
-first, p_1 and the missing ones, form a clique K_{n-k+1}, and the port leads s places on in their sorted order, cyclically.
-So every port is a permutation of the nodes, and the way back over port k+s is port k + (n-k+1-s).
+Nodes are the arrangements of k symbols of 1..n. Ports 2..k exchange positions 1 and i, as in S_n.
+Ports k+s, s = 1..n-k, are the residual links: the symbols that can be first, p_1 and the missing
+ones, form a clique K_{n-k+1}, and the port moves s places along their sorted cyclic order. Every
+port is thus a permutation of the nodes, and port k + (n-k+1-s) leads back over port k+s.
 """
 
 from collections.abc import Callable
@@ -18,18 +19,18 @@ from starcast.topologies.base import Topology
 from starcast.topologies.profiles import nk_star_profile
 
 SMALLEST, LARGEST = 2, len(permutations.SYMBOLS)
-MOST_NODES = perm(12, 12)  # those of the largest star: ranks are int32
+MOST_NODES = perm(12, 12)  # as many as the largest star graph: ranks are int32
 
 _ROWS = 2**15  # labels at a time: they and their cliques stay in the cache
 
 
 def largest_k(n: int) -> int:
-    """The greatest k for which S_{n,k} has at most `MOST_NODES` nodes."""
+    """Return the greatest k for which S_{n,k} has at most `MOST_NODES` nodes."""
     return max(k for k in range(1, n) if perm(n, k) <= MOST_NODES)
 
 
 class NkStar(Topology):
-    """S_{n,k} for 2 <= n <= 35 and 1 <= k <= n-1, with n!/(n-k)! nodes, at most 12!, and degree n-1."""
+    """S_{n,k} for 2 <= n <= 35, 1 <= k <= n-1: n!/(n-k)! nodes, at most 12!, and degree n-1."""
 
     family = "nk-star"
 
@@ -47,16 +48,17 @@ class NkStar(Topology):
         return nk_star_profile(self.n, self.k)
 
     def reverse_port(self, port: int) -> int:
-        """See `Topology.reverse_port`: an exchange undoes itself; s places on is undone by n-k+1-s more."""
-        return self._port(port) if port <= self.k else self.n + 1 - (self._port(port) - self.k)
+        """See `Topology.reverse_port`: n-k+1-s places lead back over s places."""
+        self._check_port(port)
+        return int(port) if port <= self.k else self.n + 1 - (int(port) - self.k)
 
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
         """See `Topology.neighbours`."""
-        self._port(port)
+        self._check_port(port)
         if ranks is None:
-            self._demand_memory(4, "neighbours")
+            self._require_memory(4, "neighbours")
             return nk_blocks.Neighbours(self.n, self.k, port).all()
-        rows = self.rows(self._nodes(ranks))
+        rows = self.rows(self._check_ranks(ranks))
         if port <= self.k:
             rows[:, [0, port - 1]] = rows[:, [port - 1, 0]]
         else:
@@ -64,35 +66,35 @@ class NkStar(Topology):
         return permutations.arrangement_rank(rows, self.n)
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """See `Topology.across`."""
-        return nk_blocks.Neighbours(self.n, self.k, self._port(port)).part
+        """See `Topology.neighbour_ranks`."""
+        return nk_blocks.Neighbours(self.n, self.k, self._check_port(port)).part
 
     def chunks(self) -> list[slice]:
-        """See `Topology.chunks`: whole blocks."""
+        """See `Topology.chunks`: each is several complete blocks."""
         return nk_blocks.chunks(self.n, self.k)
 
     def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
         """See `Topology.distances`; formulas (1) and (2) of Li, Chen, Xiang & Yao."""
-        there = self.extension(root)
-        self._demand_memory(1, "distances")
-        return nk_blocks.Distances(self.n, self.k, there).all()
+        extended = self.extension(root)
+        self._require_memory(1, "distances")
+        return nk_blocks.Distances(self.n, self.k, extended).all()
 
     def translation(self, root: int | str) -> Ranks:
         """See `Topology.translation`: p -> (q[p_1], .., q[p_k]) for the root's extension q."""
-        there = self.extension(root)
-        self._demand_memory(4, "images")
-        return nk_blocks.Images(self.n, self.k, there).all()
+        extended = self.extension(root)
+        self._require_memory(4, "images")
+        return nk_blocks.Images(self.n, self.k, extended).all()
 
     def carried_ports(self, root: int | str, ports: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """See `Topology.carried_ports`: exchanges stay; where a symbol stands in the sorted clique does not."""
+        """See `Topology.carried_ports`: residual ports change, since the clique's order does."""
         q = self.extension(root)
         carried = ports.copy()
         residual = np.flatnonzero(ports > self.k)
         for start in range(0, len(residual), _ROWS):
-            some = residual[start : start + _ROWS]
-            rows = self.rows(some)
-            newcomer = _along_clique(self.n, rows, ports[some].astype(np.intp) - self.k)
-            carried[some] = self.residual_port(
+            nodes = residual[start : start + _ROWS]
+            rows = self.rows(nodes)
+            newcomer = _along_clique(self.n, rows, ports[nodes].astype(np.intp) - self.k)
+            carried[nodes] = self.residual_port(
                 permutations.compose(q, rows), permutations.compose(q, newcomer)
             )
         return carried
@@ -100,46 +102,45 @@ class NkStar(Topology):
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
         """See `Topology.labels`."""
         if ranks is None:
-            self._demand_memory(5 * self.k, "labels")
+            self._require_memory(5 * self.k, "labels")
             return permutations.labels(permutations.arrangements(self.n, self.k))
-        return permutations.labels(self.rows(self._nodes(ranks)))
+        return permutations.labels(self.rows(self._check_ranks(ranks)))
 
     def rank(self, label: str) -> int:
         """See `Topology.rank`."""
-        return int(
-            permutations.arrangement_rank(
-                permutations.parse(label, self.n, self.k)[None, :], self.n
-            )[0]
-        )
+        row = permutations.parse(label, self.n, self.k)
+        return int(permutations.arrangement_rank(row[None, :], self.n)[0])
 
     def rows(self, ranks: ArrayLike) -> Perms:
-        """The nodes of these ranks as rows of their symbols, uint8 ``[count, k]``."""
+        """Return nodes as rows of their symbols, uint8 ``[count, k]``."""
         return permutations.arrangement_unrank(self.n, self.k, ranks)
 
     def extension(self, root: int | str) -> Perms:
-        """The root's symbols followed by the missing ones ascending, uint8 ``[n]``.
+        """Return the root's symbols followed by the missing ones, ascending, uint8 ``[n]``.
 
         Raises:
             InputError: there is no such node.
         """
-        label = self.rows(self.node(root))[0]
-        missing = np.setdiff1d(np.arange(1, self.n + 1, dtype=np.uint8), label)
-        return np.concatenate([label, missing])
+        row = self.rows(self.node(root))[0]
+        missing = np.setdiff1d(np.arange(1, self.n + 1, dtype=np.uint8), row)
+        return np.concatenate([row, missing])
 
     def residual_port(self, rows: Perms, newcomer: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The port over which each of the given nodes gets that symbol for its first one, uint8 ``[count]``."""
+        """Return the ports over which nodes get given symbols as their first, uint8 ``[count]``."""
         inner = rows[:, 1:]
-        # A symbol's place in the clique is its place among all symbols less the clique's outsiders before it.
+        # A symbol's index in the clique is its index among all symbols less the number of smaller
+        # symbols that are not in the clique.
         steps = newcomer.astype(np.intp) - (inner < newcomer[:, None]).sum(axis=1)
         steps -= rows[:, 0].astype(np.intp) - (inner < rows[:, :1]).sum(axis=1)
         return np.asarray(self.k + steps % (self.n - self.k + 1), dtype=np.uint8)
 
 
 def _along_clique(n: int, rows: Perms, steps: int | NDArray[np.intp]) -> NDArray[np.uint8]:
-    """The symbol so many steps on from the first one in the sorted clique, uint8 ``[count]``."""
-    member = np.ones((len(rows), n + 1), dtype=bool)
-    member[:, 0] = False
-    np.put_along_axis(member, rows[:, 1:], values=False, axis=1)
-    clique = np.nonzero(member)[1].reshape(len(rows), -1)
-    at = (clique < rows[:, :1]).sum(axis=1)
-    return np.asarray(clique[np.arange(len(rows)), (at + steps) % clique.shape[1]], dtype=np.uint8)
+    """Return the symbols some steps after the first in the sorted clique, uint8 ``[count]``."""
+    is_member = np.ones((len(rows), n + 1), dtype=bool)
+    is_member[:, 0] = False
+    np.put_along_axis(is_member, rows[:, 1:], values=False, axis=1)
+    clique = np.nonzero(is_member)[1].reshape(len(rows), -1)
+    index = (clique < rows[:, :1]).sum(axis=1)
+    chosen = clique[np.arange(len(rows)), (index + steps) % clique.shape[1]]
+    return np.asarray(chosen, dtype=np.uint8)

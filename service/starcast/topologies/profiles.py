@@ -1,8 +1,9 @@
-"""How many nodes stand at each distance, counted by cycle structure and without an array over nodes.
+"""The number of nodes at each distance, counted by cycle structure without an array over nodes.
 
-A polynomial is a list of coefficients: the entry at d counts arrangements that are d links away. A cycle that misses the
-first position costs its length + 1; all external chains together cost their positions + their number + 1; and where the
-first position is in either, two links less (docs/definitions/nk-star.md, formulas (1) and (2)).
+A polynomial is a list of coefficients: entry d counts the arrangements at distance d. A cycle that
+does not contain position 1 costs its length + 1; all external chains together cost the number of
+their positions + their number + 1; a cycle or chain that contains position 1 costs two links less
+(docs/definitions/nk-star.md, formulas (1) and (2)).
 """
 
 from collections.abc import Iterable
@@ -13,12 +14,15 @@ Polynomial = list[int]
 
 
 def star_profile(n: int) -> tuple[int, ...]:
-    """Nodes of S_n at the distances 0, 1, .. from a node."""
+    """Return the number of nodes of S_n at the distances 0, 1, .. from any node."""
     return nk_star_profile(n, n)
 
 
 def nk_star_profile(n: int, k: int) -> tuple[int, ...]:
-    """Nodes of S_{n,k} at the distances 0, 1, .. from a node; k = n stands for S_n, which has no external symbols."""
+    """Return the number of nodes of S_{n,k} at the distances 0, 1, .. from any node.
+
+    k = n gives S_n, which has no external symbols.
+    """
     cycles = _cycles(k)
     chains = [_chains(length, n - k) for length in range(k + 1)]
     free = [
@@ -32,32 +36,28 @@ def nk_star_profile(n: int, k: int) -> tuple[int, ...]:
 
 
 def hypercube_profile(d: int) -> tuple[int, ...]:
-    """Nodes of Q_d at the distances 0, 1, .. from a node."""
+    """Return the number of nodes of Q_d at the distances 0, 1, .. from any node."""
     return tuple(comb(d, distance) for distance in range(d + 1))
 
 
 def _cycles(largest: int) -> list[Polynomial]:
-    """For each number j of positions: all ways to fill them with their own symbols, by M + alpha."""
+    """Return for each number j of positions all permutations of their symbols, by M + alpha."""
     ways: list[Polynomial] = [[1]]
-    for j in range(1, largest + 1):  # the last position is at home, or in a cycle of m
-        ways.append(
-            _sum(
-                [
-                    ways[j - 1],
-                    *(_shifted(ways[j - m], m + 1, perm(j - 1, m - 1)) for m in range(2, j + 1)),
-                ]
-            )
-        )
+    for j in range(1, largest + 1):
+        # The last position is a fixed point, or in a cycle of m.
+        in_cycle = (_shifted(ways[j - m], m + 1, perm(j - 1, m - 1)) for m in range(2, j + 1))
+        ways.append(_sum([ways[j - 1], *in_cycle]))
     return ways
 
 
 def _chains(positions: int, externals: int) -> Polynomial:
-    """All ways to make so many positions into external chains, by M' + beta + [beta > 0]."""
+    """Return all divisions of the positions into external chains, by M' + beta + [beta > 0]."""
     if positions == 0:
         return [1]
     counts = [0] * (2 * positions + 2)
     for beta in range(1, min(positions, externals) + 1):
-        # Lah's number of ways into beta sequences, each of which begins with an external symbol of its own.
+        # Lah number: the divisions into beta sequences, each of which begins with its own
+        # external symbol.
         sequences = comb(positions - 1, beta - 1) * perm(positions, positions - beta)
         counts[positions + beta + 1] = sequences * perm(externals, beta)
     return counts
@@ -71,5 +71,5 @@ def _shifted(polynomial: Polynomial, distance: int, factor: int) -> Polynomial:
     return [0] * distance + [factor * count for count in polynomial]
 
 
-def _times(one: Polynomial, other: Polynomial, factor: int) -> Polynomial:
-    return _sum([_shifted(other, distance, factor * count) for distance, count in enumerate(one)])
+def _times(left: Polynomial, right: Polynomial, factor: int) -> Polynomial:
+    return _sum([_shifted(right, distance, factor * count) for distance, count in enumerate(left)])

@@ -1,6 +1,7 @@
-"""The star graph S_n: nodes are the permutations of 1..n, port i exchanges positions 1 and i (Akers & Krishnamurthy).
+"""The star graph S_n (Akers & Krishnamurthy 1989).
 
-Arrays over all n! nodes are made a block at a time, at about one nanosecond a node: see `starcast.topologies.blocks`.
+Nodes are the permutations of 1..n; port i exchanges positions 1 and i. Arrays over all n! nodes
+are computed block by block, in about one nanosecond per node: see `starcast.topologies.blocks`.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from starcast import permutations
 from starcast.permutations import Ranks
 from starcast.topologies import blocks
-from starcast.topologies.base import Lookup, Sight, Topology
+from starcast.topologies.base import RankedValueReader, Topology, ValueReader
 from starcast.topologies.profiles import star_profile
 
 SMALLEST, LARGEST = 2, 12
@@ -36,60 +37,66 @@ class Star(Topology):
         return star_profile(self.n)
 
     def reverse_port(self, port: int) -> int:
-        """The same port: exchanging twice returns."""
-        return self._port(port)
+        """Return the same port: exchanging twice leads back."""
+        return self._check_port(port)
 
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
         """See `Topology.neighbours`."""
-        place = self._port(port) - 1
+        index = self._check_port(port) - 1
         if ranks is None:
-            self._demand_memory(4, "neighbours")
-            return blocks.Neighbours(self.n, place).all()
-        perms = permutations.unrank(self.n, self._nodes(ranks))
-        perms[:, [0, place]] = perms[:, [place, 0]]
+            self._require_memory(4, "neighbours")
+            return blocks.Neighbours(self.n, index).all()
+        perms = permutations.unrank(self.n, self._check_ranks(ranks))
+        perms[:, [0, index]] = perms[:, [index, 0]]
         return permutations.rank(perms)
 
     def _fill_neighbours(self, port: int, out: Ranks) -> None:
         blocks.Neighbours(self.n, port - 1).fill(out)
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """See `Topology.across`."""
-        return blocks.Neighbours(self.n, self._port(port) - 1).part
+        """See `Topology.neighbour_ranks`."""
+        return blocks.Neighbours(self.n, self._check_port(port) - 1).part
 
-    def neighbour_values(self, port: int) -> Sight:
-        """See `Topology.sight`; across a port within the prefix lie whole blocks, in the same order."""
-        neighbours = blocks.Neighbours(self.n, self._port(port) - 1)
-        return neighbours.seen if neighbours.within_prefix else Lookup(neighbours.part)
+    def neighbour_values(self, port: int) -> ValueReader:
+        """See `Topology.neighbour_values`; a port within the prefix leads to blocks in order."""
+        neighbours = blocks.Neighbours(self.n, self._check_port(port) - 1)
+        if neighbours.within_prefix:
+            return neighbours.read_values
+        return RankedValueReader(neighbours.part)
 
     def chunks(self) -> list[slice]:
-        """See `Topology.chunks`: whole blocks."""
+        """See `Topology.chunks`: each is several complete blocks."""
         return blocks.chunks(self.n)
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
         """See `Topology.step`."""
         perms = permutations.unrank(self.n, ranks)
-        row, place = np.arange(len(perms)), ports.astype(np.intp) - 1
-        perms[row, 0], perms[row, place] = perms[row, place], perms[row, 0]
+        row, index = np.arange(len(perms)), ports.astype(np.intp) - 1
+        perms[row, 0], perms[row, index] = perms[row, index], perms[row, 0]
         return permutations.rank(perms)
 
     def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
-        """See `Topology.distances`; misplaced symbols + cycles of two or more - 2 if the first symbol is misplaced."""
-        there = permutations.unrank(self.n, self.node(root))[0]
-        self._demand_memory(1, "distances")
-        return blocks.Distances(self.n, there).all()
+        """See `Topology.distances`.
+
+        The distance is the number of displaced symbols, plus the number of cycles of two or more,
+        minus 2 if the first symbol is displaced.
+        """
+        perm = permutations.unrank(self.n, self.node(root))[0]
+        self._require_memory(1, "distances")
+        return blocks.Distances(self.n, perm).all()
 
     def translation(self, root: int | str) -> Ranks:
         """See `Topology.translation`: x -> (q[x_1], .., q[x_n]) for the root q."""
-        there = permutations.unrank(self.n, self.node(root))[0]
-        self._demand_memory(4, "images")
-        return blocks.Images(self.n, there).all()
+        perm = permutations.unrank(self.n, self.node(root))[0]
+        self._require_memory(4, "images")
+        return blocks.Images(self.n, perm).all()
 
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
         """See `Topology.labels`."""
         if ranks is None:
-            self._demand_memory(5 * self.n, "labels")
+            self._require_memory(5 * self.n, "labels")
             return permutations.labels(permutations.arrangements(self.n, self.n))
-        return permutations.labels(permutations.unrank(self.n, self._nodes(ranks)))
+        return permutations.labels(permutations.unrank(self.n, self._check_ranks(ranks)))
 
     def rank(self, label: str) -> int:
         """See `Topology.rank`."""

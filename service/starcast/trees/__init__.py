@@ -1,4 +1,4 @@
-"""Spanning trees: the forest array and the constructions that fill it."""
+"""Spanning trees: the forest array and the constructions that compute it."""
 
 from starcast.trees.catalogue import constructions, forest, plain_constructions
 from starcast.trees.model import Forest

@@ -1,20 +1,23 @@
-"""The scattering trees: balanced, near-balanced and perfectly balanced (Fragopoulou & Akl 1993, section 5).
+"""The scatter trees: balanced, near-balanced and perfectly balanced (Fragopoulou & Akl 1993, 5).
 
-All three are shortest-path trees whose subtree across dimension k holds the nodes with symbol 1 in position k, and in it they
-are the same: a node x with x_1 != 1 hangs from its neighbour across the dimension (rules 6 and 7, Def. 13)
+All three are shortest-path trees. The subtree across dimension k holds the nodes with symbol 1 in
+position k. A node x with x_1 != 1 is a child of its neighbour across the same dimension in all
+three (rules 6 and 7, Def. 13):
 
-* x_1, if x has one cycle: the first symbol goes home;
-* else the rightmost symbol of the second cycle *from the right* in the canonical notation (Def. 12). There each cycle ends
-  with its smallest symbol by the k-th ordering 1, k, k+1, .., n, 2, .., k-1, and these last symbols decrease, so the cycle of
-  1 stands last. The dimension is thus the first of k, k+1, .., n, 2, .., k-1 that is misplaced and not in the cycle of 1,
-  and the two cycles merge.
+* x_1, if x has one cycle: the first symbol moves to its own position;
+* else the rightmost symbol of the second cycle *from the right* in the canonical notation
+  (Def. 12). There each cycle ends with its smallest symbol in the k-th ordering 1, k, k+1, .., n,
+  2, .., k-1, and these last symbols decrease, so that the cycle of 1 is the last one. The dimension
+  is thus the first of k, k+1, .., n, 2, .., k-1 that is displaced and not in the cycle of 1, and
+  the two cycles merge.
 
-The nodes that start with 1 are leaves, and the trees differ in which subtrees they join:
+The nodes that start with 1 are leaves, and the trees differ in their parents:
 
-* balanced (5.1): they are numbered m = 1, 2, .., the nearest first, a necklace at a time; number m hangs across dimension
-  v(m) = (m-1) mod (n-1) + 2;
+* balanced (5.1): they are numbered m = 1, 2, .., by distance and necklace by necklace; the parent
+  of number m is across dimension v(m) = (m-1) mod (n-1) + 2;
 * near-balanced (Def. 13): across dimension d(x)+2 for the displacement d(x);
-* perfectly balanced (Def. 15): across every dimension d(x)+2 + i p(x), 0 <= i < (n-1)/p(x), for the period p(x).
+* perfectly balanced (Def. 15): across every dimension d(x)+2 + i p(x), 0 <= i < (n-1)/p(x), for the
+  period p(x).
 """
 
 from math import factorial
@@ -26,61 +29,80 @@ from starcast import permutations
 from starcast.topologies import Topology
 from starcast.topologies.displacements import displacements
 from starcast.topologies.necklaces import necklaces
-from starcast.trees.common import translated
+from starcast.trees.common import translate_ports
 from starcast.trees.model import Forest
 from starcast.trees.shortest_path import Places, Slab, slabs
 
 
 def balanced(topology: Topology, root: int) -> Forest:
-    """The subtrees of the root differ by at most one node; the greatest has ceil((n!-1)/(n-1))."""
-    return _one_tree(
-        topology, root, numbered_dimension(running_numbers(topology), topology.n), "balanced"
-    )
+    """Return the balanced tree: one tree whose branches differ by at most one node.
+
+    The largest branch has ceil((n!-1)/(n-1)) nodes.
+
+    Reference:
+        Fragopoulou & Akl 1993, section 5.1.
+    """
+    leaves = numbered_dimension(running_numbers(topology), topology.n)
+    return _one_tree(topology, root, leaves, "balanced")
 
 
 def near_balanced(topology: Topology, root: int) -> Forest:
-    """The subtree across dimension d+2 holds the nodes with displacement d; the first one node of every necklace."""
-    home = displacements(topology.n)[: factorial(topology.n - 1)] + np.uint8(2)
-    return _one_tree(topology, root, home, "near-balanced")
+    """Return the near-balanced tree: its branch across dimension d+2 has displacement d.
+
+    The first branch has one node of every necklace.
+
+    Reference:
+        Fragopoulou & Akl 1993, Def. 13.
+    """
+    starting = factorial(topology.n - 1)
+    leaves = displacements(topology.n)[:starting] + np.uint8(2)
+    return _one_tree(topology, root, leaves, "near-balanced")
 
 
 def perfectly_balanced(topology: Topology, root: int) -> Forest:
-    """Tree l-2 is the subtree across dimension l: one copy of a node of every necklace, and the rotation of tree l-3.
+    """Return n-1 partial trees with equally many nodes.
 
-    It begins with n = 3: in S_2 the rotation has nothing to turn (fragopoulou-akl.md, pitfall 18), and every tree is one link.
+    Tree l-2 is the branch across dimension l. It has one node of every necklace, and is the
+    rotation of tree l-3. It is defined for n >= 3: in S_2 there is nothing to rotate
+    (docs/definitions/fragopoulou-akl.md, pitfall 18).
+
+    Reference:
+        Fragopoulou & Akl 1993, Def. 15.
     """
     n = topology.n
     rows = np.zeros((n - 1, topology.nodes), dtype=np.uint8)
-    _hang_repeated(n, rows[:, : factorial(n - 1)])
+    _write_repeated_leaves(n, rows[:, : factorial(n - 1)])
     for slab, part in slabs(n, rows):
         merging = merging_dimension(slab)
         for dimension, row in enumerate(part, start=2):
             np.copyto(row, merging, where=slab.place[1] == dimension)
-    rows = translated(topology, rows, root)
-    rows.flags.writeable = False
+    rows = translate_ports(topology, rows, root)
     return Forest(topology, rows, root, "perfectly-balanced", spanning=False)
 
 
 def merging_dimension(slab: Slab) -> NDArray[np.uint8]:
-    """The dimension across which every node of the slab hangs, uint8 ``[(n-1)!]``."""
+    """Return the dimension towards the parent of every node of a slab, uint8 ``[(n-1)!]``."""
     place, k = slab.place, slab.place[1]
     outside = _outside_cycle_of_1(place)
-    found = np.full(place.shape[1], slab.first, dtype=np.uint8)
+    dimension = np.full(place.shape[1], slab.first, dtype=np.uint8)
+    # The first of k+1, .., n, 2, .., k-1 decides, so it is written last.
     for position in range(len(place) - 1, 1, -1):
-        found[outside[position] & (position < k)] = position
-    for position in range(
-        len(place) - 1, 1, -1
-    ):  # those behind k come first, so they are written last
-        found[outside[position] & (position > k)] = position
-    return found
+        dimension[outside[position] & (position < k)] = position
+    for position in range(len(place) - 1, 1, -1):
+        dimension[outside[position] & (position > k)] = position
+    return dimension
 
 
 def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
-    """The number m of each node of S_n that starts with 1, int64 ``[(n-1)!]``; 0 for the identity.
+    """Return the number m of each node of S_n that starts with 1.
 
-    Necklaces are numbered by distance from the identity, then by their lowest rank, their nodes by rotation, beginning
-    with the lowest node y that has a link of a shortest path across v = v(m): y_v != v. Copies 0, 1, .. of a message are
-    numbered on, so that all copies together are as balanced as one.
+    Necklaces are numbered by distance from the identity, then by their lowest rank; their nodes by
+    rotation, beginning with the lowest node y that has a link of a shortest path across v = v(m):
+    y_v != v. The copies 0, 1, .. of a message continue the numbers, so that all copies together
+    are as balanced as one.
+
+    Returns:
+        int64 ``[(n-1)!]``; 0 for the identity.
     """
     starting = factorial(topology.n - 1)
     leader, period, turns = (column[:starting].astype(np.int64) for column in necklaces(topology.n))
@@ -88,24 +110,26 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
     queue = leaders[np.argsort(topology.distances()[leaders], kind="stable")]
     begin = np.zeros(starting, dtype=np.int64)
     begin[queue] = 1 + copy * (starting - 1) + np.cumsum(period[queue]) - period[queue]
-    passed = turns[_first_nodes(topology.n, leader, begin)[leader]]
-    numbers = begin[leader] + (turns - passed) % period
+    offset = turns[_first_nodes(topology.n, leader, begin)[leader]]
+    numbers = begin[leader] + (turns - offset) % period
     numbers[0] = 0
     return numbers
 
 
 def numbered_dimension(numbers: NDArray[np.int64], n: int) -> NDArray[np.uint8]:
-    """v(m) = (m-1) mod (n-1) + 2."""
+    """Return v(m) = (m-1) mod (n-1) + 2."""
     return ((numbers - 1) % (n - 1) + 2).astype(np.uint8)
 
 
 def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) -> NDArray[np.int64]:
-    """At each necklace's leader the lowest node y of it with y_v != v, for v of the necklace's first number."""
+    """Return the lowest node y of each necklace with y_v != v, for v of its first number.
+
+    The result is indexed by the necklace's leader.
+    """
     nodes = np.arange(1, len(leader))
     v = numbered_dimension(begin[leader[nodes]], n)
-    symbol = np.take_along_axis(
-        permutations.unrank(n, nodes), v[:, None].astype(np.intp) - 1, axis=1
-    )[:, 0]
+    perms = permutations.unrank(n, nodes)
+    symbol = np.take_along_axis(perms, v[:, None].astype(np.intp) - 1, axis=1)[:, 0]
     fit = nodes[symbol != v][::-1]
     first = np.zeros(len(leader), dtype=np.int64)
     first[leader[fit]] = fit  # the lowest is written last
@@ -113,35 +137,38 @@ def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) ->
 
 
 def _one_tree(
-    topology: Topology, root: int, starting: NDArray[np.uint8], construction: str
+    topology: Topology, root: int, leaves: NDArray[np.uint8], construction: str
 ) -> Forest:
-    """The tree in which the nodes that start with 1 hang across these dimensions."""
+    """Return the tree in which the nodes that start with 1 have these dimensions."""
     row = np.empty((1, topology.nodes), dtype=np.uint8)
-    row[0, : len(starting)] = starting
+    row[0, : len(leaves)] = leaves
     row[0, 0] = 0
     for slab, part in slabs(topology.n, row):
         part[0] = merging_dimension(slab)
-    rows = translated(topology, row, root)
-    rows.flags.writeable = False
-    return Forest(topology, rows, root, construction)
+    return Forest(topology, translate_ports(topology, row, root), root, construction)
 
 
-def _hang_repeated(n: int, rows: NDArray[np.uint8]) -> None:
-    """Write l for the nodes that start with 1 and are in tree l-2: those with d(x) = l-2 modulo their period."""
-    rings = necklaces(n)
-    displacement, period = displacements(n, rings)[: rows.shape[1]], rings.period[: rows.shape[1]]
+def _write_repeated_leaves(n: int, rows: NDArray[np.uint8]) -> None:
+    """Write l for the nodes that start with 1 and are in tree l-2: d(x) = l-2 modulo p(x)."""
+    orbits = necklaces(n)
+    displacement = displacements(n, orbits)[: rows.shape[1]]
+    period = orbits.period[: rows.shape[1]]
     for dimension, row in enumerate(rows, start=2):
         row[(dimension - 2) % period == displacement] = dimension
     rows[:, 0] = 0
 
 
 def _outside_cycle_of_1(place: Places) -> NDArray[np.bool_]:
-    """Whether a position is misplaced and not in the cycle of 1, bool ``[n+1, count]``; row 0 is unused."""
+    """Return whether a position is displaced and not in the cycle of 1.
+
+    Returns:
+        bool ``[n+1, count]``; row 0 is unused.
+    """
     outside: NDArray[np.bool_] = place != np.arange(len(place), dtype=np.uint8)[:, None]
-    at = place[1]
-    for _ in range(
-        len(place) - 1
-    ):  # against the cycle's direction; round and round where it is short
-        np.put_along_axis(outside, at[None, :].astype(np.intp), values=False, axis=0)
-        at = np.take_along_axis(place, at[None, :].astype(np.intp), axis=0)[0]
+    position = place[1]
+    # Follow the cycle backwards, several times around if it is short.
+    for _ in range(len(place) - 1):
+        index = position[None, :].astype(np.intp)
+        np.put_along_axis(outside, index, values=False, axis=0)
+        position = np.take_along_axis(place, index, axis=0)[0]
     return outside

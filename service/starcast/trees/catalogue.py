@@ -1,13 +1,9 @@
-"""The constructions by name, each with its paper and number."""
+"""The constructions of spanning trees by name, and `forest`, which runs them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
-from typing import Literal
 
-import numpy as np
-
-from starcast.errors import InputError
+from starcast.registry import Argument, Entry, Registry
 from starcast.topologies import Topology, as_topology, memory
 from starcast.trees.balanced import balanced, near_balanced, perfectly_balanced
 from starcast.trees.binomial import binomial, edge_disjoint_binomial
@@ -22,317 +18,211 @@ from starcast.trees.nk_greedy import nk_greedy
 from starcast.trees.nk_multiple import nk_multiple
 from starcast.trees.recursive_substar import recursive_substar
 from starcast.trees.shortest_path import shortest_path, shortest_path_graph
+from starcast.vocabulary import Family
 
 
 @dataclass(frozen=True)
-class Argument:
-    """What a construction has to be given beside the root.
+class Construction(Entry):
+    """A rule that yields trees.
 
-    An "integer" reaches the rule as it is; a "construction" is a name, and the rule gets that construction's forest at
-    the identity.
+    Attributes:
+        name: its name, as in ``forest("S5", name)``.
+        families: the families of topologies on which it may be defined.
+        description: the trees, as a noun phrase.
+        source: the paper, and the number of the definition there.
+        build: ``build(topology, root, **arguments)`` returns the forest; an argument that names a
+            construction arrives as the forest of that construction at the identity.
+        arguments: the arguments that it takes besides topology and root.
+        smallest: the least n for which it is defined.
+        one_tree_per_port: whether it yields a tree for each port rather than a single tree.
+        partial: whether its trees do not reach all nodes.
+        exclusion: ``exclusion(topology)`` returns why it is not defined on a topology of its
+            families, or None if it is.
     """
 
     name: str
-    kind: Literal["integer", "construction"]
-    what: str
-
-
-@dataclass(frozen=True)
-class Construction:
-    """A rule that yields trees: its name, where it grows, what it is and which paper has it.
-
-    ``build(topology, root, **arguments)`` gets every declared argument; ``smallest`` is the least n for which it is defined;
-    ``one_tree_per_port`` tells that it yields a tree for each port, not a single one, ``partial`` that its trees do not span; ``refusal``
-    gives the reason why it is not defined on a topology of its families, where there is one.
-    """
-
-    name: str
-    families: tuple[str, ...]
-    what: str
-    paper: str
+    families: tuple[Family, ...]
+    description: str
+    source: str
     build: Callable[..., Forest]
     arguments: tuple[Argument, ...] = ()
     smallest: int = 1
     one_tree_per_port: bool = False
     partial: bool = False
-    refusal: Callable[[Topology], str | None] = lambda _: None
+    exclusion: Callable[[Topology], str | None] = lambda _: None
 
-    def unsupported_reason(self, there: Topology) -> str | None:
-        """Why it does not grow on a topology, None where it does."""
-        if there.family not in self.families:
-            return f"it grows on {' and '.join(_FAMILIES[family] for family in self.families)}"
-        if there.n < self.smallest:
-            return f"it begins with n = {self.smallest}"
-        return self.refusal(there)
+    def unsupported_reason(self, topology: Topology) -> str | None:
+        """Return why the construction is not defined on a topology, or None if it is."""
+        return super().unsupported_reason(topology) or self.exclusion(topology)
 
-
-_FAMILIES = {"star": "star graphs", "nk-star": "(n,k)-stars", "hypercube": "hypercubes"}
-_BASE = Argument(
-    "base",
-    "construction",
-    "the trees to change: a construction without arguments of its own, such as 'multiple'",
-)
-
-CONSTRUCTIONS: dict[str, Construction] = {
-    construction.name: construction
-    for construction in (
-        Construction(
-            "greedy", ("star",), "the shortest-path tree L(r)", "Tseng & Sheu 1997, Def. 1", greedy
-        ),
-        Construction(
-            "multiple",
-            ("star",),
-            "the n-1 trees L-hat(rho^i(r)), congestion 2",
-            "Tseng & Sheu 1997, Def. 2",
-            multiple,
-            one_tree_per_port=True,
-        ),
-        Construction(
-            "recursive-substar",
-            ("star",),
-            "the broadcast tree of 2n-3 steps",
-            "Sheu, Liaw & Chen 1993, section 2",
-            recursive_substar,
-        ),
-        Construction(
-            "rotated-hamiltonian",
-            ("star",),
-            "the n-1 rotated Hamiltonian paths of S_{n-1}, and a leaf for each node that starts like the root",
-            "Fragopoulou & Akl 1993, section 3.1",
-            rotated_hamiltonian,
-        ),
-        Construction(
-            "necklace",
-            ("star",),
-            "MBST: the shortest-path tree that numbers the nodes necklace by necklace",
-            "Fragopoulou & Akl 1993, section 3.2",
-            necklace,
-        ),
-        Construction(
-            "hamiltonian-cycle",
-            ("star",),
-            "a Hamiltonian path whose last node is next to the root",
-            "Fragopoulou & Akl 1993, section 4",
-            hamiltonian_cycle,
-        ),
-        Construction(
-            "label-change",
-            ("star", "nk-star"),
-            "LC(r, T): the trees T translated by their root",
-            "Tseng & Sheu 1997, Def. 3",
-            label_change,
-            (_BASE,),
-        ),
-        Construction(
-            "dimension-change",
-            ("star", "nk-star"),
-            "DC(i, T): every dimension of T moved i places on, the root kept",
-            "Tseng & Sheu 1997, Def. 4",
-            dimension_change,
-            (_BASE, Argument("i", "integer", "how many places, 0 to n-2")),
-            refusal=no_dimension_change,
-        ),
-        Construction(
-            "balanced",
-            ("star",),
-            "the shortest-path tree with subtrees as equal as can be",
-            "Fragopoulou & Akl 1993, section 5.1",
-            balanced,
-        ),
-        Construction(
-            "near-balanced",
-            ("star",),
-            "the shortest-path tree with a subtree for each displacement",
-            "Fragopoulou & Akl 1993, Def. 13",
-            near_balanced,
-        ),
-        Construction(
-            "perfectly-balanced",
-            ("star",),
-            "n-1 equal partial trees, with repeated nodes",
-            "Fragopoulou & Akl 1993, Def. 15",
-            perfectly_balanced,
-            smallest=3,
-            one_tree_per_port=True,
-            partial=True,
-        ),
-        Construction(
-            "shortest-path",
-            ("star",),
-            "the shortest-path tree SPT of the root and S^2, .., S^n",
-            "Fragopoulou & Akl 1996, Def. 6",
-            shortest_path,
-            partial=True,
-        ),
-        Construction(
-            "shortest-path-graph",
-            ("star",),
-            "SPG: the n-1 subtrees of SPT, each with all of S^1",
-            "Fragopoulou & Akl 1996, Def. 7",
-            shortest_path_graph,
-            one_tree_per_port=True,
-            partial=True,
-        ),
-        Construction(
-            "edge-disjoint",
-            ("star",),
-            "EDT: n-1 directed edge-disjoint spanning trees",
-            "Fragopoulou & Akl 1996, Def. 8",
-            edge_disjoint,
-            one_tree_per_port=True,
-        ),
-        Construction(
-            "nk-greedy",
-            ("nk-star",),
-            "the shortest-path tree SP(r)",
-            "Li, Chen, Xiang & Yao, Def. 3",
-            nk_greedy,
-        ),
-        Construction(
-            "nk-multiple",
-            ("nk-star",),
-            "the n-1 trees MT(R_i)",
-            "Li, Chen, Xiang & Yao, Def. 4 and 5",
-            nk_multiple,
-            one_tree_per_port=True,
-        ),
-        Construction(
-            "binomial",
-            ("hypercube",),
-            "the spanning binomial tree",
-            "Johnsson & Ho 1989",
-            binomial,
-        ),
-        Construction(
-            "edge-disjoint-binomial",
-            ("hypercube",),
-            "d directed edge-disjoint spanning binomial trees",
-            "Johnsson & Ho 1989",
-            edge_disjoint_binomial,
-            one_tree_per_port=True,
-        ),
-    )
-}
+    def __str__(self) -> str:
+        return f"the construction '{self.name}'"
 
 
 def constructions(topology: Topology | str | None = None) -> tuple[str, ...]:
-    """The names of all constructions, or of those that grow on a topology."""
+    """Return the names of all constructions, or of those that are defined on a topology.
+
+    Example:
+        >>> constructions("Q4")
+        ('binomial', 'edge-disjoint-binomial')
+    """
     if topology is None:
         return tuple(CONSTRUCTIONS)
-    there = as_topology(topology)
-    return tuple(
-        name for name, rule in CONSTRUCTIONS.items() if rule.unsupported_reason(there) is None
-    )
+    entries = CONSTRUCTIONS.supported(as_topology(topology))
+    return tuple(construction.name for construction in entries)
 
 
 def plain_constructions(topology: Topology | str | None = None) -> tuple[str, ...]:
-    """Those of `constructions` that need nothing but a root."""
+    """Return the names of the constructions that take no arguments besides the root."""
     return tuple(name for name in constructions(topology) if not CONSTRUCTIONS[name].arguments)
 
 
 def single_trees(topology: Topology | str | None = None) -> tuple[str, ...]:
-    """Those of `plain_constructions` that yield one spanning tree."""
-    rules = (CONSTRUCTIONS[name] for name in plain_constructions(topology))
-    return tuple(rule.name for rule in rules if not (rule.one_tree_per_port or rule.partial))
+    """Return the names of the plain constructions that yield a single spanning tree."""
+    entries = (CONSTRUCTIONS[name] for name in plain_constructions(topology))
+    return tuple(
+        construction.name
+        for construction in entries
+        if not construction.one_tree_per_port and not construction.partial
+    )
 
 
 def forest(
     topology: Topology | str, construction: str, root: int | str = 0, **arguments: int | str
 ) -> Forest:
-    """The forest that a construction yields on a topology.
+    """Return the trees of a construction.
 
     Args:
-        where: a `Topology` or its name.
-        construction: one of `constructions()`.
-        root: label or rank of the root; the identity unless given.
-        **arguments: the construction's own, every one that it declares: ``tree`` of `label-change`, ``base`` and ``i`` of
-            `dimension-change`.
+        topology: a `Topology` or its spec, such as ``S5``.
+        construction: one of `constructions`.
+        root: label or rank of the root; the identity by default.
+        **arguments: the arguments that the construction declares: ``base``, the trees to change,
+            for ``label-change`` and ``dimension-change``, and ``i`` for ``dimension-change``.
+
+    Returns:
+        The forest; its array ``parent_port`` is uint8 ``[trees, nodes]`` and read-only.
 
     Raises:
-        InputError: the topology, the construction or the root does not exist, they do not go together, or an argument is
-            missing, unknown or impossible.
+        InputError: the topology, construction or root does not exist, the construction is not
+            defined on the topology, or an argument is missing, unknown or impossible.
         LimitError: the trees are larger than the memory of this machine.
+
+    Example:
+        >>> forest("S5", "multiple", root="54321").heights.tolist()
+        [10, 10, 10, 10]
     """
-    there = as_topology(topology)
-    rule = checked(there, construction, arguments)
-    at = there.node(root)
-    trees = there.degree if rule.one_tree_per_port else 1
+    topology = as_topology(topology)
+    entry = find(construction, topology)
+    values = entry.resolve_arguments(topology, arguments)
+    rank = topology.node(root)
+    trees = topology.degree if entry.one_tree_per_port else 1
     memory.require(
-        memory.estimate(there, trees),
-        f"trees of '{rule.name}' on the {there.nodes:,} nodes of {there.spec}",
+        memory.forest_bytes(topology.nodes, trees),
+        f"trees of '{entry.name}' on the {topology.nodes:,} nodes of {topology.spec}",
     )
-    values = {one.name: arguments[one.name] for one in rule.arguments}
-    grown = {
-        one.name: forest(there, str(values[one.name]))
-        for one in rule.arguments
-        if one.kind == "construction"
+    bases = {
+        argument.name: forest(topology, str(values[argument.name]))
+        for argument in entry.arguments
+        if argument.kind == "construction"
     }
-    return rule.build(there, at, **{**values, **grown})
+    return entry.build(topology, rank, **{**values, **bases})
 
 
-def checked(there: Topology, construction: str, arguments: Mapping[str, object]) -> Construction:
-    """The construction of that name, which grows there and takes these arguments.
+def find(name: str, topology: Topology | None = None) -> Construction:
+    """Return the construction of a name.
 
-    Raises:
-        InputError: it does not, or there is none.
-    """
-    rule = find(construction)
-    _check_place(rule, there)
-    _check_names(rule, arguments)
-    for argument in rule.arguments:
-        _check_value(rule, argument, arguments[argument.name], there)
-    return rule
-
-
-def find(name: str) -> Construction:
-    """The construction of that name.
+    Args:
+        name: one of `constructions`.
+        topology: a topology on which the construction must be defined.
 
     Raises:
-        InputError: there is none.
+        InputError: no construction has this name, or it is not defined on the topology.
     """
-    if str(name) in CONSTRUCTIONS:
-        return CONSTRUCTIONS[name]
-    near = get_close_matches(str(name), CONSTRUCTIONS, n=1)
-    meant = f"did you mean '{near[0]}'? " if near else ""
-    raise InputError(
-        f"'{name}' is no construction", hint=f"{meant}there are {', '.join(CONSTRUCTIONS)}"
-    )
+    construction = CONSTRUCTIONS.find(name)
+    if topology is not None:
+        CONSTRUCTIONS.check_topology(construction, topology)
+    return construction
 
 
-def _check_place(rule: Construction, there: Topology) -> None:
-    reason = rule.unsupported_reason(there)
-    if reason is not None:
-        raise InputError(
-            f"the construction '{rule.name}' is not defined on {there.spec}: {reason}",
-            hint=f"on {there.spec} there are {', '.join(constructions(there))}",
-        )
+_BASE = Argument(
+    "base",
+    "the trees to change: a construction without arguments, such as 'multiple'",
+    kind="construction",
+    choices=plain_constructions,
+    noun="a construction without arguments",
+)
+_PLACES = Argument(
+    "i", "how many places, 0 to n-2", kind="index", maximum=lambda topology: topology.n - 2
+)
+_TS, _SLC, _NK = "Tseng & Sheu 1997", "Sheu, Liaw & Chen 1993", "Li, Chen, Xiang & Yao"
+_FA, _EDT, _JH = "Fragopoulou & Akl 1993", "Fragopoulou & Akl 1996", "Johnsson & Ho 1989"
 
-
-def _check_names(rule: Construction, given: Mapping[str, object]) -> None:
-    declared = {argument.name: argument.what for argument in rule.arguments}
-    unknown = next((name for name in given if name not in declared), None)
-    if unknown is not None:
-        hint = f"its arguments are {', '.join(declared)}" if declared else "leave it out"
-        raise InputError(f"the construction '{rule.name}' has no argument '{unknown}'", hint=hint)
-    missing = next((name for name in declared if name not in given), None)
-    if missing is not None:
-        raise InputError(
-            f"the construction '{rule.name}' needs the argument '{missing}'",
-            hint=f"give {declared[missing]}",
-        )
-
-
-def _check_value(rule: Construction, argument: Argument, given: object, there: Topology) -> None:
-    said = f"the argument '{argument.name}' of '{rule.name}' is {given!r}"
-    if argument.kind == "integer":
-        if isinstance(given, bool) or not isinstance(given, int | np.integer):
-            raise InputError(f"{said}, not a whole number", hint=f"give {argument.what}")
-        return
-    if not isinstance(given, str):
-        raise InputError(f"{said}, not the name of a construction", hint=f"give {argument.what}")
-    if find(given).arguments:
-        raise InputError(
-            f"{said}, which has arguments itself",
-            hint=f"take one of {', '.join(plain_constructions(there))}",
-        )
-    _check_place(find(given), there)
+CONSTRUCTIONS = Registry("construction", (
+    Construction("greedy", ("star",), "the shortest-path tree L(r)", f"{_TS}, Def. 1", greedy),
+    Construction(
+        "multiple", ("star",), "the n-1 trees L-hat(rho^i(r)), congestion 2", f"{_TS}, Def. 2",
+        multiple, one_tree_per_port=True,
+    ),
+    Construction(
+        "recursive-substar", ("star",), "the broadcast tree of 2n-3 steps", f"{_SLC}, section 2",
+        recursive_substar,
+    ),
+    Construction(
+        "rotated-hamiltonian", ("star",), "the n-1 rotated Hamiltonian paths of S_{n-1}, and a "
+        "leaf for each node with the first symbol of the root", f"{_FA}, section 3.1",
+        rotated_hamiltonian,
+    ),
+    Construction(
+        "necklace", ("star",), "MBST: the shortest-path tree that numbers the nodes necklace by "
+        "necklace", f"{_FA}, section 3.2", necklace,
+    ),
+    Construction(
+        "hamiltonian-cycle", ("star",), "a Hamiltonian path whose last node is next to the root",
+        f"{_FA}, section 4", hamiltonian_cycle,
+    ),
+    Construction(
+        "label-change", ("star", "nk-star"), "LC(r, T): the trees T translated by their root",
+        f"{_TS}, Def. 3", label_change, (_BASE,),
+    ),
+    Construction(
+        "dimension-change", ("star", "nk-star"), "DC(i, T): every dimension of T moved by i "
+        "places, with the same root", f"{_TS}, Def. 4", dimension_change, (_BASE, _PLACES),
+        exclusion=no_dimension_change,
+    ),
+    Construction(
+        "balanced", ("star",), "the shortest-path tree with subtrees as equal as possible",
+        f"{_FA}, section 5.1", balanced,
+    ),
+    Construction(
+        "near-balanced", ("star",), "the shortest-path tree with a subtree for each displacement",
+        f"{_FA}, Def. 13", near_balanced,
+    ),
+    Construction(
+        "perfectly-balanced", ("star",), "n-1 equal partial trees, with repeated nodes",
+        f"{_FA}, Def. 15", perfectly_balanced, smallest=3, one_tree_per_port=True, partial=True,
+    ),
+    Construction(
+        "shortest-path", ("star",), "the shortest-path tree SPT of the root and S^2, .., S^n",
+        f"{_EDT}, Def. 6", shortest_path, partial=True,
+    ),
+    Construction(
+        "shortest-path-graph", ("star",), "SPG: the n-1 subtrees of SPT, each with all of S^1",
+        f"{_EDT}, Def. 7", shortest_path_graph, one_tree_per_port=True, partial=True,
+    ),
+    Construction(
+        "edge-disjoint", ("star",), "EDT: n-1 directed edge-disjoint spanning trees",
+        f"{_EDT}, Def. 8", edge_disjoint, one_tree_per_port=True,
+    ),
+    Construction(
+        "nk-greedy", ("nk-star",), "the shortest-path tree SP(r)", f"{_NK}, Def. 3", nk_greedy
+    ),
+    Construction(
+        "nk-multiple", ("nk-star",), "the n-1 trees MT(R_i)", f"{_NK}, Def. 4 and 5", nk_multiple,
+        one_tree_per_port=True,
+    ),
+    Construction("binomial", ("hypercube",), "the spanning binomial tree", _JH, binomial),
+    Construction(
+        "edge-disjoint-binomial", ("hypercube",), "d directed edge-disjoint spanning binomial "
+        "trees", _JH, edge_disjoint_binomial, one_tree_per_port=True,
+    ),
+))  # fmt: skip

@@ -1,54 +1,78 @@
-"""What several constructions share: growing a tree from the links L(r), and moving a tree to another root."""
+"""Functions that several constructions share."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast import permutations
 from starcast.permutations import Perms
+from starcast.support.arrays import freeze
 from starcast.topologies import Topology
 
 
-def greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) -> None:
-    """Write alpha_root(v) for every node of S_n into ``out``, 0 at the root (Tseng & Sheu, Def. 1).
+def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) -> None:
+    """Write alpha_root(v) for every node v of S_n into ``out``, 0 at the root.
 
-    In rank order the values are runs: where the first symbol is not the root's, its place in the root, constant on the
-    (n-1)! nodes that share the first symbol; else the first place from 2 on where the node differs from the root, constant
-    on the nodes that leave the root's prefix there with the same symbol.
+    In rank order the values form runs. For the (n-1)! nodes with one first symbol, other than the
+    root's, it is the position of that symbol in the root. For the other nodes it is the first
+    position from 2 on where the node differs from the root, the same for all nodes that continue
+    the common prefix with the same symbol.
+
+    Args:
+        topology: a star graph.
+        root: the root's symbols, uint8 ``[n]``.
+        out: uint8 ``[n!]``.
+
+    Reference:
+        Tseng & Sheu 1997, Def. 1.
     """
-    n, block, start = topology.n, topology.nodes, 0
-    home = permutations.inverse(root).tolist()
-    for depth in range(
-        n
-    ):  # start: the first node that agrees with the root on its first `depth` symbols
-        free = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
-        block //= len(free)
-        for place, symbol in enumerate(free):
-            port = home[symbol - 1] if depth == 0 else depth + 1
-            out[start + place * block : start + (place + 1) * block].fill(port)
-        start += free.index(int(root[depth])) * block
+    n = topology.n
+    position = permutations.inverse(root).tolist()
+    block, start = topology.nodes, 0
+    # `start` is the first node that agrees with the root on its first `depth` symbols.
+    for depth in range(n):
+        symbols = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
+        block //= len(symbols)
+        for index, symbol in enumerate(symbols):
+            port = position[symbol - 1] if depth == 0 else depth + 1
+            out[start + index * block : start + (index + 1) * block].fill(port)
+        start += symbols.index(int(root[depth])) * block
     out[start] = 0
 
 
 def greedy_path(start: Perms, root: Perms) -> tuple[Perms, list[int]]:
-    """The nodes from ``start`` to the root of L(root), uint8 ``[length + 1, n]``, and the ports crossed on the way."""
-    here, goal = start.tolist(), root.tolist()
-    nodes, ports = [list(here)], []
-    while here != goal:
-        place = goal.index(here[0])  # where the first symbol belongs, from 0
-        if place == 0:
-            place = next(k for k in range(1, len(goal)) if here[k] != goal[k])
-        here[0], here[place] = here[place], here[0]
-        nodes.append(list(here))
-        ports.append(place + 1)
+    """Return the path from a node to the root of L(root).
+
+    Returns:
+        The nodes, uint8 ``[length + 1, n]``, and the ports crossed, ``length`` of them.
+    """
+    node, goal = start.tolist(), root.tolist()
+    nodes, ports = [list(node)], []
+    while node != goal:
+        index = goal.index(node[0])
+        if index == 0:
+            index = next(i for i in range(1, len(goal)) if node[i] != goal[i])
+        node[0], node[index] = node[index], node[0]
+        nodes.append(list(node))
+        ports.append(index + 1)
     return np.array(nodes, dtype=np.uint8), ports
 
 
-def translated(topology: Topology, rows: NDArray[np.uint8], root: int) -> NDArray[np.uint8]:
-    """The forest at the identity moved to ``root`` by the topology's translation."""
+def translate_ports(topology: Topology, rows: NDArray[np.uint8], root: int) -> NDArray[np.uint8]:
+    """Move a forest from the identity to another root by the topology's translation.
+
+    Args:
+        topology: the topology of the forest.
+        rows: the ports towards the parents, uint8 ``[trees, nodes]``; the caller must own it.
+        root: the rank of the new root.
+
+    Returns:
+        The ports of the translated forest, read-only uint8 ``[trees, nodes]``; ``rows`` itself if
+        the root is the identity.
+    """
     if root == 0:
-        return rows
+        return freeze(rows)
     image = topology.translation(root)
-    moved = np.empty_like(rows)
-    for there, row in zip(moved, rows, strict=True):
-        there[image] = topology.carried_ports(root, row)
-    return moved
+    translated = np.empty_like(rows)
+    for target, row in zip(translated, rows, strict=True):
+        target[image] = topology.carried_ports(root, row)
+    return freeze(translated)

@@ -1,6 +1,6 @@
-"""The edges of trees as columns: what is drawn, stored in the graph and handed to other libraries."""
+"""The edges of trees as columns, for drawings, the graph store and other libraries."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,14 @@ Column = NDArray[np.int64]
 
 
 class Edges(NamedTuple):
-    """Edges parent -> child, int64 ``[edges]`` each, by tree and then by the child's rank.
+    """Edges from parents to children, int64 ``[edges]`` each, sorted by tree and child.
 
-    ``tree`` counts from 0; ``level`` is the child's distance from the root, from 1; ``port`` is the parent's towards the child.
+    Attributes:
+        parent: rank of the parent.
+        child: rank of the child.
+        tree: number of the tree, from 0.
+        level: the child's distance from the root within the tree, from 1.
+        port: the parent's port towards the child.
     """
 
     parent: Column
@@ -25,13 +30,13 @@ class Edges(NamedTuple):
 
 
 def edges_of(forest: Forest, tree: int | None = None) -> Edges:
-    """All edges of a forest, or those of one of its trees.
+    """Return the edges of a forest, or of one of its trees.
 
     Raises:
-        InputError: there is no such tree.
-        RejectedError: the array is no forest.
+        InputError: the forest has no such tree.
+        RejectedError: the array is not a forest.
     """
-    first = 0 if tree is None else _checked(forest, tree)
+    first = 0 if tree is None else _check_tree(forest, tree)
     rows = forest.parent_port if tree is None else forest.parent_port[first : first + 1]
     part = Forest(
         forest.topology, rows, forest.root, forest.construction, forest.arguments, forest.spanning
@@ -47,13 +52,10 @@ def edges_of(forest: Forest, tree: int | None = None) -> Edges:
     return Edges(*(column.astype(np.int64) for column in columns))
 
 
-def _checked(forest: Forest, tree: object) -> int:
-    if (
-        isinstance(tree, bool)
-        or not isinstance(tree, int | np.integer)
-        or not 0 <= tree < forest.trees
-    ):
-        raise InputError(
-            f"{forest.id} has no tree {tree!r}", hint=f"its trees are 0 to {forest.trees - 1}"
-        )
-    return int(tree)
+def _check_tree(forest: Forest, tree: Any) -> int:
+    is_integer = isinstance(tree, int | np.integer) and not isinstance(tree, bool)
+    if is_integer and tree in range(forest.trees):
+        return int(tree)
+    raise InputError(
+        f"{forest.id} has no tree {tree!r}", hint=f"its trees are 0 to {forest.trees - 1}"
+    )

@@ -1,19 +1,23 @@
-"""The greedy tree L(r): every node sends towards the root by its first symbol (Tseng & Sheu 1997, Def. 1)."""
+"""The greedy tree L(r), which routes by the first symbol (Tseng & Sheu 1997, Def. 1)."""
 
 import numpy as np
 
 from starcast import permutations
+from starcast.support.arrays import freeze
 from starcast.topologies import Topology
-from starcast.trees.common import greedy_ports
+from starcast.trees.common import write_greedy_ports
 from starcast.trees.model import Forest
 
 
 def greedy(topology: Topology, root: int) -> Forest:
-    """The shortest-path tree L(r) with its links turned away from the root, so that it broadcasts.
+    """Return the shortest-path tree L(r), with its links directed away from the root.
 
-    The parent of v is g_a(v): a is the place of v_1 in r if that is not 1, else the first place a >= 2 where v differs from r.
+    The parent of v is g_a(v), where a is the position of v_1 in r if that is not 1, and else the
+    first position a >= 2 in which v differs from r.
+
+    Reference:
+        Tseng & Sheu 1997, Def. 1.
     """
     rows = np.empty((1, topology.nodes), dtype=np.uint8)
-    greedy_ports(topology, permutations.unrank(topology.n, root)[0], rows[0])
-    rows.flags.writeable = False
-    return Forest(topology, rows, root, "greedy", verify_hubs=(root,))
+    write_greedy_ports(topology, permutations.unrank(topology.n, root)[0], rows[0])
+    return Forest(topology, freeze(rows), root, "greedy", verify_hubs=(root,))

@@ -1,9 +1,10 @@
-"""The tree of rotated Hamiltonian paths and the Hamiltonian cycle (Fragopoulou & Akl 1993, sections 3.1 and 4).
+"""The tree of rotated Hamiltonian paths and the Hamiltonian cycle (Fragopoulou & Akl 1993).
 
-S_{n-1}^i, i = 2..n, are the nodes with symbol 1 in position i. *Phase 1*: subtree T_i, across dimension i of the root, is a
-Hamiltonian path of S_{n-1}^i, and T_{i+1} is T_i rotated, so that the n-1 links of a step have all n-1 dimensions. *Phase 2*
-(Rule 1): a node x gets the messages of the sources q with q_1 = x_1 and q_n = x_i over dimension i. Seen from the source, a
-node u with u_1 = 1 is a leaf and hangs across the position of symbol n in u.
+S_{n-1}^i, i = 2..n, are the nodes with symbol 1 in position i. *Phase 1* (section 3.1): the branch
+T_i across dimension i of the root is a Hamiltonian path of S_{n-1}^i, and T_{i+1} is T_i rotated,
+so that the n-1 links of a step have all n-1 dimensions. *Phase 2* (Rule 1): a node x receives the
+messages of the sources q with q_1 = x_1 and q_n = x_i over dimension i. Seen from the source, a
+node u with u_1 = 1 is a leaf, and its parent is across the position of symbol n in u.
 """
 
 import numpy as np
@@ -12,50 +13,60 @@ from numpy.typing import NDArray
 from starcast import permutations
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import rotated_dimension, rotation
-from starcast.trees.common import translated
+from starcast.trees.common import translate_ports
 from starcast.trees.hamiltonian_paths import Word, cycle_word, path_word, walk
 from starcast.trees.model import Forest
 
 
 def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
-    """One tree: step t of phase 1 follows dimension `phase_1_word` [t-1], rotated j-2 times, from the end of T_j."""
+    """Return the tree of rotated Hamiltonian paths.
+
+    Step t of phase 1 extends T_j across dimension `phase_1_word` [t-1], rotated j-2 times.
+
+    Reference:
+        Fragopoulou & Akl 1993, section 3.1.
+    """
     n = topology.n
-    row = np.zeros(topology.nodes, dtype=np.uint8)
+    row = np.zeros((1, topology.nodes), dtype=np.uint8)
     word, turn = phase_1_word(n), rotation(n)
     path = walk(n, word)[1:]
     for turns in range(n - 1):
-        row[path] = rotated_dimension(word, turns, n)
+        row[0, path] = rotated_dimension(word, turns, n)
         path = turn[path]
-    row[: topology.nodes // n] = phase_2_ports(n, n)
-    row[0] = 0
-    rows = translated(topology, row[None, :], root)
-    rows.flags.writeable = False
-    return Forest(topology, rows, root, "rotated-hamiltonian")
+    row[0, : topology.nodes // n] = phase_2_ports(n, n)
+    row[0, 0] = 0
+    return Forest(topology, translate_ports(topology, row, root), root, "rotated-hamiltonian")
 
 
 def hamiltonian_cycle(topology: Topology, root: int) -> Forest:
-    """One path through all nodes; the last is next to the root, across the last dimension of `cycle_word`.
+    """Return a path through all nodes that ends next to the root.
 
-    Other roots have the translated path, so that all cross the same dimension in a step. Section 4 has one cycle for all roots:
-    that is `walk` along `cycle_word`, begun elsewhere.
+    The last link of `cycle_word` closes the cycle. Other roots have the translated path, so that
+    all roots cross the same dimension in a step. Section 4 uses one cycle for all roots instead:
+    `walk` along `cycle_word`, entered at another node.
+
+    Reference:
+        Fragopoulou & Akl 1993, section 4.
     """
-    row = np.zeros(topology.nodes, dtype=np.uint8)
+    row = np.zeros((1, topology.nodes), dtype=np.uint8)
     word = cycle_word(topology.n)[:-1]
-    row[walk(topology.n, word)[1:]] = word
-    rows = translated(topology, row[None, :], root)
-    rows.flags.writeable = False
-    return Forest(topology, rows, root, "hamiltonian-cycle")
+    row[0, walk(topology.n, word)[1:]] = word
+    return Forest(topology, translate_ports(topology, row, root), root, "hamiltonian-cycle")
 
 
 def phase_1_word(n: int) -> Word:
-    """T_2 as a word: 12..n -> 213..n -> all other nodes with symbol 1 in position 2, uint8 ``[(n-1)!]``."""
+    """Return T_2 as a word, uint8 ``[(n-1)!]``.
+
+    It leads from 12..n to 213..n and then to all other nodes with symbol 1 in position 2.
+    """
     return np.concatenate([np.array([2], dtype=np.uint8), path_word(n - 1) + np.uint8(1)])
 
 
 def phase_2_ports(n: int, symbol: int) -> NDArray[np.uint8]:
-    """For each node that starts with 1 the position of a symbol 2..n, uint8 ``[(n-1)!]``; their ranks are 0..(n-1)!-1.
+    """Return the position of a symbol 2..n in every node that starts with 1, uint8 ``[(n-1)!]``.
 
-    Rule 1 has symbol n. Copies of a message may take another symbol each. The identity has a position as well, and no parent.
+    Rule 1 uses symbol n; copies of a message may use other symbols. The entry of the identity, rank
+    0, has no meaning: it has no parent.
     """
     others = permutations.arrangements(n - 1, n - 1) + np.uint8(1)
     return np.asarray(np.argmax(others == symbol, axis=1) + 2, dtype=np.uint8)

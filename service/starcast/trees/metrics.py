@@ -1,4 +1,4 @@
-"""What there is to say about a forest, by name: what `starcast tree show` prints, and what the papers state values of."""
+"""Metrics of a forest by name, as ``starcast forest show`` prints them."""
 
 from typing import Any
 
@@ -8,14 +8,21 @@ from starcast.permutations import Ranks
 from starcast.trees.model import Forest
 
 
-def measures(forest: Forest) -> dict[str, Any]:
-    """The measures of a forest as plain Python values, by name; lists have an entry a tree.
+def forest_metrics(forest: Forest) -> dict[str, Any]:
+    """Return the metrics of a forest by name, as plain Python values.
 
-    ``branches`` are the subtrees that hang from the root, as their sizes, by the root's ports; ``levels`` are the numbers of
-    nodes on the levels 0, 1, ..; ``links by load`` maps the number of trees on a directed link to the number of such links.
+    Returns:
+        Numbers and flags of the whole forest, and lists with an entry per tree. ``branches`` are
+        the sizes of the subtrees of the root's children, in the order of the root's ports;
+        ``levels`` are the numbers of nodes on the levels 0, 1, ..; ``links_by_load`` maps a number
+        of trees to the number of directed links that so many trees use.
 
     Raises:
-        RejectedError: the array is no forest.
+        RejectedError: the array is not a forest.
+
+    Example:
+        >>> forest_metrics(forest("S5", "multiple"))["congestion"]
+        2
     """
     parents, levels = forest.parents(), forest.levels()
     profiles = [np.bincount(row[row >= 0]).tolist() for row in levels]
@@ -26,24 +33,23 @@ def measures(forest: Forest) -> dict[str, Any]:
         "spanning": bool((forest.sizes == forest.topology.nodes).all()),
         "sizes": forest.sizes.tolist(),
         "heights": [len(profile) - 1 for profile in profiles],
-        "shortest path": bool(((levels == distances) | (levels < 0)).all()),
+        "shortest_path": bool(((levels == distances) | (levels < 0)).all()),
         "leaves": forest.leaves.tolist(),
-        "branches": [_branches(forest, row) for row in parents],
+        "branches": [_branch_sizes(forest, row) for row in parents],
         "congestion": max(loads),
-        "edge-disjoint": max(loads) <= 1,
-        "links by load": loads,
+        "edge_disjoint": max(loads) <= 1,
+        "links_by_load": loads,
         "levels": profiles,
     }
 
 
-def _branches(forest: Forest, parents: Ranks) -> list[int]:
-    """How many nodes hang below each of the root's links that the tree uses, by pointer doubling."""
-    here = np.arange(len(parents), dtype=np.int32)
-    top = np.where((parents < 0) | (parents == forest.root), here, parents)
-    while not np.array_equal(further := top[top], top):
-        top = further
-    below = np.bincount(top[parents >= 0], minlength=len(parents))
-    across = [
-        int(forest.topology.neighbours(port, [forest.root])[0]) for port in forest.topology.ports
-    ]
-    return [int(below[child]) for child in across if below[child]]
+def _branch_sizes(forest: Forest, parents: Ranks) -> list[int]:
+    """Return the sizes of the subtrees of the root's children, computed by pointer doubling."""
+    nodes = np.arange(len(parents), dtype=np.int32)
+    top = np.where((parents < 0) | (parents == forest.root), nodes, parents)
+    while not np.array_equal(higher := top[top], top):
+        top = higher
+    sizes = np.bincount(top[parents >= 0], minlength=len(parents))
+    topology = forest.topology
+    neighbours = [int(topology.neighbours(port, [forest.root])[0]) for port in topology.ports]
+    return [int(sizes[neighbour]) for neighbour in neighbours if sizes[neighbour]]

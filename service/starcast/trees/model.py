@@ -1,7 +1,7 @@
-"""A forest is one array: for every tree and node, the port towards the parent.
+"""The forest: one array with the port towards the parent, for every tree and node.
 
-Everything else about a forest (parents, levels, loads) is computed from that array and the topology, and `Forest.verify`
-judges it without knowing who made it.
+Parents, levels, loads and all other properties are computed from that array and the topology.
+`Forest.verify` proves that the array is a forest, whatever built it.
 """
 
 import os
@@ -19,10 +19,10 @@ from starcast.errors import InputError, RejectedError
 from starcast.permutations import Ranks
 from starcast.support.arrays import freeze, frozen_copy
 from starcast.topologies import Topology, as_topology
-from starcast.topologies.base import Sight
+from starcast.topologies.base import ValueReader
 from starcast.trees import files, spec_syntax
 
-#: The construction of a forest that no rule of the catalogue made.
+#: The construction of a forest that was made from an array.
 UNNAMED = "array"
 
 _NO_ARGUMENTS: Mapping[str, str | int] = MappingProxyType({})
@@ -30,20 +30,26 @@ _NO_ARGUMENTS: Mapping[str, str | int] = MappingProxyType({})
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Forest:
-    """Trees with one root on one topology.
+    """Trees with a common root on one topology.
 
     Args:
-        topology: where the trees grow; a `Topology` or its name.
-        parent_port: uint8 ``[trees, nodes]``: each node's port towards its parent, 0 at the root and where a node is not
-            in that tree. Kept read-only; an array that somebody could still write is copied.
-        root: label or rank of the common root.
-        construction: the rule that made the trees.
-        arguments: the rule's arguments beyond the root.
-        spanning: every tree reaches all nodes; partial trees (`perfectly-balanced`) say False.
-        toward: for each tree a node that most parents lead closer to. It makes `verify` fast and never decides it.
+        topology: a `Topology` or its spec, such as ``S5``.
+        parent_port: uint8 ``[trees, nodes]``: each node's port towards its parent, 0 at the root
+            and where a node is not in that tree. It is kept read-only; a writable array is copied.
+        root: label or rank of the root.
+        construction: the construction that built the trees.
+        arguments: the arguments of the construction besides the root.
+        spanning: whether every tree must reach all nodes; False for partial trees such as those of
+            ``perfectly-balanced``.
+        verify_hubs: for each tree a node to which most nodes come closer via their parents. It
+            makes `verify` fast, and does not affect its result.
 
     Raises:
-        InputError: the array has a wrong shape or type, or the root is no node.
+        InputError: the array has a wrong shape or type, or the root does not exist.
+
+    Example:
+        >>> own = Forest("S3", [[0, 3, 2, 2, 2, 3]])
+        >>> own.verify()
     """
 
     topology: Topology
@@ -58,79 +64,85 @@ class Forest:
         topology = as_topology(self.topology)
         object.__setattr__(self, "topology", topology)
         object.__setattr__(self, "root", topology.node(self.root))
-        object.__setattr__(self, "parent_port", _frozen(self.parent_port, topology))
+        object.__setattr__(self, "parent_port", _check_array(self.parent_port, topology))
         object.__setattr__(self, "arguments", MappingProxyType(dict(self.arguments)))
-        if self.verify_hubs is not None and len(self.verify_hubs) != self.trees:
+        if self.verify_hubs is None:
+            return
+        if len(self.verify_hubs) != self.trees:
             raise InputError(
-                f"{len(self.verify_hubs)} nodes are given as 'toward' for {self.trees} trees",
-                hint="give one a tree, or leave it out",
+                f"{len(self.verify_hubs)} nodes are given as 'verify_hubs' for {self.trees} trees",
+                hint="give one node per tree, or omit them",
             )
-        object.__setattr__(
-            self,
-            "toward",
-            None
-            if self.verify_hubs is None
-            else tuple(topology.node(hub) for hub in self.verify_hubs),
-        )
+        hubs = tuple(topology.node(hub) for hub in self.verify_hubs)
+        object.__setattr__(self, "verify_hubs", hubs)
 
     @property
     def id(self) -> str:
-        """The name under which the forest is stored: ``S5:multiple:12345``."""
-        return f"{self.topology.spec}:{spec_syntax.written(self.construction, self.arguments)}:{self.topology.label(self.root)}"
+        """The id under which the forest is stored: ``S5:multiple:12345``."""
+        construction = spec_syntax.format_spec(self.construction, self.arguments)
+        return f"{self.topology.spec}:{construction}:{self.topology.label(self.root)}"
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
-        """The forest in a file that `save` wrote. `verify` judges it, like any other.
+        """Read a forest from a file that `save` wrote. It is not verified.
 
         Raises:
-            InputError: the file cannot be read, is no forest file, is of another version, or is damaged.
+            InputError: the file cannot be read, is not a forest, has another version, or is
+                damaged.
         """
-        return cls(**files.read(path))
+        return cls(**files.read_fields(path))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the forest to a file (npz): its array, its name and its arguments, whole or not at all.
+        """Write the forest to a file (npz), which is replaced only when complete.
 
         Raises:
             InputError: the file cannot be written.
         """
-        files.write(self, path)
+        fields = files.ForestFields(
+            topology=self.topology,
+            parent_port=self.parent_port,
+            root=self.root,
+            construction=self.construction,
+            arguments=self.arguments,
+            spanning=self.spanning,
+            verify_hubs=self.verify_hubs,
+        )
+        files.write_fields(path, fields)
 
     @property
     def trees(self) -> int:
-        """How many trees there are."""
+        """The number of trees."""
         return len(self.parent_port)
 
     def members(self) -> NDArray[np.bool_]:
-        """Whether a node is in a tree, bool ``[trees, nodes]``; the root is in every tree."""
+        """Return whether each node is in each tree, bool ``[trees, nodes]``; the root always is."""
         members: NDArray[np.bool_] = self.parent_port != 0
         members[:, self.root] = True
         return members
 
     def parents(self) -> Ranks:
-        """The parent of each node, int32 ``[trees, nodes]``; -1 at the root and outside the tree.
+        """Return the parents, int32 ``[trees, nodes]``; -1 at the root and outside the tree.
 
         Raises:
-            RejectedError: an entry is no port.
+            RejectedError: an entry is not a port.
         """
         parents = np.full(self.parent_port.shape, -1, dtype=np.int32)
-        for port in self._ports():
-            across = self.topology.neighbours(port)
-            for tree, chosen in self._users(port):
-                parents[tree, chosen] = across[chosen]
+        for port in self._checked_ports():
+            neighbours = self.topology.neighbours(port)
+            for tree, nodes in self._users(port):
+                parents[tree, nodes] = neighbours[nodes]
         return parents
 
     def levels(self) -> Ranks:
-        """The distance of each node from the root within each tree, int32 ``[trees, nodes]``; -1 outside the tree.
+        """Return the distances from the root in the trees, int32 ``[trees, nodes]``; -1 outside.
 
         Raises:
-            RejectedError: the array is no forest.
+            RejectedError: the array is not a forest.
         """
         levels = np.empty(self.parent_port.shape, dtype=np.int32)
         for tree, parents in enumerate(self.parents()):
-            levels[tree], top = _climb(parents)
-            lost = np.flatnonzero((top != self.root) & (self.parent_port[tree] != 0))
-            if len(lost):
-                self._reject_lost(tree, parents, top, lost)
+            levels[tree], top = _follow_parents(parents)
+            self._check_tops(tree, parents, top)
             levels[tree, (self.parent_port[tree] == 0)] = -1
             levels[tree, self.root] = 0
         return freeze(levels)
@@ -147,17 +159,18 @@ class Forest:
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """How many nodes each tree has, the root included, int64 ``[trees]``.
+        """The number of nodes of each tree, including the root, int64 ``[trees]``.
 
         Raises:
-            RejectedError: an entry is no port, the root has a parent, or a node of a spanning tree is missing.
+            RejectedError: an entry is not a port, the root has a parent, or a spanning tree lacks
+                a node.
         """
         self._check_entries()
         return freeze(np.asarray(np.count_nonzero(self.parent_port, axis=1) + 1, dtype=np.int64))
 
     @cached_property
     def leaves(self) -> NDArray[np.int64]:
-        """How many nodes of each tree have no child, int64 ``[trees]``; a root without children counts."""
+        """The number of nodes without children of each tree, int64 ``[trees]``."""
         leaves = np.empty(self.trees, dtype=np.int64)
         for tree, parents in enumerate(self.parents()):
             inner = np.zeros(self.topology.nodes, dtype=bool)
@@ -166,36 +179,45 @@ class Forest:
         return freeze(leaves)
 
     def subtree_sizes(self) -> Ranks:
-        """How many nodes hang below and at each node, itself included, int32 ``[trees, nodes]``; 0 outside the tree."""
+        """Return the number of nodes of all subtrees, int32 ``[trees, nodes]``; 0 outside the tree.
+
+        The subtree of a node contains the node itself.
+        """
         sizes = self.members().astype(np.int32)
         for row, parents, levels in zip(sizes, self.parents(), self.levels(), strict=True):
             order = np.argsort(levels, kind="stable")
             starts = np.searchsorted(levels, np.arange(1, levels.max() + 2), sorter=order)
-            for first, last in reversed(
-                list(pairwise(starts.tolist()))
-            ):  # level by level, the deepest first
+            deepest_first = reversed(list(pairwise(starts.tolist())))
+            for first, last in deepest_first:
                 nodes = order[first:last]
                 np.add.at(row, parents[nodes], row[nodes])
         return sizes
 
     def level_profile(self) -> Ranks:
-        """How many nodes each tree has on each level, int32 ``[trees, height + 1]``."""
+        """Return the number of nodes on each level, int32 ``[trees, height + 1]``."""
         levels = self.levels()
         width = int(levels.max()) + 1
-        return np.stack([np.bincount(row[row >= 0], minlength=width) for row in levels]).astype(
-            np.int32
-        )
+        counts = [np.bincount(row[row >= 0], minlength=width) for row in levels]
+        return np.stack(counts).astype(np.int32)
 
     def load(self) -> NDArray[np.int16]:
-        """How many trees use each directed link parent -> child, int16 ``[nodes, ports]``, ports in the topology's order.
+        """Return the number of trees that use each directed link from parent to child.
 
         Opposite directions of a link are two directed links (`docs/decisions/0003`).
 
+        Returns:
+            int16 ``[nodes, ports]``, by the parent's rank and port, ports in the topology's order.
+
         Raises:
-            RejectedError: an entry is no port, the root has a parent, or a node of a spanning tree is missing.
+            RejectedError: an entry is not a port, the root has a parent, or a spanning tree lacks
+                a node.
+
+        Example:
+            >>> forest("S5", "multiple").load()[0].tolist()
+            [2, 1, 1, 1]
         """
         load = np.empty((self.topology.nodes, self.topology.degree), dtype=np.int16)
-        for column, port in enumerate(self._ports()):
+        for column, port in enumerate(self._checked_ports()):
             load[:, column] = self._load_of(port)
         return load
 
@@ -204,70 +226,74 @@ class Forest:
         """The greatest load of a directed link.
 
         Raises:
-            RejectedError: an entry is no port, the root has a parent, or a node of a spanning tree is missing.
+            RejectedError: an entry is not a port, the root has a parent, or a spanning tree lacks
+                a node.
         """
-        return max(int(self._load_of(port).max()) for port in self._ports())
+        return max(int(self._load_of(port).max()) for port in self._checked_ports())
 
     def load_histogram(self) -> dict[int, int]:
-        """How many directed links have each load that occurs; unused links count under 0.
+        """Return the number of directed links by load; unused links have load 0.
 
         Raises:
-            RejectedError: an entry is no port, the root has a parent, or a node of a spanning tree is missing.
+            RejectedError: an entry is not a port, the root has a parent, or a spanning tree lacks
+                a node.
         """
         counts: dict[int, int] = {}
-        for port in self._ports():
+        for port in self._checked_ports():
             for load, links in enumerate(np.bincount(self._load_of(port)).tolist()):
                 counts[load] = counts.get(load, 0) + links
         return {load: links for load, links in sorted(counts.items()) if links}
 
     def is_shortest_path(self) -> bool:
-        """Whether every tree leads to each of its nodes by a shortest path."""
+        """Return whether every tree reaches each of its nodes by a shortest path."""
         levels = self.levels()
         return bool(((levels == self.topology.distances(self.root)) | (levels < 0)).all())
 
     def is_edge_disjoint(self) -> bool:
-        """Whether no directed link is used by two trees.
+        """Return whether every directed link is used by at most one tree.
 
         Raises:
-            RejectedError: an entry is no port, the root has a parent, or a node of a spanning tree is missing.
+            RejectedError: an entry is not a port, the root has a parent, or a spanning tree lacks
+                a node.
         """
         return self.congestion <= 1
 
     def verify(self) -> None:
-        """Prove that every tree is one: rooted at the root, without cycles, spanning unless declared partial.
+        """Prove that every tree is a tree: rooted at the root, acyclic, spanning unless partial.
 
-        A tree is proved by a node that its parents lead closer to (`toward`, else the root), by distances alone; the few
-        nodes whose parent leads elsewhere are followed to the root. Where they are many, all nodes are followed.
+        Most nodes come closer to a hub (an entry of `verify_hubs`, else the root) via their
+        parent, which distances alone show. The nodes that do not are followed to the root. If
+        there are many of them, all nodes are followed.
 
         Raises:
-            RejectedError: names the first offending tree, the first node of it and the reason.
+            RejectedError: with the first offending tree, its first offending node and the reason.
         """
         self._check_entries()
-        for tree, astray in enumerate(self._astray()):
-            if len(
-                astray
-            ) > self.topology.nodes // 64 + self.topology.degree or not self._reach_root(
-                tree, astray
-            ):
+        limit = self.topology.nodes // 64 + self.topology.degree
+        for tree, exceptions in enumerate(self._exceptions()):
+            if len(exceptions) > limit or not self._reach_root(tree, exceptions):
                 self._follow_all(tree)
 
     def __repr__(self) -> str:
         return f"<Forest {self.id}: {self.trees} trees on {self.topology.nodes} nodes>"
 
-    # Everything below works on one port or one tree at a time, so that memory stays a small multiple of one tree.
+    # The methods below process one port or one tree at a time, so that memory stays a small
+    # multiple of the size of one tree.
 
-    def _ports(self) -> Iterator[int]:
+    def _checked_ports(self) -> Iterator[int]:
+        """Check all entries, then iterate over the ports."""
         self._check_entries()
         return iter(self.topology.ports)
 
     def _users(self, port: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """Iterate over the trees and their nodes that have this port towards their parent."""
         for tree, row in enumerate(self.parent_port):
-            chosen = np.flatnonzero(row == port)
-            if len(chosen):
-                yield tree, chosen
+            nodes = np.flatnonzero(row == port)
+            if len(nodes):
+                yield tree, nodes
 
     def _load_of(self, port: int) -> NDArray[np.int16]:
-        # The child across this port uses the link if its own port towards the parent is the way back.
+        # The child across this port uses the link if its port towards the parent leads back.
         back = self.topology.reverse_port(port)
         users = np.count_nonzero(self.parent_port == back, axis=0).astype(np.int16)
         return np.asarray(users[self.topology.neighbours(port)])
@@ -277,128 +303,133 @@ class Forest:
         gaps = [port for port in range(max(ports)) if port not in ports]
         for tree, row in enumerate(self.parent_port):
             if row[self.root]:
-                raise self._rejected(tree, self.root, "is the root and has a parent")
+                raise self._rejection(tree, self.root, "is the root and has a parent")
             if row.max() > max(ports) or any((row == gap).any() for gap in gaps):
                 node = int(np.flatnonzero(~np.isin(row, list(ports)))[0])
-                raise self._rejected(
-                    tree,
-                    node,
-                    f"has port {row[node]} towards its parent, which {self.topology.spec} lacks",
-                )
+                reason = f"has parent port {row[node]}, which {self.topology.spec} lacks"
+                raise self._rejection(tree, node, reason)
             if self.spanning and np.count_nonzero(row) != self.topology.nodes - 1:
                 outside = np.flatnonzero(row == 0)
-                raise self._rejected(tree, int(outside[outside != self.root][0]), "is not reached")
+                node = int(outside[outside != self.root][0])
+                raise self._rejection(tree, node, "is not reached")
 
-    def _astray(self) -> list[NDArray[np.int64]]:
-        """For each tree, the nodes whose parent is not one step closer to the tree's `toward`."""
+    def _exceptions(self) -> list[NDArray[np.int64]]:
+        """Return for each tree the nodes whose parent is not one link closer to the tree's hub."""
         hubs = [self.root] * self.trees if self.verify_hubs is None else list(self.verify_hubs)
         distances = {hub: self.topology.distances(hub) for hub in set(hubs)}
-        sights = {port: self.topology.neighbour_values(port) for port in self.topology.ports}
-        astray: list[list[NDArray[np.int64]]] = [[] for _ in hubs]
+        readers = {port: self.topology.neighbour_values(port) for port in self.topology.ports}
+        parts: list[list[NDArray[np.int64]]] = [[] for _ in hubs]
         for chunk in self.topology.chunks():
-            for row, hub, found in zip(self.parent_port, hubs, astray, strict=True):
+            for row, hub, part in zip(self.parent_port, hubs, parts, strict=True):
                 distance = distances[hub]
-                closer = distance[chunk] - np.uint8(
-                    1
-                )  # wraps around at the hub, which has nobody closer
-                wrong = np.flatnonzero(_at_parents(distance, row[chunk], chunk, sights) != closer)
+                # Wraps around to 255 at the hub, which no parent is closer to.
+                closer = distance[chunk] - np.uint8(1)
+                at_parents = _values_at_parents(distance, row[chunk], chunk, readers)
+                wrong = np.flatnonzero(at_parents != closer)
                 if len(wrong):
-                    found.append(wrong + chunk.start)
-        nodes = [np.concatenate([np.empty(0, dtype=np.int64), *found]) for found in astray]
-        return [found[row[found] != 0] for row, found in zip(self.parent_port, nodes, strict=True)]
+                    part.append(wrong + chunk.start)
+        empty = np.empty(0, dtype=np.int64)
+        nodes = [np.concatenate([empty, *part]) for part in parts]
+        return [part[row[part] != 0] for row, part in zip(self.parent_port, nodes, strict=True)]
 
-    def _reach_root(self, tree: int, astray: NDArray[np.int64]) -> bool:
-        """Whether these nodes come to the root; all others come to one of them or to the root, by distances."""
-        if not self.spanning:  # a chain may end outside the tree, which distances do not see
+    def _reach_root(self, tree: int, exceptions: NDArray[np.int64]) -> bool:
+        """Return whether the exceptions reach the root; then so do all other nodes."""
+        if not self.spanning:  # a chain may end outside the tree, which distances do not show
             return False
         row = self.parent_port[tree]
-        at = astray
-        for _ in range((len(astray) + 1) * (self.topology.diameter + 1)):
-            at = at[at != self.root]
-            if not len(at):
+        nodes = exceptions
+        for _ in range((len(exceptions) + 1) * (self.topology.diameter + 1)):
+            nodes = nodes[nodes != self.root]
+            if not len(nodes):
                 return True
-            at = self.topology.step(row[at], at).astype(np.int64)
+            nodes = self.topology.step(row[nodes], nodes).astype(np.int64)
         return False
 
     def _follow_all(self, tree: int) -> None:
-        parents = Forest(
-            self.topology, self.parent_port[tree : tree + 1], self.root, spanning=False
-        ).parents()[0]
-        _, top = _climb(parents)
-        lost = np.flatnonzero((top != self.root) & (self.parent_port[tree] != 0))
-        if len(lost):
-            self._reject_lost(tree, parents, top, lost)
+        row = self.parent_port[tree : tree + 1]
+        parents = Forest(self.topology, row, self.root, spanning=False).parents()[0]
+        _, top = _follow_parents(parents)
+        self._check_tops(tree, parents, top)
 
-    def _reject_lost(self, tree: int, parents: Ranks, top: Ranks, lost: NDArray[np.intp]) -> None:
+    def _check_tops(self, tree: int, parents: Ranks, top: Ranks) -> None:
+        """Check that the parents of every node of a tree lead to the root."""
+        lost = np.flatnonzero((top != self.root) & (self.parent_port[tree] != 0))
+        if not len(lost):
+            return
         node = int(lost[0])
         if parents[top[node]] < 0:
             outside = self.topology.label(int(top[node]))
-            raise self._rejected(tree, node, f"hangs from {outside}, which is not in the tree")
-        raise self._rejected(tree, node, "leads into a cycle and never to the root")
+            reason = f"is a descendant of {outside}, which is not in the tree"
+            raise self._rejection(tree, node, reason)
+        raise self._rejection(tree, node, "leads into a cycle and never to the root")
 
-    def _rejected(self, tree: int, node: int, reason: str) -> RejectedError:
+    def _rejection(self, tree: int, node: int, reason: str) -> RejectedError:
         label = self.topology.label(node)
         return RejectedError(
-            f"{self.construction} on {self.topology.spec} is no forest: tree {tree}, node {label} {reason}",
-            hint="mend the array: each entry is the port from the node towards its parent, 0 at the root",
+            f"{self.construction} on {self.topology.spec} is not a forest: tree {tree}, node "
+            f"{label} {reason}",
+            hint="each entry must be the port from the node towards its parent, 0 at the root",
         )
 
 
-def _at_parents(
-    values: NDArray[np.uint8], ports: NDArray[np.uint8], chunk: slice, sights: Mapping[int, Sight]
+def _values_at_parents(
+    values: NDArray[np.uint8],
+    ports: NDArray[np.uint8],
+    chunk: slice,
+    readers: Mapping[int, ValueReader],
 ) -> NDArray[np.uint8]:
-    """What an array has at the parents of a chunk of nodes; at the node itself where it has none."""
+    """Return an array's values at the parents of a chunk of nodes; a root has its own value."""
     first = int(ports[0])
-    if first and not np.count_nonzero(
-        ports != first
-    ):  # constructions run in long stretches of one port
-        return sights[first](values, chunk)
-    seen = values[chunk].copy()
+    # Constructions have long runs of one port.
+    if first and not np.count_nonzero(ports != first):
+        return readers[first](values, chunk)
+    at_parents = values[chunk].copy()
     for port in np.flatnonzero(np.bincount(ports, minlength=1)).tolist():
         if port:
-            np.copyto(seen, sights[port](values, chunk), where=ports == port)
-    return seen
+            np.copyto(at_parents, readers[port](values, chunk), where=ports == port)
+    return at_parents
 
 
-def _frozen(array: ArrayLike, topology: Topology) -> NDArray[np.uint8]:
+def _check_array(parent_port: ArrayLike, topology: Topology) -> NDArray[np.uint8]:
+    """Return a read-only uint8 array after checking shape, type and range."""
+    rows_hint = "give one row per tree with one entry per node"
+    ports_hint = "give uint8, or integers 0..255"
     try:
-        given = np.asarray(array)
+        array = np.asarray(parent_port)
     except ValueError:  # rows of different lengths
         raise InputError(
-            f"the rows of a forest on {topology.spec} have {topology.nodes} entries each",
-            hint="give one row a tree, one entry a node",
+            f"every row of a forest on {topology.spec} must have {topology.nodes} entries",
+            hint=rows_hint,
         ) from None
-    if given.ndim != 2 or given.shape[1] != topology.nodes or not len(given):
+    if array.ndim != 2 or array.shape[1] != topology.nodes or not len(array):
         raise InputError(
-            f"a forest on {topology.spec} is an array [trees, {topology.nodes}], not {list(given.shape)}",
-            hint="give one row a tree, one entry a node",
+            f"a forest on {topology.spec} is an array [trees, {topology.nodes}], not "
+            f"{list(array.shape)}",
+            hint=rows_hint,
         )
-    if given.dtype != np.uint8:
-        if given.dtype.kind not in "iu":
-            raise InputError(
-                f"a forest is an array of ports, not of {given.dtype}",
-                hint="give uint8, or integers 0..255",
-            )
-        if given.min() < 0 or given.max() > 255:
-            raise InputError(
-                f"a forest is an array of ports, not of numbers from {given.min()} to {given.max()}",
-                hint="give uint8, or integers 0..255",
-            )
-        given = freeze(given.astype(np.uint8))
-    return frozen_copy(given)
+    if array.dtype == np.uint8:
+        return frozen_copy(array)
+    if array.dtype.kind not in "iu":
+        raise InputError(f"a forest is an array of ports, not of {array.dtype}", hint=ports_hint)
+    if array.min() < 0 or array.max() > 255:
+        raise InputError(
+            f"a forest is an array of ports, not of numbers from {array.min()} to {array.max()}",
+            hint=ports_hint,
+        )
+    return freeze(array.astype(np.uint8))
 
 
-def _climb(parents: Ranks) -> tuple[Ranks, Ranks]:
-    """By pointer doubling: each node's number of steps to where its chain of parents ends, and that end.
+def _follow_parents(parents: Ranks) -> tuple[Ranks, Ranks]:
+    """Return the length and the end of each node's chain of parents, by pointer doubling.
 
-    On a cycle there is no end, and the node named has a parent.
+    A chain that leads into a cycle has no end; the node returned for it has a parent.
     """
     top = np.where(parents >= 0, parents, np.arange(len(parents), dtype=np.int32))
     steps = (parents >= 0).astype(np.int32)
     for _ in range(len(parents).bit_length()):
-        further = top[top]
-        if np.array_equal(further, top):
+        higher = top[top]
+        if np.array_equal(higher, top):
             break
         steps += steps[top]
-        top = further
+        top = higher
     return steps, top

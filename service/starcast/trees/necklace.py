@@ -1,16 +1,19 @@
 """The multinode broadcast spanning tree MBST (Fragopoulou & Akl 1993, section 3.2).
 
-All nodes are numbered: m(root) = 0, then 1..n!-1. Node number m hangs across dimension v(m) = (m-1) mod (n-1) + 2 and is
-reached in step ceil(m / (n-1)), so that the links of a step have different dimensions. The numbers run over the distances
-k = 1..D from the root, for each over the necklaces (the orbits of the rotation R) of that distance in the order
+All nodes are numbered: m(root) = 0, then 1..n!-1. The parent of node number m is across dimension
+v(m) = (m-1) mod (n-1) + 2, and the node is reached in step ceil(m / (n-1)), so that the links of a
+step have different dimensions. The numbers run over the distances k = 1..D from the root, within a
+distance over the necklaces (the orbits of the rotation R) in the order
 
-1. N_k1, the necklace of the generator G_k, which is undefined for n odd and k = D only;
+1. N_k1, the necklace of the generator G_k, which is undefined only for n odd and k = D;
 2. those that do not start with 1, ascending by their smallest node;
 3. those that start with 1, likewise,
 
-and within a necklace over the rotations of a first node. Nodes and dimensions rotate together, so what v does for the first
-node it does for all. With v the dimension of the first free number, the first node is the smallest one that v leads closer to
-the root. In N_k1 it is the rotation of G_k that has v for the dimension t_k of G_k. In cycle notation (s is followed by x_s)
+and within a necklace over the rotations of a first node. Nodes and dimensions rotate together, so
+that all nodes of the necklace are as the first one. If v is the dimension of the first unused
+number, the first node is the smallest node whose neighbour across v is closer to the root; in N_k1
+it is the rotation of G_k that maps the dimension t_k of G_k to v. In cycle notation (s is followed
+by x_s)
 
 * G_k = (k+1, k, .., 2, 1) and t_k = k+1 for k <= n-1;
 * G_k = (n, n-1)(n-2, n-3) .. (a+2, a+1)(a, a-1, .., 1), with k+1-n pairs, and t_k = a+1 for k >= n.
@@ -25,19 +28,19 @@ from starcast import permutations
 from starcast.permutations import Perms, Ranks
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import necklaces, rotation
-from starcast.trees.common import translated
+from starcast.trees.common import translate_ports
 from starcast.trees.model import Forest
 
 
 class Generator(NamedTuple):
-    """G_k and the dimension t_k across which it hangs."""
+    """G_k and the dimension t_k towards its parent."""
 
     node: Perms
     dimension: int
 
 
-class _Listed(NamedTuple):
-    """The necklaces without the root's in the order of their numbers, each an array of equal length."""
+class _NecklaceList(NamedTuple):
+    """The necklaces except the root's, in the order of their numbers, as arrays of equal length."""
 
     smallest: Ranks
     period: NDArray[np.int64]
@@ -45,32 +48,36 @@ class _Listed(NamedTuple):
 
 
 def necklace(topology: Topology, root: int) -> Forest:
-    """One tree of shortest paths: the parent of node number m is across dimension v(m)."""
-    rows = translated(topology, dimensions(topology.n, numbering(topology))[None, :], root)
-    rows.flags.writeable = False
+    """Return MBST, a shortest-path tree: the parent of node number m is across dimension v(m).
+
+    Reference:
+        Fragopoulou & Akl 1993, section 3.2.
+    """
+    row = dimensions(topology.n, numbering(topology))[None, :]
+    rows = translate_ports(topology, row, root)
     return Forest(topology, rows, root, "necklace", verify_hubs=(root,))
 
 
 def numbering(topology: Topology) -> Ranks:
-    """m(x) for every node x of S_n, the root the identity, int32 ``[n!]``."""
+    """Return the number m(x) of every node x of S_n for the root 12..n, int32 ``[n!]``."""
     turn = rotation(topology.n)
-    listed = _listed(topology)
-    at = _first_nodes(topology, listed, turn)
+    orbits = _list_necklaces(topology)
+    nodes = _first_nodes(topology, orbits, turn)
     numbers = np.zeros(topology.nodes, dtype=np.int32)
-    for place in range(topology.n - 1):
-        there = listed.period > place
-        numbers[at[there]] = listed.number[there] + place
-        at = turn[at]
+    for turns in range(topology.n - 1):
+        chosen = orbits.period > turns
+        numbers[nodes[chosen]] = orbits.number[chosen] + turns
+        nodes = turn[nodes]
     return numbers
 
 
 def dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """v(m) for each number m; 0 for the root's."""
+    """Return v(m) for each number m; 0 for the root's number 0."""
     return np.where(numbers == 0, 0, (numbers - 1) % (n - 1) + 2).astype(np.uint8)
 
 
 def generators(topology: Topology) -> dict[int, Generator]:
-    """G_k by k."""
+    """Return G_k by k."""
     defined = range(1, topology.diameter + 1 - topology.n % 2)
     return {k: _generator(topology.n, k) for k in defined}
 
@@ -85,33 +92,32 @@ def _generator(n: int, k: int) -> Generator:
     return Generator(node, last + 1 if pairs else last)
 
 
-def _listed(topology: Topology) -> _Listed:
-    found = necklaces(topology.n)
-    smallest = np.flatnonzero(found.leader == np.arange(topology.nodes))[1:].astype(np.int32)
-    kind = np.where(
-        smallest < topology.nodes // topology.n, 2, 1
-    )  # those that start with 1 have the lowest ranks
+def _list_necklaces(topology: Topology) -> _NecklaceList:
+    orbits = necklaces(topology.n)
+    smallest = np.flatnonzero(orbits.leader == np.arange(topology.nodes))[1:].astype(np.int32)
+    # The nodes that start with 1 have the lowest ranks.
+    kind = np.where(smallest < topology.nodes // topology.n, 2, 1)
     nodes = np.stack([generator.node for generator in generators(topology).values()])
-    kind[np.isin(smallest, found.leader[permutations.rank(nodes)])] = 0
+    kind[np.isin(smallest, orbits.leader[permutations.rank(nodes)])] = 0
     smallest = smallest[np.lexsort((smallest, kind, topology.distances()[smallest]))]
-    period = found.period[smallest].astype(np.int64)
-    return _Listed(smallest, period, np.cumsum(period) - period + 1)
+    period = orbits.period[smallest].astype(np.int64)
+    return _NecklaceList(smallest, period, np.cumsum(period) - period + 1)
 
 
-def _first_nodes(topology: Topology, listed: _Listed, turn: Ranks) -> Ranks:
-    """The node of each necklace that has its first number."""
+def _first_nodes(topology: Topology, orbits: _NecklaceList, turn: Ranks) -> Ranks:
+    """Return the node of each necklace that has its first number."""
     distances = topology.distances()
-    v = dimensions(topology.n, listed.number)
-    first = np.full(len(listed.smallest), topology.nodes, dtype=np.int32)
-    at = listed.smallest
+    v = dimensions(topology.n, orbits.number)
+    first = np.full(len(orbits.smallest), topology.nodes, dtype=np.int32)
+    nodes = orbits.smallest
     for _ in range(topology.n - 1):
-        closer = distances[topology.step(v, at)] < distances[at]
-        first = np.where(closer & (at < first), at, first)
-        at = turn[at]
+        closer = distances[topology.step(v, nodes)] < distances[nodes]
+        first = np.where(closer & (nodes < first), nodes, first)
+        nodes = turn[nodes]
     for k, generator in generators(topology).items():
-        begins = np.searchsorted(distances[listed.smallest], k)
+        index = np.searchsorted(distances[orbits.smallest], k)
         node = permutations.rank(generator.node[None, :])
-        for _ in range((int(v[begins]) - generator.dimension) % (topology.n - 1)):
+        for _ in range((int(v[index]) - generator.dimension) % (topology.n - 1)):
             node = turn[node]
-        first[begins] = node[0]
+        first[index] = node[0]
     return first

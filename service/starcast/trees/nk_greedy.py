@@ -1,14 +1,15 @@
-"""The shortest-path tree SP(r) of S_{n,k} (Li, Chen, Xiang & Yao, Def. 3, as docs/definitions/nk-star.md repairs it).
+"""The shortest-path tree SP(r) of S_{n,k} (Li, Chen, Xiang & Yao, Def. 3).
 
-Positions of the root stand for its symbols: v_1 = i means that v begins with the symbol of the root's position i. A symbol
-that the root lacks is *external*, and the chain of an external symbol e in v is: e stands in position j_1, the root's symbol
-of position j_1 stands in v's position j_2, and so on until the one of position j_m stands nowhere; it is the *desired symbol*
-d(e). The parent of v:
+docs/definitions/nk-star.md corrects the definition. Symbols are named by their positions in the
+root: v_1 = i means that v begins with the root's i-th symbol. A symbol that the root lacks is
+*external*. The chain of an external symbol e in v is: e is in position j_1, the root's symbol of
+position j_1 is in v's position j_2, and so on until the root's symbol of position j_m is not in v;
+it is the *desired symbol* d(e). The parent of v is
 
-* v_1 = 1: exchange with the smallest position i >= 2 where v differs from the root.
-* 2 <= v_1 <= k: exchange with position v_1.
-* v_1 external: replace v_1 by the smallest desired symbol of the *other* external symbols of v, if v has another one; by its
-  own, d(v_1), if it has not. The smallest is that of the lowest position in the root.
+* v_1 = 1: exchange with the smallest position i >= 2 in which v differs from the root;
+* 2 <= v_1 <= k: exchange with position v_1;
+* v_1 external: replace v_1 by the smallest desired symbol of the *other* external symbols of v, or
+  by its own, d(v_1), if v has no other. The smallest has the lowest position in the root.
 """
 
 from math import perm
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.permutations import Perms
+from starcast.support.arrays import freeze
 from starcast.topologies import Topology
 from starcast.topologies.nk_star import NkStar
 from starcast.trees.model import Forest
@@ -25,66 +27,75 @@ _ROWS = 2**15  # labels at a time: they and their tables stay in the cache
 
 
 def nk_greedy(topology: Topology, root: int) -> Forest:
-    """SP(r) with its links turned away from the root, so that it broadcasts; a shortest path to every node."""
-    there = nk_star(topology)
-    rows = np.empty((1, there.nodes), dtype=np.uint8)
-    sp_ports(there, there.rows(root)[0], rows[0])
-    rows.flags.writeable = False
-    return Forest(there, rows, root, "nk-greedy", verify_hubs=(root,))
+    """Return the shortest-path tree SP(r), with its links directed away from the root.
+
+    Reference:
+        Li, Chen, Xiang & Yao, Def. 3.
+    """
+    star = require_nk_star(topology)
+    rows = np.empty((1, star.nodes), dtype=np.uint8)
+    write_sp_ports(star, star.rows(root)[0], rows[0])
+    return Forest(star, freeze(rows), root, "nk-greedy", verify_hubs=(root,))
 
 
-def nk_star(topology: Topology) -> NkStar:
-    """The topology as the (n,k)-star that it is; the catalogue has seen to that."""
+def require_nk_star(topology: Topology) -> NkStar:
+    """Return a topology as an (n,k)-star. The catalogue has checked its family."""
     if not isinstance(topology, NkStar):
-        raise TypeError(f"{topology.spec} is no (n,k)-star")
+        raise TypeError(f"{topology.spec} is not an (n,k)-star")
     return topology
 
 
-def sp_ports(topology: NkStar, root: Perms, out: NDArray[np.uint8]) -> None:
-    """Write every node's port towards its parent in SP(root) into ``out``, 0 at the root."""
+def write_sp_ports(topology: NkStar, root: Perms, out: NDArray[np.uint8]) -> None:
+    """Write every node's port towards its parent in SP(root) into ``out``, 0 at the root.
+
+    Args:
+        topology: an (n,k)-star.
+        root: the root's symbols, uint8 ``[k]``.
+        out: uint8 ``[nodes]``.
+    """
     n, block = topology.n, topology.nodes // topology.n
     home = np.zeros(n + 1, dtype=np.uint8)  # a symbol's position in the root, 0 if it is external
     home[root] = np.arange(1, topology.k + 1)
-    for symbol in range(1, n + 1):  # in rank order, the nodes that begin with a symbol are a run
+    for symbol in range(1, n + 1):  # in rank order, the nodes with one first symbol are a run
         start, stop = (symbol - 1) * block, symbol * block
         if home[symbol] == 1:
-            _first_differences(n, root, start, out)
+            _write_first_differences(n, root, start, out)
         elif home[symbol]:
             out[start:stop].fill(home[symbol])
         else:
-            for some in range(start, stop, _ROWS):
-                here = slice(some, min(some + _ROWS, stop))
-                out[here] = _residual_ports(
-                    topology, root, home, topology.rows(np.arange(here.start, here.stop))
-                )
+            for first in range(start, stop, _ROWS):
+                nodes = np.arange(first, min(first + _ROWS, stop))
+                ports = _residual_ports(topology, root, home, topology.rows(nodes))
+                out[first : first + len(nodes)] = ports
 
 
-def _first_differences(n: int, root: Perms, start: int, out: NDArray[np.uint8]) -> None:
-    """The first position from 2 on that differs from the root, for the nodes from ``start`` on that begin like it."""
-    for depth in range(
-        1, len(root)
-    ):  # start: the first node that agrees with the root on its first `depth` symbols
-        free = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
+def _write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uint8]) -> None:
+    """Write the first position from 2 on that differs from the root.
+
+    This is done for the nodes with the root's first symbol, which begin at ``start``.
+    """
+    # `start` is the first node that agrees with the root on its first `depth` symbols.
+    for depth in range(1, len(root)):
+        symbols = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
         block = perm(n - depth - 1, len(root) - depth - 1)
-        out[start : start + len(free) * block].fill(depth + 1)
-        start += free.index(int(root[depth])) * block
+        out[start : start + len(symbols) * block].fill(depth + 1)
+        start += symbols.index(int(root[depth])) * block
     out[start] = 0
 
 
 def _residual_ports(
     topology: NkStar, root: Perms, home: NDArray[np.uint8], rows: Perms
 ) -> NDArray[np.uint8]:
-    """The ports of nodes whose first symbol is external."""
+    """Return the ports of nodes whose first symbol is external."""
     count, k = rows.shape
-    where = np.zeros(
-        (count, k + 1), dtype=np.uint8
-    )  # the position in the node of the root's i-th symbol, 0 if missing
-    np.put_along_axis(where, home[rows], np.arange(1, k + 1, dtype=np.uint8)[None, :], axis=1)
+    # The position in the node of the root's i-th symbol, 0 if the node lacks it.
+    position = np.zeros((count, k + 1), dtype=np.uint8)
+    np.put_along_axis(position, home[rows], np.arange(1, k + 1, dtype=np.uint8)[None, :], axis=1)
     own = np.ones(count, dtype=np.uint8)
-    for _ in range(k):  # along the chain of the first symbol
-        further = where[np.arange(count), own]
-        own = np.where(further > 0, further, own)
-    desired = where == 0  # of the chains together, the missing symbols
+    for _ in range(k):  # follow the chain of the first symbol
+        successor = position[np.arange(count), own]
+        own = np.where(successor > 0, successor, own)
+    desired = position == 0  # the desired symbols of all chains are the missing symbols
     desired[:, 0] = False
     desired[np.arange(count), own] = False
     chosen = np.where(desired.any(axis=1), desired.argmax(axis=1), own)

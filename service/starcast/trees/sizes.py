@@ -1,32 +1,35 @@
-"""How many edges the trees of a construction have, known without building them: for what is asked before an ingest."""
+"""The number of edges of a construction's trees, computed without building them."""
 
 from collections.abc import Callable
 from math import factorial, gcd
 
-from starcast.topologies import Topology, topology
-from starcast.trees.catalogue import checked
-from starcast.trees.change import check_turns
+from starcast.topologies import Topology, as_topology
+from starcast.trees import catalogue
 
 
-def edges(where: Topology | str, construction: str, **arguments: int | str) -> int:
-    """The edges of all trees that `starcast.trees.model` would build with these words.
+def count_edges(topology: Topology | str, construction: str, **arguments: int | str) -> int:
+    """Return the number of edges of all trees that `starcast.forest` builds with these arguments.
 
     Raises:
-        InputError: there are no such trees, for the reasons that `forest` has.
+        InputError: `starcast.forest` refuses the arguments.
+
+    Example:
+        >>> count_edges("S5", "multiple")
+        476
     """
-    there = topology(where) if isinstance(where, str) else where
-    rule = checked(there, construction, arguments)
-    if "i" in arguments:
-        check_turns(there, int(arguments["i"]))
-    if "base" in arguments:
-        return edges(there, str(arguments["base"]))  # changed trees keep their edges, one for one
-    if rule.name in _PARTIAL:
-        return _PARTIAL[rule.name](there.n)
-    return (there.degree if rule.one_tree_per_port else 1) * (there.nodes - 1)
+    topology = as_topology(topology)
+    entry = catalogue.find(construction, topology)
+    values = entry.resolve_arguments(topology, arguments)
+    if "base" in values:  # a changed tree has as many edges as the original
+        return count_edges(topology, str(values["base"]))
+    if entry.name in _PARTIAL:
+        return _PARTIAL[entry.name](topology.n)
+    trees = topology.degree if entry.one_tree_per_port else 1
+    return trees * (topology.nodes - 1)
 
 
 def _shortest_path(n: int) -> int:
-    """Fragopoulou & Akl 1996, Lemma 4: all nodes but those of S^1, of which there is only the root."""
+    """Fragopoulou & Akl 1996, Lemma 4: all nodes of S^2, .., S^n, and of S^1 only the root."""
     return (n - 1) * factorial(n - 1)
 
 
@@ -36,17 +39,18 @@ def _shortest_path_graph(n: int) -> int:
 
 
 def _perfectly_balanced(n: int) -> int:
-    """Fragopoulou & Akl 1993, Def. 15: each of n-1 trees has a node of every necklace; Burnside's lemma counts necklaces.
+    """Fragopoulou & Akl 1993, Def. 15: each of n-1 trees has one node of every necklace.
 
-    Rotation by j leaves g = gcd(j, n-1) cycles of (n-1)/g symbols; as many nodes stay as permutations commute with that.
+    Burnside's lemma counts the necklaces. Rotation by j has g = gcd(j, n-1) cycles of (n-1)/g
+    symbols; it fixes as many nodes as there are permutations that commute with it.
     """
-    turns = n - 1
-    cycles = [gcd(j, turns) for j in range(1, turns)]
-    staying: int = factorial(n) + sum((turns // g) ** g * factorial(g) for g in cycles)
-    return turns * (staying // turns - 1)
+    rotations = n - 1
+    cycles = [gcd(j, rotations) for j in range(1, rotations)]
+    fixed: int = factorial(n) + sum((rotations // g) ** g * factorial(g) for g in cycles)
+    return rotations * (fixed // rotations - 1)
 
 
-#: The constructions of `star` whose trees do not reach every node.
+#: The constructions on star graphs whose trees do not reach all nodes.
 _PARTIAL: dict[str, Callable[[int], int]] = {
     "shortest-path": _shortest_path,
     "shortest-path-graph": _shortest_path_graph,

@@ -1,6 +1,6 @@
-"""Constructions with their arguments as words: ``greedy``, ``dimension-change(base=multiple,i=2)``.
+"""The syntax of a construction with its arguments: ``dimension-change(base=multiple,i=2)``.
 
-The names of forests, the command line and both stores write them in this one way.
+Ids of forests, the command line and both stores use it, for algorithms too.
 """
 
 import re
@@ -10,56 +10,74 @@ from starcast.errors import InputError
 
 Arguments = dict[str, str | int]
 
-_NAMED = re.compile(r"([^()=,\s]+)(?:\(([^()]*)\))?")
+_SPEC = re.compile(r"([^()=,\s]+)(?:\(([^()]*)\))?")
 _ARGUMENT = re.compile(r"([^()=,\s]+)=([^()=,\s]+)")
-_WHOLE = re.compile(r"-?[0-9]{1,9}")
-_OUTSIDE = re.compile(r",(?![^(]*\))")  # a comma that stands in no parentheses
+_INTEGER = re.compile(r"-?[0-9]{1,9}")
+_SEPARATOR = re.compile(r",(?![^(]*\))")  # a comma outside parentheses
 
 
-def written(construction: str, arguments: Mapping[str, str | int]) -> str:
-    """A construction as it is written: its name, and in parentheses its arguments by name, if it has any."""
-    return f"{construction}({written_arguments(arguments)})" if arguments else construction
+def format_spec(name: str, arguments: Mapping[str, str | int]) -> str:
+    """Return a construction with its arguments, if it has any, in parentheses.
+
+    Example:
+        >>> format_spec("dimension-change", {"i": 2, "base": "multiple"})
+        'dimension-change(base=multiple,i=2)'
+    """
+    return f"{name}({format_arguments(arguments)})" if arguments else name
 
 
-def written_arguments(arguments: Mapping[str, str | int]) -> str:
-    """Arguments as they are written, sorted by name: ``base=multiple,i=2``."""
+def format_arguments(arguments: Mapping[str, str | int]) -> str:
+    """Return arguments as text, sorted by name: ``base=multiple,i=2``."""
     return ",".join(f"{name}={value}" for name, value in sorted(arguments.items()))
 
 
-def parsed(text: str, noun: str = "construction") -> tuple[str, Arguments]:
-    """The name of a construction, or of an algorithm, and its arguments, out of what `written` writes.
+def parse_spec(text: str, noun: str = "construction") -> tuple[str, Arguments]:
+    """Return the name and the arguments in a text that `format_spec` could have written.
+
+    Args:
+        text: the text.
+        noun: what is expected, for the error message: ``algorithm``.
 
     Raises:
-        InputError: it is not written so.
+        InputError: the text has another form.
     """
-    match = _NAMED.fullmatch(text.strip())
+    match = _SPEC.fullmatch(text.strip())
     if match is None:
         raise InputError(
-            f"'{text}' is no {noun}",
+            f"unknown {noun} '{text}'",
             hint="write 'greedy', or 'dimension-change(base=multiple,i=2)'",
         )
-    return match[1], parsed_arguments(match[2] or "")
+    return match[1], parse_arguments(match[2] or "")
 
 
-def parsed_arguments(text: str) -> Arguments:
-    """Arguments out of what `written_arguments` writes; what looks like a whole number is one.
+def parse_arguments(text: str) -> Arguments:
+    """Return the arguments in a text that `format_arguments` could have written.
+
+    Values that look like integers become integers.
 
     Raises:
-        InputError: they are not written so, or one is given twice.
+        InputError: the text has another form, or an argument is repeated.
     """
-    found: Arguments = {}
-    for word in filter(None, text.split(",")):
-        match = _ARGUMENT.fullmatch(word.strip())
-        if match is None or match[1] in found:
-            wrong = "is no argument" if match is None else "is given twice"
+    arguments: Arguments = {}
+    for item in filter(None, text.split(",")):
+        match = _ARGUMENT.fullmatch(item.strip())
+        if match is None or match[1] in arguments:
+            problem = "is not an argument" if match is None else "repeats an argument"
             raise InputError(
-                f"'{word}' {wrong}", hint="write arguments as 'base=multiple,i=2', each once"
+                f"'{item}' {problem}", hint="write arguments as 'base=multiple,i=2', each once"
             )
-        found[match[1]] = int(match[2]) if _WHOLE.fullmatch(match[2]) else match[2]
-    return found
+        name, value = match.groups()
+        arguments[name] = int(value) if _INTEGER.fullmatch(value) else value
+    return arguments
 
 
-def listed(given: str | Iterable[str]) -> list[str]:
-    """The words of a list by commas, or of several one after the other; commas in parentheses belong to arguments."""
-    lists = [given] if isinstance(given, str) else given
-    return [word.strip() for text in lists for word in _OUTSIDE.split(text) if word.strip()]
+def split_specs(specs: str | Iterable[str]) -> list[str]:
+    """Split a list at its commas, or several lists; commas in parentheses do not separate.
+
+    Example:
+        >>> split_specs("greedy, dimension-change(base=multiple,i=2)")
+        ['greedy', 'dimension-change(base=multiple,i=2)']
+    """
+    lists = [specs] if isinstance(specs, str) else specs
+    items = [item.strip() for text in lists for item in _SEPARATOR.split(text)]
+    return [item for item in items if item]

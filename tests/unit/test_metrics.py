@@ -1,0 +1,97 @@
+"""Metrics of forests, compared with the methods of `Forest` and with known values."""
+
+from itertools import permutations
+from math import factorial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from starcast.topologies import topology
+from starcast.trees import forest, plain_constructions
+from starcast.trees.metrics import forest_metrics
+
+SPECS = ["S2", "S3", "S4", "S5", "S6", "S3,1", "S4,1", "S4,2", "S4,3", "S5,2", "S5,3", "S6,2", "S6,4", "Q1", "Q2", "Q3", "Q5"]
+CASES = [(spec, name) for spec in SPECS for name in plain_constructions(spec)]
+
+
+@pytest.mark.parametrize(("spec", "construction"), CASES)
+def test_metrics_are_those_of_the_forest_as_plain_values(spec: str, construction: str) -> None:
+    trees = forest(spec, construction, topology(spec).nodes // 3)
+    metrics = forest_metrics(trees)
+    assert metrics["trees"] == trees.trees
+    assert metrics["sizes"] == trees.sizes.tolist()
+    assert metrics["heights"] == trees.heights.tolist()
+    assert metrics["leaves"] == trees.leaves.tolist()
+    assert metrics["congestion"] == trees.congestion
+    assert metrics["links_by_load"] == trees.load_histogram()
+    assert metrics["shortest_path"] is trees.is_shortest_path()
+    assert metrics["edge_disjoint"] is trees.is_edge_disjoint()
+    width = trees.height + 1
+    padded = [row + [0] * (width - len(row)) for row in metrics["levels"]]
+    assert padded == trees.level_profile().tolist()
+    assert type(metrics["spanning"]) is bool
+
+
+@pytest.mark.parametrize(("spec", "construction"), CASES)
+def test_branches_are_the_subtrees_of_the_root_s_children(spec: str, construction: str) -> None:
+    trees = forest(spec, construction, topology(spec).nodes // 3)
+    sizes, parents = trees.subtree_sizes(), trees.parents()
+    children = [trees.topology.neighbours(port, [trees.root])[0] for port in trees.topology.ports]
+    expected = [
+        [int(sizes[tree, child]) for child in children if parents[tree, child] == trees.root]
+        for tree in range(trees.trees)
+    ]
+    assert forest_metrics(trees)["branches"] == expected
+    assert [sum(row) + 1 for row in expected] == trees.sizes.tolist()
+
+
+@pytest.mark.parametrize(
+    ("spec", "construction"), [case for case in CASES if topology(case[0]).nodes <= factorial(5)]
+)
+def test_subtree_sizes_count_the_ancestors_of_every_node(spec: str, construction: str) -> None:
+    trees = forest(spec, construction)
+    for tree, parents in enumerate(trees.parents()):
+        expected = np.zeros(trees.topology.nodes, dtype=int)
+        for node in np.flatnonzero(trees.members()[tree]).tolist():
+            ancestor = node
+            while ancestor >= 0:
+                expected[ancestor] += 1
+                ancestor = int(parents[ancestor])
+        assert trees.subtree_sizes()[tree].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("spec", "construction", "metric", "value"),
+    [
+        ("S5", "greedy", "heights", [6]),
+        ("S5", "greedy", "leaves", [44]),
+        ("S2", "multiple", "heights", [1]),
+        ("S3", "multiple", "heights", [5, 4]),
+        ("S5", "multiple", "heights", [10, 10, 10, 10]),
+        ("S6", "multiple", "heights", [12, 13, 14, 13, 12]),
+        ("S5", "multiple", "congestion", 2),
+        ("S5", "recursive-substar", "heights", [7]),
+        ("S5", "shortest-path", "branches", [[24, 24, 24, 24]]),
+        ("S5,3", "nk-multiple", "heights", [8, 9, 9, 7]),
+        ("Q4", "binomial", "branches", [[8, 4, 2, 1]]),
+        ("Q1", "edge-disjoint-binomial", "heights", [1]),
+    ],
+)
+def test_known_values(spec: str, construction: str, metric: str, value: Any) -> None:
+    assert forest_metrics(forest(spec, construction))[metric] == value
+
+
+@pytest.mark.parametrize("n", range(2, 7))
+def test_the_leaves_of_the_greedy_tree_are_as_many_as_derangements(n: int) -> None:
+    derangements = sum(
+        all(symbol != place for place, symbol in enumerate(row)) for row in permutations(range(n))
+    )
+    assert forest_metrics(forest(f"S{n}", "greedy"))["leaves"] == [derangements]
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_branches_of_the_balanced_tree_differ_by_at_most_one(n: int) -> None:
+    (branches,) = forest_metrics(forest(f"S{n}", "balanced"))["branches"]
+    assert max(branches) == -(-(factorial(n) - 1) // (n - 1))
+    assert min(branches) >= max(branches) - 1
