@@ -15,7 +15,7 @@ from marked import filled, head, row
 
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.exact import full_necklaces
-from starcast.collectives.exact_short import opening
+from starcast.collectives.exact_short import plan_opening
 from starcast.support.integers import ceil_div
 from starcast.topologies import topology
 
@@ -30,7 +30,7 @@ class Figures(NamedTuple):
     short: int  # nodes of short necklaces
     hops: int  # M L
     share: int  # ceil(M L / (n-1))
-    opening: int  # T_s
+    plan_opening: int  # T_s
     early: int  # a
     full: int  # full necklaces
     steps: int
@@ -46,7 +46,7 @@ def page() -> str:
 def figures(n: int, messages: int = 1) -> Figures:
     """Measured on the schedule itself where it can be."""
     where = topology(f"S{n}")
-    begun = opening(n, messages)
+    begun = plan_opening(n, messages)
     hops = sum(len(word.dimensions) for word in begun.words)
     total = where.distance_sum
     return Figures(
@@ -54,7 +54,7 @@ def figures(n: int, messages: int = 1) -> Figures:
         short=len({word.node for word in begun.words}),
         hops=hops,
         share=ceil_div(hops, n - 1),
-        opening=begun.length,
+        plan_opening=begun.length,
         early=begun.idle.shape[1],
         full=len(full_necklaces(where).length),
         steps=exact(n, messages).steps,
@@ -107,7 +107,7 @@ def construction() -> Iterator[str]:
             made.total,
             made.hops,
             made.share,
-            made.opening,
+            made.plan_opening,
             made.early,
             made.full,
             by_rule_9,
@@ -125,13 +125,13 @@ def messages() -> Iterator[str]:
     for n in range(3, 8):
         for count in range(2, n):
             made = figures(n, count)
-            begun = (made.hops, made.share, made.opening, made.early, count * made.full)
+            begun = (made.hops, made.share, made.plan_opening, made.early, count * made.full)
             yield row(n, count, count * made.total, *begun, made.steps, made.bound)
 
 
 def cells(n: int) -> Iterator[str]:
     """A schedule of one message to each node, a row a step and a column a dimension."""
-    made, begun = exact(n), opening(n, 1)
+    made, begun = exact(n), plan_opening(n, 1)
     short = {word.node for word in begun.words}
     length = Counter(made.unit.tolist())
     done = Counter[int]()
@@ -150,7 +150,7 @@ def cells(n: int) -> Iterator[str]:
 
 def loads() -> Iterator[str]:
     """How often the words of S_4's short necklaces cross each dimension, and with which entries."""
-    begun = opening(4, 1)
+    begun = plan_opening(4, 1)
     crossed = Counter(dimension for word in begun.words for dimension in word.dimensions)
     labels = topology("S4").labels(np.array([word.node for word in begun.words]))
     yield from head("node", "path from the root", "dimension 2", "dimension 3", "dimension 4")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.model import COLLECTIVES, COLUMNS, MANY_SOURCES
-from starcast.collectives.rows import Columns, arranged
+from starcast.collectives.model import COLLECTIVES, COLUMNS, MULTI_SOURCE, build_schedule
+from starcast.collectives.rows import Columns
 from starcast.simulator import Fault, Simulation, simulate
 from starcast.topologies import Topology, topology
 from support.oracles_simulator import Faults, Outcome, Plan, Row, execute_all, world
@@ -201,8 +201,8 @@ def spoilt(draw: st.DrawFn, made: Schedule, most: int = 2) -> Schedule:
 def by_lot(draw: st.DrawFn, *specs: str, symmetric: bool | None = None) -> Schedule:
     """A schedule that nobody made: units go wherever they can, and now and then where they cannot."""
     where = topology(draw(st.sampled_from(specs)))
-    collective = draw(st.sampled_from(MANY_SOURCES if symmetric else COLLECTIVES))
-    together = collective in MANY_SOURCES and (
+    collective = draw(st.sampled_from(MULTI_SOURCE if symmetric else COLLECTIVES))
+    together = collective in MULTI_SOURCE and (
         draw(st.booleans()) if symmetric is None else symmetric
     )
     made = no_rows(
@@ -224,7 +224,7 @@ def no_rows(
     topology: Topology, collective: str, ports: str, each: int = 1, **others: Any
 ) -> Schedule:
     """The promise of a collective, ``each`` units for each of its sources and destinations, and no rows."""
-    return arranged(
+    return build_schedule(
         Columns(*(np.empty(0, dtype=np.int32),) * 6),
         topology=topology,
         collective=collective,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from starcast.collectives import Schedule, algorithms, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.model import COLLECTIVES, COLUMNS, MANY_SOURCES
+from starcast.collectives.model import COLLECTIVES, COLUMNS, MULTI_SOURCE
 from starcast.errors import StarcastError
 from starcast.simulator import simulate
 from starcast.topologies import topology
@@ -56,7 +56,7 @@ def test_it_keeps_its_promise_and_has_the_rows_that_were_counted(
     assert len(made) == rule.count(where, ports, rule.resolve_arguments(where, {}))
     assert (made.collective, made.algorithm, made.ports) == (rule.collective, rule.name, ports)
     assert dict(made.arguments) == rule.resolve_arguments(where, {})
-    assert made.symmetric <= (made.collective in MANY_SOURCES)
+    assert made.symmetric <= (made.collective in MULTI_SOURCE)
 
 
 @every_case
@@ -128,11 +128,11 @@ def test_along_names_the_forest_whose_trees_it_numbers(
     """Every row goes down a link of its tree, or up in a gather; where along is None the stack is the schedule's own."""
     made = made_by(spec, rule, ports)
     along = rule.forest_construction(made.topology, ports, made.arguments)
-    assert (made.along is None) == (along is None)
+    assert (made.forest_id is None) == (along is None)
     if made.forest is None:
         return
     made.forest.verify()
-    assert made.along is None or made.along.split(":")[1] == along
+    assert made.forest_id is None or made.forest_id.split(":")[1] == along
     child, parent = (
         (made.sender, made.receiver)
         if made.collective == "gather"

@@ -49,7 +49,7 @@ def pages_trees(spec: str, algorithm: str, root: Any) -> list[Any]:
     )
 
 
-def pipelined(
+def build_pipeline(
     trees: Sequence[Any], root: Any, n: int, ports: Sequence[int], share: int, *, one: bool
 ) -> set[Hop]:
     """Level-l links of a tree carry its segment s (from 0) in slot s + l; one-port a slot is a sub-slot for each port."""
@@ -71,7 +71,7 @@ def is_the_page_s(made: Schedule, share: int) -> None:
     topology, every = made.topology, places(made)
     root = every[made.root]
     trees = pages_trees(topology.spec, made.algorithm, root)
-    expected = pipelined(trees, root, topology.n, topology.ports, share, one=made.ports == "one")
+    expected = build_pipeline(trees, root, topology.n, topology.ports, share, one=made.ports == "one")
     hops = hops_of(made)
     assert set(hops) == expected
     assert len(hops) == len(expected)

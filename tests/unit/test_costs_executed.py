@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from starcast import costs
 from starcast.collectives.catalogue import ALGORITHMS
-from starcast.collectives.model import MANY_SOURCES
+from starcast.collectives.model import MULTI_SOURCE
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import forest
@@ -276,7 +276,7 @@ def test_no_execution_beats_the_bound(
             assert int(real.transmissions or 0) >= int(bound.transmissions or 0), case
 
 
-@pytest.mark.parametrize("which", [one for one in EVERY if one[0] in MANY_SOURCES], ids=" ".join)
+@pytest.mark.parametrize("which", [one for one in EVERY if one[0] in MULTI_SOURCE], ids=" ".join)
 def test_a_symmetric_schedule_costs_what_it_costs_written_out(which: tuple[str, str, str]) -> None:
     for case in [
         case

@@ -8,7 +8,7 @@ import pytest
 from starcast import permutations
 from starcast.collectives import edge_disjoint_personalized as addressed
 from starcast.collectives import schedule
-from starcast.collectives.model import MOST_ROWS
+from starcast.collectives.model import MAX_ROWS
 from starcast.errors import LimitError
 from starcast.topologies import topology
 from starcast.topologies.necklaces import necklaces, short_necklaces
@@ -62,7 +62,7 @@ def test_the_rows_of_a_scatter_are_counted_without_its_trees(n: int) -> None:
     levels = along.levels()
     for copies in range(1, n):
         for messages in (1, 2, 3, n - 1, n + 4):
-            sent = addressed.copies_of(along, levels, messages, copies)
+            sent = addressed.assign_copies(along, levels, messages, copies)
             rows = int(levels[sent.tree, sent.destination].sum(dtype=int))
             assert addressed.scatter_transmissions(where, messages, copies) == rows
 
@@ -71,7 +71,7 @@ def test_the_rows_of_a_scatter_are_counted_without_its_trees(n: int) -> None:
 def test_the_rows_of_a_large_scatter_are_counted_without_its_trees(n: int, copies: int) -> None:
     along = forest(f"S{n}", "edge-disjoint")
     levels = along.levels()
-    sent = addressed.copies_of(along, levels, 1, copies)
+    sent = addressed.assign_copies(along, levels, 1, copies)
     assert addressed.scatter_transmissions(along.topology, 1, copies) == int(
         levels[sent.tree, sent.destination].sum(dtype=int)
     )
@@ -86,6 +86,6 @@ def test_detours_count_where_memory_ends(collective: str, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(Forest, "__post_init__", nothing)
     where = topology("S10")
-    assert 3 * where.distance_sum < MOST_ROWS
+    assert 3 * where.distance_sum < MAX_ROWS
     with pytest.raises(LimitError):
         schedule(where, collective, "edge-disjoint", copies=3)

@@ -212,9 +212,9 @@ def test_full_necklaces_are_listed_by_distance_then_smallest_node(n: int) -> Non
 def test_after_the_opening_every_dimension_is_busy_in_every_step(n: int, messages: int) -> None:
     made = exact(n, messages)
     short = np.isin(made.unit // messages, [oracles.ranks(n)[x] for x in page.short_nodes(n)])
-    opening = int(made.step[short].max())
+    plan_opening = int(made.step[short].max())
     assert np.array_equal(
-        np.bincount(made.step)[opening + 1 :], np.full(made.steps - opening, n - 1)
+        np.bincount(made.step)[plan_opening + 1 :], np.full(made.steps - plan_opening, n - 1)
     )
 
 
@@ -225,9 +225,9 @@ def test_only_first_hops_of_full_necklaces_are_in_the_opening(n: int, messages: 
     """As many groups as the opening is too long, one first hop per dimension each, the nearest necklaces'."""
     made = exact(n, messages)
     short = np.isin(made.unit // messages, [oracles.ranks(n)[x] for x in page.short_nodes(n)])
-    opening = int(made.step[short].max())
-    early = ~short & (made.step <= opening)
-    excess = opening - oracles.ceil_div(messages * page.short_hops(n), n - 1)
+    plan_opening = int(made.step[short].max())
+    early = ~short & (made.step <= plan_opening)
+    excess = plan_opening - oracles.ceil_div(messages * page.short_hops(n), n - 1)
     assert not made.sender[early].any()
     assert np.array_equal(
         np.bincount(made.port[early], minlength=n + 1)[2:], np.full(n - 1, excess)

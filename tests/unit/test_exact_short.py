@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import exact_short
-from starcast.collectives.exact import _starts
-from starcast.collectives.exact_short import entries, listed, opening, short_words
+from starcast.collectives.exact import _group_begins
+from starcast.collectives.exact_short import choose_entries, schedule_words, plan_opening, short_words
 from support import oracles
 from support import oracles_exact as page
 from support.meeting import refused
@@ -114,18 +114,18 @@ def test_forced_loads_and_uniform_entries_are_equal_on_all_dimensions(n: int) ->
 
 def test_a_full_symbol_is_vacated_for_a_cycle_that_has_no_other() -> None:
     """The first cycle takes 2 and moves on to 3, which the second one leaves for 4."""
-    assert entries([(2, 3), (3, 4), (2, 3), (2,)], {2: 1, 3: 2, 4: 1}) == [3, 4, 3, 2]
+    assert choose_entries([(2, 3), (3, 4), (2, 3), (2,)], {2: 1, 3: 2, 4: 1}) == [3, 4, 3, 2]
 
 
 def test_symbols_are_tried_in_ascending_order() -> None:
     """The third cycle takes 3 as well, and the second one makes way for it."""
-    assert entries([(4, 2, 3), (4, 3)], {2: 1, 3: 1, 4: 1}) == [2, 3]
-    assert entries([(4, 2, 3), (4, 3), (3, 4)], {2: 1, 3: 1, 4: 1}) == [2, 4, 3]
+    assert choose_entries([(4, 2, 3), (4, 3)], {2: 1, 3: 1, 4: 1}) == [2, 3]
+    assert choose_entries([(4, 2, 3), (4, 3), (3, 4)], {2: 1, 3: 1, 4: 1}) == [2, 4, 3]
 
 
 def test_entries_that_cannot_be_are_a_defect() -> None:
     with refused("cannot be balanced", exit_code=1):
-        entries([(2, 3), (2, 3), (2, 3)], {2: 1, 3: 1, 4: 5})
+        choose_entries([(2, 3), (2, 3), (2, 3)], {2: 1, 3: 1, 4: 5})
 
 
 @given(
@@ -140,7 +140,7 @@ def test_entries_are_found_whenever_there_are_some(
     """Room that some choice needs is enough to find one."""
     choice = [data.draw(st.sampled_from(cycle)) for cycle in wanted]
     room = {symbol: choice.count(symbol) for symbol in range(2, 7)}
-    found = entries(wanted, room)
+    found = choose_entries(wanted, room)
     assert all(symbol in cycle for symbol, cycle in zip(found, wanted, strict=True))
     assert all(found.count(symbol) <= room[symbol] for symbol in room)
 
@@ -150,13 +150,13 @@ def test_entries_are_found_whenever_there_are_some(
 
 @given(st.lists(st.lists(st.integers(2, 6), min_size=1, max_size=6), max_size=8))
 def test_waiting_in_queues_is_the_page_s_list_schedule(words: list[list[int]]) -> None:
-    assert [list(steps) for steps in listed(words)] == page.list_schedule(words)
+    assert [list(steps) for steps in schedule_words(words)] == page.list_schedule(words)
 
 
 @given(st.lists(st.lists(st.integers(2, 6), min_size=1, max_size=6), max_size=8))
 def test_a_list_schedule_wastes_no_step(words: list[list[int]]) -> None:
     """One word a dimension and step, hops in order, and as long as something is left something moves."""
-    steps = listed(words)
+    steps = schedule_words(words)
     cells = [
         cell
         for word, done in zip(words, steps, strict=True)
@@ -176,7 +176,7 @@ def test_a_list_schedule_wastes_no_step(words: list[list[int]]) -> None:
 def test_the_opening_leaves_an_idle_cell_per_dimension_for_every_step_too_many(
     n: int, messages: int
 ) -> None:
-    begun = opening(n, messages)
+    begun = plan_opening(n, messages)
     busy = {
         cell
         for word, done in zip(begun.words, begun.steps, strict=True)
@@ -195,14 +195,14 @@ def test_idle_cells_that_are_missing_are_a_defect() -> None:
     """Three words that all cross dimension 2 and none 3: 3 steps, though 2 would be an equal share."""
     words = [exact_short.Word(node, 0, (2,)) for node in range(1, 4)]
     with refused("fewer than 1 idle steps", exit_code=1):
-        exact_short._idle(3, words, [(1,), (2,), (3,)], 3)
+        exact_short._idle_steps(3, words, [(1,), (2,), (3,)], 3)
 
 
 def test_too_few_full_necklaces_are_a_defect() -> None:
     begun = exact_short.Opening((), (), 9, np.zeros((3, 4), dtype=np.int64))
     length = np.array([1, 2])
     with refused("2 groups of full necklaces and idle cells for 4", exit_code=1):
-        _starts(length, np.array([True, True]), begun)
+        _group_begins(length, np.array([True, True]), begun)
 
 
 # Why there are always enough full necklaces
@@ -213,7 +213,7 @@ def test_there_are_groups_enough_for_the_idle_cells(n: int, messages: int) -> No
     full = (
         page.full_necklaces(n) if n <= 8 else factorial(n - 1)
     )  # at least: all that do not start with 1
-    assert opening(n, messages).idle.shape[1] <= messages * full
+    assert plan_opening(n, messages).idle.shape[1] <= messages * full
 
 
 @pytest.mark.parametrize("n", range(3, 9))

@@ -7,8 +7,8 @@ import pytest
 
 from starcast.collectives import Schedule, algorithms, schedule
 from starcast.collectives.catalogue import find
-from starcast.collectives.gather import reversed_in_time
-from starcast.collectives.scatter import scattered
+from starcast.collectives.gather import reverse_schedule
+from starcast.collectives.scatter import build_scatter
 from starcast.topologies import topology
 from starcast.trees import forest
 from support import oracles
@@ -72,17 +72,17 @@ def test_messages_arrive_nearest_last_and_the_root_s_links_end_together(algorith
 @pytest.mark.parametrize("algorithm", SCATTERS)
 def test_a_schedule_reversed_twice_is_itself(algorithm: str) -> None:
     scatter = made("scatter", 4, algorithm, 3, (4, 2, 3, 1))
-    gather = reversed_in_time(scatter)
+    gather = reverse_schedule(scatter)
     assert plain_rows(gather) == plain_rows(made("gather", 4, algorithm, 3, (4, 2, 3, 1)))
-    assert plain_rows(reversed_in_time(gather)) == plain_rows(scatter)
-    assert reversed_in_time(gather).id == scatter.id
+    assert plain_rows(reverse_schedule(gather)) == plain_rows(scatter)
+    assert reverse_schedule(gather).id == scatter.id
 
 
 def test_reversed_links_of_an_nk_star_have_other_ports() -> None:
     """A port of S_{5,2} need not lead back over its own link."""
     where = topology("S5,2")
-    scatter = scattered(forest(where, "nk-greedy"), "all", 2, algorithm="nk-greedy")
-    gather = reversed_in_time(scatter)
+    scatter = build_scatter(forest(where, "nk-greedy"), "all", 2, algorithm="nk-greedy")
+    gather = reverse_schedule(scatter)
     assert any(where.reverse_port(port) != port for port in np.unique(scatter.port).tolist())
     rows = [oracles.Plain(*row) for row in zip(*columns(gather), strict=True)]
 
@@ -100,7 +100,7 @@ def test_reversed_links_of_an_nk_star_have_other_ports() -> None:
 )
 def test_what_has_no_reverse_is_refused(collective: str, algorithm: str) -> None:
     with refused(collective, "reverse"):
-        reversed_in_time(schedule("S4", collective, algorithm))
+        reverse_schedule(schedule("S4", collective, algorithm))
 
 
 @pytest.mark.parametrize("algorithm", SCATTERS)

@@ -9,7 +9,7 @@ import pytest
 
 from starcast.collectives import Schedule, algorithms, schedule
 from starcast.collectives.catalogue import find
-from starcast.collectives.scatter import balanced_copies, root_ports, scattered, spread
+from starcast.collectives.scatter import balanced_forest, root_ports, build_scatter, assign_trees
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
@@ -231,7 +231,7 @@ def test_one_balanced_tree_for_all_copies_takes_longer(n: int) -> None:
     """Pitfall 16: M ceil((n!-1)/(n-1)) along one tree, ceil(M(n!-1)/(n-1)) with numbers that run on; n = 5 with M = 4."""
     messages = n - 1
     along = forest(f"S{n}", "balanced")
-    repeated = scattered(along, "all", messages, algorithm="balanced")
+    repeated = build_scatter(along, "all", messages, algorithm="balanced")
     assert repeated.steps == messages * oracles.ceil_div(factorial(n) - 1, n - 1)
     assert (
         made(n, "balanced", messages).steps
@@ -256,7 +256,7 @@ def test_fewer_messages_than_a_multiple_would_not_fill_the_perfect_trees(n: int)
         if messages % (n - 1):
             with refused("perfectly-balanced", "multiple", str(messages)):
                 made(n, "perfectly-balanced", messages)
-            uneven = scattered(
+            uneven = build_scatter(
                 forest(f"S{n}", "perfectly-balanced"),
                 "all",
                 messages,
@@ -297,7 +297,7 @@ def test_the_forest_is_the_stack_of_the_trees_used(n: int) -> None:
 @pytest.mark.parametrize("n", range(3, 7))
 def test_copies_of_a_message_meet_on_no_link(n: int) -> None:
     """A directed link that several trees of the stack have is in all of them equally deep in the same subtree."""
-    along = balanced_copies(topology(f"S{n}"), n - 1)
+    along = balanced_forest(topology(f"S{n}"), n - 1)
     above, levels = root_ports(along), along.levels()
     seen: dict[tuple[int, int], tuple[int, int]] = {}
     for tree, parents in enumerate(along.parents().tolist()):
@@ -363,7 +363,7 @@ def test_any_tree_scatters(spec: str, construction: str, ports: str) -> None:
     where = topology(spec)
     whole = forest(spec, construction)
     along, messages = Forest(where, whole.parent_port[:1]), 2
-    s = scattered(along, ports, messages, algorithm=construction)
+    s = build_scatter(along, ports, messages, algorithm=construction)
     rows = [oracles.Plain(*row) for row in zip(*columns(s), strict=True)]
 
     def across(node: oracles.Node, port: int) -> oracles.Node:
@@ -388,13 +388,13 @@ def columns(s: Schedule) -> list[list[object]]:
 def test_a_forest_that_leaves_a_node_out_is_refused() -> None:
     """`shortest-path` has no node that starts with 1."""
     with refused("1243", "none of its trees"):
-        scattered(forest("S4", "shortest-path"), "all", 1, algorithm="shortest-path")
+        build_scatter(forest("S4", "shortest-path"), "all", 1, algorithm="shortest-path")
 
 
 @pytest.mark.parametrize("messages", [1, 3, 4, 7])
 def test_a_node_s_messages_are_spread_over_its_trees_in_turn(messages: int) -> None:
     along = forest("S4", "perfectly-balanced")
-    units = spread(along, messages)
+    units = assign_trees(along, messages)
     assert sorted(units.unit.tolist()) == [*range(messages, 24 * messages)]
     for tree, destination, unit in zip(*(column.tolist() for column in units), strict=True):
         own = [row for row in range(3) if along.parent_port[row, destination]]

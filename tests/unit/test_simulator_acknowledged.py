@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import Schedule, schedule
-from starcast.collectives.rows import Columns, arranged
+from starcast.collectives.rows import Columns, build_schedule
 from starcast.simulator import Fault, Simulation, acknowledged, simulate
 from starcast.trees import forest
 from support import oracles_simulator as oracle
@@ -52,7 +52,7 @@ def by_hand(messages: int) -> Schedule:
                 (receiver, child)
                 for child in sorted(children, key=lambda child: -turn[towards[child]])
             ]
-    return arranged(
+    return build_schedule(
         Columns(*np.array(rows).T),
         topology=t,
         collective="allgather",

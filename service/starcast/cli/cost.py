@@ -30,7 +30,7 @@ CopiesOption = Annotated[
 ]
 
 #: Rows of a schedule that are built and simulated unasked: about a second.
-MOST_ROWS = 2_000_000
+MAX_ROWS = 2_000_000
 COLUMNS = (
     "ports", "name", "source", "cited", "p", "real p", "start_ups", "bytes", "steps", "transmissions", "time", "bound", "gap",
     "simulated steps", "simulated time", "simulated gap", "note",
@@ -89,7 +89,7 @@ def table(
     ] = True,
     most_rows: Annotated[
         int, typer.Option(min=0, help="Rows that a schedule may have to be executed.")
-    ] = MOST_ROWS,
+    ] = MAX_ROWS,
     everything: AllOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from starcast.collectives.model import PORT_MODELS, Schedule, identity
+from starcast.collectives.model import PORT_MODELS, Schedule, schedule_id
 from starcast.errors import InputError
 from starcast.support.integers import check_count
 from starcast.topologies import Topology
@@ -89,7 +89,7 @@ class Algorithm:
     def id(self, topology: Topology, ports: str, arguments: Arguments, root: int) -> str:
         """The id of its schedule under a port model, known without building it."""
         at = root if self.sources(topology, ports) == 1 else None
-        return identity(topology, self.collective, self.name, ports, arguments, at)
+        return schedule_id(topology, self.collective, self.name, ports, arguments, at)
 
     def runs_on(self, topology: Topology) -> bool:
         """Whether it is defined on a topology."""

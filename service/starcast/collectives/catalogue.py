@@ -14,9 +14,9 @@ from starcast.collectives import (
 )
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import (
-    BYTES_A_ROW,
+    BYTES_PER_ROW,
     COLLECTIVES,
-    MOST_ROWS,
+    MAX_ROWS,
     Schedule,
     check_collective,
 )
@@ -97,13 +97,13 @@ def _check_size(
 ) -> None:
     """Refuse what memory cannot hold, before anything is built."""
     rows = rule.count(topology, ports, values)
-    if rows > MOST_ROWS:
+    if rows > MAX_ROWS:
         given = " and ".join(
             f"{name} {value:,}" for name, value in values.items() if isinstance(value, int)
         )
         raise LimitError(
             f"{rule} on {topology.spec} with {given or 'all its messages'} has {rows:,} rows, about "
-            f"{rows * BYTES_A_ROW / 1e9:,.0f} GB; at most {MOST_ROWS:,} are built",
+            f"{rows * BYTES_PER_ROW / 1e9:,.0f} GB; at most {MAX_ROWS:,} are built",
             hint="take fewer segments or messages, or a smaller topology",
         )
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from starcast.claims.instruments import searching
 from starcast.claims.see import See
-from starcast.collectives.model import Schedule
-from starcast.collectives.rows import Columns, arranged, joined, routed
+from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.rows import Columns, concatenate_rows, route_units
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
@@ -73,7 +73,7 @@ def _schedule(
     forest: Forest | None = None,
 ) -> Schedule:
     units = messages if collective == "allgather" else messages * where.nodes
-    return arranged(
+    return build_schedule(
         rows, topology=where, collective=collective, algorithm=algorithm, ports=ports, units=units, packets=False,
         forest=forest, symmetric=collective != "scatter",
     )  # fmt: skip
@@ -124,7 +124,7 @@ def _sent(see: See) -> Schedule:
     where = see.where
     forest = see.lab.forest(where.spec, _TREE)
     node = np.argsort(-_levels(see, forest), kind="stable")[:-1]
-    rows = routed(forest, np.zeros_like(node), node, np.arange(1, len(node) + 1), node)
+    rows = route_units(forest, np.zeros_like(node), node, np.arange(1, len(node) + 1), node)
     return _schedule(where, "scatter", "one-port", rows, 1, ports="one", forest=forest)
 
 
@@ -188,7 +188,7 @@ def _spread(see: See, messages: int, copies: int) -> Schedule:
         parts.append(
             Columns(step, node ^ (1 << (where.n - port)), port, node, same * tree, same * message)
         )
-    return _schedule(where, "allgather", "edge-disjoint", joined(parts), messages, forest=forest)
+    return _schedule(where, "allgather", "edge-disjoint", concatenate_rows(parts), messages, forest=forest)
 
 
 def _addressed(see: See, messages: int, copies: int) -> Schedule:
@@ -202,7 +202,7 @@ def _addressed(see: See, messages: int, copies: int) -> Schedule:
     order = np.lexsort((copy, node, -levels[tree, node], tree))
     copy, node, tree = copy[order], node[order], tree[order]
     step = np.arange(len(tree)) - np.searchsorted(tree, tree) + 1
-    rows = routed(forest, tree, node, step, node * messages + copy // copies)
+    rows = route_units(forest, tree, node, step, node * messages + copy // copies)
     return _schedule(where, "scatter", "edge-disjoint", rows, messages, forest=forest)
 
 
@@ -223,6 +223,6 @@ def _one_by_one(
         node = _turned(see.where, tree)[1:] if turned else np.arange(1, see.where.nodes)
         step = begins + turn * int(level.sum())
         parts.append(
-            routed(forest, np.full(len(node), tree), node, step, node * messages + message)
+            route_units(forest, np.full(len(node), tree), node, step, node * messages + message)
         )
-    return joined(parts)
+    return concatenate_rows(parts)

@@ -19,9 +19,9 @@ from starcast.claims.instruments.nk_labels import size, symbols, turned
 from starcast.claims.instruments.nk_runs import ONE_TREE
 from starcast.claims.instruments.searching import depths, parents
 from starcast.claims.lab import Lab
-from starcast.collectives.broadcast import pipelined
+from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
-from starcast.collectives.translation import port_between
+from starcast.collectives.translation import ports_between
 from starcast.topologies import Topology
 from starcast.trees import Forest
 
@@ -120,10 +120,10 @@ def changed(lab: Lab, where: Topology) -> Schedule:
         for by in range(1, last - 1):
             image = turned(where, symbols(lab, where), last, by)
             child, parent = image[node[above >= 0]], image[above[above >= 0]]
-            rows[by, child] = port_between(where, child, parent)
+            rows[by, child] = ports_between(where, child, parent)
         rows.flags.writeable = False
         along = Forest(where, rows)
-        return pipelined(
+        return build_pipeline(
             along,
             "all",
             1,

@@ -13,7 +13,7 @@ from starcast.claims.growth import Number, log2
 from starcast.claims.instruments.pipelines import Parameters, Pipeline, exact_time, parameters
 from starcast.claims.lab import Lab
 from starcast.claims.see import See
-from starcast.collectives.broadcast import pipelined
+from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
@@ -158,7 +158,7 @@ def by_level(lab: Lab, spec: str, construction: str) -> Schedule:
 
     def make() -> Schedule:
         along = lab.forest(spec, construction)
-        return pipelined(
+        return build_pipeline(
             along,
             "all",
             1,

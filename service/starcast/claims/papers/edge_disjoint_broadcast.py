@@ -12,7 +12,7 @@ from starcast.claims.formulas import diameter
 from starcast.claims.instruments import searching
 from starcast.claims.instruments.naming import leaving
 from starcast.claims.see import See
-from starcast.collectives.broadcast import pipelined
+from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
 from starcast.simulator import Simulation
 from starcast.support.integers import ceil_div
@@ -75,7 +75,7 @@ def _pipelined(see: See) -> None:
 
 
 def _line(tree: Forest, messages: int) -> Schedule:
-    return pipelined(
+    return build_pipeline(
         tree, "all", messages, algorithm=tree.construction, arguments={"segments": messages}
     )
 

@@ -14,9 +14,9 @@ from starcast.claims.instruments import counting, necklaces, searching
 from starcast.claims.instruments.naming import labelled
 from starcast.claims.instruments.scatter_trees import drawn
 from starcast.claims.see import See
-from starcast.collectives.model import Schedule
-from starcast.collectives.rows import arranged, routed
-from starcast.collectives.scatter import root_ports, scattered
+from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.rows import route_units
+from starcast.collectives.scatter import build_scatter, root_ports
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
@@ -40,7 +40,7 @@ def _along(see: See, trees: Forest, name: str, ports: str = "all", messages: int
     key = ("along", see.where.spec, name, ports, trees.root, messages)
     given = {"messages": messages}
     return see.lab.keep(
-        "schedule", key, lambda: scattered(trees, ports, messages, algorithm=name, arguments=given)
+        "schedule", key, lambda: build_scatter(trees, ports, messages, algorithm=name, arguments=given)
     )
 
 
@@ -125,8 +125,8 @@ def _ties_drawn(see: See, trees: Forest, name: str) -> Schedule:
         departure = np.empty(len(nodes), dtype=np.int64)
         begins = np.searchsorted(branch[order], branch[order])
         departure[order] = np.arange(len(nodes)) - begins + 1
-        return arranged(
-            routed(trees, np.zeros_like(nodes), nodes, departure, nodes),
+        return build_schedule(
+            route_units(trees, np.zeros_like(nodes), nodes, departure, nodes),
             topology=see.where,
             collective="scatter",
             algorithm=name,

@@ -17,7 +17,7 @@ from starcast.claims.instruments.star_labels import symbols
 from starcast.claims.papers.tseng_sheu_trees import sized
 from starcast.claims.see import See
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.model import BYTES_A_ROW, Schedule
+from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 
@@ -28,7 +28,7 @@ _STREAMS = (1, 2, 3, 7)
 
 def _rows(where: Topology) -> int:
     """The bytes a node of the largest schedule here."""
-    return BYTES_A_ROW * max(_STREAMS) * where.degree
+    return BYTES_PER_ROW * max(_STREAMS) * where.degree
 
 
 @claim(

@@ -14,7 +14,7 @@ from starcast.claims.growth import factorial
 from starcast.claims.instruments import changing, searching
 from starcast.claims.instruments.naming import leaving, of_row
 from starcast.claims.see import See
-from starcast.collectives.model import BYTES_A_ROW, Schedule
+from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.simulator import Simulation
 from starcast.topologies import Topology
 
@@ -27,7 +27,7 @@ _TIMES = tuple(product((0, 1, 3), (0, 1, 2), (1, 2, 6)))
 
 def _rows(where: Topology) -> int:
     """The bytes a node of the largest schedule here: Algorithm 1 with five segments a tree."""
-    return BYTES_A_ROW * where.degree * max(_SEGMENTS)
+    return BYTES_PER_ROW * where.degree * max(_SEGMENTS)
 
 
 @claim(
@@ -153,7 +153,7 @@ def _sent(made: Schedule, slot: NDArray[Any]) -> NDArray[np.int64]:
     stars(6, 7, 8),
     "Allgather by `dimension-change` on `greedy`, all-port, ends in step D_n, and everybody has every message. The packets of "
     "a directed link have n!-1 segments together, (n!-1)/(n-1) messages: (8).",
-    weight=lambda where: BYTES_A_ROW * where.degree * (where.nodes if where.n <= 6 else 1),
+    weight=lambda where: BYTES_PER_ROW * where.degree * (where.nodes if where.n <= 6 else 1),
 )
 def _all_to_all(see: See) -> None:
     where, n = see.where, see.where.n
@@ -207,7 +207,7 @@ def _timed(see: See, took: Simulation, height: int, made: Schedule, repeats: int
     stars(6, 7, 8),
     "Allgather by `dimension-change` on `greedy`, all-port, takes D_n T_s + m(n!-1)/(n-1) T_c: a step lasts T_s, and T_c for "
     "each byte of its largest packet, whose units have m/(n-1) bytes.",
-    weight=lambda where: BYTES_A_ROW * where.degree,
+    weight=lambda where: BYTES_PER_ROW * where.degree,
 )
 def _theorem_3(see: See) -> None:
     made = see.lab.schedule(see.where.spec, "allgather", "dimension-change", base="greedy")
@@ -221,7 +221,7 @@ def _theorem_3(see: See) -> None:
     "Algorithm 2 on any spanning tree T rooted at the identity ends with every message everywhere. If T has height D_n it "
     "takes D_n T_s + m(n!-1)/(n-1) T_c, also where T is no shortest-path tree; else its height stands for D_n.",
     reading="Trees of height D_n that are no shortest-path trees are looked at from n = 5 on; S_3 and S_4 have none.",
-    weight=lambda where: BYTES_A_ROW * where.degree,
+    weight=lambda where: BYTES_PER_ROW * where.degree,
 )
 def _any_tree(see: See) -> None:
     where, lab = see.where, see.lab
@@ -255,7 +255,7 @@ def _any_tree(see: See) -> None:
     "Section 5.2",
     stars(6, 7, 8),
     "Allgather by `dimension-change` on `greedy`, one-port, n-1 sub-slots for a step, takes (n-1) D_n T_s + m(n!-1) T_c.",
-    weight=lambda where: BYTES_A_ROW * where.degree,
+    weight=lambda where: BYTES_PER_ROW * where.degree,
 )
 def _one_port(see: See) -> None:
     where = see.where
@@ -274,7 +274,7 @@ def _one_port(see: See) -> None:
     "Section 6.2",
     stars(5, 6, 6),
     "Algorithm 2 sends along n-1 trees of each source, no two of them the same, and along (n-1) n! trees of all together.",
-    weight=lambda where: BYTES_A_ROW * where.degree * where.nodes,
+    weight=lambda where: BYTES_PER_ROW * where.degree * where.nodes,
 )
 def _count(see: See) -> None:
     where, n = see.where, see.where.n
