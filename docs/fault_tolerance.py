@@ -6,7 +6,7 @@ from pathlib import Path
 from marked import filled, head, row
 
 from starcast.collectives import schedule
-from starcast.simulator import Fault, acknowledged, simulate
+from starcast.simulator import Fault, simulate_acknowledged, simulate
 from starcast.topologies import Topology, topology
 
 PAGE = Path(__file__).parent / "fault-tolerance.md"
@@ -28,7 +28,7 @@ def waiting() -> Iterator[str]:
     )
     for kind, sets in fault_sets(topology(SPEC)).items():
         steady = sum(simulate(made, faults).complete for faults in sets)
-        missing = [acknowledged(made, faults).simulation.missing for faults in sets]
+        missing = [simulate_acknowledged(made, faults).simulation.missing for faults in sets]
         least, most = min(missing), max(missing)
         spread = str(least) if least == most else f"{least} to {most}"
         yield row(kind, len(sets), steady, missing.count(0), spread)

@@ -81,7 +81,7 @@ def run(case: Case) -> Simulation:
 
 def took(case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE) -> costs.Cost:
     """What its execution costs."""
-    return costs.simulated(run(case), unit(case, m), machine)
+    return costs.price_simulation(run(case), unit(case, m), machine)
 
 
 @cache

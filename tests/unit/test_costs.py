@@ -202,7 +202,7 @@ def test_the_closed_forms_of_stars_are_not_applied_elsewhere(algorithm: str, spe
     with refused(algorithm, spec):
         costs.unit_bytes(t, "broadcast", algorithm, Fraction(1))
     with refused(algorithm, spec):
-        costs.best_share(t, "broadcast", algorithm, "all", Fraction(1), one)
+        costs.optimal_pieces(t, "broadcast", algorithm, "all", Fraction(1), one)
 
 
 def test_a_collective_without_a_bound_is_refused() -> None:
@@ -219,7 +219,7 @@ def test_no_schedule_beats_the_lower_bound(
 ) -> None:
     made = broadcast(n, algorithm, ports, share)
     unit = costs.unit_bytes(made.topology, "broadcast", algorithm, paid.m, **dict(made.arguments))
-    took = costs.simulated(simulate(made), unit, machine(paid))
+    took = costs.price_simulation(simulate(made), unit, machine(paid))
     assert took.time >= oracles.lower_bound(n, ports, paid)
     assert took.time <= closed(n, algorithm, ports, share, paid).time
 
@@ -239,7 +239,7 @@ def test_a_simulation_costs_its_steps_and_its_largest_packets(
         executed(broadcast(n, algorithm, ports, share)),
     )
     paid, unit = oracles.Prices(Fraction(1), Fraction(7, 3), Fraction(2, 5)), Fraction(11, 13)
-    took = costs.simulated(simulate(made), unit, machine(paid))
+    took = costs.price_simulation(simulate(made), unit, machine(paid))
     assert took.time == sum(
         paid.start_up + size * unit * paid.byte for size in outcome.packet_sizes
     )
@@ -276,7 +276,7 @@ def test_where_no_link_is_shared_the_closed_form_is_what_it_takes(n: int) -> Non
             made.topology, "broadcast", algorithm, paid.m, **dict(made.arguments)
         )
         assert (
-            costs.simulated(simulate(made), unit, machine(paid)).time
+            costs.price_simulation(simulate(made), unit, machine(paid)).time
             == closed(n, algorithm, "all", 4, paid).time
         )
 
@@ -286,7 +286,7 @@ def test_where_no_link_is_shared_the_closed_form_is_what_it_takes(n: int) -> Non
 
 def best(n: int, algorithm: str, ports: str, paid: oracles.Prices) -> tuple[float, int]:
     """What starcast says: over the reals, over whole numbers."""
-    return costs.best_share(topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid))
+    return costs.optimal_pieces(topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid))
 
 
 cheap = st.fractions(min_value=1, max_value=100, max_denominator=20)

@@ -223,7 +223,7 @@ def test_a_topology_can_be_named(key: tuple[str, str]) -> None:
     )
     assert costs.unit_bytes(spec, *key, m, **cut) == costs.unit_bytes(where, *key, m, **cut)
     if ALGORITHMS[key].split_argument:
-        assert costs.best_share(spec, *key, ports, m, ONE) == costs.best_share(
+        assert costs.optimal_pieces(spec, *key, ports, m, ONE) == costs.optimal_pieces(
             where, *key, ports, m, ONE
         )
     with refused("S13"):

@@ -67,7 +67,7 @@ def test_the_best_whole_number_is_found(
             topology, rule.collective, rule.name, ports, m, MACHINE_OF_TRIALS, **given
         )
 
-    found = costs.best_share(
+    found = costs.optimal_pieces(
         topology, rule.collective, rule.name, ports, m, MACHINE_OF_TRIALS, **others
     )[1]
     assert found == tried(price)
@@ -77,7 +77,7 @@ def test_the_best_whole_number_is_found(
 def test_rounded_steps_are_filled(copies: int) -> None:
     """The last round of M messages costs a whole step: no message more would fit into the best number of steps."""
     where, m = topology("S6"), Fraction(10**6)
-    _, whole = costs.best_share(
+    _, whole = costs.optimal_pieces(
         where, "broadcast", "edge-disjoint", "all", m, MACHINE, copies=copies
     )
     steps = [
@@ -96,7 +96,7 @@ def test_the_real_optimum_of_edge_disjoint_trees(
     """(Mx/(n-1) + D + 3)(T_s + m/M T_c) is least at M = sqrt((D+3)(n-1) m T_c/(x T_s))."""
     where, copies = topology(f"S{n}"), min(copies, n - 1)
     machine = costs.Machine(start_up, byte)
-    real, _ = costs.best_share(
+    real, _ = costs.optimal_pieces(
         where, "broadcast", "edge-disjoint", "all", m, machine, copies=copies
     )
     square = (where.diameter + 3) * (n - 1) * m * byte / (copies * start_up)
@@ -106,7 +106,7 @@ def test_the_real_optimum_of_edge_disjoint_trees(
 @pytest.mark.parametrize("key", CUT, ids=" by ".join)
 def test_messages_of_no_length_are_not_cut(key: tuple[str, str]) -> None:
     topology, rule = home(key, 4), ALGORITHMS[key]
-    real, whole = costs.best_share(topology, *key, rule.ports[0], Fraction(0), MACHINE)
+    real, whole = costs.optimal_pieces(topology, *key, rule.ports[0], Fraction(0), MACHINE)
     assert real == 0
     assert whole == (topology.degree if key[1] == "perfectly-balanced" else 1)
 
@@ -115,7 +115,7 @@ def test_astronomic_messages_are_found_at_once() -> None:
     """Neither a search nor a float: the square root of 10^60 is a whole number of thirty digits."""
     where = topology("S5")
     machine = costs.Machine(Fraction(1), Fraction(1))
-    _, whole = costs.best_share(where, "broadcast", "greedy", "all", Fraction(10**60), machine)
+    _, whole = costs.optimal_pieces(where, "broadcast", "greedy", "all", Fraction(10**60), machine)
     assert abs(whole - isqrt((where.diameter - 1) * 10**60)) <= 1
 
 
@@ -124,13 +124,13 @@ def test_astronomic_messages_are_found_at_once() -> None:
 )
 def test_what_is_not_cut_has_no_best_number(key: tuple[str, str]) -> None:
     with refused(key[1]):
-        costs.best_share(home(key, 4), *key, "all", Fraction(1), MACHINE)
+        costs.optimal_pieces(home(key, 4), *key, "all", Fraction(1), MACHINE)
 
 
 @pytest.mark.parametrize("key", CUT, ids=" by ".join)
 def test_without_a_start_up_time_there_is_no_best_number(key: tuple[str, str]) -> None:
     with refused("T_s"):
-        costs.best_share(
+        costs.optimal_pieces(
             home(key, 4),
             *key,
             ALGORITHMS[key].ports[0],

@@ -15,7 +15,7 @@ from starcast.collectives import schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLLECTIVES, PORT_MODELS
 from starcast.costs import tables
-from starcast.costs.tables import Problem, Row, executed, table
+from starcast.costs.tables import Problem, CostRow, execute_row, build_table
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from support import oracles, oracles_costs
@@ -53,13 +53,13 @@ def problem(
     return Problem(topology(spec), collective, ports, Fraction(4096), MACHINE, **given)
 
 
-def row(asked: Problem, name: str) -> Row:
+def row(asked: Problem, name: str) -> CostRow:
     """The one row of that name."""
-    (found,) = [one for one in table(asked) if one.name == name]
+    (found,) = [one for one in build_table(asked) if one.name == name]
     return found
 
 
-def cost_of(found: Row) -> costs.Cost:
+def cost_of(found: CostRow) -> costs.Cost:
     """Its cost, which it has."""
     assert found.cost is not None
     return found.cost
@@ -74,7 +74,7 @@ def cost_of(found: Row) -> costs.Cost:
 def test_a_table_has_all_algorithms_all_printed_rows_and_the_bounds(
     spec: str, collective: str, ports: str
 ) -> None:
-    where, rows = topology(spec), table(problem(spec, collective, ports))
+    where, rows = topology(spec), build_table(problem(spec, collective, ports))
     beside = f"lower bound, unit messages, Q{oracles.ceil_log2(where.nodes)}"
     ours = {rule.name for rule in algorithms_on(where, collective) if ports in rule.ports}
     printed = CITED.get((where.family, collective, ports), set())
@@ -95,7 +95,7 @@ def test_rows_are_by_time_and_end_with_those_that_have_none(spec: str) -> None:
         for ports in PORT_MODELS:
             times = [
                 None if one.cost is None else one.cost.time
-                for one in table(problem(spec, collective, ports))
+                for one in build_table(problem(spec, collective, ports))
             ]
             known = [time for time in times if time is not None]
             assert times == [*sorted(known), *[None] * (len(times) - len(known))]
@@ -106,7 +106,7 @@ def test_no_row_on_stars_and_hypercubes_beats_its_bound(spec: str) -> None:
     """On S_{n,k} the theorems may: their bytes are too few."""
     for collective in COLLECTIVES:
         for ports in PORT_MODELS:
-            for one in table(problem(spec, collective, ports)):
+            for one in build_table(problem(spec, collective, ports)):
                 assert one.gap is None or one.gap >= 1, one
 
 
@@ -123,7 +123,7 @@ def test_printed_rows_cost_what_the_pages_say(
     for (family, collective, ports), names in CITED.items():
         if family != where.family:
             continue
-        rows = table(Problem(where, collective, ports, m, machine, segments=pieces))
+        rows = build_table(Problem(where, collective, ports, m, machine, segments=pieces))
         for one in rows:
             if one.name in names and one.name != "Qiu [14]":
                 page = oracles_costs.cited(
@@ -173,7 +173,7 @@ def test_another_hypercube_can_be_asked_for(spec: str) -> None:
     for k in (1, 4, 9, 64):
         rows = [
             one
-            for one in table(problem(spec, "alltoall", messages=1, hypercube=k))
+            for one in build_table(problem(spec, "alltoall", messages=1, hypercube=k))
             if "unit messages" in one.name
         ]
         here = oracles_costs.size(spec)
@@ -195,20 +195,20 @@ def test_more_copies_than_the_hypercube_has_links_have_no_row() -> None:
 def test_algorithms_cost_their_closed_forms_at_the_best_number_or_the_one_asked_for() -> None:
     asked = problem("S6")
     for share in (None, 5):
-        for one in table(replace(asked, segments=share)):
+        for one in build_table(replace(asked, segments=share)):
             if one.arguments is None:
                 continue
             form = costs.closed_form(
                 asked.topology, "broadcast", one.name, "all", asked.m, MACHINE, **one.arguments
             )
             assert cost_of(one) == form
-            best = costs.best_share(asked.topology, "broadcast", one.name, "all", asked.m, MACHINE)
+            best = costs.optimal_pieces(asked.topology, "broadcast", one.name, "all", asked.m, MACHINE)
             assert (one.real_pieces, one.pieces) == ((None, 5) if share else best)
 
 
 def test_messages_are_for_algorithms_of_messages_and_segments_for_all_others() -> None:
     asked = problem("S6", segments=3, messages=8)
-    assert {one.name: one.pieces for one in table(asked) if one.arguments is not None} == {
+    assert {one.name: one.pieces for one in build_table(asked) if one.arguments is not None} == {
         "greedy": 3,
         "multiple": 3,
         "recursive-substar": 8,
@@ -217,13 +217,13 @@ def test_messages_are_for_algorithms_of_messages_and_segments_for_all_others() -
     assert row(asked, "lower bound, unit messages").pieces == 8
     assert row(asked, "Day & Tripathi [7]").pieces == 3
     assert {
-        one.pieces for one in table(replace(asked, messages=None)) if one.arguments is not None
+        one.pieces for one in build_table(replace(asked, messages=None)) if one.arguments is not None
     } == {3}
 
 
 def test_copies_are_sent_by_those_that_can_and_bound_those_alone() -> None:
     asked = problem("S5", "scatter", messages=2, copies=3)
-    for one in table(asked):
+    for one in build_table(asked):
         copies = 3 if one.name == "edge-disjoint" or one.name.endswith("3 copies") else 1
         if "Q7" not in one.name:
             assert one.bound == costs.lower_bound(
@@ -236,7 +236,7 @@ def test_copies_are_sent_by_those_that_can_and_bound_those_alone() -> None:
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_bounds_say_for_how_many_copies_they_are(spec: str, collective: str) -> None:
     """What is beaten by no algorithm of one copy stands there too, and is named apart from what x copies need."""
-    one, many = (table(problem(spec, collective, messages=4, copies=copies)) for copies in (1, 3))
+    one, many = (build_table(problem(spec, collective, messages=4, copies=copies)) for copies in (1, 3))
     alone = [row for row in one if row.name.startswith("lower bound")]
     told = {row.name: row for row in many if row.name.startswith("lower bound")}
     assert {row.name for row in alone} | {f"{row.name}, 3 copies" for row in alone} == told.keys()
@@ -276,7 +276,7 @@ def test_the_gap_of_an_execution_is_to_the_bound_of_its_row() -> None:
     """n-1 = 4 times the bytes of Theorem 2, with one start-up a step: the form's gap is far too good."""
     asked = problem("S5,2", segments=1)
     found = row(asked, "nk-greedy")
-    took = executed(asked, found, 10**6)
+    took = execute_row(asked, found, 10**6)
     assert took is not None
     assert found.gap_of(took) == took.time / found.bound.time
     assert found.gap is not None
@@ -288,7 +288,7 @@ def test_an_algorithm_that_is_not_defined_for_the_messages_says_so() -> None:
     found = row(problem("S5", "alltoall", messages=3), "perfectly-balanced")
     assert found.cost is None
     assert "3" in found.note
-    assert executed(problem("S5", "alltoall", messages=3), found, 10**6) is None
+    assert execute_row(problem("S5", "alltoall", messages=3), found, 10**6) is None
     assert row(problem("S5", "alltoall", messages=8), "perfectly-balanced").cost is not None
 
 
@@ -310,7 +310,7 @@ def test_a_free_problem_has_no_gap() -> None:
         costs.Machine(Fraction(0), Fraction(0)),
         segments=3,
     )
-    assert {one.gap for one in table(free)} == {None}
+    assert {one.gap for one in build_table(free)} == {None}
 
 
 # Execution
@@ -321,14 +321,14 @@ def test_a_free_problem_has_no_gap() -> None:
 def test_rows_are_executed(spec: str, collective: str) -> None:
     for ports in PORT_MODELS:
         asked = problem(spec, collective, ports)
-        for one in table(asked):
-            took = executed(asked, one, 10**6)
+        for one in build_table(asked):
+            took = execute_row(asked, one, 10**6)
             assert (took is None) == (one.arguments is None)
             if took is None or one.arguments is None:
                 continue
             run = simulate(schedule(spec, collective, one.name, ports=ports, **one.arguments))
             unit = costs.unit_bytes(asked.topology, collective, one.name, asked.m, **one.arguments)
-            assert took == costs.simulated(run, unit, MACHINE)
+            assert took == costs.price_simulation(run, unit, MACHINE)
             assert took.time >= one.bound.time
 
 
@@ -339,17 +339,17 @@ def test_what_has_too_many_rows_is_not_built(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(tables, "schedule", build)
     asked = problem("S4", segments=3)
     with refused("greedy", "69 rows", exit_code=7):
-        executed(asked, row(asked, "greedy"), 68)
+        execute_row(asked, row(asked, "greedy"), 68)
     with pytest.raises(AssertionError, match="built"):
-        executed(asked, row(asked, "greedy"), 69)
+        execute_row(asked, row(asked, "greedy"), 69)
 
 
 def test_the_largest_star_is_refused_before_anything_is_counted() -> None:
     asked = problem("S12", "alltoall")
-    for one in table(asked):
+    for one in build_table(asked):
         if one.arguments is not None:
             with refused("S12", exit_code=7):
-                executed(asked, one, 10**6)
+                execute_row(asked, one, 10**6)
 
 
 def test_a_schedule_that_breaks_a_rule_has_no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,7 +360,7 @@ def test_a_schedule_that_breaks_a_rule_has_no_figures(monkeypatch: pytest.Monkey
         tables, "schedule", lambda *_, **__: replace(good, step=np.ones_like(good.step))
     )
     with refused("greedy", exit_code=6):
-        executed(asked, found, 10**6)
+        execute_row(asked, found, 10**6)
 
 
 # Bad input
@@ -399,5 +399,5 @@ def test_a_problem_takes_the_name_of_its_topology() -> None:
 def test_without_a_start_up_time_a_number_has_to_be_given() -> None:
     machine = costs.Machine(Fraction(0), Fraction(1))
     with refused("T_s"):
-        table(Problem(topology("S5"), "broadcast", "all", Fraction(1), machine))
-    assert table(Problem(topology("S5"), "broadcast", "all", Fraction(1), machine, segments=2))
+        build_table(Problem(topology("S5"), "broadcast", "all", Fraction(1), machine))
+    assert build_table(Problem(topology("S5"), "broadcast", "all", Fraction(1), machine, segments=2))

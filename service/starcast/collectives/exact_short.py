@@ -5,7 +5,8 @@ than n-1 nodes, except the root's) start with 1. A shortest path from the root b
 one after the other. It enters a cycle at a symbol a of our choice: its reverse crosses a, x_a,
 x_{x_a}, .., and a again, so each displaced symbol is crossed once, and each entry once more.
 Entries are chosen by a bipartite flow so that no dimension is crossed more than ceil(M L / (n-1))
-times, for M messages and the sum L of the distances. docs/exact-alltoall.md proves that this is possible.
+times, for M messages and the sum L of the distances. docs/exact-alltoall.md proves that this is
+possible.
 """
 
 from collections import Counter

@@ -176,7 +176,7 @@ def _costs(point: Point, simulation: Simulation) -> list[models.Cost]:
             "closed form",
             costs.closed_form(where, what, by, point.ports, point.m, machine, **point.arguments),
         ),
-        _row("simulated", costs.simulated(simulation, unit, machine)),
+        _row("simulated", costs.price_simulation(simulation, unit, machine)),
         _row("lower bound", bound),
     ]
 

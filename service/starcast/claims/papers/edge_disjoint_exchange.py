@@ -16,7 +16,7 @@ from starcast.claims.instruments.cutting import Faulty, Place
 from starcast.claims.instruments.naming import labelled, leaving
 from starcast.claims.see import See
 from starcast.collectives.model import Schedule
-from starcast.simulator import Simulation, acknowledged
+from starcast.simulator import Simulation, simulate_acknowledged
 
 FAMILY = Family("edge_disjoint_exchange")
 claim = FAMILY.claim
@@ -141,7 +141,7 @@ def _allgather_transmissions(see: See) -> None:
 def _waiting(see: See, made: Schedule, faults: Sequence[Place]) -> Simulation:
     """The allgather carried out as printed: a node passes messages on when the child before has acknowledged them."""
     key = ("acknowledged", made.id, *map(str, faults))
-    return see.lab.keep("simulation", key, lambda: acknowledged(made, faults).simulation)
+    return see.lab.keep("simulation", key, lambda: simulate_acknowledged(made, faults).simulation)
 
 
 @claim(
