@@ -183,7 +183,7 @@ def test_the_printed_forms_of_nk_stars_stand_with_what_is_wrong_in_them(
     for theorem in theorems:
         (told,) = [line for line in lines if f"Theorems {theorem}" in line]
         assert "too few" in told or "too many" in told
-        assert ("p is the form's best" in told) == (collective == "broadcast")
+        assert ("the number of pieces is the optimum of the closed form" in told) == (collective == "broadcast")
     for row in rows_of(starcast, *words[2:]):
         if row["name"].startswith("nk-"):
             assert row["simulated gap"] != row["gap"]

@@ -193,7 +193,7 @@ def test_every_collective_of_the_design_s_table_is_there() -> None:
         (("S5", "allgather", "dimension-change"), {"tree": 3}, "no single spanning tree"),
         (("S5", "alltoall", "exact"), {"ports": "one"}, "no port model 'one'"),
         (("S5", "scatter", "one-port"), {"ports": "all"}, "no port model 'all'"),
-        (("S5", "reduce", "exact"), {}, "'reduce' is no collective"),
+        (("S5", "reduce", "exact"), {}, "unknown collective 'reduce'"),
         (("S5", "alltoall", "exakt"), {}, "'exakt' is no alltoall algorithm"),
         (("Q4", "alltoall", "exact"), {}, "not defined on Q4"),
         (("S5,2", "broadcast", "edge-disjoint"), {}, "not defined on S5,2"),

@@ -22,7 +22,7 @@ prices = st.builds(oracles.Prices, fractions, fractions, fractions)
 
 def machine(paid: oracles.Prices) -> costs.Machine:
     """The prices of sending, without the message."""
-    return costs.Machine(T_s=paid.start_up, T_c=paid.byte)
+    return costs.Machine(t_s=paid.start_up, t_c=paid.byte)
 
 
 def closed(n: int, algorithm: str, ports: str, share: int, paid: oracles.Prices) -> costs.Cost:
@@ -108,7 +108,7 @@ def test_a_share_that_is_none_is_refused(algorithm: str, share: object) -> None:
 
 
 def test_unknown_names_and_negative_amounts_are_refused() -> None:
-    t, one = topology("S5"), costs.Machine(T_s=Fraction(1), T_c=Fraction(1))
+    t, one = topology("S5"), costs.Machine(t_s=Fraction(1), t_c=Fraction(1))
     with refused("gready"):
         costs.closed_form(t, "broadcast", "gready", "all", Fraction(1), one)
     with refused("broadcats"):
@@ -117,15 +117,15 @@ def test_unknown_names_and_negative_amounts_are_refused() -> None:
         costs.closed_form(t, "broadcast", "greedy", "all", Fraction(1), one, pieces=2)
     with refused("-1"):
         costs.closed_form(t, "broadcast", "greedy", "all", Fraction(-1), one)
-    with refused("T_s"):
-        costs.Machine(T_s=Fraction(-1), T_c=Fraction(1))
-    with refused("T_c"):
-        costs.Machine(T_s=Fraction(1), T_c=Fraction(-1, 2))
+    with refused("t_s"):
+        costs.Machine(t_s=Fraction(-1), t_c=Fraction(1))
+    with refused("t_c"):
+        costs.Machine(t_s=Fraction(1), t_c=Fraction(-1, 2))
 
 
 @pytest.mark.parametrize("ports", ["", "both", "All"])
 def test_an_unknown_port_model_is_refused_and_not_taken_for_another(ports: str) -> None:
-    t, one = topology("S5"), costs.Machine(T_s=Fraction(1), T_c=Fraction(1))
+    t, one = topology("S5"), costs.Machine(t_s=Fraction(1), t_c=Fraction(1))
     with refused():
         costs.closed_form(t, "broadcast", "greedy", ports, Fraction(1), one)
     with refused():
@@ -171,7 +171,7 @@ def test_lower_bounds_are_lemma_1(n: int, ports: str, paid: oracles.Prices) -> N
 @pytest.mark.parametrize("n", SIZES)
 def test_the_logarithm_of_the_nodes_is_whole(n: int) -> None:
     """Pitfall 6: ceil(log2 n!) without floating point; with T_c = 0 and T_s = 1 it is the one-port bound."""
-    one = costs.Machine(T_s=Fraction(1), T_c=Fraction(0))
+    one = costs.Machine(t_s=Fraction(1), t_c=Fraction(0))
     bound = costs.lower_bound(topology(f"S{n}"), "broadcast", "one", Fraction(1), one).time
     assert bound == max(oracles.ceil_log2(factorial(n)), oracles.diameter(n))
     assert (
@@ -184,19 +184,19 @@ def test_the_logarithm_of_the_nodes_is_whole(n: int) -> None:
 @pytest.mark.parametrize("spec", ["S2,1", "S5,2", "S6,3", "Q1", "Q6"])
 def test_the_bound_on_other_topologies_takes_their_diameter_degree_and_nodes(spec: str) -> None:
     """The argument is Lemma 1's: somebody is a diameter away, the root has so many links, holders at most double."""
-    t, T_s, T_c, m = topology(spec), Fraction(7), Fraction(1, 3), Fraction(1000)  # noqa: N806
+    t, t_s, t_c, m = topology(spec), Fraction(7), Fraction(1, 3), Fraction(1000)
     all_port, one_port = (
-        costs.lower_bound(t, "broadcast", ports, m, costs.Machine(T_s, T_c)).time
+        costs.lower_bound(t, "broadcast", ports, m, costs.Machine(t_s, t_c)).time
         for ports in ("all", "one")
     )
-    assert all_port == max(t.diameter * T_s, m / t.degree * T_c)
-    assert one_port == max(t.diameter * T_s, oracles.ceil_log2(t.nodes) * T_s, m * T_c)
+    assert all_port == max(t.diameter * t_s, m / t.degree * t_c)
+    assert one_port == max(t.diameter * t_s, oracles.ceil_log2(t.nodes) * t_s, m * t_c)
 
 
 @pytest.mark.parametrize("spec", ["S5,2", "Q4"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_closed_forms_of_stars_are_not_applied_elsewhere(algorithm: str, spec: str) -> None:
-    t, one = topology(spec), costs.Machine(T_s=Fraction(1), T_c=Fraction(1))
+    t, one = topology(spec), costs.Machine(t_s=Fraction(1), t_c=Fraction(1))
     with refused(algorithm, spec):
         costs.closed_form(t, "broadcast", algorithm, "all", Fraction(1), one)
     with refused(algorithm, spec):
@@ -206,7 +206,7 @@ def test_the_closed_forms_of_stars_are_not_applied_elsewhere(algorithm: str, spe
 
 
 def test_a_collective_without_a_bound_is_refused() -> None:
-    one = costs.Machine(T_s=Fraction(1), T_c=Fraction(1))
+    one = costs.Machine(t_s=Fraction(1), t_c=Fraction(1))
     with refused("reduce"):
         costs.lower_bound(topology("S5"), "reduce", "all", Fraction(1), one)
 
@@ -352,13 +352,13 @@ def test_long_messages_are_cut_into_many_segments_and_short_ones_into_one() -> N
 
 
 def test_without_a_start_up_time_there_is_no_best_number() -> None:
-    with refused("T_s"):
+    with refused("t_s"):
         best(5, "multiple", "all", oracles.Prices(Fraction(1), Fraction(0), Fraction(1)))
 
 
 def test_whole_numbers_stay_exact() -> None:
     """Pitfall 6: an integer for m or a time must not turn a figure into a float."""
-    machine = costs.Machine(T_s=1, T_c=1)  # type: ignore[arg-type]
+    machine = costs.Machine(t_s=1, t_c=1)  # type: ignore[arg-type]
     cost = costs.closed_form(topology("S4"), "broadcast", "multiple", "all", 7, machine)  # type: ignore[arg-type]
     assert isinstance(cost.bytes, Fraction)
     assert isinstance(cost.time, Fraction)

@@ -35,7 +35,7 @@ def same(cost: costs.Cost, page: oracles_costs.Cost, m: Fraction, machine: costs
     assert cost.bytes == page.share * m
     if page.transmissions is not None:  # else the page says nothing, and only executions judge
         assert cost.transmissions == page.transmissions
-    assert cost.time == page.start_ups * machine.T_s + page.share * m * machine.T_c
+    assert cost.time == page.start_ups * machine.t_s + page.share * m * machine.t_c
     assert isinstance(cost.time, Fraction)
     assert isinstance(cost.bytes, Fraction)
 

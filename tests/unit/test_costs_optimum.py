@@ -7,10 +7,10 @@ from math import isqrt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starcast.costs.optimum import optimum
 
 from starcast import costs
 from starcast.collectives.catalogue import ALGORITHMS
-from starcast.costs.optimum import optimum
 from starcast.errors import InputError
 from starcast.topologies import Topology, topology
 from support.meeting import refused
@@ -32,7 +32,7 @@ def home(key: tuple[str, str], d: int) -> Topology:
 def tried(price: Callable[[int], costs.Cost]) -> int:
     """The least number with the least time: steps alone cost more than that from some number on."""
     best, pieces, steps = None, 0, Fraction(0)
-    while best is None or steps * MACHINE_OF_TRIALS.T_s <= best[0]:
+    while best is None or steps * MACHINE_OF_TRIALS.t_s <= best[0]:
         pieces += 1
         try:
             cost = price(pieces)
@@ -129,7 +129,7 @@ def test_what_is_not_cut_has_no_best_number(key: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("key", CUT, ids=" by ".join)
 def test_without_a_start_up_time_there_is_no_best_number(key: tuple[str, str]) -> None:
-    with refused("T_s"):
+    with refused("t_s"):
         costs.optimal_pieces(
             home(key, 4),
             *key,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starcast.collectives import catalogue
-from starcast.collectives.round_robin import dealt, most_dealt
+from starcast.collectives.round_robin import assign_round_robin
 from starcast.topologies import topology
 from starcast.trees import forest
 from support import oracles
@@ -53,24 +53,23 @@ def test_cards_are_dealt_evenly_and_a_message_s_to_different_trees(
     trees: int, data: st.DataObject
 ) -> None:
     messages, copies = data.draw(st.integers(1, 30)), data.draw(st.integers(1, trees))
-    deal = dealt(messages, copies, trees)
+    assignment = assign_round_robin(messages, copies, trees)
     hands = page.queues(messages, copies, trees)
     by_tree: list[list[int]] = [[] for _ in range(trees)]
     for message, tree, place in zip(
-        deal.message.tolist(), deal.tree.tolist(), deal.place.tolist(), strict=True
+        assignment.message.tolist(), assignment.tree.tolist(), assignment.position.tolist(), strict=True
     ):
         assert place == len(by_tree[tree])
         by_tree[tree].append(message)
     assert by_tree == [[message for message, _ in hand] for hand in hands]
     assert (
         max(map(len, hands))
-        == deal.most
-        == most_dealt(messages, copies, trees)
+        == assignment.largest
         == oracles.ceil_div(messages * copies, trees)
     )
     assert max(map(len, hands)) - min(map(len, hands)) <= 1
-    assert set(Counter(zip(deal.message.tolist(), deal.tree.tolist(), strict=True)).values()) == {1}
-    assert set(Counter(deal.message.tolist()).values()) == {copies}
+    assert set(Counter(zip(assignment.message.tolist(), assignment.tree.tolist(), strict=True)).values()) == {1}
+    assert set(Counter(assignment.message.tolist()).values()) == {copies}
 
 
 # Row by row

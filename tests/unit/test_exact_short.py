@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 
 from starcast.collectives import exact_short
 from starcast.collectives.exact import _group_begins
-from starcast.collectives.exact_short import choose_entries, schedule_words, plan_opening, short_words
+from starcast.collectives.exact_short import (
+    choose_entries,
+    plan_opening,
+    schedule_words,
+    short_words,
+)
 from support import oracles
 from support import oracles_exact as page
 from support.meeting import refused

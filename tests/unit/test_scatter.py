@@ -9,7 +9,7 @@ import pytest
 
 from starcast.collectives import Schedule, algorithms, schedule
 from starcast.collectives.catalogue import find
-from starcast.collectives.scatter import balanced_forest, root_ports, build_scatter, assign_trees
+from starcast.collectives.scatter import assign_trees, balanced_forest, build_scatter, root_ports
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import Forest, forest

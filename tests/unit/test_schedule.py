@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from starcast import trees
 from starcast.collectives import Schedule, algorithms, schedule
-from starcast.collectives import broadcast as broadcast_module
 from starcast.errors import LimitError, StarcastError
 from starcast.simulator import simulate
 from support import oracles
@@ -267,8 +267,8 @@ def test_columns_are_read_only_and_a_replaced_schedule_shares_nothing_that_can_b
         ({"step": np.full(23, 1.9)}, "'step' float64"),
         ({"root": 99}, "99"),
         ({"topology": "S13"}, "S13"),
-        ({"collective": "reduce"}, "'reduce' is no collective"),
-        ({"ports": "two"}, "'two' is no port model"),
+        ({"collective": "reduce"}, "unknown collective 'reduce'"),
+        ({"ports": "two"}, "unknown port model 'two'"),
         ({"step": [1, 2, 3]}, "length"),
         ({"step": 1}, "'step' 0 dimensions"),
         ({"step": np.ones((23, 2), dtype=np.int32)}, "'step' 2 dimensions"),
@@ -286,7 +286,7 @@ def test_the_hints_say_what_there_is() -> None:
     made = schedule("S4", "broadcast", "greedy")
     with pytest.raises(StarcastError) as of_collective:
         replace(made, collective="reduce")
-    assert of_collective.value.hint == "there are broadcast, allgather, scatter, gather, alltoall"
+    assert of_collective.value.hint == "the collectives are broadcast, allgather, scatter, gather, alltoall"
     with pytest.raises(StarcastError) as of_ports:
         replace(made, ports="two")
     assert of_ports.value.hint == "write all or one"
@@ -326,6 +326,6 @@ def test_a_share_may_be_a_numpy_integer() -> None:
 def test_a_schedule_beyond_memory_is_refused_before_its_trees_are_grown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(broadcast_module, "forest", lambda *_: pytest.fail("trees were grown"))
+    monkeypatch.setattr(trees, "forest", lambda *_: pytest.fail("trees were grown"))
     with pytest.raises(LimitError, match="399,167,990 rows"):
         schedule("S11", "broadcast", "multiple")

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import Schedule, schedule
-from starcast.collectives.rows import Columns, build_schedule
-from starcast.simulator import Fault, Simulation, acknowledged, simulate
+from starcast.collectives.model import build_schedule
+from starcast.collectives.rows import Columns
+from starcast.simulator import Fault, Simulation, simulate, simulate_acknowledged
 from starcast.trees import forest
 from support import oracles_simulator as oracle
 from support.meeting import refused
@@ -66,7 +67,7 @@ def by_hand(messages: int) -> Schedule:
 
 def alike(made: Schedule, faults: Sequence[Fault]) -> Simulation:
     """Both simulators carry out the same rows, and the same traversals stall after the same hops."""
-    found = acknowledged(made, faults)
+    found = simulate_acknowledged(made, faults)
     whole = plan_of(made.expand())
     nodes = whole.world.nodes
     each = whole.units // len(nodes)
@@ -82,7 +83,7 @@ def alike(made: Schedule, faults: Sequence[Fault]) -> Simulation:
 @pytest.mark.parametrize("messages", [1, 2])
 def test_without_faults_it_is_the_schedule_driven_by_steps(messages: int) -> None:
     for made in (by_hand(messages), driven(messages)):
-        run = acknowledged(made)
+        run = simulate_acknowledged(made)
         assert run.stalled == ()
         assert run.simulation.complete
         assert run.simulation.steps == 23 * messages
@@ -110,7 +111,7 @@ def test_both_simulators_stall_alike(data: st.DataObject) -> None:
 def test_what_is_not_acknowledged_stops_the_rest_of_that_tree_alone() -> None:
     """One dead leaf of one tree: the other trees of that source do not wait for it before they meet it themselves."""
     made = driven()
-    found = acknowledged(made, ["4321"])
+    found = simulate_acknowledged(made, ["4321"])
     rank = made.topology.node("4321")
     for source, tree, hops in found.stalled:
         rows = np.flatnonzero(made.tree == tree)
@@ -139,7 +140,7 @@ def test_a_relay_that_dies_between_two_hops_acknowledges_nothing() -> None:
 
 def stall_of_the_first(made: Schedule, fault: Fault) -> int:
     """How many hops the traversal of source 0 and tree 0 makes."""
-    stalls = {(source, tree): hops for source, tree, hops in acknowledged(made, [fault]).stalled}
+    stalls = {(source, tree): hops for source, tree, hops in simulate_acknowledged(made, [fault]).stalled}
     return stalls.get((0, 0), int(np.count_nonzero(made.tree == 0)))
 
 
@@ -154,7 +155,7 @@ def test_one_dead_node_of_s4_keeps_messages_from_healthy_nodes_although_there_ar
     made = driven(messages)
     for rank in range(24):
         assert simulate(made, [rank]).complete
-        waited = acknowledged(made, [rank]).simulation
+        waited = simulate_acknowledged(made, [rank]).simulation
         assert not waited.complete
         assert waited.transmissions < simulate(made, [rank]).transmissions
 
@@ -163,7 +164,7 @@ def test_one_dead_link_of_s4_does_not() -> None:
     """Exhaustive: what one tree does not bring before it stalls, another one does."""
     made = driven()
     for link in links():
-        run = acknowledged(made, [link])
+        run = simulate_acknowledged(made, [link])
         assert run.stalled
         assert run.simulation.complete
 
@@ -173,7 +174,7 @@ def test_two_dead_nodes_are_the_n_minus_2_faults_that_it_should_tolerate() -> No
     made = driven()
     for pair in combinations(range(24), 2):
         assert simulate(made, pair).complete
-        assert not acknowledged(made, pair).simulation.complete
+        assert not simulate_acknowledged(made, pair).simulation.complete
 
 
 def test_two_dead_links_are_too_many_as_well() -> None:
@@ -182,7 +183,7 @@ def test_two_dead_links_are_too_many_as_well() -> None:
     first, *others = links()
     for other in others:
         assert simulate(made, [first, other]).complete
-        assert not acknowledged(made, [first, other]).simulation.complete
+        assert not simulate_acknowledged(made, [first, other]).simulation.complete
 
 
 def links() -> list[tuple[int, int]]:
@@ -198,10 +199,10 @@ def links() -> list[tuple[int, int]]:
 
 def test_a_fault_after_the_last_step_costs_nothing_but_the_last_acknowledgements() -> None:
     made = driven()
-    late = acknowledged(made, [Fault("4321", 24)])
+    late = simulate_acknowledged(made, [Fault("4321", 24)])
     assert late.stalled == ()
     assert late.simulation.complete
-    at_the_end = acknowledged(made, [Fault(("1234", "2134"), 23)])
+    at_the_end = simulate_acknowledged(made, [Fault(("1234", "2134"), 23)])
     assert at_the_end.stalled
     assert {hops for _, _, hops in at_the_end.stalled} <= {22, 23}
 
@@ -215,19 +216,19 @@ def test_only_an_allgather_waits() -> None:
         schedule("S4", "alltoall", "edge-disjoint"),
     ):
         with refused("no allgather"):
-            acknowledged(other)
+            simulate_acknowledged(other)
 
 
 @pytest.mark.parametrize("algorithm", ["rotated-hamiltonian", "necklace", "dimension-change"])
 @pytest.mark.parametrize("faults", [[], ["2134"]])
 def test_what_does_not_go_round_depth_first_is_refused(algorithm: str, faults: list[str]) -> None:
     with refused("depth first"):
-        acknowledged(schedule("S4", "allgather", algorithm), faults)
+        simulate_acknowledged(schedule("S4", "allgather", algorithm), faults)
 
 
 def test_a_schedule_that_breaks_a_rule_is_refused() -> None:
-    with refused("breaks a rule"):
-        acknowledged(changed(driven(), 5, port=9))
+    with refused("violates a rule"):
+        simulate_acknowledged(changed(driven(), 5, port=9))
 
 
 def test_a_second_visit_is_no_traversal() -> None:
@@ -235,17 +236,17 @@ def test_a_second_visit_is_no_traversal() -> None:
     made = driven()
     twice = kept(made, [*range(len(made)), 0])
     with refused("depth first"):
-        acknowledged(replace(twice, step=np.append(made.step, made.steps + 1).astype(np.int32)))
+        simulate_acknowledged(replace(twice, step=np.append(made.step, made.steps + 1).astype(np.int32)))
 
 
 def test_the_hamiltonian_path_is_a_traversal_without_branches() -> None:
     """One tree, one child each: whatever fails stops the rest of every path that meets it."""
     made = schedule("S4", "allgather", "hamiltonian-cycle")
-    assert acknowledged(made).simulation.complete
+    assert simulate_acknowledged(made).simulation.complete
     faults = [Fault("4321").on(made.topology)]
     same(alike(made, faults), simulate(made, faults))
 
 
 def test_faults_are_checked_here_too() -> None:
     with refused("1235"):
-        acknowledged(driven(), ["1235"])
+        simulate_acknowledged(driven(), ["1235"])

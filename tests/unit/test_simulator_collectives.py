@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from starcast.collectives import schedule
 from starcast.collectives.model import COLLECTIVES
-from starcast.simulator import Fault, arrivals, fault_execution, rows, simulate, simulation
-from starcast.simulator.arrivals import Journeys, Times
-from starcast.simulator.ownership import Pairs, Table
-from starcast.simulator.postconditions import Promise, promised
+from starcast.simulator import Fault, fault_execution, ownership, rows, simulate, simulation
+from starcast.simulator.ownership import ArrivalTimes, Journeys, Pairs, Table
+from starcast.simulator.postconditions import Postcondition, derive_postcondition
 from starcast.simulator.rows import Rows
 from starcast.topologies import topology
 from support.meeting import refused
@@ -168,14 +167,14 @@ def test_lots_are_sometimes_wrong_and_sometimes_not(collective: str, ports: str)
 # The two ways to know who holds what
 
 
-def by_times(promise: Promise, of: Rows, end: int) -> Times:
-    """All arrivals in a table."""
-    return Times(promise, of, end)
+def by_table(postcondition: Postcondition, rows: Rows, end: int) -> ArrivalTimes:
+    """All arrival times in a table."""
+    return ArrivalTimes(postcondition, rows, end)
 
 
-def by_pairs(promise: Promise, of: Rows, end: int) -> Times:
-    """All arrivals by sorted pairs."""
-    return Times(promise, of, end, Pairs(promise, of, end))
+def by_pairs(postcondition: Postcondition, rows: Rows, end: int) -> ArrivalTimes:
+    """All arrival times in sorted pairs."""
+    return ArrivalTimes(postcondition, rows, end, Pairs(postcondition, rows, end))
 
 
 @settings(max_examples=40)
@@ -185,15 +184,15 @@ def test_tables_and_sorted_pairs_and_journeys_say_the_same(data: st.DataObject) 
         by_lot("S3", "Q2", "S4,2")
         | st.sampled_from(bases("S3", "S4")).flatmap(lambda base: spoilt(built(base)))
     )
-    ways = (
-        [by_times, by_pairs]
+    forms = (
+        [by_table, by_pairs]
         if made.collective in ("broadcast", "allgather")
-        else [by_times, by_pairs, Journeys]
+        else [by_table, by_pairs, Journeys]
     )
     runs = []
-    for way in ways:
+    for make in forms:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(simulation, "arrivals", way)
+            patch.setattr(simulation, "make_deliveries", make)
             runs.append(simulate(made))
     for run in runs[1:]:
         same(run, runs[0])
@@ -206,9 +205,9 @@ def test_tables_and_sorted_pairs_say_the_same_under_faults(data: st.DataObject) 
     made = data.draw(by_lot("S3", "Q2", "S4,2"))
     faults = data.draw(fault_sets(made.topology, 7))
     runs = []
-    for places in (lambda promise, _rows, _end: Table(promise), Pairs):
+    for places in (lambda postcondition, _rows, _end: Table(postcondition), Pairs):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(fault_execution, "places", places)
+            patch.setattr(fault_execution, "make_places", places)
             runs.append(simulate(made, faults))
     same(*runs)
     assert runs[0].undelivered == runs[1].undelivered
@@ -334,6 +333,6 @@ def test_arrivals_are_kept_by_what_the_promise_needs() -> None:
         built(("S4", "allgather", "edge-disjoint", "all")),
         built(("S4", "alltoall", "exact", "all")),
     )
-    for made, kind in ((everything, Times), (addressed, Journeys)):
+    for made, kind in ((everything, ArrivalTimes), (addressed, Journeys)):
         of = Rows(made)
-        assert type(arrivals.arrivals(promised(made), of, len(of))) is kind
+        assert type(ownership.make_deliveries(derive_postcondition(made), of, len(of))) is kind
