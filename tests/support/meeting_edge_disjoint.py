@@ -4,7 +4,8 @@ from collections.abc import Callable
 from functools import cache
 from math import factorial
 
-from starcast.collectives import Schedule, schedule
+from starcast.collectives import Schedule
+from starcast.collectives import schedule as build
 from support import oracles_edge_disjoint_schedules as page
 from support.meeting import plain_rows
 from support.oracles import Node, Plain, identity, label, nodes, ranks
@@ -22,10 +23,12 @@ ADDRESSED = ("scatter", "gather", "alltoall")
 
 
 @cache
-def made(collective: str, n: int, messages: int, copies: int, root: Node | None = None) -> Schedule:
+def built(
+    collective: str, n: int, messages: int, copies: int, root: Node | None = None
+) -> Schedule:
     """The array form's."""
     at = label(root or identity(n))
-    return schedule(f"S{n}", collective, "edge-disjoint", root=at, messages=messages, copies=copies)
+    return build(f"S{n}", collective, "edge-disjoint", root=at, messages=messages, copies=copies)
 
 
 @cache
@@ -33,7 +36,7 @@ def rows(
     collective: str, n: int, messages: int, copies: int, root: Node | None = None
 ) -> tuple[Plain, ...]:
     """The array form's rows with nodes for ranks, of one source where there are many."""
-    return tuple(plain_rows(made(collective, n, messages, copies, root)))
+    return tuple(plain_rows(built(collective, n, messages, copies, root)))
 
 
 def others(root: Node) -> list[Node]:

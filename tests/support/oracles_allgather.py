@@ -140,14 +140,14 @@ def nk_source(trees: Sequence[Tree], x: Node, n: int) -> set[Hop]:
     q = oracles_nk.extension(x, n)
     hops = set()
     for i, tree in enumerate(trees):
-        there = {
+        tree_by_child = {
             oracles_nk.relabel(q, child): oracles_nk.relabel(q, parent)
             for child, parent in tree.items()
         }
-        level = depths(there, x)
+        level = depths(tree_by_child, x)
         hops |= {
             Hop(level[child], parent, oracles_nk.port_between(parent, child, n), child, i, (x, i))
-            for child, parent in there.items()
+            for child, parent in tree_by_child.items()
         }
     return hops
 
@@ -214,15 +214,19 @@ def numbered_from(n: int, first: int) -> dict[Node, int]:
     generators = {k: generator for k, generator in defined.items() if generator}
     numbers: dict[Node, int] = {}
     for k in range(1, diameter(n) + 1):
-        here = [found for found in necklaces(n) if distance(found[0]) == k]
-        chosen = [found for found in here if k in generators and generators[k].node in found]
-        ones = [found for found in here if found[0][0] == 1]
-        for found in [*chosen, *(other for other in here if other not in chosen + ones), *ones]:
+        on_level = [result for result in necklaces(n) if distance(result[0]) == k]
+        chosen = [result for result in on_level if k in generators and generators[k].node in result]
+        ones = [result for result in on_level if result[0][0] == 1]
+        for result in [
+            *chosen,
+            *(other for other in on_level if other not in chosen + ones),
+            *ones,
+        ]:
             free = v(first + len(numbers), n)
-            if found in chosen:
+            if result in chosen:
                 start = necklace(generators[k].node)[(free - generators[k].type) % (n - 1)]
             else:
-                start = min(y for y in found if distance(swap(y, free)) < distance(y))
+                start = min(y for y in result if distance(swap(y, free)) < distance(y))
             numbers |= {x: first + len(numbers) + place for place, x in enumerate(necklace(start))}
     return numbers
 

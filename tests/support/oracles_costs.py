@@ -97,7 +97,7 @@ def rotate(x: oracles.Node) -> oracles.Node:
 @cache
 def necklaces(n: int) -> tuple[tuple[int, int], ...]:
     """The distance and the size of every orbit of R but that of the identity."""
-    seen, found = {oracles.identity(n)}, []
+    seen, result = {oracles.identity(n)}, []
     distances = oracles.distances(oracles.identity(n))
     for x in oracles.nodes(n):
         orbit = set()
@@ -106,8 +106,8 @@ def necklaces(n: int) -> tuple[tuple[int, int], ...]:
             orbit.add(x)
             x = rotate(x)  # noqa: PLW2901 - round the orbit
         if orbit:
-            found.append((distances[min(orbit)], len(orbit)))
-    return tuple(found)
+            result.append((distances[min(orbit)], len(orbit)))
+    return tuple(result)
 
 
 # Forms

@@ -97,7 +97,9 @@ def bits(text: str) -> Node:
 def bit_between(a: Node, b: Node) -> int:
     """The port of the link between two neighbours in Q_d."""
     (port,) = [
-        place for place, (one, other) in enumerate(zip(a, b, strict=True), start=1) if one != other
+        place
+        for place, (symbol, other) in enumerate(zip(a, b, strict=True), start=1)
+        if symbol != other
     ]
     return port
 
@@ -147,22 +149,22 @@ def orbit(x: Node) -> list[Node]:
 
 def scatter_copies(n: int, messages: int, copies: int) -> list[Addressed]:
     """Full necklaces: the lowest node takes its nearest trees, the others the rotated ones; short ones are dealt."""
-    home, found, left = identity(n), [], []
+    home, result, left = identity(n), [], []
     for x in nodes(n)[1:]:
         members = orbit(x)
         if len(members) < n - 1:
             left.append(x)
         elif x == min(members):
             near = sorted(range(n - 1), key=lambda tree: (levels(home)[tree][x], tree))[:copies]
-            found += [
+            result += [
                 (node, message, (tree + turns) % (n - 1))
                 for turns, node in enumerate(members)
                 for message in range(messages)
                 for tree in near
             ]
     cards = [(x, message) for x in left for message in range(messages) for _ in range(copies)]
-    found += [(x, message, turn % (n - 1)) for turn, (x, message) in enumerate(cards)]
-    return [Addressed(x, message, tree, levels(home)[tree][x]) for x, message, tree in found]
+    result += [(x, message, turn % (n - 1)) for turn, (x, message) in enumerate(cards)]
+    return [Addressed(x, message, tree, levels(home)[tree][x]) for x, message, tree in result]
 
 
 def scatter(root: Node, messages: int, copies: int, nearest_first: bool = False) -> set[Plain]:

@@ -44,40 +44,40 @@ def problems(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
     travelled: dict[int, list[Plain]] = defaultdict(list)
     for row in sorted(rows, key=attrgetter("step")):
         travelled[row.unit].append(row)
-    found = set[str]()
+    result = set[str]()
     if set(travelled) != set(range(messages, factorial(n) * messages)):
-        found.add("not exactly the messages to everybody else")
+        result.add("not exactly the messages to everybody else")
     for unit, hops in travelled.items():
-        found |= journey_problems(hops, everybody[unit // messages % len(everybody)])
+        result |= journey_problems(hops, everybody[unit // messages % len(everybody)])
     if len(rows) != messages * total_distance(
         n
     ):  # no way is shorter than the distance, so all are as long
-        found.add("not a shortest path")
+        result.add("not a shortest path")
     cells = Counter((row.step, row.port) for row in rows)
     if any(count > 1 for count in cells.values()):
-        found.add("a dimension twice in a step")
+        result.add("a dimension twice in a step")
     if max(row.step for row in rows) != fewest_steps(n, messages):
-        found.add("not the fewest steps")
-    return found
+        result.add("not the fewest steps")
+    return result
 
 
 def journey_problems(hops: Sequence[Plain], destination: Node) -> set[str]:
     """What is wrong with one message's way, its rows sorted by step."""
     root = identity(len(destination))
-    found = set[str]()
+    result = set[str]()
     if hops[0].step < 1:
-        found.add("a step before the first")
+        result.add("a step before the first")
     if any(after.step <= before.step for before, after in pairwise(hops)):
-        found.add("not in increasing steps")
+        result.add("not in increasing steps")
     if any(row.port < 2 or swap(row.sender, row.port) != row.receiver for row in hops):
-        found.add("no link")
+        result.add("no link")
     if hops[0].sender != root or any(
         after.sender != before.receiver for before, after in pairwise(hops)
     ):
-        found.add("not where the message is")
+        result.add("not where the message is")
     if hops[-1].receiver != destination:
-        found.add("not at its destination")
-    return found
+        result.add("not at its destination")
+    return result
 
 
 def array_problems(
@@ -133,22 +133,22 @@ def exchanged(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
         for _ in range(messages)
     ]
     place = [source for source, _ in pairs]
-    found = set[str]()
+    result = set[str]()
     for _, together in groupby(sorted(rows, key=attrgetter("step")), key=attrgetter("step")):
         now = list(together)
         if len({(row.sender, row.port) for row in now}) < len(now):
-            found.add("a directed link twice in a step")
+            result.add("a directed link twice in a step")
         if len({row.unit for row in now}) < len(now):
-            found.add("a message twice in a step")
+            result.add("a message twice in a step")
         if any(place[row.unit] != row.sender for row in now):
-            found.add("not where the message is")
+            result.add("not where the message is")
         if any(row.port < 2 or swap(row.sender, row.port) != row.receiver for row in now):
-            found.add("no link")
+            result.add("no link")
         for row in now:
             place[row.unit] = row.receiver
     if place != [destination for _, destination in pairs]:
-        found.add("somebody lacks somebody's message")
-    return found
+        result.add("somebody lacks somebody's message")
+    return result
 
 
 # The parts of the construction
@@ -156,12 +156,12 @@ def exchanged(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
 
 def short_nodes(n: int) -> list[Node]:
     """X: the nodes of necklaces with fewer than n-1 nodes, ascending."""
-    return sorted(x for found in necklaces(n) if len(found) < n - 1 for x in found)
+    return sorted(x for result in necklaces(n) if len(result) < n - 1 for x in result)
 
 
 def full_necklaces(n: int) -> int:
     """How many necklaces have n-1 nodes."""
-    return sum(len(found) == n - 1 for found in necklaces(n))
+    return sum(len(result) == n - 1 for result in necklaces(n))
 
 
 def short_hops(n: int) -> int:
@@ -191,10 +191,10 @@ def walked(start: Node, types: Iterable[int]) -> Node:
 
 def loads(n: int, entry: Callable[[Cycle], int]) -> Counter[int]:
     """How often the words of X cross each type if every cycle is entered where a rule says."""
-    found: Counter[int] = Counter()
+    result: Counter[int] = Counter()
     for x in short_nodes(n):
-        found.update(homeward(x, {cycle: entry(cycle) for cycle in cycles(x)}))
-    return found
+        result.update(homeward(x, {cycle: entry(cycle) for cycle in cycles(x)}))
+    return result
 
 
 def list_schedule(words: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -25,10 +25,10 @@ class World:
     translations: dict[str, dict[str, str]]
     keeps_ports: bool = True
 
-    def port(self, one: str, other: str) -> int:
+    def port(self, start: str, other: str) -> int:
         """The port that leads from one node to its neighbour."""
         (port,) = [
-            port for (node, port), across in self.across.items() if (node, across) == (one, other)
+            port for (node, port), across in self.across.items() if (node, across) == (start, other)
         ]
         return port
 
@@ -50,10 +50,10 @@ def world(spec: str) -> World:
         for x in stars
         for port in range(2, int(n) + 1)
     }
-    whole = {q: (*q, *oracles_nk.missing(q, int(n))) for q in stars}
+    extended = {q: (*q, *oracles_nk.missing(q, int(n))) for q in stars}
     translations = {
         oracles.label(q): {
-            oracles.label(x): oracles.label(tuple(whole[q][symbol - 1] for symbol in x))
+            oracles.label(x): oracles.label(tuple(extended[q][symbol - 1] for symbol in x))
             for x in stars
         }
         for q in stars
@@ -163,14 +163,14 @@ def is_up(row: Row, faults: Faults) -> bool:
         frozenset([row.receiver]),
         frozenset([row.sender, row.receiver]),
     ]
-    return all(row.step < faults.get(one, row.step + 1) for one in what)
+    return all(row.step < faults.get(start, row.step + 1) for start in what)
 
 
 def broken_rows(
     plan: Plan, now: Collection[Row], holds: Mapping[str, set[int]] | None
 ) -> tuple[list[Row], list[str]]:
     """The rows of a step that break a rule, and the rules; what is held is not asked where ``holds`` is None."""
-    times, found = Counter(now), list[tuple[Row, str]]()
+    times, result = Counter(now), list[tuple[Row, str]]()
     link = Counter((row.sender, row.port) for row in now)
     for row in now:
         exists = (row.sender, row.port) in plan.world.across
@@ -188,8 +188,8 @@ def broken_rows(
             "two sends": plan.one_port and len(ports) > 1,
             "two receipts": plan.one_port and len(senders) > 1,
         }
-        found += [(row, rule) for rule, breaks in rules.items() if breaks]
-    return [row for row, _ in found], [rule for _, rule in found]
+        result += [(row, algorithm) for algorithm, breaks in rules.items() if breaks]
+    return [row for row, _ in result], [algorithm for _, algorithm in result]
 
 
 def count(outcome: Outcome) -> None:
@@ -244,12 +244,12 @@ def execute_all(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
         return execute(plan, faults)
     wrong = [row for row in plan.rows if not is_addressed(plan, row)]
     first = min((row.step for row in wrong), default=None)
-    whole = expanded(plan)
-    sound = [row for row in whole.rows if first is None or row.step <= first]
-    outcome = execute(replaced(whole, sound), faults)
+    extended = expanded(plan)
+    sound = [row for row in extended.rows if first is None or row.step <= first]
+    outcome = execute(replaced(extended, sound), faults)
     if first is None or (outcome.broken and outcome.broken[0].step < first):
         return outcome
-    before = execute(replaced(whole, [row for row in sound if row.step < first]), faults)
+    before = execute(replaced(extended, [row for row in sound if row.step < first]), faults)
     before.broken = [row for row in wrong if row.step == first] + outcome.broken
     return before
 
@@ -280,7 +280,7 @@ def acknowledged(
     the next one. ``rows`` come with their sources.
     """
     walks: dict[tuple[str, int], list[Row]] = {}
-    for source, row in sorted(rows, key=lambda one: one[1].step):
+    for source, row in sorted(rows, key=lambda start: start[1].step):
         walks.setdefault((source, row.tree), []).append(row)
     tried, stalled = set[Row](), dict[tuple[str, int], int]()
     for (source, tree), own in walks.items():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from starcast.collectives import Schedule, catalogue
-from starcast.topologies import topology
+from starcast.topologies import as_topology
 from starcast.trees import forest
 from support import oracles, oracles_nk
 from support import oracles_allgather as page
@@ -38,9 +38,11 @@ def height(n: int, k: int, algorithm: str) -> int:
     return max(max(oracles.depths(tree, home).values()) for tree in trees(n, k, algorithm))
 
 
-def with_sources(made: Schedule) -> set[page.Hop]:
+def with_sources(schedule: Schedule) -> set[page.Hop]:
     """The hops of the source that is written out, units named by it."""
-    return {hop._replace(unit=(places(made)[made.root], hop.unit)) for hop in hops_of(made)}
+    return {
+        hop._replace(unit=(places(schedule)[schedule.root], hop.unit)) for hop in hops_of(schedule)
+    }
 
 
 # Rows
@@ -52,9 +54,9 @@ def test_all_port_rows_are_the_page_s_for_any_source(n: int, k: int, algorithm: 
     """Source x sends over the level-t links of LC(x, T) in step t, T relabelled by x and then the missing symbols ascending."""
     every = oracles_nk.nodes(n, k)
     for x in {every[0], every[-1], every[len(every) // 3]}:
-        made = allgather(f"S{n},{k}", algorithm, "all", oracles.label(x))
-        assert made.symmetric
-        assert with_sources(made) == page.nk_source(trees(n, k, algorithm), x, n)
+        schedule = allgather(f"S{n},{k}", algorithm, "all", oracles.label(x))
+        assert schedule.symmetric
+        assert with_sources(schedule) == page.nk_source(trees(n, k, algorithm), x, n)
 
 
 @every_algorithm
@@ -74,14 +76,14 @@ def test_one_port_rows_are_sub_steps_by_the_port_that_each_source_crosses(
     n: int, k: int, algorithm: str
 ) -> None:
     """nk-star.md, one-port dimensions: a level becomes n-1 sub-steps, 2..k the exchanges, k+s those s on in the clique."""
-    made = allgather(f"S{n},{k}", algorithm, "one")
+    schedule = allgather(f"S{n},{k}", algorithm, "one")
     expected = {
         hop
         for x in oracles_nk.nodes(n, k)
         for hop in page.sub_steps(page.nk_source(trees(n, k, algorithm), x, n), n)
     }
-    assert made.symmetric == (k == n - 1)
-    wide = made.expand()
+    assert schedule.symmetric == (k == n - 1)
+    wide = schedule.expand()
     assert set(hops_of(wide)) == expected
     assert len(wide) == len(expected)
 
@@ -106,8 +108,8 @@ def test_translation_would_bring_residual_links_into_other_sub_steps() -> None:
 @every_algorithm
 @every_size
 def test_everybody_gets_everything(n: int, k: int, algorithm: str, ports: str) -> None:
-    made = allgather(f"S{n},{k}", algorithm, ports)
-    done = everybody_gets_everything(made, hops_of(made.expand()))
+    schedule = allgather(f"S{n},{k}", algorithm, ports)
+    done = everybody_gets_everything(schedule, hops_of(schedule.expand()))
     if ports == "one":
         for step, load in done.loads.items():
             assert {port for _, port in load} == {(step - 1) % (n - 1) + 2}
@@ -118,12 +120,12 @@ def test_everybody_gets_everything(n: int, k: int, algorithm: str, ports: str) -
 @pytest.mark.parametrize(("n", "k"), LARGE)
 def test_steps(n: int, k: int, algorithm: str, ports: str) -> None:
     """A step a level, and one-port n-1 sub-steps, of which those after the last port in use are not counted."""
-    made = allgather(f"S{n},{k}", algorithm, ports)
+    schedule = allgather(f"S{n},{k}", algorithm, ports)
     levels = height(n, k, algorithm)
     if ports == "all":
-        assert made.steps == levels
+        assert schedule.steps == levels
     else:
-        assert (n - 1) * (levels - 1) < made.steps <= (n - 1) * levels
+        assert (n - 1) * (levels - 1) < schedule.steps <= (n - 1) * levels
     if algorithm == "nk-greedy":
         assert levels == oracles_nk.diameter(n, k)
 
@@ -166,10 +168,10 @@ def test_the_links_of_a_port_carry_unequal_packets_of_many_trees() -> None:
 def test_k_one_less_than_n_is_the_star(n: int, ports: str) -> None:
     """SP(r) of S_{n,n-1} is L(r): the first segment's rows of the allgather by dimension change."""
     star = allgather(f"S{n}", "dimension-change", ports)
-    made = allgather(f"S{n},{n - 1}", "nk-greedy", ports)
+    schedule = allgather(f"S{n},{n - 1}", "nk-greedy", ports)
     first = star.tree == 0
     for name in ("step", "sender", "port", "receiver", "unit"):
-        assert np.array_equal(getattr(made, name), getattr(star, name)[first])
+        assert np.array_equal(getattr(schedule, name), getattr(star, name)[first])
 
 
 # What the schedule says of itself
@@ -179,44 +181,48 @@ def test_k_one_less_than_n_is_the_star(n: int, ports: str) -> None:
 @every_algorithm
 @pytest.mark.parametrize(("n", "k"), [*SIZES, *LARGE])
 def test_rows_are_counted_before_they_are_built(n: int, k: int, algorithm: str, ports: str) -> None:
-    where = topology(f"S{n},{k}")
-    rule = catalogue.find("allgather", algorithm)
-    made = allgather(f"S{n},{k}", algorithm, ports)
-    a_source = (n - 1 if algorithm == "nk-multiple" else 1) * (where.nodes - 1)
-    assert rule.rows(where, {}) == a_source
+    topology = as_topology(f"S{n},{k}")
+    entry = catalogue.find("allgather", algorithm)
+    schedule = allgather(f"S{n},{k}", algorithm, ports)
+    a_source = (n - 1 if algorithm == "nk-multiple" else 1) * (topology.nodes - 1)
+    assert entry.rows(topology, {}) == a_source
     assert (
-        len(made)
-        == rule.count(where, ports, {})
-        == a_source * (1 if made.symmetric else where.nodes)
+        len(schedule)
+        == entry.count(topology, ports, {})
+        == a_source * (1 if schedule.symmetric else topology.nodes)
     )
-    assert made.packets
-    assert made.units == (n - 1 if algorithm == "nk-multiple" else 1) * (
-        1 if made.symmetric else where.nodes
+    assert schedule.packets
+    assert schedule.units == (n - 1 if algorithm == "nk-multiple" else 1) * (
+        1 if schedule.symmetric else topology.nodes
     )
-    assert rule.forest_construction(where, ports, {}) == (algorithm if made.symmetric else None)
+    assert entry.forest_construction(topology, ports, {}) == (
+        algorithm if schedule.symmetric else None
+    )
 
 
 @both_models
 @every_algorithm
 @pytest.mark.parametrize("root", [0, "325"])
 def test_what_it_says(root: int | str, algorithm: str, ports: str) -> None:
-    made = allgather("S5,3", algorithm, ports, root)
+    schedule = allgather("S5,3", algorithm, ports, root)
     at = (root or "123") if ports == "all" else "expanded"
-    assert made.id == f"S5,3:allgather:{algorithm}:{ports}::{at}"
-    assert made.symmetric == (ports == "all")
-    if made.symmetric:
-        assert made.forest is not None
-        assert made.forest.id == forest("S5,3", algorithm, root=root).id
-        assert np.array_equal(made.forest.parents()[made.tree, made.receiver], made.sender)
-        assert np.array_equal(made.tree, made.unit)
+    assert schedule.id == f"S5,3:allgather:{algorithm}:{ports}::{at}"
+    assert schedule.symmetric == (ports == "all")
+    if schedule.symmetric:
+        assert schedule.forest is not None
+        assert schedule.forest.id == forest("S5,3", algorithm, root=root).id
+        assert np.array_equal(
+            schedule.forest.parents()[schedule.tree, schedule.receiver], schedule.sender
+        )
+        assert np.array_equal(schedule.tree, schedule.unit)
 
 
 @every_algorithm
 def test_written_out_it_is_the_same_whichever_source_is_named(algorithm: str) -> None:
-    one, other = allgather("S4,2", algorithm, "one", "31"), allgather("S4,2", algorithm, "one")
-    assert hops_of(one) == hops_of(other)
+    first, other = allgather("S4,2", algorithm, "one", "31"), allgather("S4,2", algorithm, "one")
+    assert hops_of(first) == hops_of(other)
     assert (
-        (one.id, one.root)
+        (first.id, first.root)
         == (other.id, other.root)
         == (f"S4,2:allgather:{algorithm}:one::expanded", 0)
     )

@@ -34,8 +34,8 @@ def test_both_simulators_agree_for_every_root(
     n: int, share: int, algorithm: str, ports: str
 ) -> None:
     for root in roots(n):
-        made = broadcast(n, algorithm, ports, share, root)
-        outcome, run = executed(made), simulate(made)
+        schedule = broadcast(n, algorithm, ports, share, root)
+        outcome, run = executed(schedule), simulate(schedule)
         assert not outcome.broken
         assert not outcome.missing
         assert run.violation is None
@@ -49,8 +49,8 @@ def test_both_simulators_agree_for_every_root(
 def test_both_simulators_agree_on_larger_stars(
     n: int, share: int, algorithm: str, ports: str
 ) -> None:
-    made = broadcast(n, algorithm, ports, share, oracles.shift(oracles.identity(n), 2))
-    outcome, run = executed(made), simulate(made)
+    schedule = broadcast(n, algorithm, ports, share, oracles.shift(oracles.identity(n), 2))
+    outcome, run = executed(schedule), simulate(schedule)
     assert not outcome.broken
     assert run.complete
     agrees(run, outcome)
@@ -89,8 +89,8 @@ def test_one_port_sub_slots(n: int, segments: int, algorithm: str) -> None:
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_a_sub_slot_serves_one_dimension(n: int) -> None:
-    made = broadcast(n, "multiple", "one", 3)
-    assert ((made.step - 1) % (n - 1) + 2 == made.port).all()
+    schedule = broadcast(n, "multiple", "one", 3)
+    assert ((schedule.step - 1) % (n - 1) + 2 == schedule.port).all()
 
 
 @pytest.mark.parametrize("ports", ["all", "one"])
@@ -110,23 +110,23 @@ def test_packets_and_transmissions(n: int, algorithm: str, ports: str) -> None:
 @pytest.mark.parametrize("n", range(3, 8))
 def test_packets_of_two_are_needed_from_the_first_slot_on(n: int) -> None:
     """Pitfall 8: the source's link of dimension 2 carries two trees."""
-    made = broadcast(n, "multiple", "all", 1)
-    first = made.step == 1
-    assert sorted(made.port[first].tolist()) == [2, 2, *range(3, n + 1)]
-    assert simulate(made).packet_sizes[0] == 2
+    schedule = broadcast(n, "multiple", "all", 1)
+    first = schedule.step == 1
+    assert sorted(schedule.port[first].tolist()) == [2, 2, *range(3, n + 1)]
+    assert simulate(schedule).packet_sizes[0] == 2
 
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_a_stream_arrives_in_order_and_a_step_apart(n: int) -> None:
     """Message q is message 0, q steps later (all-port) or q(n-1) steps later (one-port)."""
     for ports, gap in (("all", 1), ("one", n - 1)):
-        made = broadcast(n, "recursive-substar", ports, 3)
+        schedule = broadcast(n, "recursive-substar", ports, 3)
         of = [
             sorted(
                 zip(
-                    made.sender[made.unit == q],
-                    made.port[made.unit == q],
-                    made.step[made.unit == q],
+                    schedule.sender[schedule.unit == q],
+                    schedule.port[schedule.unit == q],
+                    schedule.step[schedule.unit == q],
                     strict=True,
                 )
             )

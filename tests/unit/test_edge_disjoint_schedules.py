@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from starcast.collectives import catalogue
 from starcast.collectives.round_robin import assign_round_robin
 from starcast.topologies import topology
-from starcast.trees import forest
+from starcast.trees import forest as build_forest
 from support import oracles
 from support import oracles_edge_disjoint_schedules as page
 from support.meeting import refused, roots
@@ -21,9 +21,9 @@ from support.meeting_edge_disjoint import (
     ADDRESSED,
     COLLECTIVES,
     PAGES,
+    built,
     held_first,
     lacking,
-    made,
     owed_last,
     rows,
     tree_levels,
@@ -57,18 +57,19 @@ def test_cards_are_dealt_evenly_and_a_message_s_to_different_trees(
     hands = page.queues(messages, copies, trees)
     by_tree: list[list[int]] = [[] for _ in range(trees)]
     for message, tree, place in zip(
-        assignment.message.tolist(), assignment.tree.tolist(), assignment.position.tolist(), strict=True
+        assignment.message.tolist(),
+        assignment.tree.tolist(),
+        assignment.position.tolist(),
+        strict=True,
     ):
         assert place == len(by_tree[tree])
         by_tree[tree].append(message)
     assert by_tree == [[message for message, _ in hand] for hand in hands]
-    assert (
-        max(map(len, hands))
-        == assignment.largest
-        == oracles.ceil_div(messages * copies, trees)
-    )
+    assert max(map(len, hands)) == assignment.largest == oracles.ceil_div(messages * copies, trees)
     assert max(map(len, hands)) - min(map(len, hands)) <= 1
-    assert set(Counter(zip(assignment.message.tolist(), assignment.tree.tolist(), strict=True)).values()) == {1}
+    assert set(
+        Counter(zip(assignment.message.tolist(), assignment.tree.tolist(), strict=True)).values()
+    ) == {1}
     assert set(Counter(assignment.message.tolist()).values()) == {copies}
 
 
@@ -78,9 +79,9 @@ def test_cards_are_dealt_evenly_and_a_message_s_to_different_trees(
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize(("n", "messages", "copies"), SMALL + LARGER)
 def test_every_row_is_the_page_s(collective: str, n: int, messages: int, copies: int) -> None:
-    found = rows(collective, n, messages, copies)
-    assert len(set(found)) == len(found)
-    assert set(found) == PAGES[collective](identity(n), messages, copies)
+    result = rows(collective, n, messages, copies)
+    assert len(set(result)) == len(result)
+    assert set(result) == PAGES[collective](identity(n), messages, copies)
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
@@ -109,9 +110,9 @@ def test_it_is_sound_and_everybody_gets_what_is_owed(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
     """Store and forward: nobody sends what has not come through that very tree; no link carries two units in a step."""
-    found, root = rows(collective, n, messages, copies), identity(n)
-    assert page.sound(found)
-    got, late = page.holdings(found, held_first(collective, root, messages), apart=True)
+    result, root = rows(collective, n, messages, copies), identity(n)
+    assert page.sound(result)
+    got, late = page.holdings(result, held_first(collective, root, messages), apart=True)
     assert late == 0
     assert not lacking(owed_last(collective, root, messages), got)
 
@@ -122,8 +123,8 @@ def test_every_unit_comes_through_as_many_trees_as_it_has_copies(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
     """Where it is owed it arrives x times, and never twice through a tree."""
-    root, found = identity(n), rows(collective, n, messages, copies)
-    arrivals = Counter((row.receiver, row.unit, row.tree) for row in found)
+    root, result = identity(n), rows(collective, n, messages, copies)
+    arrivals = Counter((row.receiver, row.unit, row.tree) for row in result)
     for node, units in owed_last(collective, root, messages).items():
         for unit in units:
             times = [arrivals[node, unit, tree] for tree in range(n - 1)]
@@ -134,22 +135,22 @@ def test_every_unit_comes_through_as_many_trees_as_it_has_copies(
 def test_rows_travel_along_the_forest_that_the_schedule_names(collective: str) -> None:
     """The tree column numbers the rows of the catalogue's forest; a gather goes up it."""
     root = oracles.nodes(5)[77]
-    schedule = made(collective, 5, 2, 3, root)
-    along = forest("S5", "edge-disjoint", root=oracles.label(root))
+    schedule = built(collective, 5, 2, 3, root)
+    forest = build_forest("S5", "edge-disjoint", root=oracles.label(root))
     assert schedule.forest is not None
-    assert (schedule.forest.parent_port == along.parent_port).all()
+    assert (schedule.forest.parent_port == forest.parent_port).all()
     child, parent = (
         (schedule.sender, schedule.receiver)
         if collective == "gather"
         else (schedule.receiver, schedule.sender)
     )
-    assert (along.parents()[schedule.tree, child] == parent).all()
+    assert (forest.parents()[schedule.tree, child] == parent).all()
 
 
 @pytest.mark.parametrize("n", [3, 4, 5])
 def test_a_gather_is_a_scatter_backwards(n: int) -> None:
-    there, back = made("scatter", n, 2, n - 1), made("gather", n, 2, n - 1)
-    assert there.steps == back.steps
+    scatter, back = built("scatter", n, 2, n - 1), built("gather", n, 2, n - 1)
+    assert scatter.steps == back.steps
     assert set(rows("gather", n, 2, n - 1)) == page.backwards(rows("scatter", n, 2, n - 1))
 
 
@@ -159,7 +160,7 @@ def test_a_gather_is_a_scatter_backwards(n: int) -> None:
 @pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
 def test_broadcast_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
     """ceil(Mx/(n-1)) + height - 1 steps, which EDT.SNB and EDT.FT bound by D + 3 in place of height - 1."""
-    schedule = made("broadcast", n, messages, copies)
+    schedule = built("broadcast", n, messages, copies)
     height = max(tree_levels(n).values())
     assert schedule.steps == oracles.ceil_div(messages * copies, n - 1) + height - 1
     assert schedule.steps <= oracles.ceil_div(messages * copies, n - 1) + oracles.diameter(n) + 3
@@ -169,7 +170,7 @@ def test_broadcast_steps_and_transmissions(n: int, messages: int, copies: int) -
 @pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
 def test_allgather_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
     """c(n!-1) steps: M(n!-1) with n-1 copies (EDT.MNB.steps); Mx n!(n!-1) transmissions of all sources."""
-    schedule = made("allgather", n, messages, copies)
+    schedule = built("allgather", n, messages, copies)
     assert schedule.steps == oracles.ceil_div(messages * copies, n - 1) * (factorial(n) - 1)
     assert len(schedule) == messages * copies * (factorial(n) - 1)
     if copies == n - 1:
@@ -182,7 +183,7 @@ def test_scatter_and_gather_take_the_fewest_steps(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
     """ceil(Mx(n!-1)/(n-1)), the bound of EDT.Tab2.ft-scatter-time; M(n!-1) with n-1 copies."""
-    schedule = made(collective, n, messages, copies)
+    schedule = built(collective, n, messages, copies)
     assert schedule.steps == oracles.ceil_div(messages * copies * (factorial(n) - 1), n - 1)
     if copies == n - 1:
         assert schedule.steps == messages * (factorial(n) - 1)
@@ -196,7 +197,7 @@ def test_scatter_and_gather_take_the_fewest_steps(
 @pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
 def test_alltoall_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
     """As many as c times the sum of a tree's levels; M of it with n-1 copies, less than twice M t_n (EDT.TE.steps)."""
-    schedule, total = made("alltoall", n, messages, copies), sum(tree_levels(n).values())
+    schedule, total = built("alltoall", n, messages, copies), sum(tree_levels(n).values())
     distances = sum(oracles.distances(identity(n)).values())
     assert schedule.steps == oracles.ceil_div(messages * copies, n - 1) * total
     assert len(schedule) == messages * copies * total
@@ -208,9 +209,9 @@ def test_alltoall_steps_and_transmissions(n: int, messages: int, copies: int) ->
 def test_rows_are_counted_before_they_are_written(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
-    rule = catalogue.find(collective, "edge-disjoint")
-    assert rule.rows(topology(f"S{n}"), {"messages": messages, "copies": copies}) == len(
-        made(collective, n, messages, copies)
+    algorithm = catalogue.find(collective, "edge-disjoint")
+    assert algorithm.rows(topology(f"S{n}"), {"messages": messages, "copies": copies}) == len(
+        built(collective, n, messages, copies)
     )
 
 
@@ -221,7 +222,7 @@ def test_every_level_of_a_tree_is_met_before_the_last_steps_of_a_scatter() -> No
     node on the short one as well if both copies are sent.
     """
     for n in range(3, 9):
-        levels = forest(f"S{n}", "edge-disjoint").levels()
+        levels = build_forest(f"S{n}", "edge-disjoint").levels()
         short = np.setdiff1d(np.arange(1, factorial(n)), whole_necklaces(n))
         for copies in range(1, n):
             nearest = np.sort(levels[:, whole_necklaces(n)], axis=0)[:copies]
@@ -252,7 +253,7 @@ def test_in_every_step_the_dimensions_differ(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
     """Lemma 7, so that no two sources meet."""
-    schedule = made(collective, n, messages, copies)
+    schedule = built(collective, n, messages, copies)
     assert schedule.symmetric
     assert np.bincount(schedule.step * (n + 1) + schedule.port).max() == 1
 
@@ -263,12 +264,12 @@ def test_all_sources_together_are_sound_and_complete(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
     """The translated rows of all sources, put together here, are those of `expand`; every node gets everybody's."""
-    one = made(collective, n, messages, copies)
+    single = built(collective, n, messages, copies)
     addressed = collective in ADDRESSED
     together = list(
-        page.of_all_sources(rows(collective, n, messages, copies), one.units, addressed)
+        page.of_all_sources(rows(collective, n, messages, copies), single.units, addressed)
     )
-    expanded = one.expand()
+    expanded = single.expand()
     every = oracles.nodes(n)
     columns = (
         expanded.step,
@@ -287,13 +288,16 @@ def test_all_sources_together_are_sound_and_complete(
     assert page.sound(together)
     got, late = page.holdings(
         together,
-        {source: range(at * one.units, (at + 1) * one.units) for at, source in enumerate(every)},
+        {
+            source: range(at * single.units, (at + 1) * single.units)
+            for at, source in enumerate(every)
+        },
         apart=True,
     )
     assert late == 0
     for place, node in enumerate(every):
         for source in range(len(every)):
-            first = source * one.units + (place * messages if addressed else 0)
+            first = source * single.units + (place * messages if addressed else 0)
             assert set(range(first, first + messages)) <= got[node]
 
 
@@ -358,9 +362,9 @@ def met(bases: Sequence[oracles.Node]) -> list[tuple[oracles.Node, int]]:
 @pytest.mark.parametrize("n", [3, 4, 5])
 def test_nearest_nodes_first_sticks_out(n: int) -> None:
     """Served the other way round, a tree's furthest nodes get theirs height - 1 steps after the root's last."""
-    root, height = identity(n), forest(f"S{n}", "edge-disjoint").height
+    root, height = identity(n), build_forest(f"S{n}", "edge-disjoint").height
     steps = max(row.step for row in page.scatter(root, 1, n - 1, nearest_first=True))
-    assert steps == factorial(n) - 1 + height - 1 > made("scatter", n, 1, n - 1).steps
+    assert steps == factorial(n) - 1 + height - 1 > built("scatter", n, 1, n - 1).steps
 
 
 # Choices of ours
@@ -369,18 +373,21 @@ def test_nearest_nodes_first_sticks_out(n: int) -> None:
 @pytest.mark.parametrize("n", [4, 5, 6, 7])
 def test_a_scatter_takes_the_nearest_trees(n: int) -> None:
     """A single copy to a node of a whole necklace takes as short a path as any of its n-1, and often a shortest one."""
-    schedule, levels = made("scatter", n, 1, 1), forest(f"S{n}", "edge-disjoint").levels()
+    schedule, levels = built("scatter", n, 1, 1), build_forest(f"S{n}", "edge-disjoint").levels()
     arrives = schedule.receiver == schedule.unit
     node, tree = schedule.receiver[arrives], schedule.tree[arrives]
-    whole = np.isin(node, whole_necklaces(n))
-    assert (levels[tree, node] == levels[:, node].min(axis=0))[whole].all()
-    assert len(schedule) * (n - 1) < len(made("scatter", n, 1, n - 1))
+    full = np.isin(node, whole_necklaces(n))
+    assert (levels[tree, node] == levels[:, node].min(axis=0))[full].all()
+    assert len(schedule) * (n - 1) < len(built("scatter", n, 1, n - 1))
 
 
 @pytest.mark.parametrize("n", [4, 5, 6])
 def test_an_exchange_serves_near_nodes_first(n: int) -> None:
     """The groups follow one another by the level of subtree 2, and each takes as many hops."""
-    schedule, levels = made("alltoall", n, 1, n - 1), forest(f"S{n}", "edge-disjoint").levels()[0]
+    schedule, levels = (
+        built("alltoall", n, 1, n - 1),
+        build_forest(f"S{n}", "edge-disjoint").levels()[0],
+    )
     arrives = (schedule.receiver == schedule.unit) & (schedule.tree == 0)
     node = schedule.receiver[arrives]
     order = node[np.argsort(schedule.step[arrives])]
@@ -394,11 +401,11 @@ def test_an_exchange_serves_near_nodes_first(n: int) -> None:
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_copies_are_at_most_the_trees(collective: str) -> None:
     with refused("copies", "4", "3"):
-        made(collective, 4, 1, 4)
+        built(collective, 4, 1, 4)
     with refused("copies", "0"):
-        made(collective, 4, 1, 0)
+        built(collective, 4, 1, 0)
     with refused("messages", "0"):
-        made(collective, 4, 0, 1)
+        built(collective, 4, 0, 1)
     with refused("port model", "one"):
         catalogue.schedule("S4", collective, "edge-disjoint", ports="one")
     with refused("not defined", "Q3"):
@@ -408,4 +415,4 @@ def test_copies_are_at_most_the_trees(collective: str) -> None:
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_what_memory_does_not_hold_is_refused_unbuilt(collective: str) -> None:
     with refused("rows", exit_code=7):
-        made(collective, 7, 10**5, 6)
+        built(collective, 7, 10**5, 6)

@@ -96,9 +96,9 @@ def test_entering_cycles_at_their_smallest_symbol_breaks_the_bound() -> None:
 
 @pytest.mark.parametrize("n", range(5, 9))
 @pytest.mark.parametrize("rule", [min, max])
-def test_no_fixed_entry_balances_any_n(n: int, rule: type) -> None:
+def test_no_fixed_entry_balances_any_n(n: int, algorithm: type) -> None:
     """Larger stars, smallest and largest symbol: the greatest load is above the share as well."""
-    assert max(page.loads(n, rule).values()) > oracles.ceil_div(page.short_hops(n), n - 1)
+    assert max(page.loads(n, algorithm).values()) > oracles.ceil_div(page.short_hops(n), n - 1)
 
 
 @pytest.mark.parametrize("n", range(3, 9))
@@ -145,9 +145,9 @@ def test_entries_are_found_whenever_there_are_some(
     """Room that some choice needs is enough to find one."""
     choice = [data.draw(st.sampled_from(cycle)) for cycle in wanted]
     room = {symbol: choice.count(symbol) for symbol in range(2, 7)}
-    found = choose_entries(wanted, room)
-    assert all(symbol in cycle for symbol, cycle in zip(found, wanted, strict=True))
-    assert all(found.count(symbol) <= room[symbol] for symbol in room)
+    result = choose_entries(wanted, room)
+    assert all(symbol in cycle for symbol, cycle in zip(result, wanted, strict=True))
+    assert all(result.count(symbol) <= room[symbol] for symbol in room)
 
 
 # The list schedule
