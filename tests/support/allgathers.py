@@ -1,4 +1,4 @@
-"""Where the array form of many sources meets the pages: schedules as hops, and all sources executed together."""
+"""Allgathers of the catalogue as hops of the pages, and their execution for all sources."""
 
 from collections import Counter
 from functools import cache
@@ -32,7 +32,10 @@ def places(schedule: Schedule) -> tuple[Any, ...]:
 
 
 def hops_of(schedule: Schedule) -> list[Hop]:
-    """The columns row by row, with nodes for ranks; units as they are, or as (source, unit) where all are written out."""
+    """Return the rows with nodes instead of ranks.
+
+    Units are numbers, or pairs (source, unit) if the schedule is expanded.
+    """
     every = places(schedule)
     out = schedule.collective == "allgather" and not schedule.symmetric
     of_a_source = schedule.units // len(every) if out else 1
@@ -63,7 +66,7 @@ def relabelled(n: int) -> Any:
 
 
 def all_sources(schedule: Schedule) -> list[Hop]:
-    """The hops of all sources of S_n, from those of the one that is written out, by the page's translation."""
+    """Return the hops of all sources of S_n: the given source's hops, translated as on the page."""
     n, every = schedule.topology.n, places(schedule)
     home = oracles.inverse(every[schedule.root])
     at_identity = [
@@ -77,9 +80,9 @@ def all_sources(schedule: Schedule) -> list[Hop]:
 
 
 def everybody_gets_everything(schedule: Schedule, hops: list[Hop]) -> Execution:
-    """The plain execution of all sources together, which breaks no rule and leaves nobody without a unit.
+    """Execute all sources together; assert that no rule is violated and every unit is delivered.
 
-    starcast's simulator sees the same happen, of the one source that stands for all and of all written out.
+    starcast's simulator must report the same for the symmetric and for the expanded schedule.
     """
     n, every = schedule.topology.n, places(schedule)
     units = schedule.units if schedule.symmetric else schedule.units // len(every)

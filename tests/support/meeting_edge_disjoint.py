@@ -45,7 +45,10 @@ def others(root: Node) -> list[Node]:
 
 
 def held_first(collective: str, root: Node, messages: int) -> dict[Node, set[int]]:
-    """The units that each node holds before step 1: of all collectives but gather the root, its own; of one source."""
+    """Return the units that each node holds before step 1, for one source.
+
+    In a gather every node holds its own units; in all other collectives the root holds all units.
+    """
     if collective == "gather":
         return {node: set(own_units(node, messages)) for node in others(root)}
     count = messages * (factorial(len(root)) if collective in ADDRESSED else 1)
@@ -55,7 +58,7 @@ def held_first(collective: str, root: Node, messages: int) -> dict[Node, set[int
 def owed_last(
     collective: str, root: Node, messages: int, alive: Callable[[Node], bool] = lambda _: True
 ) -> dict[Node, set[int]]:
-    """The units that each node is owed in the end; dead nodes are owed nothing and have nothing to send."""
+    """Return the units that each node must receive; dead nodes receive and send nothing."""
     living = [node for node in others(root) if alive(node)]
     if not alive(root):
         return {}
@@ -79,5 +82,5 @@ def lacking(owed: dict[Node, set[int]], got: dict[Node, set[int]]) -> set[tuple[
 
 @cache
 def tree_levels(n: int) -> dict[Node, int]:
-    """The levels of all nodes in subtree 2, by walking up; in the others they are the rotated nodes'."""
+    """Return the levels of all nodes in subtree 2; other subtrees are rotations."""
     return page.levels(identity(n))[0]

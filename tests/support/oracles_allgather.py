@@ -1,7 +1,7 @@
-"""Allgathers hop by hop, as the definition pages have them, and a plain execution of any collective of many sources.
+"""Allgathers hop by hop, as the pages describe them, and a plain execution of collectives.
 
-Slow, and written without sight of the array form: what both sides share is the pages. tseng-sheu.md (A5) for packets,
-fragopoulou-akl.md (A2 to A4) for units, nk-star.md for S_{n,k}.
+Slow, and independent of the array form: both sides share only the pages. tseng-sheu.md (A5) for
+packets, fragopoulou-akl.md (A0, A2 to A4) for units, nk-star.md for S_{n,k}.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ class Hop(NamedTuple):
 
 
 class Execution(NamedTuple):
-    """The first broken rule, how many units each directed link carried in each step, and who holds what in the end."""
+    """The first violated rule, the units per directed link and step, and the final ownership."""
 
     broken: str | None
     loads: dict[int, Counter[tuple[Place, int]]]
@@ -50,7 +50,7 @@ def execute(
     one_port: bool,
     packets: bool,
 ) -> Execution:
-    """Step by step, store and forward; what a node gets in a step it can send from the next one on."""
+    """Execute step by step (store and forward): a node can send units of earlier steps."""
     now = {place: set(units) for place, units in holds.items()}
     loads: dict[int, Counter[tuple[Place, int]]] = {}
     broken: list[str] = []
@@ -90,7 +90,7 @@ def rules_broken(
 def for_all(
     hops: Iterable[Hop], sources: Iterable[Node], relabel: Callable[[Node, Place], Place]
 ) -> list[Hop]:
-    """The hops of the identity for every source q: all nodes relabelled by q, units named (q, unit)."""
+    """Return the identity's hops for every source q: relabelled nodes, units (q, unit)."""
     base = list(hops)
     return [
         Hop(
@@ -107,7 +107,7 @@ def for_all(
 
 
 def types_repeat(hops: Iterable[Hop]) -> bool:
-    """A0: whether two links of one step have the same type, so that all sources together are in conflict."""
+    """A0: return whether two links of one step have the same type, a conflict of all sources."""
     return max(Counter((hop.step, hop.port) for hop in hops).values()) > 1
 
 
@@ -136,7 +136,7 @@ def sub_steps(hops: Iterable[Hop], n: int) -> set[Hop]:
 
 
 def nk_source(trees: Sequence[Tree], x: Node, n: int) -> set[Hop]:
-    """The hops of source x of S_{n,k}: LC(x, T) for all trees T at the identity, each port as it is at the images."""
+    """Return the hops of source x of S_{n,k}: LC(x, T) for all trees T, ports at the images."""
     q = oracles_nk.extension(x, n)
     hops = set()
     for i, tree in enumerate(trees):
@@ -156,7 +156,10 @@ def nk_source(trees: Sequence[Tree], x: Node, n: int) -> set[Hop]:
 
 
 def rotated_hamiltonian(n: int, messages: int) -> set[Hop]:
-    """A2: the phase 1's back to back, then one phase 2, in which each type serves its leaves one a step, copy after copy."""
+    """A2: phase 1 of all copies in sequence, then one phase 2 for all.
+
+    In phase 2 each type serves its leaves one per step, copy after copy.
+    """
     length = max(send.step for send in multinode.phase_1(n))
     symbols = [2 + c % (n - 1) for c in range(messages)] if messages > 1 else [n]
     return {
@@ -184,7 +187,10 @@ def turned(x: Node, turns: int) -> Node:
 
 
 def mbst_copies(n: int, messages: int) -> set[Hop]:
-    """A3, copy c rotated c times: full steps back to back; then what each copy's last step has, one link a type and step."""
+    """A3, copy c rotated c times: full steps in sequence, then the last steps of all copies.
+
+    The last steps have one link per type and step.
+    """
     numbers = multinode.mbst(n).numbers
     last = multinode.step(max(numbers.values()), n)
     hops, waiting = set(), []
@@ -209,7 +215,7 @@ def mbst_copies(n: int, messages: int) -> set[Hop]:
 
 
 def numbered_from(n: int, first: int) -> dict[Node, int]:
-    """A3's recipe word for word, but with ``first`` for the first free number, as if the copies' numbers ran on."""
+    """A3's recipe literally, with ``first`` as the first free number, as if numbers continued."""
     defined = {k: multinode.generator(n, k) for k in range(1, diameter(n) + 1)}
     generators = {k: generator for k, generator in defined.items() if generator}
     numbers: dict[Node, int] = {}
@@ -232,7 +238,7 @@ def numbered_from(n: int, first: int) -> dict[Node, int]:
 
 
 def too_early(n: int, first: int) -> list[Node]:
-    """The nodes that are reached in the step of their parent, or before it, if the numbers begin so."""
+    """Return the nodes reached in the step of their parent, or before, if numbers start so."""
     numbers = numbered_from(n, first)
     assert sorted(numbers.values()) == list(range(first, first + len(numbers)))
     arrival = {x: multinode.step(m, n) for x, m in numbers.items()} | {identity(n): 0}
@@ -240,7 +246,7 @@ def too_early(n: int, first: int) -> list[Node]:
 
 
 def cycle(n: int, messages: int) -> set[Hop]:
-    """A4: the identity's message along the Hamiltonian cycle, all but its closing link; then the next message."""
+    """A4: the identity's messages in sequence along the Hamiltonian cycle without its last link."""
     types = multinode.cycle_types(n)[:-1]
     way = multinode.visited(identity(n), types)
     return {

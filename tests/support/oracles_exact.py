@@ -1,8 +1,10 @@
-"""The exact alltoall from the definition of the problem alone, and its parts from definitions/fragopoulou-akl.md, A6.
+"""Checkers of the exact alltoall by the definition of the problem, and parts of the construction.
 
-The judges know nothing of necklaces: a message per displacement has to travel from the root over real links, and no two rows
-of a step may have the same dimension, so that the translations of all sources never meet on a directed link. One judge is
-plain Python, the other takes arrays and is for S_8; both name what breaks. Nothing here imports starcast.
+The checkers do not use necklaces: each message per displacement must travel from the root over
+existing links, and the rows of a step must have different dimensions, so that the translations of
+all sources never share a directed link. One checker is plain Python, the other uses arrays and
+handles S_8; both name the first violation. The parts follow definitions/fragopoulou-akl.md, A6.
+This module does not import starcast.
 """
 
 from collections import Counter, defaultdict
@@ -31,7 +33,7 @@ def total_distance(n: int) -> int:
 
 
 def fewest_steps(n: int, messages: int) -> int:
-    """The lower bound: n!(n-1) directed links carry one unit each in a step, and n! M t_n transmissions are needed."""
+    """The lower bound: n! M t_n transmissions, one per step on n!(n-1) directed links."""
     return ceil_div(messages * total_distance(n), n - 1)
 
 
@@ -39,7 +41,7 @@ def fewest_steps(n: int, messages: int) -> int:
 
 
 def problems(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
-    """What is wrong with the schedule of source 12..n; unit is destination * M + i, destinations by rank."""
+    """Return the first violation by the schedule of source 12..n; unit is destination * M + i."""
     everybody = nodes(n)
     travelled: dict[int, list[Plain]] = defaultdict(list)
     for row in sorted(rows, key=attrgetter("step")):
@@ -121,7 +123,9 @@ def array_problems(
 
 
 def exchanged(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
-    """What is wrong with the schedule of all sources, step by step; unit is (source * N + destination) * M + i.
+    """Return the first violation by the schedule of all sources, step by step.
+
+    The unit is (source * N + destination) * M + i.
 
     A message is in one place: whoever passes it on has it no more.
     """
@@ -198,7 +202,7 @@ def loads(n: int, entry: Callable[[Cycle], int]) -> Counter[int]:
 
 
 def list_schedule(words: Sequence[Sequence[int]]) -> list[list[int]]:
-    """A6, step by step as the page says: longest remaining first, ties by order, one job per type and step."""
+    """A6 step by step: longest remaining job first, ties by order, one job per type and step."""
     steps: list[list[int]] = [[] for _ in words]
     step = 0
     while any(len(done) < len(word) for done, word in zip(steps, words, strict=True)):
@@ -222,5 +226,8 @@ def primes_of(number: int) -> list[int]:
 
 
 def most_short_nodes(n: int) -> int:
-    """The bound on |X|: the permutations of 2..n that commute with r^((n-1)/q), for some prime q, without the identity."""
+    """Return the bound on |X|: permutations that commute with r^((n-1)/q) for some prime q.
+
+    Permutations are those of 2..n, without the identity.
+    """
     return sum(q ** ((n - 1) // q) * factorial((n - 1) // q) - 1 for q in primes_of(n - 1))

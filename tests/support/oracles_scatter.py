@@ -1,8 +1,9 @@
-"""Scatter, gather and alltoall message by message, as definitions/fragopoulou-akl.md has them (A5, A6; Rules 5, 8, 9, 10).
+"""Scatter, gather and alltoall message by message: fragopoulou-akl.md, A5, A6, Rules 5, 8, 9, 10.
 
-Slow, and written without sight of the array form: what both sides share is the page, and three choices that it leaves open.
-Messages to equally far nodes go by the rank of the displacement and then by number; necklaces of equal distance go by their
-lowest node; message i of a node takes the (i mod k)-th of its k paths.
+Slow, and independent of the array form: both sides share only the page, and three choices that it
+leaves open. Messages to equally distant nodes are sorted by the rank of the displacement, then by
+number; necklaces of equal distance by their lowest node; message i of a node takes path i mod k of
+its k paths.
 """
 
 from collections import Counter, deque
@@ -64,7 +65,7 @@ def nearest_first(n: int) -> list[tuple[Node, ...]]:
 
 
 class Message(NamedTuple):
-    """One unit: its path from the root to the destination, both included, the row of its tree, and its number."""
+    """One unit: its path from the root to the destination, its tree, and its number."""
 
     path: tuple[Node, ...]
     tree: int
@@ -104,7 +105,9 @@ def balanced_messages(root: Node, messages: int) -> list[Message]:
 def near_balanced_messages(root: Node, messages: int) -> list[Message]:
     """All along one tree."""
     parents = near_balanced(root)
-    return [Message(path(parents, root, x), 0, number) for x in parents for number in range(messages)]
+    return [
+        Message(path(parents, root, x), 0, number) for x in parents for number in range(messages)
+    ]
 
 
 def perfectly_balanced_messages(root: Node, messages: int) -> list[Message]:
@@ -147,7 +150,7 @@ def travelling(message: Message, departure: int, messages: int) -> Iterator[Plai
 
 
 def rule_5(sent: Sequence[Message], messages: int, *, farthest_first: bool = True) -> list[Plain]:
-    """In every step each link of the root sends the next message of its queue, until all are empty."""
+    """Send the next message of each queue in every step, until all queues are empty."""
     sign = -1 if farthest_first else 1
     queues: dict[Node, deque[Message]] = {}
     root = sent[0].path[0]
@@ -256,7 +259,7 @@ EXCHANGED: dict[str, Callable[[Node, int], list[Plain]]] = {
 
 
 def all_sources(rows: Iterable[Plain], n: int, messages: int) -> list[Plain]:
-    """The rows of the identity for every source q by translation; units (q*N + destination)*M + i."""
+    """Return the identity's rows for every source q; units are (q*N + destination)*M + i."""
     given, every, rank = list(rows), nodes(n), ranks(n)
     result = []
     for q in every:
@@ -295,10 +298,10 @@ def executed(
     one_port: bool = False,
     across: Callable[[Node, int], Node] = swap,
 ) -> dict[Node, set[int]]:
-    """Who has what in the end, step by step. A unit is in one place at a time: who sends it no longer has it.
+    """Execute step by step; return the units of each node. Senders give up the units they send.
 
-    Fails where a sender lacks the unit, a receiver is not across the port, a directed link carries two units in a step, or
-    one-port a node sends or receives twice.
+    It is an error if a sender lacks the unit, a receiver is not across the port, a directed link
+    carries two units in a step, or one-port a node sends or receives twice.
     """
     holds = {x: set(units) for x, units in begin.items()}
     for step, together in groupby(sorted(rows, key=attrgetter("step")), key=attrgetter("step")):

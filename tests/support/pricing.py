@@ -1,4 +1,4 @@
-"""Where costs meet the pages: every algorithm of the catalogue on small topologies, priced, executed and cached."""
+"""Priced cases: every algorithm of the catalogue on small topologies, with form and execution."""
 
 from fractions import Fraction
 from functools import cache
@@ -88,7 +88,10 @@ def simulated_cost(
 
 @cache
 def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
-    """Every algorithm on these topologies, in every port model, with those shares, n-1 and 2(n-1), and 1, 2 and n-1 copies."""
+    """Return every algorithm on these topologies in every port model.
+
+    The numbers of pieces are ``shares``, n-1 and 2(n-1), the numbers of copies 1, 2 and n-1.
+    """
     result = []
     for spec in specs:
         topology = as_topology(spec)

@@ -1,4 +1,4 @@
-"""Schedules of all collectives for tests of the simulator: from the catalogue, spoilt, by lot; and the oracle beside it."""
+"""Schedules for tests of the simulator: from the catalogue, mutated, random; the oracle."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -210,7 +210,7 @@ def spoilt(draw: st.DrawFn, schedule: Schedule, most: int = 2) -> Schedule:
 
 @st.composite
 def by_lot(draw: st.DrawFn, *specs: str, symmetric: bool | None = None) -> Schedule:
-    """A schedule that nobody made: units go wherever they can, and now and then where they cannot."""
+    """Draw a random schedule: nodes mostly send units that they hold."""
     topology = as_topology(draw(st.sampled_from(specs)))
     collective = draw(st.sampled_from(MULTI_SOURCE if symmetric else COLLECTIVES))
     together = collective in MULTI_SOURCE and (
@@ -235,7 +235,7 @@ def by_lot(draw: st.DrawFn, *specs: str, symmetric: bool | None = None) -> Sched
 def no_rows(
     topology: Topology, collective: str, ports: str, each: int = 1, **others: Any
 ) -> Schedule:
-    """The promise of a collective, ``each`` units for each of its sources and destinations, and no rows."""
+    """Return a schedule without rows, with ``each`` units per source and destination."""
     return build_schedule(
         Columns(*(np.empty(0, dtype=np.int32),) * 6),
         topology=topology,
@@ -258,7 +258,10 @@ def powers(collective: str, *, symmetric: bool) -> int:
 def rows_by_lot(
     schedule: Schedule, lot: np.random.Generator, steps: int, astray: float
 ) -> Mapping[str, Any]:
-    """Rows in random order: in each step some nodes send, mostly units that they hold, over ports that are mostly free."""
+    """Return random rows in random order.
+
+    In each step some nodes send, mostly units that they hold, over ports that are mostly free.
+    """
     plan, topology = plan_of(schedule), schedule.topology
     holds: dict[str, set[int]] = {node: set() for node in plan.world.nodes}
     for unit, source, _ in plan.messages():

@@ -1,4 +1,4 @@
-"""Allgather by dimension change (Tseng & Sheu 1997, Algorithm 2 and section 5.2): tseng-sheu.md, A5, by name."""
+"""Allgather by dimension change: Tseng & Sheu 1997, Algorithm 2 (tseng-sheu.md, A5)."""
 
 from collections import Counter
 from functools import cache
@@ -26,7 +26,7 @@ both_models = pytest.mark.parametrize("ports", ["all", "one"])
 
 @cache
 def page_tree(n: int, construction: str) -> oracles.Tree:
-    """T at the identity, node by node; that it is the construction's, the construction's own tests say."""
+    """Return T at the identity, node by node; tests of the construction check that it is right."""
     return tree_of(forest(f"S{n}", construction).parent_port[0], n)
 
 
@@ -42,7 +42,7 @@ def level_sizes(n: int, tree: str) -> list[int]:
 @every_tree
 @pytest.mark.parametrize("n", range(2, 6))
 def test_the_rows_are_algorithm_2_s(n: int, tree: str, ports: str) -> None:
-    """A5: segment i of the identity over all level-t links of DC(i, T) in step t; one-port, by sub-steps."""
+    """A5: segment i crosses all level-t links of DC(i, T) in step t; one-port, by sub-steps."""
     expected = page.algorithm_2(page_tree(n, tree), n)
     if ports == "one":
         expected = page.sub_steps(expected, n)
@@ -110,7 +110,10 @@ def test_the_expanded_schedule_is_the_page_s_for_all_sources(n: int, tree: str, 
 
 
 def test_a_tree_that_is_rooted_elsewhere_does_not_do() -> None:
-    """Pitfall 3: LC(x, T) begins at x only if T is rooted at the identity; else sources send what they do not have."""
+    """Pitfall 3: LC(x, T) starts at x only if T is rooted at the identity.
+
+    Otherwise sources send units that they do not hold.
+    """
     n, r = 4, (2, 1, 3, 4)
     hops = {
         page.Hop(level, parent, oracles.dimension_between(parent, child), child, 0, 0)
@@ -134,7 +137,7 @@ def test_a_tree_that_is_rooted_elsewhere_does_not_do() -> None:
 @every_tree
 @pytest.mark.parametrize("n", range(2, 8))
 def test_steps_and_packets_are_theorem_3_s(n: int, tree: str) -> None:
-    """h_T steps of N_t segments, n!-1 in all; in each step every dimension has N_t links of the source's."""
+    """h_T steps of N_t segments, n!-1 in total; in each step every dimension has N_t links."""
     schedule = allgather(f"S{n}", "dimension-change", base=tree)
     sizes = forest(f"S{n}", tree).level_profile()[0].tolist()[1:]
     assert schedule.steps == len(sizes)
@@ -168,7 +171,7 @@ def test_the_greedy_tree_takes_the_diameter(n: int) -> None:
 @every_tree
 @pytest.mark.parametrize("n", [5, 6, 7])
 def test_the_simulator_finds_it_right(n: int, tree: str, ports: str) -> None:
-    """All in all n! (n-1) (n!-1) transmissions; the largest packet of each step, one-port of each sub-step, is N_t."""
+    """There are n! (n-1) (n!-1) transmissions; the largest packet of a step is N_t."""
     schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
     run = simulate(schedule)
     sizes = forest(f"S{n}", tree).level_profile()[0].tolist()[1:]
@@ -204,7 +207,7 @@ def test_what_it_says(tree: str, ports: str) -> None:
 
 @every_tree
 def test_its_forest_is_the_stack_of_the_changed_trees(tree: str) -> None:
-    """Row i is the catalogue's DC(i, T), moved to the source; it stands under no construction's name."""
+    """Row i is the catalogue's DC(i, T) of the source; the forest has no construction's name."""
     schedule = allgather("S5", "dimension-change", root="53142", base=tree)
     assert schedule.forest is not None
     schedule.forest.verify()
@@ -223,7 +226,7 @@ def test_its_forest_is_the_stack_of_the_changed_trees(tree: str) -> None:
 
 @given(st.sampled_from(TREES), st.sampled_from(["all", "one"]), st.permutations(range(1, 5)))
 def test_any_source_may_be_written_out(tree: str, ports: str, symbols: list[int]) -> None:
-    """Source q's hops are the identity's, relabelled by q; so all sources together are the same, whichever stands for them."""
+    """Source q's hops are the identity's, relabelled by q; all sources together are the same."""
     q = tuple(symbols)
     original = allgather("S4", "dimension-change", ports, base=tree)
     moved = allgather("S4", "dimension-change", ports, oracles.label(q), base=tree)

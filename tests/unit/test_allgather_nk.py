@@ -51,7 +51,10 @@ def with_sources(schedule: Schedule) -> set[page.Hop]:
 @every_algorithm
 @every_size
 def test_all_port_rows_are_the_page_s_for_any_source(n: int, k: int, algorithm: str) -> None:
-    """Source x sends over the level-t links of LC(x, T) in step t, T relabelled by x and then the missing symbols ascending."""
+    """Source x sends over the level-t links of LC(x, T) in step t.
+
+    T is relabelled by x, then by the missing symbols in ascending order.
+    """
     every = oracles_nk.nodes(n, k)
     for x in {every[0], every[-1], every[len(every) // 3]}:
         schedule = allgather(f"S{n},{k}", algorithm, "all", oracles.label(x))
@@ -75,7 +78,10 @@ def test_expanded_rows_are_those_of_all_sources(n: int, k: int, algorithm: str) 
 def test_one_port_rows_are_sub_steps_by_the_port_that_each_source_crosses(
     n: int, k: int, algorithm: str
 ) -> None:
-    """nk-star.md, one-port dimensions: a level becomes n-1 sub-steps, 2..k the exchanges, k+s those s on in the clique."""
+    """nk-star.md, one-port dimensions: a level becomes n-1 sub-steps.
+
+    2..k are the exchanges; k+s moves s places on in the clique.
+    """
     schedule = allgather(f"S{n},{k}", algorithm, "one")
     expected = {
         hop
@@ -89,7 +95,7 @@ def test_one_port_rows_are_sub_steps_by_the_port_that_each_source_crosses(
 
 
 def test_translation_would_bring_residual_links_into_other_sub_steps() -> None:
-    """Why one source cannot stand for all one-port: its relabelled hops keep the sub-step, and the port is another one."""
+    """One source cannot represent all one-port: relabelling keeps the sub-step, not the port."""
     n, k = 4, 2
     base = [
         hop for hop in hops_of(allgather("S4,2", "nk-greedy", "one")) if hop.unit == ((1, 2), 0)
@@ -119,7 +125,7 @@ def test_everybody_gets_everything(n: int, k: int, algorithm: str, ports: str) -
 @every_algorithm
 @pytest.mark.parametrize(("n", "k"), LARGE)
 def test_steps(n: int, k: int, algorithm: str, ports: str) -> None:
-    """A step a level, and one-port n-1 sub-steps, of which those after the last port in use are not counted."""
+    """One step per level; one-port n-1 sub-steps, without those after the last port in use."""
     schedule = allgather(f"S{n},{k}", algorithm, ports)
     levels = height(n, k, algorithm)
     if ports == "all":
@@ -134,8 +140,8 @@ def test_steps(n: int, k: int, algorithm: str, ports: str) -> None:
 def test_the_links_of_a_port_carry_equal_packets_of_one_tree(n: int, k: int) -> None:
     """SP keeps its links under relabelling k+1..n.
 
-    So each exchange link carries as many messages as the tree has such links on the level, and each residual one an n-k-th of
-    the residual links there.
+    So an exchange link carries as many messages as the tree has such links on the level, and a
+    residual link carries 1/(n-k) of the residual links on the level.
     """
     home = oracles.identity(n)[:k]
     (tree,) = trees(n, k, "nk-greedy")

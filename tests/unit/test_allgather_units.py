@@ -30,7 +30,7 @@ every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
 
 def numbers_of_messages(n: int) -> list[int]:
-    """M around the multiples of n-1, where ceil(M(n!-1)/(n-1)) leaves M ceil((n!-1)/(n-1)) behind."""
+    """Return M around multiples of n-1, where the bound differs from M ceil((n!-1)/(n-1))."""
     return sorted({1, 2, 3, n - 1, n, 2 * (n - 1), 2 * n - 1} - {0})
 
 
@@ -60,7 +60,7 @@ def test_the_rows_of_s6_are_the_page_s(algorithm: str) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_one_message_is_phase_1_and_the_concrete_phase_2(n: int) -> None:
-    """A2: subtrees grow by a node a step; then for each type the leaves with n there, lexicographically, one a step."""
+    """A2: subtrees grow by one node per step; then types serve their leaves, sorted by label."""
     sends = [*oracles_multinode.phase_1(n), *oracles_multinode.phase_2(n, factorial(n - 1))]
     schedule = hops_of(allgather(f"S{n}", "rotated-hamiltonian"))
     assert {hop[:4] for hop in schedule} == {
@@ -122,7 +122,7 @@ def test_the_types_of_a_step_are_different(n: int, algorithm: str) -> None:
 @all_port
 @pytest.mark.parametrize("n", range(3, 8))
 def test_all_links_are_busy_but_for_one_cell(n: int, algorithm: str) -> None:
-    """n-1 messages fill every cell of (n!-1) steps; each message fewer leaves one more empty, in the last step."""
+    """n-1 messages fill every cell of (n!-1) steps; each one less leaves a cell empty."""
     full = allgather(f"S{n}", algorithm, messages=n - 1)
     assert len(full) == full.steps * (n - 1)
     single = allgather(f"S{n}", algorithm, messages=1)
@@ -132,7 +132,10 @@ def test_all_links_are_busy_but_for_one_cell(n: int, algorithm: str) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_one_symbol_for_all_copies_would_take_longer(n: int) -> None:
-    """A2: with n for every copy the leaves of one type are (n-2)! a copy, and M(n!-1)/(n-1) is not reached from M = n-1 on."""
+    """A2: with n for every copy, M(n!-1)/(n-1) is not attained for M >= n-1.
+
+    The leaves of one type are (n-2)! per copy.
+    """
     for messages in (1, n - 2, n - 1, n):
         after = messages * factorial(n - 1)
         same = max(hop.step for hop in page.joint_phase_2(n, [n] * messages, after))
@@ -141,7 +144,10 @@ def test_one_symbol_for_all_copies_would_take_longer(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_the_numbers_of_the_mbst_cannot_run_on_over_the_copies(n: int) -> None:
-    """A3's recipe, begun with any first type but 2, reaches a node in the step of its parent; so the copies are rotated."""
+    """A3's recipe with another first type than 2 reaches a node in the step of its parent.
+
+    Therefore copies are rotated.
+    """
     for first in range(1, n):
         assert bool(page.too_early(n, first)) == (first > 1)
 
@@ -197,7 +203,10 @@ def test_the_expanded_schedule_is_the_page_s_for_all_sources(
 
 @pytest.mark.parametrize("n", [3, 4])
 def test_phase_1_is_the_local_rule_of_the_nodes(n: int) -> None:
-    """A2: step 1: own message on all types; step t > 1: on type rdim(w_t, j-2) what came in step t-1 on rdim(w_(t-1), j-2)."""
+    """A2: step 1 sends the own message on all types.
+
+    Step t > 1 sends on type rdim(w_t, j-2) what arrived in step t-1 on type rdim(w_(t-1), j-2).
+    """
     w, rdim = oracles_multinode.w(n), oracles_multinode.rdim
     hops = [
         hop
@@ -217,7 +226,10 @@ def test_phase_1_is_the_local_rule_of_the_nodes(n: int) -> None:
 
 @pytest.mark.parametrize("n", [3, 4])
 def test_phase_2_is_rule_1(n: int) -> None:
-    """Node x gets from g_i(x) the messages of the sources q with q_1 = x_1 and q_n = x_i, q not x (pitfall 3); no others."""
+    """Node x receives from g_i(x) the messages of sources q != x with q_1 = x_1 and q_n = x_i.
+
+    This is pitfall 3.
+    """
     hops = [
         hop
         for hop in hops_of(allgather(f"S{n}", "rotated-hamiltonian").expand())
@@ -275,7 +287,10 @@ def test_what_it_says(messages: int, algorithm: str) -> None:
 @pytest.mark.parametrize("root", [0, "42513"])
 @pytest.mark.parametrize("messages", [1, 2, 3, 9])
 def test_units_travel_along_the_forest(messages: int, root: int | str, algorithm: str) -> None:
-    """One message, and all of the cycle's, down the catalogue's tree; else a tree for each message, up to n-1, by no name."""
+    """One message, and every message of the cycle, uses the catalogue's tree.
+
+    Several messages use up to n-1 unnamed trees.
+    """
     schedule = allgather("S5", algorithm, root=root, messages=messages)
     forest = catalogue.find("allgather", algorithm).forest_construction(
         schedule.topology, schedule.ports, schedule.arguments

@@ -1,4 +1,4 @@
-"""Alltoall by Rules 9 and 10 and one-port (Fragopoulou & Akl 1993, sections 7 and 8): rows, figures, and wrong readings."""
+"""Alltoall by Rules 9 and 10 and one-port: Fragopoulou & Akl 1993, sections 7 and 8."""
 
 from fractions import Fraction
 from itertools import groupby, pairwise
@@ -102,7 +102,7 @@ def test_rule_10_meets_the_bound_and_keeps_every_dimension_busy(n: int) -> None:
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 8), 6))
 def test_the_dimensions_within_a_step_are_different(n: int, algorithm: str, messages: int) -> None:
-    """A0: then, and only then, the translated schedules of all sources are free of conflicts. One-port: one dimension."""
+    """A0: exactly then translated schedules are free of conflicts; one-port, one dimension."""
     s = schedule(n, algorithm, messages)
     dimensions = np.stack([s.step, s.port])
     assert np.unique(dimensions, axis=1).shape == dimensions.shape
@@ -114,7 +114,7 @@ def test_the_dimensions_within_a_step_are_different(n: int, algorithm: str, mess
     ("n", "algorithm", "messages"), [*cases(range(2, 5), 4), (5, "necklace", 1), (5, "one-port", 1)]
 )
 def test_all_sources_together(n: int, algorithm: str, messages: int) -> None:
-    """Written out: no link carries two, nobody sends what has not come, everybody ends with M units of every other node."""
+    """Expanded: links carry one unit, senders hold units, nodes receive M units of each node."""
     expanded = schedule(n, algorithm, messages).expand()
     every, rank = oracles.nodes(n), oracles.ranks(n)
 
@@ -167,7 +167,7 @@ def test_the_expansion_is_the_page_s(n: int, algorithm: str, messages: int) -> N
 
 @pytest.mark.parametrize("algorithm", ["necklace", "perfectly-balanced"])
 def test_one_wrong_dimension_makes_sources_meet(algorithm: str) -> None:
-    """The converse of Theorem 2: where a source uses a dimension twice in a step, two sources use one link."""
+    """The converse of Theorem 2: a dimension used twice in a step is a conflict of two sources."""
     s = schedule(4, algorithm, 3)
     rows = plain_rows(s)
     moved = next(
@@ -217,7 +217,7 @@ def test_a_group_of_rule_9_is_a_necklace(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_every_group_of_rule_10_has_n_minus_1_messages(n: int) -> None:
-    """Pitfall 13: M p/(n-1) groups for period p, one message in each subtree; for period 1 all to the same node."""
+    """Pitfall 13: M p/(n-1) groups for period p, one message per subtree; period 1 has one node."""
     messages = 2 * (n - 1)
     groups: dict[int, list[oracles.Plain]] = {}
     for rows in page.flights(plain_rows(schedule(n, "perfectly-balanced", messages))).values():
@@ -236,7 +236,10 @@ def test_every_group_of_rule_10_has_n_minus_1_messages(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_rule_9_is_a_sum_over_necklaces(n: int) -> None:
-    """Pitfall 14: not h times the mean distance d, as the paper has it, and more than ceil(t_n/(n-1)): short necklaces idle."""
+    """Pitfall 14: not h times the mean distance d, as in the paper, and more than ceil(t_n/(n-1)).
+
+    Short necklaces leave links idle.
+    """
     s = schedule(n, "necklace", 1)
     mean = Fraction(page.distance_sum(n), factorial(n))
     assert s.steps != trees_page.necklaces_counted(n) * mean

@@ -1,4 +1,4 @@
-"""Broadcasts on (n,k)-stars and hypercubes, pipelined down their trees: nk-star.md, and Johnsson & Ho's binomial tree."""
+"""Broadcasts on (n,k)-stars and hypercubes, pipelined down trees (nk-star.md; Johnsson & Ho)."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -53,7 +53,7 @@ def pages_trees(spec: str, algorithm: str, root: Any) -> list[Any]:
 def build_pipeline(
     trees: Sequence[Any], root: Any, n: int, ports: Sequence[int], share: int, *, one_port: bool
 ) -> set[Hop]:
-    """Level-l links of a tree carry its segment s (from 0) in slot s + l; one-port a slot is a sub-slot for each port."""
+    """Level-l links carry segment s (from 0) in slot s + l; one-port, by sub-slots per port."""
     depths = oracles_cube.depths if isinstance(root, str) else oracles.depths
     hops = set()
     for i, tree in enumerate(trees):
@@ -131,7 +131,7 @@ def test_rows_on_hypercubes_are_the_page_s(d: int, ports: str, share: int) -> No
     "spec", [*(f"S{n},{k}" for n, k in [*SIZES, *LARGE]), *(f"Q{d}" for d in CUBES)]
 )
 def test_steps(spec: str) -> None:
-    """All-port h + p - 1 slots; one-port (n-1)(h+p-1), or d(d+p-1), sub-slots, of which the last may be empty."""
+    """All-port h + p - 1 slots; one-port (n-1)(h+p-1) or d(d+p-1) sub-slots, the last empty."""
     topology = as_topology(spec)
     for algorithm in [
         row.name
@@ -149,7 +149,7 @@ def test_steps(spec: str) -> None:
 @every_algorithm
 @pytest.mark.parametrize(("n", "k"), SIZES)
 def test_a_sub_slot_is_a_matching(n: int, k: int, algorithm: str, ports: str) -> None:
-    """A slot serves every link at most once a tree; a sub-slot one port, which nobody sends or receives over twice."""
+    """A slot serves a link at most once per tree; in a sub-slot no node sends or receives twice."""
     schedule = broadcast(f"S{n},{k}", algorithm, ports, 3)
     if ports == "all":
         return
@@ -163,7 +163,10 @@ def test_a_sub_slot_is_a_matching(n: int, k: int, algorithm: str, ports: str) ->
 
 
 def test_sorting_the_missing_symbols_gives_no_matching() -> None:
-    """Pitfall 9: sub-slots by "the s-th smallest missing symbol" let several nodes send to one receiver; ports do not."""
+    """Pitfall 9: by "the s-th smallest missing symbol" several nodes send to one receiver.
+
+    Sub-slots by ports avoid this.
+    """
     n, k = 5, 2
     every = oracles_nk.nodes(n, k)
     for s in range(1, n - k + 1):
@@ -174,7 +177,7 @@ def test_sorting_the_missing_symbols_gives_no_matching() -> None:
 
 @pytest.mark.parametrize(("n", "k"), [*SIZES, *LARGE])
 def test_packets(n: int, k: int) -> None:
-    """One tree has a unit a link; many share links where they are congested, and only there is a packet promised."""
+    """One tree has one unit per link; trees that share links need packets of several units."""
     assert not broadcast(f"S{n},{k}", "nk-greedy", "all", 2).packets
     many = broadcast(f"S{n},{k}", "nk-multiple", "all", 2)
     assert many.packets == (forest(f"S{n},{k}", "nk-multiple").congestion > 1)

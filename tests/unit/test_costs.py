@@ -57,7 +57,7 @@ def page_time(n: int, algorithm: str, ports: str, share: int, paid: oracles.Pric
 def test_closed_forms_are_the_page_s(
     algorithm: str, ports: str, n: int, share: int, paid: oracles.Prices
 ) -> None:
-    """A6: Day [7] for one greedy tree, (3) and Theorem 2 for the multiple trees, Sheu [16] and B2 for the stream."""
+    """A6: Day [7] for one greedy tree, (3) and Theorem 2 for the multiple trees, Sheu [16], B2."""
     cost = closed(n, algorithm, ports, share, paid)
     assert cost.time == page_time(n, algorithm, ports, share, paid)
     assert isinstance(cost.time, Fraction)
@@ -89,7 +89,10 @@ def test_the_height_in_the_closed_form(n: int, height: int) -> None:
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_the_smallest_stars_by_hand(n: int) -> None:
-    """With m = 12, T_s = 5, T_c = 1: S2 in one step; S3 by three steps, by five slots of 2 * 12 / 2 bytes, by three steps."""
+    """With m = 12, T_s = 5, T_c = 1: S2 in one step, S3 in three steps.
+
+    One-port S3 takes five slots of 2 * 12 / 2 bytes, and by the stream three steps.
+    """
     paid = oracles.Prices(Fraction(12), Fraction(5), Fraction(1))
     by_hand = {
         2: {"greedy": 17, "recursive-substar": 17},
@@ -170,7 +173,7 @@ def test_lower_bounds_are_lemma_1(n: int, ports: str, paid: oracles.Prices) -> N
 
 @pytest.mark.parametrize("n", SIZES)
 def test_the_logarithm_of_the_nodes_is_whole(n: int) -> None:
-    """Pitfall 6: ceil(log2 n!) without floating point; with T_c = 0 and T_s = 1 it is the one-port bound."""
+    """Pitfall 6: the one-port bound for T_c = 0, T_s = 1 is ceil(log2 n!), exactly."""
     unit_machine = costs.Machine(t_s=Fraction(1), t_c=Fraction(0))
     bound = costs.lower_bound(topology(f"S{n}"), "broadcast", "one", Fraction(1), unit_machine).time
     assert bound == max(oracles.ceil_log2(factorial(n)), oracles.diameter(n))
@@ -183,7 +186,7 @@ def test_the_logarithm_of_the_nodes_is_whole(n: int) -> None:
 
 @pytest.mark.parametrize("spec", ["S2,1", "S5,2", "S6,3", "Q1", "Q6"])
 def test_the_bound_on_other_topologies_takes_their_diameter_degree_and_nodes(spec: str) -> None:
-    """The argument is Lemma 1's: somebody is a diameter away, the root has so many links, holders at most double."""
+    """Lemma 1's argument: distance, the root's links, and holders that at most double per step."""
     t, t_s, t_c, m = topology(spec), Fraction(7), Fraction(1, 3), Fraction(1000)
     all_port, one_port = (
         costs.lower_bound(t, "broadcast", ports, m, costs.Machine(t_s, t_c)).time
@@ -235,7 +238,7 @@ def test_no_schedule_beats_the_lower_bound(
 def test_a_simulation_costs_its_steps_and_its_largest_packets(
     n: int, share: int, algorithm: str, ports: str
 ) -> None:
-    """Every step starts up once and lasts as long as its largest packet, by the step-by-step simulator's count."""
+    """Every step starts up once and lasts as long as its largest packet, counted by the oracle."""
     schedule, outcome = (
         broadcast(n, algorithm, ports, share),
         executed(broadcast(n, algorithm, ports, share)),
@@ -302,7 +305,7 @@ cheap = st.fractions(min_value=1, max_value=100, max_denominator=20)
 def test_the_best_whole_share_is_found(
     algorithm: str, ports: str, n: int, paid: oracles.Prices
 ) -> None:
-    """By trying all that could be better: the time is convex, and beyond its first rise it only grows."""
+    """Find the minimum by trial: the time is convex, so it only grows after its first rise."""
     result = best(n, algorithm, ports, paid)[1]
     times = [page_time(n, algorithm, ports, 1, paid)]
     while len(times) < 3 or times[-1] <= times[-2] or len(times) <= result:
@@ -312,7 +315,7 @@ def test_the_best_whole_share_is_found(
 
 @given(st.integers(3, 12), prices)
 def test_the_best_share_of_multiple_is_beside_equation_5(n: int, paid: oracles.Prices) -> None:
-    """p* = sqrt(2m(h-1)T_c / ((n-1)T_s)); the whole optimum is its floor or its ceiling, and at least 1."""
+    """p* = sqrt(2m(h-1)T_c / ((n-1)T_s)); the integer optimum is next to it, at least 1."""
     square = 2 * paid.m * paid.byte / (n - 1) * (oracles.height_of_multiple(n) - 1) / paid.start_up
     floor = isqrt(square.numerator // square.denominator)
     real, integer = best(n, "multiple", "all", paid)

@@ -1,4 +1,4 @@
-"""Lower bounds are the lemmas' and tables', in both port models, with copies and unit messages; and where each is met."""
+"""Lower bounds of the lemmas and tables, with copies and unit messages; where they are tight."""
 
 from fractions import Fraction
 
@@ -69,7 +69,10 @@ def test_copies_multiply_the_bytes_and_leave_the_start_ups(
 
 @pytest.mark.parametrize("n", range(3, 13))
 def test_the_tables_of_the_papers_for_one_message(n: int) -> None:
-    """FA Table 4: N-1, ceil((N-1)/(n-1)); t_n, ceil(t_n/(n-1)). EDT Table 1: n-1 copies, M(N-1), M t_n, M + D - 1."""
+    """FA Table 4: N-1, ceil((N-1)/(n-1)); t_n, ceil(t_n/(n-1)).
+
+    EDT Table 1 with n-1 copies: M(N-1), M t_n, M + D - 1.
+    """
     spec, size = f"S{n}", oracles_costs.star(n)
     for collective in ("allgather", "scatter", "gather"):
         assert bound(spec, collective, "one", messages=1).steps == size.nodes - 1
@@ -99,7 +102,7 @@ def test_the_tables_of_the_hypercube(k: int) -> None:
     ("spec", "printed"), [("S3,1", 1), ("S5,1", 2), ("S9,1", 3), ("S4,1", 2), ("S5,2", 5)]
 )
 def test_the_one_port_allgather_reaches_all_nodes_not_all_but_one(spec: str, printed: int) -> None:
-    """Li et al. print ceil(log2(N-1)): a start-up less than there must be where N-1 is a power of two."""
+    """Li et al. print ceil(log2(N-1)): one start-up too few if N-1 is a power of two."""
     nodes = as_topology(spec).nodes
     assert oracles.ceil_log2(nodes - 1) == printed
     ours = bound(spec, "allgather", "one").start_ups
@@ -118,7 +121,7 @@ def test_one_port_is_never_bounded_lower_than_all_port() -> None:
 
 
 def fewest_steps(spec: str, one_port: bool) -> int:
-    """In how many steps one node can tell all others, by trying everything: who knows it, after each step."""
+    """Return the least steps of a broadcast, by exhaustive search over sets of informed nodes."""
     topology = as_topology(spec)
     links = {
         node: {int(topology.neighbours(port, [node])[0]) for port in topology.ports}
@@ -149,7 +152,7 @@ def informed(
     "spec", ["S2", "S3", "S2,1", "S3,1", "S4,1", "S5,1", "S3,2", "Q1", "Q2", "Q3", "S4,2"]
 )
 def test_the_start_ups_are_the_fewest_that_a_broadcast_can_do_with(spec: str) -> None:
-    """So the bound is valid, and none is better, for messages of hardly any bytes: also on two nodes, and for m = 0."""
+    """The bound is valid, and tight for messages of few bytes: also on two nodes, and for m = 0."""
     for ports in ("all", "one"):
         fewest = fewest_steps(spec, ports == "one")
         for m in (Fraction(0), Fraction(1, 10**9)):
@@ -162,7 +165,7 @@ def test_the_start_ups_are_the_fewest_that_a_broadcast_can_do_with(spec: str) ->
 
 @pytest.mark.parametrize("spec", ["S2", "S2,1", "Q1"])
 def test_two_nodes_are_one_step_apart(spec: str) -> None:
-    """Everything is one message over one link, in each direction: T_s or m T_c, and with units M steps."""
+    """All collectives send one message over one link per direction: T_s or m T_c, and M steps."""
     for collective in COLLECTIVES:
         for ports in ("all", "one"):
             result = costs.lower_bound(

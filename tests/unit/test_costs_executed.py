@@ -1,4 +1,4 @@
-"""Where closed form and execution agree exactly, and what else is true where they do not, for S2..S5, S_{n,k} and Q_d."""
+"""Executions against closed forms: exact agreement, and the known differences."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -57,7 +57,7 @@ def all_of(collective: str, algorithm: str, ports: str) -> list[Case]:
 
 
 def differ(form: costs.Cost, real: costs.Cost) -> bool:
-    """Whether start-ups, bytes or transmissions are different; what a form does not state cannot be."""
+    """Return whether start-ups, bytes or stated transmissions differ."""
     stated = form.transmissions is None or form.transmissions == real.transmissions
     return not (form.start_ups == real.start_ups and form.bytes == real.bytes and stated)
 
@@ -104,7 +104,7 @@ def relation(
     "which", [("broadcast", "greedy", "one"), ("broadcast", "binomial", "one")]
 )
 def test_one_port_the_last_slot_is_not_all_needed(which: tuple[str, str, str]) -> None:
-    """The form counts degree sub-slots for every slot; all but those after the last used one are there."""
+    """The form counts ``degree`` sub-slots per slot; executions end with the last one in use."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         degree = as_topology(case.spec).degree
@@ -178,7 +178,7 @@ def test_one_tree_carries_n_minus_1_times_what_theorems_2_and_3_count() -> None:
 
 
 def test_theorem_8_takes_2d_for_the_height_and_one_segment_for_a_packet() -> None:
-    """The steps are at most too many; a packet has from one segment to the congestion of the trees, which is 1 for k = 1."""
+    """The steps are an upper bound; a packet has 1 to congestion many segments, 1 for k = 1."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         topology = as_topology(case.spec)
@@ -229,7 +229,7 @@ def test_theorem_5_starts_up_n_times_too_often() -> None:
 
 
 def test_theorem_10_starts_up_too_seldom_or_too_often() -> None:
-    """2D - 1 is the height of no tree but by chance; the bytes are too few but where nothing is shared, k = 1."""
+    """2D - 1 equals a tree's height only by chance; the bytes are too few unless k = 1."""
     differences = set()
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:

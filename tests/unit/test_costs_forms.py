@@ -1,4 +1,4 @@
-"""Closed forms are the pages', for every algorithm, size, port model and number of pieces; units are the schedules'."""
+"""Closed forms agree with the pages for every algorithm, size, port model and number of pieces."""
 
 from fractions import Fraction
 from functools import cache
@@ -68,7 +68,10 @@ def grouped(*specs: str, shares: tuple[int, ...]) -> dict[tuple[str, str], list[
 
 @pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
 def test_forms_are_the_pages_on_small_and_large_topologies(key: tuple[str, str]) -> None:
-    """Pitfall 16 of Fragopoulou & Akl: ceil(M (N-1)/(n-1)) is not M ceil((N-1)/(n-1)); shares of 7 tell them apart."""
+    """Pitfall 16 of Fragopoulou & Akl: ceil(M (N-1)/(n-1)) is not M ceil((N-1)/(n-1)).
+
+    Shares of 7 tell them apart.
+    """
     m, machine = Fraction(10**30) + Fraction(1, 3), costs.Machine(Fraction(1, 7), Fraction(1, 11))
     sizes = (
         SMALL if key in oracles_costs.BY_NODES else (*SMALL, *LARGE)
@@ -117,7 +120,7 @@ def test_necklaces_of_large_stars_are_those_of_the_array_form(n: int) -> None:
 
 
 def test_rule_9_s_sum_is_not_the_paper_s_product() -> None:
-    """Pitfall 14: h d, d the mean distance, weighs short necklaces as full ones. From n = 4 on the two differ."""
+    """Pitfall 14: h d, d the mean distance, weights short necklaces too much for n >= 4."""
     for n in range(4, 7):
         star, ring = oracles_costs.star(n), oracles_costs.necklaces(n)
         assert sum(distance for distance, _ in ring) != len(ring) * Fraction(star.t, star.nodes)
@@ -253,7 +256,7 @@ ONE = costs.Machine(Fraction(1), Fraction(1))
 
 
 def test_sources_say_whose_a_form_is() -> None:
-    """No paper has it: the form is starcast's. Copies and messages that a paper leaves out make it so."""
+    """Forms for copies and messages that no paper covers have the source starcast."""
 
     def source(collective: str, algorithm: str, **arguments: int) -> str:
         return priced(Case("S5", collective, algorithm, Asked("all", **arguments))).source

@@ -53,7 +53,7 @@ MACHINE_OF_TRIALS = costs.Machine(Fraction(1), Fraction(1))
 def test_the_best_whole_number_is_found(
     key: tuple[str, str], d: int, m: Fraction, copies: int, one_port: bool
 ) -> None:
-    """Also where steps are rounded up by n-1, which no multiple of one copy is, and where multiples alone are allowed."""
+    """Also if steps are rounded up by n-1, and if only multiples of n-1 are allowed."""
     topology, algorithm = home(key, d), ALGORITHMS[key]
     ports = algorithm.ports[-1] if one_port else algorithm.ports[0]
     names = [argument.name for argument in algorithm.arguments]
@@ -75,7 +75,7 @@ def test_the_best_whole_number_is_found(
 
 @pytest.mark.parametrize("copies", [1, 2, 3, 5])
 def test_rounded_steps_are_filled(copies: int) -> None:
-    """The last round of M messages costs a whole step: no message more would fit into the best number of steps."""
+    """The best M fills its last round: one more message would need another step."""
     topology, m = as_topology("S6"), Fraction(10**6)
     _, integer = costs.optimal_pieces(
         topology, "broadcast", "edge-disjoint", "all", m, MACHINE, copies=copies

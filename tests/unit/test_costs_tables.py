@@ -1,4 +1,4 @@
-"""The papers' tables for any topology: all their rows, priced as the pages say, by time, and executed where asked."""
+"""The papers' tables for any topology: rows, prices, order, and executions."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -149,7 +149,7 @@ def test_qiu_s_row_says_that_there_is_no_closed_form() -> None:
 
 @pytest.mark.parametrize("n", range(2, 13))
 def test_the_hypercube_beside_a_star_has_at_least_as_many_nodes(n: int) -> None:
-    """FA Table 5 for k = ceil(log2 n!), the least: also beside S_12, where Q_29 is no topology of its own."""
+    """FA Table 5 for the least k = ceil(log2 n!): also Q_29 for S_12, which cannot be named."""
     k = oracles.ceil_log2(factorial(n))
     assert 2 ** (k - 1) < factorial(n) <= 2**k
     name = f"lower bound, unit messages, Q{k}"
@@ -251,7 +251,7 @@ def test_copies_are_sent_by_those_that_can_and_bound_those_alone() -> None:
 @pytest.mark.parametrize("spec", ["S5", "S5,2", "Q4"])
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_bounds_say_for_how_many_copies_they_are(spec: str, collective: str) -> None:
-    """What is beaten by no algorithm of one copy stands there too, and is named apart from what x copies need."""
+    """The bounds for one copy and for x copies are both in the table, with different names."""
     line, many = (
         build_table(problem(spec, collective, messages=4, copies=copies)) for copies in (1, 3)
     )
@@ -296,7 +296,7 @@ def test_rows_say_how_an_execution_differs_and_whose_best_number_it_is() -> None
 
 
 def test_the_gap_of_an_execution_is_to_the_bound_of_its_row() -> None:
-    """n-1 = 4 times the bytes of Theorem 2, with one start-up a step: the form's gap is far too good."""
+    """The bytes are n-1 = 4 times those of Theorem 2, so the form's gap is too good."""
     asked = problem("S5,2", segments=1)
     result = row(asked, "nk-greedy")
     cost = execute_row(asked, result, 10**6)

@@ -1,4 +1,4 @@
-"""The broadcast along Johnsson & Ho's edge-disjoint binomial trees of Q_d: row by row, its steps, and under faults."""
+"""The broadcast along Johnsson & Ho's edge-disjoint trees of Q_d: rows, steps and faults."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -77,7 +77,10 @@ def test_every_row_is_the_page_s_wherever_one_looks(
 
 @pytest.mark.parametrize(("d", "messages", "copies"), [*CASES, (6, 7, 4), (8, 9, 3), (10, 4, 10)])
 def test_steps_and_transmissions(d: int, messages: int, copies: int) -> None:
-    """ceil(Mx/d) + d steps, one more than EDT.Tab3.ft-broadcast-time's bound; Q_1 is a link. Mx(2^d - 1) transmissions."""
+    """ceil(Mx/d) + d steps, one above EDT.Tab3.ft-broadcast-time; Mx(2^d - 1) transmissions.
+
+    Q_1 is a single link.
+    """
     result = schedule(d, messages, copies)
     run = simulate(result)
     assert run.violation is None
@@ -137,7 +140,7 @@ def fault_sets(d: int, size: int, every: int) -> Iterator[tuple[tuple[Node, ...]
 def test_fewer_faults_than_copies_are_survived(
     d: int, messages: int, copies: int, every: int
 ) -> None:
-    """All sets on Q_2 and Q_3, where 19 places can fail; the paths of the trees to a node have no inner node in common."""
+    """All fault sets on Q_2 and Q_3 (20 nodes and links); paths have no common inner node."""
     result, root = rows(schedule(d, messages, copies)), nodes(d)[0]
     for faults in fault_sets(d, copies - 1, every):
         dead = {fault[0] for fault in faults if len(fault) == 1}
@@ -150,7 +153,7 @@ def test_fewer_faults_than_copies_are_survived(
 
 @pytest.mark.parametrize(("d", "copies"), [(2, 2), (3, 2), (3, 3), (4, 3)])
 def test_as_many_faults_as_copies_cut_a_node_off(d: int, copies: int) -> None:
-    """The last links of a message's copies to a node, for each node; all but one of them are survived."""
+    """A message arrives if all but one of the last links of its copies to a node fail."""
     result = schedule(d, 1, copies)
     for node in nodes(d)[1:]:
         last = [

@@ -1,8 +1,9 @@
-"""Copies along edge-disjoint trees under faults: x survive every x-1 faults, and x well-chosen faults cut somebody off.
+"""Copies along edge-disjoint trees under faults: x copies survive x-1 faults, but not every x.
 
-Faults are nodes or links, down from a step on. The schedules are made once and do not know them. Execution is the oracle's:
-what is down or not held does not move. Where copies are kept apart, a node passes on in a tree only what came in that tree:
-whoever survives so survives the simulator, which tells copies of a unit apart as little as a node would.
+Faults are nodes or links that are down from a step on. Schedules are built without knowing them.
+The oracle executes them: rows whose link is down or whose unit is missing are dropped. With
+separate copies, a node forwards in a tree only units that arrived in that tree; what survives so
+also survives in the simulator, which does not distinguish the copies of a unit.
 """
 
 from collections.abc import Iterable, Sequence
@@ -52,7 +53,10 @@ def lost(
     *,
     apart: bool,
 ) -> set[tuple[Node, int]]:
-    """Who lacks what of that which is owed, if these are down from a step on. The root is the identity and healthy."""
+    """Return the missing units if these nodes and links are down from a step on.
+
+    The root is the identity and healthy.
+    """
     places = [tuple(fault) for fault in faults]
     dead = {place[0] for place in places if len(place) == 1}
     cut = {ends for place in places if len(place) == 2 for ends in permutations(place)}
@@ -75,7 +79,7 @@ def lost(
 def test_every_set_of_fewer_faults_than_copies_is_survived(
     collective: str, messages: int, copies: int
 ) -> None:
-    """S_4, all sets: 59 single faults and 1711 pairs. An exchange's or allgather's source sees what all others see."""
+    """S_4, all sets: 59 single faults and 1711 pairs, for one source that represents all."""
     result = rows(collective, 4, messages, copies)
     before = [column.copy() for column in columns(collective, messages, copies)]
     assert len(possible(4)) == 23 + 36
@@ -104,7 +108,7 @@ def columns(
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_faults_from_any_step_on_are_survived(collective: str) -> None:
-    """S_4, two copies: every single fault, from each of some steps on, the last one and the one after it included."""
+    """S_4, two copies: every single fault from several steps on, up to one after the last step."""
     result = rows(collective, 4, 1, 2)
     steps = max(row.step for row in result)
     moments = sorted({2, 3, 5, *np.linspace(1, steps + 1, 4, dtype=int).tolist()})
@@ -121,7 +125,7 @@ def test_faults_from_any_step_on_are_survived(collective: str) -> None:
 def test_sampled_faults_on_larger_stars_are_survived(
     collective: str, n: int, messages: int, copies: int, samples: int
 ) -> None:
-    """Sets of x-1 faults, half of them among the links and neighbours of a node, where they hurt most."""
+    """Random sets of x-1 faults, half of them among the links and neighbours of one node."""
     result, random = rows(collective, n, messages, copies), np.random.default_rng([n, copies])
     for _ in range(samples):
         victim = others(identity(n))[random.integers(len(others(identity(n))))]
@@ -174,7 +178,7 @@ def outlets(result: Sequence[Plain], node: Node, unit: int) -> list[Fault]:
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize(("n", "messages"), [(3, 2), (4, 1), (4, 2)])
 def test_as_many_faults_as_copies_cut_a_node_off(collective: str, n: int, messages: int) -> None:
-    """For each x, receiver and unit: the last links of its x copies; all but one of these are survived."""
+    """For each x, receiver and unit: the unit survives if all but one of its last links fail."""
     for copies in range(1, n):
         result = rows(collective, n, messages, copies)
         for receiver, units in owed_last(collective, identity(n), messages).items():
@@ -201,7 +205,7 @@ def test_as_many_faults_as_copies_at_the_source_leave_all_without(collective: st
 
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_as_many_dead_neighbours_as_copies_cut_a_node_off(copies: int) -> None:
-    """Nodes as well: the parents of a node in the trees of a message, wherever the root is none of them."""
+    """The same for nodes: the parents of a node in the trees of a message, if none is the root."""
     result, cut = rows("broadcast", 4, 1, copies), 0
     for node in others(identity(4)):
         parents = {row.sender for row in result if row.receiver == node}
@@ -220,13 +224,13 @@ def test_as_many_faults_as_copies_on_larger_stars(n: int, copies: int) -> None:
         for unit in (0, 1):
             last = inlets(result, node, unit)
             assert len(set(last)) == copies
-            # The other message may take other links into the node, and the node's subtrees get theirs over other paths.
+            # The other message may use other links into the node, and its subtrees other paths.
             assert (node, unit) in lost("broadcast", result, 2, last, apart=False)
             assert not lost("broadcast", result, 2, last[1:], apart=True)
 
 
 def test_a_fault_after_a_unit_has_passed_does_not_matter() -> None:
-    """A link that fails in the step after its last use, or a copy's last link in that step: lost or not by one step."""
+    """A link that fails one step after its last use has no effect; one step earlier it has."""
     result = rows("broadcast", 4, 1, 1)
     for row in result:
         link = frozenset((row.sender, row.receiver))
@@ -249,7 +253,7 @@ def test_no_copies_survive_a_dead_root(collective: str) -> None:
 
 @pytest.mark.parametrize("collective", ["allgather", "alltoall"])
 def test_all_sources_of_a_small_star_survive(collective: str) -> None:
-    """S_3 written out, two copies, every node and link: whoever is alive gets what everybody alive had to send."""
+    """S_3 expanded, two copies, every node and link: live nodes receive the units of live nodes."""
     single, every = built(collective, 3, 1, 2), oracles.nodes(3)
     together = list(
         page.of_all_sources(rows(collective, 3, 1, 2), single.units, collective == "alltoall")
@@ -282,7 +286,7 @@ def named(fault: Fault) -> str | tuple[str, str]:
 def test_the_simulator_finds_that_fewer_faults_are_survived(
     collective: str, messages: int, copies: int, every: int
 ) -> None:
-    """S_4, all sources together where there are many; every so many-th of the sets of x-1 faults."""
+    """S_4, all sources together, for a regular sample of the sets of x-1 faults."""
     schedule = built(collective, 4, messages, copies).expand()
     for faults in islice(combinations(possible(4), copies - 1), 0, None, every):
         run = simulate(schedule, [named(fault) for fault in faults])
@@ -294,7 +298,7 @@ def test_the_simulator_finds_that_fewer_faults_are_survived(
 @pytest.mark.parametrize("collective", ["broadcast", "scatter", "gather"])
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_the_simulator_and_the_oracle_miss_the_same(collective: str, copies: int) -> None:
-    """S_4, random sets of x and more faults, some from later steps on: the same pairs of node and unit are missing."""
+    """S_4, random sets of x or more faults, some in later steps: the same pairs are missing."""
     result, random, missed = rows(collective, 4, 2, copies), np.random.default_rng(copies), 0
     for _ in range(25):
         places = random.choice(

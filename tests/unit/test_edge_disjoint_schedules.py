@@ -1,4 +1,4 @@
-"""All collectives along edge-disjoint trees: row by row as the page has them, sound, complete, and of its step counts."""
+"""All collectives along edge-disjoint trees: rows, validity, completeness, step counts."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from support.meeting_edge_disjoint import (
 )
 from support.oracles import identity
 
-#: n, messages and copies that meet every case: fewer copies than trees, as many, more; x that divides n-1 or does not.
+#: n, messages and copies for all cases: fewer copies than trees, as many; x divides n-1 or not.
 SMALL = [
     (n, messages, copies) for n in range(2, 5) for messages in (1, 2, 4) for copies in range(1, n)
 ]
@@ -109,7 +109,7 @@ def test_every_row_is_the_page_s_wherever_one_looks(
 def test_it_is_sound_and_everybody_gets_what_is_owed(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
-    """Store and forward: nobody sends what has not come through that very tree; no link carries two units in a step."""
+    """Store and forward, separately for each tree; no directed link carries two units per step."""
     result, root = rows(collective, n, messages, copies), identity(n)
     assert page.sound(result)
     got, late = page.holdings(result, held_first(collective, root, messages), apart=True)
@@ -159,7 +159,7 @@ def test_a_gather_is_a_scatter_backwards(n: int) -> None:
 
 @pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
 def test_broadcast_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
-    """ceil(Mx/(n-1)) + height - 1 steps, which EDT.SNB and EDT.FT bound by D + 3 in place of height - 1."""
+    """ceil(Mx/(n-1)) + height - 1 steps; EDT.SNB and EDT.FT state D + 3 instead of height - 1."""
     schedule = built("broadcast", n, messages, copies)
     height = max(tree_levels(n).values())
     assert schedule.steps == oracles.ceil_div(messages * copies, n - 1) + height - 1
@@ -169,7 +169,7 @@ def test_broadcast_steps_and_transmissions(n: int, messages: int, copies: int) -
 
 @pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
 def test_allgather_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
-    """c(n!-1) steps: M(n!-1) with n-1 copies (EDT.MNB.steps); Mx n!(n!-1) transmissions of all sources."""
+    """There are c(n!-1) steps, M(n!-1) with n-1 copies (EDT.MNB.steps); Mx n!(n!-1) rows."""
     schedule = built("allgather", n, messages, copies)
     assert schedule.steps == oracles.ceil_div(messages * copies, n - 1) * (factorial(n) - 1)
     assert len(schedule) == messages * copies * (factorial(n) - 1)
@@ -196,7 +196,7 @@ def test_scatter_and_gather_take_the_fewest_steps(
 
 @pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
 def test_alltoall_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
-    """As many as c times the sum of a tree's levels; M of it with n-1 copies, less than twice M t_n (EDT.TE.steps)."""
+    """Steps are c times the level sum of a tree; with n-1 copies below 2 M t_n (EDT.TE.steps)."""
     schedule, total = built("alltoall", n, messages, copies), sum(tree_levels(n).values())
     distances = sum(oracles.distances(identity(n)).values())
     assert schedule.steps == oracles.ceil_div(messages * copies, n - 1) * total
@@ -216,10 +216,11 @@ def test_rows_are_counted_before_they_are_written(
 
 
 def test_every_level_of_a_tree_is_met_before_the_last_steps_of_a_scatter() -> None:
-    """Why nothing sticks out for n = 3..8, every x and every M: a tree carries, for one message, L-1 units below each level L.
+    """For one message a tree has at least L-1 units below each level L, for n = 3..8 and every x.
 
-    Whole necklaces alone bring them, all that there are times M; S_3, whose trees are the two ways around a ring, needs the
-    node on the short one as well if both copies are sent.
+    So no path ends after the last departures, for every M. Full necklaces alone provide these
+    units; only S_3, whose trees are the two ways around a ring, needs the node on the short
+    necklace if both copies are sent.
     """
     for n in range(3, 9):
         levels = build_forest(f"S{n}", "edge-disjoint").levels()
@@ -263,7 +264,7 @@ def test_in_every_step_the_dimensions_differ(
 def test_all_sources_together_are_sound_and_complete(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
-    """The translated rows of all sources, put together here, are those of `expand`; every node gets everybody's."""
+    """The translated rows of all sources equal `expand`, and every node receives all units."""
     single = built(collective, n, messages, copies)
     addressed = collective in ADDRESSED
     together = list(
@@ -306,7 +307,7 @@ def test_all_sources_together_are_sound_and_complete(
 
 @pytest.mark.parametrize("n", [4, 5, 6])
 def test_children_in_ascending_order_collide(n: int) -> None:
-    """Pitfall 10: only with phi_k are the links at a place of the traversals rotations of one another."""
+    """Pitfall 10: only with phi_k the links at one position of the traversals are rotations."""
     right = page.depth_first(identity(n))
     assert all(distinct(links) for links in zip(*right, strict=True))
     ascending = [preorder(tree, identity(n)) for tree in page.edt(identity(n))]
@@ -332,7 +333,7 @@ def preorder(tree: oracles.Tree, top: oracles.Node) -> list[tuple[oracles.Node, 
 @pytest.mark.parametrize("collective", ["allgather", "alltoall"])
 @pytest.mark.parametrize("n", [3, 4, 5])
 def test_pipelining_within_a_group_collides(collective: str, n: int) -> None:
-    """Pitfall 9: units that follow one another a step apart, not a hop after the other, meet on links of one dimension."""
+    """Pitfall 9: units one step apart, instead of one hop, meet on links of one dimension."""
     messages = 2 * (n - 1)
     slow = rows(collective, n, messages, 1)
     assert not page.repeated_dimensions(slow)
@@ -345,7 +346,7 @@ def test_pipelining_within_a_group_collides(collective: str, n: int) -> None:
 
 @pytest.mark.parametrize("n", [3, 4, 5])
 def test_an_exchange_over_necklaces_misses_some(n: int) -> None:
-    """Pitfall 8: one node of each necklace is not enough, all nodes meet every destination in every tree once."""
+    """Pitfall 8: one node per necklace is not enough; each destination occurs once per tree."""
     everybody = [(x, tree) for x in oracles.nodes(n)[1:] for tree in range(n - 1)]
     assert sorted(met(oracles.nodes(n)[1:])) == everybody
     leaders = [x for x in oracles.nodes(n)[1:] if x == min(page.orbit(x))]
@@ -361,7 +362,7 @@ def met(bases: Sequence[oracles.Node]) -> list[tuple[oracles.Node, int]]:
 
 @pytest.mark.parametrize("n", [3, 4, 5])
 def test_nearest_nodes_first_sticks_out(n: int) -> None:
-    """Served the other way round, a tree's furthest nodes get theirs height - 1 steps after the root's last."""
+    """Nearest first, the furthest nodes receive height - 1 steps after the last departure."""
     root, height = identity(n), build_forest(f"S{n}", "edge-disjoint").height
     steps = max(row.step for row in page.scatter(root, 1, n - 1, nearest_first=True))
     assert steps == factorial(n) - 1 + height - 1 > built("scatter", n, 1, n - 1).steps
@@ -372,7 +373,7 @@ def test_nearest_nodes_first_sticks_out(n: int) -> None:
 
 @pytest.mark.parametrize("n", [4, 5, 6, 7])
 def test_a_scatter_takes_the_nearest_trees(n: int) -> None:
-    """A single copy to a node of a whole necklace takes as short a path as any of its n-1, and often a shortest one."""
+    """A single copy to a node of a full necklace takes a shortest of its n-1 tree paths."""
     schedule, levels = built("scatter", n, 1, 1), build_forest(f"S{n}", "edge-disjoint").levels()
     arrives = schedule.receiver == schedule.unit
     node, tree = schedule.receiver[arrives], schedule.tree[arrives]

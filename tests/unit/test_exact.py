@@ -1,4 +1,4 @@
-"""The exact alltoall: the fewest steps that there can be, judged by what the problem says and nothing else."""
+"""The exact alltoall has the least number of steps, checked by the definition of the problem."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -42,7 +42,7 @@ def array_problems(schedule: Schedule) -> set[str]:
 
 @pytest.mark.parametrize(("n", "messages"), [*SMALL, (7, 1), (7, 3)])
 def test_every_message_arrives_in_the_fewest_steps(n: int, messages: int) -> None:
-    """Each displacement gets its M messages over real links, hop after hop, dimensions of a step differ, no step too many."""
+    """Each displacement gets its M messages over existing links; dimensions of a step differ."""
     assert page.problems(plain_rows(exact(n, messages)), n, messages) == set()
 
 
@@ -69,7 +69,7 @@ def test_any_number_of_messages_takes_the_fewest_steps(n: int, messages: int) ->
     [(2, 1), (2, 3), (3, 1), (3, 2), (3, 3), (3, 5), (4, 1), (4, 2), (4, 4), (5, 1)],
 )
 def test_all_sources_together_never_meet_on_a_link(n: int, messages: int) -> None:
-    """Written out for all sources: a directed link carries one message a step, and everybody gets everybody's."""
+    """Expanded: directed links carry one message per step, all messages are delivered."""
     everything = exact(n, messages).expand()
     assert len(everything) == len(exact(n, messages)) * everything.topology.nodes
     assert page.exchanged(plain_rows(everything), n, messages) == set()
@@ -183,7 +183,7 @@ def test_both_judges_see_what_is_broken(name: str) -> None:
 
 
 def test_the_judge_of_all_sources_sees_two_messages_on_a_link() -> None:
-    """S_3 has one idle cell. Where a hop is in another's step, all sources together use each link of it twice."""
+    """S_3 has one idle cell. Any other move makes all sources use each link of the cell twice."""
     schedule = exact(3)
     crowded = changed(schedule, "step", int(np.flatnonzero(schedule.step == 5)[0]), 4)
     result = page.exchanged(plain_rows(crowded.expand()), 3, 1)
@@ -195,7 +195,7 @@ def test_the_judge_of_all_sources_sees_two_messages_on_a_link() -> None:
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_the_other_nodes_are_reached_along_the_near_balanced_tree(n: int) -> None:
-    """Of every node of a full necklace the path is the tree's, though only the smallest node's is read from the tree."""
+    """All nodes of a full necklace use rotations of the tree's path to its smallest node."""
     tree = near_balanced(oracles.identity(n))
     short = set(page.short_nodes(n))
     for row in plain_rows(exact(n)):
@@ -232,7 +232,7 @@ def test_after_the_opening_every_dimension_is_busy_in_every_step(n: int, message
     ("n", "messages"), [(3, 1), (4, 1), (4, 2), (5, 1), (5, 3), (6, 2), (7, 1)]
 )
 def test_only_first_hops_of_full_necklaces_are_in_the_opening(n: int, messages: int) -> None:
-    """As many groups as the opening is too long, one first hop per dimension each, the nearest necklaces'."""
+    """The opening has one early group per excess step, nearest necklaces first."""
     schedule = exact(n, messages)
     short = np.isin(schedule.unit // messages, [oracles.ranks(n)[x] for x in page.short_nodes(n)])
     plan_opening = int(schedule.step[short].max())
@@ -332,7 +332,7 @@ def test_what_memory_does_not_hold_is_refused_at_once() -> None:
 
 @pytest.mark.parametrize(("n", "messages"), [*SMALL, (7, 1), (7, 5), (8, 1)])
 def test_the_simulator_sees_it_complete_in_the_fewest_steps(n: int, messages: int) -> None:
-    """Of all sources together: M n! t_n transmissions, and all directed links busy but for the cells left over."""
+    """M n! t_n transmissions of all sources; all directed links are busy except for spare cells."""
     run = simulate(exact(n, messages))
     everybody = len(exact(n, messages).topology.labels())
     assert run.violation is None

@@ -1,4 +1,4 @@
-"""The page about the exact alltoall: its tables are schedules, its figures add up, its session is what Python says."""
+"""The page on the exact alltoall: its tables are valid schedules, its session reproducible."""
 
 import doctest
 import re

@@ -1,4 +1,4 @@
-"""The opening of the exact alltoall: entries by flow, the list schedule, the idle cells; and the inequalities of the proof."""
+"""The opening of the exact alltoall: entries, list schedule, idle cells, inequalities."""
 
 from collections import Counter
 from math import factorial
@@ -53,7 +53,7 @@ def test_the_words_are_no_longer_than_the_distance(n: int) -> None:
 
 @pytest.mark.parametrize(("n", "messages"), ROUNDS)
 def test_words_are_the_page_s_for_their_entries(n: int, messages: int) -> None:
-    """Read backwards, a word enters each cycle at some symbol and goes round it once: its reverse is the page's word."""
+    """In reverse, a word enters each cycle at some symbol and goes around it once."""
     for word in short_words(n, messages):
         x = oracles.nodes(n)[word.node]
         crossed = Counter(word.dimensions)
@@ -75,7 +75,7 @@ def test_words_are_the_page_s_for_their_entries(n: int, messages: int) -> None:
     ("n", "messages"), [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 2), (9, 8), (10, 1)]
 )
 def test_no_dimension_is_crossed_more_than_its_share(n: int, messages: int) -> None:
-    """The flow exists: all loads are at most ceil(M L / (n-1)), and, as they add up to M L, that is as low as can be."""
+    """All loads are at most ceil(M L / (n-1)), which is minimal because they sum to M L."""
     words = short_words(n, messages)
     crossed = Counter(dimension for word in words for dimension in word.dimensions)
     hops = crossed.total()
@@ -85,7 +85,7 @@ def test_no_dimension_is_crossed_more_than_its_share(n: int, messages: int) -> N
 
 
 def test_entering_cycles_at_their_smallest_symbol_breaks_the_bound() -> None:
-    """Pitfall 17: on S_4 dimension 2 carries 4 > ceil(8/3), and with its 18 hops to full necklaces no 21 steps suffice."""
+    """Pitfall 17: on S_4 dimension 2 carries 4 > ceil(8/3); with 18 more hops 21 steps fail."""
     naive = page.loads(4, min)
     assert naive[2] == 4
     assert oracles.ceil_div(page.short_hops(4), 3) == 3
@@ -103,7 +103,7 @@ def test_no_fixed_entry_balances_any_n(n: int, algorithm: type) -> None:
 
 @pytest.mark.parametrize("n", range(3, 9))
 def test_forced_loads_and_uniform_entries_are_equal_on_all_dimensions(n: int) -> None:
-    """Rotation invariance, the heart of the proof: displaced symbols, and entries spread evenly over their cycles."""
+    """Rotation invariance balances displaced symbols, and entries spread evenly over cycles."""
     forced, spread = Counter[int](), Counter[int]()
     scale = factorial(n)
     for x in page.short_nodes(n):
@@ -160,7 +160,7 @@ def test_waiting_in_queues_is_the_page_s_list_schedule(words: list[list[int]]) -
 
 @given(st.lists(st.lists(st.integers(2, 6), min_size=1, max_size=6), max_size=8))
 def test_a_list_schedule_wastes_no_step(words: list[list[int]]) -> None:
-    """One word a dimension and step, hops in order, and as long as something is left something moves."""
+    """One word per dimension and step, hops in order, and progress in every step."""
     steps = schedule_words(words)
     cells = [
         cell
@@ -197,7 +197,7 @@ def test_the_opening_leaves_an_idle_cell_per_dimension_for_every_step_too_many(
 
 
 def test_idle_cells_that_are_missing_are_a_defect() -> None:
-    """Three words that all cross dimension 2 and none 3: 3 steps, though 2 would be an equal share."""
+    """Three words that all cross dimension 2 and none 3: 3 steps instead of an equal share of 2."""
     words = [exact_short.Word(node, 0, (2,)) for node in range(1, 4)]
     with refused("fewer than 1 idle steps", exit_code=1):
         exact_short._idle_steps(3, words, [(1,), (2,), (3,)], 3)
@@ -229,7 +229,7 @@ def test_one_hop_a_step_would_leave_groups_enough(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 9))
 def test_the_bounds_of_the_proof(n: int) -> None:
-    """Short necklaces start with 1 and are few, full ones are many, and a distance is at most 3(n-1)/2."""
+    """Short necklaces start with 1 and are few; full ones are many; distances <= 3(n-1)/2."""
     short = page.short_nodes(n)
     assert all(x[0] == 1 for x in short)
     assert len(short) <= page.most_short_nodes(n)
@@ -239,6 +239,6 @@ def test_the_bounds_of_the_proof(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(7, 200))
 def test_the_bounds_suffice_from_7_on(n: int) -> None:
-    """3(n-2) Y <= 2 (n-1)! for the bound Y on |X|, and the shorter inequality that proves it for every n."""
+    """3(n-2) Y <= 2 (n-1)! for the bound Y on |X|, and a shorter inequality that implies it."""
     assert 3 * (n - 2) * page.most_short_nodes(n) <= 2 * factorial(n - 1)
     assert 3 * len(page.primes_of(n - 1)) <= 2 * (n - 4)

@@ -60,7 +60,7 @@ def test_steps_and_transmissions_are_those_of_the_scatter(
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
 def test_messages_arrive_nearest_last_and_the_root_s_links_end_together(algorithm: str) -> None:
-    """The first message to leave is the one that travels farthest on its link; the last step is busy at the root."""
+    """The first message to leave travels furthest; the root is busy in the last step."""
     s = schedule("gather", 5, algorithm, 4)
     flights = page.flights(plain_rows(s))
     for port in range(2, 6):

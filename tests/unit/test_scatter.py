@@ -1,4 +1,4 @@
-"""Scatter by Rules 5 and 8 (Fragopoulou & Akl 1993, sections 5 and 6): the page's rows, its figures, and its wrong readings."""
+"""Scatter by Rules 5 and 8: Fragopoulou & Akl 1993, sections 5 and 6."""
 
 from collections import Counter
 from itertools import pairwise
@@ -67,7 +67,7 @@ def schedule(n: int, algorithm: str, messages: int, root: oracles.Node | None = 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 2))
 def test_the_rows_are_the_page_s_for_every_root(n: int, algorithm: str, messages: int) -> None:
-    """For M = 1..2(n-1); every copy of `balanced` has a tree of its own on the page, numbered modulo n-1."""
+    """For M = 1..2(n-1); every copy of `balanced` has its own tree, numbered modulo n-1."""
     for root in roots(n):
         rows = plain_rows(schedule(n, algorithm, messages, root))
         expected = page.scatter(algorithm, root, messages)
@@ -186,7 +186,7 @@ def test_steps_and_transmissions_on_s7(algorithm: str, messages: int) -> None:
 def test_the_simulator_finds_it_complete(
     n: int, algorithm: str, messages: int, collective: str
 ) -> None:
-    """Without a violation of the port model, in the steps and transmissions of the tables, from the last root."""
+    """No violation, and the steps and transmissions of the tables, from the last root."""
     run = simulate(build(f"S{n}", collective, algorithm, root=factorial(n) - 1, messages=messages))
     assert run.violation is None
     assert run.complete
@@ -205,7 +205,10 @@ def test_the_balanced_scatter_meets_the_bound_for_every_number_of_messages(n: in
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_the_load_of_a_subtree(n: int) -> None:
-    """Pitfall 12: a subtree of Def. 15 has h copies, but M(n!-1)/(n-1) messages; a copy carries M p/(n-1), not M."""
+    """Pitfall 12: a subtree of Def. 15 has h copies, but M(n!-1)/(n-1) messages.
+
+    A copy carries M p/(n-1), not M.
+    """
     messages = n - 1
     s = schedule(n, "perfectly-balanced", messages)
     first = s.sender == 0
@@ -228,7 +231,10 @@ def test_the_load_of_a_subtree(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_one_balanced_tree_for_all_copies_takes_longer(n: int) -> None:
-    """Pitfall 16: M ceil((n!-1)/(n-1)) along one tree, ceil(M(n!-1)/(n-1)) with numbers that run on; n = 5 with M = 4."""
+    """Pitfall 16: M ceil((n!-1)/(n-1)) along one tree, ceil(M(n!-1)/(n-1)) with running numbers.
+
+    Shown for n = 5 and M = 4.
+    """
     messages = n - 1
     forest = build_forest(f"S{n}", "balanced")
     repeated = build_scatter(forest, "all", messages, algorithm="balanced")
@@ -242,7 +248,7 @@ def test_one_balanced_tree_for_all_copies_takes_longer(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 6))
 def test_nearest_first_would_take_longer(n: int) -> None:
-    """Pitfall 14: Rule 5 goes farthest first; the other way round the last message still has its whole path to go."""
+    """Pitfall 14: Rule 5 sends furthest first; nearest first, the last message travels longest."""
     sent = page.SCATTERED["balanced"](oracles.identity(n), 1)
     slow = page.rule_5(sent, 1, farthest_first=False)
     assert max(row.step for row in slow) > schedule(n, "balanced", 1).steps
@@ -250,7 +256,7 @@ def test_nearest_first_would_take_longer(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_fewer_messages_than_a_multiple_would_not_fill_the_perfect_trees(n: int) -> None:
-    """A necklace of period 1 exists, so that n-1 paths share the messages of its node: M must be a multiple of n-1."""
+    """The node of a necklace of period 1 has n-1 paths, so M must be a multiple of n-1."""
     assert any(len(ring) == 1 for ring in trees_page.necklaces(n))
     for messages in range(1, 2 * (n - 1)):
         if messages % (n - 1):
@@ -270,7 +276,7 @@ def test_fewer_messages_than_a_multiple_would_not_fill_the_perfect_trees(n: int)
 
 @pytest.mark.parametrize("n", range(3, 9))
 def test_the_trees_of_copies_come_again_after_n_minus_1(n: int) -> None:
-    """(n-1)! is 0 modulo n-1 from n = 3 on, so that a copy's first number moves v back by one, and n-1 copies by nothing."""
+    """(n-1)! is 0 modulo n-1 for n >= 3, so each copy moves v back by one, and n-1 copies by 0."""
     topology = as_topology(f"S{n}")
     hung = [
         numbered_dimension(running_numbers(topology, copy), n)[1:].tolist()
@@ -296,7 +302,7 @@ def test_the_forest_is_the_stack_of_the_trees_used(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_copies_of_a_message_meet_on_no_link(n: int) -> None:
-    """A directed link that several trees of the stack have is in all of them equally deep in the same subtree."""
+    """A directed link in several trees of the stack has the same level and subtree in all."""
     forest = balanced_forest(as_topology(f"S{n}"), n - 1)
     above, levels = root_ports(forest), forest.levels()
     first_place: dict[tuple[int, int], tuple[int, int]] = {}
@@ -359,7 +365,7 @@ def test_the_forest_is_the_catalogue_s_where_the_algorithm_says_so(algorithm: st
     ],
 )
 def test_any_tree_scatters(spec: str, construction: str, ports: str) -> None:
-    """Along one tree Rule 5 takes the load of the fullest subtree, Rule 8 the sum of all, on any topology."""
+    """Rule 5 takes the load of the largest subtree, Rule 8 the sum of all, on any topology."""
     topology = as_topology(spec)
     full_forest = build_forest(spec, construction)
     forest, messages = Forest(topology, full_forest.parent_port[:1]), 2

@@ -40,7 +40,7 @@ both_models = pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("share", [1, 2, 5])
 @pytest.mark.parametrize("n", range(2, 6))
 def test_the_rows_are_the_page_s(n: int, share: int, algorithm: str, ports: str) -> None:
-    """A3 (all-port, and one-port by sub-slots), B1 and B2: the same units over the same links in the same steps."""
+    """A3 (all-port, one-port by sub-slots), B1 and B2: the same units, links and steps."""
     for root in roots(n):
         schedule = broadcast(n, algorithm, ports, share, root)
         expected = page_rows(n, algorithm, ports, share, root)

@@ -47,7 +47,7 @@ def extended(schedule: Schedule, *rows: tuple[int, int, int, int, int, int]) -> 
 
 
 def judged_alike(spoilt: Schedule) -> None:
-    """Both simulators find nothing wrong and see the same happen, or both name a row of the first step that is wrong."""
+    """Both simulators count the same without violation, or name a row of the same first step."""
     outcome, run = executed(spoilt), simulate(spoilt)
     if not outcome.broken:
         assert run.violation is None
@@ -171,7 +171,7 @@ def test_two_rows_that_change_places(algorithm: str, ports: str, data: st.DataOb
 def test_of_several_wrong_rows_one_of_the_earliest_step_is_named(
     algorithm: str, ports: str, data: st.DataObject
 ) -> None:
-    """Whatever rule they break: an early row that is sent too soon comes before a late one that is misaddressed."""
+    """An early row that is sent too soon comes before a late row with an invalid address."""
     spoilt = broadcast(4, algorithm, ports, 2)
     for _ in range(data.draw(st.integers(2, 4))):
         row = data.draw(st.integers(0, len(spoilt) - 1))
@@ -266,7 +266,7 @@ def test_receiving_again_over_another_link_is_no_violation() -> None:
 
 
 def test_sending_again_later_over_the_same_link_is_no_violation() -> None:
-    """The models limit what a link carries in a step (conventions.md), not what it has carried before."""
+    """The models limit the units on a link per step (conventions.md), not over time."""
     schedule = broadcast(4, "greedy", "all", 1)
     again = kept(schedule, [*range(len(schedule)), 0])
     late = changed(again, len(schedule), step=schedule.steps + 1)

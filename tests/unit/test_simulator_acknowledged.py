@@ -1,4 +1,4 @@
-"""Waiting for acknowledgements (Fragopoulou & Akl 1996, section 4.4): as printed, and what faults do to it."""
+"""Execution with acknowledgements (Fragopoulou & Akl 1996, section 4.4) under faults."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ def driven(messages: int = 1, copies: int = 3, spec: str = "S4") -> Schedule:
 
 @cache
 def by_hand(messages: int) -> Schedule:
-    """The same from the trees alone: M messages over each hop of every subtree, children in the order phi_k."""
+    """Return the schedule built from the trees: M messages per hop, children in order phi_k."""
     forest = build_forest("S4", "edge-disjoint")
     t, parents = forest.topology, forest.parents()
     rows: list[tuple[int, ...]] = []
@@ -67,7 +67,7 @@ def by_hand(messages: int) -> Schedule:
 
 
 def alike(schedule: Schedule, faults: Sequence[Fault]) -> Simulation:
-    """Both simulators carry out the same rows, and the same traversals stall after the same hops."""
+    """Both simulators execute the same rows, and the same traversals stall after the same hops."""
     result = simulate_acknowledged(schedule, faults)
     expanded = plan_of(schedule.expand())
     nodes = expanded.world.nodes
@@ -110,7 +110,7 @@ def test_both_simulators_stall_alike(data: st.DataObject) -> None:
 
 
 def test_what_is_not_acknowledged_stops_the_rest_of_that_tree_alone() -> None:
-    """One dead leaf of one tree: the other trees of that source do not wait for it before they meet it themselves."""
+    """A dead leaf of one tree does not delay the other trees before they reach it themselves."""
     schedule = driven()
     result = simulate_acknowledged(schedule, ["4321"])
     rank = schedule.topology.node("4321")
@@ -122,7 +122,7 @@ def test_what_is_not_acknowledged_stops_the_rest_of_that_tree_alone() -> None:
 
 
 def test_a_relay_that_dies_between_two_hops_acknowledges_nothing() -> None:
-    """All hops beyond it are made, and its parent goes on only if it has lived to the end of the last one's step."""
+    """All hops beyond it are executed; its parent continues only if it is up until then."""
     schedule = driven()
     receivers = schedule.receiver[
         schedule.tree == 0
@@ -159,7 +159,7 @@ def stall_of_the_first(schedule: Schedule, fault: Fault) -> int:
 def test_one_dead_node_of_s4_keeps_messages_from_healthy_nodes_although_there_are_three_copies(
     messages: int,
 ) -> None:
-    """Exhaustive: driven by steps nobody lacks anything, waiting for acknowledgements somebody does, whichever node dies."""
+    """Exhaustive: for every dead node, steps deliver all units, and acknowledgements do not."""
     schedule = driven(messages)
     for rank in range(24):
         assert simulate(schedule, [rank]).complete
@@ -178,7 +178,7 @@ def test_one_dead_link_of_s4_does_not() -> None:
 
 
 def test_two_dead_nodes_are_the_n_minus_2_faults_that_it_should_tolerate() -> None:
-    """All pairs of S4: driven by steps the three copies survive, and waiting for acknowledgements they never do."""
+    """All pairs of S4: three copies survive if driven by steps, not with acknowledgements."""
     schedule = driven()
     for pair in combinations(range(24), 2):
         assert simulate(schedule, pair).complete

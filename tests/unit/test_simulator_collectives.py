@@ -1,4 +1,4 @@
-"""All collectives against the step-by-step simulator: what the catalogue builds, spoilt schedules, and schedules by lot."""
+"""All collectives against the oracle: catalogue, mutated and random schedules."""
 
 from dataclasses import replace
 from itertools import product
@@ -63,7 +63,7 @@ def test_every_way_to_spoil_a_schedule_is_judged_alike_for_every_collective(
 
 @every_small
 def test_a_dropped_row_is_caught_wherever_it_stood(base: Base) -> None:
-    """A unit comes once to each node that needs it (one copy): without any one of its rows somebody lacks something."""
+    """A single copy reaches each node once: without any one of its rows a unit is missing."""
     schedule = built(base)
     for row in np.linspace(0, len(schedule) - 1, 12).astype(int).tolist():
         assert not simulate(
@@ -148,7 +148,7 @@ def test_schedules_by_lot_lose_the_same_under_faults(data: st.DataObject) -> Non
 
 @given(st.data())
 def test_spoilt_schedules_are_judged_alike_under_faults(data: st.DataObject) -> None:
-    """What is not addressed, or crowded, is a violation all the same; what is not held is left out."""
+    """Invalid addresses and conflicts are violations under faults too; missing units are not."""
     schedule = data.draw(spoilt(built(data.draw(st.sampled_from(bases("S3", "Q2", "S4,2"))))))
     judged_alike(schedule, data.draw(fault_sets(schedule.topology, max(schedule.steps, 1))))
 
@@ -225,7 +225,7 @@ def test_tables_and_sorted_pairs_say_the_same_under_faults(data: st.DataObject) 
     [*product(COLLECTIVES, [False]), ("allgather", True), ("alltoall", True)],
 )
 def test_batches_make_no_difference(collective: str, symmetric: bool, length: int) -> None:
-    """A step's rows are judged together even where they are more than a batch, and a second delivery changes nothing."""
+    """Steps larger than a batch are checked together, and a second delivery changes nothing."""
     empty = no_rows(topology("S3"), collective, "all", each=2, symmetric=symmetric)
     for seed in range(12):
         schedule = replace(
@@ -244,7 +244,7 @@ def test_batches_make_no_difference(collective: str, symmetric: bool, length: in
 
 
 def test_a_unit_with_one_destination_may_branch_and_meet_again() -> None:
-    """Two rows over different trees bring it to one node, from which it goes on with a third tree's number."""
+    """Two rows over different trees bring it to one node, which forwards it under a third tree."""
     schedule = built(("S3", "scatter", "balanced", "all"))
     t = schedule.topology
     ring = [0]
@@ -339,7 +339,7 @@ def test_no_units_are_a_promise_kept() -> None:
 
 
 def test_arrivals_are_kept_by_what_the_promise_needs() -> None:
-    """A table of every pair for those who are owed everything; journeys for units of one destination."""
+    """A table for units that all nodes receive, journeys for units with one destination."""
     everything, addressed = (
         built(("S4", "allgather", "edge-disjoint", "all")),
         built(("S4", "alltoall", "exact", "all")),

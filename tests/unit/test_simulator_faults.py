@@ -248,7 +248,7 @@ def test_a_fault_elsewhere_needs_no_remark() -> None:
 def test_nobody_is_owed_what_a_dead_node_had_to_send(
     collective: str, algorithm: str, dead: list[FaultLike], expected: str
 ) -> None:
-    """Where all are sources; and that is said. Without the dead node's messages the rest can still be missing."""
+    """With many sources, a remark reports that a dead node's units are not required."""
     schedule = build("S4", collective, algorithm)
     run = judged_alike(
         schedule,
