@@ -1,12 +1,15 @@
-"""The table of fault-tolerance.md: the allgather along edge-disjoint trees under faults, waiting and driven by steps."""
+"""The table of fault-tolerance.md: the allgather along edge-disjoint trees under faults.
+
+It compares nodes that wait for acknowledgements with nodes driven by steps.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from marked import filled, head, row
+from marked import fill_tables, head, row
 
 from starcast.collectives import schedule
-from starcast.simulator import Fault, acknowledged, simulate
+from starcast.simulator import Fault, simulate, simulate_acknowledged
 from starcast.topologies import Topology, topology
 
 PAGE = Path(__file__).parent / "fault-tolerance.md"
@@ -16,32 +19,34 @@ Faults = tuple[Fault, ...]
 
 
 def page() -> str:
-    """The page with its table as it is."""
-    return filled(PAGE, Path(__file__).name, {"waiting": waiting})
+    """Return the page with its table."""
+    return fill_tables(PAGE, Path(__file__).name, {"waiting": waiting})
 
 
 def waiting() -> Iterator[str]:
-    """For each kind of fault set: how many are survived, and what is missing at the least and at the most."""
-    made = schedule(SPEC, "allgather", "edge-disjoint", copies=topology(SPEC).degree)
+    """Yield, per kind of fault set, the sets survived, and the fewest and most units missing."""
+    allgather = schedule(SPEC, "allgather", "edge-disjoint", copies=topology(SPEC).degree)
     yield from head(
         "faults", "sets", "survived, driven by steps", "survived, waiting", "missing, waiting"
     )
     for kind, sets in fault_sets(topology(SPEC)).items():
-        steady = sum(simulate(made, faults).complete for faults in sets)
-        missing = [acknowledged(made, faults).simulation.missing for faults in sets]
-        least, most = min(missing), max(missing)
-        spread = str(least) if least == most else f"{least} to {most}"
-        yield row(kind, len(sets), steady, missing.count(0), spread)
+        steady = sum(simulate(allgather, faults).complete for faults in sets)
+        missing = [simulate_acknowledged(allgather, faults).simulation.missing for faults in sets]
+        least = min(missing)
+        most = max(missing)
+        text = str(least) if least == most else f"{least} to {most}"
+        yield row(kind, len(sets), steady, missing.count(0), text)
 
 
 def fault_sets(topology: Topology) -> dict[str, list[Faults]]:
-    """Sets of one and two faults, up to translation and rotation: the first one is fixed."""
-    node, others = Fault(0), [Fault(rank) for rank in range(1, topology.nodes)]
+    """Return sets of one and two faults, up to translation and rotation: the first is fixed."""
+    node = Fault(0)
+    others = [Fault(rank) for rank in range(1, topology.nodes)]
     links = [
-        Fault((rank, across))
+        Fault((rank, neighbour))
         for port in topology.ports
-        for rank, across in enumerate(topology.neighbours(port).tolist())
-        if rank < across
+        for rank, neighbour in enumerate(topology.neighbours(port).tolist())
+        if rank < neighbour
     ]
     first, *other_links = links
     return {

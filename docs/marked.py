@@ -1,4 +1,4 @@
-"""Pages written by hand but for their tables: what stands between two marks is computed anew."""
+"""Tables between marks in pages that are otherwise written by hand."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -7,16 +7,16 @@ BEGIN = "<!-- table {}: computed by docs/{}, written by 'make docs' -->"
 END = "<!-- end of table -->"
 
 
-def filled(page: Path, module: str, tables: Mapping[str, Callable[[], Iterable[str]]]) -> str:
-    """A page with its tables as they are.
+def fill_tables(page: Path, module: str, tables: Mapping[str, Callable[[], Iterable[str]]]) -> str:
+    """Return a page with computed tables.
 
     Args:
         page: the Markdown file.
         module: the file that computes the tables, as their marks name it.
-        tables: the lines of each, by name.
+        tables: functions that return the lines of each table, by name.
 
     Raises:
-        ValueError: the page does not have each table once.
+        ValueError: the page does not have every table exactly once.
     """
     text = page.read_text(encoding="utf-8")
     for name, rows in tables.items():
@@ -29,16 +29,16 @@ def filled(page: Path, module: str, tables: Mapping[str, Callable[[], Iterable[s
 
 
 def head(*names: str) -> Iterator[str]:
-    """A table's first lines."""
+    """Yield the header lines of a table."""
     yield row(*names)
     yield "|" + "---|" * len(names)
 
 
 def row(*values: object) -> str:
-    """A table's line; large numbers with blanks between thousands."""
-    return "| " + " | ".join(_written(values)) + " |"
+    """Return a line of a table; thousands are separated by blanks."""
+    return "| " + " | ".join(_format(values)) + " |"
 
 
-def _written(values: Iterable[object]) -> Iterator[str]:
+def _format(values: Iterable[object]) -> Iterator[str]:
     for value in values:
         yield f"{value:,}".replace(",", " ") if isinstance(value, int) else str(value)

@@ -11,7 +11,7 @@ import pytest
 
 from starcast import costs
 from starcast.collectives.model import COLLECTIVES
-from starcast.costs.tables import Problem, executed, table
+from starcast.costs.tables import Problem, build_table, execute_row
 from starcast.topologies import topology
 from support.fix_cli import Starcast
 
@@ -43,7 +43,7 @@ def test_a_table_prints_every_row_with_its_costs_its_gap_and_its_execution(
     )
     machine = costs.Machine(Fraction(7, 2), Fraction(3))
     problem = Problem(topology("S4"), "broadcast", "all", Fraction(1000), machine)
-    rows = table(problem)
+    rows = build_table(problem)
     assert [row["name"] for row in printed] == [row.name for row in rows]
     for shown, row in zip(printed, rows, strict=True):
         assert row.cost is not None
@@ -55,7 +55,7 @@ def test_a_table_prints_every_row_with_its_costs_its_gap_and_its_execution(
         assert (shown["start_ups"], shown["steps"]) == (int(row.cost.start_ups), row.cost.steps)
         assert (shown["p"], shown["cited"], shown["source"]) == (row.pieces, row.cited, row.source)
         assert shown["transmissions"] == row.cost.transmissions
-        took = executed(problem, row, 10**6)
+        took = execute_row(problem, row, 10**6)
         assert shown["simulated steps"] == (took.steps if took else None)
         assert shown["simulated time"] == (pytest.approx(float(took.time)) if took else None)
         assert shown["simulated gap"] == (
@@ -183,7 +183,9 @@ def test_the_printed_forms_of_nk_stars_stand_with_what_is_wrong_in_them(
     for theorem in theorems:
         (told,) = [line for line in lines if f"Theorems {theorem}" in line]
         assert "too few" in told or "too many" in told
-        assert ("p is the form's best" in told) == (collective == "broadcast")
+        assert ("the number of pieces is the optimum of the closed form" in told) == (
+            collective == "broadcast"
+        )
     for row in rows_of(starcast, *words[2:]):
         if row["name"].startswith("nk-"):
             assert row["simulated gap"] != row["gap"]
@@ -315,7 +317,7 @@ def test_the_optimum_is_printed_over_the_reals_and_over_whole_numbers(starcast: 
     )
     (row,) = json.loads(result.out)
     machine = costs.Machine(Fraction(100), Fraction(1))
-    real, whole = costs.best_share(
+    real, whole = costs.optimal_pieces(
         topology("S6"), "broadcast", "edge-disjoint", "all", Fraction(4096), machine, copies=2
     )
     assert (row["argument"], row["real"], row["whole"]) == ("messages", pytest.approx(real), whole)

@@ -674,7 +674,7 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(
             2,
             "'mulitple' is no broadcast algorithm",
         ),
-        (("run", "once", "S4", "gossip", "multiple", "-m", "1"), 2, "'gossip' is no collective"),
+        (("run", "once", "S4", "gossip", "multiple", "-m", "1"), 2, "unknown collective 'gossip'"),
         (
             ("run", "once", "S13", "broadcast", "multiple", "-m", "1"),
             2,

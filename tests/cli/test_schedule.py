@@ -49,7 +49,7 @@ def test_algorithms_are_listed_with_their_arguments(starcast: Starcast) -> None:
     assert (exact["ports"], exact["arguments"]) == (["all"], ["messages"])
     refused = starcast("schedule", "algorithms", "--collective", "reduce")
     assert refused.code == 2
-    assert "'reduce' is no collective" in refused.err
+    assert "unknown collective 'reduce'" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -181,14 +181,14 @@ def test_rows_are_the_columns_with_labels(starcast: Starcast) -> None:
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (("S5", "scatter", "perfectly-balanced", "--messages", "3"), "no multiple of n-1 = 4"),
+        (("S5", "scatter", "perfectly-balanced", "--messages", "3"), "not a multiple of n-1 = 4"),
         (("S5", "broadcast", "edge-disjoint", "--copies", "5"), "copies is 5, more than 4"),
         (("S5", "broadcast", "multiple", "--segments", "0"), "segments is 0"),
         (("S5", "broadcast", "multiple", "--fault", "12354-12345"), "are not linked"),
         (("S5", "broadcast", "multiple", "--fault", "21345@0"), "from step 0 on"),
         (("S5", "broadcast", "multiple", "--fault", "nowhere"), "nowhere"),
         (("S5", "broadcast", "edge-disjoint(copies=2"), "is no algorithm"),
-        (("S4", "scatter", "balanced", "--acknowledged"), "is no allgather"),
+        (("S4", "scatter", "balanced", "--acknowledged"), "is not an allgather"),
         (("S5", "alltoall", "exact", "--ports", "one"), "no port model 'one'"),
     ],
 )

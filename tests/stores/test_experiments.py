@@ -105,7 +105,7 @@ def test_the_figures_of_every_run_are_those_of_the_library(engine: Engine) -> No
             build(where, run.collective, run.algorithm, ports=run.ports, **arguments)
         )
         unit = costs.unit_bytes(where, run.collective, run.algorithm, run.m, **arguments)
-        assert time(run, "simulated") == costs.simulated(simulation, unit, machine).time
+        assert time(run, "simulated") == costs.price_simulation(simulation, unit, machine).time
         assert (
             time(run, "closed form")
             == costs.closed_form(

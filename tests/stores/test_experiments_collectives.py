@@ -47,7 +47,7 @@ def test_every_algorithm_runs_and_is_priced(engine: Engine) -> None:
         )
         unit = costs.unit_bytes(where, rule.collective, rule.name, point.m, **point.arguments)
         assert (run.status, run.missing, run.tree) == ("complete", 0, point.arguments.get("tree"))
-        assert time(run, "simulated") == costs.simulated(simulation, unit, machine).time
+        assert time(run, "simulated") == costs.price_simulation(simulation, unit, machine).time
         assert time(run, "lower bound") <= time(run, "simulated")
         with session(engine) as opened:
             profile = repository.load_profile(opened, run.id)

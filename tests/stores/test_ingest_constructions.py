@@ -14,7 +14,7 @@ from starcast.ingest.stored import check, description, listing
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.catalogue import CONSTRUCTIONS
-from starcast.trees.spec_syntax import parse_spec, format_spec
+from starcast.trees.spec_syntax import format_spec, parse_spec
 from support.checks import assert_stored, check_nodes
 
 SPECS = ("S4", "S5", "S4,2", "Q3")

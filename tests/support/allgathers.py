@@ -1,10 +1,11 @@
-"""Where the array form of many sources meets the pages: schedules as hops, and all sources executed together."""
+"""Allgathers of the catalogue as hops of the pages, and their execution for all sources."""
 
 from collections import Counter
 from functools import cache
 from typing import Any
 
-from starcast.collectives import Schedule, schedule
+from starcast.collectives import Schedule
+from starcast.collectives import schedule as build
 from starcast.simulator import simulate
 from support import oracles, oracles_nk
 from support.oracles_allgather import Execution, Hop, execute, for_all
@@ -15,12 +16,12 @@ def allgather(
     spec: str, algorithm: str, ports: str | None = None, root: int | str = 0, **arguments: int | str
 ) -> Schedule:
     """The array form's schedule."""
-    return schedule(spec, "allgather", algorithm, ports=ports, root=root, **arguments)
+    return build(spec, "allgather", algorithm, ports=ports, root=root, **arguments)
 
 
-def places(made: Schedule) -> tuple[Any, ...]:
+def places(schedule: Schedule) -> tuple[Any, ...]:
     """The nodes of its topology in rank order."""
-    topology = made.topology
+    topology = schedule.topology
     if topology.family == "hypercube":
         return tuple(f"{rank:0{topology.n}b}" for rank in range(topology.nodes))
     return (
@@ -30,17 +31,27 @@ def places(made: Schedule) -> tuple[Any, ...]:
     )
 
 
-def hops_of(made: Schedule) -> list[Hop]:
-    """The columns row by row, with nodes for ranks; units as they are, or as (source, unit) where all are written out."""
-    every = places(made)
-    out = made.collective == "allgather" and not made.symmetric
-    of_a_source = made.units // len(every) if out else 1
+def hops_of(schedule: Schedule) -> list[Hop]:
+    """Return the rows with nodes instead of ranks.
+
+    Units are numbers, or pairs (source, unit) if the schedule is expanded.
+    """
+    every = places(schedule)
+    out = schedule.collective == "allgather" and not schedule.symmetric
+    of_a_source = schedule.units // len(every) if out else 1
 
     def unit_of(unit: int) -> Any:
         source, number = divmod(unit, of_a_source)
         return (every[source], number) if out else unit
 
-    columns = (made.step, made.sender, made.port, made.receiver, made.tree, made.unit)
+    columns = (
+        schedule.step,
+        schedule.sender,
+        schedule.port,
+        schedule.receiver,
+        schedule.tree,
+        schedule.unit,
+    )
     return [
         Hop(step, every[sender], port, every[receiver], tree, unit_of(unit))
         for step, sender, port, receiver, tree, unit in zip(
@@ -54,46 +65,48 @@ def relabelled(n: int) -> Any:
     return lambda q, x: oracles_nk.relabel(oracles_nk.extension(q, n), x)
 
 
-def all_sources(made: Schedule) -> list[Hop]:
-    """The hops of all sources of S_n, from those of the one that is written out, by the page's translation."""
-    n, every = made.topology.n, places(made)
-    home = oracles.inverse(every[made.root])
+def all_sources(schedule: Schedule) -> list[Hop]:
+    """Return the hops of all sources of S_n: the given source's hops, translated as on the page."""
+    n, every = schedule.topology.n, places(schedule)
+    home = oracles.inverse(every[schedule.root])
     at_identity = [
         hop._replace(
             sender=oracles.compose(home, hop.sender),  # type: ignore[arg-type]
             receiver=oracles.compose(home, hop.receiver),  # type: ignore[arg-type]
         )
-        for hop in hops_of(made)
+        for hop in hops_of(schedule)
     ]
     return for_all(at_identity, every, relabelled(n))
 
 
-def everybody_gets_everything(made: Schedule, hops: list[Hop]) -> Execution:
-    """The plain execution of all sources together, which breaks no rule and leaves nobody without a unit.
+def everybody_gets_everything(schedule: Schedule, hops: list[Hop]) -> Execution:
+    """Execute all sources together; assert that no rule is violated and every unit is delivered.
 
-    starcast's simulator sees the same happen, of the one source that stands for all and of all written out.
+    starcast's simulator must report the same for the symmetric and for the expanded schedule.
     """
-    n, every = made.topology.n, places(made)
-    units = made.units if made.symmetric else made.units // len(every)
+    n, every = schedule.topology.n, places(schedule)
+    units = schedule.units if schedule.symmetric else schedule.units // len(every)
     own: dict[Any, set[Any]] = {q: {(q, unit) for unit in range(units)} for q in every}
     done = execute(
         hops,
         own,
-        lambda x, port: oracles_nk.across(x, port, n) if made.topology.k else oracles.swap(x, port),  # type: ignore[arg-type]
-        one_port=made.ports == "one",
-        packets=made.packets,
+        lambda x, port: (
+            oracles_nk.across(x, port, n) if schedule.topology.k else oracles.swap(x, port)
+        ),  # type: ignore[arg-type]
+        one_port=schedule.ports == "one",
+        packets=schedule.packets,
     )
     assert done.broken is None
     everything = set[Any]().union(*own.values())
     assert all(held == everything for held in done.holds.values())
-    for judged in (made, made.expand()):
+    for judged in (schedule, schedule.expand()):
         simulator_agrees(judged, done)
     return done
 
 
-def simulator_agrees(made: Schedule, done: Execution) -> None:
+def simulator_agrees(schedule: Schedule, done: Execution) -> None:
     """The simulator finds the schedule right, and counts what the plain execution counted."""
-    run = simulate(made)
+    run = simulate(schedule)
     assert run.violation is None
     assert (run.complete, run.missing) == (True, 0)
     assert run.steps == max(done.loads)

@@ -181,5 +181,5 @@ def _schedule_stored(stores: Stores, thing: ScheduleThing) -> None:
         assert (row.transmissions, row.steps, row.forest) == (
             len(fresh) * sources,
             fresh.steps,
-            fresh.along,
+            fresh.forest_id,
         )

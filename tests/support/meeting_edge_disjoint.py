@@ -4,7 +4,8 @@ from collections.abc import Callable
 from functools import cache
 from math import factorial
 
-from starcast.collectives import Schedule, schedule
+from starcast.collectives import Schedule
+from starcast.collectives import schedule as build
 from support import oracles_edge_disjoint_schedules as page
 from support.meeting import plain_rows
 from support.oracles import Node, Plain, identity, label, nodes, ranks
@@ -22,10 +23,12 @@ ADDRESSED = ("scatter", "gather", "alltoall")
 
 
 @cache
-def made(collective: str, n: int, messages: int, copies: int, root: Node | None = None) -> Schedule:
+def built(
+    collective: str, n: int, messages: int, copies: int, root: Node | None = None
+) -> Schedule:
     """The array form's."""
     at = label(root or identity(n))
-    return schedule(f"S{n}", collective, "edge-disjoint", root=at, messages=messages, copies=copies)
+    return build(f"S{n}", collective, "edge-disjoint", root=at, messages=messages, copies=copies)
 
 
 @cache
@@ -33,7 +36,7 @@ def rows(
     collective: str, n: int, messages: int, copies: int, root: Node | None = None
 ) -> tuple[Plain, ...]:
     """The array form's rows with nodes for ranks, of one source where there are many."""
-    return tuple(plain_rows(made(collective, n, messages, copies, root)))
+    return tuple(plain_rows(built(collective, n, messages, copies, root)))
 
 
 def others(root: Node) -> list[Node]:
@@ -42,7 +45,10 @@ def others(root: Node) -> list[Node]:
 
 
 def held_first(collective: str, root: Node, messages: int) -> dict[Node, set[int]]:
-    """The units that each node holds before step 1: of all collectives but gather the root, its own; of one source."""
+    """Return the units that each node holds before step 1, for one source.
+
+    In a gather every node holds its own units; in all other collectives the root holds all units.
+    """
     if collective == "gather":
         return {node: set(own_units(node, messages)) for node in others(root)}
     count = messages * (factorial(len(root)) if collective in ADDRESSED else 1)
@@ -52,7 +58,7 @@ def held_first(collective: str, root: Node, messages: int) -> dict[Node, set[int
 def owed_last(
     collective: str, root: Node, messages: int, alive: Callable[[Node], bool] = lambda _: True
 ) -> dict[Node, set[int]]:
-    """The units that each node is owed in the end; dead nodes are owed nothing and have nothing to send."""
+    """Return the units that each node must receive; dead nodes receive and send nothing."""
     living = [node for node in others(root) if alive(node)]
     if not alive(root):
         return {}
@@ -76,5 +82,5 @@ def lacking(owed: dict[Node, set[int]], got: dict[Node, set[int]]) -> set[tuple[
 
 @cache
 def tree_levels(n: int) -> dict[Node, int]:
-    """The levels of all nodes in subtree 2, by walking up; in the others they are the rotated nodes'."""
+    """Return the levels of all nodes in subtree 2; other subtrees are rotations."""
     return page.levels(identity(n))[0]

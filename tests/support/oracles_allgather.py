@@ -1,7 +1,7 @@
-"""Allgathers hop by hop, as the definition pages have them, and a plain execution of any collective of many sources.
+"""Allgathers hop by hop, as the pages describe them, and a plain execution of collectives.
 
-Slow, and written without sight of the array form: what both sides share is the pages. tseng-sheu.md (A5) for packets,
-fragopoulou-akl.md (A2 to A4) for units, nk-star.md for S_{n,k}.
+Slow, and independent of the array form: both sides share only the pages. tseng-sheu.md (A5) for
+packets, fragopoulou-akl.md (A0, A2 to A4) for units, nk-star.md for S_{n,k}.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ class Hop(NamedTuple):
 
 
 class Execution(NamedTuple):
-    """The first broken rule, how many units each directed link carried in each step, and who holds what in the end."""
+    """The first violated rule, the units per directed link and step, and the final ownership."""
 
     broken: str | None
     loads: dict[int, Counter[tuple[Place, int]]]
@@ -50,7 +50,7 @@ def execute(
     one_port: bool,
     packets: bool,
 ) -> Execution:
-    """Step by step, store and forward; what a node gets in a step it can send from the next one on."""
+    """Execute step by step (store and forward): a node can send units of earlier steps."""
     now = {place: set(units) for place, units in holds.items()}
     loads: dict[int, Counter[tuple[Place, int]]] = {}
     broken: list[str] = []
@@ -90,7 +90,7 @@ def rules_broken(
 def for_all(
     hops: Iterable[Hop], sources: Iterable[Node], relabel: Callable[[Node, Place], Place]
 ) -> list[Hop]:
-    """The hops of the identity for every source q: all nodes relabelled by q, units named (q, unit)."""
+    """Return the identity's hops for every source q: relabelled nodes, units (q, unit)."""
     base = list(hops)
     return [
         Hop(
@@ -107,7 +107,7 @@ def for_all(
 
 
 def types_repeat(hops: Iterable[Hop]) -> bool:
-    """A0: whether two links of one step have the same type, so that all sources together are in conflict."""
+    """A0: return whether two links of one step have the same type, a conflict of all sources."""
     return max(Counter((hop.step, hop.port) for hop in hops).values()) > 1
 
 
@@ -136,18 +136,18 @@ def sub_steps(hops: Iterable[Hop], n: int) -> set[Hop]:
 
 
 def nk_source(trees: Sequence[Tree], x: Node, n: int) -> set[Hop]:
-    """The hops of source x of S_{n,k}: LC(x, T) for all trees T at the identity, each port as it is at the images."""
+    """Return the hops of source x of S_{n,k}: LC(x, T) for all trees T, ports at the images."""
     q = oracles_nk.extension(x, n)
     hops = set()
     for i, tree in enumerate(trees):
-        there = {
+        tree_by_child = {
             oracles_nk.relabel(q, child): oracles_nk.relabel(q, parent)
             for child, parent in tree.items()
         }
-        level = depths(there, x)
+        level = depths(tree_by_child, x)
         hops |= {
             Hop(level[child], parent, oracles_nk.port_between(parent, child, n), child, i, (x, i))
-            for child, parent in there.items()
+            for child, parent in tree_by_child.items()
         }
     return hops
 
@@ -156,7 +156,10 @@ def nk_source(trees: Sequence[Tree], x: Node, n: int) -> set[Hop]:
 
 
 def rotated_hamiltonian(n: int, messages: int) -> set[Hop]:
-    """A2: the phase 1's back to back, then one phase 2, in which each type serves its leaves one a step, copy after copy."""
+    """A2: phase 1 of all copies in sequence, then one phase 2 for all.
+
+    In phase 2 each type serves its leaves one per step, copy after copy.
+    """
     length = max(send.step for send in multinode.phase_1(n))
     symbols = [2 + c % (n - 1) for c in range(messages)] if messages > 1 else [n]
     return {
@@ -184,7 +187,10 @@ def turned(x: Node, turns: int) -> Node:
 
 
 def mbst_copies(n: int, messages: int) -> set[Hop]:
-    """A3, copy c rotated c times: full steps back to back; then what each copy's last step has, one link a type and step."""
+    """A3, copy c rotated c times: full steps in sequence, then the last steps of all copies.
+
+    The last steps have one link per type and step.
+    """
     numbers = multinode.mbst(n).numbers
     last = multinode.step(max(numbers.values()), n)
     hops, waiting = set(), []
@@ -209,26 +215,30 @@ def mbst_copies(n: int, messages: int) -> set[Hop]:
 
 
 def numbered_from(n: int, first: int) -> dict[Node, int]:
-    """A3's recipe word for word, but with ``first`` for the first free number, as if the copies' numbers ran on."""
+    """A3's recipe literally, with ``first`` as the first free number, as if numbers continued."""
     defined = {k: multinode.generator(n, k) for k in range(1, diameter(n) + 1)}
     generators = {k: generator for k, generator in defined.items() if generator}
     numbers: dict[Node, int] = {}
     for k in range(1, diameter(n) + 1):
-        here = [found for found in necklaces(n) if distance(found[0]) == k]
-        chosen = [found for found in here if k in generators and generators[k].node in found]
-        ones = [found for found in here if found[0][0] == 1]
-        for found in [*chosen, *(other for other in here if other not in chosen + ones), *ones]:
+        on_level = [result for result in necklaces(n) if distance(result[0]) == k]
+        chosen = [result for result in on_level if k in generators and generators[k].node in result]
+        ones = [result for result in on_level if result[0][0] == 1]
+        for result in [
+            *chosen,
+            *(other for other in on_level if other not in chosen + ones),
+            *ones,
+        ]:
             free = v(first + len(numbers), n)
-            if found in chosen:
+            if result in chosen:
                 start = necklace(generators[k].node)[(free - generators[k].type) % (n - 1)]
             else:
-                start = min(y for y in found if distance(swap(y, free)) < distance(y))
+                start = min(y for y in result if distance(swap(y, free)) < distance(y))
             numbers |= {x: first + len(numbers) + place for place, x in enumerate(necklace(start))}
     return numbers
 
 
 def too_early(n: int, first: int) -> list[Node]:
-    """The nodes that are reached in the step of their parent, or before it, if the numbers begin so."""
+    """Return the nodes reached in the step of their parent, or before, if numbers start so."""
     numbers = numbered_from(n, first)
     assert sorted(numbers.values()) == list(range(first, first + len(numbers)))
     arrival = {x: multinode.step(m, n) for x, m in numbers.items()} | {identity(n): 0}
@@ -236,7 +246,7 @@ def too_early(n: int, first: int) -> list[Node]:
 
 
 def cycle(n: int, messages: int) -> set[Hop]:
-    """A4: the identity's message along the Hamiltonian cycle, all but its closing link; then the next message."""
+    """A4: the identity's messages in sequence along the Hamiltonian cycle without its last link."""
     types = multinode.cycle_types(n)[:-1]
     way = multinode.visited(identity(n), types)
     return {

@@ -1,7 +1,7 @@
-"""The costs of the definition pages, written a second time: sums where the code has closed forms, searches where it has roots.
+"""Costs by the definition pages, independent of the code: sums instead of closed forms, searches.
 
-A cost is its start-ups, the bytes that follow one another as a multiple of m, and its transmissions (None where the page says
-nothing). Nothing here imports starcast: what both sides share is the page.
+A cost has start-ups, bytes sent in sequence as a multiple of m, and transmissions (None if the page
+does not state them).
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ class Cost(NamedTuple):
 
 
 class Size(NamedTuple):
-    """A topology as far as costs know it: n (d of Q_d), k, nodes, degree, diameter, and the sum t of all distances."""
+    """The numbers of a topology that costs depend on; t is the sum of all distances from a node."""
 
     n: int
     k: int
@@ -97,7 +97,7 @@ def rotate(x: oracles.Node) -> oracles.Node:
 @cache
 def necklaces(n: int) -> tuple[tuple[int, int], ...]:
     """The distance and the size of every orbit of R but that of the identity."""
-    seen, found = {oracles.identity(n)}, []
+    seen, result = {oracles.identity(n)}, []
     distances = oracles.distances(oracles.identity(n))
     for x in oracles.nodes(n):
         orbit = set()
@@ -106,8 +106,8 @@ def necklaces(n: int) -> tuple[tuple[int, int], ...]:
             orbit.add(x)
             x = rotate(x)  # noqa: PLW2901 - round the orbit
         if orbit:
-            found.append((distances[min(orbit)], len(orbit)))
-    return tuple(found)
+            result.append((distances[min(orbit)], len(orbit)))
+    return tuple(result)
 
 
 # Forms
@@ -273,7 +273,7 @@ BY_NODES = {("scatter", "near-balanced"), ("gather", "near-balanced"), ("alltoal
 
 
 def bound_terms(here: Size, collective: str, ports: str) -> tuple[int, Fraction]:
-    """TS Lemmas 1 and 2, FA Tables 4 and 5: start-ups, and the bytes as a multiple of m, of which the greater term counts."""
+    """TS Lemmas 1 and 2, FA Tables 4 and 5: start-ups and bytes; the greater term counts."""
     others = here.nodes - 1
     through = {
         "broadcast": 1,

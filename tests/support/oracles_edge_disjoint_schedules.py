@@ -1,7 +1,8 @@
-"""The schedules along edge-disjoint trees node by node, as definitions/edge-disjoint-trees.md has them, and their execution.
+"""Schedules along edge-disjoint trees node by node, by definitions/edge-disjoint-trees.md.
 
-Slow, and written without sight of the array form. Trees are counted from 0 here as in a schedule: tree k-2 is the page's
-subtree k. What the page leaves open (who gets which copy, which group comes first) is as the algorithms' docstrings say.
+Slow, and independent of the array form. Trees are counted from 0 as in a schedule: tree k-2 is the
+page's subtree k. Choices that the page leaves open (the trees of a copy, the order of groups)
+follow the docstrings of the algorithms.
 """
 
 from collections import Counter, defaultdict
@@ -97,7 +98,9 @@ def bits(text: str) -> Node:
 def bit_between(a: Node, b: Node) -> int:
     """The port of the link between two neighbours in Q_d."""
     (port,) = [
-        place for place, (one, other) in enumerate(zip(a, b, strict=True), start=1) if one != other
+        place
+        for place, (symbol, other) in enumerate(zip(a, b, strict=True), start=1)
+        if symbol != other
     ]
     return port
 
@@ -146,27 +149,30 @@ def orbit(x: Node) -> list[Node]:
 
 
 def scatter_copies(n: int, messages: int, copies: int) -> list[Addressed]:
-    """Full necklaces: the lowest node takes its nearest trees, the others the rotated ones; short ones are dealt."""
-    home, found, left = identity(n), [], []
+    """Return the trees of copies: the nearest ones for the lowest node of a full necklace, rotated.
+
+    The copies for nodes of short necklaces are assigned round robin.
+    """
+    home, result, left = identity(n), [], []
     for x in nodes(n)[1:]:
         members = orbit(x)
         if len(members) < n - 1:
             left.append(x)
         elif x == min(members):
             near = sorted(range(n - 1), key=lambda tree: (levels(home)[tree][x], tree))[:copies]
-            found += [
+            result += [
                 (node, message, (tree + turns) % (n - 1))
                 for turns, node in enumerate(members)
                 for message in range(messages)
                 for tree in near
             ]
     cards = [(x, message) for x in left for message in range(messages) for _ in range(copies)]
-    found += [(x, message, turn % (n - 1)) for turn, (x, message) in enumerate(cards)]
-    return [Addressed(x, message, tree, levels(home)[tree][x]) for x, message, tree in found]
+    result += [(x, message, turn % (n - 1)) for turn, (x, message) in enumerate(cards)]
+    return [Addressed(x, message, tree, levels(home)[tree][x]) for x, message, tree in result]
 
 
 def scatter(root: Node, messages: int, copies: int, nearest_first: bool = False) -> set[Plain]:
-    """Section 4.5: in every tree the furthest go first, one a step, and never wait. The order may be turned around."""
+    """Section 4.5: each tree sends one unit per step, furthest first (or last)."""
     n, rows = len(root), set[Plain]()
     trees = edt(identity(n))
     rank = ranks(n)
@@ -198,7 +204,7 @@ def backwards(rows: Collection[Plain]) -> set[Plain]:
 def alltoall(
     root: Node, messages: int, copies: int, bases: Sequence[Node] | None = None
 ) -> set[Plain]:
-    """Section 4.6: group by group, R^(k-2)(i) through subtree k, hop by hop; ``bases`` may be other than all nodes."""
+    """Section 4.6: group by group, R^(k-2)(i) through subtree k; ``bases`` are the nodes i."""
     n, rank, rows = len(root), ranks(len(root)), set[Plain]()
     trees = edt(identity(n))
     level = levels(identity(n))[0]
@@ -231,7 +237,10 @@ def _plain(step: int, sender: Node, receiver: Node, tree: int, unit: int) -> Pla
 
 
 def of_all_sources(rows: Iterable[Plain], units: int, addressed: bool) -> Iterator[Plain]:
-    """The rows of the identity translated to every source; units say the source, and where to if they are addressed."""
+    """Return the identity's rows translated to every source.
+
+    Units name the source, and the destination if they are addressed.
+    """
     kept = list(rows)
     n = len(kept[0].sender)
     every, rank = nodes(n), ranks(n)
@@ -249,7 +258,10 @@ def of_all_sources(rows: Iterable[Plain], units: int, addressed: bool) -> Iterat
 
 
 def repeated_dimensions(rows: Iterable[Plain]) -> dict[tuple[int, int], int]:
-    """Lemma 7: the (step, dimension) that one source uses more than once; with none, no two sources meet."""
+    """Lemma 7: return the (step, dimension) pairs that one source uses more than once.
+
+    Without any, sources never conflict.
+    """
     return {
         use: count
         for use, count in Counter((row.step, row.port) for row in rows).items()
@@ -264,7 +276,7 @@ Up = Callable[[Plain], bool]
 
 
 def sound(rows: Sequence[Plain]) -> bool:
-    """Every row of a schedule on S_n is over a link that there is, and no directed link has two in a step."""
+    """Assert that rows use existing links and no directed link carries two units per step."""
     uses = Counter((row.step, row.sender, row.port) for row in rows)
     across = all(swap(row.sender, row.port) == row.receiver for row in rows)
     return across and max(uses.values()) == 1 and min(row.step for row in rows) >= 1
@@ -277,13 +289,13 @@ def holdings(
     *,
     apart: bool = False,
 ) -> tuple[dict[Node, set[int]], int]:
-    """Store and forward, step by step: the units each node has in the end, and how many rows were due without their unit.
+    """Execute step by step; return each node's units, and the number of rows without their unit.
 
     Args:
-        rows: a schedule; a row whose link is down is left out, and so is one whose sender lacks the unit.
+        rows: a schedule; rows whose link is down or whose sender lacks the unit are dropped.
         start: the units held before step 1.
         up: whether a row's link is up.
-        apart: a node passes on in a tree only what came in that tree, as if copies were different units.
+        apart: treat copies as different units: a node forwards in a tree only units of that tree.
     """
     kept = list(rows)
     lines = {row.tree for row in kept} if apart else {0}

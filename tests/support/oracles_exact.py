@@ -1,8 +1,10 @@
-"""The exact alltoall from the definition of the problem alone, and its parts from definitions/fragopoulou-akl.md, A6.
+"""Checkers of the exact alltoall by the definition of the problem, and parts of the construction.
 
-The judges know nothing of necklaces: a message per displacement has to travel from the root over real links, and no two rows
-of a step may have the same dimension, so that the translations of all sources never meet on a directed link. One judge is
-plain Python, the other takes arrays and is for S_8; both name what breaks. Nothing here imports starcast.
+The checkers do not use necklaces: each message per displacement must travel from the root over
+existing links, and the rows of a step must have different dimensions, so that the translations of
+all sources never share a directed link. One checker is plain Python, the other uses arrays and
+handles S_8; both name the first violation. The parts follow definitions/fragopoulou-akl.md, A6.
+This module does not import starcast.
 """
 
 from collections import Counter, defaultdict
@@ -31,7 +33,7 @@ def total_distance(n: int) -> int:
 
 
 def fewest_steps(n: int, messages: int) -> int:
-    """The lower bound: n!(n-1) directed links carry one unit each in a step, and n! M t_n transmissions are needed."""
+    """The lower bound: n! M t_n transmissions, one per step on n!(n-1) directed links."""
     return ceil_div(messages * total_distance(n), n - 1)
 
 
@@ -39,45 +41,45 @@ def fewest_steps(n: int, messages: int) -> int:
 
 
 def problems(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
-    """What is wrong with the schedule of source 12..n; unit is destination * M + i, destinations by rank."""
+    """Return the first violation by the schedule of source 12..n; unit is destination * M + i."""
     everybody = nodes(n)
     travelled: dict[int, list[Plain]] = defaultdict(list)
     for row in sorted(rows, key=attrgetter("step")):
         travelled[row.unit].append(row)
-    found = set[str]()
+    result = set[str]()
     if set(travelled) != set(range(messages, factorial(n) * messages)):
-        found.add("not exactly the messages to everybody else")
+        result.add("not exactly the messages to everybody else")
     for unit, hops in travelled.items():
-        found |= journey_problems(hops, everybody[unit // messages % len(everybody)])
+        result |= journey_problems(hops, everybody[unit // messages % len(everybody)])
     if len(rows) != messages * total_distance(
         n
     ):  # no way is shorter than the distance, so all are as long
-        found.add("not a shortest path")
+        result.add("not a shortest path")
     cells = Counter((row.step, row.port) for row in rows)
     if any(count > 1 for count in cells.values()):
-        found.add("a dimension twice in a step")
+        result.add("a dimension twice in a step")
     if max(row.step for row in rows) != fewest_steps(n, messages):
-        found.add("not the fewest steps")
-    return found
+        result.add("not the fewest steps")
+    return result
 
 
 def journey_problems(hops: Sequence[Plain], destination: Node) -> set[str]:
     """What is wrong with one message's way, its rows sorted by step."""
     root = identity(len(destination))
-    found = set[str]()
+    result = set[str]()
     if hops[0].step < 1:
-        found.add("a step before the first")
+        result.add("a step before the first")
     if any(after.step <= before.step for before, after in pairwise(hops)):
-        found.add("not in increasing steps")
+        result.add("not in increasing steps")
     if any(row.port < 2 or swap(row.sender, row.port) != row.receiver for row in hops):
-        found.add("no link")
+        result.add("no link")
     if hops[0].sender != root or any(
         after.sender != before.receiver for before, after in pairwise(hops)
     ):
-        found.add("not where the message is")
+        result.add("not where the message is")
     if hops[-1].receiver != destination:
-        found.add("not at its destination")
-    return found
+        result.add("not at its destination")
+    return result
 
 
 def array_problems(
@@ -121,7 +123,9 @@ def array_problems(
 
 
 def exchanged(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
-    """What is wrong with the schedule of all sources, step by step; unit is (source * N + destination) * M + i.
+    """Return the first violation by the schedule of all sources, step by step.
+
+    The unit is (source * N + destination) * M + i.
 
     A message is in one place: whoever passes it on has it no more.
     """
@@ -133,22 +137,22 @@ def exchanged(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
         for _ in range(messages)
     ]
     place = [source for source, _ in pairs]
-    found = set[str]()
+    result = set[str]()
     for _, together in groupby(sorted(rows, key=attrgetter("step")), key=attrgetter("step")):
         now = list(together)
         if len({(row.sender, row.port) for row in now}) < len(now):
-            found.add("a directed link twice in a step")
+            result.add("a directed link twice in a step")
         if len({row.unit for row in now}) < len(now):
-            found.add("a message twice in a step")
+            result.add("a message twice in a step")
         if any(place[row.unit] != row.sender for row in now):
-            found.add("not where the message is")
+            result.add("not where the message is")
         if any(row.port < 2 or swap(row.sender, row.port) != row.receiver for row in now):
-            found.add("no link")
+            result.add("no link")
         for row in now:
             place[row.unit] = row.receiver
     if place != [destination for _, destination in pairs]:
-        found.add("somebody lacks somebody's message")
-    return found
+        result.add("somebody lacks somebody's message")
+    return result
 
 
 # The parts of the construction
@@ -156,12 +160,12 @@ def exchanged(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
 
 def short_nodes(n: int) -> list[Node]:
     """X: the nodes of necklaces with fewer than n-1 nodes, ascending."""
-    return sorted(x for found in necklaces(n) if len(found) < n - 1 for x in found)
+    return sorted(x for result in necklaces(n) if len(result) < n - 1 for x in result)
 
 
 def full_necklaces(n: int) -> int:
     """How many necklaces have n-1 nodes."""
-    return sum(len(found) == n - 1 for found in necklaces(n))
+    return sum(len(result) == n - 1 for result in necklaces(n))
 
 
 def short_hops(n: int) -> int:
@@ -191,14 +195,14 @@ def walked(start: Node, types: Iterable[int]) -> Node:
 
 def loads(n: int, entry: Callable[[Cycle], int]) -> Counter[int]:
     """How often the words of X cross each type if every cycle is entered where a rule says."""
-    found: Counter[int] = Counter()
+    result: Counter[int] = Counter()
     for x in short_nodes(n):
-        found.update(homeward(x, {cycle: entry(cycle) for cycle in cycles(x)}))
-    return found
+        result.update(homeward(x, {cycle: entry(cycle) for cycle in cycles(x)}))
+    return result
 
 
 def list_schedule(words: Sequence[Sequence[int]]) -> list[list[int]]:
-    """A6, step by step as the page says: longest remaining first, ties by order, one job per type and step."""
+    """A6 step by step: longest remaining job first, ties by order, one job per type and step."""
     steps: list[list[int]] = [[] for _ in words]
     step = 0
     while any(len(done) < len(word) for done, word in zip(steps, words, strict=True)):
@@ -222,5 +226,8 @@ def primes_of(number: int) -> list[int]:
 
 
 def most_short_nodes(n: int) -> int:
-    """The bound on |X|: the permutations of 2..n that commute with r^((n-1)/q), for some prime q, without the identity."""
+    """Return the bound on |X|: permutations that commute with r^((n-1)/q) for some prime q.
+
+    Permutations are those of 2..n, without the identity.
+    """
     return sum(q ** ((n - 1) // q) * factorial((n - 1) // q) - 1 for q in primes_of(n - 1))

@@ -1,8 +1,9 @@
-"""Scatter, gather and alltoall message by message, as definitions/fragopoulou-akl.md has them (A5, A6; Rules 5, 8, 9, 10).
+"""Scatter, gather and alltoall message by message: fragopoulou-akl.md, A5, A6, Rules 5, 8, 9, 10.
 
-Slow, and written without sight of the array form: what both sides share is the page, and three choices that it leaves open.
-Messages to equally far nodes go by the rank of the displacement and then by number; necklaces of equal distance go by their
-lowest node; message i of a node takes the (i mod k)-th of its k paths.
+Slow, and independent of the array form: both sides share only the page, and three choices that it
+leaves open. Messages to equally distant nodes are sorted by the rank of the displacement, then by
+number; necklaces of equal distance by their lowest node; message i of a node takes path i mod k of
+its k paths.
 """
 
 from collections import Counter, deque
@@ -64,7 +65,7 @@ def nearest_first(n: int) -> list[tuple[Node, ...]]:
 
 
 class Message(NamedTuple):
-    """One unit: its path from the root to the destination, both included, the row of its tree, and its number."""
+    """One unit: its path from the root to the destination, its tree, and its number."""
 
     path: tuple[Node, ...]
     tree: int
@@ -76,12 +77,12 @@ class Message(NamedTuple):
         return len(self.path) - 1
 
 
-def path(grown: Tree, root: Node, x: Node) -> tuple[Node, ...]:
+def path(parents: Tree, root: Node, x: Node) -> tuple[Node, ...]:
     """From the root down to a node."""
-    found = [x]
-    while found[-1] != root:
-        found.append(grown[found[-1]])
-    return tuple(reversed(found))
+    result = [x]
+    while result[-1] != root:
+        result.append(parents[result[-1]])
+    return tuple(reversed(result))
 
 
 def balanced_copy(root: Node, copy: int) -> Tree:
@@ -95,29 +96,31 @@ def balanced_messages(root: Node, messages: int) -> list[Message]:
     """Every copy along a tree of its own, numbered modulo n-1."""
     copies = [balanced_copy(root, copy) for copy in range(messages)]
     return [
-        Message(path(grown, root, x), number % (len(root) - 1), number)
-        for number, grown in enumerate(copies)
-        for x in grown
+        Message(path(parents, root, x), number % (len(root) - 1), number)
+        for number, parents in enumerate(copies)
+        for x in parents
     ]
 
 
 def near_balanced_messages(root: Node, messages: int) -> list[Message]:
     """All along one tree."""
-    grown = near_balanced(root)
-    return [Message(path(grown, root, x), 0, number) for x in grown for number in range(messages)]
+    parents = near_balanced(root)
+    return [
+        Message(path(parents, root, x), 0, number) for x in parents for number in range(messages)
+    ]
 
 
 def perfectly_balanced_messages(root: Node, messages: int) -> list[Message]:
     """Each of a node's (n-1)/p copies carries M p/(n-1) messages."""
     trees = perfectly_balanced(root)
-    found = []
+    result = []
     for x in nodes(len(root)):
-        copies = [(index, grown) for index, grown in enumerate(trees) if x in grown]
-        for place, (index, grown) in enumerate(copies):
+        copies = [(index, parents) for index, parents in enumerate(trees) if x in parents]
+        for place, (index, parents) in enumerate(copies):
             numbers = range(place, messages, len(copies))
             assert len(numbers) == messages * period(compose(inverse(root), x)) // (len(root) - 1)
-            found += [Message(path(grown, root, x), index, number) for number in numbers]
-    return found
+            result += [Message(path(parents, root, x), index, number) for number in numbers]
+    return result
 
 
 #: The messages of every scatter by the name of its algorithm.
@@ -147,12 +150,17 @@ def travelling(message: Message, departure: int, messages: int) -> Iterator[Plai
 
 
 def rule_5(sent: Sequence[Message], messages: int, *, farthest_first: bool = True) -> list[Plain]:
-    """In every step each link of the root sends the next message of its queue, until all are empty."""
+    """Send the next message of each queue in every step, until all queues are empty."""
     sign = -1 if farthest_first else 1
     queues: dict[Node, deque[Message]] = {}
     root = sent[0].path[0]
     for message in sorted(
-        sent, key=lambda one: (sign * one.hops, rank_seen(root, one.path[-1]), one.number)
+        sent,
+        key=lambda message: (
+            sign * message.hops,
+            rank_seen(root, message.path[-1]),
+            message.number,
+        ),
     ):
         queues.setdefault(message.path[1], deque()).append(message)
     rows: list[Plain] = []
@@ -169,25 +177,25 @@ def rule_8(sent: Sequence[Message], messages: int) -> list[Plain]:
     """One message a step: T_2 completely, then T_3, and so on, farthest first in each."""
     root = sent[0].path[0]
 
-    def turn(one: Message) -> tuple[int, int, int, int]:
+    def turn(message: Message) -> tuple[int, int, int, int]:
         return (
-            dimension_between(root, one.path[1]),
-            -one.hops,
-            rank_seen(root, one.path[-1]),
-            one.number,
+            dimension_between(root, message.path[1]),
+            -message.hops,
+            rank_seen(root, message.path[-1]),
+            message.number,
         )
 
     return [
         row
-        for step, one in enumerate(sorted(sent, key=turn), start=1)
-        for row in travelling(one, step, messages)
+        for step, message in enumerate(sorted(sent, key=turn), start=1)
+        for row in travelling(message, step, messages)
     ]
 
 
 def scatter(algorithm: str, root: Node, messages: int) -> list[Plain]:
     """The rows of a scatter."""
-    rule = rule_8 if algorithm == "one-port" else rule_5
-    return rule(SCATTERED[algorithm](root, messages), messages)
+    entry = rule_8 if algorithm == "one-port" else rule_5
+    return entry(SCATTERED[algorithm](root, messages), messages)
 
 
 def backwards(rows: Sequence[Plain]) -> list[Plain]:
@@ -204,9 +212,9 @@ def backwards(rows: Sequence[Plain]) -> list[Plain]:
 
 def rule_9(root: Node) -> list[Plain]:
     """A group for each necklace, along the tree of Def. 13; the next leaves when it has arrived."""
-    grown, rows, clock = near_balanced(root), list[Plain](), 0
+    parents, rows, clock = near_balanced(root), list[Plain](), 0
     for ring in nearest_first(len(root)):
-        group = [Message(path(grown, root, compose(root, x)), 0, 0) for x in ring]
+        group = [Message(path(parents, root, compose(root, x)), 0, 0) for x in ring]
         rows += [row for message in group for row in travelling(message, clock + 1, 1)]
         clock += group[0].hops
     return rows
@@ -219,10 +227,10 @@ def rule_10(root: Node, messages: int) -> list[Plain]:
     for ring in nearest_first(n):
         given: Counter[Node] = Counter()
         for _ in range(messages * len(ring) // (n - 1)):
-            for index, grown in enumerate(trees):
-                (x,) = (compose(root, x) for x in ring if compose(root, x) in grown)
+            for index, parents in enumerate(trees):
+                (x,) = (compose(root, x) for x in ring if compose(root, x) in parents)
                 rows += travelling(
-                    Message(path(grown, root, x), index, given[x]), clock + 1, messages
+                    Message(path(parents, root, x), index, given[x]), clock + 1, messages
                 )
                 given[x] += 1
             clock += distances(identity(n))[ring[0]]
@@ -235,7 +243,7 @@ def one_port_exchange(root: Node, messages: int) -> list[Plain]:
     rows, clock = list[Plain](), 0
     sent = near_balanced_messages(root, messages)
     for message in sorted(
-        sent, key=lambda one: (one.hops, rank_seen(root, one.path[-1]), one.number)
+        sent, key=lambda message: (message.hops, rank_seen(root, message.path[-1]), message.number)
     ):
         rows += travelling(message, clock + 1, messages)
         clock += message.hops
@@ -251,18 +259,18 @@ EXCHANGED: dict[str, Callable[[Node, int], list[Plain]]] = {
 
 
 def all_sources(rows: Iterable[Plain], n: int, messages: int) -> list[Plain]:
-    """The rows of the identity for every source q by translation; units (q*N + destination)*M + i."""
+    """Return the identity's rows for every source q; units are (q*N + destination)*M + i."""
     given, every, rank = list(rows), nodes(n), ranks(n)
-    found = []
+    result = []
     for q in every:
         image = {x: compose(q, x) for x in every}
         for row in given:
             x, number = divmod(row.unit, messages)
             unit = (rank[q] * len(every) + rank[image[every[x]]]) * messages + number
-            found.append(
+            result.append(
                 row._replace(sender=image[row.sender], receiver=image[row.receiver], unit=unit)
             )
-    return found
+    return result
 
 
 # What must hold of rows, whoever made them
@@ -290,10 +298,10 @@ def executed(
     one_port: bool = False,
     across: Callable[[Node, int], Node] = swap,
 ) -> dict[Node, set[int]]:
-    """Who has what in the end, step by step. A unit is in one place at a time: who sends it no longer has it.
+    """Execute step by step; return the units of each node. Senders give up the units they send.
 
-    Fails where a sender lacks the unit, a receiver is not across the port, a directed link carries two units in a step, or
-    one-port a node sends or receives twice.
+    It is an error if a sender lacks the unit, a receiver is not across the port, a directed link
+    carries two units in a step, or one-port a node sends or receives twice.
     """
     holds = {x: set(units) for x, units in begin.items()}
     for step, together in groupby(sorted(rows, key=attrgetter("step")), key=attrgetter("step")):
@@ -317,10 +325,10 @@ def executed(
 
 def flights(rows: Iterable[Plain]) -> dict[int, list[Plain]]:
     """The rows of every unit in the order of steps."""
-    found: dict[int, list[Plain]] = {}
+    result: dict[int, list[Plain]] = {}
     for row in sorted(rows):
-        found.setdefault(row.unit, []).append(row)
-    return found
+        result.setdefault(row.unit, []).append(row)
+    return result
 
 
 def ports_by_step(rows: Iterable[Plain]) -> list[list[int]]:

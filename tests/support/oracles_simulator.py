@@ -1,6 +1,6 @@
-"""Every collective executed step by step by the rules of conventions.md: dictionaries and sets, slow, one row at a time.
+"""Every collective executed step by step by the rules of conventions.md: with dictionaries.
 
-Nodes are labels, units are the numbers that the unit column gives them. Nothing here imports starcast.
+Nodes are labels, units are the numbers in the unit column. This module does not import starcast.
 """
 
 from collections import Counter
@@ -18,17 +18,20 @@ NO_FAULTS: Faults = {}
 
 @dataclass(frozen=True)
 class World:
-    """A topology by labels: ``across[node, port]`` and, for each node q, the automorphism that takes the identity to q."""
+    """A topology by labels: ``across[node, port]``, and the automorphism of each node.
+
+    The automorphism of q takes the identity to q.
+    """
 
     nodes: list[str]
     across: dict[tuple[str, int], str]
     translations: dict[str, dict[str, str]]
     keeps_ports: bool = True
 
-    def port(self, one: str, other: str) -> int:
+    def port(self, start: str, other: str) -> int:
         """The port that leads from one node to its neighbour."""
         (port,) = [
-            port for (node, port), across in self.across.items() if (node, across) == (one, other)
+            port for (node, port), across in self.across.items() if (node, across) == (start, other)
         ]
         return port
 
@@ -50,10 +53,10 @@ def world(spec: str) -> World:
         for x in stars
         for port in range(2, int(n) + 1)
     }
-    whole = {q: (*q, *oracles_nk.missing(q, int(n))) for q in stars}
+    extended = {q: (*q, *oracles_nk.missing(q, int(n))) for q in stars}
     translations = {
         oracles.label(q): {
-            oracles.label(x): oracles.label(tuple(whole[q][symbol - 1] for symbol in x))
+            oracles.label(x): oracles.label(tuple(extended[q][symbol - 1] for symbol in x))
             for x in stars
         }
         for q in stars
@@ -91,7 +94,7 @@ class Plan:
     symmetric: bool = False
 
     def messages(self) -> Iterator[tuple[int, str, str | None]]:
-        """Every unit with its source and its destination, None where everybody is; by counting them up."""
+        """Yield every unit with its source and destination (None for all nodes), by counting."""
         nodes, root = self.world.nodes, self.root
         kind = (
             {"allgather": "broadcast", "alltoall": "scatter"}[self.collective]
@@ -116,7 +119,7 @@ class Plan:
 
 @dataclass
 class Outcome:
-    """What happened: the rows of the first step that breaks a rule, and the counts of the steps before."""
+    """The results: the rows of the first step with a violation, and the counts of earlier steps."""
 
     broken: list[Row] = field(default_factory=list)
     rules: list[str] = field(default_factory=list)
@@ -128,7 +131,7 @@ class Outcome:
 
 
 def execute(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
-    """Store and forward, step by step, until a row breaks a rule. Under faults what is not held or down does not move."""
+    """Execute step by step until a violation; faults drop rows without link or unit."""
     outcome, messages = Outcome(), list(plan.messages())
     holds: dict[str, set[int]] = {node: set() for node in plan.world.nodes}
     for unit, source, _ in messages:
@@ -163,14 +166,14 @@ def is_up(row: Row, faults: Faults) -> bool:
         frozenset([row.receiver]),
         frozenset([row.sender, row.receiver]),
     ]
-    return all(row.step < faults.get(one, row.step + 1) for one in what)
+    return all(row.step < faults.get(start, row.step + 1) for start in what)
 
 
 def broken_rows(
     plan: Plan, now: Collection[Row], holds: Mapping[str, set[int]] | None
 ) -> tuple[list[Row], list[str]]:
-    """The rows of a step that break a rule, and the rules; what is held is not asked where ``holds`` is None."""
-    times, found = Counter(now), list[tuple[Row, str]]()
+    """Return the rows of a step that violate a rule; ownership is not checked without ``holds``."""
+    times, result = Counter(now), list[tuple[Row, str]]()
     link = Counter((row.sender, row.port) for row in now)
     for row in now:
         exists = (row.sender, row.port) in plan.world.across
@@ -188,8 +191,8 @@ def broken_rows(
             "two sends": plan.one_port and len(ports) > 1,
             "two receipts": plan.one_port and len(senders) > 1,
         }
-        found += [(row, rule) for rule, breaks in rules.items() if breaks]
-    return [row for row, _ in found], [rule for _, rule in found]
+        result += [(row, algorithm) for algorithm, breaks in rules.items() if breaks]
+    return [row for row, _ in result], [algorithm for _, algorithm in result]
 
 
 def count(outcome: Outcome) -> None:
@@ -204,7 +207,10 @@ def count(outcome: Outcome) -> None:
 
 
 def expanded(plan: Plan) -> Plan:
-    """The plan of one source written out for all, rows that make no sense left out: those are wrong in one source already."""
+    """Return the plan of one source written out for all sources, without invalid rows.
+
+    Invalid rows are violations of the one source already.
+    """
     topology, nodes, rows = plan.world, plan.world.nodes, list[Row]()
     own = topology.translations[plan.root]
     home = {image: node for node, image in own.items()}
@@ -239,17 +245,17 @@ def translated(plan: Plan, row: Row, image: Mapping[str, str], source: int) -> R
 
 
 def execute_all(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
-    """A plan, symmetric or not, executed for all its sources; it ends before the first step that is wrong in the one source."""
+    """Execute a plan for all its sources, up to the first step invalid for the one source."""
     if not plan.symmetric:
         return execute(plan, faults)
     wrong = [row for row in plan.rows if not is_addressed(plan, row)]
     first = min((row.step for row in wrong), default=None)
-    whole = expanded(plan)
-    sound = [row for row in whole.rows if first is None or row.step <= first]
-    outcome = execute(replaced(whole, sound), faults)
+    extended = expanded(plan)
+    sound = [row for row in extended.rows if first is None or row.step <= first]
+    outcome = execute(replaced(extended, sound), faults)
     if first is None or (outcome.broken and outcome.broken[0].step < first):
         return outcome
-    before = execute(replaced(whole, [row for row in sound if row.step < first]), faults)
+    before = execute(replaced(extended, [row for row in sound if row.step < first]), faults)
     before.broken = [row for row in wrong if row.step == first] + outcome.broken
     return before
 
@@ -274,13 +280,13 @@ class Hop(NamedTuple):
 def acknowledged(
     rows: Iterable[tuple[str, Row]], faults: Faults
 ) -> tuple[set[Row], dict[tuple[str, int], int]]:
-    """The rows that are tried, and the (source, tree) that stall, each with the hops it has made.
+    """Return the rows that are attempted, and the hops of each (source, tree) that stalls.
 
-    Node by node as the paper says: a node sends the group to a child, waits for the child's acknowledgement, then turns to
-    the next one. ``rows`` come with their sources.
+    As in the paper, a node sends the group to a child, waits for its acknowledgement, then
+    continues with the next child. ``rows`` are paired with their sources.
     """
     walks: dict[tuple[str, int], list[Row]] = {}
-    for source, row in sorted(rows, key=lambda one: one[1].step):
+    for source, row in sorted(rows, key=lambda start: start[1].step):
         walks.setdefault((source, row.tree), []).append(row)
     tried, stalled = set[Row](), dict[tuple[str, int], int]()
     for (source, tree), own in walks.items():

@@ -1,4 +1,4 @@
-"""Where costs meet the pages: every algorithm of the catalogue on small topologies, priced, executed and cached."""
+"""Priced cases: every algorithm of the catalogue on small topologies, with form and execution."""
 
 from fractions import Fraction
 from functools import cache
@@ -7,9 +7,9 @@ from typing import NamedTuple
 from starcast import costs
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import algorithms_on, find
+from starcast.collectives.catalogue import ALGORITHMS, algorithms_on
 from starcast.simulator import Simulation, simulate
-from starcast.topologies import topology
+from starcast.topologies import as_topology
 from support.oracles_costs import Asked
 
 #: A machine and a message whose times tell start-ups and bytes apart.
@@ -34,16 +34,16 @@ class Case(NamedTuple):
         return self.collective, self.algorithm
 
     @property
-    def rule(self) -> Algorithm:
+    def entry(self) -> Algorithm:
         """Its row in the catalogue."""
-        return find(*self.key)
+        return ALGORITHMS[self.key]
 
     @property
     def arguments(self) -> dict[str, int | str]:
         """What the algorithm takes of what is asked."""
-        names = [one.name for one in self.rule.arguments]
-        given: dict[str, int | str] = {"copies": self.asked.copies} if "copies" in names else {}
-        return given | (
+        names = [argument.name for argument in self.rule.arguments]
+        settings: dict[str, int | str] = {"copies": self.asked.copies} if "copies" in names else {}
+        return settings | (
             {str(self.rule.split_argument): self.asked.share} if self.rule.split_argument else {}
         )
 
@@ -51,7 +51,7 @@ class Case(NamedTuple):
 def priced(case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE) -> costs.Cost:
     """Its closed form."""
     return costs.closed_form(
-        topology(case.spec),
+        as_topology(case.spec),
         case.collective,
         case.algorithm,
         case.asked.ports,
@@ -64,7 +64,7 @@ def priced(case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE) 
 def unit(case: Case, m: Fraction = MESSAGE) -> Fraction:
     """The bytes of one of its units."""
     return costs.unit_bytes(
-        topology(case.spec), case.collective, case.algorithm, m, **case.arguments
+        as_topology(case.spec), case.collective, case.algorithm, m, **case.arguments
     )
 
 
@@ -79,38 +79,49 @@ def run(case: Case) -> Simulation:
     return simulate(built(case))
 
 
-def took(case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE) -> costs.Cost:
+def simulated_cost(
+    case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE
+) -> costs.Cost:
     """What its execution costs."""
-    return costs.simulated(run(case), unit(case, m), machine)
+    return costs.price_simulation(run(case), unit(case, m), machine)
 
 
 @cache
 def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
-    """Every algorithm on these topologies, in every port model, with those shares, n-1 and 2(n-1), and 1, 2 and n-1 copies."""
-    found = []
+    """Return every algorithm on these topologies in every port model.
+
+    The numbers of pieces are ``shares``, n-1 and 2(n-1), the numbers of copies 1, 2 and n-1.
+    """
+    result = []
     for spec in specs:
-        where = topology(spec)
-        for rule in algorithms_on(where):
-            names = [one.name for one in rule.arguments]
-            pieces = {*shares, where.degree, 2 * where.degree} if rule.split_argument else {1}
-            copies = (
-                {x for x in (1, 2, where.degree) if x <= where.degree} if "copies" in names else {1}
+        topology = as_topology(spec)
+        for entry in algorithms_on(topology):
+            names = [argument.name for argument in entry.arguments]
+            pieces = (
+                {*shares, topology.degree, 2 * topology.degree} if entry.split_argument else {1}
             )
-            given = [
+            copies = (
+                {x for x in (1, 2, topology.degree) if x <= topology.degree}
+                if "copies" in names
+                else {1}
+            )
+            settings = [
                 Asked(ports, share, x)
-                for ports in rule.ports
+                for ports in entry.ports
                 for share in sorted(pieces)
                 for x in sorted(copies)
             ]
-            found += [
-                Case(spec, rule.collective, rule.name, asked)
-                for asked in given
-                if _defined(rule, spec, asked)
+            result += [
+                Case(spec, entry.collective, entry.name, asked)
+                for asked in settings
+                if _defined(entry, spec, asked)
             ]
-    return found
+    return result
 
 
-def _defined(rule: Algorithm, spec: str, asked: Asked) -> bool:
-    where = topology(spec)
-    values = rule.default_arguments(where)
-    return rule.refusal(where, values | {str(rule.split_argument): asked.share}) is None
+def _defined(entry: Algorithm, spec: str, asked: Asked) -> bool:
+    topology = as_topology(spec)
+    values: dict[str, int | str] = {
+        argument.name: argument.default(topology) for argument in entry.arguments
+    }
+    return entry.refusal(topology, values | {str(entry.split_argument): asked.share}) is None

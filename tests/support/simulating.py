@@ -1,4 +1,4 @@
-"""Schedules of all collectives for tests of the simulator: from the catalogue, spoilt, by lot; and the oracle beside it."""
+"""Schedules for tests of the simulator: from the catalogue, mutated, random; the oracle."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, schedule
+from starcast.collectives import Schedule
+from starcast.collectives import schedule as build
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.model import COLLECTIVES, COLUMNS, MANY_SOURCES
-from starcast.collectives.rows import Columns, arranged
+from starcast.collectives.model import COLLECTIVES, COLUMNS, MULTI_SOURCE, build_schedule
+from starcast.collectives.rows import Columns
 from starcast.simulator import Fault, Simulation, simulate
-from starcast.topologies import Topology, topology
+from starcast.topologies import Topology, as_topology
 from support.oracles_simulator import Faults, Outcome, Plan, Row, execute_all, world
 
 #: How hypothesis draws, in a composite strategy and from its data.
@@ -25,10 +26,10 @@ Base = tuple[str, str, str, str]
 def bases(*specs: str) -> list[Base]:
     """Every algorithm of the catalogue on these topologies, under each of its port models."""
     return [
-        (spec, rule.collective, rule.name, ports)
+        (spec, entry.collective, entry.name, ports)
         for spec in specs
-        for rule in algorithms_on(topology(spec))
-        for ports in rule.ports
+        for entry in algorithms_on(as_topology(spec))
+        for ports in entry.ports
     ]
 
 
@@ -36,24 +37,31 @@ def bases(*specs: str) -> list[Base]:
 def built(base: Base, **arguments: int | str) -> Schedule:
     """The schedule of an algorithm."""
     spec, collective, name, ports = base
-    return schedule(spec, collective, name, ports, **arguments)
+    return build(spec, collective, name, ports, **arguments)
 
 
 # The oracle beside the simulator
 
 
-def plan_of(made: Schedule) -> Plan:
+def plan_of(schedule: Schedule) -> Plan:
     """A schedule in the oracle's words; a rank that is none has a name that no node has."""
-    topology = world(made.topology.spec)
-    columns = zip(*(getattr(made, name).tolist() for name in COLUMNS), strict=True)
+    topology = world(schedule.topology.spec)
+    columns = zip(*(getattr(schedule, name).tolist() for name in COLUMNS), strict=True)
     rows = [
         Row(step, named(topology.nodes, sender), port, named(topology.nodes, receiver), tree, unit)
         for step, sender, port, receiver, tree, unit in columns
     ]
-    one_port = made.ports == "one"
-    root = topology.nodes[made.root]
+    one_port = schedule.ports == "one"
+    root = topology.nodes[schedule.root]
     return Plan(
-        topology, made.collective, root, made.units, one_port, made.packets, rows, made.symmetric
+        topology,
+        schedule.collective,
+        root,
+        schedule.units,
+        one_port,
+        schedule.packets,
+        rows,
+        schedule.symmetric,
     )
 
 
@@ -67,15 +75,15 @@ def down(faults: Iterable[Fault]) -> Faults:
     return {frozenset(str(end) for end in fault.ends): fault.step for fault in faults}
 
 
-def judged_alike(made: Schedule, faults: Sequence[Fault] = ()) -> Simulation:
+def judged_alike(schedule: Schedule, faults: Sequence[Fault] = ()) -> Simulation:
     """Simulate, and agree with the oracle on the verdict and on every count."""
-    run, outcome = simulate(made, faults), execute_all(plan_of(made), down(faults))
+    run, outcome = simulate(schedule, faults), execute_all(plan_of(schedule), down(faults))
     agrees(run, outcome)
     if outcome.broken:
         step = min(row.step for row in outcome.broken)
         assert run.violation is not None
         assert run.violation.startswith(f"step {step}:")
-        assert made.symmetric or any(names(run.violation, row) for row in outcome.broken)
+        assert schedule.symmetric or any(names(run.violation, row) for row in outcome.broken)
     else:
         assert run.violation is None
     assert run.complete == (not outcome.broken and not outcome.missing)
@@ -92,9 +100,9 @@ def agrees(run: Simulation, outcome: Outcome) -> None:
     assert run.missing == len(outcome.missing)
 
 
-def names_the_first(run: Simulation, made: Schedule, faults: Sequence[Fault] = ()) -> None:
+def names_the_first(run: Simulation, schedule: Schedule, faults: Sequence[Fault] = ()) -> None:
     """Of a schedule written out, the first undelivered units are named by node, then by unit."""
-    outcome = execute_all(plan_of(made), down(faults))
+    outcome = execute_all(plan_of(schedule), down(faults))
     assert run.undelivered == tuple(sorted(outcome.missing)[: len(run.undelivered)])
     assert bool(run.undelivered) == bool(outcome.missing)
 
@@ -111,16 +119,16 @@ def names(sentence: str, row: Row) -> bool:
     return all(part in sentence for part in parts)
 
 
-def same(one: Simulation, other: Simulation) -> None:
+def same(run: Simulation, other: Simulation) -> None:
     """Two simulations say the same, but for the unit that each names first."""
-    assert (one.violation is None, one.complete) == (other.violation is None, other.complete)
-    assert (one.violation or "").partition(":")[0] == (other.violation or "").partition(":")[
+    assert (run.violation is None, run.complete) == (other.violation is None, other.complete)
+    assert (run.violation or "").partition(":")[0] == (other.violation or "").partition(":")[
         0
     ]  # the step
-    assert (one.steps, one.transmissions) == (other.steps, other.transmissions)
-    assert (one.largest_packet, one.missing) == (other.largest_packet, other.missing)
-    assert np.array_equal(one.links_used, other.links_used)
-    assert np.array_equal(one.packet_sizes, other.packet_sizes)
+    assert (run.steps, run.transmissions) == (other.steps, other.transmissions)
+    assert (run.largest_packet, run.missing) == (other.largest_packet, other.missing)
+    assert np.array_equal(run.links_used, other.links_used)
+    assert np.array_equal(run.packet_sizes, other.packet_sizes)
 
 
 # Spoilt schedules
@@ -138,47 +146,50 @@ SPOILS = (
 )
 
 
-def changed(made: Schedule, row: int, **values: int) -> Schedule:
+def changed(schedule: Schedule, row: int, **values: int) -> Schedule:
     """The schedule with other values in one row."""
-    columns: dict[str, Any] = {name: getattr(made, name).astype(np.int64) for name in values}
+    columns: dict[str, Any] = {name: getattr(schedule, name).astype(np.int64) for name in values}
     for name, value in values.items():
         columns[name][row] = value
-    return replace(made, **columns)
+    return replace(schedule, **columns)
 
 
-def kept(made: Schedule, rows: Sequence[int] | np.ndarray[Any, Any]) -> Schedule:
+def kept(schedule: Schedule, rows: Sequence[int] | np.ndarray[Any, Any]) -> Schedule:
     """The schedule of these rows alone, in this order, repeated where named twice."""
     return replace(
-        made, **{name: getattr(made, name)[np.asarray(rows, dtype=np.int64)] for name in COLUMNS}
+        schedule,
+        **{name: getattr(schedule, name)[np.asarray(rows, dtype=np.int64)] for name in COLUMNS},
     )
 
 
-def spoil(draw: Draw, made: Schedule, way: str) -> Schedule:
+def spoil(draw: Draw, schedule: Schedule, way: str) -> Schedule:
     """The schedule with one row spoilt."""
-    row, topology = draw(st.integers(0, len(made) - 1)), made.topology
-    every = range(len(made))
+    row, topology = draw(st.integers(0, len(schedule) - 1)), schedule.topology
+    every = range(len(schedule))
     match way:
         case "dropped":
-            return kept(made, [other for other in every if other != row])
+            return kept(schedule, [other for other in every if other != row])
         case "another step":
-            return changed(made, row, step=draw(st.integers(-1, made.steps + 2)))
+            return changed(schedule, row, step=draw(st.integers(-1, schedule.steps + 2)))
         case "early":
-            return changed(made, row, step=draw(st.integers(1, max(int(made.step[row]), 1))))
+            return changed(
+                schedule, row, step=draw(st.integers(1, max(int(schedule.step[row]), 1)))
+            )
         case "another receiver":
-            return changed(made, row, receiver=draw(st.integers(-1, topology.nodes)))
+            return changed(schedule, row, receiver=draw(st.integers(-1, topology.nodes)))
         case "another port":
-            return changed(made, row, port=draw(st.integers(0, topology.degree + 3)))
+            return changed(schedule, row, port=draw(st.integers(0, topology.degree + 3)))
         case "doubled":
-            return kept(made, [*every, row])
+            return kept(schedule, [*every, row])
         case "another unit":
-            return changed(made, row, unit=draw(st.integers(-1, made.units)))
+            return changed(schedule, row, unit=draw(st.integers(-1, schedule.units)))
         case _:
             sender, port = (
                 draw(st.integers(0, topology.nodes - 1)),
                 draw(st.sampled_from(topology.ports)),
             )
             return changed(
-                made,
+                schedule,
                 row,
                 sender=sender,
                 port=port,
@@ -187,11 +198,11 @@ def spoil(draw: Draw, made: Schedule, way: str) -> Schedule:
 
 
 @st.composite
-def spoilt(draw: st.DrawFn, made: Schedule, most: int = 2) -> Schedule:
+def spoilt(draw: st.DrawFn, schedule: Schedule, most: int = 2) -> Schedule:
     """The schedule with a few rows spoilt, in any way."""
     for _ in range(draw(st.integers(1, most))):
-        made = spoil(draw, made, draw(st.sampled_from(SPOILS)))
-    return made
+        schedule = spoil(draw, schedule, draw(st.sampled_from(SPOILS)))
+    return schedule
 
 
 # Schedules by lot
@@ -199,32 +210,33 @@ def spoilt(draw: st.DrawFn, made: Schedule, most: int = 2) -> Schedule:
 
 @st.composite
 def by_lot(draw: st.DrawFn, *specs: str, symmetric: bool | None = None) -> Schedule:
-    """A schedule that nobody made: units go wherever they can, and now and then where they cannot."""
-    where = topology(draw(st.sampled_from(specs)))
-    collective = draw(st.sampled_from(MANY_SOURCES if symmetric else COLLECTIVES))
-    together = collective in MANY_SOURCES and (
+    """Draw a random schedule: nodes mostly send units that they hold."""
+    topology = as_topology(draw(st.sampled_from(specs)))
+    collective = draw(st.sampled_from(MULTI_SOURCE if symmetric else COLLECTIVES))
+    together = collective in MULTI_SOURCE and (
         draw(st.booleans()) if symmetric is None else symmetric
     )
-    made = no_rows(
-        where,
+    schedule = no_rows(
+        topology,
         collective,
         draw(st.sampled_from(["all", "one"])),
         each=draw(st.integers(1, 2)),
         packets=draw(st.booleans()),
-        root=draw(st.integers(0, where.nodes - 1)),
+        root=draw(st.integers(0, topology.nodes - 1)),
         symmetric=together,
     )
     lot = np.random.default_rng(draw(st.integers(0, 2**32)))
     return replace(
-        made, **rows_by_lot(made, lot, draw(st.integers(1, 6)), draw(st.sampled_from([0.0, 0.1])))
+        schedule,
+        **rows_by_lot(schedule, lot, draw(st.integers(1, 6)), draw(st.sampled_from([0.0, 0.1]))),
     )
 
 
 def no_rows(
     topology: Topology, collective: str, ports: str, each: int = 1, **others: Any
 ) -> Schedule:
-    """The promise of a collective, ``each`` units for each of its sources and destinations, and no rows."""
-    return arranged(
+    """Return a schedule without rows, with ``each`` units per source and destination."""
+    return build_schedule(
         Columns(*(np.empty(0, dtype=np.int32),) * 6),
         topology=topology,
         collective=collective,
@@ -244,10 +256,13 @@ def powers(collective: str, *, symmetric: bool) -> int:
 
 
 def rows_by_lot(
-    made: Schedule, lot: np.random.Generator, steps: int, astray: float
+    schedule: Schedule, lot: np.random.Generator, steps: int, astray: float
 ) -> Mapping[str, Any]:
-    """Rows in random order: in each step some nodes send, mostly units that they hold, over ports that are mostly free."""
-    plan, topology = plan_of(made), made.topology
+    """Return random rows in random order.
+
+    In each step some nodes send, mostly units that they hold, over ports that are mostly free.
+    """
+    plan, topology = plan_of(schedule), schedule.topology
     holds: dict[str, set[int]] = {node: set() for node in plan.world.nodes}
     for unit, source, _ in plan.messages():
         holds[source].add(unit)
@@ -263,9 +278,9 @@ def rows_by_lot(
                 )
             )
             receiver = int(topology.neighbours(port, [sender])[0])
-            choice = range(made.units) if wrong else sorted(holds[plan.world.nodes[sender]])
+            choice = range(schedule.units) if wrong else sorted(holds[plan.world.nodes[sender]])
             unit = int(lot.choice(choice))
-            keys = taken(made, sender, port, receiver, unit)
+            keys = taken(schedule, sender, port, receiver, unit)
             if not wrong and keys & used:
                 continue
             used |= keys
@@ -278,24 +293,24 @@ def rows_by_lot(
     return dict(zip(COLUMNS, columns, strict=True))
 
 
-def taken(made: Schedule, sender: int, port: int, receiver: int, unit: int) -> set[object]:
+def taken(schedule: Schedule, sender: int, port: int, receiver: int, unit: int) -> set[object]:
     """What a row takes up in its step, that no other row should take up."""
-    if made.symmetric:
-        return {"all"} if made.ports == "one" else {port}
-    if made.ports == "one":
+    if schedule.symmetric:
+        return {"all"} if schedule.ports == "one" else {port}
+    if schedule.ports == "one":
         return {("sends", sender), ("receives", receiver)}
-    return {(sender, port, unit)} if made.packets else {(sender, port)}
+    return {(sender, port, unit)} if schedule.packets else {(sender, port)}
 
 
 @st.composite
 def fault_sets(draw: st.DrawFn, topology: Topology, latest: int, most: int = 3) -> list[Fault]:
     """Nodes and links that fail, some from the start and some later."""
-    found: dict[object, Fault] = {}
+    result: dict[object, Fault] = {}
     for _ in range(draw(st.integers(1, most))):
         rank = draw(st.integers(0, topology.nodes - 1))
         other = int(topology.neighbours(draw(st.sampled_from(topology.ports)), [rank])[0])
         fault = Fault(
             rank if draw(st.booleans()) else (rank, other), draw(st.integers(1, latest))
         ).on(topology)
-        found[fault.what] = fault
-    return list(found.values())
+        result[fault.what] = fault
+    return list(result.values())

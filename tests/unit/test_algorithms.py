@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from starcast.collectives import Schedule, algorithms, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms_on
-from starcast.collectives.model import COLLECTIVES, COLUMNS, MANY_SOURCES
+from starcast.collectives.model import COLLECTIVES, COLUMNS, MULTI_SOURCE
 from starcast.errors import StarcastError
 from starcast.simulator import simulate
 from starcast.topologies import topology
@@ -56,7 +56,7 @@ def test_the_schedule_is_complete_and_has_the_rows_that_were_counted(
     assert len(plan) == entry.count(network, ports, entry.resolve_arguments(network, {}))
     assert (plan.collective, plan.algorithm, plan.ports) == (entry.collective, entry.name, ports)
     assert dict(plan.arguments) == entry.resolve_arguments(network, {})
-    assert plan.symmetric <= (plan.collective in MANY_SOURCES)
+    assert plan.symmetric <= (plan.collective in MULTI_SOURCE)
 
 
 @every_case

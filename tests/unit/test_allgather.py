@@ -1,4 +1,4 @@
-"""Allgather by dimension change (Tseng & Sheu 1997, Algorithm 2 and section 5.2): tseng-sheu.md, A5, by name."""
+"""Allgather by dimension change: Tseng & Sheu 1997, Algorithm 2 (tseng-sheu.md, A5)."""
 
 from collections import Counter
 from functools import cache
@@ -26,7 +26,7 @@ both_models = pytest.mark.parametrize("ports", ["all", "one"])
 
 @cache
 def page_tree(n: int, construction: str) -> oracles.Tree:
-    """T at the identity, node by node; that it is the construction's, the construction's own tests say."""
+    """Return T at the identity, node by node; tests of the construction check that it is right."""
     return tree_of(forest(f"S{n}", construction).parent_port[0], n)
 
 
@@ -42,13 +42,13 @@ def level_sizes(n: int, tree: str) -> list[int]:
 @every_tree
 @pytest.mark.parametrize("n", range(2, 6))
 def test_the_rows_are_algorithm_2_s(n: int, tree: str, ports: str) -> None:
-    """A5: segment i of the identity over all level-t links of DC(i, T) in step t; one-port, by sub-steps."""
+    """A5: segment i crosses all level-t links of DC(i, T) in step t; one-port, by sub-steps."""
     expected = page.algorithm_2(page_tree(n, tree), n)
     if ports == "one":
         expected = page.sub_steps(expected, n)
-    made = allgather(f"S{n}", "dimension-change", ports, base=tree)
-    assert set(hops_of(made)) == expected
-    assert len(made) == len(expected) == (n - 1) * (factorial(n) - 1)
+    schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
+    assert set(hops_of(schedule)) == expected
+    assert len(schedule) == len(expected) == (n - 1) * (factorial(n) - 1)
 
 
 @pytest.mark.parametrize("n", [4, 5])
@@ -59,9 +59,9 @@ def test_segments_take_the_trees_in_the_page_s_order(n: int) -> None:
     root = oracles.identity(n)
     back = [dimension_change(i, page_tree(n, "greedy"), root, moved_back) for i in range(n - 1)]
     wrong = {hop for i, tree in enumerate(back) for hop in page.downwards(tree, root, i)}
-    made = hops_of(allgather(f"S{n}", "dimension-change"))
-    assert set(made) != wrong
-    assert {hop[:4] for hop in made} == {hop[:4] for hop in wrong}
+    schedule = hops_of(allgather(f"S{n}", "dimension-change"))
+    assert set(schedule) != wrong
+    assert {hop[:4] for hop in schedule} == {hop[:4] for hop in wrong}
 
 
 # All sources together
@@ -77,8 +77,8 @@ def test_everybody_gets_everything_and_every_link_carries_n_t_segments(
 
     So it is on every directed link, and one-port on those of the sub-step's dimension.
     """
-    made = allgather(f"S{n}", "dimension-change", ports, base=tree)
-    done = everybody_gets_everything(made, all_sources(made))
+    schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
+    done = everybody_gets_everything(schedule, all_sources(schedule))
     sub_steps = n - 1 if ports == "one" else 1
     sizes = level_sizes(n, tree)
     assert sorted(done.loads) == list(range(1, sub_steps * len(sizes) + 1))
@@ -93,24 +93,27 @@ def test_everybody_gets_everything_and_every_link_carries_n_t_segments(
     ("tree", "ports"), [("greedy", "all"), ("greedy", "one"), ("hamiltonian-cycle", "all")]
 )
 def test_everybody_gets_everything_on_s5(tree: str, ports: str) -> None:
-    made = allgather("S5", "dimension-change", ports, base=tree)
-    everybody_gets_everything(made, all_sources(made))
+    schedule = allgather("S5", "dimension-change", ports, base=tree)
+    everybody_gets_everything(schedule, all_sources(schedule))
 
 
 @both_models
 @every_tree
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_the_expanded_schedule_is_the_page_s_for_all_sources(n: int, tree: str, ports: str) -> None:
-    made = allgather(f"S{n}", "dimension-change", ports, base=tree)
-    wide = made.expand()
-    assert made.symmetric
+    schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
+    wide = schedule.expand()
+    assert schedule.symmetric
     assert not wide.symmetric
-    assert set(hops_of(wide)) == set(all_sources(made))
-    assert len(wide) == factorial(n) * len(made)
+    assert set(hops_of(wide)) == set(all_sources(schedule))
+    assert len(wide) == factorial(n) * len(schedule)
 
 
 def test_a_tree_that_is_rooted_elsewhere_does_not_do() -> None:
-    """Pitfall 3: LC(x, T) begins at x only if T is rooted at the identity; else sources send what they do not have."""
+    """Pitfall 3: LC(x, T) starts at x only if T is rooted at the identity.
+
+    Otherwise sources send units that they do not hold.
+    """
     n, r = 4, (2, 1, 3, 4)
     hops = {
         page.Hop(level, parent, oracles.dimension_between(parent, child), child, 0, 0)
@@ -134,12 +137,12 @@ def test_a_tree_that_is_rooted_elsewhere_does_not_do() -> None:
 @every_tree
 @pytest.mark.parametrize("n", range(2, 8))
 def test_steps_and_packets_are_theorem_3_s(n: int, tree: str) -> None:
-    """h_T steps of N_t segments, n!-1 in all; in each step every dimension has N_t links of the source's."""
-    made = allgather(f"S{n}", "dimension-change", base=tree)
+    """h_T steps of N_t segments, n!-1 in total; in each step every dimension has N_t links."""
+    schedule = allgather(f"S{n}", "dimension-change", base=tree)
     sizes = forest(f"S{n}", tree).level_profile()[0].tolist()[1:]
-    assert made.steps == len(sizes)
+    assert schedule.steps == len(sizes)
     assert sum(sizes) == factorial(n) - 1
-    carried = Counter(zip(made.step.tolist(), made.port.tolist(), strict=True))
+    carried = Counter(zip(schedule.step.tolist(), schedule.port.tolist(), strict=True))
     assert carried == {
         (t, d): sizes[t - 1] for t in range(1, len(sizes) + 1) for d in range(2, n + 1)
     }
@@ -149,10 +152,10 @@ def test_steps_and_packets_are_theorem_3_s(n: int, tree: str) -> None:
 @pytest.mark.parametrize("n", range(2, 8))
 def test_one_port_takes_a_sub_step_for_each_dimension(n: int, tree: str) -> None:
     """Section 5.2: (n-1) h_T sub-steps, none of them empty, and the dimension says which."""
-    made = allgather(f"S{n}", "dimension-change", "one", base=tree)
-    assert made.steps == (n - 1) * forest(f"S{n}", tree).height
-    assert np.array_equal(np.unique(made.step), np.arange(1, made.steps + 1))
-    assert ((made.step - 1) % (n - 1) + 2 == made.port).all()
+    schedule = allgather(f"S{n}", "dimension-change", "one", base=tree)
+    assert schedule.steps == (n - 1) * forest(f"S{n}", tree).height
+    assert np.array_equal(np.unique(schedule.step), np.arange(1, schedule.steps + 1))
+    assert ((schedule.step - 1) % (n - 1) + 2 == schedule.port).all()
 
 
 @pytest.mark.parametrize("n", range(3, 8))
@@ -168,9 +171,9 @@ def test_the_greedy_tree_takes_the_diameter(n: int) -> None:
 @every_tree
 @pytest.mark.parametrize("n", [5, 6, 7])
 def test_the_simulator_finds_it_right(n: int, tree: str, ports: str) -> None:
-    """All in all n! (n-1) (n!-1) transmissions; the largest packet of each step, one-port of each sub-step, is N_t."""
-    made = allgather(f"S{n}", "dimension-change", ports, base=tree)
-    run = simulate(made)
+    """There are n! (n-1) (n!-1) transmissions; the largest packet of a step is N_t."""
+    schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
+    run = simulate(schedule)
     sizes = forest(f"S{n}", tree).level_profile()[0].tolist()[1:]
     assert run.violation is None
     assert run.complete
@@ -184,43 +187,50 @@ def test_the_simulator_finds_it_right(n: int, tree: str, ports: str) -> None:
 @both_models
 @every_tree
 def test_what_it_says(tree: str, ports: str) -> None:
-    made = allgather("S5", "dimension-change", ports, root="54321", base=tree)
-    rule = catalogue.find("allgather", "dimension-change")
-    assert (made.units, made.packets, made.symmetric, made.root) == (4, True, True, 119)
-    assert made.id == f"S5:allgather:dimension-change:{ports}:base={tree}:54321"
-    assert (
-        len(made)
-        == rule.rows(made.topology, {"tree": tree})
-        == rule.count(made.topology, ports, {"tree": tree})
+    schedule = allgather("S5", "dimension-change", ports, root="54321", base=tree)
+    entry = catalogue.find("allgather", "dimension-change")
+    assert (schedule.units, schedule.packets, schedule.symmetric, schedule.root) == (
+        4,
+        True,
+        True,
+        119,
     )
-    assert rule.forest_construction(made.topology, ports, {"tree": tree}) is None
-    assert np.array_equal(made.tree, made.unit)
+    assert schedule.id == f"S5:allgather:dimension-change:{ports}:base={tree}:54321"
+    assert (
+        len(schedule)
+        == entry.rows(schedule.topology, {"tree": tree})
+        == entry.count(schedule.topology, ports, {"tree": tree})
+    )
+    assert entry.forest_construction(schedule.topology, ports, {"tree": tree}) is None
+    assert np.array_equal(schedule.tree, schedule.unit)
 
 
 @every_tree
 def test_its_forest_is_the_stack_of_the_changed_trees(tree: str) -> None:
-    """Row i is the catalogue's DC(i, T), moved to the source; it stands under no construction's name."""
-    made = allgather("S5", "dimension-change", root="53142", base=tree)
-    assert made.forest is not None
-    made.forest.verify()
-    assert (made.forest.trees, made.forest.root, made.forest.construction) == (
+    """Row i is the catalogue's DC(i, T) of the source; the forest has no construction's name."""
+    schedule = allgather("S5", "dimension-change", root="53142", base=tree)
+    assert schedule.forest is not None
+    schedule.forest.verify()
+    assert (schedule.forest.trees, schedule.forest.root, schedule.forest.construction) == (
         4,
-        made.root,
+        schedule.root,
         "array",
     )
-    for i, row in enumerate(made.forest.parent_port):
+    for i, row in enumerate(schedule.forest.parent_port):
         changed = forest("S5", "dimension-change", root="53142", base=tree, i=i)
         assert np.array_equal(row, changed.parent_port[0])
-    assert np.array_equal(made.forest.parents()[made.tree, made.receiver], made.sender)
+    assert np.array_equal(
+        schedule.forest.parents()[schedule.tree, schedule.receiver], schedule.sender
+    )
 
 
 @given(st.sampled_from(TREES), st.sampled_from(["all", "one"]), st.permutations(range(1, 5)))
 def test_any_source_may_be_written_out(tree: str, ports: str, symbols: list[int]) -> None:
-    """Source q's hops are the identity's, relabelled by q; so all sources together are the same, whichever stands for them."""
+    """Source q's hops are the identity's, relabelled by q; all sources together are the same."""
     q = tuple(symbols)
-    here = allgather("S4", "dimension-change", ports, base=tree)
-    there = allgather("S4", "dimension-change", ports, oracles.label(q), base=tree)
-    assert {(hop.sender, hop.receiver, hop[0], hop.port, hop.unit) for hop in hops_of(there)} == {
+    original = allgather("S4", "dimension-change", ports, base=tree)
+    moved = allgather("S4", "dimension-change", ports, oracles.label(q), base=tree)
+    assert {(hop.sender, hop.receiver, hop[0], hop.port, hop.unit) for hop in hops_of(moved)} == {
         (
             oracles.compose(q, hop.sender),  # type: ignore[arg-type]
             oracles.compose(q, hop.receiver),  # type: ignore[arg-type]
@@ -228,9 +238,9 @@ def test_any_source_may_be_written_out(tree: str, ports: str, symbols: list[int]
             hop.port,
             hop.unit,
         )
-        for hop in hops_of(here)
+        for hop in hops_of(original)
     }
-    assert set(hops_of(there.expand())) == set(hops_of(here.expand()))
+    assert set(hops_of(moved.expand())) == set(hops_of(original.expand()))
 
 
 def test_greedy_is_the_tree_if_none_is_named() -> None:
@@ -262,7 +272,7 @@ def test_what_is_too_large_is_refused_before_it_is_built() -> None:
 )
 def test_it_begins_with_s2(algorithm: str) -> None:
     """Two nodes send each other their message: one step."""
-    made = allgather("S2", algorithm)
-    assert (made.steps, len(made)) == (1, 1)
-    everybody_gets_everything(made, all_sources(made))
+    schedule = allgather("S2", algorithm)
+    assert (schedule.steps, len(schedule)) == (1, 1)
+    everybody_gets_everything(schedule, all_sources(schedule))
     assert catalogue.find("allgather", algorithm).supports(topology("S2"))

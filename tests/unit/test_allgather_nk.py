@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from starcast.collectives import Schedule, catalogue
-from starcast.topologies import topology
+from starcast.topologies import as_topology
 from starcast.trees import forest
 from support import oracles, oracles_nk
 from support import oracles_allgather as page
@@ -38,9 +38,11 @@ def height(n: int, k: int, algorithm: str) -> int:
     return max(max(oracles.depths(tree, home).values()) for tree in trees(n, k, algorithm))
 
 
-def with_sources(made: Schedule) -> set[page.Hop]:
+def with_sources(schedule: Schedule) -> set[page.Hop]:
     """The hops of the source that is written out, units named by it."""
-    return {hop._replace(unit=(places(made)[made.root], hop.unit)) for hop in hops_of(made)}
+    return {
+        hop._replace(unit=(places(schedule)[schedule.root], hop.unit)) for hop in hops_of(schedule)
+    }
 
 
 # Rows
@@ -49,12 +51,15 @@ def with_sources(made: Schedule) -> set[page.Hop]:
 @every_algorithm
 @every_size
 def test_all_port_rows_are_the_page_s_for_any_source(n: int, k: int, algorithm: str) -> None:
-    """Source x sends over the level-t links of LC(x, T) in step t, T relabelled by x and then the missing symbols ascending."""
+    """Source x sends over the level-t links of LC(x, T) in step t.
+
+    T is relabelled by x, then by the missing symbols in ascending order.
+    """
     every = oracles_nk.nodes(n, k)
     for x in {every[0], every[-1], every[len(every) // 3]}:
-        made = allgather(f"S{n},{k}", algorithm, "all", oracles.label(x))
-        assert made.symmetric
-        assert with_sources(made) == page.nk_source(trees(n, k, algorithm), x, n)
+        schedule = allgather(f"S{n},{k}", algorithm, "all", oracles.label(x))
+        assert schedule.symmetric
+        assert with_sources(schedule) == page.nk_source(trees(n, k, algorithm), x, n)
 
 
 @every_algorithm
@@ -73,21 +78,24 @@ def test_expanded_rows_are_those_of_all_sources(n: int, k: int, algorithm: str) 
 def test_one_port_rows_are_sub_steps_by_the_port_that_each_source_crosses(
     n: int, k: int, algorithm: str
 ) -> None:
-    """nk-star.md, one-port dimensions: a level becomes n-1 sub-steps, 2..k the exchanges, k+s those s on in the clique."""
-    made = allgather(f"S{n},{k}", algorithm, "one")
+    """nk-star.md, one-port dimensions: a level becomes n-1 sub-steps.
+
+    2..k are the exchanges; k+s moves s places on in the clique.
+    """
+    schedule = allgather(f"S{n},{k}", algorithm, "one")
     expected = {
         hop
         for x in oracles_nk.nodes(n, k)
         for hop in page.sub_steps(page.nk_source(trees(n, k, algorithm), x, n), n)
     }
-    assert made.symmetric == (k == n - 1)
-    wide = made.expand()
+    assert schedule.symmetric == (k == n - 1)
+    wide = schedule.expand()
     assert set(hops_of(wide)) == expected
     assert len(wide) == len(expected)
 
 
 def test_translation_would_bring_residual_links_into_other_sub_steps() -> None:
-    """Why one source cannot stand for all one-port: its relabelled hops keep the sub-step, and the port is another one."""
+    """One source cannot represent all one-port: relabelling keeps the sub-step, not the port."""
     n, k = 4, 2
     base = [
         hop for hop in hops_of(allgather("S4,2", "nk-greedy", "one")) if hop.unit == ((1, 2), 0)
@@ -106,8 +114,8 @@ def test_translation_would_bring_residual_links_into_other_sub_steps() -> None:
 @every_algorithm
 @every_size
 def test_everybody_gets_everything(n: int, k: int, algorithm: str, ports: str) -> None:
-    made = allgather(f"S{n},{k}", algorithm, ports)
-    done = everybody_gets_everything(made, hops_of(made.expand()))
+    schedule = allgather(f"S{n},{k}", algorithm, ports)
+    done = everybody_gets_everything(schedule, hops_of(schedule.expand()))
     if ports == "one":
         for step, load in done.loads.items():
             assert {port for _, port in load} == {(step - 1) % (n - 1) + 2}
@@ -117,13 +125,13 @@ def test_everybody_gets_everything(n: int, k: int, algorithm: str, ports: str) -
 @every_algorithm
 @pytest.mark.parametrize(("n", "k"), LARGE)
 def test_steps(n: int, k: int, algorithm: str, ports: str) -> None:
-    """A step a level, and one-port n-1 sub-steps, of which those after the last port in use are not counted."""
-    made = allgather(f"S{n},{k}", algorithm, ports)
+    """One step per level; one-port n-1 sub-steps, without those after the last port in use."""
+    schedule = allgather(f"S{n},{k}", algorithm, ports)
     levels = height(n, k, algorithm)
     if ports == "all":
-        assert made.steps == levels
+        assert schedule.steps == levels
     else:
-        assert (n - 1) * (levels - 1) < made.steps <= (n - 1) * levels
+        assert (n - 1) * (levels - 1) < schedule.steps <= (n - 1) * levels
     if algorithm == "nk-greedy":
         assert levels == oracles_nk.diameter(n, k)
 
@@ -132,8 +140,8 @@ def test_steps(n: int, k: int, algorithm: str, ports: str) -> None:
 def test_the_links_of_a_port_carry_equal_packets_of_one_tree(n: int, k: int) -> None:
     """SP keeps its links under relabelling k+1..n.
 
-    So each exchange link carries as many messages as the tree has such links on the level, and each residual one an n-k-th of
-    the residual links there.
+    So an exchange link carries as many messages as the tree has such links on the level, and a
+    residual link carries 1/(n-k) of the residual links on the level.
     """
     home = oracles.identity(n)[:k]
     (tree,) = trees(n, k, "nk-greedy")
@@ -166,10 +174,10 @@ def test_the_links_of_a_port_carry_unequal_packets_of_many_trees() -> None:
 def test_k_one_less_than_n_is_the_star(n: int, ports: str) -> None:
     """SP(r) of S_{n,n-1} is L(r): the first segment's rows of the allgather by dimension change."""
     star = allgather(f"S{n}", "dimension-change", ports)
-    made = allgather(f"S{n},{n - 1}", "nk-greedy", ports)
+    schedule = allgather(f"S{n},{n - 1}", "nk-greedy", ports)
     first = star.tree == 0
     for name in ("step", "sender", "port", "receiver", "unit"):
-        assert np.array_equal(getattr(made, name), getattr(star, name)[first])
+        assert np.array_equal(getattr(schedule, name), getattr(star, name)[first])
 
 
 # What the schedule says of itself
@@ -179,44 +187,48 @@ def test_k_one_less_than_n_is_the_star(n: int, ports: str) -> None:
 @every_algorithm
 @pytest.mark.parametrize(("n", "k"), [*SIZES, *LARGE])
 def test_rows_are_counted_before_they_are_built(n: int, k: int, algorithm: str, ports: str) -> None:
-    where = topology(f"S{n},{k}")
-    rule = catalogue.find("allgather", algorithm)
-    made = allgather(f"S{n},{k}", algorithm, ports)
-    a_source = (n - 1 if algorithm == "nk-multiple" else 1) * (where.nodes - 1)
-    assert rule.rows(where, {}) == a_source
+    topology = as_topology(f"S{n},{k}")
+    entry = catalogue.find("allgather", algorithm)
+    schedule = allgather(f"S{n},{k}", algorithm, ports)
+    a_source = (n - 1 if algorithm == "nk-multiple" else 1) * (topology.nodes - 1)
+    assert entry.rows(topology, {}) == a_source
     assert (
-        len(made)
-        == rule.count(where, ports, {})
-        == a_source * (1 if made.symmetric else where.nodes)
+        len(schedule)
+        == entry.count(topology, ports, {})
+        == a_source * (1 if schedule.symmetric else topology.nodes)
     )
-    assert made.packets
-    assert made.units == (n - 1 if algorithm == "nk-multiple" else 1) * (
-        1 if made.symmetric else where.nodes
+    assert schedule.packets
+    assert schedule.units == (n - 1 if algorithm == "nk-multiple" else 1) * (
+        1 if schedule.symmetric else topology.nodes
     )
-    assert rule.forest_construction(where, ports, {}) == (algorithm if made.symmetric else None)
+    assert entry.forest_construction(topology, ports, {}) == (
+        algorithm if schedule.symmetric else None
+    )
 
 
 @both_models
 @every_algorithm
 @pytest.mark.parametrize("root", [0, "325"])
 def test_what_it_says(root: int | str, algorithm: str, ports: str) -> None:
-    made = allgather("S5,3", algorithm, ports, root)
+    schedule = allgather("S5,3", algorithm, ports, root)
     at = (root or "123") if ports == "all" else "expanded"
-    assert made.id == f"S5,3:allgather:{algorithm}:{ports}::{at}"
-    assert made.symmetric == (ports == "all")
-    if made.symmetric:
-        assert made.forest is not None
-        assert made.forest.id == forest("S5,3", algorithm, root=root).id
-        assert np.array_equal(made.forest.parents()[made.tree, made.receiver], made.sender)
-        assert np.array_equal(made.tree, made.unit)
+    assert schedule.id == f"S5,3:allgather:{algorithm}:{ports}::{at}"
+    assert schedule.symmetric == (ports == "all")
+    if schedule.symmetric:
+        assert schedule.forest is not None
+        assert schedule.forest.id == forest("S5,3", algorithm, root=root).id
+        assert np.array_equal(
+            schedule.forest.parents()[schedule.tree, schedule.receiver], schedule.sender
+        )
+        assert np.array_equal(schedule.tree, schedule.unit)
 
 
 @every_algorithm
 def test_written_out_it_is_the_same_whichever_source_is_named(algorithm: str) -> None:
-    one, other = allgather("S4,2", algorithm, "one", "31"), allgather("S4,2", algorithm, "one")
-    assert hops_of(one) == hops_of(other)
+    first, other = allgather("S4,2", algorithm, "one", "31"), allgather("S4,2", algorithm, "one")
+    assert hops_of(first) == hops_of(other)
     assert (
-        (one.id, one.root)
+        (first.id, first.root)
         == (other.id, other.root)
         == (f"S4,2:allgather:{algorithm}:one::expanded", 0)
     )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from starcast.collectives import catalogue
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from starcast.trees import forest
+from starcast.trees import forest as build_forest
 from support import oracles, oracles_multinode
 from support import oracles_allgather as page
 from support.allgathers import all_sources, allgather, everybody_gets_everything, hops_of
@@ -30,7 +30,7 @@ every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
 
 def numbers_of_messages(n: int) -> list[int]:
-    """M around the multiples of n-1, where ceil(M(n!-1)/(n-1)) leaves M ceil((n!-1)/(n-1)) behind."""
+    """Return M around multiples of n-1, where the bound differs from M ceil((n!-1)/(n-1))."""
     return sorted({1, 2, 3, n - 1, n, 2 * (n - 1), 2 * n - 1} - {0})
 
 
@@ -46,24 +46,24 @@ def least_steps(n: int, messages: int) -> int:
 @pytest.mark.parametrize("n", range(3, 6))
 def test_the_rows_are_the_page_s(n: int, algorithm: str) -> None:
     for messages in numbers_of_messages(n):
-        made = allgather(f"S{n}", algorithm, messages=messages)
+        schedule = allgather(f"S{n}", algorithm, messages=messages)
         expected = PAGES[algorithm](n, messages)
-        assert set(hops_of(made)) == expected
-        assert len(made) == len(expected)
+        assert set(hops_of(schedule)) == expected
+        assert len(schedule) == len(expected)
 
 
 @every_algorithm
 def test_the_rows_of_s6_are_the_page_s(algorithm: str) -> None:
-    made = allgather("S6", algorithm, messages=1)
-    assert set(hops_of(made)) == PAGES[algorithm](6, 1)
+    schedule = allgather("S6", algorithm, messages=1)
+    assert set(hops_of(schedule)) == PAGES[algorithm](6, 1)
 
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_one_message_is_phase_1_and_the_concrete_phase_2(n: int) -> None:
-    """A2: subtrees grow by a node a step; then for each type the leaves with n there, lexicographically, one a step."""
+    """A2: subtrees grow by one node per step; then types serve their leaves, sorted by label."""
     sends = [*oracles_multinode.phase_1(n), *oracles_multinode.phase_2(n, factorial(n - 1))]
-    made = hops_of(allgather(f"S{n}", "rotated-hamiltonian"))
-    assert {hop[:4] for hop in made} == {
+    schedule = hops_of(allgather(f"S{n}", "rotated-hamiltonian"))
+    assert {hop[:4] for hop in schedule} == {
         (send.step, send.tail, send.type, send.head) for send in sends
     }
 
@@ -80,8 +80,8 @@ def test_one_message_reaches_number_m_in_its_step_over_its_type(n: int) -> None:
 @pytest.mark.parametrize("n", range(3, 7))
 def test_the_second_message_has_another_symbol_for_n(n: int) -> None:
     """A2: copy c = 0, 1, .. uses symbol 2 + (c mod (n-1)) in place of n."""
-    made = hops_of(allgather(f"S{n}", "rotated-hamiltonian", messages=n))
-    for hop in made:
+    schedule = hops_of(allgather(f"S{n}", "rotated-hamiltonian", messages=n))
+    for hop in schedule:
         if hop.receiver[0] == 1:  # type: ignore[index]
             assert hop.receiver[hop.port - 1] == 2 + hop.unit % (n - 1)  # type: ignore[index, operator]
 
@@ -94,18 +94,18 @@ def test_the_second_message_has_another_symbol_for_n(n: int) -> None:
 def test_steps_are_the_least_possible_for_every_number_of_messages(n: int, algorithm: str) -> None:
     """ceil(M(n!-1)/(n-1)), which plain repetition misses from M = n-1 on (pitfall 16)."""
     for messages in numbers_of_messages(n):
-        made = allgather(f"S{n}", algorithm, messages=messages)
-        assert made.steps == least_steps(n, messages)
-        assert (made.steps < messages * least_steps(n, 1)) == (n > 2 and messages >= n - 1)
+        schedule = allgather(f"S{n}", algorithm, messages=messages)
+        assert schedule.steps == least_steps(n, messages)
+        assert (schedule.steps < messages * least_steps(n, 1)) == (n > 2 and messages >= n - 1)
 
 
 @pytest.mark.parametrize("messages", [1, 2, 5])
 @pytest.mark.parametrize("n", range(2, 8))
 def test_one_port_messages_go_one_after_the_other(n: int, messages: int) -> None:
     """A4: M(n!-1) steps, one link in each, so that the source's schedule fills them all."""
-    made = allgather(f"S{n}", "hamiltonian-cycle", messages=messages)
-    assert np.array_equal(made.step, np.arange(1, messages * (factorial(n) - 1) + 1))
-    assert np.array_equal(made.unit, np.repeat(np.arange(messages), factorial(n) - 1))
+    schedule = allgather(f"S{n}", "hamiltonian-cycle", messages=messages)
+    assert np.array_equal(schedule.step, np.arange(1, messages * (factorial(n) - 1) + 1))
+    assert np.array_equal(schedule.unit, np.repeat(np.arange(messages), factorial(n) - 1))
 
 
 @every_algorithm
@@ -113,14 +113,16 @@ def test_one_port_messages_go_one_after_the_other(n: int, messages: int) -> None
 def test_the_types_of_a_step_are_different(n: int, algorithm: str) -> None:
     """A0: then, and only then, all n! sources send without a conflict."""
     for messages in numbers_of_messages(n):
-        made = allgather(f"S{n}", algorithm, messages=messages)
-        assert len({*zip(made.step.tolist(), made.port.tolist(), strict=True)}) == len(made)
+        schedule = allgather(f"S{n}", algorithm, messages=messages)
+        assert len({*zip(schedule.step.tolist(), schedule.port.tolist(), strict=True)}) == len(
+            schedule
+        )
 
 
 @all_port
 @pytest.mark.parametrize("n", range(3, 8))
 def test_all_links_are_busy_but_for_one_cell(n: int, algorithm: str) -> None:
-    """n-1 messages fill every cell of (n!-1) steps; each message fewer leaves one more empty, in the last step."""
+    """n-1 messages fill every cell of (n!-1) steps; each one less leaves a cell empty."""
     full = allgather(f"S{n}", algorithm, messages=n - 1)
     assert len(full) == full.steps * (n - 1)
     single = allgather(f"S{n}", algorithm, messages=1)
@@ -130,7 +132,10 @@ def test_all_links_are_busy_but_for_one_cell(n: int, algorithm: str) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_one_symbol_for_all_copies_would_take_longer(n: int) -> None:
-    """A2: with n for every copy the leaves of one type are (n-2)! a copy, and M(n!-1)/(n-1) is not reached from M = n-1 on."""
+    """A2: with n for every copy, M(n!-1)/(n-1) is not attained for M >= n-1.
+
+    The leaves of one type are (n-2)! per copy.
+    """
     for messages in (1, n - 2, n - 1, n):
         after = messages * factorial(n - 1)
         same = max(hop.step for hop in page.joint_phase_2(n, [n] * messages, after))
@@ -139,7 +144,10 @@ def test_one_symbol_for_all_copies_would_take_longer(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_the_numbers_of_the_mbst_cannot_run_on_over_the_copies(n: int) -> None:
-    """A3's recipe, begun with any first type but 2, reaches a node in the step of its parent; so the copies are rotated."""
+    """A3's recipe with another first type than 2 reaches a node in the step of its parent.
+
+    Therefore copies are rotated.
+    """
     for first in range(1, n):
         assert bool(page.too_early(n, first)) == (first > 1)
 
@@ -151,17 +159,17 @@ def test_the_numbers_of_the_mbst_cannot_run_on_over_the_copies(n: int) -> None:
 @pytest.mark.parametrize("messages", [1, 2, 3, 4])
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_everybody_gets_everything(n: int, messages: int, algorithm: str) -> None:
-    made = allgather(f"S{n}", algorithm, messages=messages)
-    done = everybody_gets_everything(made, all_sources(made))
-    assert max(done.loads) == made.steps
+    schedule = allgather(f"S{n}", algorithm, messages=messages)
+    done = everybody_gets_everything(schedule, all_sources(schedule))
+    assert max(done.loads) == schedule.steps
     assert all(set(load.values()) == {1} for load in done.loads.values())
     assert sum(map(len, done.loads.values())) == messages * factorial(n) * (factorial(n) - 1)
 
 
 @every_algorithm
 def test_everybody_gets_everything_on_s5(algorithm: str) -> None:
-    made = allgather("S5", algorithm, messages=1)
-    everybody_gets_everything(made, all_sources(made))
+    schedule = allgather("S5", algorithm, messages=1)
+    everybody_gets_everything(schedule, all_sources(schedule))
 
 
 @every_algorithm
@@ -169,11 +177,11 @@ def test_everybody_gets_everything_on_s5(algorithm: str) -> None:
 def test_the_simulator_finds_it_right(n: int, algorithm: str) -> None:
     """M n! (n!-1) transmissions, one message a link, in as many steps as the schedule has."""
     for messages in numbers_of_messages(n):
-        made = allgather(f"S{n}", algorithm, messages=messages)
-        run = simulate(made)
+        schedule = allgather(f"S{n}", algorithm, messages=messages)
+        run = simulate(schedule)
         assert run.violation is None
         assert run.complete
-        assert (run.steps, run.largest_packet) == (made.steps, 1)
+        assert (run.steps, run.largest_packet) == (schedule.steps, 1)
         assert run.transmissions == messages * factorial(n) * (factorial(n) - 1)
 
 
@@ -183,19 +191,22 @@ def test_the_simulator_finds_it_right(n: int, algorithm: str) -> None:
 def test_the_expanded_schedule_is_the_page_s_for_all_sources(
     n: int, messages: int, algorithm: str
 ) -> None:
-    made = allgather(f"S{n}", algorithm, messages=messages)
-    wide = made.expand()
-    assert set(hops_of(wide)) == set(all_sources(made))
+    schedule = allgather(f"S{n}", algorithm, messages=messages)
+    wide = schedule.expand()
+    assert set(hops_of(wide)) == set(all_sources(schedule))
     assert (wide.units, wide.symmetric, len(wide)) == (
         factorial(n) * messages,
         False,
-        factorial(n) * len(made),
+        factorial(n) * len(schedule),
     )
 
 
 @pytest.mark.parametrize("n", [3, 4])
 def test_phase_1_is_the_local_rule_of_the_nodes(n: int) -> None:
-    """A2: step 1: own message on all types; step t > 1: on type rdim(w_t, j-2) what came in step t-1 on rdim(w_(t-1), j-2)."""
+    """A2: step 1 sends the own message on all types.
+
+    Step t > 1 sends on type rdim(w_t, j-2) what arrived in step t-1 on type rdim(w_(t-1), j-2).
+    """
     w, rdim = oracles_multinode.w(n), oracles_multinode.rdim
     hops = [
         hop
@@ -204,18 +215,21 @@ def test_phase_1_is_the_local_rule_of_the_nodes(n: int) -> None:
     ]
     sent = {(hop.step, hop.sender, hop.port): hop.unit for hop in hops}
     received = {(hop.step, hop.receiver, hop.port): hop.unit for hop in hops}
-    rule: dict[tuple[int, oracles.Node, int], object] = {}
+    entry: dict[tuple[int, oracles.Node, int], object] = {}
     for x in oracles.nodes(n):
         for e in range(n - 1):
-            rule[1, x, rdim(w[0], e, n)] = (x, 0)
+            entry[1, x, rdim(w[0], e, n)] = (x, 0)
             for t in range(2, len(w) + 1):
-                rule[t, x, rdim(w[t - 1], e, n)] = received[t - 1, x, rdim(w[t - 2], e, n)]
-    assert sent == rule
+                entry[t, x, rdim(w[t - 1], e, n)] = received[t - 1, x, rdim(w[t - 2], e, n)]
+    assert sent == entry
 
 
 @pytest.mark.parametrize("n", [3, 4])
 def test_phase_2_is_rule_1(n: int) -> None:
-    """Node x gets from g_i(x) the messages of the sources q with q_1 = x_1 and q_n = x_i, q not x (pitfall 3); no others."""
+    """Node x receives from g_i(x) the messages of sources q != x with q_1 = x_1 and q_n = x_i.
+
+    This is pitfall 3.
+    """
     hops = [
         hop
         for hop in hops_of(allgather(f"S{n}", "rotated-hamiltonian").expand())
@@ -255,62 +269,72 @@ def test_one_port_all_nodes_use_one_dimension_and_forward_what_they_got(
 @every_algorithm
 @pytest.mark.parametrize("messages", [1, 2, 4, 9])
 def test_what_it_says(messages: int, algorithm: str) -> None:
-    made = allgather("S5", algorithm, root="54321", messages=messages)
-    rule = catalogue.find("allgather", algorithm)
-    assert (made.units, made.packets, made.symmetric, made.root) == (messages, False, True, 119)
-    assert made.ports == ("one" if algorithm == "hamiltonian-cycle" else "all")
-    assert made.id == f"S5:allgather:{algorithm}:{made.ports}:messages={messages}:54321"
-    assert len(made) == rule.rows(made.topology, {"messages": messages}) == messages * 119
-    assert rule.count(made.topology, made.ports, {"messages": messages}) == len(made)
+    schedule = allgather("S5", algorithm, root="54321", messages=messages)
+    entry = catalogue.find("allgather", algorithm)
+    assert (schedule.units, schedule.packets, schedule.symmetric, schedule.root) == (
+        messages,
+        False,
+        True,
+        119,
+    )
+    assert schedule.ports == ("one" if algorithm == "hamiltonian-cycle" else "all")
+    assert schedule.id == f"S5:allgather:{algorithm}:{schedule.ports}:messages={messages}:54321"
+    assert len(schedule) == entry.rows(schedule.topology, {"messages": messages}) == messages * 119
+    assert entry.count(schedule.topology, schedule.ports, {"messages": messages}) == len(schedule)
 
 
 @every_algorithm
 @pytest.mark.parametrize("root", [0, "42513"])
 @pytest.mark.parametrize("messages", [1, 2, 3, 9])
 def test_units_travel_along_the_forest(messages: int, root: int | str, algorithm: str) -> None:
-    """One message, and all of the cycle's, down the catalogue's tree; else a tree for each message, up to n-1, by no name."""
-    made = allgather("S5", algorithm, root=root, messages=messages)
-    along = catalogue.find("allgather", algorithm).forest_construction(
-        made.topology, made.ports, made.arguments
+    """One message, and every message of the cycle, uses the catalogue's tree.
+
+    Several messages use up to n-1 unnamed trees.
+    """
+    schedule = allgather("S5", algorithm, root=root, messages=messages)
+    forest = catalogue.find("allgather", algorithm).forest_construction(
+        schedule.topology, schedule.ports, schedule.arguments
     )
-    assert made.forest is not None
-    made.forest.verify()
-    assert np.array_equal(made.forest.parents()[made.tree, made.receiver], made.sender)
+    assert schedule.forest is not None
+    schedule.forest.verify()
+    assert np.array_equal(
+        schedule.forest.parents()[schedule.tree, schedule.receiver], schedule.sender
+    )
     if messages == 1 or algorithm == "hamiltonian-cycle":
-        assert along == algorithm
-        assert made.forest.id == forest("S5", algorithm, root=root).id
+        assert forest == algorithm
+        assert schedule.forest.id == build_forest("S5", algorithm, root=root).id
         assert np.array_equal(
-            made.forest.parent_port, forest("S5", algorithm, root=root).parent_port
+            schedule.forest.parent_port, build_forest("S5", algorithm, root=root).parent_port
         )
-        assert not made.tree.any()
+        assert not schedule.tree.any()
     else:
-        assert along is None
-        assert (made.forest.trees, made.forest.construction) == (min(messages, 4), "array")
-        assert np.array_equal(made.tree, made.unit % 4)
+        assert forest is None
+        assert (schedule.forest.trees, schedule.forest.construction) == (min(messages, 4), "array")
+        assert np.array_equal(schedule.tree, schedule.unit % 4)
 
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_rotated_trees_of_the_mbst_are_shortest_path_trees(n: int) -> None:
     """Rotation keeps distances: every message arrives over shortest paths."""
-    made = allgather(f"S{n}", "necklace", messages=n - 1)
-    assert made.forest is not None
-    assert made.forest.is_shortest_path()
-    assert made.forest.trees == n - 1
+    schedule = allgather(f"S{n}", "necklace", messages=n - 1)
+    assert schedule.forest is not None
+    assert schedule.forest.is_shortest_path()
+    assert schedule.forest.trees == n - 1
 
 
 @given(st.sampled_from(ALGORITHMS), st.integers(1, 5), st.permutations(range(1, 5)))
 def test_any_source_may_be_written_out(algorithm: str, messages: int, symbols: list[int]) -> None:
     q = tuple(symbols)
-    here = allgather("S4", algorithm, messages=messages)
-    there = allgather("S4", algorithm, root=oracles.label(q), messages=messages)
-    assert set(hops_of(there)) == {
+    original = allgather("S4", algorithm, messages=messages)
+    moved = allgather("S4", algorithm, root=oracles.label(q), messages=messages)
+    assert set(hops_of(moved)) == {
         hop._replace(
             sender=oracles.compose(q, hop.sender),  # type: ignore[arg-type]
             receiver=oracles.compose(q, hop.receiver),  # type: ignore[arg-type]
         )
-        for hop in hops_of(here)
+        for hop in hops_of(original)
     }
-    assert set(hops_of(there.expand())) == set(hops_of(here.expand()))
+    assert set(hops_of(moved.expand())) == set(hops_of(original.expand()))
 
 
 @pytest.mark.parametrize("messages", [0, -1, 1.5, True, "2"])

@@ -1,4 +1,4 @@
-"""Alltoall by Rules 9 and 10 and one-port (Fragopoulou & Akl 1993, sections 7 and 8): rows, figures, and wrong readings."""
+"""Alltoall by Rules 9 and 10 and one-port: Fragopoulou & Akl 1993, sections 7 and 8."""
 
 from fractions import Fraction
 from itertools import groupby, pairwise
@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from starcast.collectives import Schedule, algorithms, schedule
+from starcast.collectives import Schedule, algorithms
+from starcast.collectives import schedule as build
 from starcast.collectives.catalogue import find
 from starcast.simulator import simulate
 from starcast.topologies import topology
@@ -41,10 +42,10 @@ def cases(sizes: range, most: int = 99) -> list[tuple[int, str, int]]:
     ]
 
 
-def made(n: int, algorithm: str, messages: int, root: oracles.Node | None = None) -> Schedule:
+def schedule(n: int, algorithm: str, messages: int, root: oracles.Node | None = None) -> Schedule:
     """The array form."""
     arguments: dict[str, Any] = {} if algorithm == "necklace" else {"messages": messages}
-    return schedule(
+    return build(
         f"S{n}", "alltoall", algorithm, root=oracles.label(root or oracles.identity(n)), **arguments
     )
 
@@ -66,14 +67,14 @@ def steps(n: int, algorithm: str, messages: int) -> int:
 def test_the_rows_are_the_page_s_for_every_source(n: int, algorithm: str, messages: int) -> None:
     for source in roots(n):
         expected = page.EXCHANGED[algorithm](source, messages)
-        assert sorted(plain_rows(made(n, algorithm, messages, source))) == sorted(expected)
+        assert sorted(plain_rows(schedule(n, algorithm, messages, source))) == sorted(expected)
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(5, 7), 8))
 def test_the_rows_are_the_page_s_on_larger_stars(n: int, algorithm: str, messages: int) -> None:
     source = oracles.nodes(n)[-1]
     expected = page.EXCHANGED[algorithm](source, messages)
-    assert sorted(plain_rows(made(n, algorithm, messages, source))) == sorted(expected)
+    assert sorted(plain_rows(schedule(n, algorithm, messages, source))) == sorted(expected)
 
 
 # Figures of the page and of Table 3
@@ -81,7 +82,7 @@ def test_the_rows_are_the_page_s_on_larger_stars(n: int, algorithm: str, message
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 8), 12))
 def test_steps_and_transmissions(n: int, algorithm: str, messages: int) -> None:
-    s = made(n, algorithm, messages)
+    s = schedule(n, algorithm, messages)
     assert s.steps == steps(n, algorithm, messages)
     assert len(s) == messages * page.distance_sum_printed(n)
     arguments = dict(s.arguments)
@@ -90,7 +91,7 @@ def test_steps_and_transmissions(n: int, algorithm: str, messages: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_rule_10_meets_the_bound_and_keeps_every_dimension_busy(n: int) -> None:
-    s = made(n, "perfectly-balanced", n - 1)
+    s = schedule(n, "perfectly-balanced", n - 1)
     used = np.bincount((s.step - 1) * (n - 1) + s.port - 2, minlength=s.steps * (n - 1))
     assert s.steps == page.distance_sum(n)
     assert (used == 1).all()
@@ -101,8 +102,8 @@ def test_rule_10_meets_the_bound_and_keeps_every_dimension_busy(n: int) -> None:
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 8), 6))
 def test_the_dimensions_within_a_step_are_different(n: int, algorithm: str, messages: int) -> None:
-    """A0: then, and only then, the translated schedules of all sources are free of conflicts. One-port: one dimension."""
-    s = made(n, algorithm, messages)
+    """A0: exactly then translated schedules are free of conflicts; one-port, one dimension."""
+    s = schedule(n, algorithm, messages)
     dimensions = np.stack([s.step, s.port])
     assert np.unique(dimensions, axis=1).shape == dimensions.shape
     if algorithm == "one-port":
@@ -113,8 +114,8 @@ def test_the_dimensions_within_a_step_are_different(n: int, algorithm: str, mess
     ("n", "algorithm", "messages"), [*cases(range(2, 5), 4), (5, "necklace", 1), (5, "one-port", 1)]
 )
 def test_all_sources_together(n: int, algorithm: str, messages: int) -> None:
-    """Written out: no link carries two, nobody sends what has not come, everybody ends with M units of every other node."""
-    whole = made(n, algorithm, messages).expand()
+    """Expanded: links carry one unit, senders hold units, nodes receive M units of each node."""
+    expanded = schedule(n, algorithm, messages).expand()
     every, rank = oracles.nodes(n), oracles.ranks(n)
 
     def number(source: oracles.Node, destination: oracles.Node) -> set[int]:
@@ -122,14 +123,14 @@ def test_all_sources_together(n: int, algorithm: str, messages: int) -> None:
         return set(range(first, first + messages)) if source != destination else set()
 
     begin = {q: set[int]().union(*(number(q, x) for x in every)) for q in every}
-    end = page.executed(plain_rows(whole), begin, one_port=algorithm == "one-port")
+    end = page.executed(plain_rows(expanded), begin, one_port=algorithm == "one-port")
     assert end == {x: set[int]().union(*(number(q, x) for q in every)) for x in every}
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 8), 6))
 def test_the_simulator_finds_it_complete(n: int, algorithm: str, messages: int) -> None:
     """By the dimension rule, in the steps and transmissions of Table 3; of all sources together."""
-    run = simulate(made(n, algorithm, messages, oracles.nodes(n)[-1]))
+    run = simulate(schedule(n, algorithm, messages, oracles.nodes(n)[-1]))
     assert run.violation is None
     assert run.complete
     assert (run.steps, run.largest_packet) == (steps(n, algorithm, messages), 1)
@@ -139,25 +140,25 @@ def test_the_simulator_finds_it_complete(n: int, algorithm: str, messages: int) 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 6), 4))
 def test_the_simulator_finds_the_expansion_complete(n: int, algorithm: str, messages: int) -> None:
     """All sources written out, to n = 5."""
-    symmetric = made(n, algorithm, messages)
-    run, rule = simulate(symmetric.expand()), simulate(symmetric)
+    symmetric = schedule(n, algorithm, messages)
+    run, entry = simulate(symmetric.expand()), simulate(symmetric)
     assert run.violation is None
     assert run.complete
     assert (run.steps, run.transmissions, run.largest_packet) == (
-        rule.steps,
-        rule.transmissions,
-        rule.largest_packet,
+        entry.steps,
+        entry.transmissions,
+        entry.largest_packet,
     )
-    assert run.links_used.tolist() == rule.links_used.tolist()
+    assert run.links_used.tolist() == entry.links_used.tolist()
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 3))
 def test_the_expansion_is_the_page_s(n: int, algorithm: str, messages: int) -> None:
     """From any source that is written out."""
     rows = page.EXCHANGED[algorithm](oracles.identity(n), messages)
-    whole = made(n, algorithm, messages, oracles.nodes(n)[-1]).expand()
-    assert sorted(plain_rows(whole)) == sorted(page.all_sources(rows, n, messages))
-    assert (len(whole), whole.symmetric, whole.units) == (
+    expanded = schedule(n, algorithm, messages, oracles.nodes(n)[-1]).expand()
+    assert sorted(plain_rows(expanded)) == sorted(page.all_sources(rows, n, messages))
+    assert (len(expanded), expanded.symmetric, expanded.units) == (
         len(rows) * factorial(n),
         False,
         messages * factorial(n) ** 2,
@@ -166,15 +167,15 @@ def test_the_expansion_is_the_page_s(n: int, algorithm: str, messages: int) -> N
 
 @pytest.mark.parametrize("algorithm", ["necklace", "perfectly-balanced"])
 def test_one_wrong_dimension_makes_sources_meet(algorithm: str) -> None:
-    """The converse of Theorem 2: where a source uses a dimension twice in a step, two sources use one link."""
-    s = made(4, algorithm, 3)
+    """The converse of Theorem 2: a dimension used twice in a step is a conflict of two sources."""
+    s = schedule(4, algorithm, 3)
     rows = plain_rows(s)
     moved = next(
         row for row in rows if row.step > 1 and len(page.ports_by_step(rows)[row.step - 2]) == 3
     )
     early = [row._replace(step=row.step - 1) if row == moved else row for row in rows]
-    whole = page.all_sources(early, 4, 1 if algorithm == "necklace" else 3)
-    assert len({(row.step, row.sender, row.port) for row in whole}) < len(whole)
+    expanded = page.all_sources(early, 4, 1 if algorithm == "necklace" else 3)
+    assert len({(row.step, row.sender, row.port) for row in expanded}) < len(expanded)
 
 
 # Order
@@ -185,7 +186,7 @@ def test_the_nearest_go_first_and_a_group_waits_for_the_one_before(
     n: int, algorithm: str, messages: int
 ) -> None:
     """Pitfall 14: Rules 9 and 10 go nearest first, one group at a time, hop by hop."""
-    flights = page.flights(plain_rows(made(n, algorithm, messages)))
+    flights = page.flights(plain_rows(schedule(n, algorithm, messages)))
     times = sorted((rows[0].step, rows[-1].step) for rows in flights.values())
     assert all(
         last - first + 1 == len(rows)
@@ -205,7 +206,7 @@ def sorted_by_start(flights: dict[int, list[oracles.Plain]]) -> list[list[oracle
 @pytest.mark.parametrize("n", range(3, 7))
 def test_a_group_of_rule_9_is_a_necklace(n: int) -> None:
     """A short necklace of period p sends p messages along the tree of Def. 13, one to each node."""
-    flights = page.flights(plain_rows(made(n, "necklace", 1)))
+    flights = page.flights(plain_rows(schedule(n, "necklace", 1)))
     groups: dict[int, set[oracles.Node]] = {}
     for rows in flights.values():
         groups.setdefault(rows[0].step, set()).add(rows[-1].receiver)
@@ -216,10 +217,10 @@ def test_a_group_of_rule_9_is_a_necklace(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_every_group_of_rule_10_has_n_minus_1_messages(n: int) -> None:
-    """Pitfall 13: M p/(n-1) groups for period p, one message in each subtree; for period 1 all to the same node."""
+    """Pitfall 13: M p/(n-1) groups for period p, one message per subtree; period 1 has one node."""
     messages = 2 * (n - 1)
     groups: dict[int, list[oracles.Plain]] = {}
-    for rows in page.flights(plain_rows(made(n, "perfectly-balanced", messages))).values():
+    for rows in page.flights(plain_rows(schedule(n, "perfectly-balanced", messages))).values():
         groups.setdefault(rows[0].step, []).append(rows[-1])
     count: dict[oracles.Node, int] = {}
     for arrivals in groups.values():
@@ -235,8 +236,11 @@ def test_every_group_of_rule_10_has_n_minus_1_messages(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_rule_9_is_a_sum_over_necklaces(n: int) -> None:
-    """Pitfall 14: not h times the mean distance d, as the paper has it, and more than ceil(t_n/(n-1)): short necklaces idle."""
-    s = made(n, "necklace", 1)
+    """Pitfall 14: not h times the mean distance d, as in the paper, and more than ceil(t_n/(n-1)).
+
+    Short necklaces leave links idle.
+    """
+    s = schedule(n, "necklace", 1)
     mean = Fraction(page.distance_sum(n), factorial(n))
     assert s.steps != trees_page.necklaces_counted(n) * mean
     assert s.steps > oracles.ceil_div(page.distance_sum(n), n - 1)
@@ -249,9 +253,9 @@ def test_rule_9_is_a_sum_over_necklaces(n: int) -> None:
 def test_rule_9_for_each_message_would_take_longer_than_rule_10(n: int) -> None:
     """Pitfalls 13 and 16: M groups of p messages, instead of M p/(n-1) groups of n-1."""
     for messages in (n - 1, 2 * (n - 1)):
-        s = made(n, "perfectly-balanced", messages)
+        s = schedule(n, "perfectly-balanced", messages)
         assert (
-            messages * made(n, "necklace", 1).steps
+            messages * schedule(n, "necklace", 1).steps
             > s.steps
             == oracles.ceil_div(messages * page.distance_sum(n), n - 1)
         )
@@ -259,7 +263,9 @@ def test_rule_9_for_each_message_would_take_longer_than_rule_10(n: int) -> None:
 
 def test_a_bound_of_m_messages_is_not_m_bounds_of_one() -> None:
     """Pitfall 16: for M = n-1 = 2 on S3, Rule 10 takes 9 steps; M ceil(t_n/(n-1)) is 10."""
-    assert made(3, "perfectly-balanced", 2).steps < 2 * oracles.ceil_div(page.distance_sum(3), 2)
+    assert schedule(3, "perfectly-balanced", 2).steps < 2 * oracles.ceil_div(
+        page.distance_sum(3), 2
+    )
 
 
 # Parameters
@@ -268,9 +274,9 @@ def test_a_bound_of_m_messages_is_not_m_bounds_of_one() -> None:
 @pytest.mark.parametrize("algorithm", EXCHANGES)
 def test_what_an_alltoall_says_of_itself(algorithm: str) -> None:
     messages = 1 if algorithm == "necklace" else 8
-    s = made(5, algorithm, messages, (5, 4, 3, 2, 1))
+    s = schedule(5, algorithm, messages, (5, 4, 3, 2, 1))
     ports = "one" if algorithm == "one-port" else "all"
-    said = "" if algorithm == "necklace" else "messages=8"
+    text = "" if algorithm == "necklace" else "messages=8"
     assert (s.collective, s.ports, s.root, s.packets, s.symmetric) == (
         "alltoall",
         ports,
@@ -279,7 +285,7 @@ def test_what_an_alltoall_says_of_itself(algorithm: str) -> None:
         True,
     )
     assert s.units == messages * factorial(5)
-    assert s.id == f"S5:alltoall:{algorithm}:{ports}:{said}:54321"
+    assert s.id == f"S5:alltoall:{algorithm}:{ports}:{text}:54321"
     name = find("alltoall", algorithm).forest_construction(s.topology, ports, s.arguments)
     assert s.forest is not None
     assert name is not None
@@ -291,20 +297,20 @@ def test_what_an_alltoall_says_of_itself(algorithm: str) -> None:
 def test_defaults() -> None:
     """None for Rule 9, n-1 messages for Rule 10, one message one-port."""
     assert {row.name for row in algorithms("alltoall")} >= set(EXCHANGES)
-    assert dict(schedule("S5", "alltoall", "necklace").arguments) == {}
-    assert dict(schedule("S5", "alltoall", "perfectly-balanced").arguments) == {"messages": 4}
-    assert dict(schedule("S5", "alltoall", "one-port").arguments) == {"messages": 1}
+    assert dict(build("S5", "alltoall", "necklace").arguments) == {}
+    assert dict(build("S5", "alltoall", "perfectly-balanced").arguments) == {"messages": 4}
+    assert dict(build("S5", "alltoall", "one-port").arguments) == {"messages": 1}
 
 
 def test_bad_input_is_refused() -> None:
     for messages in (1, 3, 5, 6):
         with refused("alltoall by perfectly-balanced", "multiple"):
-            schedule("S5", "alltoall", "perfectly-balanced", messages=messages)
+            build("S5", "alltoall", "perfectly-balanced", messages=messages)
     with refused("messages"):
-        schedule("S5", "alltoall", "necklace", messages=2)
+        build("S5", "alltoall", "necklace", messages=2)
     with refused("port model"):
-        schedule("S5", "alltoall", "one-port", ports="all")
+        build("S5", "alltoall", "one-port", ports="all")
     with refused("S2"):
-        schedule("S2", "alltoall", "perfectly-balanced")
+        build("S2", "alltoall", "perfectly-balanced")
     with refused("S5,3"):
-        schedule("S5,3", "alltoall", "necklace")
+        build("S5,3", "alltoall", "necklace")

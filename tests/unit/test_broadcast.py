@@ -1,4 +1,4 @@
-"""Broadcasts executed twice: by starcast's simulator and step by step by the oracle's, for the page's step counts."""
+"""Broadcasts executed by starcast's simulator and by the oracle, with the page's step counts."""
 
 from math import factorial
 
@@ -34,8 +34,8 @@ def test_both_simulators_agree_for_every_root(
     n: int, share: int, algorithm: str, ports: str
 ) -> None:
     for root in roots(n):
-        made = broadcast(n, algorithm, ports, share, root)
-        outcome, run = executed(made), simulate(made)
+        schedule = broadcast(n, algorithm, ports, share, root)
+        outcome, run = executed(schedule), simulate(schedule)
         assert not outcome.broken
         assert not outcome.missing
         assert run.violation is None
@@ -49,8 +49,8 @@ def test_both_simulators_agree_for_every_root(
 def test_both_simulators_agree_on_larger_stars(
     n: int, share: int, algorithm: str, ports: str
 ) -> None:
-    made = broadcast(n, algorithm, ports, share, oracles.shift(oracles.identity(n), 2))
-    outcome, run = executed(made), simulate(made)
+    schedule = broadcast(n, algorithm, ports, share, oracles.shift(oracles.identity(n), 2))
+    outcome, run = executed(schedule), simulate(schedule)
     assert not outcome.broken
     assert run.complete
     agrees(run, outcome)
@@ -68,7 +68,7 @@ def test_all_port_steps(n: int, share: int, algorithm: str) -> None:
 @pytest.mark.parametrize("messages", [1, 2, 6])
 @pytest.mark.parametrize("n", range(2, 8))
 def test_one_port_stream_of_the_substar_tree(n: int, messages: int) -> None:
-    """B2: n(n-1)/2 + (M-1)(n-1) slots, which the plain simulation of (n-1)(2n-4+M) does not reach from n = 4 on."""
+    """B2: n(n-1)/2 + (M-1)(n-1) slots, fewer than (n-1)(2n-4+M) by plain simulation for n >= 4."""
     run = simulate(broadcast(n, "recursive-substar", "one", messages))
     assert run.complete
     assert run.violation is None
@@ -80,7 +80,7 @@ def test_one_port_stream_of_the_substar_tree(n: int, messages: int) -> None:
 @pytest.mark.parametrize("segments", [1, 2, 5])
 @pytest.mark.parametrize("n", range(2, 8))
 def test_one_port_sub_slots(n: int, segments: int, algorithm: str) -> None:
-    """A3, section 4.2: (n-1)(h+p-1) sub-slots; the last slot's last sub-slots may be empty, the slots before are full."""
+    """A3, section 4.2: (n-1)(h+p-1) sub-slots; only sub-slots of the last slot can be empty."""
     run = simulate(broadcast(n, algorithm, "one", segments))
     slots = all_port_steps(n, algorithm, segments)
     assert run.complete
@@ -89,15 +89,15 @@ def test_one_port_sub_slots(n: int, segments: int, algorithm: str) -> None:
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_a_sub_slot_serves_one_dimension(n: int) -> None:
-    made = broadcast(n, "multiple", "one", 3)
-    assert ((made.step - 1) % (n - 1) + 2 == made.port).all()
+    schedule = broadcast(n, "multiple", "one", 3)
+    assert ((schedule.step - 1) % (n - 1) + 2 == schedule.port).all()
 
 
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("n", range(2, 8))
 def test_packets_and_transmissions(n: int, algorithm: str, ports: str) -> None:
-    """Two units at most on a link by `multiple`, one by the others; every unit once over N-1 links."""
+    """At most two units per link by `multiple`, one by the others; every unit crosses N-1 links."""
     share = 3
     run = simulate(broadcast(n, algorithm, ports, share))
     assert run.largest_packet == (2 if algorithm == "multiple" and n > 2 else 1)
@@ -110,23 +110,23 @@ def test_packets_and_transmissions(n: int, algorithm: str, ports: str) -> None:
 @pytest.mark.parametrize("n", range(3, 8))
 def test_packets_of_two_are_needed_from_the_first_slot_on(n: int) -> None:
     """Pitfall 8: the source's link of dimension 2 carries two trees."""
-    made = broadcast(n, "multiple", "all", 1)
-    first = made.step == 1
-    assert sorted(made.port[first].tolist()) == [2, 2, *range(3, n + 1)]
-    assert simulate(made).packet_sizes[0] == 2
+    schedule = broadcast(n, "multiple", "all", 1)
+    first = schedule.step == 1
+    assert sorted(schedule.port[first].tolist()) == [2, 2, *range(3, n + 1)]
+    assert simulate(schedule).packet_sizes[0] == 2
 
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_a_stream_arrives_in_order_and_a_step_apart(n: int) -> None:
     """Message q is message 0, q steps later (all-port) or q(n-1) steps later (one-port)."""
     for ports, gap in (("all", 1), ("one", n - 1)):
-        made = broadcast(n, "recursive-substar", ports, 3)
+        schedule = broadcast(n, "recursive-substar", ports, 3)
         of = [
             sorted(
                 zip(
-                    made.sender[made.unit == q],
-                    made.port[made.unit == q],
-                    made.step[made.unit == q],
+                    schedule.sender[schedule.unit == q],
+                    schedule.port[schedule.unit == q],
+                    schedule.step[schedule.unit == q],
                     strict=True,
                 )
             )
@@ -138,7 +138,7 @@ def test_a_stream_arrives_in_order_and_a_step_apart(n: int) -> None:
 
 @pytest.mark.parametrize(("order", "slots"), [("textual", 9), ("decreasing", 8), ("the page's", 6)])
 def test_other_serving_orders_take_longer(order: str, slots: int) -> None:
-    """B2 for S4: g_dim1 first costs (n-1)^2, decreasing dimensions n(n+1)/2 - 2, the page's order n(n-1)/2."""
+    """B2 for S4: g_dim1 first (n-1)^2, decreasing dimensions n(n+1)/2 - 2, the page n(n-1)/2."""
     root = oracles.identity(4)
     keys = {
         "textual": lambda send: (

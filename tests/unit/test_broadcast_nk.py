@@ -1,4 +1,4 @@
-"""Broadcasts on (n,k)-stars and hypercubes, pipelined down their trees: nk-star.md, and Johnsson & Ho's binomial tree."""
+"""Broadcasts on (n,k)-stars and hypercubes, pipelined down trees (nk-star.md; Johnsson & Ho)."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from starcast.collectives import Schedule, catalogue, schedule
-from starcast.topologies import topology
+from starcast.collectives import Schedule, catalogue
+from starcast.collectives import schedule as build
+from starcast.topologies import as_topology
 from starcast.trees import forest
 from support import oracles, oracles_cube, oracles_nk
 from support.allgathers import hops_of, places, simulator_agrees
@@ -28,7 +29,7 @@ shares = pytest.mark.parametrize("share", [1, 3])
 @cache
 def broadcast(spec: str, algorithm: str, ports: str, share: int, root: int | str = 0) -> Schedule:
     """The array form's schedule."""
-    return schedule(spec, "broadcast", algorithm, ports=ports, root=root, segments=share)
+    return build(spec, "broadcast", algorithm, ports=ports, root=root, segments=share)
 
 
 def port_between(a: Any, b: Any, n: int) -> int:
@@ -41,7 +42,7 @@ def port_between(a: Any, b: Any, n: int) -> int:
 
 def pages_trees(spec: str, algorithm: str, root: Any) -> list[Any]:
     """The trees of the page with this root."""
-    n = topology(spec).n
+    n = as_topology(spec).n
     if algorithm == "binomial":
         return [oracles_cube.binomial(root, range(1, n + 1))]
     return (
@@ -49,10 +50,10 @@ def pages_trees(spec: str, algorithm: str, root: Any) -> list[Any]:
     )
 
 
-def pipelined(
-    trees: Sequence[Any], root: Any, n: int, ports: Sequence[int], share: int, *, one: bool
+def build_pipeline(
+    trees: Sequence[Any], root: Any, n: int, ports: Sequence[int], share: int, *, one_port: bool
 ) -> set[Hop]:
-    """Level-l links of a tree carry its segment s (from 0) in slot s + l; one-port a slot is a sub-slot for each port."""
+    """Level-l links carry segment s (from 0) in slot s + l; one-port, by sub-slots per port."""
     depths = oracles_cube.depths if isinstance(root, str) else oracles.depths
     hops = set()
     for i, tree in enumerate(trees):
@@ -61,40 +62,42 @@ def pipelined(
             port = port_between(parent, child, n)
             for s in range(share):
                 slot = s + level[child]
-                step = (slot - 1) * len(ports) + ports.index(port) + 1 if one else slot
+                step = (slot - 1) * len(ports) + ports.index(port) + 1 if one_port else slot
                 hops.add(Hop(step, parent, port, child, i, i * share + s))
     return hops
 
 
-def is_the_page_s(made: Schedule, share: int) -> None:
+def is_the_page_s(schedule: Schedule, share: int) -> None:
     """The rows are the page's, and by the plain execution everybody gets everything."""
-    topology, every = made.topology, places(made)
-    root = every[made.root]
-    trees = pages_trees(topology.spec, made.algorithm, root)
-    expected = pipelined(trees, root, topology.n, topology.ports, share, one=made.ports == "one")
-    hops = hops_of(made)
+    topology, every = schedule.topology, places(schedule)
+    root = every[schedule.root]
+    trees = pages_trees(topology.spec, schedule.algorithm, root)
+    expected = build_pipeline(
+        trees, root, topology.n, topology.ports, share, one_port=schedule.ports == "one"
+    )
+    hops = hops_of(schedule)
     assert set(hops) == expected
     assert len(hops) == len(expected)
-    assert made.units == len(trees) * share
-    holds: dict[Any, set[Any]] = {x: set() for x in every} | {root: set(range(made.units))}
+    assert schedule.units == len(trees) * share
+    holds: dict[Any, set[Any]] = {x: set() for x in every} | {root: set(range(schedule.units))}
     done = execute(
         hops,
         holds,
         oracles_cube.flip
         if topology.family == "hypercube"
         else lambda x, port: oracles_nk.across(x, port, topology.n),  # type: ignore[arg-type]
-        one_port=made.ports == "one",
-        packets=made.packets,
+        one_port=schedule.ports == "one",
+        packets=schedule.packets,
     )
     assert done.broken is None
-    assert all(held == set(range(made.units)) for held in done.holds.values())
-    simulator_agrees(made, done)
-    assert made.packets or max(max(load.values()) for load in done.loads.values()) == 1
+    assert all(held == set(range(schedule.units)) for held in done.holds.values())
+    simulator_agrees(schedule, done)
+    assert schedule.packets or max(max(load.values()) for load in done.loads.values()) == 1
 
 
 def some_roots(spec: str) -> list[int]:
     """All roots of what is small, else the identity, the last and one between."""
-    count = topology(spec).nodes
+    count = as_topology(spec).nodes
     return list(range(count)) if count <= 12 else [0, count // 3, count - 1]
 
 
@@ -128,30 +131,30 @@ def test_rows_on_hypercubes_are_the_page_s(d: int, ports: str, share: int) -> No
     "spec", [*(f"S{n},{k}" for n, k in [*SIZES, *LARGE]), *(f"Q{d}" for d in CUBES)]
 )
 def test_steps(spec: str) -> None:
-    """All-port h + p - 1 slots; one-port (n-1)(h+p-1), or d(d+p-1), sub-slots, of which the last may be empty."""
-    where = topology(spec)
+    """All-port h + p - 1 slots; one-port (n-1)(h+p-1) or d(d+p-1) sub-slots, the last empty."""
+    topology = as_topology(spec)
     for algorithm in [
         row.name
-        for row in catalogue.algorithms_on(where, "broadcast")
+        for row in catalogue.algorithms_on(topology, "broadcast")
         if row.split_argument == "segments"
     ]:
         for share in (1, 2, 5):
-            slots = forest(where, algorithm).height + share - 1
+            slots = forest(topology, algorithm).height + share - 1
             assert broadcast(spec, algorithm, "all", share).steps == slots
-            one = broadcast(spec, algorithm, "one", share)
-            assert where.degree * (slots - 1) < one.steps <= where.degree * slots
+            one_port = broadcast(spec, algorithm, "one", share)
+            assert topology.degree * (slots - 1) < one_port.steps <= topology.degree * slots
 
 
 @both_models
 @every_algorithm
 @pytest.mark.parametrize(("n", "k"), SIZES)
 def test_a_sub_slot_is_a_matching(n: int, k: int, algorithm: str, ports: str) -> None:
-    """A slot serves every link at most once a tree; a sub-slot one port, which nobody sends or receives over twice."""
-    made = broadcast(f"S{n},{k}", algorithm, ports, 3)
+    """A slot serves a link at most once per tree; in a sub-slot no node sends or receives twice."""
+    schedule = broadcast(f"S{n},{k}", algorithm, ports, 3)
     if ports == "all":
         return
-    assert ((made.step - 1) % (n - 1) + 2 == made.port).all()
-    links = np.unique(np.stack([made.step, made.sender, made.receiver]), axis=1)
+    assert ((schedule.step - 1) % (n - 1) + 2 == schedule.port).all()
+    links = np.unique(np.stack([schedule.step, schedule.sender, schedule.receiver]), axis=1)
     assert (
         np.unique(links[:2], axis=1).shape
         == np.unique(links[::2], axis=1).shape
@@ -160,7 +163,10 @@ def test_a_sub_slot_is_a_matching(n: int, k: int, algorithm: str, ports: str) ->
 
 
 def test_sorting_the_missing_symbols_gives_no_matching() -> None:
-    """Pitfall 9: sub-slots by "the s-th smallest missing symbol" let several nodes send to one receiver; ports do not."""
+    """Pitfall 9: by "the s-th smallest missing symbol" several nodes send to one receiver.
+
+    Sub-slots by ports avoid this.
+    """
     n, k = 5, 2
     every = oracles_nk.nodes(n, k)
     for s in range(1, n - k + 1):
@@ -171,7 +177,7 @@ def test_sorting_the_missing_symbols_gives_no_matching() -> None:
 
 @pytest.mark.parametrize(("n", "k"), [*SIZES, *LARGE])
 def test_packets(n: int, k: int) -> None:
-    """One tree has a unit a link; many share links where they are congested, and only there is a packet promised."""
+    """One tree has one unit per link; trees that share links need packets of several units."""
     assert not broadcast(f"S{n},{k}", "nk-greedy", "all", 2).packets
     many = broadcast(f"S{n},{k}", "nk-multiple", "all", 2)
     assert many.packets == (forest(f"S{n},{k}", "nk-multiple").congestion > 1)
@@ -179,16 +185,17 @@ def test_packets(n: int, k: int) -> None:
 
 @pytest.mark.parametrize("spec", ["S2,1", "S4,2", "S5,3", "Q1", "Q4"])
 def test_rows_are_counted_before_they_are_built(spec: str) -> None:
-    where = topology(spec)
-    for rule in catalogue.algorithms_on(where, "broadcast"):
-        if rule.split_argument == "segments":
-            for ports in rule.ports:
-                made = broadcast(spec, rule.name, ports, 3)
+    topology = as_topology(spec)
+    for entry in catalogue.algorithms_on(topology, "broadcast"):
+        if entry.split_argument == "segments":
+            for ports in entry.ports:
+                schedule = broadcast(spec, entry.name, ports, 3)
                 assert (
-                    len(made)
-                    == rule.rows(where, {"segments": 3})
-                    == rule.count(where, ports, {"segments": 3})
+                    len(schedule)
+                    == entry.rows(topology, {"segments": 3})
+                    == entry.count(topology, ports, {"segments": 3})
                 )
                 assert (
-                    made.id == f"{spec}:broadcast:{rule.name}:{ports}:segments=3:{where.label(0)}"
+                    schedule.id
+                    == f"{spec}:broadcast:{entry.name}:{ports}:segments=3:{topology.label(0)}"
                 )

@@ -22,7 +22,7 @@ prices = st.builds(oracles.Prices, fractions, fractions, fractions)
 
 def machine(paid: oracles.Prices) -> costs.Machine:
     """The prices of sending, without the message."""
-    return costs.Machine(T_s=paid.start_up, T_c=paid.byte)
+    return costs.Machine(t_s=paid.start_up, t_c=paid.byte)
 
 
 def closed(n: int, algorithm: str, ports: str, share: int, paid: oracles.Prices) -> costs.Cost:
@@ -57,7 +57,7 @@ def page_time(n: int, algorithm: str, ports: str, share: int, paid: oracles.Pric
 def test_closed_forms_are_the_page_s(
     algorithm: str, ports: str, n: int, share: int, paid: oracles.Prices
 ) -> None:
-    """A6: Day [7] for one greedy tree, (3) and Theorem 2 for the multiple trees, Sheu [16] and B2 for the stream."""
+    """A6: Day [7] for one greedy tree, (3) and Theorem 2 for the multiple trees, Sheu [16], B2."""
     cost = closed(n, algorithm, ports, share, paid)
     assert cost.time == page_time(n, algorithm, ports, share, paid)
     assert isinstance(cost.time, Fraction)
@@ -82,14 +82,17 @@ def test_nothing_is_rounded(n: int) -> None:
 def test_the_height_in_the_closed_form(n: int, height: int) -> None:
     """A6: D_n + n + g - 2 with the largest proper divisor g; 1 for n = 2."""
     assert oracles.height_of_multiple(n) == height
-    one = oracles.Prices(Fraction(1), Fraction(1), Fraction(0))
-    assert closed(n, "multiple", "all", 1, one).steps == height
-    assert closed(n, "multiple", "one", 1, one).steps == (n - 1) * height
+    unit_machine = oracles.Prices(Fraction(1), Fraction(1), Fraction(0))
+    assert closed(n, "multiple", "all", 1, unit_machine).steps == height
+    assert closed(n, "multiple", "one", 1, unit_machine).steps == (n - 1) * height
 
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_the_smallest_stars_by_hand(n: int) -> None:
-    """With m = 12, T_s = 5, T_c = 1: S2 in one step; S3 by three steps, by five slots of 2 * 12 / 2 bytes, by three steps."""
+    """With m = 12, T_s = 5, T_c = 1: S2 in one step, S3 in three steps.
+
+    One-port S3 takes five slots of 2 * 12 / 2 bytes, and by the stream three steps.
+    """
     paid = oracles.Prices(Fraction(12), Fraction(5), Fraction(1))
     by_hand = {
         2: {"greedy": 17, "recursive-substar": 17},
@@ -108,28 +111,28 @@ def test_a_share_that_is_none_is_refused(algorithm: str, share: object) -> None:
 
 
 def test_unknown_names_and_negative_amounts_are_refused() -> None:
-    t, one = topology("S5"), costs.Machine(T_s=Fraction(1), T_c=Fraction(1))
+    t, unit_machine = topology("S5"), costs.Machine(t_s=Fraction(1), t_c=Fraction(1))
     with refused("gready"):
-        costs.closed_form(t, "broadcast", "gready", "all", Fraction(1), one)
+        costs.closed_form(t, "broadcast", "gready", "all", Fraction(1), unit_machine)
     with refused("broadcats"):
-        costs.closed_form(t, "broadcats", "greedy", "all", Fraction(1), one)
+        costs.closed_form(t, "broadcats", "greedy", "all", Fraction(1), unit_machine)
     with refused("pieces"):
-        costs.closed_form(t, "broadcast", "greedy", "all", Fraction(1), one, pieces=2)
+        costs.closed_form(t, "broadcast", "greedy", "all", Fraction(1), unit_machine, pieces=2)
     with refused("-1"):
-        costs.closed_form(t, "broadcast", "greedy", "all", Fraction(-1), one)
-    with refused("T_s"):
-        costs.Machine(T_s=Fraction(-1), T_c=Fraction(1))
-    with refused("T_c"):
-        costs.Machine(T_s=Fraction(1), T_c=Fraction(-1, 2))
+        costs.closed_form(t, "broadcast", "greedy", "all", Fraction(-1), unit_machine)
+    with refused("t_s"):
+        costs.Machine(t_s=Fraction(-1), t_c=Fraction(1))
+    with refused("t_c"):
+        costs.Machine(t_s=Fraction(1), t_c=Fraction(-1, 2))
 
 
 @pytest.mark.parametrize("ports", ["", "both", "All"])
 def test_an_unknown_port_model_is_refused_and_not_taken_for_another(ports: str) -> None:
-    t, one = topology("S5"), costs.Machine(T_s=Fraction(1), T_c=Fraction(1))
+    t, unit_machine = topology("S5"), costs.Machine(t_s=Fraction(1), t_c=Fraction(1))
     with refused():
-        costs.closed_form(t, "broadcast", "greedy", ports, Fraction(1), one)
+        costs.closed_form(t, "broadcast", "greedy", ports, Fraction(1), unit_machine)
     with refused():
-        costs.lower_bound(t, "broadcast", ports, Fraction(1), one)
+        costs.lower_bound(t, "broadcast", ports, Fraction(1), unit_machine)
 
 
 # Units
@@ -151,11 +154,11 @@ def test_the_units_together_are_the_message(
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_schedule_has_as_many_units(algorithm: str, ports: str) -> None:
     for n in range(2, 6):
-        made = broadcast(n, algorithm, ports, 3)
+        schedule = broadcast(n, algorithm, ports, 3)
         unit = costs.unit_bytes(
-            made.topology, "broadcast", algorithm, Fraction(7), **dict(made.arguments)
+            schedule.topology, "broadcast", algorithm, Fraction(7), **dict(schedule.arguments)
         )
-        assert unit * made.units == 7
+        assert unit * schedule.units == 7
 
 
 # Lower bounds
@@ -170,9 +173,9 @@ def test_lower_bounds_are_lemma_1(n: int, ports: str, paid: oracles.Prices) -> N
 
 @pytest.mark.parametrize("n", SIZES)
 def test_the_logarithm_of_the_nodes_is_whole(n: int) -> None:
-    """Pitfall 6: ceil(log2 n!) without floating point; with T_c = 0 and T_s = 1 it is the one-port bound."""
-    one = costs.Machine(T_s=Fraction(1), T_c=Fraction(0))
-    bound = costs.lower_bound(topology(f"S{n}"), "broadcast", "one", Fraction(1), one).time
+    """Pitfall 6: the one-port bound for T_c = 0, T_s = 1 is ceil(log2 n!), exactly."""
+    unit_machine = costs.Machine(t_s=Fraction(1), t_c=Fraction(0))
+    bound = costs.lower_bound(topology(f"S{n}"), "broadcast", "one", Fraction(1), unit_machine).time
     assert bound == max(oracles.ceil_log2(factorial(n)), oracles.diameter(n))
     assert (
         2 ** (oracles.ceil_log2(factorial(n)) - 1)
@@ -183,32 +186,32 @@ def test_the_logarithm_of_the_nodes_is_whole(n: int) -> None:
 
 @pytest.mark.parametrize("spec", ["S2,1", "S5,2", "S6,3", "Q1", "Q6"])
 def test_the_bound_on_other_topologies_takes_their_diameter_degree_and_nodes(spec: str) -> None:
-    """The argument is Lemma 1's: somebody is a diameter away, the root has so many links, holders at most double."""
-    t, T_s, T_c, m = topology(spec), Fraction(7), Fraction(1, 3), Fraction(1000)  # noqa: N806
+    """Lemma 1's argument: distance, the root's links, and holders that at most double per step."""
+    t, t_s, t_c, m = topology(spec), Fraction(7), Fraction(1, 3), Fraction(1000)
     all_port, one_port = (
-        costs.lower_bound(t, "broadcast", ports, m, costs.Machine(T_s, T_c)).time
+        costs.lower_bound(t, "broadcast", ports, m, costs.Machine(t_s, t_c)).time
         for ports in ("all", "one")
     )
-    assert all_port == max(t.diameter * T_s, m / t.degree * T_c)
-    assert one_port == max(t.diameter * T_s, oracles.ceil_log2(t.nodes) * T_s, m * T_c)
+    assert all_port == max(t.diameter * t_s, m / t.degree * t_c)
+    assert one_port == max(t.diameter * t_s, oracles.ceil_log2(t.nodes) * t_s, m * t_c)
 
 
 @pytest.mark.parametrize("spec", ["S5,2", "Q4"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_closed_forms_of_stars_are_not_applied_elsewhere(algorithm: str, spec: str) -> None:
-    t, one = topology(spec), costs.Machine(T_s=Fraction(1), T_c=Fraction(1))
+    t, unit_machine = topology(spec), costs.Machine(t_s=Fraction(1), t_c=Fraction(1))
     with refused(algorithm, spec):
-        costs.closed_form(t, "broadcast", algorithm, "all", Fraction(1), one)
+        costs.closed_form(t, "broadcast", algorithm, "all", Fraction(1), unit_machine)
     with refused(algorithm, spec):
         costs.unit_bytes(t, "broadcast", algorithm, Fraction(1))
     with refused(algorithm, spec):
-        costs.best_share(t, "broadcast", algorithm, "all", Fraction(1), one)
+        costs.optimal_pieces(t, "broadcast", algorithm, "all", Fraction(1), unit_machine)
 
 
 def test_a_collective_without_a_bound_is_refused() -> None:
-    one = costs.Machine(T_s=Fraction(1), T_c=Fraction(1))
+    unit_machine = costs.Machine(t_s=Fraction(1), t_c=Fraction(1))
     with refused("reduce"):
-        costs.lower_bound(topology("S5"), "reduce", "all", Fraction(1), one)
+        costs.lower_bound(topology("S5"), "reduce", "all", Fraction(1), unit_machine)
 
 
 @pytest.mark.parametrize("ports", ["all", "one"])
@@ -217,11 +220,13 @@ def test_a_collective_without_a_bound_is_refused() -> None:
 def test_no_schedule_beats_the_lower_bound(
     algorithm: str, ports: str, n: int, share: int, paid: oracles.Prices
 ) -> None:
-    made = broadcast(n, algorithm, ports, share)
-    unit = costs.unit_bytes(made.topology, "broadcast", algorithm, paid.m, **dict(made.arguments))
-    took = costs.simulated(simulate(made), unit, machine(paid))
-    assert took.time >= oracles.lower_bound(n, ports, paid)
-    assert took.time <= closed(n, algorithm, ports, share, paid).time
+    schedule = broadcast(n, algorithm, ports, share)
+    unit = costs.unit_bytes(
+        schedule.topology, "broadcast", algorithm, paid.m, **dict(schedule.arguments)
+    )
+    simulated = costs.price_simulation(simulate(schedule), unit, machine(paid))
+    assert simulated.time >= oracles.lower_bound(n, ports, paid)
+    assert simulated.time <= closed(n, algorithm, ports, share, paid).time
 
 
 # Simulations
@@ -233,18 +238,18 @@ def test_no_schedule_beats_the_lower_bound(
 def test_a_simulation_costs_its_steps_and_its_largest_packets(
     n: int, share: int, algorithm: str, ports: str
 ) -> None:
-    """Every step starts up once and lasts as long as its largest packet, by the step-by-step simulator's count."""
-    made, outcome = (
+    """Every step starts up once and lasts as long as its largest packet, counted by the oracle."""
+    schedule, outcome = (
         broadcast(n, algorithm, ports, share),
         executed(broadcast(n, algorithm, ports, share)),
     )
     paid, unit = oracles.Prices(Fraction(1), Fraction(7, 3), Fraction(2, 5)), Fraction(11, 13)
-    took = costs.simulated(simulate(made), unit, machine(paid))
-    assert took.time == sum(
+    simulated = costs.price_simulation(simulate(schedule), unit, machine(paid))
+    assert simulated.time == sum(
         paid.start_up + size * unit * paid.byte for size in outcome.packet_sizes
     )
-    assert took.steps == took.start_ups == outcome.steps
-    assert took.transmissions == outcome.transmissions
+    assert simulated.steps == simulated.start_ups == outcome.steps
+    assert simulated.transmissions == outcome.transmissions
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -271,12 +276,12 @@ def test_the_closed_form_counts_what_the_simulation_does(
 def test_where_no_link_is_shared_the_closed_form_is_what_it_takes(n: int) -> None:
     paid = oracles.Prices(Fraction(100), Fraction(3), Fraction(1, 3))
     for algorithm in ("greedy", "recursive-substar"):
-        made = broadcast(n, algorithm, "all", 4)
+        schedule = broadcast(n, algorithm, "all", 4)
         unit = costs.unit_bytes(
-            made.topology, "broadcast", algorithm, paid.m, **dict(made.arguments)
+            schedule.topology, "broadcast", algorithm, paid.m, **dict(schedule.arguments)
         )
         assert (
-            costs.simulated(simulate(made), unit, machine(paid)).time
+            costs.price_simulation(simulate(schedule), unit, machine(paid)).time
             == closed(n, algorithm, "all", 4, paid).time
         )
 
@@ -286,7 +291,9 @@ def test_where_no_link_is_shared_the_closed_form_is_what_it_takes(n: int) -> Non
 
 def best(n: int, algorithm: str, ports: str, paid: oracles.Prices) -> tuple[float, int]:
     """What starcast says: over the reals, over whole numbers."""
-    return costs.best_share(topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid))
+    return costs.optimal_pieces(
+        topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid)
+    )
 
 
 cheap = st.fractions(min_value=1, max_value=100, max_denominator=20)
@@ -298,23 +305,23 @@ cheap = st.fractions(min_value=1, max_value=100, max_denominator=20)
 def test_the_best_whole_share_is_found(
     algorithm: str, ports: str, n: int, paid: oracles.Prices
 ) -> None:
-    """By trying all that could be better: the time is convex, and beyond its first rise it only grows."""
-    found = best(n, algorithm, ports, paid)[1]
+    """Find the minimum by trial: the time is convex, so it only grows after its first rise."""
+    result = best(n, algorithm, ports, paid)[1]
     times = [page_time(n, algorithm, ports, 1, paid)]
-    while len(times) < 3 or times[-1] <= times[-2] or len(times) <= found:
+    while len(times) < 3 or times[-1] <= times[-2] or len(times) <= result:
         times.append(page_time(n, algorithm, ports, len(times) + 1, paid))
-    assert times[found - 1] == min(times)
+    assert times[result - 1] == min(times)
 
 
 @given(st.integers(3, 12), prices)
 def test_the_best_share_of_multiple_is_beside_equation_5(n: int, paid: oracles.Prices) -> None:
-    """p* = sqrt(2m(h-1)T_c / ((n-1)T_s)); the whole optimum is its floor or its ceiling, and at least 1."""
+    """p* = sqrt(2m(h-1)T_c / ((n-1)T_s)); the integer optimum is next to it, at least 1."""
     square = 2 * paid.m * paid.byte / (n - 1) * (oracles.height_of_multiple(n) - 1) / paid.start_up
     floor = isqrt(square.numerator // square.denominator)
-    real, whole = best(n, "multiple", "all", paid)
+    real, integer = best(n, "multiple", "all", paid)
     assert real == pytest.approx(float(square) ** 0.5)
-    assert whole in {max(1, floor), floor + 1}
-    assert oracles.time_of_multiple(n, "all", whole, paid) == min(
+    assert integer in {max(1, floor), floor + 1}
+    assert oracles.time_of_multiple(n, "all", integer, paid) == min(
         oracles.time_of_multiple(n, "all", p, paid) for p in {max(1, floor), floor + 1}
     )
 
@@ -324,11 +331,11 @@ def test_the_best_whole_share_costs_at_most_one_start_up_more_than_the_real_one(
     n: int, paid: oracles.Prices
 ) -> None:
     """A6: T(max(1, ceil p*)) < T(p*) + T_s, with T(p*) = (sqrt((h-1) T_s) + sqrt(a))^2."""
-    whole = best(n, "multiple", "all", paid)[1]
+    integer = best(n, "multiple", "all", paid)[1]
     a = float(2 * paid.m * paid.byte / (n - 1))
     h, start_up = oracles.height_of_multiple(n), float(paid.start_up)
     real_time = (((h - 1) * start_up) ** 0.5 + a**0.5) ** 2
-    assert float(oracles.time_of_multiple(n, "all", whole, paid)) < (real_time + start_up) * (
+    assert float(oracles.time_of_multiple(n, "all", integer, paid)) < (real_time + start_up) * (
         1 + 1e-12
     )
 
@@ -352,13 +359,13 @@ def test_long_messages_are_cut_into_many_segments_and_short_ones_into_one() -> N
 
 
 def test_without_a_start_up_time_there_is_no_best_number() -> None:
-    with refused("T_s"):
+    with refused("t_s"):
         best(5, "multiple", "all", oracles.Prices(Fraction(1), Fraction(0), Fraction(1)))
 
 
 def test_whole_numbers_stay_exact() -> None:
     """Pitfall 6: an integer for m or a time must not turn a figure into a float."""
-    machine = costs.Machine(T_s=1, T_c=1)  # type: ignore[arg-type]
+    machine = costs.Machine(t_s=1, t_c=1)  # type: ignore[arg-type]
     cost = costs.closed_form(topology("S4"), "broadcast", "multiple", "all", 7, machine)  # type: ignore[arg-type]
     assert isinstance(cost.bytes, Fraction)
     assert isinstance(cost.time, Fraction)

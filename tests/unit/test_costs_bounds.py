@@ -1,4 +1,4 @@
-"""Lower bounds are the lemmas' and tables', in both port models, with copies and unit messages; and where each is met."""
+"""Lower bounds of the lemmas and tables, with copies and unit messages; where they are tight."""
 
 from fractions import Fraction
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from starcast import costs
 from starcast.collectives.model import COLLECTIVES
-from starcast.topologies import topology
+from starcast.topologies import as_topology
 from support import oracles, oracles_costs
 from support.meeting import refused
 from support.oracles_costs import Asked
@@ -22,22 +22,24 @@ models = st.sampled_from(["all", "one"])
 
 def bound(spec: str, collective: str, ports: str, **given: int) -> costs.Cost:
     """A bound for the usual message on the usual machine."""
-    return costs.lower_bound(topology(spec), collective, ports, MESSAGE, MACHINE, **given)
+    return costs.lower_bound(as_topology(spec), collective, ports, MESSAGE, MACHINE, **given)
 
 
 @given(st.sampled_from(SPECS), st.sampled_from(COLLECTIVES), models, amounts, amounts, amounts)
 def test_the_time_is_the_greater_of_start_ups_and_bytes(
     spec: str, collective: str, ports: str, m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
-    found = costs.lower_bound(topology(spec), collective, ports, m, costs.Machine(start_up, byte))
+    result = costs.lower_bound(
+        as_topology(spec), collective, ports, m, costs.Machine(start_up, byte)
+    )
     start_ups, through = oracles_costs.bound_terms(oracles_costs.size(spec), collective, ports)
-    assert found.time == max(start_ups * start_up, through * m * byte)
-    assert found.start_ups == start_ups
-    assert found.bytes == through * m
-    assert isinstance(found.time, Fraction)
-    assert isinstance(found.bytes, Fraction)
-    assert found.steps == start_ups
-    assert found.transmissions is None
+    assert result.time == max(start_ups * start_up, through * m * byte)
+    assert result.start_ups == start_ups
+    assert result.bytes == through * m
+    assert isinstance(result.time, Fraction)
+    assert isinstance(result.bytes, Fraction)
+    assert result.steps == start_ups
+    assert result.transmissions is None
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
@@ -45,40 +47,43 @@ def test_the_time_is_the_greater_of_start_ups_and_bytes(
 def test_steps_and_transmissions_of_unit_messages_are_the_tables(
     collective: str, spec: str, ports: str, messages: int, copies: int
 ) -> None:
-    here = oracles_costs.size(spec)
-    copies = min(copies, here.degree)
-    found, asked = (
+    size = oracles_costs.size(spec)
+    copies = min(copies, size.degree)
+    result, asked = (
         bound(spec, collective, ports, messages=messages, copies=copies),
         Asked(ports, messages, copies),
     )
-    assert found.steps == oracles_costs.least_steps(here, collective, asked)
-    assert found.transmissions == oracles_costs.least_transmissions(here, collective, asked)
+    assert result.steps == oracles_costs.least_steps(size, collective, asked)
+    assert result.transmissions == oracles_costs.least_transmissions(size, collective, asked)
 
 
 @given(st.sampled_from(SPECS), st.sampled_from(COLLECTIVES), models, st.integers(1, 11))
 def test_copies_multiply_the_bytes_and_leave_the_start_ups(
     spec: str, collective: str, ports: str, copies: int
 ) -> None:
-    copies = min(copies, topology(spec).degree)
-    one, many = bound(spec, collective, ports), bound(spec, collective, ports, copies=copies)
-    assert many.bytes == copies * one.bytes
-    assert many.start_ups == one.start_ups
+    copies = min(copies, as_topology(spec).degree)
+    single, many = bound(spec, collective, ports), bound(spec, collective, ports, copies=copies)
+    assert many.bytes == copies * single.bytes
+    assert many.start_ups == single.start_ups
 
 
 @pytest.mark.parametrize("n", range(3, 13))
 def test_the_tables_of_the_papers_for_one_message(n: int) -> None:
-    """FA Table 4: N-1, ceil((N-1)/(n-1)); t_n, ceil(t_n/(n-1)). EDT Table 1: n-1 copies, M(N-1), M t_n, M + D - 1."""
-    spec, here = f"S{n}", oracles_costs.star(n)
+    """FA Table 4: N-1, ceil((N-1)/(n-1)); t_n, ceil(t_n/(n-1)).
+
+    EDT Table 1 with n-1 copies: M(N-1), M t_n, M + D - 1.
+    """
+    spec, size = f"S{n}", oracles_costs.star(n)
     for collective in ("allgather", "scatter", "gather"):
-        assert bound(spec, collective, "one", messages=1).steps == here.nodes - 1
-        assert bound(spec, collective, "all", messages=1).steps == -(-(here.nodes - 1) // (n - 1))
+        assert bound(spec, collective, "one", messages=1).steps == size.nodes - 1
+        assert bound(spec, collective, "all", messages=1).steps == -(-(size.nodes - 1) // (n - 1))
         assert bound(spec, collective, "all", messages=5, copies=n - 1).steps == 5 * (
-            here.nodes - 1
+            size.nodes - 1
         )
-    assert bound(spec, "alltoall", "one", messages=1).steps == here.t
-    assert bound(spec, "alltoall", "all", messages=1).steps == -(-here.t // (n - 1))
-    assert bound(spec, "alltoall", "all", messages=5, copies=n - 1).steps == 5 * here.t
-    assert bound(spec, "broadcast", "all", messages=5, copies=n - 1).steps == 5 + here.diameter - 1
+    assert bound(spec, "alltoall", "one", messages=1).steps == size.t
+    assert bound(spec, "alltoall", "all", messages=1).steps == -(-size.t // (n - 1))
+    assert bound(spec, "alltoall", "all", messages=5, copies=n - 1).steps == 5 * size.t
+    assert bound(spec, "broadcast", "all", messages=5, copies=n - 1).steps == 5 + size.diameter - 1
 
 
 @pytest.mark.parametrize("k", range(1, 12))
@@ -97,41 +102,43 @@ def test_the_tables_of_the_hypercube(k: int) -> None:
     ("spec", "printed"), [("S3,1", 1), ("S5,1", 2), ("S9,1", 3), ("S4,1", 2), ("S5,2", 5)]
 )
 def test_the_one_port_allgather_reaches_all_nodes_not_all_but_one(spec: str, printed: int) -> None:
-    """Li et al. print ceil(log2(N-1)): a start-up less than there must be where N-1 is a power of two."""
-    nodes = topology(spec).nodes
+    """Li et al. print ceil(log2(N-1)): one start-up too few if N-1 is a power of two."""
+    nodes = as_topology(spec).nodes
     assert oracles.ceil_log2(nodes - 1) == printed
     ours = bound(spec, "allgather", "one").start_ups
-    assert ours == max(topology(spec).diameter, oracles.ceil_log2(nodes))
-    assert (ours > max(topology(spec).diameter, printed)) == (nodes - 1 in (2, 4, 8))
+    assert ours == max(as_topology(spec).diameter, oracles.ceil_log2(nodes))
+    assert (ours > max(as_topology(spec).diameter, printed)) == (nodes - 1 in (2, 4, 8))
 
 
 def test_one_port_is_never_bounded_lower_than_all_port() -> None:
     for spec in SPECS:
         for collective in COLLECTIVES:
             assert bound(spec, collective, "one").time >= bound(spec, collective, "all").time
-            one, every = (
+            single, every = (
                 bound(spec, collective, ports, messages=3).steps for ports in ("one", "all")
             )
-            assert int(one or 0) >= int(every or 0)
+            assert int(single or 0) >= int(every or 0)
 
 
 def fewest_steps(spec: str, one_port: bool) -> int:
-    """In how many steps one node can tell all others, by trying everything: who knows it, after each step."""
-    where = topology(spec)
+    """Return the least steps of a broadcast, by exhaustive search over sets of informed nodes."""
+    topology = as_topology(spec)
     links = {
-        node: {int(where.neighbours(port, [node])[0]) for port in where.ports}
-        for node in range(where.nodes)
+        node: {int(topology.neighbours(port, [node])[0]) for port in topology.ports}
+        for node in range(topology.nodes)
     }
     reached, steps = {frozenset([0])}, 0
-    while not any(len(known) == where.nodes for known in reached):
+    while not any(len(known) == topology.nodes for known in reached):
         steps += 1
-        reached = {after for known in reached for after in told(known, links, one_port)}
+        reached = {after for known in reached for after in informed(known, links, one_port)}
         # That others know it too is never worse.
         reached = {known for known in reached if not any(known < other for other in reached)}
     return steps
 
 
-def told(known: frozenset[int], links: dict[int, set[int]], one_port: bool) -> set[frozenset[int]]:
+def informed(
+    known: frozenset[int], links: dict[int, set[int]], one_port: bool
+) -> set[frozenset[int]]:
     """Who can know it a step later, where each tells all neighbours, or one."""
     if not one_port:
         return {known.union(*(links[node] for node in known))}
@@ -145,23 +152,23 @@ def told(known: frozenset[int], links: dict[int, set[int]], one_port: bool) -> s
     "spec", ["S2", "S3", "S2,1", "S3,1", "S4,1", "S5,1", "S3,2", "Q1", "Q2", "Q3", "S4,2"]
 )
 def test_the_start_ups_are_the_fewest_that_a_broadcast_can_do_with(spec: str) -> None:
-    """So the bound is valid, and none is better, for messages of hardly any bytes: also on two nodes, and for m = 0."""
+    """The bound is valid, and tight for messages of few bytes: also on two nodes, and for m = 0."""
     for ports in ("all", "one"):
         fewest = fewest_steps(spec, ports == "one")
         for m in (Fraction(0), Fraction(1, 10**9)):
             for collective in COLLECTIVES:
-                found = costs.lower_bound(
+                result = costs.lower_bound(
                     spec, collective, ports, m, costs.Machine(Fraction(1), Fraction(1))
                 )
-                assert found.start_ups == found.time == fewest, collective
+                assert result.start_ups == result.time == fewest, collective
 
 
 @pytest.mark.parametrize("spec", ["S2", "S2,1", "Q1"])
 def test_two_nodes_are_one_step_apart(spec: str) -> None:
-    """Everything is one message over one link, in each direction: T_s or m T_c, and with units M steps."""
+    """All collectives send one message over one link per direction: T_s or m T_c, and M steps."""
     for collective in COLLECTIVES:
         for ports in ("all", "one"):
-            found = costs.lower_bound(
+            result = costs.lower_bound(
                 spec,
                 collective,
                 ports,
@@ -169,11 +176,11 @@ def test_two_nodes_are_one_step_apart(spec: str) -> None:
                 costs.Machine(Fraction(2), Fraction(1)),
                 messages=5,
             )
-            assert found.start_ups == 1
-            assert found.bytes == found.time == 7
-            assert found.steps == 5
+            assert result.start_ups == 1
+            assert result.bytes == result.time == 7
+            assert result.steps == 5
             both = collective in ("allgather", "alltoall")
-            assert found.transmissions == (10 if both else 5)
+            assert result.transmissions == (10 if both else 5)
 
 
 def test_a_topology_can_be_named() -> None:
@@ -248,4 +255,4 @@ def test_bad_input_is_refused() -> None:
         with refused("messages"):
             bound("S5", "alltoall", "all", messages=wrong)  # type: ignore[arg-type]
     with refused("-1"):
-        costs.lower_bound(topology("S5"), "alltoall", "all", Fraction(-1), MACHINE)
+        costs.lower_bound(as_topology("S5"), "alltoall", "all", Fraction(-1), MACHINE)

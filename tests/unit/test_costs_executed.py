@@ -1,4 +1,4 @@
-"""Where closed form and execution agree exactly, and what else is true where they do not, for S2..S5, S_{n,k} and Q_d."""
+"""Executions against closed forms: exact agreement, and the known differences."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -8,15 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starcast import costs
-from starcast.collectives.catalogue import algorithms
-from starcast.collectives.model import MANY_SOURCES
+from starcast.collectives.catalogue import ALGORITHMS
+from starcast.collectives.model import MULTI_SOURCE
 from starcast.simulator import simulate
-from starcast.topologies import topology
-from starcast.trees import forest
+from starcast.topologies import as_topology
+from starcast.trees import forest as build_forest
 from support import oracles_costs
-from support.pricing import CUBES, NK_STARS, STARS, Case, built, cases, priced, run, took
-
-ALGORITHMS = {(str(rule.collective), rule.name): rule for rule in algorithms()}
+from support.pricing import CUBES, NK_STARS, STARS, Case, built, cases, priced, run, simulated_cost
 
 #: Executions cost what their form says, start-ups, bytes and transmissions, all-port or one-port.
 EXACT = {
@@ -47,7 +45,7 @@ EXACT = {
     ("alltoall", "one-port", "one"),
     ("alltoall", "edge-disjoint", "all"),
 }
-EVERY = tuple((*key, ports) for key, rule in ALGORITHMS.items() for ports in rule.ports)
+EVERY = tuple((*key, ports) for key, entry in ALGORITHMS.items() for ports in entry.ports)
 
 
 def all_of(collective: str, algorithm: str, ports: str) -> list[Case]:
@@ -59,7 +57,7 @@ def all_of(collective: str, algorithm: str, ports: str) -> list[Case]:
 
 
 def differ(form: costs.Cost, real: costs.Cost) -> bool:
-    """Whether start-ups, bytes or transmissions are different; what a form does not state cannot be."""
+    """Return whether start-ups, bytes or stated transmissions differ."""
     stated = form.transmissions is None or form.transmissions == real.transmissions
     return not (form.start_ups == real.start_ups and form.bytes == real.bytes and stated)
 
@@ -68,12 +66,12 @@ def differ(form: costs.Cost, real: costs.Cost) -> bool:
 def test_forms_are_exact_where_their_docstrings_say_so_and_nowhere_else(
     which: tuple[str, str, str],
 ) -> None:
-    found = all_of(*which)
-    assert found
-    for case in found:
+    result = all_of(*which)
+    assert result
+    for case in result:
         assert run(case).complete
         assert run(case).violation is None
-    different = [case for case in found if differ(priced(case), took(case))]
+    different = [case for case in result if differ(priced(case), simulated_cost(case))]
     assert bool(different) == (which not in EXACT), different[:3]
 
 
@@ -81,13 +79,13 @@ def test_forms_are_exact_where_their_docstrings_say_so_and_nowhere_else(
 def test_a_form_has_a_note_on_a_topology_where_an_execution_differs_and_on_no_other(
     which: tuple[str, str, str],
 ) -> None:
-    found = all_of(*which)
-    for spec in dict.fromkeys(case.spec for case in found):
-        here = [case for case in found if case.spec == spec]
-        different = any(differ(priced(case), took(case)) for case in here)
-        assert {bool(priced(case).note) for case in here} == {different}, (
+    result = all_of(*which)
+    for spec in dict.fromkeys(case.spec for case in result):
+        on_spec = [case for case in result if case.spec == spec]
+        different = any(differ(priced(case), simulated_cost(case)) for case in on_spec)
+        assert {bool(priced(case).note) for case in on_spec} == {different}, (
             spec,
-            priced(here[0]).note,
+            priced(on_spec[0]).note,
         )
 
 
@@ -95,9 +93,9 @@ def relation(
     test: Callable[[Case, costs.Cost, costs.Cost], None], *which: tuple[str, str, str]
 ) -> None:
     """Judge every case of some algorithms: the case, its form, what it took."""
-    for one in which:
-        for case in all_of(*one):
-            form, real = priced(case), took(case)
+    for entry in which:
+        for case in all_of(*entry):
+            form, real = priced(case), simulated_cost(case)
             assert form.transmissions == real.transmissions
             test(case, form, real)
 
@@ -106,10 +104,10 @@ def relation(
     "which", [("broadcast", "greedy", "one"), ("broadcast", "binomial", "one")]
 )
 def test_one_port_the_last_slot_is_not_all_needed(which: tuple[str, str, str]) -> None:
-    """The form counts degree sub-slots for every slot; all but those after the last used one are there."""
+    """The form counts ``degree`` sub-slots per slot; executions end with the last one in use."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
-        degree = topology(case.spec).degree
+        degree = as_topology(case.spec).degree
         assert form.start_ups - degree < real.start_ups <= form.start_ups
         assert real.bytes == form.bytes / form.start_ups * int((run(case).links_used > 0).sum())
 
@@ -120,7 +118,7 @@ def test_one_port_the_last_slot_is_not_all_needed(which: tuple[str, str, str]) -
 @pytest.mark.parametrize("share", [1, 2, 5])
 def test_one_port_the_greedy_tree_needs_all_of_the_last_slot_for_even_n(n: int, share: int) -> None:
     case = Case(f"S{n}", "broadcast", "greedy", oracles_costs.Asked("one", share))
-    assert differ(priced(case), took(case)) == (n % 2 == 1) == bool(priced(case).note)
+    assert differ(priced(case), simulated_cost(case)) == (n % 2 == 1) == bool(priced(case).note)
 
 
 def test_edge_disjoint_binomial_trees_take_the_form_s_time_but_on_q1() -> None:
@@ -137,7 +135,7 @@ def test_the_multiple_trees_take_equation_3_s_steps_and_less_time() -> None:
     """A packet is one segment or two: a step without a shared link is shorter. On S2 all are."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
-        degree = topology(case.spec).degree
+        degree = as_topology(case.spec).degree
         assert (
             form.start_ups - (degree if case.asked.ports == "one" else 1)
             < real.start_ups
@@ -155,7 +153,7 @@ def test_edge_disjoint_trees_are_lower_than_the_paper_says() -> None:
     """It takes them for D + 4 high; they are D + 3 for even n, D + 2 for odd n."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
-        n = topology(case.spec).n
+        n = as_topology(case.spec).n
         assert form.start_ups - real.start_ups == (4 if n == 2 else 1 if n % 2 == 0 else 2)
         assert form.note.startswith(
             {4: "four steps", 1: "one step", 2: "two steps"}[int(form.start_ups - real.start_ups)]
@@ -167,7 +165,7 @@ def test_edge_disjoint_trees_are_lower_than_the_paper_says() -> None:
 
 def test_one_tree_carries_n_minus_1_times_what_theorems_2_and_3_count() -> None:
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
-        degree = topology(case.spec).degree
+        degree = as_topology(case.spec).degree
         assert (
             form.start_ups - (degree if case.asked.ports == "one" else 1)
             < real.start_ups
@@ -180,28 +178,28 @@ def test_one_tree_carries_n_minus_1_times_what_theorems_2_and_3_count() -> None:
 
 
 def test_theorem_8_takes_2d_for_the_height_and_one_segment_for_a_packet() -> None:
-    """The steps are at most too many; a packet has from one segment to the congestion of the trees, which is 1 for k = 1."""
+    """The steps are an upper bound; a packet has 1 to congestion many segments, 1 for k = 1."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
-        where = topology(case.spec)
-        along = forest(where, "nk-multiple")
-        assert form.start_ups - real.start_ups == 2 * where.diameter - along.height
+        topology = as_topology(case.spec)
+        forest = build_forest(topology, "nk-multiple")
+        assert form.start_ups - real.start_ups == 2 * topology.diameter - forest.height
         packets = run(case).packet_sizes
         assert packets.min() >= 1
-        assert packets.max() == along.congestion
-        assert (along.congestion == 1) == (where.k == 1)
+        assert packets.max() == forest.congestion
+        assert (forest.congestion == 1) == (topology.k == 1)
 
     relation(judge, ("broadcast", "nk-multiple", "all"))
 
 
 def test_theorem_9_counts_too_many_steps_too() -> None:
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
-        where = topology(case.spec)
-        too_high = 2 * where.diameter - forest(where, "nk-multiple").height
+        topology = as_topology(case.spec)
+        too_high = 2 * topology.diameter - build_forest(topology, "nk-multiple").height
         assert (
-            where.degree * too_high
+            topology.degree * too_high
             <= form.start_ups - real.start_ups
-            < where.degree * (too_high + 1)
+            < topology.degree * (too_high + 1)
         )
 
     relation(judge, ("broadcast", "nk-multiple", "one"))
@@ -210,7 +208,7 @@ def test_theorem_9_counts_too_many_steps_too() -> None:
 def test_theorem_4_s_links_are_evenly_loaded_for_k_1_alone() -> None:
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         assert form.start_ups == real.start_ups
-        assert (form.bytes == real.bytes) == (topology(case.spec).k == 1)
+        assert (form.bytes == real.bytes) == (as_topology(case.spec).k == 1)
         assert form.bytes <= real.bytes
 
     relation(judge, ("allgather", "nk-greedy", "all"))
@@ -218,38 +216,42 @@ def test_theorem_4_s_links_are_evenly_loaded_for_k_1_alone() -> None:
 
 def test_theorem_5_starts_up_n_times_too_often() -> None:
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
-        where = topology(case.spec)
+        topology = as_topology(case.spec)
         assert form.bytes == real.bytes
-        assert form.start_ups == where.n * where.degree * where.diameter
-        assert where.degree * (where.diameter - 1) < real.start_ups <= where.degree * where.diameter
+        assert form.start_ups == topology.n * topology.degree * topology.diameter
+        assert (
+            topology.degree * (topology.diameter - 1)
+            < real.start_ups
+            <= topology.degree * topology.diameter
+        )
 
     relation(judge, ("allgather", "nk-greedy", "one"))
 
 
 def test_theorem_10_starts_up_too_seldom_or_too_often() -> None:
-    """2D - 1 is the height of no tree but by chance; the bytes are too few but where nothing is shared, k = 1."""
-    seen = set()
+    """2D - 1 equals a tree's height only by chance; the bytes are too few unless k = 1."""
+    differences = set()
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
-        where = topology(case.spec)
-        assert real.start_ups == forest(where, "nk-multiple").height
-        assert (form.bytes == real.bytes) == (where.k == 1)
+        topology = as_topology(case.spec)
+        assert real.start_ups == build_forest(topology, "nk-multiple").height
+        assert (form.bytes == real.bytes) == (topology.k == 1)
         assert form.bytes <= real.bytes
-        seen.add(form.start_ups - real.start_ups)
+        differences.add(form.start_ups - real.start_ups)
 
     relation(judge, ("allgather", "nk-multiple", "all"))
-    assert seen == {-1, 0, 1}
+    assert differences == {-1, 0, 1}
 
 
 def test_theorem_11_s_bytes_are_a_lower_bound() -> None:
     """Met for k = 1, and for k = n-1, where the ports are dimensions and translation keeps them."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
-        where = topology(case.spec)
+        topology = as_topology(case.spec)
         assert form.bytes <= real.bytes
-        assert (form.bytes == real.bytes) == (where.k in (1, where.n - 1))
-        slots = where.degree * forest(where, "nk-multiple").height
-        assert slots - where.degree < real.start_ups <= slots
+        assert (form.bytes == real.bytes) == (topology.k in (1, topology.n - 1))
+        slots = topology.degree * build_forest(topology, "nk-multiple").height
+        assert slots - topology.degree < real.start_ups <= slots
 
     relation(judge, ("allgather", "nk-multiple", "one"))
 
@@ -263,12 +265,18 @@ def test_no_execution_beats_the_bound(
     """In time, and in steps and transmissions where it is of unit messages; with as many copies."""
     machine = costs.Machine(start_up, byte)
     for case in all_of(*which):
-        where, asked = topology(case.spec), case.asked
+        topology, asked = as_topology(case.spec), case.asked
         messages = asked.share if case.rule.split_argument == "messages" else None
         bound = costs.lower_bound(
-            where, case.collective, asked.ports, m, machine, messages=messages, copies=asked.copies
+            topology,
+            case.collective,
+            asked.ports,
+            m,
+            machine,
+            messages=messages,
+            copies=asked.copies,
         )
-        real = took(case, m, machine)
+        real = simulated_cost(case, m, machine)
         assert real.time >= bound.time, case
         # In steps that start together not even the sum of both terms is beaten.
         assert real.start_ups >= bound.start_ups, case
@@ -278,7 +286,9 @@ def test_no_execution_beats_the_bound(
             assert int(real.transmissions or 0) >= int(bound.transmissions or 0), case
 
 
-@pytest.mark.parametrize("which", [one for one in EVERY if one[0] in MANY_SOURCES], ids=" ".join)
+@pytest.mark.parametrize(
+    "which", [entry for entry in EVERY if entry[0] in MULTI_SOURCE], ids=" ".join
+)
 def test_a_symmetric_schedule_costs_what_it_costs_written_out(which: tuple[str, str, str]) -> None:
     for case in [
         case

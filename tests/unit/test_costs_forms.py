@@ -1,4 +1,4 @@
-"""Closed forms are the pages', for every algorithm, size, port model and number of pieces; units are the schedules'."""
+"""Closed forms agree with the pages for every algorithm, size, port model and number of pieces."""
 
 from fractions import Fraction
 from functools import cache
@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from starcast import costs
 from starcast.collectives import algorithms
+from starcast.collectives.catalogue import ALGORITHMS
 from starcast.costs import counts
 from starcast.support.integers import ceil_div
-from starcast.topologies import topology
+from starcast.topologies import as_topology
 from starcast.topologies.necklaces import necklaces
 from starcast.trees import forest
 from starcast.trees.catalogue import single_trees
@@ -22,8 +23,6 @@ from support import oracles, oracles_costs
 from support.meeting import refused
 from support.oracles_costs import Asked
 from support.pricing import SMALL, Case, built, cases, priced, unit
-
-ALGORITHMS = {(str(rule.collective), rule.name): rule for rule in algorithms()}
 
 LARGE = ("S6", "S7", "S9", "S12", "S6,2", "S6,3", "S6,5", "Q7", "Q12")
 
@@ -36,13 +35,13 @@ def same(cost: costs.Cost, page: oracles_costs.Cost, m: Fraction, machine: costs
     assert cost.bytes == page.share * m
     if page.transmissions is not None:  # else the page says nothing, and only executions judge
         assert cost.transmissions == page.transmissions
-    assert cost.time == page.start_ups * machine.T_s + page.share * m * machine.T_c
+    assert cost.time == page.start_ups * machine.t_s + page.share * m * machine.t_c
     assert isinstance(cost.time, Fraction)
     assert isinstance(cost.bytes, Fraction)
 
 
 def test_every_algorithm_of_the_catalogue_has_a_form_and_no_other_has() -> None:
-    assert costs.FORMS.keys() == {(rule.collective, rule.name) for rule in algorithms()}
+    assert costs.FORMS.keys() == {(entry.collective, entry.name) for entry in algorithms()}
     assert costs.FORMS.keys() == oracles_costs.PAGE.keys()
 
 
@@ -61,15 +60,18 @@ def test_forms_are_the_pages_whatever_message_and_machine(
 @cache
 def grouped(*specs: str, shares: tuple[int, ...]) -> dict[tuple[str, str], list[Case]]:
     """`cases` by algorithm."""
-    found: dict[tuple[str, str], list[Case]] = {key: [] for key in ALGORITHMS}
+    result: dict[tuple[str, str], list[Case]] = {key: [] for key in ALGORITHMS}
     for case in cases(*specs, shares=shares):
-        found[case.key].append(case)
-    return found
+        result[case.key].append(case)
+    return result
 
 
 @pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
 def test_forms_are_the_pages_on_small_and_large_topologies(key: tuple[str, str]) -> None:
-    """Pitfall 16 of Fragopoulou & Akl: ceil(M (N-1)/(n-1)) is not M ceil((N-1)/(n-1)); shares of 7 tell them apart."""
+    """Pitfall 16 of Fragopoulou & Akl: ceil(M (N-1)/(n-1)) is not M ceil((N-1)/(n-1)).
+
+    Shares of 7 tell them apart.
+    """
     m, machine = Fraction(10**30) + Fraction(1, 3), costs.Machine(Fraction(1, 7), Fraction(1, 11))
     sizes = (
         SMALL if key in oracles_costs.BY_NODES else (*SMALL, *LARGE)
@@ -87,11 +89,11 @@ def test_forms_are_the_pages_on_small_and_large_topologies(key: tuple[str, str])
 def test_a_message_has_as_many_units_as_the_schedule_cuts_it_into(key: tuple[str, str]) -> None:
     """Of a scatter or alltoall, each of the N destinations has that many."""
     for case in grouped("S2", "S4", "S3,1", "S4,2", "S4,3", "Q1", "Q3", shares=(1, 3))[key]:
-        where = topology(case.spec)
-        made, units = built(case), 1 / unit(case, Fraction(1))
+        topology = as_topology(case.spec)
+        schedule, units = built(case), 1 / unit(case, Fraction(1))
         addressed = case.collective in ("scatter", "gather", "alltoall")
-        sources = where.nodes if case.collective == "allgather" and not made.symmetric else 1
-        assert made.units == units * (where.nodes if addressed else 1) * sources, case
+        sources = topology.nodes if case.collective == "allgather" and not schedule.symmetric else 1
+        assert schedule.units == units * (topology.nodes if addressed else 1) * sources, case
 
 
 # What forms are made of
@@ -109,52 +111,58 @@ def test_necklaces_are_counted_and_their_distances_summed_without_looking(n: int
 
 @pytest.mark.parametrize("n", [8])
 def test_necklaces_of_large_stars_are_those_of_the_array_form(n: int) -> None:
-    where, found = topology(f"S{n}"), necklaces(n)
-    leaders = [leader for leader in set(found.leader.tolist()) if leader]
+    topology, result = as_topology(f"S{n}"), necklaces(n)
+    leaders = [leader for leader in set(result.leader.tolist()) if leader]
     assert counts.necklace_count(n) == len(leaders)
-    assert counts.necklace_distance_sum(n, where.distance_sum) == int(
-        where.distances()[leaders].sum(dtype=int)
+    assert counts.necklace_distance_sum(n, topology.distance_sum) == int(
+        topology.distances()[leaders].sum(dtype=int)
     )
 
 
 def test_rule_9_s_sum_is_not_the_paper_s_product() -> None:
-    """Pitfall 14: h d, d the mean distance, weighs short necklaces as full ones. From n = 4 on the two differ."""
+    """Pitfall 14: h d, d the mean distance, weights short necklaces too much for n >= 4."""
     for n in range(4, 7):
-        here, ring = oracles_costs.star(n), oracles_costs.necklaces(n)
-        assert sum(distance for distance, _ in ring) != len(ring) * Fraction(here.t, here.nodes)
+        star, ring = oracles_costs.star(n), oracles_costs.necklaces(n)
+        assert sum(distance for distance, _ in ring) != len(ring) * Fraction(star.t, star.nodes)
 
 
 @pytest.mark.parametrize("n", range(2, 9))
 def test_the_levels_of_edge_disjoint_trees_sum_up_to_the_form(n: int) -> None:
-    where = topology(f"S{n}")
-    sums = forest(where, "edge-disjoint").levels().sum(axis=1, dtype=int).tolist()
-    assert sums == [level_sum(where)] * (n - 1)
+    topology = as_topology(f"S{n}")
+    sums = forest(topology, "edge-disjoint").levels().sum(axis=1, dtype=int).tolist()
+    assert sums == [level_sum(topology)] * (n - 1)
     assert sums[0] == oracles_costs.levels_of_edt(oracles_costs.star(n))
 
 
 @pytest.mark.parametrize("n", range(2, 9))
 def test_the_heights_of_single_trees_are_known_without_building_them(n: int) -> None:
-    where = topology(f"S{n}")
-    for name in single_trees(where):
-        assert counts.tree_height(where, name) == forest(where, name).height, name
+    topology = as_topology(f"S{n}")
+    for name in single_trees(topology):
+        assert counts.tree_height(topology, name) == forest(topology, name).height, name
 
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_dimension_change_takes_the_height_of_its_tree_for_the_diameter(n: int) -> None:
     """Theorem 3 with a tree of height h_T: h_T start-ups, the bytes unchanged."""
-    where, one = topology(f"S{n}"), costs.Machine(Fraction(1), Fraction(1))
-    for name in single_trees(where):
+    topology, unit_machine = as_topology(f"S{n}"), costs.Machine(Fraction(1), Fraction(1))
+    for name in single_trees(topology):
         for ports, slots in (("all", 1), ("one", n - 1)):
             cost = costs.closed_form(
-                where, "allgather", "dimension-change", ports, Fraction(6), one, base=name
+                topology,
+                "allgather",
+                "dimension-change",
+                ports,
+                Fraction(6),
+                unit_machine,
+                base=name,
             )
-            assert cost.start_ups == slots * forest(where, name).height
-            assert cost.bytes == Fraction(6 * slots * (where.nodes - 1), n - 1)
+            assert cost.start_ups == slots * forest(topology, name).height
+            assert cost.bytes == Fraction(6 * slots * (topology.nodes - 1), n - 1)
 
 
 @pytest.mark.parametrize("spec", ["S2", "S5", "S9", "Q1", "Q6", "S5,2", "S6,5"])
 def test_the_sum_of_distances_is_counted(spec: str) -> None:
-    assert topology(spec).distance_sum == oracles_costs.size(spec).t
+    assert as_topology(spec).distance_sum == oracles_costs.size(spec).t
 
 
 @pytest.mark.parametrize(
@@ -174,32 +182,40 @@ def test_logarithms_and_quotients_are_rounded_up_exactly(value: int) -> None:
 def test_messages_of_negative_length_and_unknown_arguments_are_refused(
     key: tuple[str, str],
 ) -> None:
-    where = next(
-        topology(spec) for spec in ("S4", "S4,2", "Q3") if ALGORITHMS[key].supports(topology(spec))
+    topology = next(
+        as_topology(spec)
+        for spec in ("S4", "S4,2", "Q3")
+        if ALGORITHMS[key].supports(as_topology(spec))
     )
-    ports, one = ALGORITHMS[key].ports[0], costs.Machine(Fraction(1), Fraction(1))
+    ports, unit_machine = ALGORITHMS[key].ports[0], costs.Machine(Fraction(1), Fraction(1))
     with refused("-1"):
-        costs.closed_form(where, *key, ports, Fraction(-1), one)
+        costs.closed_form(topology, *key, ports, Fraction(-1), unit_machine)
     with refused("pieces"):
-        costs.closed_form(where, *key, ports, Fraction(1), one, pieces=2)
+        costs.closed_form(topology, *key, ports, Fraction(1), unit_machine, pieces=2)
     with refused("pieces"):
-        costs.unit_bytes(where, *key, Fraction(1), pieces=2)
+        costs.unit_bytes(topology, *key, Fraction(1), pieces=2)
 
 
 @pytest.mark.parametrize("collective", ["scatter", "gather", "alltoall"])
 def test_the_perfectly_balanced_trees_are_priced_for_multiples_only(collective: str) -> None:
-    where, one = topology("S5"), costs.Machine(Fraction(1), Fraction(1))
+    topology, unit_machine = as_topology("S5"), costs.Machine(Fraction(1), Fraction(1))
     for messages in (1, 2, 3, 5):
         with refused(str(messages)):
             costs.closed_form(
-                where, collective, "perfectly-balanced", "all", Fraction(1), one, messages=messages
+                topology,
+                collective,
+                "perfectly-balanced",
+                "all",
+                Fraction(1),
+                unit_machine,
+                messages=messages,
             )
 
 
 def test_more_copies_than_trees_are_refused() -> None:
     with refused("5"):
         costs.closed_form(
-            topology("S5"), "broadcast", "edge-disjoint", "all", Fraction(1), ONE, copies=5
+            as_topology("S5"), "broadcast", "edge-disjoint", "all", Fraction(1), ONE, copies=5
         )
 
 
@@ -216,16 +232,18 @@ def test_messages_and_copies_are_whole_numbers_of_at_least_1(name: str, wrong: A
 
 @pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
 def test_a_topology_can_be_named(key: tuple[str, str]) -> None:
-    spec = next(spec for spec in ("S4", "S4,2", "Q3") if ALGORITHMS[key].supports(topology(spec)))
-    where, ports, m = topology(spec), ALGORITHMS[key].ports[0], Fraction(9)
+    spec = next(
+        spec for spec in ("S4", "S4,2", "Q3") if ALGORITHMS[key].supports(as_topology(spec))
+    )
+    topology, ports, m = as_topology(spec), ALGORITHMS[key].ports[0], Fraction(9)
     cut: dict[str, Any] = {"messages": 3} if ALGORITHMS[key].split_argument == "messages" else {}
     assert costs.closed_form(spec, *key, ports, m, ONE, **cut) == costs.closed_form(
-        where, *key, ports, m, ONE, **cut
+        topology, *key, ports, m, ONE, **cut
     )
-    assert costs.unit_bytes(spec, *key, m, **cut) == costs.unit_bytes(where, *key, m, **cut)
+    assert costs.unit_bytes(spec, *key, m, **cut) == costs.unit_bytes(topology, *key, m, **cut)
     if ALGORITHMS[key].split_argument:
-        assert costs.best_share(spec, *key, ports, m, ONE) == costs.best_share(
-            where, *key, ports, m, ONE
+        assert costs.optimal_pieces(spec, *key, ports, m, ONE) == costs.optimal_pieces(
+            topology, *key, ports, m, ONE
         )
     with refused("S13"):
         costs.closed_form("S13", *key, ports, m, ONE)
@@ -233,14 +251,14 @@ def test_a_topology_can_be_named(key: tuple[str, str]) -> None:
 
 def test_a_form_asked_for_another_port_model_is_refused() -> None:
     with refused("one"):
-        costs.closed_form(topology("S5"), "alltoall", "exact", "one", Fraction(1), ONE)
+        costs.closed_form(as_topology("S5"), "alltoall", "exact", "one", Fraction(1), ONE)
 
 
 ONE = costs.Machine(Fraction(1), Fraction(1))
 
 
 def test_sources_say_whose_a_form_is() -> None:
-    """No paper has it: the form is starcast's. Copies and messages that a paper leaves out make it so."""
+    """Forms for copies and messages that no paper covers have the source starcast."""
 
     def source(collective: str, algorithm: str, **arguments: int) -> str:
         return priced(Case("S5", collective, algorithm, Asked("all", **arguments))).source

@@ -9,16 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starcast import costs
-from starcast.collectives.catalogue import algorithms
-from starcast.costs.optimum import optimum
+from starcast.collectives.catalogue import ALGORITHMS
+from starcast.costs.forms import find_optimum
 from starcast.errors import InputError
-from starcast.topologies import Topology, topology
+from starcast.topologies import Topology, as_topology
 from support.meeting import refused
 from support.pricing import MACHINE
 
-ALGORITHMS = {(str(rule.collective), rule.name): rule for rule in algorithms()}
-
-CUT = [key for key, rule in ALGORITHMS.items() if rule.split_argument]
+CUT = [key for key, algorithm in ALGORITHMS.items() if algorithm.split_argument]
 
 cheap = st.fractions(min_value=Fraction(1, 20), max_value=30, max_denominator=20)
 
@@ -26,7 +24,7 @@ cheap = st.fractions(min_value=Fraction(1, 20), max_value=30, max_denominator=20
 def home(key: tuple[str, str], d: int) -> Topology:
     """A topology of that size on which an algorithm is defined."""
     family = ALGORITHMS[key].families[0]
-    return topology(
+    return as_topology(
         {"star": f"S{max(d, 3)}", "nk-star": f"S{max(d, 3)},2", "hypercube": f"Q{d}"}[family]
     )
 
@@ -34,7 +32,7 @@ def home(key: tuple[str, str], d: int) -> Topology:
 def tried(price: Callable[[int], costs.Cost]) -> int:
     """The least number with the least time: steps alone cost more than that from some number on."""
     best, pieces, steps = None, 0, Fraction(0)
-    while best is None or steps * MACHINE_OF_TRIALS.T_s <= best[0]:
+    while best is None or steps * MACHINE_OF_TRIALS.t_s <= best[0]:
         pieces += 1
         try:
             cost = price(pieces)
@@ -55,38 +53,45 @@ MACHINE_OF_TRIALS = costs.Machine(Fraction(1), Fraction(1))
 def test_the_best_whole_number_is_found(
     key: tuple[str, str], d: int, m: Fraction, copies: int, one_port: bool
 ) -> None:
-    """Also where steps are rounded up by n-1, which no multiple of one copy is, and where multiples alone are allowed."""
-    topology, rule = home(key, d), ALGORITHMS[key]
-    ports = rule.ports[-1] if one_port else rule.ports[0]
-    names = [one.name for one in rule.arguments]
+    """Also if steps are rounded up by n-1, and if only multiples of n-1 are allowed."""
+    topology, algorithm = home(key, d), ALGORITHMS[key]
+    ports = algorithm.ports[-1] if one_port else algorithm.ports[0]
+    names = [argument.name for argument in algorithm.arguments]
     others: dict[str, int | str] = (
         {"copies": min(copies, topology.degree)} if "copies" in names else {}
     )
 
     def price(pieces: int) -> costs.Cost:
-        given = {**others, str(rule.split_argument): pieces}
+        given = {**others, str(algorithm.split_argument): pieces}
         return costs.closed_form(
-            topology, rule.collective, rule.name, ports, m, MACHINE_OF_TRIALS, **given
+            topology, algorithm.collective, algorithm.name, ports, m, MACHINE_OF_TRIALS, **given
         )
 
-    found = costs.best_share(
-        topology, rule.collective, rule.name, ports, m, MACHINE_OF_TRIALS, **others
+    result = costs.optimal_pieces(
+        topology, algorithm.collective, algorithm.name, ports, m, MACHINE_OF_TRIALS, **others
     )[1]
-    assert found == tried(price)
+    assert result == tried(price)
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3, 5])
 def test_rounded_steps_are_filled(copies: int) -> None:
-    """The last round of M messages costs a whole step: no message more would fit into the best number of steps."""
-    where, m = topology("S6"), Fraction(10**6)
-    _, whole = costs.best_share(
-        where, "broadcast", "edge-disjoint", "all", m, MACHINE, copies=copies
+    """The best M fills its last round: one more message would need another step."""
+    topology, m = as_topology("S6"), Fraction(10**6)
+    _, integer = costs.optimal_pieces(
+        topology, "broadcast", "edge-disjoint", "all", m, MACHINE, copies=copies
     )
     steps = [
         costs.closed_form(
-            where, "broadcast", "edge-disjoint", "all", m, MACHINE, messages=pieces, copies=copies
+            topology,
+            "broadcast",
+            "edge-disjoint",
+            "all",
+            m,
+            MACHINE,
+            messages=pieces,
+            copies=copies,
         ).steps
-        for pieces in (whole, whole + 1)
+        for pieces in (integer, integer + 1)
     ]
     assert steps[0] != steps[1]
 
@@ -96,43 +101,47 @@ def test_the_real_optimum_of_edge_disjoint_trees(
     n: int, copies: int, m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
     """(Mx/(n-1) + D + 3)(T_s + m/M T_c) is least at M = sqrt((D+3)(n-1) m T_c/(x T_s))."""
-    where, copies = topology(f"S{n}"), min(copies, n - 1)
+    topology, copies = as_topology(f"S{n}"), min(copies, n - 1)
     machine = costs.Machine(start_up, byte)
-    real, _ = costs.best_share(
-        where, "broadcast", "edge-disjoint", "all", m, machine, copies=copies
+    real, _ = costs.optimal_pieces(
+        topology, "broadcast", "edge-disjoint", "all", m, machine, copies=copies
     )
-    square = (where.diameter + 3) * (n - 1) * m * byte / (copies * start_up)
+    square = (topology.diameter + 3) * (n - 1) * m * byte / (copies * start_up)
     assert real == pytest.approx(float(square) ** 0.5)
 
 
 @pytest.mark.parametrize("key", CUT, ids=" by ".join)
 def test_messages_of_no_length_are_not_cut(key: tuple[str, str]) -> None:
-    topology, rule = home(key, 4), ALGORITHMS[key]
-    real, whole = costs.best_share(topology, *key, rule.ports[0], Fraction(0), MACHINE)
+    topology, algorithm = home(key, 4), ALGORITHMS[key]
+    real, integer = costs.optimal_pieces(topology, *key, algorithm.ports[0], Fraction(0), MACHINE)
     assert real == 0
-    assert whole == (topology.degree if key[1] == "perfectly-balanced" else 1)
+    assert integer == (topology.degree if key[1] == "perfectly-balanced" else 1)
 
 
 def test_astronomic_messages_are_found_at_once() -> None:
     """Neither a search nor a float: the square root of 10^60 is a whole number of thirty digits."""
-    where = topology("S5")
+    topology = as_topology("S5")
     machine = costs.Machine(Fraction(1), Fraction(1))
-    _, whole = costs.best_share(where, "broadcast", "greedy", "all", Fraction(10**60), machine)
-    assert abs(whole - isqrt((where.diameter - 1) * 10**60)) <= 1
+    _, integer = costs.optimal_pieces(
+        topology, "broadcast", "greedy", "all", Fraction(10**60), machine
+    )
+    assert abs(integer - isqrt((topology.diameter - 1) * 10**60)) <= 1
 
 
 @pytest.mark.parametrize(
-    "key", [key for key, rule in ALGORITHMS.items() if not rule.split_argument], ids=" by ".join
+    "key",
+    [key for key, algorithm in ALGORITHMS.items() if not algorithm.split_argument],
+    ids=" by ".join,
 )
 def test_what_is_not_cut_has_no_best_number(key: tuple[str, str]) -> None:
     with refused(key[1]):
-        costs.best_share(home(key, 4), *key, "all", Fraction(1), MACHINE)
+        costs.optimal_pieces(home(key, 4), *key, "all", Fraction(1), MACHINE)
 
 
 @pytest.mark.parametrize("key", CUT, ids=" by ".join)
 def test_without_a_start_up_time_there_is_no_best_number(key: tuple[str, str]) -> None:
-    with refused("T_s"):
-        costs.best_share(
+    with refused("t_s"):
+        costs.optimal_pieces(
             home(key, 4),
             *key,
             ALGORITHMS[key].ports[0],
@@ -158,5 +167,7 @@ def test_any_pipeline_s_best_number_is_found(
         time = steps * (1 + Fraction(d, pieces)) + b
         return costs.Cost(steps, Fraction(steps), time - steps, None, time, "made up")
 
-    _, whole = optimum(price, costs.Machine(Fraction(1), Fraction(1)), period, range(1, period + 1))
-    assert whole == tried(price)
+    _, integer = find_optimum(
+        price, costs.Machine(Fraction(1), Fraction(1)), period, range(1, period + 1)
+    )
+    assert integer == tried(price)

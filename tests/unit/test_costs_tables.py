@@ -1,4 +1,4 @@
-"""The papers' tables for any topology: all their rows, priced as the pages say, by time, and executed where asked."""
+"""The papers' tables for any topology: rows, prices, order, and executions."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -15,9 +15,9 @@ from starcast.collectives import schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLLECTIVES, PORT_MODELS
 from starcast.costs import tables
-from starcast.costs.tables import Problem, Row, executed, table
+from starcast.costs.tables import CostRow, Problem, build_table, execute_row
 from starcast.simulator import simulate
-from starcast.topologies import topology
+from starcast.topologies import as_topology
 from support import oracles, oracles_costs
 from support.meeting import refused
 from support.pricing import MACHINE
@@ -50,19 +50,19 @@ def problem(
     spec: str = "S5", collective: str = "broadcast", ports: str = "all", **given: Any
 ) -> Problem:
     """A problem of a message of 4096 bytes, T_s = 1009, T_c = 1/7."""
-    return Problem(topology(spec), collective, ports, Fraction(4096), MACHINE, **given)
+    return Problem(as_topology(spec), collective, ports, Fraction(4096), MACHINE, **given)
 
 
-def row(asked: Problem, name: str) -> Row:
+def row(asked: Problem, name: str) -> CostRow:
     """The one row of that name."""
-    (found,) = [one for one in table(asked) if one.name == name]
-    return found
+    (result,) = [line for line in build_table(asked) if line.name == name]
+    return result
 
 
-def cost_of(found: Row) -> costs.Cost:
+def cost_of(result: CostRow) -> costs.Cost:
     """Its cost, which it has."""
-    assert found.cost is not None
-    return found.cost
+    assert result.cost is not None
+    return result.cost
 
 
 # Which rows
@@ -74,19 +74,23 @@ def cost_of(found: Row) -> costs.Cost:
 def test_a_table_has_all_algorithms_all_printed_rows_and_the_bounds(
     spec: str, collective: str, ports: str
 ) -> None:
-    where, rows = topology(spec), table(problem(spec, collective, ports))
-    beside = f"lower bound, unit messages, Q{oracles.ceil_log2(where.nodes)}"
-    ours = {rule.name for rule in algorithms_on(where, collective) if ports in rule.ports}
-    printed = CITED.get((where.family, collective, ports), set())
+    topology, rows = as_topology(spec), build_table(problem(spec, collective, ports))
+    beside = f"lower bound, unit messages, Q{oracles.ceil_log2(topology.nodes)}"
+    ours = {
+        algorithm.name
+        for algorithm in algorithms_on(topology, collective)
+        if ports in algorithm.ports
+    }
+    printed = CITED.get((topology.family, collective, ports), set())
     bounds = {"lower bound", "lower bound, unit messages"}
-    if where.family != "hypercube":
+    if topology.family != "hypercube":
         bounds.add(beside)
-    assert len(rows) == len({one.name for one in rows})
-    assert {one.name for one in rows} == ours | printed | bounds
-    assert {one.name for one in rows if one.arguments is not None} == ours
-    others = {one for one in printed if "as printed" not in one} | ({beside} & bounds)
-    unstated = {one.name for one in rows if one.source.startswith("starcast")}
-    assert {one.name for one in rows if one.cited} == others - unstated
+    assert len(rows) == len({line.name for line in rows})
+    assert {line.name for line in rows} == ours | printed | bounds
+    assert {line.name for line in rows if line.arguments is not None} == ours
+    others = {line for line in printed if "as printed" not in line} | ({beside} & bounds)
+    unstated = {line.name for line in rows if line.source.startswith("starcast")}
+    assert {line.name for line in rows if line.cited} == others - unstated
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -94,8 +98,8 @@ def test_rows_are_by_time_and_end_with_those_that_have_none(spec: str) -> None:
     for collective in COLLECTIVES:
         for ports in PORT_MODELS:
             times = [
-                None if one.cost is None else one.cost.time
-                for one in table(problem(spec, collective, ports))
+                None if line.cost is None else line.cost.time
+                for line in build_table(problem(spec, collective, ports))
             ]
             known = [time for time in times if time is not None]
             assert times == [*sorted(known), *[None] * (len(times) - len(known))]
@@ -106,8 +110,8 @@ def test_no_row_on_stars_and_hypercubes_beats_its_bound(spec: str) -> None:
     """On S_{n,k} the theorems may: their bytes are too few."""
     for collective in COLLECTIVES:
         for ports in PORT_MODELS:
-            for one in table(problem(spec, collective, ports)):
-                assert one.gap is None or one.gap >= 1, one
+            for line in build_table(problem(spec, collective, ports)):
+                assert line.gap is None or line.gap >= 1, line
 
 
 # What rows cost
@@ -119,33 +123,33 @@ def test_no_row_on_stars_and_hypercubes_beats_its_bound(spec: str) -> None:
 def test_printed_rows_cost_what_the_pages_say(
     spec: str, m: Fraction, start_up: Fraction, byte: Fraction, pieces: int
 ) -> None:
-    where, machine = topology(spec), costs.Machine(start_up, byte)
+    topology, machine = as_topology(spec), costs.Machine(start_up, byte)
     for (family, collective, ports), names in CITED.items():
-        if family != where.family:
+        if family != topology.family:
             continue
-        rows = table(Problem(where, collective, ports, m, machine, segments=pieces))
-        for one in rows:
-            if one.name in names and one.name != "Qiu [14]":
+        rows = build_table(Problem(topology, collective, ports, m, machine, segments=pieces))
+        for line in rows:
+            if line.name in names and line.name != "Qiu [14]":
                 page = oracles_costs.cited(
-                    one.name, collective, ports, oracles_costs.size(spec), pieces
+                    line.name, collective, ports, oracles_costs.size(spec), pieces
                 )
-                assert cost_of(one).time == page.start_ups * start_up + page.share * m * byte, (
-                    one.name
+                assert cost_of(line).time == page.start_ups * start_up + page.share * m * byte, (
+                    line.name
                 )
-                assert cost_of(one).start_ups == page.start_ups
-                assert cost_of(one).bytes == page.share * m
+                assert cost_of(line).start_ups == page.start_ups
+                assert cost_of(line).bytes == page.share * m
 
 
 def test_qiu_s_row_says_that_there_is_no_closed_form() -> None:
-    found = row(problem(ports="one"), "Qiu [14]")
-    assert found.cost is None
-    assert found.gap is None
-    assert "orders" in found.note
+    result = row(problem(ports="one"), "Qiu [14]")
+    assert result.cost is None
+    assert result.gap is None
+    assert "orders" in result.note
 
 
 @pytest.mark.parametrize("n", range(2, 13))
 def test_the_hypercube_beside_a_star_has_at_least_as_many_nodes(n: int) -> None:
-    """FA Table 5 for k = ceil(log2 n!), the least: also beside S_12, where Q_29 is no topology of its own."""
+    """FA Table 5 for the least k = ceil(log2 n!): also Q_29 for S_12, which cannot be named."""
     k = oracles.ceil_log2(factorial(n))
     assert 2 ** (k - 1) < factorial(n) <= 2**k
     name = f"lower bound, unit messages, Q{k}"
@@ -154,17 +158,17 @@ def test_the_hypercube_beside_a_star_has_at_least_as_many_nodes(n: int) -> None:
         ("scatter", -(-(2**k - 1) // k)),
         ("alltoall", 2 ** (k - 1)),
     ):
-        found = row(problem(f"S{n}", collective, messages=1), name)
-        assert cost_of(found).steps == steps
-        assert found.source == "Fragopoulou & Akl 1993, Table 5"
-        assert found.cited
-    found = row(problem(f"S{n}", "alltoall", "one", messages=1), name)
-    assert cost_of(found).steps == k * 2 ** (k - 1)
-    found = row(
+        result = row(problem(f"S{n}", collective, messages=1), name)
+        assert cost_of(result).steps == steps
+        assert result.source == "Fragopoulou & Akl 1993, Table 5"
+        assert result.cited
+    result = row(problem(f"S{n}", "alltoall", "one", messages=1), name)
+    assert cost_of(result).steps == k * 2 ** (k - 1)
+    result = row(
         problem(f"S{n}", messages=9, copies=n - 1), name + (f", {n - 1} copies" if n > 2 else "")
     )
-    assert cost_of(found).steps == -(-9 * (n - 1) // k) + k - 1
-    assert found.source == "Fragopoulou & Akl 1996, Table 3"
+    assert cost_of(result).steps == -(-9 * (n - 1) // k) + k - 1
+    assert result.source == "Fragopoulou & Akl 1996, Table 3"
 
 
 @pytest.mark.parametrize("spec", ["S5", "S5,2", "Q4"])
@@ -172,13 +176,13 @@ def test_another_hypercube_can_be_asked_for(spec: str) -> None:
     """FA Table 5 for any k; of a hypercube's own dimension there is one row, its own."""
     for k in (1, 4, 9, 64):
         rows = [
-            one
-            for one in table(problem(spec, "alltoall", messages=1, hypercube=k))
-            if "unit messages" in one.name
+            line
+            for line in build_table(problem(spec, "alltoall", messages=1, hypercube=k))
+            if "unit messages" in line.name
         ]
-        here = oracles_costs.size(spec)
-        steps = {one.name: cost_of(one).steps for one in rows}
-        own = {"lower bound, unit messages": -(-here.t // here.degree)}
+        cube = oracles_costs.size(spec)
+        steps = {line.name: cost_of(line).steps for line in rows}
+        own = {"lower bound, unit messages": -(-cube.t // cube.degree)}
         other = {f"lower bound, unit messages, Q{k}": 2 ** (k - 1)}
         assert steps == (own if spec == f"Q{k}" else own | other)
 
@@ -186,29 +190,39 @@ def test_another_hypercube_can_be_asked_for(spec: str) -> None:
 def test_more_copies_than_the_hypercube_has_links_have_no_row() -> None:
     """Q_3 beside the 5 nodes of S_{5,1}: 4 copies do not go over 3 links, and one does."""
     asked = problem("S5,1", "scatter", copies=4)
-    found = row(asked, "lower bound, unit messages, Q3, 4 copies")
-    assert found.cost is None
-    assert "3 links" in found.note
+    result = row(asked, "lower bound, unit messages, Q3, 4 copies")
+    assert result.cost is None
+    assert "3 links" in result.note
     assert row(asked, "lower bound, unit messages, Q3").cost is not None
 
 
 def test_algorithms_cost_their_closed_forms_at_the_best_number_or_the_one_asked_for() -> None:
     asked = problem("S6")
     for share in (None, 5):
-        for one in table(replace(asked, segments=share)):
-            if one.arguments is None:
+        for line in build_table(replace(asked, segments=share)):
+            if line.arguments is None:
                 continue
             form = costs.closed_form(
-                asked.topology, "broadcast", one.name, "all", asked.m, MACHINE, **one.arguments
+                asked.topology,
+                "broadcast",
+                line.name,
+                "all",
+                asked.message_bytes,
+                MACHINE,
+                **line.arguments,
             )
-            assert cost_of(one) == form
-            best = costs.best_share(asked.topology, "broadcast", one.name, "all", asked.m, MACHINE)
-            assert (one.real_pieces, one.pieces) == ((None, 5) if share else best)
+            assert cost_of(line) == form
+            best = costs.optimal_pieces(
+                asked.topology, "broadcast", line.name, "all", asked.message_bytes, MACHINE
+            )
+            assert (line.real_pieces, line.pieces) == ((None, 5) if share else best)
 
 
 def test_messages_are_for_algorithms_of_messages_and_segments_for_all_others() -> None:
     asked = problem("S6", segments=3, messages=8)
-    assert {one.name: one.pieces for one in table(asked) if one.arguments is not None} == {
+    assert {
+        line.name: line.pieces for line in build_table(asked) if line.arguments is not None
+    } == {
         "greedy": 3,
         "multiple": 3,
         "recursive-substar": 8,
@@ -217,17 +231,19 @@ def test_messages_are_for_algorithms_of_messages_and_segments_for_all_others() -
     assert row(asked, "lower bound, unit messages").pieces == 8
     assert row(asked, "Day & Tripathi [7]").pieces == 3
     assert {
-        one.pieces for one in table(replace(asked, messages=None)) if one.arguments is not None
+        line.pieces
+        for line in build_table(replace(asked, messages=None))
+        if line.arguments is not None
     } == {3}
 
 
 def test_copies_are_sent_by_those_that_can_and_bound_those_alone() -> None:
     asked = problem("S5", "scatter", messages=2, copies=3)
-    for one in table(asked):
-        copies = 3 if one.name == "edge-disjoint" or one.name.endswith("3 copies") else 1
-        if "Q7" not in one.name:
-            assert one.bound == costs.lower_bound(
-                asked.topology, "scatter", "all", asked.m, MACHINE, copies=copies
+    for line in build_table(asked):
+        copies = 3 if line.name == "edge-disjoint" or line.name.endswith("3 copies") else 1
+        if "Q7" not in line.name:
+            assert line.bound == costs.lower_bound(
+                asked.topology, "scatter", "all", asked.message_bytes, MACHINE, copies=copies
             )
     assert row(asked, "edge-disjoint").arguments == {"messages": 2, "copies": 3}
 
@@ -235,14 +251,18 @@ def test_copies_are_sent_by_those_that_can_and_bound_those_alone() -> None:
 @pytest.mark.parametrize("spec", ["S5", "S5,2", "Q4"])
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_bounds_say_for_how_many_copies_they_are(spec: str, collective: str) -> None:
-    """What is beaten by no algorithm of one copy stands there too, and is named apart from what x copies need."""
-    one, many = (table(problem(spec, collective, messages=4, copies=copies)) for copies in (1, 3))
-    alone = [row for row in one if row.name.startswith("lower bound")]
-    told = {row.name: row for row in many if row.name.startswith("lower bound")}
-    assert {row.name for row in alone} | {f"{row.name}, 3 copies" for row in alone} == told.keys()
+    """The bounds for one copy and for x copies are both in the table, with different names."""
+    line, many = (
+        build_table(problem(spec, collective, messages=4, copies=copies)) for copies in (1, 3)
+    )
+    alone = [row for row in line if row.name.startswith("lower bound")]
+    by_name = {row.name: row for row in many if row.name.startswith("lower bound")}
+    assert {row.name for row in alone} | {
+        f"{row.name}, 3 copies" for row in alone
+    } == by_name.keys()
     for row in alone:
-        assert told[row.name] == row
-        copied = told[f"{row.name}, 3 copies"]
+        assert by_name[row.name] == row
+        copied = by_name[f"{row.name}, 3 copies"]
         assert copied.gap is not None
         assert copied.gap >= 1
         assert copied.bound.bytes == 3 * row.bound.bytes
@@ -254,18 +274,21 @@ def test_bounds_say_for_how_many_copies_they_are(spec: str, collective: str) -> 
 def test_cited_is_what_a_paper_states_only() -> None:
     """One-port broadcast of unit messages: no paper has its bound on a hypercube."""
     for ports, cited in (("all", True), ("one", False)):
-        found = row(problem("S5", ports=ports), "lower bound, unit messages, Q7")
-        assert found.cited == cited
-        assert found.source.startswith("Fragopoulou & Akl 1996" if cited else "starcast")
+        result = row(problem("S5", ports=ports), "lower bound, unit messages, Q7")
+        assert result.cited == cited
+        assert result.source.startswith("Fragopoulou & Akl 1996" if cited else "starcast")
 
 
 def test_rows_say_how_an_execution_differs_and_whose_best_number_it_is() -> None:
     """Where the form is not what is executed, a best number of pieces is only the form's."""
     asked = problem("S5,2")
-    found = row(asked, "nk-greedy")
-    assert found.note == f"{cost_of(found).note}; p is the form's best"
-    assert "4 times too few" in found.note
-    assert row(replace(asked, segments=3), "nk-greedy").note == cost_of(found).note
+    result = row(asked, "nk-greedy")
+    assert (
+        result.note
+        == f"{cost_of(result).note}; the number of pieces is the optimum of the closed form"
+    )
+    assert "4 times too few" in result.note
+    assert row(replace(asked, segments=3), "nk-greedy").note == cost_of(result).note
     assert row(problem("S5"), "greedy").note == ""
     printed = row(asked, "one tree SP, as printed")
     assert printed.note.startswith("Theorem 2 has one start-up less; ")
@@ -273,44 +296,44 @@ def test_rows_say_how_an_execution_differs_and_whose_best_number_it_is() -> None
 
 
 def test_the_gap_of_an_execution_is_to_the_bound_of_its_row() -> None:
-    """n-1 = 4 times the bytes of Theorem 2, with one start-up a step: the form's gap is far too good."""
+    """The bytes are n-1 = 4 times those of Theorem 2, so the form's gap is too good."""
     asked = problem("S5,2", segments=1)
-    found = row(asked, "nk-greedy")
-    took = executed(asked, found, 10**6)
-    assert took is not None
-    assert found.gap_of(took) == took.time / found.bound.time
-    assert found.gap is not None
-    assert took.time / found.bound.time > found.gap
-    assert found.gap_of(None) is None
+    result = row(asked, "nk-greedy")
+    cost = execute_row(asked, result, 10**6)
+    assert cost is not None
+    assert result.gap_of(cost) == cost.time / result.bound.time
+    assert result.gap is not None
+    assert cost.time / result.bound.time > result.gap
+    assert result.gap_of(None) is None
 
 
 def test_an_algorithm_that_is_not_defined_for_the_messages_says_so() -> None:
-    found = row(problem("S5", "alltoall", messages=3), "perfectly-balanced")
-    assert found.cost is None
-    assert "3" in found.note
-    assert executed(problem("S5", "alltoall", messages=3), found, 10**6) is None
+    result = row(problem("S5", "alltoall", messages=3), "perfectly-balanced")
+    assert result.cost is None
+    assert "3" in result.note
+    assert execute_row(problem("S5", "alltoall", messages=3), result, 10**6) is None
     assert row(problem("S5", "alltoall", messages=8), "perfectly-balanced").cost is not None
 
 
 def test_the_paper_s_optimum_is_a_row_of_its_own() -> None:
     """NK Tables 1 and 2 begin with it; its gap is 1."""
-    found = row(problem("S6,3", "allgather", "one"), "lower bound")
-    assert cost_of(found) == costs.lower_bound(
-        topology("S6,3"), "allgather", "one", Fraction(4096), MACHINE
+    result = row(problem("S6,3", "allgather", "one"), "lower bound")
+    assert cost_of(result) == costs.lower_bound(
+        as_topology("S6,3"), "allgather", "one", Fraction(4096), MACHINE
     )
-    assert found.gap == 1
+    assert result.gap == 1
 
 
 def test_a_free_problem_has_no_gap() -> None:
     free = Problem(
-        topology("S4"),
+        as_topology("S4"),
         "alltoall",
         "all",
         Fraction(1),
         costs.Machine(Fraction(0), Fraction(0)),
         segments=3,
     )
-    assert {one.gap for one in table(free)} == {None}
+    assert {line.gap for line in build_table(free)} == {None}
 
 
 # Execution
@@ -321,15 +344,17 @@ def test_a_free_problem_has_no_gap() -> None:
 def test_rows_are_executed(spec: str, collective: str) -> None:
     for ports in PORT_MODELS:
         asked = problem(spec, collective, ports)
-        for one in table(asked):
-            took = executed(asked, one, 10**6)
-            assert (took is None) == (one.arguments is None)
-            if took is None or one.arguments is None:
+        for line in build_table(asked):
+            cost = execute_row(asked, line, 10**6)
+            assert (cost is None) == (line.arguments is None)
+            if cost is None or line.arguments is None:
                 continue
-            run = simulate(schedule(spec, collective, one.name, ports=ports, **one.arguments))
-            unit = costs.unit_bytes(asked.topology, collective, one.name, asked.m, **one.arguments)
-            assert took == costs.simulated(run, unit, MACHINE)
-            assert took.time >= one.bound.time
+            run = simulate(schedule(spec, collective, line.name, ports=ports, **line.arguments))
+            unit = costs.unit_bytes(
+                asked.topology, collective, line.name, asked.message_bytes, **line.arguments
+            )
+            assert cost == costs.price_simulation(run, unit, MACHINE)
+            assert cost.time >= line.bound.time
 
 
 def test_what_has_too_many_rows_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -339,28 +364,28 @@ def test_what_has_too_many_rows_is_not_built(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(tables, "schedule", build)
     asked = problem("S4", segments=3)
     with refused("greedy", "69 rows", exit_code=7):
-        executed(asked, row(asked, "greedy"), 68)
+        execute_row(asked, row(asked, "greedy"), 68)
     with pytest.raises(AssertionError, match="built"):
-        executed(asked, row(asked, "greedy"), 69)
+        execute_row(asked, row(asked, "greedy"), 69)
 
 
 def test_the_largest_star_is_refused_before_anything_is_counted() -> None:
     asked = problem("S12", "alltoall")
-    for one in table(asked):
-        if one.arguments is not None:
+    for line in build_table(asked):
+        if line.arguments is not None:
             with refused("S12", exit_code=7):
-                executed(asked, one, 10**6)
+                execute_row(asked, line, 10**6)
 
 
 def test_a_schedule_that_breaks_a_rule_has_no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = problem("S4", segments=1)
-    found = row(asked, "greedy")
+    result = row(asked, "greedy")
     good = schedule("S4", "broadcast", "greedy", segments=1)
     monkeypatch.setattr(
         tables, "schedule", lambda *_, **__: replace(good, step=np.ones_like(good.step))
     )
     with refused("greedy", exit_code=6):
-        executed(asked, found, 10**6)
+        execute_row(asked, result, 10**6)
 
 
 # Bad input
@@ -398,6 +423,8 @@ def test_a_problem_takes_the_name_of_its_topology() -> None:
 
 def test_without_a_start_up_time_a_number_has_to_be_given() -> None:
     machine = costs.Machine(Fraction(0), Fraction(1))
-    with refused("T_s"):
-        table(Problem(topology("S5"), "broadcast", "all", Fraction(1), machine))
-    assert table(Problem(topology("S5"), "broadcast", "all", Fraction(1), machine, segments=2))
+    with refused("t_s"):
+        build_table(Problem(as_topology("S5"), "broadcast", "all", Fraction(1), machine))
+    assert build_table(
+        Problem(as_topology("S5"), "broadcast", "all", Fraction(1), machine, segments=2)
+    )

@@ -1,4 +1,4 @@
-"""The broadcast along Johnsson & Ho's edge-disjoint binomial trees of Q_d: row by row, its steps, and under faults."""
+"""The broadcast along Johnsson & Ho's edge-disjoint trees of Q_d: rows, steps and faults."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, catalogue, schedule
+from starcast.collectives import Schedule, catalogue
+from starcast.collectives import schedule as build
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from support import oracles
@@ -35,18 +36,18 @@ def text(node: Node) -> str:
 
 
 @cache
-def made(d: int, messages: int, copies: int, root: Node | None = None) -> Schedule:
+def schedule(d: int, messages: int, copies: int, root: Node | None = None) -> Schedule:
     """The array form's."""
     at = text(root or nodes(d)[0])
-    return schedule(
+    return build(
         f"Q{d}", "broadcast", "edge-disjoint-binomial", root=at, messages=messages, copies=copies
     )
 
 
-def rows(found: Schedule) -> list[Plain]:
+def rows(result: Schedule) -> list[Plain]:
     """Its rows with nodes for ranks."""
-    every = nodes(found.topology.n)
-    columns = (found.step, found.sender, found.port, found.receiver, found.tree, found.unit)
+    every = nodes(result.topology.n)
+    columns = (result.step, result.sender, result.port, result.receiver, result.tree, result.unit)
     return [
         Plain(step, every[sender], port, every[receiver], tree, unit)
         for step, sender, port, receiver, tree, unit in zip(
@@ -58,9 +59,9 @@ def rows(found: Schedule) -> list[Plain]:
 @pytest.mark.parametrize(("d", "messages", "copies"), CASES)
 def test_every_row_is_the_page_s(d: int, messages: int, copies: int) -> None:
     for root in (nodes(d)[0], nodes(d)[-1], nodes(d)[2**d // 3]):
-        found = rows(made(d, messages, copies, root))
-        assert len(set(found)) == len(found)
-        assert set(found) == page.broadcast_on_cube(root, messages, copies)
+        result = rows(schedule(d, messages, copies, root))
+        assert len(set(result)) == len(result)
+        assert set(result) == page.broadcast_on_cube(root, messages, copies)
 
 
 @settings(max_examples=15, deadline=None)
@@ -69,23 +70,28 @@ def test_every_row_is_the_page_s_wherever_one_looks(
     d: int, messages: int, data: st.DataObject
 ) -> None:
     copies, root = data.draw(st.integers(1, d)), data.draw(st.sampled_from(nodes(d)))
-    assert set(rows(made(d, messages, copies, root))) == page.broadcast_on_cube(
+    assert set(rows(schedule(d, messages, copies, root))) == page.broadcast_on_cube(
         root, messages, copies
     )
 
 
 @pytest.mark.parametrize(("d", "messages", "copies"), [*CASES, (6, 7, 4), (8, 9, 3), (10, 4, 10)])
 def test_steps_and_transmissions(d: int, messages: int, copies: int) -> None:
-    """ceil(Mx/d) + d steps, one more than EDT.Tab3.ft-broadcast-time's bound; Q_1 is a link. Mx(2^d - 1) transmissions."""
-    found = made(d, messages, copies)
-    run = simulate(found)
+    """ceil(Mx/d) + d steps, one above EDT.Tab3.ft-broadcast-time; Mx(2^d - 1) transmissions.
+
+    Q_1 is a single link.
+    """
+    result = schedule(d, messages, copies)
+    run = simulate(result)
     assert run.violation is None
     assert run.complete
     assert run.largest_packet == 1
     assert run.steps == oracles.ceil_div(messages * copies, d) + (d if d > 1 else 0)
-    assert run.transmissions == len(found) == messages * copies * (2**d - 1)
-    rule = catalogue.find("broadcast", "edge-disjoint-binomial")
-    assert rule.rows(topology(f"Q{d}"), {"messages": messages, "copies": copies}) == len(found)
+    assert run.transmissions == len(result) == messages * copies * (2**d - 1)
+    algorithm = catalogue.find("broadcast", "edge-disjoint-binomial")
+    assert algorithm.rows(topology(f"Q{d}"), {"messages": messages, "copies": copies}) == len(
+        result
+    )
 
 
 @pytest.mark.parametrize(("d", "messages", "copies"), CASES)
@@ -93,11 +99,11 @@ def test_every_message_comes_through_as_many_trees_as_it_has_copies(
     d: int, messages: int, copies: int
 ) -> None:
     """And nobody sends what has not come through that tree."""
-    found = rows(made(d, messages, copies))
+    result = rows(schedule(d, messages, copies))
     for node, message in product(nodes(d)[1:], range(messages)):
-        trees = [row.tree for row in found if row.receiver == node and row.unit == message]
+        trees = [row.tree for row in result if row.receiver == node and row.unit == message]
         assert len(trees) == len(set(trees)) == copies
-    _, late = page.holdings(found, {nodes(d)[0]: range(messages)}, apart=True)
+    _, late = page.holdings(result, {nodes(d)[0]: range(messages)}, apart=True)
     assert late == 0
 
 
@@ -134,12 +140,12 @@ def fault_sets(d: int, size: int, every: int) -> Iterator[tuple[tuple[Node, ...]
 def test_fewer_faults_than_copies_are_survived(
     d: int, messages: int, copies: int, every: int
 ) -> None:
-    """All sets on Q_2 and Q_3, where 19 places can fail; the paths of the trees to a node have no inner node in common."""
-    found, root = rows(made(d, messages, copies)), nodes(d)[0]
+    """All fault sets on Q_2 and Q_3 (20 nodes and links); paths have no common inner node."""
+    result, root = rows(schedule(d, messages, copies)), nodes(d)[0]
     for faults in fault_sets(d, copies - 1, every):
         dead = {fault[0] for fault in faults if len(fault) == 1}
         cut = {frozenset(fault) for fault in faults if len(fault) == 2}
-        up = [row for row in found if not {row.sender, row.receiver} & dead]
+        up = [row for row in result if not {row.sender, row.receiver} & dead]
         up = [row for row in up if frozenset((row.sender, row.receiver)) not in cut]
         got, _ = page.holdings(up, {root: range(messages)}, apart=True)
         assert all(set(range(messages)) <= got[node] for node in nodes(d) if node not in dead)
@@ -147,21 +153,21 @@ def test_fewer_faults_than_copies_are_survived(
 
 @pytest.mark.parametrize(("d", "copies"), [(2, 2), (3, 2), (3, 3), (4, 3)])
 def test_as_many_faults_as_copies_cut_a_node_off(d: int, copies: int) -> None:
-    """The last links of a message's copies to a node, for each node; all but one of them are survived."""
-    found = made(d, 1, copies)
+    """A message arrives if all but one of the last links of its copies to a node fail."""
+    result = schedule(d, 1, copies)
     for node in nodes(d)[1:]:
         last = [
-            (text(row.sender), text(row.receiver)) for row in rows(found) if row.receiver == node
+            (text(row.sender), text(row.receiver)) for row in rows(result) if row.receiver == node
         ]
         assert len(last) == copies
-        assert (text(node), 0) in simulate(found, last).undelivered
-        assert simulate(found, last[1:]).complete
+        assert (text(node), 0) in simulate(result, last).undelivered
+        assert simulate(result, last[1:]).complete
 
 
 def test_copies_are_at_most_the_trees() -> None:
     with refused("copies", "4", "3"):
-        made(3, 1, 4)
+        schedule(3, 1, 4)
     with refused("not defined", "S4"):
-        schedule("S4", "broadcast", "edge-disjoint-binomial")
+        build("S4", "broadcast", "edge-disjoint-binomial")
     with refused("rows", exit_code=7):
-        made(10, 10**6, 10)
+        schedule(10, 10**6, 10)

@@ -1,8 +1,9 @@
-"""Copies along edge-disjoint trees under faults: x survive every x-1 faults, and x well-chosen faults cut somebody off.
+"""Copies along edge-disjoint trees under faults: x copies survive x-1 faults, but not every x.
 
-Faults are nodes or links, down from a step on. The schedules are made once and do not know them. Execution is the oracle's:
-what is down or not held does not move. Where copies are kept apart, a node passes on in a tree only what came in that tree:
-whoever survives so survives the simulator, which tells copies of a unit apart as little as a node would.
+Faults are nodes or links that are down from a step on. Schedules are built without knowing them.
+The oracle executes them: rows whose link is down or whose unit is missing are dropped. With
+separate copies, a node forwards in a tree only units that arrived in that tree; what survives so
+also survives in the simulator, which does not distinguish the copies of a unit.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,9 +19,9 @@ from support import oracles
 from support import oracles_edge_disjoint_schedules as page
 from support.meeting_edge_disjoint import (
     COLLECTIVES,
+    built,
     held_first,
     lacking,
-    made,
     others,
     owed_last,
     rows,
@@ -45,14 +46,17 @@ def possible(n: int) -> tuple[Fault, ...]:
 
 def lost(
     collective: str,
-    found: Sequence[Plain],
+    result: Sequence[Plain],
     messages: int,
     faults: Iterable[Fault],
     since: int = 1,
     *,
     apart: bool,
 ) -> set[tuple[Node, int]]:
-    """Who lacks what of that which is owed, if these are down from a step on. The root is the identity and healthy."""
+    """Return the missing units if these nodes and links are down from a step on.
+
+    The root is the identity and healthy.
+    """
     places = [tuple(fault) for fault in faults]
     dead = {place[0] for place in places if len(place) == 1}
     cut = {ends for place in places if len(place) == 2 for ends in permutations(place)}
@@ -62,8 +66,8 @@ def lost(
             return True
         return not (row.sender in dead or row.receiver in dead or (row.sender, row.receiver) in cut)
 
-    root = identity(len(found[0].sender))
-    got, _ = page.holdings(found, held_first(collective, root, messages), up, apart=apart)
+    root = identity(len(result[0].sender))
+    got, _ = page.holdings(result, held_first(collective, root, messages), up, apart=apart)
     return lacking(owed_last(collective, root, messages, lambda node: node not in dead), got)
 
 
@@ -75,13 +79,13 @@ def lost(
 def test_every_set_of_fewer_faults_than_copies_is_survived(
     collective: str, messages: int, copies: int
 ) -> None:
-    """S_4, all sets: 59 single faults and 1711 pairs. An exchange's or allgather's source sees what all others see."""
-    found = rows(collective, 4, messages, copies)
+    """S_4, all sets: 59 single faults and 1711 pairs, for one source that represents all."""
+    result = rows(collective, 4, messages, copies)
     before = [column.copy() for column in columns(collective, messages, copies)]
     assert len(possible(4)) == 23 + 36
     for count in range(copies):
         for faults in combinations(possible(4), count):
-            assert not lost(collective, found, messages, faults, apart=True), faults
+            assert not lost(collective, result, messages, faults, apart=True), faults
     assert all(
         (a == b).all() for a, b in zip(before, columns(collective, messages, copies), strict=True)
     )
@@ -91,7 +95,7 @@ def columns(
     collective: str, messages: int, copies: int
 ) -> list[np.ndarray[tuple[int], np.dtype[np.integer]]]:
     """The columns of the schedule that all faults meet."""
-    schedule = made(collective, 4, messages, copies)
+    schedule = built(collective, 4, messages, copies)
     return [
         schedule.step,
         schedule.sender,
@@ -104,13 +108,13 @@ def columns(
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_faults_from_any_step_on_are_survived(collective: str) -> None:
-    """S_4, two copies: every single fault, from each of some steps on, the last one and the one after it included."""
-    found = rows(collective, 4, 1, 2)
-    steps = max(row.step for row in found)
+    """S_4, two copies: every single fault from several steps on, up to one after the last step."""
+    result = rows(collective, 4, 1, 2)
+    steps = max(row.step for row in result)
     moments = sorted({2, 3, 5, *np.linspace(1, steps + 1, 4, dtype=int).tolist()})
     for since in moments:
         for fault in possible(4):
-            assert not lost(collective, found, 1, [fault], since, apart=True), (fault, since)
+            assert not lost(collective, result, 1, [fault], since, apart=True), (fault, since)
 
 
 @pytest.mark.parametrize("collective", ["broadcast", "scatter"])
@@ -121,8 +125,8 @@ def test_faults_from_any_step_on_are_survived(collective: str) -> None:
 def test_sampled_faults_on_larger_stars_are_survived(
     collective: str, n: int, messages: int, copies: int, samples: int
 ) -> None:
-    """Sets of x-1 faults, half of them among the links and neighbours of a node, where they hurt most."""
-    found, random = rows(collective, n, messages, copies), np.random.default_rng([n, copies])
+    """Random sets of x-1 faults, half of them among the links and neighbours of one node."""
+    result, random = rows(collective, n, messages, copies), np.random.default_rng([n, copies])
     for _ in range(samples):
         victim = others(identity(n))[random.integers(len(others(identity(n))))]
         near = [fault for fault in around(victim) if identity(n) not in fault or len(fault) == 2]
@@ -138,7 +142,7 @@ def test_sampled_faults_on_larger_stars_are_survived(
             for place in random.choice(len(crowd), size=copies - 1, replace=False).tolist()
         ]
         since = int(random.integers(1, 4))
-        assert not lost(collective, found, messages, faults, since, apart=True), faults
+        assert not lost(collective, result, messages, faults, since, apart=True), faults
 
 
 def around(node: Node) -> list[Fault]:
@@ -153,20 +157,20 @@ def around(node: Node) -> list[Fault]:
 # x well-chosen faults are not survived
 
 
-def inlets(found: Sequence[Plain], node: Node, unit: int) -> list[Fault]:
+def inlets(result: Sequence[Plain], node: Node, unit: int) -> list[Fault]:
     """The links over which copies of a unit get to a node."""
     return [
         frozenset((row.sender, row.receiver))
-        for row in found
+        for row in result
         if row.receiver == node and row.unit == unit
     ]
 
 
-def outlets(found: Sequence[Plain], node: Node, unit: int) -> list[Fault]:
+def outlets(result: Sequence[Plain], node: Node, unit: int) -> list[Fault]:
     """The links over which copies of a unit leave a node."""
     return [
         frozenset((row.sender, row.receiver))
-        for row in found
+        for row in result
         if row.sender == node and row.unit == unit
     ]
 
@@ -174,15 +178,15 @@ def outlets(found: Sequence[Plain], node: Node, unit: int) -> list[Fault]:
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize(("n", "messages"), [(3, 2), (4, 1), (4, 2)])
 def test_as_many_faults_as_copies_cut_a_node_off(collective: str, n: int, messages: int) -> None:
-    """For each x, receiver and unit: the last links of its x copies; all but one of these are survived."""
+    """For each x, receiver and unit: the unit survives if all but one of its last links fail."""
     for copies in range(1, n):
-        found = rows(collective, n, messages, copies)
+        result = rows(collective, n, messages, copies)
         for receiver, units in owed_last(collective, identity(n), messages).items():
             for unit in units:
-                last = inlets(found, receiver, unit)
+                last = inlets(result, receiver, unit)
                 assert len(set(last)) == copies
-                assert (receiver, unit) in lost(collective, found, messages, last, apart=False)
-                assert not lost(collective, found, messages, last[1:], apart=True)
+                assert (receiver, unit) in lost(collective, result, messages, last, apart=False)
+                assert not lost(collective, result, messages, last[1:], apart=True)
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
@@ -190,54 +194,54 @@ def test_as_many_faults_as_copies_cut_a_node_off(collective: str, n: int, messag
 def test_as_many_faults_as_copies_at_the_source_leave_all_without(collective: str, n: int) -> None:
     """The first links of a unit's x copies: nobody gets it. The trees are known, not the faults."""
     for copies in range(1, n):
-        found = rows(collective, n, 1, copies)
+        result = rows(collective, n, 1, copies)
         for receiver, units in owed_last(collective, identity(n), 1).items():
             for unit in units:
                 source = oracles.nodes(n)[unit] if collective == "gather" else identity(n)
-                first = set(outlets(found, source, unit))
+                first = set(outlets(result, source, unit))
                 assert len(first) == copies
-                assert (receiver, unit) in lost(collective, found, 1, first, apart=False)
+                assert (receiver, unit) in lost(collective, result, 1, first, apart=False)
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_as_many_dead_neighbours_as_copies_cut_a_node_off(copies: int) -> None:
-    """Nodes as well: the parents of a node in the trees of a message, wherever the root is none of them."""
-    found, cut = rows("broadcast", 4, 1, copies), 0
+    """The same for nodes: the parents of a node in the trees of a message, if none is the root."""
+    result, cut = rows("broadcast", 4, 1, copies), 0
     for node in others(identity(4)):
-        parents = {row.sender for row in found if row.receiver == node}
+        parents = {row.sender for row in result if row.receiver == node}
         if identity(4) not in parents:
             cut += 1
             faults = [frozenset((parent,)) for parent in parents]
             assert len(faults) == copies
-            assert (node, 0) in lost("broadcast", found, 1, faults, apart=False)
+            assert (node, 0) in lost("broadcast", result, 1, faults, apart=False)
     assert cut >= 24 - 1 - 3
 
 
 @pytest.mark.parametrize(("n", "copies"), [(5, 2), (5, 4), (6, 3)])
 def test_as_many_faults_as_copies_on_larger_stars(n: int, copies: int) -> None:
-    found = rows("broadcast", n, 2, copies)
+    result = rows("broadcast", n, 2, copies)
     for node in (others(identity(n))[0], others(identity(n))[len(oracles.nodes(n)) // 2]):
         for unit in (0, 1):
-            last = inlets(found, node, unit)
+            last = inlets(result, node, unit)
             assert len(set(last)) == copies
-            # The other message may take other links into the node, and the node's subtrees get theirs over other paths.
-            assert (node, unit) in lost("broadcast", found, 2, last, apart=False)
-            assert not lost("broadcast", found, 2, last[1:], apart=True)
+            # The other message may use other links into the node, and its subtrees other paths.
+            assert (node, unit) in lost("broadcast", result, 2, last, apart=False)
+            assert not lost("broadcast", result, 2, last[1:], apart=True)
 
 
 def test_a_fault_after_a_unit_has_passed_does_not_matter() -> None:
-    """A link that fails in the step after its last use, or a copy's last link in that step: lost or not by one step."""
-    found = rows("broadcast", 4, 1, 1)
-    for row in found:
+    """A link that fails one step after its last use has no effect; one step earlier it has."""
+    result = rows("broadcast", 4, 1, 1)
+    for row in result:
         link = frozenset((row.sender, row.receiver))
-        assert lost("broadcast", found, 1, [link], row.step, apart=False)
-        assert not lost("broadcast", found, 1, [link], row.step + 1, apart=False)
+        assert lost("broadcast", result, 1, [link], row.step, apart=False)
+        assert not lost("broadcast", result, 1, [link], row.step + 1, apart=False)
 
 
 @pytest.mark.parametrize("collective", ["broadcast", "scatter"])
 def test_no_copies_survive_a_dead_root(collective: str) -> None:
     """It is not among the possible faults above: it may be given, and then nothing moves."""
-    run = simulate(made(collective, 4, 1, 3), [oracles.label(identity(4))])
+    run = simulate(built(collective, 4, 1, 3), [oracles.label(identity(4))])
     assert not run.complete
     assert run.transmissions == 0
     assert run.missing == 23
@@ -249,19 +253,21 @@ def test_no_copies_survive_a_dead_root(collective: str) -> None:
 
 @pytest.mark.parametrize("collective", ["allgather", "alltoall"])
 def test_all_sources_of_a_small_star_survive(collective: str) -> None:
-    """S_3 written out, two copies, every node and link: whoever is alive gets what everybody alive had to send."""
-    one, every = made(collective, 3, 1, 2), oracles.nodes(3)
+    """S_3 expanded, two copies, every node and link: live nodes receive the units of live nodes."""
+    single, every = built(collective, 3, 1, 2), oracles.nodes(3)
     together = list(
-        page.of_all_sources(rows(collective, 3, 1, 2), one.units, collective == "alltoall")
+        page.of_all_sources(rows(collective, 3, 1, 2), single.units, collective == "alltoall")
     )
-    start = {source: range(at * one.units, (at + 1) * one.units) for at, source in enumerate(every)}
+    start = {
+        source: range(at * single.units, (at + 1) * single.units) for at, source in enumerate(every)
+    }
     for fault in (*(frozenset((node,)) for node in every), *links(3)):
         through = [row for row in together if not fault <= {row.sender, row.receiver}]
         got, _ = page.holdings(through, start, apart=True)
         alive = [node for node in every if frozenset((node,)) != fault]
         for node, source in product(alive, alive):
             own = oracles.ranks(3)[node] if collective == "alltoall" else 0
-            assert oracles.ranks(3)[source] * one.units + own in got[node]
+            assert oracles.ranks(3)[source] * single.units + own in got[node]
 
 
 # The simulator says the same
@@ -280,8 +286,8 @@ def named(fault: Fault) -> str | tuple[str, str]:
 def test_the_simulator_finds_that_fewer_faults_are_survived(
     collective: str, messages: int, copies: int, every: int
 ) -> None:
-    """S_4, all sources together where there are many; every so many-th of the sets of x-1 faults."""
-    schedule = made(collective, 4, messages, copies).expand()
+    """S_4, all sources together, for a regular sample of the sets of x-1 faults."""
+    schedule = built(collective, 4, messages, copies).expand()
     for faults in islice(combinations(possible(4), copies - 1), 0, None, every):
         run = simulate(schedule, [named(fault) for fault in faults])
         assert run.violation is None
@@ -292,18 +298,18 @@ def test_the_simulator_finds_that_fewer_faults_are_survived(
 @pytest.mark.parametrize("collective", ["broadcast", "scatter", "gather"])
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_the_simulator_and_the_oracle_miss_the_same(collective: str, copies: int) -> None:
-    """S_4, random sets of x and more faults, some from later steps on: the same pairs of node and unit are missing."""
-    found, random, missed = rows(collective, 4, 2, copies), np.random.default_rng(copies), 0
+    """S_4, random sets of x or more faults, some in later steps: the same pairs are missing."""
+    result, random, missed = rows(collective, 4, 2, copies), np.random.default_rng(copies), 0
     for _ in range(25):
         places = random.choice(
             len(possible(4)), size=copies + int(random.integers(3)), replace=False
         ).tolist()
         faults, since = [possible(4)[place] for place in places], int(random.integers(1, 5))
         run = simulate(
-            made(collective, 4, 2, copies),
+            built(collective, 4, 2, copies),
             [simulator.Fault(named(fault), since) for fault in faults],
         )
-        missing = lost(collective, found, 2, faults, since, apart=False)
+        missing = lost(collective, result, 2, faults, since, apart=False)
         assert run.missing == len(missing)
         assert run.complete == (not missing)
         assert {(oracles.node_of(label), unit) for label, unit in run.undelivered} <= missing
@@ -314,7 +320,7 @@ def test_the_simulator_and_the_oracle_miss_the_same(collective: str, copies: int
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_the_simulator_finds_as_many_faults_as_copies_to_be_too_many(collective: str) -> None:
     """S_4: all but one of a node's links are still survived with three copies, all are not."""
-    schedule = made(collective, 4, 1, 3).expand()
+    schedule = built(collective, 4, 1, 3).expand()
     victim = oracles.nodes(4)[13]
     faults = [named(fault) for fault in around(victim) if len(fault) == 2]
     assert simulate(schedule, faults[1:]).complete
@@ -331,7 +337,7 @@ def test_the_simulator_finds_nothing_wrong_without_faults(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
     """Symmetric schedules as they are; steps and transmissions are the rows', of all sources."""
-    schedule = made(collective, n, messages, copies, oracles.nodes(n)[-1])
+    schedule = built(collective, n, messages, copies, oracles.nodes(n)[-1])
     run = simulate(schedule)
     sources = len(oracles.nodes(n)) if schedule.symmetric else 1
     assert run.violation is None

@@ -8,7 +8,7 @@ import pytest
 from starcast import permutations
 from starcast.collectives import edge_disjoint_personalized as addressed
 from starcast.collectives import schedule
-from starcast.collectives.model import MOST_ROWS
+from starcast.collectives.model import MAX_ROWS
 from starcast.errors import LimitError
 from starcast.topologies import topology
 from starcast.topologies.necklaces import necklaces, short_necklaces
@@ -86,6 +86,6 @@ def test_detours_count_where_memory_ends(collective: str, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(Forest, "__post_init__", nothing)
     network = topology("S10")
-    assert 3 * network.distance_sum < MOST_ROWS
+    assert 3 * network.distance_sum < MAX_ROWS
     with pytest.raises(LimitError):
         schedule(network, collective, "edge-disjoint", copies=3)

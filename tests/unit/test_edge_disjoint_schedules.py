@@ -1,4 +1,4 @@
-"""All collectives along edge-disjoint trees: row by row as the page has them, sound, complete, and of its step counts."""
+"""All collectives along edge-disjoint trees: rows, validity, completeness, step counts."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starcast.collectives import catalogue
-from starcast.collectives.round_robin import dealt, most_dealt
+from starcast.collectives.round_robin import assign_round_robin
 from starcast.topologies import topology
-from starcast.trees import forest
+from starcast.trees import forest as build_forest
 from support import oracles
 from support import oracles_edge_disjoint_schedules as page
 from support.meeting import refused, roots
@@ -21,16 +21,16 @@ from support.meeting_edge_disjoint import (
     ADDRESSED,
     COLLECTIVES,
     PAGES,
+    built,
     held_first,
     lacking,
-    made,
     owed_last,
     rows,
     tree_levels,
 )
 from support.oracles import identity
 
-#: n, messages and copies that meet every case: fewer copies than trees, as many, more; x that divides n-1 or does not.
+#: n, messages and copies for all cases: fewer copies than trees, as many; x divides n-1 or not.
 SMALL = [
     (n, messages, copies) for n in range(2, 5) for messages in (1, 2, 4) for copies in range(1, n)
 ]
@@ -53,24 +53,24 @@ def test_cards_are_dealt_evenly_and_a_message_s_to_different_trees(
     trees: int, data: st.DataObject
 ) -> None:
     messages, copies = data.draw(st.integers(1, 30)), data.draw(st.integers(1, trees))
-    deal = dealt(messages, copies, trees)
+    assignment = assign_round_robin(messages, copies, trees)
     hands = page.queues(messages, copies, trees)
     by_tree: list[list[int]] = [[] for _ in range(trees)]
     for message, tree, place in zip(
-        deal.message.tolist(), deal.tree.tolist(), deal.place.tolist(), strict=True
+        assignment.message.tolist(),
+        assignment.tree.tolist(),
+        assignment.position.tolist(),
+        strict=True,
     ):
         assert place == len(by_tree[tree])
         by_tree[tree].append(message)
     assert by_tree == [[message for message, _ in hand] for hand in hands]
-    assert (
-        max(map(len, hands))
-        == deal.most
-        == most_dealt(messages, copies, trees)
-        == oracles.ceil_div(messages * copies, trees)
-    )
+    assert max(map(len, hands)) == assignment.largest == oracles.ceil_div(messages * copies, trees)
     assert max(map(len, hands)) - min(map(len, hands)) <= 1
-    assert set(Counter(zip(deal.message.tolist(), deal.tree.tolist(), strict=True)).values()) == {1}
-    assert set(Counter(deal.message.tolist()).values()) == {copies}
+    assert set(
+        Counter(zip(assignment.message.tolist(), assignment.tree.tolist(), strict=True)).values()
+    ) == {1}
+    assert set(Counter(assignment.message.tolist()).values()) == {copies}
 
 
 # Row by row
@@ -79,9 +79,9 @@ def test_cards_are_dealt_evenly_and_a_message_s_to_different_trees(
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize(("n", "messages", "copies"), SMALL + LARGER)
 def test_every_row_is_the_page_s(collective: str, n: int, messages: int, copies: int) -> None:
-    found = rows(collective, n, messages, copies)
-    assert len(set(found)) == len(found)
-    assert set(found) == PAGES[collective](identity(n), messages, copies)
+    result = rows(collective, n, messages, copies)
+    assert len(set(result)) == len(result)
+    assert set(result) == PAGES[collective](identity(n), messages, copies)
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
@@ -109,10 +109,10 @@ def test_every_row_is_the_page_s_wherever_one_looks(
 def test_it_is_sound_and_everybody_gets_what_is_owed(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
-    """Store and forward: nobody sends what has not come through that very tree; no link carries two units in a step."""
-    found, root = rows(collective, n, messages, copies), identity(n)
-    assert page.sound(found)
-    got, late = page.holdings(found, held_first(collective, root, messages), apart=True)
+    """Store and forward, separately for each tree; no directed link carries two units per step."""
+    result, root = rows(collective, n, messages, copies), identity(n)
+    assert page.sound(result)
+    got, late = page.holdings(result, held_first(collective, root, messages), apart=True)
     assert late == 0
     assert not lacking(owed_last(collective, root, messages), got)
 
@@ -123,8 +123,8 @@ def test_every_unit_comes_through_as_many_trees_as_it_has_copies(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
     """Where it is owed it arrives x times, and never twice through a tree."""
-    root, found = identity(n), rows(collective, n, messages, copies)
-    arrivals = Counter((row.receiver, row.unit, row.tree) for row in found)
+    root, result = identity(n), rows(collective, n, messages, copies)
+    arrivals = Counter((row.receiver, row.unit, row.tree) for row in result)
     for node, units in owed_last(collective, root, messages).items():
         for unit in units:
             times = [arrivals[node, unit, tree] for tree in range(n - 1)]
@@ -135,22 +135,22 @@ def test_every_unit_comes_through_as_many_trees_as_it_has_copies(
 def test_rows_travel_along_the_forest_that_the_schedule_names(collective: str) -> None:
     """The tree column numbers the rows of the catalogue's forest; a gather goes up it."""
     root = oracles.nodes(5)[77]
-    schedule = made(collective, 5, 2, 3, root)
-    along = forest("S5", "edge-disjoint", root=oracles.label(root))
+    schedule = built(collective, 5, 2, 3, root)
+    forest = build_forest("S5", "edge-disjoint", root=oracles.label(root))
     assert schedule.forest is not None
-    assert (schedule.forest.parent_port == along.parent_port).all()
+    assert (schedule.forest.parent_port == forest.parent_port).all()
     child, parent = (
         (schedule.sender, schedule.receiver)
         if collective == "gather"
         else (schedule.receiver, schedule.sender)
     )
-    assert (along.parents()[schedule.tree, child] == parent).all()
+    assert (forest.parents()[schedule.tree, child] == parent).all()
 
 
 @pytest.mark.parametrize("n", [3, 4, 5])
 def test_a_gather_is_a_scatter_backwards(n: int) -> None:
-    there, back = made("scatter", n, 2, n - 1), made("gather", n, 2, n - 1)
-    assert there.steps == back.steps
+    scatter, back = built("scatter", n, 2, n - 1), built("gather", n, 2, n - 1)
+    assert scatter.steps == back.steps
     assert set(rows("gather", n, 2, n - 1)) == page.backwards(rows("scatter", n, 2, n - 1))
 
 
@@ -159,8 +159,8 @@ def test_a_gather_is_a_scatter_backwards(n: int) -> None:
 
 @pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
 def test_broadcast_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
-    """ceil(Mx/(n-1)) + height - 1 steps, which EDT.SNB and EDT.FT bound by D + 3 in place of height - 1."""
-    schedule = made("broadcast", n, messages, copies)
+    """ceil(Mx/(n-1)) + height - 1 steps; EDT.SNB and EDT.FT state D + 3 instead of height - 1."""
+    schedule = built("broadcast", n, messages, copies)
     height = max(tree_levels(n).values())
     assert schedule.steps == oracles.ceil_div(messages * copies, n - 1) + height - 1
     assert schedule.steps <= oracles.ceil_div(messages * copies, n - 1) + oracles.diameter(n) + 3
@@ -169,8 +169,8 @@ def test_broadcast_steps_and_transmissions(n: int, messages: int, copies: int) -
 
 @pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
 def test_allgather_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
-    """c(n!-1) steps: M(n!-1) with n-1 copies (EDT.MNB.steps); Mx n!(n!-1) transmissions of all sources."""
-    schedule = made("allgather", n, messages, copies)
+    """There are c(n!-1) steps, M(n!-1) with n-1 copies (EDT.MNB.steps); Mx n!(n!-1) rows."""
+    schedule = built("allgather", n, messages, copies)
     assert schedule.steps == oracles.ceil_div(messages * copies, n - 1) * (factorial(n) - 1)
     assert len(schedule) == messages * copies * (factorial(n) - 1)
     if copies == n - 1:
@@ -183,7 +183,7 @@ def test_scatter_and_gather_take_the_fewest_steps(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
     """ceil(Mx(n!-1)/(n-1)), the bound of EDT.Tab2.ft-scatter-time; M(n!-1) with n-1 copies."""
-    schedule = made(collective, n, messages, copies)
+    schedule = built(collective, n, messages, copies)
     assert schedule.steps == oracles.ceil_div(messages * copies * (factorial(n) - 1), n - 1)
     if copies == n - 1:
         assert schedule.steps == messages * (factorial(n) - 1)
@@ -196,8 +196,8 @@ def test_scatter_and_gather_take_the_fewest_steps(
 
 @pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
 def test_alltoall_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
-    """As many as c times the sum of a tree's levels; M of it with n-1 copies, less than twice M t_n (EDT.TE.steps)."""
-    schedule, total = made("alltoall", n, messages, copies), sum(tree_levels(n).values())
+    """Steps are c times the level sum of a tree; with n-1 copies below 2 M t_n (EDT.TE.steps)."""
+    schedule, total = built("alltoall", n, messages, copies), sum(tree_levels(n).values())
     distances = sum(oracles.distances(identity(n)).values())
     assert schedule.steps == oracles.ceil_div(messages * copies, n - 1) * total
     assert len(schedule) == messages * copies * total
@@ -209,20 +209,21 @@ def test_alltoall_steps_and_transmissions(n: int, messages: int, copies: int) ->
 def test_rows_are_counted_before_they_are_written(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
-    rule = catalogue.find(collective, "edge-disjoint")
-    assert rule.rows(topology(f"S{n}"), {"messages": messages, "copies": copies}) == len(
-        made(collective, n, messages, copies)
+    algorithm = catalogue.find(collective, "edge-disjoint")
+    assert algorithm.rows(topology(f"S{n}"), {"messages": messages, "copies": copies}) == len(
+        built(collective, n, messages, copies)
     )
 
 
 def test_every_level_of_a_tree_is_met_before_the_last_steps_of_a_scatter() -> None:
-    """Why nothing sticks out for n = 3..8, every x and every M: a tree carries, for one message, L-1 units below each level L.
+    """For one message a tree has at least L-1 units below each level L, for n = 3..8 and every x.
 
-    Whole necklaces alone bring them, all that there are times M; S_3, whose trees are the two ways around a ring, needs the
-    node on the short one as well if both copies are sent.
+    So no path ends after the last departures, for every M. Full necklaces alone provide these
+    units; only S_3, whose trees are the two ways around a ring, needs the node on the short
+    necklace if both copies are sent.
     """
     for n in range(3, 9):
-        levels = forest(f"S{n}", "edge-disjoint").levels()
+        levels = build_forest(f"S{n}", "edge-disjoint").levels()
         short = np.setdiff1d(np.arange(1, factorial(n)), whole_necklaces(n))
         for copies in range(1, n):
             nearest = np.sort(levels[:, whole_necklaces(n)], axis=0)[:copies]
@@ -253,7 +254,7 @@ def test_in_every_step_the_dimensions_differ(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
     """Lemma 7, so that no two sources meet."""
-    schedule = made(collective, n, messages, copies)
+    schedule = built(collective, n, messages, copies)
     assert schedule.symmetric
     assert np.bincount(schedule.step * (n + 1) + schedule.port).max() == 1
 
@@ -263,13 +264,13 @@ def test_in_every_step_the_dimensions_differ(
 def test_all_sources_together_are_sound_and_complete(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
-    """The translated rows of all sources, put together here, are those of `expand`; every node gets everybody's."""
-    one = made(collective, n, messages, copies)
+    """The translated rows of all sources equal `expand`, and every node receives all units."""
+    single = built(collective, n, messages, copies)
     addressed = collective in ADDRESSED
     together = list(
-        page.of_all_sources(rows(collective, n, messages, copies), one.units, addressed)
+        page.of_all_sources(rows(collective, n, messages, copies), single.units, addressed)
     )
-    expanded = one.expand()
+    expanded = single.expand()
     every = oracles.nodes(n)
     columns = (
         expanded.step,
@@ -288,13 +289,16 @@ def test_all_sources_together_are_sound_and_complete(
     assert page.sound(together)
     got, late = page.holdings(
         together,
-        {source: range(at * one.units, (at + 1) * one.units) for at, source in enumerate(every)},
+        {
+            source: range(at * single.units, (at + 1) * single.units)
+            for at, source in enumerate(every)
+        },
         apart=True,
     )
     assert late == 0
     for place, node in enumerate(every):
         for source in range(len(every)):
-            first = source * one.units + (place * messages if addressed else 0)
+            first = source * single.units + (place * messages if addressed else 0)
             assert set(range(first, first + messages)) <= got[node]
 
 
@@ -303,7 +307,7 @@ def test_all_sources_together_are_sound_and_complete(
 
 @pytest.mark.parametrize("n", [4, 5, 6])
 def test_children_in_ascending_order_collide(n: int) -> None:
-    """Pitfall 10: only with phi_k are the links at a place of the traversals rotations of one another."""
+    """Pitfall 10: only with phi_k the links at one position of the traversals are rotations."""
     right = page.depth_first(identity(n))
     assert all(distinct(links) for links in zip(*right, strict=True))
     ascending = [preorder(tree, identity(n)) for tree in page.edt(identity(n))]
@@ -329,7 +333,7 @@ def preorder(tree: oracles.Tree, top: oracles.Node) -> list[tuple[oracles.Node, 
 @pytest.mark.parametrize("collective", ["allgather", "alltoall"])
 @pytest.mark.parametrize("n", [3, 4, 5])
 def test_pipelining_within_a_group_collides(collective: str, n: int) -> None:
-    """Pitfall 9: units that follow one another a step apart, not a hop after the other, meet on links of one dimension."""
+    """Pitfall 9: units one step apart, instead of one hop, meet on links of one dimension."""
     messages = 2 * (n - 1)
     slow = rows(collective, n, messages, 1)
     assert not page.repeated_dimensions(slow)
@@ -342,7 +346,7 @@ def test_pipelining_within_a_group_collides(collective: str, n: int) -> None:
 
 @pytest.mark.parametrize("n", [3, 4, 5])
 def test_an_exchange_over_necklaces_misses_some(n: int) -> None:
-    """Pitfall 8: one node of each necklace is not enough, all nodes meet every destination in every tree once."""
+    """Pitfall 8: one node per necklace is not enough; each destination occurs once per tree."""
     everybody = [(x, tree) for x in oracles.nodes(n)[1:] for tree in range(n - 1)]
     assert sorted(met(oracles.nodes(n)[1:])) == everybody
     leaders = [x for x in oracles.nodes(n)[1:] if x == min(page.orbit(x))]
@@ -358,10 +362,10 @@ def met(bases: Sequence[oracles.Node]) -> list[tuple[oracles.Node, int]]:
 
 @pytest.mark.parametrize("n", [3, 4, 5])
 def test_nearest_nodes_first_sticks_out(n: int) -> None:
-    """Served the other way round, a tree's furthest nodes get theirs height - 1 steps after the root's last."""
-    root, height = identity(n), forest(f"S{n}", "edge-disjoint").height
+    """Nearest first, the furthest nodes receive height - 1 steps after the last departure."""
+    root, height = identity(n), build_forest(f"S{n}", "edge-disjoint").height
     steps = max(row.step for row in page.scatter(root, 1, n - 1, nearest_first=True))
-    assert steps == factorial(n) - 1 + height - 1 > made("scatter", n, 1, n - 1).steps
+    assert steps == factorial(n) - 1 + height - 1 > built("scatter", n, 1, n - 1).steps
 
 
 # Choices of ours
@@ -369,19 +373,22 @@ def test_nearest_nodes_first_sticks_out(n: int) -> None:
 
 @pytest.mark.parametrize("n", [4, 5, 6, 7])
 def test_a_scatter_takes_the_nearest_trees(n: int) -> None:
-    """A single copy to a node of a whole necklace takes as short a path as any of its n-1, and often a shortest one."""
-    schedule, levels = made("scatter", n, 1, 1), forest(f"S{n}", "edge-disjoint").levels()
+    """A single copy to a node of a full necklace takes a shortest of its n-1 tree paths."""
+    schedule, levels = built("scatter", n, 1, 1), build_forest(f"S{n}", "edge-disjoint").levels()
     arrives = schedule.receiver == schedule.unit
     node, tree = schedule.receiver[arrives], schedule.tree[arrives]
-    whole = np.isin(node, whole_necklaces(n))
-    assert (levels[tree, node] == levels[:, node].min(axis=0))[whole].all()
-    assert len(schedule) * (n - 1) < len(made("scatter", n, 1, n - 1))
+    full = np.isin(node, whole_necklaces(n))
+    assert (levels[tree, node] == levels[:, node].min(axis=0))[full].all()
+    assert len(schedule) * (n - 1) < len(built("scatter", n, 1, n - 1))
 
 
 @pytest.mark.parametrize("n", [4, 5, 6])
 def test_an_exchange_serves_near_nodes_first(n: int) -> None:
     """The groups follow one another by the level of subtree 2, and each takes as many hops."""
-    schedule, levels = made("alltoall", n, 1, n - 1), forest(f"S{n}", "edge-disjoint").levels()[0]
+    schedule, levels = (
+        built("alltoall", n, 1, n - 1),
+        build_forest(f"S{n}", "edge-disjoint").levels()[0],
+    )
     arrives = (schedule.receiver == schedule.unit) & (schedule.tree == 0)
     node = schedule.receiver[arrives]
     order = node[np.argsort(schedule.step[arrives])]
@@ -395,11 +402,11 @@ def test_an_exchange_serves_near_nodes_first(n: int) -> None:
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_copies_are_at_most_the_trees(collective: str) -> None:
     with refused("copies", "4", "3"):
-        made(collective, 4, 1, 4)
+        built(collective, 4, 1, 4)
     with refused("copies", "0"):
-        made(collective, 4, 1, 0)
+        built(collective, 4, 1, 0)
     with refused("messages", "0"):
-        made(collective, 4, 0, 1)
+        built(collective, 4, 0, 1)
     with refused("port model", "one"):
         catalogue.schedule("S4", collective, "edge-disjoint", ports="one")
     with refused("not defined", "Q3"):
@@ -409,4 +416,4 @@ def test_copies_are_at_most_the_trees(collective: str) -> None:
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_what_memory_does_not_hold_is_refused_unbuilt(collective: str) -> None:
     with refused("rows", exit_code=7):
-        made(collective, 7, 10**5, 6)
+        built(collective, 7, 10**5, 6)

@@ -1,4 +1,4 @@
-"""The exact alltoall: the fewest steps that there can be, judged by what the problem says and nothing else."""
+"""The exact alltoall has the least number of steps, checked by the definition of the problem."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, catalogue, schedule
+from starcast.collectives import Schedule, catalogue
+from starcast.collectives import schedule as build
 from starcast.collectives.exact import full_necklaces
 from starcast.simulator import simulate
-from starcast.topologies import topology
+from starcast.topologies import as_topology
 from support import oracles
 from support import oracles_exact as page
 from support.meeting import plain_rows, refused
@@ -26,14 +27,14 @@ SMALL = [(n, messages) for n in range(2, 7) for messages in range(1, 2 * n + 1)]
 @cache
 def exact(n: int, messages: int = 1) -> Schedule:
     """The schedule of source 12..n."""
-    return schedule(f"S{n}", "alltoall", "exact", messages=messages)
+    return build(f"S{n}", "alltoall", "exact", messages=messages)
 
 
-def array_problems(made: Schedule) -> set[str]:
+def array_problems(schedule: Schedule) -> set[str]:
     """What the fast judge finds."""
-    messages = made.units // made.topology.nodes
-    columns = (made.step, made.sender, made.port, made.receiver, made.unit)
-    return page.array_problems(*columns, made.topology.n, messages)
+    messages = schedule.units // schedule.topology.nodes
+    columns = (schedule.step, schedule.sender, schedule.port, schedule.receiver, schedule.unit)
+    return page.array_problems(*columns, schedule.topology.n, messages)
 
 
 # The claim
@@ -41,7 +42,7 @@ def array_problems(made: Schedule) -> set[str]:
 
 @pytest.mark.parametrize(("n", "messages"), [*SMALL, (7, 1), (7, 3)])
 def test_every_message_arrives_in_the_fewest_steps(n: int, messages: int) -> None:
-    """Each displacement gets its M messages over real links, hop after hop, dimensions of a step differ, no step too many."""
+    """Each displacement gets its M messages over existing links; dimensions of a step differ."""
     assert page.problems(plain_rows(exact(n, messages)), n, messages) == set()
 
 
@@ -60,7 +61,7 @@ def test_the_figures_that_issue_5_names() -> None:
 @given(st.integers(2, 5), st.integers(1, 60))
 @settings(max_examples=30, deadline=None)
 def test_any_number_of_messages_takes_the_fewest_steps(n: int, messages: int) -> None:
-    assert array_problems(schedule(f"S{n}", "alltoall", "exact", messages=messages)) == set()
+    assert array_problems(build(f"S{n}", "alltoall", "exact", messages=messages)) == set()
 
 
 @pytest.mark.parametrize(
@@ -68,7 +69,7 @@ def test_any_number_of_messages_takes_the_fewest_steps(n: int, messages: int) ->
     [(2, 1), (2, 3), (3, 1), (3, 2), (3, 3), (3, 5), (4, 1), (4, 2), (4, 4), (5, 1)],
 )
 def test_all_sources_together_never_meet_on_a_link(n: int, messages: int) -> None:
-    """Written out for all sources: a directed link carries one message a step, and everybody gets everybody's."""
+    """Expanded: directed links carry one message per step, all messages are delivered."""
     everything = exact(n, messages).expand()
     assert len(everything) == len(exact(n, messages)) * everything.topology.nodes
     assert page.exchanged(plain_rows(everything), n, messages) == set()
@@ -77,89 +78,97 @@ def test_all_sources_together_never_meet_on_a_link(n: int, messages: int) -> Non
 @pytest.mark.parametrize("n", range(2, 9))
 @pytest.mark.parametrize("messages", [1, 2])
 def test_cells_stay_idle_only_as_the_division_demands(n: int, messages: int) -> None:
-    made = exact(n, messages)
-    assert len(made) == messages * page.total_distance(n)
-    assert made.steps * (n - 1) - len(made) < n - 1
+    schedule = exact(n, messages)
+    assert len(schedule) == messages * page.total_distance(n)
+    assert schedule.steps * (n - 1) - len(schedule) < n - 1
 
 
 @pytest.mark.parametrize("n", range(2, 8))
 def test_rounds_of_n_minus_1_messages_leave_no_cell_idle(n: int) -> None:
-    made = exact(n, n - 1)
-    assert made.steps == page.total_distance(n)
-    assert np.array_equal(np.bincount(made.step)[1:], np.full(made.steps, n - 1))
+    schedule = exact(n, n - 1)
+    assert schedule.steps == page.total_distance(n)
+    assert np.array_equal(np.bincount(schedule.step)[1:], np.full(schedule.steps, n - 1))
 
 
 def test_more_messages_are_rounds_one_after_the_other() -> None:
     """5 messages on S_3 are two rounds of 2 messages and one of 1."""
-    made, round_of_two, rest = exact(3, 5), exact(3, 2), exact(3, 1)
-    for number, (one, each) in enumerate([(round_of_two, 2), (round_of_two, 2), (rest, 1)]):
+    schedule, round_of_two, rest = exact(3, 5), exact(3, 2), exact(3, 1)
+    for number, (part, each) in enumerate([(round_of_two, 2), (round_of_two, 2), (rest, 1)]):
         first = 2 * number
-        mine = (made.unit % 5 >= first) & (made.unit % 5 < first + each)
-        assert np.array_equal(made.step[mine], one.step + number * page.total_distance(3))
-        assert np.array_equal(made.sender[mine], one.sender)
-        assert np.array_equal(made.unit[mine], one.unit // each * 5 + one.unit % each + first)
+        mine = (schedule.unit % 5 >= first) & (schedule.unit % 5 < first + each)
+        assert np.array_equal(schedule.step[mine], part.step + number * page.total_distance(3))
+        assert np.array_equal(schedule.sender[mine], part.sender)
+        assert np.array_equal(schedule.unit[mine], part.unit // each * 5 + part.unit % each + first)
 
 
 # The judges
 
 
-def rows(made: Schedule, chosen: object) -> Schedule:
+def rows(schedule: Schedule, chosen: object) -> Schedule:
     """Some rows of a schedule."""
-    return replace(made, **{name: getattr(made, name)[chosen] for name in COLUMNS})
+    return replace(schedule, **{name: getattr(schedule, name)[chosen] for name in COLUMNS})
 
 
-def changed(made: Schedule, column: str, row: int, value: int) -> Schedule:
+def changed(schedule: Schedule, column: str, row: int, value: int) -> Schedule:
     """One value replaced."""
-    values = getattr(made, column).copy()
+    values = getattr(schedule, column).copy()
     values[row] = value
-    return replace(made, **{column: values})
+    return replace(schedule, **{column: values})
 
 
-def journey(made: Schedule) -> list[int]:
+def journey(schedule: Schedule) -> list[int]:
     """The rows of the last unit, in their order."""
-    return np.flatnonzero(made.unit == made.unit.max()).tolist()
+    return np.flatnonzero(schedule.unit == schedule.unit.max()).tolist()
 
 
-def hurried(made: Schedule) -> Schedule:
+def hurried(schedule: Schedule) -> Schedule:
     """A second hop in the step of the first."""
-    first, second, *_ = journey(made)
-    return changed(made, "step", second, int(made.step[first]))
+    first, second, *_ = journey(schedule)
+    return changed(schedule, "step", second, int(schedule.step[first]))
 
 
-def detour(made: Schedule) -> Schedule:
+def detour(schedule: Schedule) -> Schedule:
     """A message goes there, back and there again over its last link."""
-    way = np.r_[np.arange(len(made)), journey(made)[-1], journey(made)[-1]]
-    longer, last = rows(made, way), len(way) - 1
+    way = np.r_[np.arange(len(schedule)), journey(schedule)[-1], journey(schedule)[-1]]
+    longer, last = rows(schedule, way), len(way) - 1
     longer = changed(longer, "sender", last - 1, int(longer.receiver[last]))
     longer = changed(longer, "receiver", last - 1, int(longer.sender[last]))
-    return changed(changed(longer, "step", last - 1, made.steps + 1), "step", last, made.steps + 2)
+    return changed(
+        changed(longer, "step", last - 1, schedule.steps + 1), "step", last, schedule.steps + 2
+    )
 
 
 CORRUPTIONS: dict[str, tuple[Callable[[Schedule], Schedule], str]] = {
-    "dropped row": (lambda made: rows(made, np.arange(len(made)) != 5), "not"),
+    "dropped row": (lambda schedule: rows(schedule, np.arange(len(schedule)) != 5), "not"),
     "lost message": (
-        lambda made: rows(made, made.unit != 7),
+        lambda schedule: rows(schedule, schedule.unit != 7),
         "not exactly the messages to everybody else",
     ),
     "early row": (hurried, "not in increasing steps"),
     "detour": (detour, "not a shortest path"),
     "one step later": (
-        lambda made: changed(made, "step", -1, made.steps + 1),
+        lambda schedule: changed(schedule, "step", -1, schedule.steps + 1),
         "not the fewest steps",
     ),
-    "step 0": (lambda made: replace(made, step=made.step - 1), "a step before the first"),
-    "port 1": (lambda made: changed(made, "port", 9, 1), "no link"),
-    "other port": (lambda made: changed(made, "port", 9, made.port[9] % 3 + 2), "no link"),
+    "step 0": (
+        lambda schedule: replace(schedule, step=schedule.step - 1),
+        "a step before the first",
+    ),
+    "port 1": (lambda schedule: changed(schedule, "port", 9, 1), "no link"),
+    "other port": (
+        lambda schedule: changed(schedule, "port", 9, schedule.port[9] % 3 + 2),
+        "no link",
+    ),
     "other receiver": (
-        lambda made: changed(made, "receiver", 9, (made.receiver[9] + 1) % 24),
+        lambda schedule: changed(schedule, "receiver", 9, (schedule.receiver[9] + 1) % 24),
         "not where the message is",
     ),
     "other message": (
-        lambda made: changed(made, "unit", 9, made.unit[9] % 23 + 1),
+        lambda schedule: changed(schedule, "unit", 9, schedule.unit[9] % 23 + 1),
         "not where the message is",
     ),
     "doubled row": (
-        lambda made: rows(made, np.r_[np.arange(len(made)), 3]),
+        lambda schedule: rows(schedule, np.r_[np.arange(len(schedule)), 3]),
         "a dimension twice in a step",
     ),
 }
@@ -167,18 +176,18 @@ CORRUPTIONS: dict[str, tuple[Callable[[Schedule], Schedule], str]] = {
 
 @pytest.mark.parametrize("name", CORRUPTIONS)
 def test_both_judges_see_what_is_broken(name: str) -> None:
-    corrupt, said = CORRUPTIONS[name]
+    corrupt, expected = CORRUPTIONS[name]
     broken = corrupt(exact(4))
-    for found in (page.problems(plain_rows(broken), 4, 1), array_problems(broken)):
-        assert any(problem.startswith(said) for problem in found), found
+    for result in (page.problems(plain_rows(broken), 4, 1), array_problems(broken)):
+        assert any(problem.startswith(expected) for problem in result), result
 
 
 def test_the_judge_of_all_sources_sees_two_messages_on_a_link() -> None:
-    """S_3 has one idle cell. Where a hop is in another's step, all sources together use each link of it twice."""
-    made = exact(3)
-    crowded = changed(made, "step", int(np.flatnonzero(made.step == 5)[0]), 4)
-    found = page.exchanged(plain_rows(crowded.expand()), 3, 1)
-    assert "a directed link twice in a step" in found
+    """S_3 has one idle cell. Any other move makes all sources use each link of the cell twice."""
+    schedule = exact(3)
+    crowded = changed(schedule, "step", int(np.flatnonzero(schedule.step == 5)[0]), 4)
+    result = page.exchanged(plain_rows(crowded.expand()), 3, 1)
+    assert "a directed link twice in a step" in result
 
 
 # The construction
@@ -186,7 +195,7 @@ def test_the_judge_of_all_sources_sees_two_messages_on_a_link() -> None:
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_the_other_nodes_are_reached_along_the_near_balanced_tree(n: int) -> None:
-    """Of every node of a full necklace the path is the tree's, though only the smallest node's is read from the tree."""
+    """All nodes of a full necklace use rotations of the tree's path to its smallest node."""
     tree = near_balanced(oracles.identity(n))
     short = set(page.short_nodes(n))
     for row in plain_rows(exact(n)):
@@ -197,7 +206,7 @@ def test_the_other_nodes_are_reached_along_the_near_balanced_tree(n: int) -> Non
 
 @pytest.mark.parametrize("n", range(2, 8))
 def test_full_necklaces_are_listed_by_distance_then_smallest_node(n: int) -> None:
-    full = full_necklaces(topology(f"S{n}"))
+    full = full_necklaces(as_topology(f"S{n}"))
     keys = [
         (length, int(full.nodes[length, column]))
         for column, length in enumerate(full.length.tolist())
@@ -210,11 +219,12 @@ def test_full_necklaces_are_listed_by_distance_then_smallest_node(n: int) -> Non
     ("n", "messages"), [(3, 1), (4, 1), (4, 2), (5, 1), (5, 3), (6, 2), (7, 1)]
 )
 def test_after_the_opening_every_dimension_is_busy_in_every_step(n: int, messages: int) -> None:
-    made = exact(n, messages)
-    short = np.isin(made.unit // messages, [oracles.ranks(n)[x] for x in page.short_nodes(n)])
-    opening = int(made.step[short].max())
+    schedule = exact(n, messages)
+    short = np.isin(schedule.unit // messages, [oracles.ranks(n)[x] for x in page.short_nodes(n)])
+    plan_opening = int(schedule.step[short].max())
     assert np.array_equal(
-        np.bincount(made.step)[opening + 1 :], np.full(made.steps - opening, n - 1)
+        np.bincount(schedule.step)[plan_opening + 1 :],
+        np.full(schedule.steps - plan_opening, n - 1),
     )
 
 
@@ -222,23 +232,25 @@ def test_after_the_opening_every_dimension_is_busy_in_every_step(n: int, message
     ("n", "messages"), [(3, 1), (4, 1), (4, 2), (5, 1), (5, 3), (6, 2), (7, 1)]
 )
 def test_only_first_hops_of_full_necklaces_are_in_the_opening(n: int, messages: int) -> None:
-    """As many groups as the opening is too long, one first hop per dimension each, the nearest necklaces'."""
-    made = exact(n, messages)
-    short = np.isin(made.unit // messages, [oracles.ranks(n)[x] for x in page.short_nodes(n)])
-    opening = int(made.step[short].max())
-    early = ~short & (made.step <= opening)
-    excess = opening - oracles.ceil_div(messages * page.short_hops(n), n - 1)
-    assert not made.sender[early].any()
+    """The opening has one early group per excess step, nearest necklaces first."""
+    schedule = exact(n, messages)
+    short = np.isin(schedule.unit // messages, [oracles.ranks(n)[x] for x in page.short_nodes(n)])
+    plan_opening = int(schedule.step[short].max())
+    early = ~short & (schedule.step <= plan_opening)
+    excess = plan_opening - oracles.ceil_div(messages * page.short_hops(n), n - 1)
+    assert not schedule.sender[early].any()
     assert np.array_equal(
-        np.bincount(made.port[early], minlength=n + 1)[2:], np.full(n - 1, excess)
+        np.bincount(schedule.port[early], minlength=n + 1)[2:], np.full(n - 1, excess)
     )
-    distances = made.topology.distances()[made.unit // messages]
-    assert distances[early].max(initial=0) <= distances[~early & ~short & (made.sender == 0)].min()
+    distances = schedule.topology.distances()[schedule.unit // messages]
+    assert (
+        distances[early].max(initial=0) <= distances[~early & ~short & (schedule.sender == 0)].min()
+    )
 
 
 @pytest.mark.parametrize(("n", "messages"), [(2, 1), (3, 1), (5, 3), (6, 7)])
 def test_the_schedule_is_the_same_every_time(n: int, messages: int) -> None:
-    once, again = (schedule(f"S{n}", "alltoall", "exact", messages=messages) for _ in range(2))
+    once, again = (build(f"S{n}", "alltoall", "exact", messages=messages) for _ in range(2))
     assert all(np.array_equal(getattr(once, name), getattr(again, name)) for name in COLUMNS)
 
 
@@ -248,7 +260,7 @@ def test_the_schedule_is_the_same_every_time(n: int, messages: int) -> None:
 @pytest.mark.parametrize("source", ["1234", "2134", "4132", "3421"])
 @pytest.mark.parametrize("messages", [1, 4])
 def test_any_source_s_schedule_is_the_translation(source: str, messages: int) -> None:
-    made = schedule("S4", "alltoall", "exact", root=source, messages=messages)
+    schedule = build("S4", "alltoall", "exact", root=source, messages=messages)
     q = oracles.node_of(source)
     back = {oracles.compose(q, x): x for x in oracles.nodes(4)}
     ranks = oracles.ranks(4)
@@ -260,37 +272,37 @@ def test_any_source_s_schedule_is_the_translation(source: str, messages: int) ->
             sender=back[row.sender], receiver=back[row.receiver], unit=target * messages + message
         )
 
-    assert sorted(map(home, plain_rows(made))) == sorted(plain_rows(exact(4, messages)))
-    assert made.root == ranks[q]
+    assert sorted(map(home, plain_rows(schedule))) == sorted(plain_rows(exact(4, messages)))
+    assert schedule.root == ranks[q]
 
 
 @pytest.mark.parametrize("n", range(2, 8))
 def test_it_says_what_it_is(n: int) -> None:
-    made = exact(n, 2)
-    rule = catalogue.find("alltoall", "exact")
-    assert (made.collective, made.algorithm, made.ports, made.packets) == (
+    schedule = exact(n, 2)
+    algorithm = catalogue.find("alltoall", "exact")
+    assert (schedule.collective, schedule.algorithm, schedule.ports, schedule.packets) == (
         "alltoall",
         "exact",
         "all",
         False,
     )
-    assert made.symmetric
-    assert made.forest is None
-    assert not made.tree.any()
-    assert made.units == 2 * made.topology.nodes
-    assert dict(made.arguments) == {"messages": 2}
-    assert rule.rows(made.topology, {"messages": 2}) == len(made)
-    assert made.topology.distance_sum == page.total_distance(n)
+    assert schedule.symmetric
+    assert schedule.forest is None
+    assert not schedule.tree.any()
+    assert schedule.units == 2 * schedule.topology.nodes
+    assert dict(schedule.arguments) == {"messages": 2}
+    assert algorithm.rows(schedule.topology, {"messages": 2}) == len(schedule)
+    assert schedule.topology.distance_sum == page.total_distance(n)
 
 
 @pytest.mark.parametrize("n", range(2, 10))
 def test_the_closed_form_of_t_n_is_the_sum_of_the_distances(n: int) -> None:
     """By the array form, and for small n by breadth-first search."""
-    where = topology(f"S{n}")
+    topology = as_topology(f"S{n}")
     assert (
         page.total_distance(n)
-        == int(where.distances().sum())
-        == where.mean_distance * (where.nodes - 1)
+        == int(topology.distances().sum())
+        == topology.mean_distance * (topology.nodes - 1)
     )
     assert n > 6 or page.total_distance(n) == sum(oracles.distances(oracles.identity(n)).values())
 
@@ -298,21 +310,21 @@ def test_the_closed_form_of_t_n_is_the_sum_of_the_distances(n: int) -> None:
 @pytest.mark.parametrize("topology", ["Q3", "S4,2"])
 def test_it_is_an_algorithm_of_star_graphs(topology: str) -> None:
     with refused("not defined on", topology):
-        schedule(topology, "alltoall", "exact")
+        build(topology, "alltoall", "exact")
 
 
 def test_it_has_no_one_port_model_and_no_other_argument() -> None:
     with refused("no port model"):
-        schedule("S4", "alltoall", "exact", ports="one")
+        build("S4", "alltoall", "exact", ports="one")
     with refused("no argument 'segments'"):
-        schedule("S4", "alltoall", "exact", segments=2)
+        build("S4", "alltoall", "exact", segments=2)
     with refused("messages is 0"):
-        schedule("S4", "alltoall", "exact", messages=0)
+        build("S4", "alltoall", "exact", messages=0)
 
 
 def test_what_memory_does_not_hold_is_refused_at_once() -> None:
     with refused("S12", "rows", exit_code=7):
-        schedule("S12", "alltoall", "exact")
+        build("S12", "alltoall", "exact")
 
 
 # The simulator
@@ -320,7 +332,7 @@ def test_what_memory_does_not_hold_is_refused_at_once() -> None:
 
 @pytest.mark.parametrize(("n", "messages"), [*SMALL, (7, 1), (7, 5), (8, 1)])
 def test_the_simulator_sees_it_complete_in_the_fewest_steps(n: int, messages: int) -> None:
-    """Of all sources together: M n! t_n transmissions, and all directed links busy but for the cells left over."""
+    """M n! t_n transmissions of all sources; all directed links are busy except for spare cells."""
     run = simulate(exact(n, messages))
     everybody = len(exact(n, messages).topology.labels())
     assert run.violation is None
@@ -335,8 +347,8 @@ def test_the_simulator_sees_it_complete_in_the_fewest_steps(n: int, messages: in
 
 @pytest.mark.parametrize("source", ["12345", "54321", "31524"])
 def test_the_simulator_accepts_any_source_and_all_written_out(source: str) -> None:
-    made = schedule("S5", "alltoall", "exact", root=source)
-    for run in (simulate(made), simulate(made.expand())):
+    schedule = build("S5", "alltoall", "exact", root=source)
+    for run in (simulate(schedule), simulate(schedule.expand())):
         assert (run.violation, run.complete, run.steps) == (None, True, page.fewest_steps(5, 1))
         assert run.transmissions == 120 * page.total_distance(5)
 

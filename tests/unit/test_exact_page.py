@@ -1,4 +1,4 @@
-"""The page about the exact alltoall: its tables are schedules, its figures add up, its session is what Python says."""
+"""The page on the exact alltoall: its tables are valid schedules, its session reproducible."""
 
 import doctest
 import re
@@ -34,11 +34,11 @@ def test_the_schedules_on_the_page_are_exchanges_in_the_fewest_steps(n: int) -> 
     rows = []
     for step, *cells in table(f"S{n}"):
         for port, cell in enumerate(cells, start=2):
-            found = re.fullmatch(r"\**(\d+) (\d+)/(\d+)\**", cell)
-            if found is None:
+            actual = re.fullmatch(r"\**(\d+) (\d+)/(\d+)\**", cell)
+            if actual is None:
                 assert cell == "idle"
                 continue
-            label, hop, length = found.groups()
+            label, hop, length = actual.groups()
             x = oracles.node_of(label)
             sender = place.get(x, oracles.identity(n))
             place[x], hops[x] = oracles.swap(sender, port), hops.get(x, 0) + 1

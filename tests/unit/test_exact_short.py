@@ -1,4 +1,4 @@
-"""The opening of the exact alltoall: entries by flow, the list schedule, the idle cells; and the inequalities of the proof."""
+"""The opening of the exact alltoall: entries, list schedule, idle cells, inequalities."""
 
 from collections import Counter
 from math import factorial
@@ -9,8 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import exact_short
-from starcast.collectives.exact import _starts
-from starcast.collectives.exact_short import entries, listed, opening, short_words
+from starcast.collectives.exact import _group_begins
+from starcast.collectives.exact_short import (
+    choose_entries,
+    plan_opening,
+    schedule_words,
+    short_words,
+)
 from support import oracles
 from support import oracles_exact as page
 from support.meeting import refused
@@ -48,7 +53,7 @@ def test_the_words_are_no_longer_than_the_distance(n: int) -> None:
 
 @pytest.mark.parametrize(("n", "messages"), ROUNDS)
 def test_words_are_the_page_s_for_their_entries(n: int, messages: int) -> None:
-    """Read backwards, a word enters each cycle at some symbol and goes round it once: its reverse is the page's word."""
+    """In reverse, a word enters each cycle at some symbol and goes around it once."""
     for word in short_words(n, messages):
         x = oracles.nodes(n)[word.node]
         crossed = Counter(word.dimensions)
@@ -70,7 +75,7 @@ def test_words_are_the_page_s_for_their_entries(n: int, messages: int) -> None:
     ("n", "messages"), [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 2), (9, 8), (10, 1)]
 )
 def test_no_dimension_is_crossed_more_than_its_share(n: int, messages: int) -> None:
-    """The flow exists: all loads are at most ceil(M L / (n-1)), and, as they add up to M L, that is as low as can be."""
+    """All loads are at most ceil(M L / (n-1)), which is minimal because they sum to M L."""
     words = short_words(n, messages)
     crossed = Counter(dimension for word in words for dimension in word.dimensions)
     hops = crossed.total()
@@ -80,7 +85,7 @@ def test_no_dimension_is_crossed_more_than_its_share(n: int, messages: int) -> N
 
 
 def test_entering_cycles_at_their_smallest_symbol_breaks_the_bound() -> None:
-    """Pitfall 17: on S_4 dimension 2 carries 4 > ceil(8/3), and with its 18 hops to full necklaces no 21 steps suffice."""
+    """Pitfall 17: on S_4 dimension 2 carries 4 > ceil(8/3); with 18 more hops 21 steps fail."""
     naive = page.loads(4, min)
     assert naive[2] == 4
     assert oracles.ceil_div(page.short_hops(4), 3) == 3
@@ -91,14 +96,14 @@ def test_entering_cycles_at_their_smallest_symbol_breaks_the_bound() -> None:
 
 @pytest.mark.parametrize("n", range(5, 9))
 @pytest.mark.parametrize("rule", [min, max])
-def test_no_fixed_entry_balances_any_n(n: int, rule: type) -> None:
+def test_no_fixed_entry_balances_any_n(n: int, algorithm: type) -> None:
     """Larger stars, smallest and largest symbol: the greatest load is above the share as well."""
-    assert max(page.loads(n, rule).values()) > oracles.ceil_div(page.short_hops(n), n - 1)
+    assert max(page.loads(n, algorithm).values()) > oracles.ceil_div(page.short_hops(n), n - 1)
 
 
 @pytest.mark.parametrize("n", range(3, 9))
 def test_forced_loads_and_uniform_entries_are_equal_on_all_dimensions(n: int) -> None:
-    """Rotation invariance, the heart of the proof: displaced symbols, and entries spread evenly over their cycles."""
+    """Rotation invariance balances displaced symbols, and entries spread evenly over cycles."""
     forced, spread = Counter[int](), Counter[int]()
     scale = factorial(n)
     for x in page.short_nodes(n):
@@ -114,18 +119,18 @@ def test_forced_loads_and_uniform_entries_are_equal_on_all_dimensions(n: int) ->
 
 def test_a_full_symbol_is_vacated_for_a_cycle_that_has_no_other() -> None:
     """The first cycle takes 2 and moves on to 3, which the second one leaves for 4."""
-    assert entries([(2, 3), (3, 4), (2, 3), (2,)], {2: 1, 3: 2, 4: 1}) == [3, 4, 3, 2]
+    assert choose_entries([(2, 3), (3, 4), (2, 3), (2,)], {2: 1, 3: 2, 4: 1}) == [3, 4, 3, 2]
 
 
 def test_symbols_are_tried_in_ascending_order() -> None:
     """The third cycle takes 3 as well, and the second one makes way for it."""
-    assert entries([(4, 2, 3), (4, 3)], {2: 1, 3: 1, 4: 1}) == [2, 3]
-    assert entries([(4, 2, 3), (4, 3), (3, 4)], {2: 1, 3: 1, 4: 1}) == [2, 4, 3]
+    assert choose_entries([(4, 2, 3), (4, 3)], {2: 1, 3: 1, 4: 1}) == [2, 3]
+    assert choose_entries([(4, 2, 3), (4, 3), (3, 4)], {2: 1, 3: 1, 4: 1}) == [2, 4, 3]
 
 
 def test_entries_that_cannot_be_are_a_defect() -> None:
     with refused("cannot be balanced", exit_code=1):
-        entries([(2, 3), (2, 3), (2, 3)], {2: 1, 3: 1, 4: 5})
+        choose_entries([(2, 3), (2, 3), (2, 3)], {2: 1, 3: 1, 4: 5})
 
 
 @given(
@@ -140,9 +145,9 @@ def test_entries_are_found_whenever_there_are_some(
     """Room that some choice needs is enough to find one."""
     choice = [data.draw(st.sampled_from(cycle)) for cycle in wanted]
     room = {symbol: choice.count(symbol) for symbol in range(2, 7)}
-    found = entries(wanted, room)
-    assert all(symbol in cycle for symbol, cycle in zip(found, wanted, strict=True))
-    assert all(found.count(symbol) <= room[symbol] for symbol in room)
+    result = choose_entries(wanted, room)
+    assert all(symbol in cycle for symbol, cycle in zip(result, wanted, strict=True))
+    assert all(result.count(symbol) <= room[symbol] for symbol in room)
 
 
 # The list schedule
@@ -150,13 +155,13 @@ def test_entries_are_found_whenever_there_are_some(
 
 @given(st.lists(st.lists(st.integers(2, 6), min_size=1, max_size=6), max_size=8))
 def test_waiting_in_queues_is_the_page_s_list_schedule(words: list[list[int]]) -> None:
-    assert [list(steps) for steps in listed(words)] == page.list_schedule(words)
+    assert [list(steps) for steps in schedule_words(words)] == page.list_schedule(words)
 
 
 @given(st.lists(st.lists(st.integers(2, 6), min_size=1, max_size=6), max_size=8))
 def test_a_list_schedule_wastes_no_step(words: list[list[int]]) -> None:
-    """One word a dimension and step, hops in order, and as long as something is left something moves."""
-    steps = listed(words)
+    """One word per dimension and step, hops in order, and progress in every step."""
+    steps = schedule_words(words)
     cells = [
         cell
         for word, done in zip(words, steps, strict=True)
@@ -176,7 +181,7 @@ def test_a_list_schedule_wastes_no_step(words: list[list[int]]) -> None:
 def test_the_opening_leaves_an_idle_cell_per_dimension_for_every_step_too_many(
     n: int, messages: int
 ) -> None:
-    begun = opening(n, messages)
+    begun = plan_opening(n, messages)
     busy = {
         cell
         for word, done in zip(begun.words, begun.steps, strict=True)
@@ -192,17 +197,17 @@ def test_the_opening_leaves_an_idle_cell_per_dimension_for_every_step_too_many(
 
 
 def test_idle_cells_that_are_missing_are_a_defect() -> None:
-    """Three words that all cross dimension 2 and none 3: 3 steps, though 2 would be an equal share."""
+    """Three words that all cross dimension 2 and none 3: 3 steps instead of an equal share of 2."""
     words = [exact_short.Word(node, 0, (2,)) for node in range(1, 4)]
     with refused("fewer than 1 idle steps", exit_code=1):
-        exact_short._idle(3, words, [(1,), (2,), (3,)], 3)
+        exact_short._idle_steps(3, words, [(1,), (2,), (3,)], 3)
 
 
 def test_too_few_full_necklaces_are_a_defect() -> None:
     begun = exact_short.Opening((), (), 9, np.zeros((3, 4), dtype=np.int64))
     length = np.array([1, 2])
     with refused("2 groups of full necklaces and idle cells for 4", exit_code=1):
-        _starts(length, np.array([True, True]), begun)
+        _group_begins(length, np.array([True, True]), begun)
 
 
 # Why there are always enough full necklaces
@@ -213,7 +218,7 @@ def test_there_are_groups_enough_for_the_idle_cells(n: int, messages: int) -> No
     full = (
         page.full_necklaces(n) if n <= 8 else factorial(n - 1)
     )  # at least: all that do not start with 1
-    assert opening(n, messages).idle.shape[1] <= messages * full
+    assert plan_opening(n, messages).idle.shape[1] <= messages * full
 
 
 @pytest.mark.parametrize("n", range(3, 9))
@@ -224,7 +229,7 @@ def test_one_hop_a_step_would_leave_groups_enough(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 9))
 def test_the_bounds_of_the_proof(n: int) -> None:
-    """Short necklaces start with 1 and are few, full ones are many, and a distance is at most 3(n-1)/2."""
+    """Short necklaces start with 1 and are few; full ones are many; distances <= 3(n-1)/2."""
     short = page.short_nodes(n)
     assert all(x[0] == 1 for x in short)
     assert len(short) <= page.most_short_nodes(n)
@@ -234,6 +239,6 @@ def test_the_bounds_of_the_proof(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(7, 200))
 def test_the_bounds_suffice_from_7_on(n: int) -> None:
-    """3(n-2) Y <= 2 (n-1)! for the bound Y on |X|, and the shorter inequality that proves it for every n."""
+    """3(n-2) Y <= 2 (n-1)! for the bound Y on |X|, and a shorter inequality that implies it."""
     assert 3 * (n - 2) * page.most_short_nodes(n) <= 2 * factorial(n - 1)
     assert 3 * len(page.primes_of(n - 1)) <= 2 * (n - 4)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from starcast.collectives import algorithms
 from starcast.errors import InputError
 from starcast.experiments.design import Design, examples, read
-from starcast.experiments.execution import BYTES_A_ROW, needed
+from starcast.experiments.execution import BYTES_PER_ROW, needed
 from starcast.experiments.grid import Grid
 from starcast.topologies import topology
 from support.meeting import refused
@@ -192,7 +192,7 @@ def test_a_shipped_experiment_is_small_enough(design: Design) -> None:
     """A million rows take about a second on one core, and the largest schedule fits into 1 GB."""
     sizes = [needed(some[0]) for some in design.together]
     assert max(sizes) < 1_000_000_000
-    assert sum(sizes) < 100_000_000 * BYTES_A_ROW
+    assert sum(sizes) < 100_000_000 * BYTES_PER_ROW
     assert len(design.points()) < 2_000
 
 

@@ -99,7 +99,7 @@ def expected(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[object,
             p = where.degree if share == "degree" else share
             if share == "best":
                 given = {"copies": copies} if name == "edge-disjoint" else {}
-                p = costs.best_share(where, "allgather", name, "all", m, machine, **given)[1]
+                p = costs.optimal_pieces(where, "allgather", name, "all", m, machine, **given)[1]
             for tree in (grid.tree or ("greedy",)) if name == "dimension-change" else (None,):
                 lots = {faults(where, words, seed) for words in grid.faults for seed in grid.seed}
                 found |= {(p, copies, tree, lot) for lot in lots}

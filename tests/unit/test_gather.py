@@ -5,11 +5,12 @@ from math import factorial
 import numpy as np
 import pytest
 
-from starcast.collectives import Schedule, algorithms, schedule
+from starcast.collectives import Schedule, algorithms
+from starcast.collectives import schedule as build
 from starcast.collectives.catalogue import find
-from starcast.collectives.gather import reversed_in_time
-from starcast.collectives.scatter import scattered
-from starcast.topologies import topology
+from starcast.collectives.gather import reverse_schedule
+from starcast.collectives.scatter import build_scatter
+from starcast.topologies import as_topology
 from starcast.trees import forest
 from support import oracles
 from support import oracles_scatter as page
@@ -17,12 +18,12 @@ from support.meeting import plain_rows, refused, roots
 from unit.test_scatter import SCATTERS, cases, columns, steps
 
 
-def made(
+def schedule(
     collective: str, n: int, algorithm: str, messages: int, root: oracles.Node | None = None
 ) -> Schedule:
     """The array form."""
     topology = oracles.label(root or oracles.identity(n))
-    return schedule(f"S{n}", collective, algorithm, root=topology, messages=messages)
+    return build(f"S{n}", collective, algorithm, root=topology, messages=messages)
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 2))
@@ -31,7 +32,9 @@ def test_the_rows_are_those_of_the_page_s_scatter_backwards(
 ) -> None:
     for root in roots(n):
         expected = page.backwards(page.scatter(algorithm, root, messages))
-        assert sorted(plain_rows(made("gather", n, algorithm, messages, root))) == sorted(expected)
+        assert sorted(plain_rows(schedule("gather", n, algorithm, messages, root))) == sorted(
+            expected
+        )
 
 
 @pytest.mark.parametrize(
@@ -40,7 +43,7 @@ def test_the_rows_are_those_of_the_page_s_scatter_backwards(
 def test_the_root_gets_what_everybody_has(n: int, algorithm: str, messages: int) -> None:
     """Leaves send first, and nobody sends what has not come yet."""
     root = oracles.nodes(n)[-1]
-    rows = plain_rows(made("gather", n, algorithm, messages, root))
+    rows = plain_rows(schedule("gather", n, algorithm, messages, root))
     end = page.executed(rows, page.deserved(root, messages), one_port=algorithm == "one-port")
     assert end == page.owned(root, messages)
 
@@ -49,16 +52,16 @@ def test_the_root_gets_what_everybody_has(n: int, algorithm: str, messages: int)
 def test_steps_and_transmissions_are_those_of_the_scatter(
     n: int, algorithm: str, messages: int
 ) -> None:
-    s = made("gather", n, algorithm, messages)
+    s = schedule("gather", n, algorithm, messages)
     assert s.steps == steps(n, algorithm, messages)
     assert len(s) == messages * page.distance_sum(n)
-    assert find("gather", algorithm).rows(topology(f"S{n}"), {"messages": messages}) == len(s)
+    assert find("gather", algorithm).rows(as_topology(f"S{n}"), {"messages": messages}) == len(s)
 
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
 def test_messages_arrive_nearest_last_and_the_root_s_links_end_together(algorithm: str) -> None:
-    """The first message to leave is the one that travels farthest on its link; the last step is busy at the root."""
-    s = made("gather", 5, algorithm, 4)
+    """The first message to leave travels furthest; the root is busy in the last step."""
+    s = schedule("gather", 5, algorithm, 4)
     flights = page.flights(plain_rows(s))
     for port in range(2, 6):
         arrivals = sorted(
@@ -71,28 +74,28 @@ def test_messages_arrive_nearest_last_and_the_root_s_links_end_together(algorith
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
 def test_a_schedule_reversed_twice_is_itself(algorithm: str) -> None:
-    scatter = made("scatter", 4, algorithm, 3, (4, 2, 3, 1))
-    gather = reversed_in_time(scatter)
-    assert plain_rows(gather) == plain_rows(made("gather", 4, algorithm, 3, (4, 2, 3, 1)))
-    assert plain_rows(reversed_in_time(gather)) == plain_rows(scatter)
-    assert reversed_in_time(gather).id == scatter.id
+    scatter = schedule("scatter", 4, algorithm, 3, (4, 2, 3, 1))
+    gather = reverse_schedule(scatter)
+    assert plain_rows(gather) == plain_rows(schedule("gather", 4, algorithm, 3, (4, 2, 3, 1)))
+    assert plain_rows(reverse_schedule(gather)) == plain_rows(scatter)
+    assert reverse_schedule(gather).id == scatter.id
 
 
 def test_reversed_links_of_an_nk_star_have_other_ports() -> None:
     """A port of S_{5,2} need not lead back over its own link."""
-    where = topology("S5,2")
-    scatter = scattered(forest(where, "nk-greedy"), "all", 2, algorithm="nk-greedy")
-    gather = reversed_in_time(scatter)
-    assert any(where.reverse_port(port) != port for port in np.unique(scatter.port).tolist())
+    topology = as_topology("S5,2")
+    scatter = build_scatter(forest(topology, "nk-greedy"), "all", 2, algorithm="nk-greedy")
+    gather = reverse_schedule(scatter)
+    assert any(topology.reverse_port(port) != port for port in np.unique(scatter.port).tolist())
     rows = [oracles.Plain(*row) for row in zip(*columns(gather), strict=True)]
 
     def across(node: oracles.Node, port: int) -> oracles.Node:
-        return (int(where.neighbours(port, [node[0]])[0]),)
+        return (int(topology.neighbours(port, [node[0]])[0]),)
 
     begin: dict[oracles.Node, set[int]] = {
-        (x,): {2 * x, 2 * x + 1} if x else set() for x in range(where.nodes)
+        (x,): {2 * x, 2 * x + 1} if x else set() for x in range(topology.nodes)
     }
-    assert page.executed(rows, begin, across=across)[0,] == set(range(2, 2 * where.nodes))
+    assert page.executed(rows, begin, across=across)[0,] == set(range(2, 2 * topology.nodes))
 
 
 @pytest.mark.parametrize(
@@ -100,13 +103,13 @@ def test_reversed_links_of_an_nk_star_have_other_ports() -> None:
 )
 def test_what_has_no_reverse_is_refused(collective: str, algorithm: str) -> None:
     with refused(collective, "reverse"):
-        reversed_in_time(schedule("S4", collective, algorithm))
+        reverse_schedule(build("S4", collective, algorithm))
 
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
 def test_what_a_gather_says_of_itself(algorithm: str) -> None:
-    s, root = made("gather", 5, algorithm, 8, (5, 4, 3, 2, 1)), (5, 4, 3, 2, 1)
-    scatter = made("scatter", 5, algorithm, 8, root)
+    s, root = schedule("gather", 5, algorithm, 8, (5, 4, 3, 2, 1)), (5, 4, 3, 2, 1)
+    scatter = schedule("scatter", 5, algorithm, 8, root)
     assert (s.collective, s.packets, s.symmetric, s.root) == ("gather", False, False, 119)
     assert s.id == scatter.id.replace("scatter", "gather")
     assert s.units == 8 * factorial(5)
@@ -124,6 +127,6 @@ def test_every_scatter_has_a_gather() -> None:
         assert gathers[name].arguments == scatter.arguments
         assert gathers[name].ports == scatter.ports
     with refused("gather by perfectly-balanced", "multiple"):
-        made("gather", 5, "perfectly-balanced", 6)
+        schedule("gather", 5, "perfectly-balanced", 6)
     with refused("port model"):
-        schedule("S4", "gather", "one-port", ports="all")
+        build("S4", "gather", "one-port", ports="all")

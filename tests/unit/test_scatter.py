@@ -1,4 +1,4 @@
-"""Scatter by Rules 5 and 8 (Fragopoulou & Akl 1993, sections 5 and 6): the page's rows, its figures, and its wrong readings."""
+"""Scatter by Rules 5 and 8: Fragopoulou & Akl 1993, sections 5 and 6."""
 
 from collections import Counter
 from itertools import pairwise
@@ -7,12 +7,14 @@ from math import factorial
 import numpy as np
 import pytest
 
-from starcast.collectives import Schedule, algorithms, schedule
+from starcast.collectives import Schedule, algorithms
+from starcast.collectives import schedule as build
 from starcast.collectives.catalogue import find
-from starcast.collectives.scatter import balanced_copies, root_ports, scattered, spread
+from starcast.collectives.scatter import assign_trees, balanced_forest, build_scatter, root_ports
 from starcast.simulator import simulate
-from starcast.topologies import topology
-from starcast.trees import Forest, forest
+from starcast.topologies import as_topology
+from starcast.trees import Forest
+from starcast.trees import forest as build_forest
 from starcast.trees.balanced import numbered_dimension, running_numbers
 from support import oracles
 from support import oracles_balanced as trees_page
@@ -49,9 +51,9 @@ def steps(n: int, algorithm: str, messages: int) -> int:
     }[algorithm]
 
 
-def made(n: int, algorithm: str, messages: int, root: oracles.Node | None = None) -> Schedule:
+def schedule(n: int, algorithm: str, messages: int, root: oracles.Node | None = None) -> Schedule:
     """The array form."""
-    return schedule(
+    return build(
         f"S{n}",
         "scatter",
         algorithm,
@@ -65,9 +67,9 @@ def made(n: int, algorithm: str, messages: int, root: oracles.Node | None = None
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 2))
 def test_the_rows_are_the_page_s_for_every_root(n: int, algorithm: str, messages: int) -> None:
-    """For M = 1..2(n-1); every copy of `balanced` has a tree of its own on the page, numbered modulo n-1."""
+    """For M = 1..2(n-1); every copy of `balanced` has its own tree, numbered modulo n-1."""
     for root in roots(n):
-        rows = plain_rows(made(n, algorithm, messages, root))
+        rows = plain_rows(schedule(n, algorithm, messages, root))
         expected = page.scatter(algorithm, root, messages)
         assert sorted(rows) == sorted(expected)
 
@@ -96,7 +98,7 @@ def test_the_rows_are_the_page_s_for_every_root(n: int, algorithm: str, messages
 )
 def test_the_rows_are_the_page_s_on_larger_stars(n: int, algorithm: str, messages: int) -> None:
     root = oracles.nodes(n)[-1]
-    assert sorted(plain_rows(made(n, algorithm, messages, root))) == sorted(
+    assert sorted(plain_rows(schedule(n, algorithm, messages, root))) == sorted(
         page.scatter(algorithm, root, messages)
     )
 
@@ -107,7 +109,7 @@ def test_the_rows_are_the_page_s_on_larger_stars(n: int, algorithm: str, message
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 2))
 def test_everybody_is_served_and_no_link_carries_two(n: int, algorithm: str, messages: int) -> None:
     root = oracles.nodes(n)[factorial(n) // 3]
-    rows = plain_rows(made(n, algorithm, messages, root))
+    rows = plain_rows(schedule(n, algorithm, messages, root))
     end = page.executed(rows, page.owned(root, messages), one_port=algorithm == "one-port")
     assert end == page.deserved(root, messages)
 
@@ -117,7 +119,7 @@ def test_everybody_is_served_and_no_link_carries_two(n: int, algorithm: str, mes
 def test_everybody_is_served_on_larger_stars(n: int, algorithm: str) -> None:
     """With M = n-1, so that all copies and trees are in use."""
     root = oracles.shift(oracles.identity(n), 2)
-    rows = plain_rows(made(n, algorithm, n - 1, root))
+    rows = plain_rows(schedule(n, algorithm, n - 1, root))
     end = page.executed(rows, page.owned(root, n - 1), one_port=algorithm == "one-port")
     assert end == page.deserved(root, n - 1)
 
@@ -125,7 +127,7 @@ def test_everybody_is_served_on_larger_stars(n: int, algorithm: str) -> None:
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(3, 6), 1))
 def test_messages_never_wait_and_paths_are_shortest(n: int, algorithm: str, messages: int) -> None:
     root = oracles.nodes(n)[-2]
-    flights = page.flights(plain_rows(made(n, algorithm, messages, root)))
+    flights = page.flights(plain_rows(schedule(n, algorithm, messages, root)))
     assert len(flights) == messages * (factorial(n) - 1)
     for unit, rows in flights.items():
         destination = oracles.nodes(n)[unit // messages]
@@ -140,7 +142,7 @@ def test_the_root_sends_to_the_farthest_first_and_never_pauses(
 ) -> None:
     """Rule 5 on every link; Rule 8 on one link after the other, T_2 completely before T_3."""
     root = oracles.identity(n)
-    flights = page.flights(plain_rows(made(n, algorithm, messages)))
+    flights = page.flights(plain_rows(schedule(n, algorithm, messages)))
     sent = sorted((rows[0].step, rows[0].port, len(rows)) for rows in flights.values())
     assert all(row.sender == root for rows in flights.values() for row in rows[:1])
     queues = {
@@ -164,17 +166,17 @@ def test_the_root_sends_to_the_farthest_first_and_never_pauses(
     ("n", "algorithm", "messages"), [*cases(range(2, 7), 2), (7, "balanced", 1), (7, "balanced", 7)]
 )
 def test_steps_and_transmissions(n: int, algorithm: str, messages: int) -> None:
-    s = made(n, algorithm, messages)
+    s = schedule(n, algorithm, messages)
     assert s.steps == steps(n, algorithm, messages)
     assert len(s) == messages * page.distance_sum(n) == messages * page.distance_sum_printed(n)
-    assert find("scatter", algorithm).rows(topology(f"S{n}"), {"messages": messages}) == len(s)
+    assert find("scatter", algorithm).rows(as_topology(f"S{n}"), {"messages": messages}) == len(s)
 
 
 @pytest.mark.parametrize(
     ("algorithm", "messages"), [("near-balanced", 2), ("perfectly-balanced", 6), ("one-port", 1)]
 )
 def test_steps_and_transmissions_on_s7(algorithm: str, messages: int) -> None:
-    s = made(7, algorithm, messages)
+    s = schedule(7, algorithm, messages)
     assert s.steps == steps(7, algorithm, messages)
     assert len(s) == messages * page.distance_sum_printed(7)
 
@@ -184,10 +186,8 @@ def test_steps_and_transmissions_on_s7(algorithm: str, messages: int) -> None:
 def test_the_simulator_finds_it_complete(
     n: int, algorithm: str, messages: int, collective: str
 ) -> None:
-    """Without a violation of the port model, in the steps and transmissions of the tables, from the last root."""
-    run = simulate(
-        schedule(f"S{n}", collective, algorithm, root=factorial(n) - 1, messages=messages)
-    )
+    """No violation, and the steps and transmissions of the tables, from the last root."""
+    run = simulate(build(f"S{n}", collective, algorithm, root=factorial(n) - 1, messages=messages))
     assert run.violation is None
     assert run.complete
     assert (run.steps, run.largest_packet) == (steps(n, algorithm, messages), 1)
@@ -198,23 +198,26 @@ def test_the_simulator_finds_it_complete(
 def test_the_balanced_scatter_meets_the_bound_for_every_number_of_messages(n: int) -> None:
     """The root has M(n!-1) units to send over n-1 links: nobody is faster, whatever M is."""
     for messages in {1, 2, n - 2, n - 1, n, 2 * n - 3} - {0}:
-        assert made(n, "balanced", messages).steps == oracles.ceil_div(
+        assert schedule(n, "balanced", messages).steps == oracles.ceil_div(
             messages * (factorial(n) - 1), n - 1
         )
 
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_the_load_of_a_subtree(n: int) -> None:
-    """Pitfall 12: a subtree of Def. 15 has h copies, but M(n!-1)/(n-1) messages; a copy carries M p/(n-1), not M."""
+    """Pitfall 12: a subtree of Def. 15 has h copies, but M(n!-1)/(n-1) messages.
+
+    A copy carries M p/(n-1), not M.
+    """
     messages = n - 1
-    s = made(n, "perfectly-balanced", messages)
+    s = schedule(n, "perfectly-balanced", messages)
     first = s.sender == 0
     assert np.bincount(s.port[first])[2:].tolist() == [messages * (factorial(n) - 1) // (n - 1)] * (
         n - 1
     )
-    along = s.forest
-    assert along is not None
-    assert [int(np.count_nonzero(row)) for row in along.parent_port] == [
+    forest = s.forest
+    assert forest is not None
+    assert [int(np.count_nonzero(row)) for row in forest.parent_port] == [
         trees_page.necklaces_counted(n)
     ] * (n - 1)
     last = s.receiver == s.unit // messages
@@ -228,13 +231,16 @@ def test_the_load_of_a_subtree(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_one_balanced_tree_for_all_copies_takes_longer(n: int) -> None:
-    """Pitfall 16: M ceil((n!-1)/(n-1)) along one tree, ceil(M(n!-1)/(n-1)) with numbers that run on; n = 5 with M = 4."""
+    """Pitfall 16: M ceil((n!-1)/(n-1)) along one tree, ceil(M(n!-1)/(n-1)) with running numbers.
+
+    Shown for n = 5 and M = 4.
+    """
     messages = n - 1
-    along = forest(f"S{n}", "balanced")
-    repeated = scattered(along, "all", messages, algorithm="balanced")
+    forest = build_forest(f"S{n}", "balanced")
+    repeated = build_scatter(forest, "all", messages, algorithm="balanced")
     assert repeated.steps == messages * oracles.ceil_div(factorial(n) - 1, n - 1)
     assert (
-        made(n, "balanced", messages).steps
+        schedule(n, "balanced", messages).steps
         == messages * (factorial(n) - 1) // (n - 1)
         < repeated.steps
     )
@@ -242,22 +248,22 @@ def test_one_balanced_tree_for_all_copies_takes_longer(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 6))
 def test_nearest_first_would_take_longer(n: int) -> None:
-    """Pitfall 14: Rule 5 goes farthest first; the other way round the last message still has its whole path to go."""
+    """Pitfall 14: Rule 5 sends furthest first; nearest first, the last message travels longest."""
     sent = page.SCATTERED["balanced"](oracles.identity(n), 1)
     slow = page.rule_5(sent, 1, farthest_first=False)
-    assert max(row.step for row in slow) > made(n, "balanced", 1).steps
+    assert max(row.step for row in slow) > schedule(n, "balanced", 1).steps
 
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_fewer_messages_than_a_multiple_would_not_fill_the_perfect_trees(n: int) -> None:
-    """A necklace of period 1 exists, so that n-1 paths share the messages of its node: M must be a multiple of n-1."""
+    """The node of a necklace of period 1 has n-1 paths, so M must be a multiple of n-1."""
     assert any(len(ring) == 1 for ring in trees_page.necklaces(n))
     for messages in range(1, 2 * (n - 1)):
         if messages % (n - 1):
             with refused("perfectly-balanced", "multiple", str(messages)):
-                made(n, "perfectly-balanced", messages)
-            uneven = scattered(
-                forest(f"S{n}", "perfectly-balanced"),
+                schedule(n, "perfectly-balanced", messages)
+            uneven = build_scatter(
+                build_forest(f"S{n}", "perfectly-balanced"),
                 "all",
                 messages,
                 algorithm="perfectly-balanced",
@@ -270,14 +276,14 @@ def test_fewer_messages_than_a_multiple_would_not_fill_the_perfect_trees(n: int)
 
 @pytest.mark.parametrize("n", range(3, 9))
 def test_the_trees_of_copies_come_again_after_n_minus_1(n: int) -> None:
-    """(n-1)! is 0 modulo n-1 from n = 3 on, so that a copy's first number moves v back by one, and n-1 copies by nothing."""
-    where = topology(f"S{n}")
+    """(n-1)! is 0 modulo n-1 for n >= 3, so each copy moves v back by one, and n-1 copies by 0."""
+    topology = as_topology(f"S{n}")
     hung = [
-        numbered_dimension(running_numbers(where, copy), n)[1:].tolist()
+        numbered_dimension(running_numbers(topology, copy), n)[1:].tolist()
         for copy in range(2 * (n - 1))
     ]
     assert hung[: n - 1] == hung[n - 1 :]
-    begin = [int(running_numbers(where, copy)[1:].min()) for copy in range(n)]
+    begin = [int(running_numbers(topology, copy)[1:].min()) for copy in range(n)]
     assert begin == [1 + copy * (factorial(n - 1) - 1) for copy in range(n)]
 
 
@@ -285,26 +291,26 @@ def test_the_trees_of_copies_come_again_after_n_minus_1(n: int) -> None:
 def test_the_forest_is_the_stack_of_the_trees_used(n: int) -> None:
     root = oracles.nodes(n)[-1]
     for messages in (1, 2, n - 1, n + 3):
-        along = made(n, "balanced", messages, root).forest
-        assert along is not None
-        along.verify()
+        forest = schedule(n, "balanced", messages, root).forest
+        assert forest is not None
+        forest.verify()
         expected = [
             ports_of(page.balanced_copy(root, copy), root) for copy in range(min(messages, n - 1))
         ]
-        assert np.array_equal(along.parent_port, np.stack(expected))
+        assert np.array_equal(forest.parent_port, np.stack(expected))
 
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_copies_of_a_message_meet_on_no_link(n: int) -> None:
-    """A directed link that several trees of the stack have is in all of them equally deep in the same subtree."""
-    along = balanced_copies(topology(f"S{n}"), n - 1)
-    above, levels = root_ports(along), along.levels()
-    seen: dict[tuple[int, int], tuple[int, int]] = {}
-    for tree, parents in enumerate(along.parents().tolist()):
+    """A directed link in several trees of the stack has the same level and subtree in all."""
+    forest = balanced_forest(as_topology(f"S{n}"), n - 1)
+    above, levels = root_ports(forest), forest.levels()
+    first_place: dict[tuple[int, int], tuple[int, int]] = {}
+    for tree, parents in enumerate(forest.parents().tolist()):
         for child, parent in enumerate(parents):
             if parent >= 0:
                 place = (int(above[tree, child]), int(levels[tree, child]))
-                assert seen.setdefault((parent, child), place) == place
+                assert first_place.setdefault((parent, child), place) == place
 
 
 @pytest.mark.parametrize(
@@ -314,11 +320,11 @@ def test_copies_of_a_message_meet_on_no_link(n: int) -> None:
 def test_the_root_s_port_above_a_node_is_where_walking_up_ends(
     construction: str, root: str
 ) -> None:
-    along, source = forest("S4", construction, root=root), oracles.node_of(root)
-    for row, above in zip(along.parent_port, root_ports(along), strict=True):
-        grown = tree_of(row.tolist(), 4)
+    forest, source = build_forest("S4", construction, root=root), oracles.node_of(root)
+    for row, above in zip(forest.parent_port, root_ports(forest), strict=True):
+        tree = tree_of(row.tolist(), 4)
         expected = [
-            trees_page.branch_dimension(x, grown, source) if x in grown else 0
+            trees_page.branch_dimension(x, tree, source) if x in tree else 0
             for x in oracles.nodes(4)
         ]
         assert above.tolist() == expected
@@ -326,17 +332,17 @@ def test_the_root_s_port_above_a_node_is_where_walking_up_ends(
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
 def test_the_forest_is_the_catalogue_s_where_the_algorithm_says_so(algorithm: str) -> None:
-    rule = find("scatter", algorithm)
+    entry = find("scatter", algorithm)
     for messages in (1, 4):
         if algorithm == "perfectly-balanced" and messages == 1:
             continue
-        s = made(5, algorithm, messages, (5, 4, 3, 2, 1))
-        name = rule.forest_construction(s.topology, s.ports, s.arguments)
+        s = schedule(5, algorithm, messages, (5, 4, 3, 2, 1))
+        name = entry.forest_construction(s.topology, s.ports, s.arguments)
         assert s.forest is not None
         if name is not None:
             assert s.forest.id == f"S5:{name}:54321"
             assert np.array_equal(
-                s.forest.parent_port, forest("S5", name, root="54321").parent_port
+                s.forest.parent_port, build_forest("S5", name, root="54321").parent_port
             )
         else:
             assert (algorithm, messages) == ("balanced", 4)
@@ -359,23 +365,23 @@ def test_the_forest_is_the_catalogue_s_where_the_algorithm_says_so(algorithm: st
     ],
 )
 def test_any_tree_scatters(spec: str, construction: str, ports: str) -> None:
-    """Along one tree Rule 5 takes the load of the fullest subtree, Rule 8 the sum of all, on any topology."""
-    where = topology(spec)
-    whole = forest(spec, construction)
-    along, messages = Forest(where, whole.parent_port[:1]), 2
-    s = scattered(along, ports, messages, algorithm=construction)
+    """Rule 5 takes the load of the largest subtree, Rule 8 the sum of all, on any topology."""
+    topology = as_topology(spec)
+    full_forest = build_forest(spec, construction)
+    forest, messages = Forest(topology, full_forest.parent_port[:1]), 2
+    s = build_scatter(forest, ports, messages, algorithm=construction)
     rows = [oracles.Plain(*row) for row in zip(*columns(s), strict=True)]
 
     def across(node: oracles.Node, port: int) -> oracles.Node:
-        return (int(where.neighbours(port, [node[0]])[0]),)
+        return (int(topology.neighbours(port, [node[0]])[0]),)
 
-    begin: dict[oracles.Node, set[int]] = {(x,): set() for x in range(1, where.nodes)}
-    begin[0,] = set(range(messages, where.nodes * messages))
+    begin: dict[oracles.Node, set[int]] = {(x,): set() for x in range(1, topology.nodes)}
+    begin[0,] = set(range(messages, topology.nodes * messages))
     end = page.executed(rows, begin, one_port=ports == "one", across=across)
     assert end == {
-        (x,): {x * messages, x * messages + 1} if x else set() for x in range(where.nodes)
+        (x,): {x * messages, x * messages + 1} if x else set() for x in range(topology.nodes)
     }
-    loads = (messages * along.subtree_sizes()[0][along.parents()[0] == 0]).tolist()
+    loads = (messages * forest.subtree_sizes()[0][forest.parents()[0] == 0]).tolist()
     assert s.steps == (max(loads) if ports == "all" else sum(loads))
 
 
@@ -388,16 +394,16 @@ def columns(s: Schedule) -> list[list[object]]:
 def test_a_forest_that_leaves_a_node_out_is_refused() -> None:
     """`shortest-path` has no node that starts with 1."""
     with refused("1243", "none of its trees"):
-        scattered(forest("S4", "shortest-path"), "all", 1, algorithm="shortest-path")
+        build_scatter(build_forest("S4", "shortest-path"), "all", 1, algorithm="shortest-path")
 
 
 @pytest.mark.parametrize("messages", [1, 3, 4, 7])
 def test_a_node_s_messages_are_spread_over_its_trees_in_turn(messages: int) -> None:
-    along = forest("S4", "perfectly-balanced")
-    units = spread(along, messages)
+    forest = build_forest("S4", "perfectly-balanced")
+    units = assign_trees(forest, messages)
     assert sorted(units.unit.tolist()) == [*range(messages, 24 * messages)]
     for tree, destination, unit in zip(*(column.tolist() for column in units), strict=True):
-        own = [row for row in range(3) if along.parent_port[row, destination]]
+        own = [row for row in range(3) if forest.parent_port[row, destination]]
         x, number = divmod(unit, messages)
         assert x == destination
         assert tree == own[number % len(own)]
@@ -408,7 +414,7 @@ def test_a_node_s_messages_are_spread_over_its_trees_in_turn(messages: int) -> N
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
 def test_what_a_scatter_says_of_itself(algorithm: str) -> None:
-    s = made(5, algorithm, 8, (5, 4, 3, 2, 1))
+    s = schedule(5, algorithm, 8, (5, 4, 3, 2, 1))
     ports = "one" if algorithm == "one-port" else "all"
     assert (s.collective, s.algorithm, s.ports, s.root, s.packets, s.symmetric) == (
         ("scatter", algorithm, ports, 119, False, False)
@@ -422,24 +428,24 @@ def test_defaults() -> None:
     """One message, and n-1 where it has to be a multiple."""
     for algorithm in SCATTERS:
         expected = 4 if algorithm == "perfectly-balanced" else 1
-        assert dict(schedule("S5", "scatter", algorithm).arguments) == {"messages": expected}
+        assert dict(build("S5", "scatter", algorithm).arguments) == {"messages": expected}
     assert {row.name for row in algorithms("scatter")} >= set(SCATTERS)
 
 
 def test_the_perfect_trees_begin_with_s3() -> None:
     with refused("perfectly-balanced", "S2"):
-        schedule("S2", "scatter", "perfectly-balanced")
+        build("S2", "scatter", "perfectly-balanced")
 
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
 def test_bad_input_is_refused(algorithm: str) -> None:
     wrong = "all" if algorithm == "one-port" else "one"
     with refused("port model"):
-        schedule("S4", "scatter", algorithm, ports=wrong)
+        build("S4", "scatter", algorithm, ports=wrong)
     for messages in (0, -3, 1.5, True, "3"):
         with refused("messages"):
-            schedule("S4", "scatter", algorithm, messages=messages)  # type: ignore[arg-type]
+            build("S4", "scatter", algorithm, messages=messages)  # type: ignore[arg-type]
     with refused("segments"):
-        schedule("S4", "scatter", algorithm, segments=2)
+        build("S4", "scatter", algorithm, segments=2)
     with refused("Q4"):
-        schedule("Q4", "scatter", algorithm)
+        build("Q4", "scatter", algorithm)

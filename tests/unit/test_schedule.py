@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, algorithms, schedule
-from starcast.collectives import broadcast as broadcast_module
+from starcast import trees
+from starcast.collectives import Schedule, algorithms
+from starcast.collectives import schedule as build
 from starcast.errors import LimitError, StarcastError
 from starcast.simulator import simulate
 from support import oracles
@@ -39,44 +40,46 @@ both_models = pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("share", [1, 2, 5])
 @pytest.mark.parametrize("n", range(2, 6))
 def test_the_rows_are_the_page_s(n: int, share: int, algorithm: str, ports: str) -> None:
-    """A3 (all-port, and one-port by sub-slots), B1 and B2: the same units over the same links in the same steps."""
+    """A3 (all-port, one-port by sub-slots), B1 and B2: the same units, links and steps."""
     for root in roots(n):
-        made = broadcast(n, algorithm, ports, share, root)
+        schedule = broadcast(n, algorithm, ports, share, root)
         expected = page_rows(n, algorithm, ports, share, root)
-        assert numbered_rows(made) == expected
-        assert len(made) == len(expected)
+        assert numbered_rows(schedule) == expected
+        assert len(schedule) == len(expected)
 
 
 @both_models
 @every_broadcast
 def test_the_rows_of_s6_are_the_page_s(algorithm: str, ports: str) -> None:
     root = oracles.shift(oracles.identity(6), 4)
-    made = broadcast(6, algorithm, ports, 2, root)
-    assert numbered_rows(made) == page_rows(6, algorithm, ports, 2, root)
-    assert made.steps == max(row.step for row in page_rows(6, algorithm, ports, 2, root))
+    schedule = broadcast(6, algorithm, ports, 2, root)
+    assert numbered_rows(schedule) == page_rows(6, algorithm, ports, 2, root)
+    assert schedule.steps == max(row.step for row in page_rows(6, algorithm, ports, 2, root))
 
 
 @pytest.mark.parametrize("algorithm", ["greedy", "multiple"])
 @pytest.mark.parametrize("share", [1, 3])
 def test_all_port_a_segment_crosses_level_after_level(algorithm: str, share: int) -> None:
     """A3 on S7, column against column: level-l links carry segment s (from 0) in slot s + l."""
-    made = broadcast(7, algorithm, "all", share)
-    assert made.forest is not None
-    levels = made.forest.levels()[made.tree, made.receiver]
-    assert np.array_equal(made.step - levels, made.unit % share)
-    assert np.array_equal(made.forest.parents()[made.tree, made.receiver], made.sender)
+    schedule = broadcast(7, algorithm, "all", share)
+    assert schedule.forest is not None
+    levels = schedule.forest.levels()[schedule.tree, schedule.receiver]
+    assert np.array_equal(schedule.step - levels, schedule.unit % share)
+    assert np.array_equal(
+        schedule.forest.parents()[schedule.tree, schedule.receiver], schedule.sender
+    )
 
 
 @both_models
 @every_broadcast
 def test_every_unit_crosses_every_link_of_its_tree_once(algorithm: str, ports: str) -> None:
-    both, made = pair(5, algorithm), broadcast(5, algorithm, ports, 3)
-    crossed = sorted((row.tree, row.receiver, row.unit) for row in plain_rows(made))
-    assert len(set(crossed)) == len(crossed) == made.units * (factorial(5) - 1)
+    both, schedule = pair(5, algorithm), broadcast(5, algorithm, ports, 3)
+    crossed = sorted((row.tree, row.receiver, row.unit) for row in plain_rows(schedule))
+    assert len(set(crossed)) == len(crossed) == schedule.units * (factorial(5) - 1)
     for index, tree in enumerate(both.trees):
-        assert {(row.sender, row.receiver) for row in plain_rows(made) if row.tree == index} == {
-            (parent, child) for child, parent in tree.items()
-        }
+        assert {
+            (row.sender, row.receiver) for row in plain_rows(schedule) if row.tree == index
+        } == {(parent, child) for child, parent in tree.items()}
 
 
 @given(
@@ -104,61 +107,61 @@ def test_a_broadcast_from_any_root_is_the_translated_broadcast(
 @every_broadcast
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_columns_are_whole_numbers_of_equal_length(n: int, algorithm: str, ports: str) -> None:
-    made = broadcast(n, algorithm, ports, 2)
+    schedule = broadcast(n, algorithm, ports, 2)
     for name in COLUMNS:
-        column = getattr(made, name)
-        assert column.shape == (len(made),)
+        column = getattr(schedule, name)
+        assert column.shape == (len(schedule),)
         assert np.issubdtype(column.dtype, np.integer)
-    assert made.step.min() == 1
-    assert made.steps == made.step.max()
-    assert set(made.port.tolist()) <= set(made.topology.ports)
-    assert np.array_equal(np.unique(made.unit), np.arange(made.units))
-    assert np.array_equal(np.unique(made.tree), np.arange(made.tree.max() + 1))
+    assert schedule.step.min() == 1
+    assert schedule.steps == schedule.step.max()
+    assert set(schedule.port.tolist()) <= set(schedule.topology.ports)
+    assert np.array_equal(np.unique(schedule.unit), np.arange(schedule.units))
+    assert np.array_equal(np.unique(schedule.tree), np.arange(schedule.tree.max() + 1))
 
 
 @both_models
 @every_broadcast
 def test_what_a_schedule_says_of_itself(algorithm: str, ports: str) -> None:
-    made = broadcast(5, algorithm, ports, 4, (5, 4, 3, 2, 1))
+    schedule = broadcast(5, algorithm, ports, 4, (5, 4, 3, 2, 1))
     argument = BROADCASTS[algorithm]
-    assert (made.topology.spec, made.collective, made.algorithm, made.ports) == (
+    assert (schedule.topology.spec, schedule.collective, schedule.algorithm, schedule.ports) == (
         "S5",
         "broadcast",
         algorithm,
         ports,
     )
-    assert dict(made.arguments) == {argument: 4}
-    assert made.root == 119
-    assert made.symmetric is False
-    assert made.units == 4 * (4 if algorithm == "multiple" else 1)
-    assert made.packets == (algorithm == "multiple")
-    assert made.id == f"S5:broadcast:{algorithm}:{ports}:{argument}=4:54321"
-    assert made.id in repr(made)
-    assert made.forest is not None
-    assert made.forest.id == f"S5:{algorithm}:54321"
+    assert dict(schedule.arguments) == {argument: 4}
+    assert schedule.root == 119
+    assert schedule.symmetric is False
+    assert schedule.units == 4 * (4 if algorithm == "multiple" else 1)
+    assert schedule.packets == (algorithm == "multiple")
+    assert schedule.id == f"S5:broadcast:{algorithm}:{ports}:{argument}=4:54321"
+    assert schedule.id in repr(schedule)
+    assert schedule.forest is not None
+    assert schedule.forest.id == f"S5:{algorithm}:54321"
 
 
 def test_a_broadcast_has_one_source_and_is_its_own_expansion() -> None:
-    made = broadcast(4, "multiple", "all", 2)
-    assert set(plain_rows(made.expand())) == set(plain_rows(made))
+    schedule = broadcast(4, "multiple", "all", 2)
+    assert set(plain_rows(schedule.expand())) == set(plain_rows(schedule))
     with refused("symmetric"):
-        replace(made, symmetric=True)
+        replace(schedule, symmetric=True)
 
 
 def test_a_schedule_is_frozen_and_replace_makes_another() -> None:
-    made = broadcast(4, "greedy", "all", 1)
+    schedule = broadcast(4, "greedy", "all", 1)
     with pytest.raises(FrozenInstanceError):
-        made.ports = "one"  # type: ignore[misc]
-    other = replace(made, step=made.step + 1)
-    assert other.steps == made.steps + 1
-    assert made.step.min() == 1
+        schedule.ports = "one"  # type: ignore[misc]
+    other = replace(schedule, step=schedule.step + 1)
+    assert other.steps == schedule.steps + 1
+    assert schedule.step.min() == 1
 
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_columns_of_different_length_are_refused(name: str) -> None:
-    made = broadcast(4, "greedy", "all", 1)
+    schedule = broadcast(4, "greedy", "all", 1)
     with refused("length"):
-        replace(made, **{name: getattr(made, name)[:-1]})
+        replace(schedule, **{name: getattr(schedule, name)[:-1]})
 
 
 # Arguments
@@ -166,10 +169,10 @@ def test_columns_of_different_length_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("algorithm", sorted(BROADCASTS))
 def test_one_unit_a_tree_and_all_ports_unless_said_otherwise(algorithm: str) -> None:
-    made = schedule("S4", "broadcast", algorithm)
-    assert made.ports == "all"
-    assert made.root == 0
-    assert dict(made.arguments) == {BROADCASTS[algorithm]: 1}
+    schedule = build("S4", "broadcast", algorithm)
+    assert schedule.ports == "all"
+    assert schedule.root == 0
+    assert dict(schedule.arguments) == {BROADCASTS[algorithm]: 1}
 
 
 @pytest.mark.parametrize("share", [0, -1, 1.5, 2.0, "2", True, None])
@@ -178,7 +181,7 @@ def test_a_share_that_is_no_whole_number_from_1_on_is_refused(
     algorithm: str, share: object
 ) -> None:
     with refused(BROADCASTS[algorithm]):
-        schedule("S4", "broadcast", algorithm, **{BROADCASTS[algorithm]: share})  # type: ignore[arg-type]
+        build("S4", "broadcast", algorithm, **{BROADCASTS[algorithm]: share})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -189,14 +192,14 @@ def test_an_argument_of_another_algorithm_is_refused_and_the_own_one_named(
 ) -> None:
     arguments: dict[str, Any] = {foreign: 2}
     with pytest.raises(StarcastError, match=foreign) as refusal:
-        schedule("S4", "broadcast", algorithm, **arguments)
+        build("S4", "broadcast", algorithm, **arguments)
     assert BROADCASTS[algorithm] in refusal.value.hint
 
 
 @pytest.mark.parametrize("ports", ["", "both", "All", "1"])
 def test_an_unknown_port_model_is_refused(ports: str) -> None:
     with refused():
-        schedule("S4", "broadcast", "greedy", ports=ports)
+        build("S4", "broadcast", "greedy", ports=ports)
     with refused():
         replace(broadcast(4, "greedy", "all", 1), ports=ports)
 
@@ -204,33 +207,33 @@ def test_an_unknown_port_model_is_refused(ports: str) -> None:
 @pytest.mark.parametrize("collective", ["", "brodcast", "reduce"])
 def test_an_unknown_collective_is_refused_and_the_known_named(collective: str) -> None:
     with pytest.raises(StarcastError, match="collective") as refusal:
-        schedule("S4", collective, "greedy")
+        build("S4", collective, "greedy")
     assert "broadcast" in refusal.value.hint
 
 
 @pytest.mark.parametrize("algorithm", ["", "gredy", "Multiple"])
 def test_an_unknown_algorithm_is_refused_and_the_known_named(algorithm: str) -> None:
     with pytest.raises(StarcastError, match="algorithm") as refusal:
-        schedule("S4", "broadcast", algorithm)
+        build("S4", "broadcast", algorithm)
     assert "multiple" in refusal.value.hint
 
 
 @pytest.mark.parametrize("root", ["1235", "12344", "", 24, -1])
 def test_a_root_that_is_no_node_is_refused(root: str | int) -> None:
     with refused(str(root)):
-        schedule("S4", "broadcast", "greedy", root=root)
+        build("S4", "broadcast", "greedy", root=root)
 
 
 @pytest.mark.parametrize("spec", ["Q4", "S5,2"])
 @pytest.mark.parametrize("algorithm", sorted(BROADCASTS))
 def test_an_algorithm_is_refused_where_it_is_not_defined(algorithm: str, spec: str) -> None:
     with refused(algorithm, spec):
-        schedule(spec, "broadcast", algorithm)
+        build(spec, "broadcast", algorithm)
 
 
 def test_a_topology_that_is_none_is_refused() -> None:
     with refused("S13"):
-        schedule("S13", "broadcast", "greedy")
+        build("S13", "broadcast", "greedy")
 
 
 def test_the_catalogue_has_a_row_for_every_broadcast() -> None:
@@ -239,19 +242,19 @@ def test_the_catalogue_has_a_row_for_every_broadcast() -> None:
     for name in BROADCASTS:
         assert set(rows[name].ports) == {"all", "one"}
         assert rows[name].source
-        made = broadcast(3, name, "one", 2)
-        assert made.algorithm == name
+        schedule = broadcast(3, name, "one", 2)
+        assert schedule.algorithm == name
 
 
 @pytest.mark.parametrize("segments", [10**7, 10**12])
 def test_more_units_than_memory_holds_are_refused_before_anything_is_built(segments: int) -> None:
     with pytest.raises(LimitError, match="rows") as refusal:
-        schedule("S4", "broadcast", "greedy", segments=segments)
+        build("S4", "broadcast", "greedy", segments=segments)
     assert refusal.value.hint
 
 
 def test_columns_are_read_only_and_a_replaced_schedule_shares_nothing_that_can_be_written() -> None:
-    s = schedule("S4", "broadcast", "multiple", segments=2)
+    s = build("S4", "broadcast", "multiple", segments=2)
     step = s.step.copy()
     other = replace(s, step=step)
     step[0] = 77
@@ -267,8 +270,8 @@ def test_columns_are_read_only_and_a_replaced_schedule_shares_nothing_that_can_b
         ({"step": np.full(23, 1.9)}, "'step' float64"),
         ({"root": 99}, "99"),
         ({"topology": "S13"}, "S13"),
-        ({"collective": "reduce"}, "'reduce' is no collective"),
-        ({"ports": "two"}, "'two' is no port model"),
+        ({"collective": "reduce"}, "unknown collective 'reduce'"),
+        ({"ports": "two"}, "unknown port model 'two'"),
         ({"step": [1, 2, 3]}, "length"),
         ({"step": 1}, "'step' 0 dimensions"),
         ({"step": np.ones((23, 2), dtype=np.int32)}, "'step' 2 dimensions"),
@@ -277,18 +280,21 @@ def test_columns_are_read_only_and_a_replaced_schedule_shares_nothing_that_can_b
     ids=str,
 )
 def test_what_cannot_be_a_schedule_is_refused(change: dict[str, Any], named: str) -> None:
-    made = schedule("S4", "broadcast", "greedy")
+    schedule = build("S4", "broadcast", "greedy")
     with refused(*named.split()):
-        replace(made, **change)
+        replace(schedule, **change)
 
 
 def test_the_hints_say_what_there_is() -> None:
-    made = schedule("S4", "broadcast", "greedy")
+    schedule = build("S4", "broadcast", "greedy")
     with pytest.raises(StarcastError) as of_collective:
-        replace(made, collective="reduce")
-    assert of_collective.value.hint == "there are broadcast, allgather, scatter, gather, alltoall"
+        replace(schedule, collective="reduce")
+    assert (
+        of_collective.value.hint
+        == "the collectives are broadcast, allgather, scatter, gather, alltoall"
+    )
     with pytest.raises(StarcastError) as of_ports:
-        replace(made, ports="two")
+        replace(schedule, ports="two")
     assert of_ports.value.hint == "write all or one"
 
 
@@ -303,7 +309,7 @@ def test_a_schedule_may_be_made_by_hand() -> None:
         "unit": [0],
     }
     named: Any = {"topology": "S2", "root": "21"}
-    made = Schedule(
+    schedule = Schedule(
         collective="broadcast",
         algorithm="mine",
         ports="all",
@@ -312,20 +318,20 @@ def test_a_schedule_may_be_made_by_hand() -> None:
         **named,
         **columns,
     )
-    assert simulate(made).complete
-    assert made.id == "S2:broadcast:mine:all::21"
+    assert simulate(schedule).complete
+    assert schedule.id == "S2:broadcast:mine:all::21"
     nothing: dict[str, Any] = {name: np.empty(0, dtype=np.int32) for name in COLUMNS}
-    assert len(replace(made, units=0, **nothing)) == 0
+    assert len(replace(schedule, units=0, **nothing)) == 0
 
 
 def test_a_share_may_be_a_numpy_integer() -> None:
     share: Any = np.int64(3)
-    assert schedule("S4", "broadcast", "greedy", segments=share).arguments == {"segments": 3}
+    assert build("S4", "broadcast", "greedy", segments=share).arguments == {"segments": 3}
 
 
 def test_a_schedule_beyond_memory_is_refused_before_its_trees_are_grown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(broadcast_module, "forest", lambda *_: pytest.fail("trees were grown"))
+    monkeypatch.setattr(trees, "forest", lambda *_: pytest.fail("trees were grown"))
     with pytest.raises(LimitError, match="399,167,990 rows"):
-        schedule("S11", "broadcast", "multiple")
+        build("S11", "broadcast", "multiple")

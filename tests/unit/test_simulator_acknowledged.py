@@ -1,4 +1,4 @@
-"""Waiting for acknowledgements (Fragopoulou & Akl 1996, section 4.4): as printed, and what faults do to it."""
+"""Execution with acknowledgements (Fragopoulou & Akl 1996, section 4.4) under faults."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.collectives import Schedule, schedule
-from starcast.collectives.rows import Columns, arranged
-from starcast.simulator import Fault, Simulation, acknowledged, simulate
-from starcast.trees import forest
+from starcast.collectives import Schedule
+from starcast.collectives import schedule as build
+from starcast.collectives.model import build_schedule
+from starcast.collectives.rows import Columns
+from starcast.simulator import Fault, Simulation, simulate, simulate_acknowledged
+from starcast.trees import forest as build_forest
 from support import oracles_simulator as oracle
 from support.meeting import refused
 from support.simulating import agrees, changed, down, fault_sets, kept, plan_of, same
@@ -22,21 +24,21 @@ from support.simulating import agrees, changed, down, fault_sets, kept, plan_of,
 @cache
 def driven(messages: int = 1, copies: int = 3, spec: str = "S4") -> Schedule:
     """The allgather driven by steps."""
-    return schedule(spec, "allgather", "edge-disjoint", messages=messages, copies=copies)
+    return build(spec, "allgather", "edge-disjoint", messages=messages, copies=copies)
 
 
 @cache
 def by_hand(messages: int) -> Schedule:
-    """The same from the trees alone: M messages over each hop of every subtree, children in the order phi_k."""
-    along = forest("S4", "edge-disjoint")
-    t, parents = along.topology, along.parents()
+    """Return the schedule built from the trees: M messages per hop, children in order phi_k."""
+    forest = build_forest("S4", "edge-disjoint")
+    t, parents = forest.topology, forest.parents()
     rows: list[tuple[int, ...]] = []
-    for tree in range(along.trees):
+    for tree in range(forest.trees):
         hop = 0
         waiting = [(0, child) for child in np.flatnonzero(parents[tree] == 0).tolist()]
         while waiting:
             sender, receiver = waiting.pop()
-            port = t.reverse_port(int(along.parent_port[tree, receiver]))
+            port = t.reverse_port(int(forest.parent_port[tree, receiver]))
             rows += [
                 (messages * hop + i + 1, sender, port, receiver, tree, i) for i in range(messages)
             ]
@@ -46,13 +48,13 @@ def by_hand(messages: int) -> Schedule:
                 port: (port - (tree + 2)) % 3 for port in (2, 3, 4)
             }  # k, k+1, .., n, 2, .., k-1
             towards = {
-                child: t.reverse_port(int(along.parent_port[tree, child])) for child in children
+                child: t.reverse_port(int(forest.parent_port[tree, child])) for child in children
             }
             waiting += [
                 (receiver, child)
                 for child in sorted(children, key=lambda child: -turn[towards[child]])
             ]
-    return arranged(
+    return build_schedule(
         Columns(*np.array(rows).T),
         topology=t,
         collective="allgather",
@@ -64,30 +66,30 @@ def by_hand(messages: int) -> Schedule:
     )
 
 
-def alike(made: Schedule, faults: Sequence[Fault]) -> Simulation:
-    """Both simulators carry out the same rows, and the same traversals stall after the same hops."""
-    found = acknowledged(made, faults)
-    whole = plan_of(made.expand())
-    nodes = whole.world.nodes
-    each = whole.units // len(nodes)
-    with_sources = [(nodes[row.unit // each], row) for row in whole.rows]
+def alike(schedule: Schedule, faults: Sequence[Fault]) -> Simulation:
+    """Both simulators execute the same rows, and the same traversals stall after the same hops."""
+    result = simulate_acknowledged(schedule, faults)
+    expanded = plan_of(schedule.expand())
+    nodes = expanded.world.nodes
+    each = expanded.units // len(nodes)
+    with_sources = [(nodes[row.unit // each], row) for row in expanded.rows]
     tried, stalled = oracle.acknowledged(with_sources, down(faults))
-    agrees(found.simulation, oracle.execute(oracle.replaced(whole, tried), down(faults)))
-    assert found.stalled == tuple(
+    agrees(result.simulation, oracle.execute(oracle.replaced(expanded, tried), down(faults)))
+    assert result.stalled == tuple(
         sorted((nodes.index(source), tree, hops) for (source, tree), hops in stalled.items())
     )
-    return found.simulation
+    return result.simulation
 
 
 @pytest.mark.parametrize("messages", [1, 2])
 def test_without_faults_it_is_the_schedule_driven_by_steps(messages: int) -> None:
-    for made in (by_hand(messages), driven(messages)):
-        run = acknowledged(made)
+    for schedule in (by_hand(messages), driven(messages)):
+        run = simulate_acknowledged(schedule)
         assert run.stalled == ()
         assert run.simulation.complete
         assert run.simulation.steps == 23 * messages
-        same(run.simulation, simulate(made))
-        alike(made, [])
+        same(run.simulation, simulate(schedule))
+        alike(schedule, [])
 
 
 @pytest.mark.parametrize("messages", [1, 3])
@@ -99,48 +101,55 @@ def test_by_hand_and_by_the_catalogue_the_traversals_are_the_same(messages: int)
 
 @given(st.data())
 def test_both_simulators_stall_alike(data: st.DataObject) -> None:
-    made = data.draw(
+    schedule = data.draw(
         st.sampled_from(
             [by_hand(2), driven(), driven(2, 1), driven(4, 2), driven(spec="S3", copies=2)]
         )
     )
-    alike(made, data.draw(fault_sets(made.topology, made.steps + 2)))
+    alike(schedule, data.draw(fault_sets(schedule.topology, schedule.steps + 2)))
 
 
 def test_what_is_not_acknowledged_stops_the_rest_of_that_tree_alone() -> None:
-    """One dead leaf of one tree: the other trees of that source do not wait for it before they meet it themselves."""
-    made = driven()
-    found = acknowledged(made, ["4321"])
-    rank = made.topology.node("4321")
-    for source, tree, hops in found.stalled:
-        rows = np.flatnonzero(made.tree == tree)
-        receivers = made.topology.translation(source)[made.receiver[rows]].tolist()
+    """A dead leaf of one tree does not delay the other trees before they reach it themselves."""
+    schedule = driven()
+    result = simulate_acknowledged(schedule, ["4321"])
+    rank = schedule.topology.node("4321")
+    for source, tree, hops in result.stalled:
+        rows = np.flatnonzero(schedule.tree == tree)
+        receivers = schedule.topology.translation(source)[schedule.receiver[rows]].tolist()
         assert source == rank or receivers[hops] == rank
-    assert len(found.stalled) == 24 * 3
+    assert len(result.stalled) == 24 * 3
 
 
 def test_a_relay_that_dies_between_two_hops_acknowledges_nothing() -> None:
-    """All hops beyond it are made, and its parent goes on only if it has lived to the end of the last one's step."""
-    made = driven()
-    receivers = made.receiver[made.tree == 0].tolist()  # hop i, from 0, is made in step i + 1
-    senders = made.sender[made.tree == 0].tolist()
+    """All hops beyond it are executed; its parent continues only if it is up until then."""
+    schedule = driven()
+    receivers = schedule.receiver[
+        schedule.tree == 0
+    ].tolist()  # hop i, from 0, is made in step i + 1
+    senders = schedule.sender[schedule.tree == 0].tolist()
     tried = 0
     for relay in sorted(set(senders) - {0}):
         beyond = {relay}
-        for one, other in zip(senders, receivers, strict=True):
-            beyond |= {other} if one in beyond else set()
+        for start, other in zip(senders, receivers, strict=True):
+            beyond |= {other} if start in beyond else set()
         last = max(receivers.index(node) for node in beyond)
         if last + 1 < len(receivers):
             tried += 1
-            stalls = [stall_of_the_first(made, Fault(relay, step)) for step in (last + 1, last + 2)]
+            stalls = [
+                stall_of_the_first(schedule, Fault(relay, step)) for step in (last + 1, last + 2)
+            ]
             assert stalls == [last if senders[last] == relay else last + 1, len(receivers)]
     assert tried > 3
 
 
-def stall_of_the_first(made: Schedule, fault: Fault) -> int:
+def stall_of_the_first(schedule: Schedule, fault: Fault) -> int:
     """How many hops the traversal of source 0 and tree 0 makes."""
-    stalls = {(source, tree): hops for source, tree, hops in acknowledged(made, [fault]).stalled}
-    return stalls.get((0, 0), int(np.count_nonzero(made.tree == 0)))
+    stalls = {
+        (source, tree): hops
+        for source, tree, hops in simulate_acknowledged(schedule, [fault]).stalled
+    }
+    return stalls.get((0, 0), int(np.count_nonzero(schedule.tree == 0)))
 
 
 # What becomes of it
@@ -150,39 +159,39 @@ def stall_of_the_first(made: Schedule, fault: Fault) -> int:
 def test_one_dead_node_of_s4_keeps_messages_from_healthy_nodes_although_there_are_three_copies(
     messages: int,
 ) -> None:
-    """Exhaustive: driven by steps nobody lacks anything, waiting for acknowledgements somebody does, whichever node dies."""
-    made = driven(messages)
+    """Exhaustive: for every dead node, steps deliver all units, and acknowledgements do not."""
+    schedule = driven(messages)
     for rank in range(24):
-        assert simulate(made, [rank]).complete
-        waited = acknowledged(made, [rank]).simulation
+        assert simulate(schedule, [rank]).complete
+        waited = simulate_acknowledged(schedule, [rank]).simulation
         assert not waited.complete
-        assert waited.transmissions < simulate(made, [rank]).transmissions
+        assert waited.transmissions < simulate(schedule, [rank]).transmissions
 
 
 def test_one_dead_link_of_s4_does_not() -> None:
     """Exhaustive: what one tree does not bring before it stalls, another one does."""
-    made = driven()
+    schedule = driven()
     for link in links():
-        run = acknowledged(made, [link])
+        run = simulate_acknowledged(schedule, [link])
         assert run.stalled
         assert run.simulation.complete
 
 
 def test_two_dead_nodes_are_the_n_minus_2_faults_that_it_should_tolerate() -> None:
-    """All pairs of S4: driven by steps the three copies survive, and waiting for acknowledgements they never do."""
-    made = driven()
+    """All pairs of S4: three copies survive if driven by steps, not with acknowledgements."""
+    schedule = driven()
     for pair in combinations(range(24), 2):
-        assert simulate(made, pair).complete
-        assert not acknowledged(made, pair).simulation.complete
+        assert simulate(schedule, pair).complete
+        assert not simulate_acknowledged(schedule, pair).simulation.complete
 
 
 def test_two_dead_links_are_too_many_as_well() -> None:
     """All pairs that one link, over port 2 at the identity, is of; the others are their images."""
-    made = driven()
+    schedule = driven()
     first, *others = links()
     for other in others:
-        assert simulate(made, [first, other]).complete
-        assert not acknowledged(made, [first, other]).simulation.complete
+        assert simulate(schedule, [first, other]).complete
+        assert not simulate_acknowledged(schedule, [first, other]).simulation.complete
 
 
 def links() -> list[tuple[int, int]]:
@@ -193,15 +202,15 @@ def links() -> list[tuple[int, int]]:
         for port in t.ports
         for rank, other in enumerate(t.neighbours(port))
     )
-    return list(dict.fromkeys((one, other) for one, other in pairs))
+    return list(dict.fromkeys((start, other) for start, other in pairs))
 
 
 def test_a_fault_after_the_last_step_costs_nothing_but_the_last_acknowledgements() -> None:
-    made = driven()
-    late = acknowledged(made, [Fault("4321", 24)])
+    schedule = driven()
+    late = simulate_acknowledged(schedule, [Fault("4321", 24)])
     assert late.stalled == ()
     assert late.simulation.complete
-    at_the_end = acknowledged(made, [Fault(("1234", "2134"), 23)])
+    at_the_end = simulate_acknowledged(schedule, [Fault(("1234", "2134"), 23)])
     assert at_the_end.stalled
     assert {hops for _, _, hops in at_the_end.stalled} <= {22, 23}
 
@@ -211,41 +220,43 @@ def test_a_fault_after_the_last_step_costs_nothing_but_the_last_acknowledgements
 
 def test_only_an_allgather_waits() -> None:
     for other in (
-        schedule("S4", "broadcast", "edge-disjoint"),
-        schedule("S4", "alltoall", "edge-disjoint"),
+        build("S4", "broadcast", "edge-disjoint"),
+        build("S4", "alltoall", "edge-disjoint"),
     ):
         with refused("no allgather"):
-            acknowledged(other)
+            simulate_acknowledged(other)
 
 
 @pytest.mark.parametrize("algorithm", ["rotated-hamiltonian", "necklace", "dimension-change"])
 @pytest.mark.parametrize("faults", [[], ["2134"]])
 def test_what_does_not_go_round_depth_first_is_refused(algorithm: str, faults: list[str]) -> None:
     with refused("depth first"):
-        acknowledged(schedule("S4", "allgather", algorithm), faults)
+        simulate_acknowledged(build("S4", "allgather", algorithm), faults)
 
 
 def test_a_schedule_that_breaks_a_rule_is_refused() -> None:
-    with refused("breaks a rule"):
-        acknowledged(changed(driven(), 5, port=9))
+    with refused("violates a rule"):
+        simulate_acknowledged(changed(driven(), 5, port=9))
 
 
 def test_a_second_visit_is_no_traversal() -> None:
     """The first hop once more, in a step of its own."""
-    made = driven()
-    twice = kept(made, [*range(len(made)), 0])
+    schedule = driven()
+    twice = kept(schedule, [*range(len(schedule)), 0])
     with refused("depth first"):
-        acknowledged(replace(twice, step=np.append(made.step, made.steps + 1).astype(np.int32)))
+        simulate_acknowledged(
+            replace(twice, step=np.append(schedule.step, schedule.steps + 1).astype(np.int32))
+        )
 
 
 def test_the_hamiltonian_path_is_a_traversal_without_branches() -> None:
     """One tree, one child each: whatever fails stops the rest of every path that meets it."""
-    made = schedule("S4", "allgather", "hamiltonian-cycle")
-    assert acknowledged(made).simulation.complete
-    faults = [Fault("4321").on(made.topology)]
-    same(alike(made, faults), simulate(made, faults))
+    schedule = build("S4", "allgather", "hamiltonian-cycle")
+    assert simulate_acknowledged(schedule).simulation.complete
+    faults = [Fault("4321").on(schedule.topology)]
+    same(alike(schedule, faults), simulate(schedule, faults))
 
 
 def test_faults_are_checked_here_too() -> None:
     with refused("1235"):
-        acknowledged(driven(), ["1235"])
+        simulate_acknowledged(driven(), ["1235"])

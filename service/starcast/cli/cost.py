@@ -11,7 +11,7 @@ from starcast.cli.output import AllOption, Format, FormatOption, emit, narrowed,
 
 if TYPE_CHECKING:
     from starcast.costs import Machine
-    from starcast.costs.tables import Problem, Row
+    from starcast.costs.tables import CostRow, Problem
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -30,7 +30,7 @@ CopiesOption = Annotated[
 ]
 
 #: Rows of a schedule that are built and simulated unasked: about a second.
-MOST_ROWS = 2_000_000
+MAX_ROWS = 2_000_000
 COLUMNS = (
     "ports", "name", "source", "cited", "p", "real p", "start_ups", "bytes", "steps", "transmissions", "time", "bound", "gap",
     "simulated steps", "simulated time", "simulated gap", "note",
@@ -89,7 +89,7 @@ def table(
     ] = True,
     most_rows: Annotated[
         int, typer.Option(min=0, help="Rows that a schedule may have to be executed.")
-    ] = MOST_ROWS,
+    ] = MAX_ROWS,
     everything: AllOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -154,12 +154,12 @@ def optimum(
     """
     from starcast.cli.run_output import plain_row
     from starcast.collectives.catalogue import find
-    from starcast.costs import best_share, closed_form
+    from starcast.costs import closed_form, optimal_pieces
     from starcast.topologies import topology as named
 
     where, machine, m = named(topology), _machine(t_s, t_c), _exact(message, "m")
     others: dict[str, int | str] = {} if copies is None else {"copies": copies}
-    real, whole = best_share(where, collective, algorithm, ports, m, machine, **others)
+    real, whole = optimal_pieces(where, collective, algorithm, ports, m, machine, **others)
     split_argument = str(find(collective, algorithm).split_argument)
     cost = closed_form(
         where, collective, algorithm, ports, m, machine, **{**others, split_argument: whole}
@@ -202,12 +202,12 @@ def _told(row: dict[str, Any]) -> str:
 
 
 def _rows(problem: "Problem", most_rows: int) -> list[dict[str, Any]]:
-    from starcast.costs.tables import table as rows_of
+    from starcast.costs.tables import build_table as rows_of
 
     return [_row(problem, row, most_rows) for row in rows_of(problem)]
 
 
-def _row(problem: "Problem", row: "Row", most_rows: int) -> dict[str, Any]:
+def _row(problem: "Problem", row: "CostRow", most_rows: int) -> dict[str, Any]:
     from starcast.cli.run_output import plain_row, ratio
 
     figures: dict[str, Any] = {name: getattr(row.cost, name, None) for name in COSTS}
@@ -228,16 +228,16 @@ def _row(problem: "Problem", row: "Row", most_rows: int) -> dict[str, Any]:
     )
 
 
-def _simulated(problem: "Problem", row: "Row", most_rows: int) -> dict[str, Any]:
+def _simulated(problem: "Problem", row: "CostRow", most_rows: int) -> dict[str, Any]:
     """What its execution took; nothing, and a line on stderr, where it is too large for that."""
     from starcast.cli.run_output import ratio
-    from starcast.costs.tables import executed
+    from starcast.costs.tables import execute_row
     from starcast.errors import LimitError
 
     if not most_rows:
         return {}
     try:
-        took = executed(problem, row, most_rows)
+        took = execute_row(problem, row, most_rows)
     except LimitError as error:
         say(f"not simulated: {error.message}")
         return {}

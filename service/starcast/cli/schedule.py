@@ -118,7 +118,7 @@ def simulate(
     starcast schedule simulate S5 broadcast edge-disjoint --messages 4 --copies 2 --fault 21345 --fault 12345-32145@3
     starcast schedule simulate S4 allgather edge-disjoint --copies 3 --fault 2134 --acknowledged
     """
-    from starcast.simulator import Fault, acknowledged
+    from starcast.simulator import Fault, simulate_acknowledged
     from starcast.simulator import simulate as run
 
     made = _chosen(topology, collective, algorithm, ports, root, segments, messages, copies, tree)
@@ -126,7 +126,7 @@ def simulate(
         made = made.expand()
     faults = [Fault.parse(words) for words in fault or ()]
     if wait:
-        waited = acknowledged(made, faults)
+        waited = simulate_acknowledged(made, faults)
         say(f"{len(waited.stalled)} traversals wait for an acknowledgement that never comes")
     result = waited.simulation if wait else run(made, faults)
     for remark in result.remarks:

@@ -1,4 +1,4 @@
-"""Collectives: what everybody ends with, and the schedules that bring it about."""
+"""Collectives: what every node ends with, and the schedules that deliver it."""
 
 from starcast.collectives.catalogue import algorithms, schedule
 from starcast.collectives.model import Schedule

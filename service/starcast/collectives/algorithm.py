@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from starcast.collectives.model import PORT_MODELS, Schedule, identity
+from starcast.collectives.model import PORT_MODELS, Schedule, schedule_id
 from starcast.errors import InputError
 from starcast.registry import Argument, Entry
 from starcast.topologies import Topology
@@ -83,7 +83,7 @@ class Algorithm(Entry):
     def id(self, topology: Topology, ports: str, arguments: Arguments, root: int) -> str:
         """Return the id of its schedule, without building it."""
         source = root if self.sources(topology, ports) == 1 else None
-        return identity(topology, self.collective, self.name, ports, arguments, source)
+        return schedule_id(topology, self.collective, self.name, ports, arguments, source)
 
     def unsupported_reason(self, topology: Topology) -> str | None:
         """Return why the algorithm is not defined on a topology, or None if it is."""

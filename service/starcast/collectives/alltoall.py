@@ -1,74 +1,83 @@
-"""Alltoall: every node has messages of its own for every other node (Fragopoulou & Akl 1993, sections 7 and 8).
+"""Alltoall: every node has separate messages for every other node.
 
-The schedule of one source stands for all by translation, which keeps dimensions. All-port, no two sources meet if the
-dimensions used within a step are all different (Theorem 2). The nodes of a necklace are rotations of one another, and so
-are their paths: sent at the same time, hop by hop, they use different dimensions in every step. One-port, everybody uses the
-same dimension in a step.
+The schedule of one source represents all sources by translation, which keeps dimensions. All-port,
+sources do not conflict if the dimensions used within a step are all different (Theorem 2). The
+nodes of a necklace are rotations of one another, and so are their paths: sent at the same time, hop
+by hop, they use different dimensions in every step. One-port, all nodes use the same dimension in a
+step.
+
+Reference: Fragopoulou & Akl 1993, sections 7 and 8.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast import trees
 from starcast.collectives.algorithm import MESSAGES, Algorithm
 from starcast.collectives.injection_order import Units
-from starcast.collectives.model import Schedule
-from starcast.collectives.rows import Integers, arranged, routed
+from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.rows import Integers, route_units
 from starcast.collectives.scatter import (
     MULTIPLE_MESSAGES,
     SMALLEST_BALANCED,
-    shortest_rows,
-    spread,
-    tree_counts,
-    uneven,
+    assign_trees,
+    count_rows,
+    count_trees,
+    refuse_uneven,
 )
-from starcast.collectives.translation import moved
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import necklaces
-from starcast.trees import Forest, forest
+from starcast.trees import Forest
+from starcast.vocabulary import Ports
 
 
-def _necklace(topology: Topology, root: int, ports: str) -> Schedule:
-    """Rule 9: one message to each node, a group for each necklace, along the tree of Def. 13."""
-    along = forest(topology, "near-balanced")
-    units = spread(along, 1)
-    return _sent("necklace", along, ports, units, _by_necklaces(along, units, 1), root)
+def _build_necklace(topology: Topology, root: int, ports: Ports) -> Schedule:
+    """Build Rule 9: one message to each node, one group per necklace, along the tree of Def. 13."""
+    forest = trees.forest(topology, "near-balanced")
+    units = assign_trees(forest, 1)
+    departure = _departures_by_necklace(forest, units, 1)
+    return _build("necklace", forest, ports, units, departure, root)
 
 
-def _perfectly_balanced(topology: Topology, root: int, ports: str, messages: int) -> Schedule:
-    """Rule 10: M p/(n-1) groups for a necklace of period p, each of one message in each tree of Def. 15; from n = 3 on."""
-    along = forest(topology, "perfectly-balanced")
-    units = spread(along, messages)
-    departure = _by_necklaces(along, units, messages)
-    return _sent("perfectly-balanced", along, ports, units, departure, root, messages=messages)
+def _build_perfectly_balanced(
+    topology: Topology, root: int, ports: Ports, messages: int
+) -> Schedule:
+    """Build Rule 10: M p/(n-1) groups per necklace of period p, for n >= 3.
+
+    A group has one message in each tree of Def. 15.
+    """
+    forest = trees.forest(topology, "perfectly-balanced")
+    units = assign_trees(forest, messages)
+    departure = _departures_by_necklace(forest, units, messages)
+    return _build("perfectly-balanced", forest, ports, units, departure, root, messages=messages)
 
 
-def _one_port(topology: Topology, root: int, ports: str, messages: int) -> Schedule:
-    """Section 8: one message on its way at a time, the nearest nodes first, then by rank and number."""
-    along = forest(topology, "near-balanced")
-    units = spread(along, messages)
-    length = along.levels()[units.tree, units.destination].astype(np.int64)
+def _build_one_port(topology: Topology, root: int, ports: Ports, messages: int) -> Schedule:
+    """Build section 8: one message travels at a time, sorted by distance, rank and number."""
+    forest = trees.forest(topology, "near-balanced")
+    units = assign_trees(forest, messages)
+    length = forest.levels()[units.tree, units.destination].astype(np.int64)
     order = np.lexsort((units.unit, length))
     departure = np.empty(len(order), dtype=np.int64)
     departure[order] = np.cumsum(length[order]) - length[order] + 1
-    return _sent("one-port", along, ports, units, departure, root, messages=messages)
+    return _build("one-port", forest, ports, units, departure, root, messages=messages)
 
 
-def _by_necklaces(along: Forest, units: Units, messages: int) -> Integers:
-    """The step in which each unit leaves the source, int64 ``[units]``.
+def _departures_by_necklace(forest: Forest, units: Units, messages: int) -> Integers:
+    """Return the step in which each unit leaves the source, int64 ``[units]``.
 
-    A node that is in k trees has M/k groups of k messages, so `spread` has message i in group i // k. A group leaves when
-    the group before has arrived: the nearest necklace first, of equals that of the lowest rank.
+    A node that is in k trees has M/k groups of k messages, so `assign_trees` puts message i into
+    group i // k. A group leaves when the group before it has arrived: the nearest necklace first,
+    of equally near necklaces the one with the lowest rank.
     """
-    distance, counts = (
-        along.topology.distances().astype(np.int64),
-        np.maximum(tree_counts(along), 1),
-    )
-    leader = necklaces(along.topology.n).leader
+    distance = forest.topology.distances().astype(np.int64)
+    trees_per_node = np.maximum(count_trees(forest), 1)
+    leader = necklaces(forest.topology.n).leader
     leaders = _nearest_first(leader[1:], distance)
-    duration = distance[leaders] * (messages // counts[leaders])
-    begin = np.zeros(along.topology.nodes, dtype=np.int64)
+    duration = distance[leaders] * (messages // trees_per_node[leaders])
+    begin = np.zeros(forest.topology.nodes, dtype=np.int64)
     begin[leaders] = np.cumsum(duration) - duration
-    group = units.unit % messages // counts[units.destination]
+    group = units.unit % messages // trees_per_node[units.destination]
     return begin[leader[units.destination]] + group * distance[units.destination] + 1
 
 
@@ -77,43 +86,45 @@ def _nearest_first(leader: NDArray[np.int32], distance: NDArray[np.int64]) -> ND
     return leaders[np.argsort(distance[leaders], kind="stable")]
 
 
-def _sent(
+def _build(
     algorithm: str,
-    along: Forest,
-    ports: str,
+    forest: Forest,
+    ports: Ports,
     units: Units,
     departure: Integers,
     root: int,
     **arguments: int,
 ) -> Schedule:
-    """The symmetric schedule of these departures: every unit moves one hop a step."""
-    made = arranged(
-        routed(along, units.tree, units.destination, departure, units.unit),
-        topology=along.topology,
+    """Return the symmetric schedule in which every unit moves one hop per step."""
+    schedule = build_schedule(
+        route_units(forest, units.tree, units.destination, departure, units.unit),
+        topology=forest.topology,
         collective="alltoall",
         algorithm=algorithm,
         ports=ports,
-        units=along.topology.nodes * arguments.get("messages", 1),
+        units=forest.topology.nodes * arguments.get("messages", 1),
         packets=False,
         arguments=arguments,
-        forest=along,
+        forest=forest,
         symmetric=True,
     )
-    return moved(made, root)
+    return schedule.translate(root)
 
 
 ALGORITHMS = (
     Algorithm(
-        "alltoall", "necklace", ("star",), ("all",), (), "Fragopoulou & Akl 1993, section 7, Rule 9",
-        _necklace, shortest_rows, lambda *_: "near-balanced",
+        "alltoall", "necklace", ("star",), ("all",), (),
+        "Fragopoulou & Akl 1993, section 7, Rule 9",
+        _build_necklace, count_rows, lambda *_: "near-balanced",
     ),
     Algorithm(
         "alltoall", "perfectly-balanced", ("star",), ("all",), (MULTIPLE_MESSAGES,),
-        "Fragopoulou & Akl 1993, section 7, Rule 10", _perfectly_balanced, shortest_rows,
-        lambda *_: "perfectly-balanced", smallest=SMALLEST_BALANCED, refusal=uneven,
+        "Fragopoulou & Akl 1993, section 7, Rule 10", _build_perfectly_balanced, count_rows,
+        lambda *_: "perfectly-balanced", smallest=SMALLEST_BALANCED, refusal=refuse_uneven,
     ),
     Algorithm(
-        "alltoall", "one-port", ("star",), ("one",), (MESSAGES,), "Fragopoulou & Akl 1993, section 8",
-        _one_port, shortest_rows, lambda *_: "near-balanced",
+        "alltoall", "one-port", ("star",), ("one",), (MESSAGES,),
+        "Fragopoulou & Akl 1993, section 8",
+        _build_one_port, count_rows, lambda *_: "near-balanced",
     ),
 )  # fmt: skip

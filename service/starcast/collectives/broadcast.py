@@ -1,6 +1,6 @@
 """Broadcast: the root's message reaches every node, down the trees of a forest.
 
-The message is cut into units, and unit j of a tree follows unit j-1 down that tree (pipelining).
+The message is split into units, and unit j of a tree follows unit j-1 down that tree (pipelining).
 """
 
 from collections.abc import Callable
@@ -9,89 +9,109 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast import trees
 from starcast.collectives.algorithm import MESSAGES, SEGMENTS, Algorithm, Arguments
-from starcast.collectives.model import Schedule
-from starcast.collectives.rows import arranged, flooded
+from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.rows import flood_units
 from starcast.topologies import Topology
-from starcast.trees import Forest, forest
+from starcast.trees import Forest
 from starcast.trees.catalogue import CONSTRUCTIONS
-from starcast.vocabulary import Family, Ports
+from starcast.vocabulary import Collective, Family, Ports
 
 
-def pipelined(along: Forest, ports: str, each: int, **parameters: Any) -> Schedule:
-    """Algorithm 1 of Tseng & Sheu 1997 (section 4.1) on any forest: ``each`` units down each tree, all at once.
+def build_pipeline(
+    forest: Forest, ports: Ports, units_per_tree: int, **parameters: Any
+) -> Schedule:
+    """Return the schedule that pipelines units down all trees of a forest at the same time.
 
-    In slot t the links of level l carry unit t-l+1 of their tree: h + each - 1 slots, h the height. One-port
-    (section 4.2): a slot becomes degree sub-slots, one a port; each is a matching, so nobody sends or receives twice.
-    ``parameters`` are the others of the `Schedule`, and those in which it is no broadcast.
+    In slot t the links of level l carry unit t-l+1 of their tree, which takes
+    h + ``units_per_tree`` - 1 slots for height h. One-port, a slot becomes ``degree`` sub-slots,
+    one per port; the links of a port are a matching, so no node sends or receives twice.
+
+    Args:
+        forest: any forest.
+        ports: the port model.
+        units_per_tree: the number of units that travel down each tree.
+        parameters: the other parameters of `Schedule`, and those that differ from a broadcast's.
+
+    Reference:
+        Tseng & Sheu 1997, Algorithm 1 (section 4.1); one-port: section 4.2.
     """
-    first, gap = along.levels(), 1
+    first = forest.levels()
+    gap = 1
     if ports == "one":
-        gap = along.topology.degree
-        first = (first - 1) * gap + _sub_slot(along)
-    return _in_line(along, ports, each, first, gap, **parameters)
+        gap = forest.topology.degree
+        first = (first - 1) * gap + _sub_slots(forest)
+    return _build_stream(forest, ports, units_per_tree, first, gap, **parameters)
 
 
-def substar_stream(along: Forest, ports: str, messages: int, **parameters: Any) -> Schedule:
-    """A stream of messages down the tree of Sheu, Liaw & Chen 1993, a message after the other.
+def build_substar_stream(
+    forest: Forest, ports: Ports, messages: int, **parameters: Any
+) -> Schedule:
+    """Return the schedule that streams messages down the tree of Sheu, Liaw & Chen 1993.
 
-    All-port: one message a step, 2n-4+M steps. One-port: a node serves its children one a step, those over ports above the
-    port of arrival first (Rule 2), then the others, ascending; the next message follows n-1 steps later, so that it takes
-    n(n-1)/2 + (M-1)(n-1) steps (docs/definitions/tseng-sheu.md, B2).
+    All-port: one message per step, 2n-4+M steps. One-port: a node serves one child per step, first
+    the children over ports above the port of arrival (Rule 2), then the others, both ascending.
+    The next message follows n-1 steps later, which takes n(n-1)/2 + (M-1)(n-1) steps
+    (docs/definitions/tseng-sheu.md, B2).
     """
-    if ports == "all":
-        return pipelined(along, ports, messages, **parameters)
-    return _in_line(along, ports, messages, _in_turn(along), along.topology.degree, **parameters)
+    gap = 1 if ports == "all" else forest.topology.degree
+    first = forest.levels() if ports == "all" else _one_port_steps(forest)
+    return _build_stream(forest, ports, messages, first, gap, **parameters)
 
 
-def _sub_slot(along: Forest) -> NDArray[np.int32]:
-    """The place, from 1, of the port that each node is reached over, int32 ``[trees, nodes]``."""
-    place = np.zeros(256, dtype=np.int32)
-    place[list(along.topology.ports)] = np.arange(1, along.topology.degree + 1)
-    return np.asarray(place[along.topology.reverse_ports()[along.parent_port]])
+def _sub_slots(forest: Forest) -> NDArray[np.int32]:
+    """Return the sub-slot, from 1, of the port over which each node is reached: its position."""
+    position = np.zeros(256, dtype=np.int32)
+    position[list(forest.topology.ports)] = np.arange(1, forest.topology.degree + 1)
+    return np.asarray(position[forest.topology.reverse_ports()[forest.parent_port]])
 
 
-def _in_turn(along: Forest) -> NDArray[np.int32]:
-    """The step in which each node gets the first message, int32 ``[1, nodes]``, if children are served one a step."""
-    topology = along.topology
-    arrival, parents = along.parent_port[0].astype(np.int32), along.parents()[0]
+def _one_port_steps(forest: Forest) -> NDArray[np.int32]:
+    """Return the step in which each node receives the first message, int32 ``[1, nodes]``."""
+    topology = forest.topology
+    arrival = forest.parent_port[0].astype(np.int32)
+    parents = forest.parents()[0]
     child = np.flatnonzero(arrival)
     parent = parents[child]
-    # The turn of a port at a node: cyclically upwards from the port of arrival.
+    # Ports are served cyclically upwards from the port of arrival.
     turn = (arrival[child] - arrival[parent]) % (topology.ports[-1] + 1)
     order = np.lexsort((turn, parent))
-    child, parent = child[order], parent[order]
+    child = child[order]
+    parent = parent[order]
     begins = np.flatnonzero(np.r_[True, parent[1:] != parent[:-1]])
-    place = np.arange(len(child)) - np.repeat(begins, np.diff(np.r_[begins, len(child)])) + 1
+    sizes = np.diff(np.r_[begins, len(child)])
+    position = np.arange(len(child)) - np.repeat(begins, sizes) + 1
     step = np.zeros((1, topology.nodes), dtype=np.int32)
-    levels = along.levels()[0][child]
-    for level in range(1, along.height + 1):
-        chosen = levels == level
-        step[0, child[chosen]] = step[0, parent[chosen]] + place[chosen]
+    levels = forest.levels()[0][child]
+    for level in range(1, forest.height + 1):
+        on_level = levels == level
+        step[0, child[on_level]] = step[0, parent[on_level]] + position[on_level]
     return step
 
 
-def _in_line(
-    along: Forest,
-    ports: str,
-    each: int,
+def _build_stream(
+    forest: Forest,
+    ports: Ports,
+    units_per_tree: int,
     first: NDArray[np.int32],
     gap: int,
-    collective: str = "broadcast",
+    collective: Collective = "broadcast",
     packets: bool | None = None,
     **parameters: Any,
 ) -> Schedule:
-    """Every tree link once a unit: unit j arrives ``gap * j`` steps after unit 0, which arrives in step ``first``."""
-    tree, place = np.divmod(np.arange(along.trees * each), each)
-    return arranged(
-        flooded(along, tree, gap * place, tree * each + place, first),
-        topology=along.topology,
+    """Return the schedule in which unit j of a tree arrives ``gap * j`` steps after its unit 0."""
+    tree, position = np.divmod(np.arange(forest.trees * units_per_tree), units_per_tree)
+    unit = tree * units_per_tree + position
+    return build_schedule(
+        flood_units(forest, tree, gap * position, unit, first),
+        topology=forest.topology,
         collective=collective,
         ports=ports,
-        root=along.root,
-        units=along.trees * each,
-        packets=along.congestion > 1 if packets is None else packets,
-        forest=along,
+        root=forest.root,
+        units=forest.trees * units_per_tree,
+        packets=forest.congestion > 1 if packets is None else packets,
+        forest=forest,
         **parameters,
     )
 
@@ -99,35 +119,45 @@ def _in_line(
 def _segmented(
     construction: str, families: tuple[Family, ...], ports: tuple[Ports, ...], paper: str
 ) -> Algorithm:
-    """The broadcast by segments, pipelined down each tree of a construction."""
+    """Return the broadcast in segments, pipelined down each tree of a construction."""
 
-    def build(topology: Topology, root: int, model: str, segments: int) -> Schedule:
-        along = forest(topology, construction, root)
-        return pipelined(
-            along, model, segments, algorithm=construction, arguments={"segments": segments}
+    def build(topology: Topology, root: int, ports: Ports, segments: int) -> Schedule:
+        return build_pipeline(
+            trees.forest(topology, construction, root),
+            ports,
+            segments,
+            algorithm=construction,
+            arguments={"segments": segments},
         )
 
     return Algorithm(
-        "broadcast", construction, families, ports, (SEGMENTS,), paper, build, _rows(construction), lambda *_: construction,
+        "broadcast", construction, families, ports, (SEGMENTS,), paper, build,
+        _row_counter(construction), lambda *_: construction,
         smallest=CONSTRUCTIONS[construction].smallest,
     )  # fmt: skip
 
 
-def _stream(topology: Topology, root: int, ports: str, messages: int) -> Schedule:
-    along = forest(topology, "recursive-substar", root)
-    return substar_stream(
-        along, ports, messages, algorithm="recursive-substar", arguments={"messages": messages}
+def _build_recursive_substar(
+    topology: Topology, root: int, ports: Ports, messages: int
+) -> Schedule:
+    return build_substar_stream(
+        trees.forest(topology, "recursive-substar", root),
+        ports,
+        messages,
+        algorithm="recursive-substar",
+        arguments={"messages": messages},
     )
 
 
-def _rows(construction: str) -> Callable[[Topology, Arguments], int]:
-    many = CONSTRUCTIONS[construction].one_tree_per_port
+def _row_counter(construction: str) -> Callable[[Topology, Arguments], int]:
+    one_tree_per_port = CONSTRUCTIONS[construction].one_tree_per_port
 
-    def rows(topology: Topology, arguments: Arguments) -> int:
-        (each,) = arguments.values()
-        return int(each) * (topology.degree if many else 1) * (topology.nodes - 1)
+    def count_rows(topology: Topology, arguments: Arguments) -> int:
+        (units_per_tree,) = arguments.values()
+        tree_count = topology.degree if one_tree_per_port else 1
+        return int(units_per_tree) * tree_count * (topology.nodes - 1)
 
-    return rows
+    return count_rows
 
 
 BOTH: tuple[Ports, ...] = ("all", "one")
@@ -135,8 +165,9 @@ ALGORITHMS = (
     _segmented("greedy", ("star",), BOTH, "Tseng & Sheu 1997, section 4"),
     _segmented("multiple", ("star",), BOTH, "Tseng & Sheu 1997, Algorithm 1, Theorems 1 and 2"),
     Algorithm(
-        "broadcast", "recursive-substar", ("star",), BOTH, (MESSAGES,), "Sheu, Liaw & Chen 1993, section 2",
-        _stream, _rows("recursive-substar"), lambda *_: "recursive-substar",
+        "broadcast", "recursive-substar", ("star",), BOTH, (MESSAGES,),
+        "Sheu, Liaw & Chen 1993, section 2",
+        _build_recursive_substar, _row_counter("recursive-substar"), lambda *_: "recursive-substar",
     ),
     _segmented("nk-greedy", ("nk-star",), BOTH, "Li, Chen, Xiang & Yao, section 4"),
     _segmented("nk-multiple", ("nk-star",), BOTH, "Li, Chen, Xiang & Yao, section 5"),

@@ -11,9 +11,9 @@ from starcast.collectives import (
 )
 from starcast.collectives.algorithm import Algorithm, Arguments
 from starcast.collectives.model import (
-    BYTES_A_ROW,
+    BYTES_PER_ROW,
     COLLECTIVES,
-    MOST_ROWS,
+    MAX_ROWS,
     Schedule,
     check_collective,
 )
@@ -117,11 +117,11 @@ def schedule(
 def _check_size(algorithm: Algorithm, topology: Topology, ports: str, arguments: Arguments) -> None:
     """Refuse a schedule that does not fit into memory, before anything is built."""
     rows = algorithm.count(topology, ports, arguments)
-    if rows <= MOST_ROWS:
+    if rows <= MAX_ROWS:
         return
     counts = [f"{name} {value:,}" for name, value in arguments.items() if isinstance(value, int)]
     raise LimitError(
         f"{algorithm} on {topology.spec} with {' and '.join(counts) or 'all its messages'} has "
-        f"{rows:,} rows, about {rows * BYTES_A_ROW / 1e9:,.0f} GB; at most {MOST_ROWS:,} are built",
+        f"{rows:,} rows, about {rows * BYTES_PER_ROW / 1e9:,.0f} GB; at most {MAX_ROWS:,} are built",
         hint="use fewer segments or messages, or a smaller topology",
     )

@@ -1,70 +1,75 @@
-"""The algorithms along edge-disjoint trees: any x-1 faults leave a copy of every message to everybody who is alive.
+"""Algorithms along edge-disjoint trees: with x copies, every live node survives any x-1 faults.
 
-Fragopoulou & Akl 1996 on star graphs; on hypercubes the broadcast along the trees of Johnsson & Ho 1989. The model is all-port,
-and a directed link carries one unit in a step. Who sends what when is fixed before any fault: nobody needs to know of one.
+Fragopoulou & Akl 1996 on star graphs; on hypercubes, the broadcast along the trees of Johnsson & Ho
+1989. The model is all-port, and a directed link carries one unit per step. The schedule is fixed in
+advance, so no node needs to know about a fault.
 """
 
 from collections.abc import Callable
 
-from starcast.collectives import edge_disjoint_broadcast as spread
-from starcast.collectives import edge_disjoint_personalized as addressed
+from starcast.collectives import edge_disjoint_broadcast as broadcasts
+from starcast.collectives import edge_disjoint_personalized as personalized
 from starcast.collectives.algorithm import COPIES, MESSAGES, Algorithm, Arguments
-from starcast.collectives.gather import gathering
+from starcast.collectives.gather import gather_from_scatter
 from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
 from starcast.trees.edge_disjoint_levels import level_sum
 from starcast.vocabulary import Collective
 
 
-def _rule(
+def _algorithm(
     collective: Collective,
     section: str,
     build: Callable[..., Schedule],
     rows: Callable[[Topology, Arguments], int],
 ) -> Algorithm:
-    """An algorithm along the trees of EDT on star graphs."""
+    """Return an algorithm along the trees of EDT on star graphs."""
     return Algorithm(
         collective,
-        addressed.NAME,
+        personalized.NAME,
         ("star",),
         ("all",),
         (MESSAGES, COPIES),
         f"Fragopoulou & Akl 1996, {section}",
         build,
         rows,
-        lambda *_: addressed.NAME,
+        lambda *_: personalized.NAME,
     )
 
 
-def _units(arguments: Arguments) -> tuple[int, int]:
+def _messages_and_copies(arguments: Arguments) -> tuple[int, int]:
     return int(arguments["messages"]), int(arguments["copies"])
 
 
-def _spread_rows(topology: Topology, arguments: Arguments) -> int:
-    """Every copy crosses a link to every node but the root."""
-    messages, copies = _units(arguments)
+def _count_broadcast_rows(topology: Topology, arguments: Arguments) -> int:
+    """Every copy crosses one link to every node except the root."""
+    messages, copies = _messages_and_copies(arguments)
     return messages * copies * (topology.nodes - 1)
 
 
-def _scatter_rows(topology: Topology, arguments: Arguments) -> int:
-    return addressed.scatter_transmissions(topology, *_units(arguments))
+def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
+    return personalized.scatter_transmissions(topology, *_messages_and_copies(arguments))
 
 
-def _alltoall_rows(topology: Topology, arguments: Arguments) -> int:
-    """Every copy over as many links as its destination's level; through every tree the levels have the same sum."""
-    messages, copies = _units(arguments)
+def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
+    """A copy crosses as many links as its destination's level; the level sums of trees agree."""
+    messages, copies = _messages_and_copies(arguments)
     return messages * copies * level_sum(topology)
 
 
-_SCATTER = _rule("scatter", "section 4.5", addressed.scatter, _scatter_rows)
+_SCATTER = _algorithm("scatter", "section 4.5", personalized.build_scatter, _count_scatter_rows)
 ALGORITHMS = (
-    _rule("broadcast", "sections 4.2 and 4.3", spread.broadcast, _spread_rows),
-    Algorithm(
-        "broadcast", "edge-disjoint-binomial", ("hypercube",), ("all",), (MESSAGES, COPIES), "Johnsson & Ho 1989",
-        spread.broadcast_on_cube, _spread_rows, lambda *_: "edge-disjoint-binomial", smallest=1,
+    _algorithm(
+        "broadcast", "sections 4.2 and 4.3", broadcasts.build_broadcast, _count_broadcast_rows
     ),
-    _rule("allgather", "section 4.4", spread.allgather, _spread_rows),
+    Algorithm(
+        "broadcast", "edge-disjoint-binomial", ("hypercube",), ("all",), (MESSAGES, COPIES),
+        "Johnsson & Ho 1989",
+        broadcasts.build_broadcast_on_cube, _count_broadcast_rows,
+        lambda *_: "edge-disjoint-binomial", smallest=1,
+    ),
+    _algorithm("allgather", "section 4.4", broadcasts.build_allgather, _count_broadcast_rows),
     _SCATTER,
-    gathering(_SCATTER),
-    _rule("alltoall", "section 4.6", addressed.alltoall, _alltoall_rows),
+    gather_from_scatter(_SCATTER),
+    _algorithm("alltoall", "section 4.6", personalized.build_alltoall, _count_alltoall_rows),
 )  # fmt: skip

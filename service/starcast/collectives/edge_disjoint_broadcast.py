@@ -1,51 +1,131 @@
-"""Broadcast and allgather along edge-disjoint trees: each copy of a message goes down every link of one tree.
+"""Broadcast and allgather along edge-disjoint trees: a copy crosses every link of one tree.
 
-Fragopoulou & Akl 1996, sections 4.2 to 4.4. No link is in two trees, so that the trees never wait for one another, and a copy
-in each of x trees arrives over x paths.
+No link is in two trees, so trees never wait for one another, and the copies in x trees reach a node
+over x edge-disjoint paths (Fragopoulou & Akl 1996, sections 4.2 to 4.4).
 """
 
-from starcast.collectives.depth_first import hops
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast import trees
 from starcast.collectives.model import Schedule
-from starcast.collectives.round_robin import carried, dealt
-from starcast.collectives.rows import flooded
+from starcast.collectives.round_robin import assign_round_robin, build_copies_schedule
+from starcast.collectives.rows import flood_units
+from starcast.permutations import Ranks
 from starcast.topologies import Topology
-from starcast.trees import Forest, forest
+from starcast.trees import Forest
+from starcast.vocabulary import Ports
 
 
-def broadcast(topology: Topology, root: int, ports: str, messages: int, copies: int) -> Schedule:
-    """Down the n-1 trees of EDT on S_n, as `_pipelined` says (sections 4.2 and 4.3)."""
-    return _pipelined(forest(topology, "edge-disjoint"), root, ports, messages, copies)
-
-
-def broadcast_on_cube(
-    topology: Topology, root: int, ports: str, messages: int, copies: int
+def build_broadcast(
+    topology: Topology, root: int, ports: Ports, messages: int, copies: int
 ) -> Schedule:
-    """The same down the d edge-disjoint binomial trees of Q_d, whose paths have no inner node in common either."""
-    return _pipelined(forest(topology, "edge-disjoint-binomial"), root, ports, messages, copies)
+    """Build the broadcast down the n-1 trees of EDT on S_n (sections 4.2 and 4.3)."""
+    return _build_pipeline(trees.forest(topology, "edge-disjoint"), root, ports, messages, copies)
 
 
-def allgather(topology: Topology, root: int, ports: str, messages: int, copies: int) -> Schedule:
-    """Every tree is traversed depth first, and all its units cross a link before they go on to the next (section 4.4).
+def build_broadcast_on_cube(
+    topology: Topology, root: int, ports: Ports, messages: int, copies: int
+) -> Schedule:
+    """Build the broadcast down the d edge-disjoint binomial trees of Q_d.
 
-    c = ceil(Mx / (n-1)) units at most are a tree's, and hop h has the steps (h-1)c+1 to hc: c (n! - 1) steps. Driven by
-    steps, which a fault does not stop, where the paper waits for acknowledgements. In every step the links of the trees have
-    different dimensions, so that all sources may send at once (Lemma 7).
+    The trees' paths to a node have no inner node in common either.
     """
-    along = forest(topology, "edge-disjoint")
-    deal = dealt(messages, copies, along.trees)
-    rows = flooded(
-        along, deal.tree, deal.place, deal.message, first=(hops(along) - 1) * deal.most + 1
-    )
-    return carried(
-        rows, along, "allgather", ports, root, messages, copies, units=messages, symmetric=True
-    )
+    forest = trees.forest(topology, "edge-disjoint-binomial")
+    return _build_pipeline(forest, root, ports, messages, copies)
 
 
-def _pipelined(along: Forest, root: int, ports: str, messages: int, copies: int) -> Schedule:
-    """Each tree pipelines its queue: unit q of it crosses the links of level l in step q + l, q from 0.
+def build_allgather(
+    topology: Topology, root: int, ports: Ports, messages: int, copies: int
+) -> Schedule:
+    """Build the allgather by depth-first traversal of every tree (section 4.4).
 
-    ceil(Mx / trees) + height - 1 steps, M messages and x copies: the trees have one height.
+    All units of a tree cross a link before they cross the next link. A tree has at most
+    c = ceil(Mx / (n-1)) units, and hop h occupies the steps (h-1)c+1 to hc, which takes c (n! - 1)
+    steps. The paper waits for acknowledgements; here fixed steps drive the traversal, so that a
+    fault does not stop it. In every step the links of the trees have different dimensions, so all
+    sources can send at the same time (Lemma 7).
     """
-    deal = dealt(messages, copies, along.trees)
-    rows = flooded(along, deal.tree, deal.place, deal.message, first=along.levels())
-    return carried(rows, along, "broadcast", ports, root, messages, copies, units=messages)
+    forest = trees.forest(topology, "edge-disjoint")
+    assignment = assign_round_robin(messages, copies, forest.trees)
+    first = (hop_numbers(forest) - 1) * assignment.largest + 1
+    rows = flood_units(
+        forest, assignment.tree, assignment.position, assignment.message, first=first
+    )
+    return build_copies_schedule(
+        rows,
+        forest,
+        root,
+        messages,
+        copies,
+        collective="allgather",
+        ports=ports,
+        units=messages,
+        symmetric=True,
+    )
+
+
+def _build_pipeline(
+    forest: Forest, root: int, ports: Ports, messages: int, copies: int
+) -> Schedule:
+    """Build the broadcast in which unit q of a tree crosses the links of level l in step q + l.
+
+    It takes ceil(Mx / trees) + height - 1 steps for M messages and x copies: all trees have the
+    same height.
+    """
+    assignment = assign_round_robin(messages, copies, forest.trees)
+    rows = flood_units(
+        forest, assignment.tree, assignment.position, assignment.message, first=forest.levels()
+    )
+    return build_copies_schedule(
+        rows, forest, root, messages, copies, collective="broadcast", ports=ports, units=messages
+    )
+
+
+def hop_numbers(forest: Forest) -> Ranks:
+    """Return the position of the link to each node in the depth-first traversal of its tree.
+
+    In tree k (k = 2..n) the children of a node are visited in the order phi_k of their dimensions:
+    k, k+1, .., n, 2, .., k-1. The trees are rotations of one another, and so are these orders:
+    link h of the n-1 trees has n-1 different dimensions, for every h.
+
+    Args:
+        forest: n-1 spanning trees on S_n, tree k in row k-2.
+
+    Returns:
+        int32 ``[trees, nodes]``: links are counted from 1 when they are first crossed; the root
+        has 0.
+
+    Reference:
+        Fragopoulou & Akl 1996, section 3.
+    """
+    numbers = np.zeros(forest.parent_port.shape, dtype=np.int32)
+    dimensions = forest.topology.reverse_ports()[forest.parent_port].astype(np.int32)
+    for tree, (row, parents, levels, sizes) in enumerate(
+        zip(numbers, forest.parents(), forest.levels(), forest.subtree_sizes(), strict=True)
+    ):
+        phi = (dimensions[tree] - 2 - tree) % forest.trees
+        before = _sizes_of_earlier_siblings(parents, phi, sizes)
+        order = np.argsort(levels, kind="stable")
+        starts = np.searchsorted(levels, np.arange(1, levels.max() + 2), sorter=order)
+        # Level by level: a node's number depends on its parent's.
+        for begin, end in pairwise(starts.tolist()):
+            nodes = order[begin:end]
+            row[nodes] = row[parents[nodes]] + 1 + before[nodes]
+    return numbers
+
+
+def _sizes_of_earlier_siblings(
+    parents: Ranks, turn: NDArray[np.int32], sizes: Ranks
+) -> NDArray[np.int64]:
+    """Return the total size of the subtrees of siblings visited before each node."""
+    order = np.lexsort((turn, parents))
+    before = np.cumsum(sizes[order], dtype=np.int64) - sizes[order]
+    parent = parents[order]
+    eldest = np.flatnonzero(np.r_[True, parent[1:] != parent[:-1]])
+    count = np.diff(np.r_[eldest, len(order)])
+    earlier = np.empty(len(order), dtype=np.int64)
+    earlier[order] = before - np.repeat(before[eldest], count)
+    return earlier

@@ -1,55 +1,69 @@
-"""Scatter, gather and alltoall along edge-disjoint trees: x copies of a message, each down the path of another tree.
+"""Scatter, gather and alltoall along edge-disjoint trees: x copies, each down a different tree.
 
-Fragopoulou & Akl 1996, sections 4.5 and 4.6. The paths of the trees to a node have no inner node in common, so that x copies
-survive x-1 faults.
+The paths of the trees to a node have no inner node in common, so x copies survive x-1 faults
+(Fragopoulou & Akl 1996, sections 4.5 and 4.6).
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.injection_order import Units, furthest_first
+from starcast import trees
+from starcast.collectives.injection_order import Units, order_furthest_first
 from starcast.collectives.model import Schedule
-from starcast.collectives.round_robin import carried, dealt
-from starcast.collectives.rows import routed
+from starcast.collectives.round_robin import assign_round_robin, build_copies_schedule
+from starcast.collectives.rows import route_units
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import necklaces, rotation, short_necklaces
-from starcast.trees import Forest, forest
+from starcast.trees import Forest
 from starcast.trees.edge_disjoint_levels import Detours, detours
+from starcast.vocabulary import Ports
 
 NAME = "edge-disjoint"
 
 
-def scatter(topology: Topology, root: int, ports: str, messages: int, copies: int) -> Schedule:
-    """In each tree the units for the nodes on its furthest levels go first, one a step, and never wait (section 4.5).
+def build_scatter(
+    topology: Topology, root: int, ports: Ports, messages: int, copies: int
+) -> Schedule:
+    """Build the scatter in which each tree sends one unit per step, furthest levels first.
 
-    The paper uses all n-1 trees; for x of them `copies_of` says which. A tree with s units takes s steps if its last ones go to
-    its first levels, as they do for n = 2..8, every x and every M (the tests count the units of each level). Then the steps are
-    ceil(Mx (n! - 1) / (n-1)), which no schedule of x copies beats: M (n! - 1) with all n-1.
+    Units never wait on their way (section 4.5). The paper uses all n-1 trees; for x of them see
+    `assign_copies`. A tree with s units takes s steps if its last units go to its first levels,
+    which holds for n = 2..8, every x and every M (the tests count the units of each level). Then
+    the schedule takes ceil(Mx (n! - 1) / (n-1)) steps, which no schedule of x copies beats:
+    M (n! - 1) with all n-1 trees.
     """
-    along = forest(topology, NAME)
-    levels = along.levels()
-    sent = copies_of(along, levels, messages, copies)
-    departure = furthest_first(sent.tree, levels[sent.tree, sent.destination], sent.unit)
-    rows = routed(along, sent.tree, sent.destination, departure, sent.unit)
-    return carried(
-        rows, along, "scatter", ports, root, messages, copies, units=topology.nodes * messages
+    forest = trees.forest(topology, NAME)
+    levels = forest.levels()
+    units = assign_copies(forest, levels, messages, copies)
+    departure = order_furthest_first(units.tree, levels[units.tree, units.destination], units.unit)
+    rows = route_units(forest, units.tree, units.destination, departure, units.unit)
+    return build_copies_schedule(
+        rows,
+        forest,
+        root,
+        messages,
+        copies,
+        collective="scatter",
+        ports=ports,
+        units=topology.nodes * messages,
     )
 
 
-def copies_of(along: Forest, levels: Ranks, messages: int, copies: int) -> Units:
-    """Which trees the copies for each destination take, so that the trees' loads differ by one at most.
+def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> Units:
+    """Assign the copies for each destination to trees whose loads differ by at most one.
 
-    Most nodes are on necklaces of n-1. Of such a one the node with the lowest rank takes the x trees in which it has the
-    lowest levels (of equal ones, the lower tree), and the others take the rotated trees, in which they have the same levels:
-    so a necklace gives each tree the same load, level by level. The few nodes on shorter necklaces (they begin with 1) are
-    dealt to the trees, all copies of a message after one another.
+    Most nodes are on necklaces of n-1 nodes. The node with the lowest rank of such a necklace uses
+    the x trees in which it has the lowest levels (the lower tree on ties), and the other nodes use
+    the rotated trees, in which they have the same levels. So a necklace gives each tree the same
+    load, level by level. The few nodes on shorter necklaces (they begin with 1) are assigned to
+    trees round robin, all copies of a message in a row.
     """
-    nearest, short = _nearest_trees(along, levels, copies)
-    tree = np.empty((messages, copies, along.topology.nodes), dtype=np.int64)
+    nearest, short = _nearest_trees(forest, levels, copies)
+    tree = np.empty((messages, copies, forest.topology.nodes), dtype=np.int64)
     tree[:] = nearest
-    cards = dealt(len(short) * messages, copies, along.trees).tree
-    tree[:, :, short] = cards.reshape(len(short), messages, copies).transpose(1, 2, 0)
+    short_trees = assign_round_robin(len(short) * messages, copies, forest.trees).tree
+    tree[:, :, short] = short_trees.reshape(len(short), messages, copies).transpose(1, 2, 0)
     message, _, node = np.indices(tree.shape, sparse=True)
     unit = np.broadcast_to(node * messages + message, tree.shape)
     destination = np.broadcast_to(node, tree.shape)
@@ -57,76 +71,94 @@ def copies_of(along: Forest, levels: Ranks, messages: int, copies: int) -> Units
 
 
 def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int:
-    """The rows of `scatter`, exact for every n and counted without growing trees.
+    """Return the number of rows of the scatter, exact for every n, without building trees.
 
-    A copy's path is as long as its destination is away, and by a detour longer. Detours are the least ones for nodes on
-    necklaces of n-1; for those on shorter ones, in S^1, they are 2 in the trees of fixed symbols that they are dealt.
+    A copy's path is as long as the distance of its destination plus a detour. Nodes on necklaces
+    of n-1 nodes have the least detours. Nodes on shorter necklaces, in S^1, have detours of 2 in
+    the assigned trees whose symbol they fix.
     """
-    trees, short = topology.degree, short_necklaces(topology.n)
+    tree_count = topology.degree
+    short = short_necklaces(topology.n)
     fixed = short[:, 1:] == np.arange(2, topology.n + 1)
-    least = sum(kind.nodes * kind.least(copies) for kind in detours(topology.n))
-    least -= sum(
-        Detours(1, trees - count, count, 0).least(copies)
+    detour_sum = sum(kind.nodes * kind.least(copies) for kind in detours(topology.n))
+    detour_sum -= sum(
+        Detours(1, tree_count - count, count, 0).least(copies)
         for count in np.count_nonzero(fixed, axis=1).tolist()
     )
-    rounds, rest = divmod(
-        messages * copies, trees
-    )  # each node is dealt so many cards, from where the one before ended
+    # Every node gets `rounds` copies in each tree, and the rest from where the last node ended.
+    rounds, rest = divmod(messages * copies, tree_count)
     first = np.arange(len(short))[:, None] * rest
-    more = (np.arange(trees) - first) % trees < rest
-    dealt_two = rounds * np.count_nonzero(fixed) + np.count_nonzero(fixed & more)
-    return messages * (copies * topology.distance_sum + least) + 2 * int(dealt_two)
+    extra = (np.arange(tree_count) - first) % tree_count < rest
+    short_detours = rounds * np.count_nonzero(fixed) + np.count_nonzero(fixed & extra)
+    return messages * (copies * topology.distance_sum + detour_sum) + 2 * int(short_detours)
 
 
 def _nearest_trees(
-    along: Forest, levels: Ranks, copies: int
+    forest: Forest, levels: Ranks, copies: int
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """The trees for each node on a necklace of n-1 nodes, int64 ``[copies, nodes]``, and the other nodes but the root."""
-    loop = necklaces(along.topology.n)
-    whole = loop.period == along.trees
-    leaders = np.flatnonzero(whole & (loop.turns == 0))
-    nearest = np.zeros((copies, along.topology.nodes), dtype=np.int64)
-    nearest[:, leaders] = np.argsort(levels[:, leaders], axis=0, kind="stable")[:copies]
-    short = np.flatnonzero(~whole)
-    return (nearest[:, loop.leader] + loop.turns) % along.trees, short[short > 0]
+    """Return the nearest trees of nodes on full necklaces, and the nodes on shorter ones.
 
-
-def alltoall(topology: Topology, root: int, ports: str, messages: int, copies: int) -> Schedule:
-    """For one node i after another, the units for R^(k-2)(i) go through tree k, k = 2..n, all trees together (section 4.6).
-
-    The n-1 paths are rotations of one another, so that in every step the links have different dimensions (Lemma 7). Where
-    necklaces are short, R^(k-2)(i) repeats nodes; i runs through all n!-1 nodes, and so each node meets each tree once. Nodes
-    on low levels of tree 2 come first, then those of lower rank. c = ceil(Mx / (n-1)) units at most, a tree's part of
-    a destination's, cross a hop before they go on to the next: c times the sum of the levels of a tree are the steps.
+    Returns:
+        The trees, int64 ``[copies, nodes]``, and the ranks of the other nodes except the root.
     """
-    along = forest(topology, NAME)
-    deal = dealt(messages, copies, along.trees)
-    begin = _group_begins(along.levels()[0], deal.most, topology.n)
+    rings = necklaces(forest.topology.n)
+    full = rings.period == forest.trees
+    leaders = np.flatnonzero(full & (rings.turns == 0))
+    nearest = np.zeros((copies, forest.topology.nodes), dtype=np.int64)
+    nearest[:, leaders] = np.argsort(levels[:, leaders], axis=0, kind="stable")[:copies]
+    short = np.flatnonzero(~full)
+    return (nearest[:, rings.leader] + rings.turns) % forest.trees, short[short > 0]
+
+
+def build_alltoall(
+    topology: Topology, root: int, ports: Ports, messages: int, copies: int
+) -> Schedule:
+    """Build the alltoall that serves n-1 rotated nodes at a time, one through each tree.
+
+    For one node i after another, the units for R^(k-2)(i) travel through tree k, k = 2..n
+    (section 4.6). These n-1 paths are rotations of one another, so in every step the links have
+    different dimensions (Lemma 7). On short necklaces R^(k-2)(i) repeats nodes; as i runs through
+    all n!-1 nodes, each node still uses each tree once. Nodes on low levels of tree 2 come first,
+    then nodes of lower rank. The units of a tree for a destination, at most c = ceil(Mx / (n-1)),
+    cross a hop before they cross the next hop, which takes c times the level sum of a tree.
+    """
+    forest = trees.forest(topology, NAME)
+    assignment = assign_round_robin(messages, copies, forest.trees)
+    begin = _group_begins(forest.levels()[0], assignment.largest, topology.n)
     node = np.arange(1, topology.nodes)
-    shape = (len(deal.tree), len(node))
-    rows = routed(
-        along,
-        tree=np.broadcast_to(deal.tree[:, None], shape).reshape(-1),
+    shape = (len(assignment.tree), len(node))
+    departure = begin[assignment.tree, 1:] + assignment.position[:, None]
+    rows = route_units(
+        forest,
+        tree=np.broadcast_to(assignment.tree[:, None], shape).reshape(-1),
         destination=np.broadcast_to(node, shape).reshape(-1),
-        departure=(begin[deal.tree, 1:] + deal.place[:, None]).reshape(-1),
-        unit=(node * messages + deal.message[:, None]).reshape(-1),
-        gap=deal.most,
+        departure=departure.reshape(-1),
+        unit=(node * messages + assignment.message[:, None]).reshape(-1),
+        gap=assignment.largest,
     )
-    units = topology.nodes * messages
-    return carried(
-        rows, along, "alltoall", ports, root, messages, copies, units=units, symmetric=True
+    return build_copies_schedule(
+        rows,
+        forest,
+        root,
+        messages,
+        copies,
+        collective="alltoall",
+        ports=ports,
+        units=topology.nodes * messages,
+        symmetric=True,
     )
 
 
-def _group_begins(level: Ranks, most: int, n: int) -> NDArray[np.int64]:
-    """The first step of the group in which a destination is reached through a tree, int64 ``[trees, nodes]``."""
+def _group_begins(level: Ranks, group_units: int, n: int) -> NDArray[np.int64]:
+    """Return the first step of the group that reaches a node through a tree, ``[trees, nodes]``."""
     order = np.argsort(level, kind="stable")
-    length = most * level[order].astype(np.int64)
-    base = np.empty(len(level), dtype=np.int64)
-    base[order] = np.cumsum(length) - length + 1
-    begin = np.empty((n - 1, len(level)), dtype=np.int64)
-    turn, at = rotation(n), np.arange(len(level), dtype=np.int32)
-    for row in begin:
-        row[at] = base
-        at = turn[at]
-    return begin
+    duration = group_units * level[order].astype(np.int64)
+    first = np.empty(len(level), dtype=np.int64)
+    first[order] = np.cumsum(duration) - duration + 1
+    begins = np.empty((n - 1, len(level)), dtype=np.int64)
+    rotated = rotation(n)
+    node = np.arange(len(level), dtype=np.int32)
+    for row in begins:
+        row[node] = first
+        node = rotated[node]
+    return begins

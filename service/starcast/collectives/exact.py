@@ -1,17 +1,21 @@
-"""The all-port alltoall of S_n in exactly ceil(M t_n / (n-1)) steps, t_n the sum of all distances from a node.
+"""The all-port alltoall of S_n in exactly ceil(M t_n / (n-1)) steps; t_n is the distance sum.
 
-No schedule is faster, and none has fewer transmissions. Fragopoulou & Akl (1993, section 9) leave open whether there is one;
-docs/exact-alltoall.md has the proof. It is the schedule of one source, and as the dimensions of every step differ, its
-translations are free of conflicts for all sources together. For M <= n-1 messages to each node:
+No schedule is faster, and none has fewer transmissions. Fragopoulou & Akl (1993, section 9) leave
+the existence of such a schedule open; docs/exact-alltoall.md has the proof. The schedule is that of
+one source; the dimensions of every step differ, so its translations are free of conflicts for all
+sources together. For M <= n-1 messages to each node:
 
-1. the nodes of short necklaces are served in T_s steps. Their hops, L for one message to each, would fill ceil(M L / (n-1)) of
-   them, and a is how many more there are: see `starcast.collectives.exact_short`;
-2. a group is one message to each of the n-1 nodes of a full necklace. Their paths are that of the near-balanced tree to the
-   smallest node and its rotations, crossed hop by hop together, so that the n-1 dimensions of a hop differ. The first a groups,
-   nearest necklaces first, cross their first dimensions in idle cells of the first T_s steps;
-3. all that remains follows after T_s in steps in which every dimension is busy.
+1. The nodes of short necklaces are served in T_s steps. Their hops, L for one message to each node,
+   would fill ceil(M L / (n-1)) steps; a is the number of additional steps
+   (see `starcast.collectives.exact_short`).
+2. A group is one message to each of the n-1 nodes of a full necklace. Its paths are the path of the
+   near-balanced tree to the smallest node and its rotations, crossed together hop by hop, so that
+   the n-1 dimensions of a hop differ. The first a groups, nearest necklaces first, cross their
+   first dimensions in idle cells of the first T_s steps.
+3. All remaining hops follow after T_s, in steps in which every dimension is busy.
 
-More messages are sent in rounds of n-1, each of which takes t_n steps with all dimensions busy, and a last round of the rest.
+More messages are sent in rounds of n-1, each of which takes t_n steps with all dimensions busy, and
+a last round of the remaining messages.
 """
 
 from collections.abc import Iterator
@@ -20,24 +24,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast import trees
 from starcast.collectives.algorithm import MESSAGES, Algorithm
-from starcast.collectives.exact_short import Opening, defect, opening
-from starcast.collectives.model import Schedule
-from starcast.collectives.rows import Columns, Integers, arranged, joined
-from starcast.collectives.translation import moved
+from starcast.collectives.exact_short import Opening, internal_error, plan_opening
+from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.rows import Columns, Integers, concatenate_rows
+from starcast.collectives.scatter import count_rows
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import necklaces, rotated_dimension, rotation
-from starcast.trees import forest
+from starcast.vocabulary import Ports
 
 
 class FullNecklaces(NamedTuple):
-    """The path to the smallest node of each full necklace, by distance, then node.
+    """The path to the smallest node of each full necklace, by distance, then by node.
 
     Attributes:
-        length: int64 ``[necklaces]``: the distances, ascending.
-        nodes: int32 ``[diameter + 1, necklaces]``: rank after each hop, the root first; column k ends with row ``length[k]``.
-        dimensions: uint8 ``[diameter, necklaces]``: crossed in each hop.
+        length: int64 ``[necklaces]``, the distances, ascending.
+        nodes: int32 ``[diameter + 1, necklaces]``, the rank after each hop, the root first; column
+            k ends with row ``length[k]``.
+        dimensions: uint8 ``[diameter, necklaces]``, the dimension crossed in each hop.
     """
 
     length: NDArray[np.int64]
@@ -45,16 +51,18 @@ class FullNecklaces(NamedTuple):
     dimensions: NDArray[np.uint8]
 
 
-def exact(topology: Topology, root: int, ports: str, messages: int) -> Schedule:
-    """ceil(M t_n / (n-1)) steps for every n >= 2 and M >= 1."""
+def build_exact_alltoall(topology: Topology, root: int, ports: Ports, messages: int) -> Schedule:
+    """Build the schedule of ceil(M t_n / (n-1)) steps, for every n >= 2 and M >= 1."""
     rounds, rest = divmod(messages, topology.degree)
-    full, parts = full_necklaces(topology), []
+    full = full_necklaces(topology)
+    parts = []
     if rounds:
-        parts.append(_repeated(_round(topology, full, topology.degree, messages), rounds, topology))
+        once = _build_round(topology, full, topology.degree, messages)
+        parts.append(_repeat(once, rounds, topology))
     if rest:
-        parts.append(_later(_round(topology, full, rest, messages), rounds, topology))
-    made = arranged(
-        joined(parts),
+        parts.append(_delay(_build_round(topology, full, rest, messages), rounds, topology))
+    schedule = build_schedule(
+        concatenate_rows(parts),
         topology=topology,
         collective="alltoall",
         algorithm="exact",
@@ -64,93 +72,97 @@ def exact(topology: Topology, root: int, ports: str, messages: int) -> Schedule:
         arguments={"messages": messages},
         symmetric=True,
     )
-    return moved(made, root)
+    return schedule.translate(root)
 
 
 def full_necklaces(topology: Topology) -> FullNecklaces:
-    """The full necklaces of S_n with their paths in the near-balanced tree."""
-    rings, distances = necklaces(topology.n), topology.distances()
-    leads = (rings.leader == np.arange(topology.nodes)) & (rings.period == topology.degree)
-    leaders = np.flatnonzero(leads)
-    leaders = leaders[leaders > 0].astype(
-        np.int32
-    )  # in S_2 the root is a necklace of n-1 nodes as well
+    """Return the full necklaces of S_n with their paths in the near-balanced tree."""
+    rings = necklaces(topology.n)
+    distances = topology.distances()
+    is_leader = (rings.leader == np.arange(topology.nodes)) & (rings.period == topology.degree)
+    leaders = np.flatnonzero(is_leader)
+    # In S_2 the root, too, is a necklace of n-1 nodes.
+    leaders = leaders[leaders > 0].astype(np.int32)
     leaders = leaders[np.argsort(distances[leaders], kind="stable")]
     length = distances[leaders].astype(np.int64)
-    tree = forest(topology, "near-balanced").parent_port[0]
+    parent_port = trees.forest(topology, "near-balanced").parent_port[0]
     nodes = np.zeros((topology.diameter + 1, len(leaders)), dtype=np.int32)
     dimensions = np.zeros((topology.diameter, len(leaders)), dtype=np.uint8)
-    at = leaders.copy()
+    node = leaders.copy()
     for hop in range(topology.diameter, 0, -1):
-        going = slice(int(np.searchsorted(length, hop)), None)
-        nodes[hop, going] = at[going]
-        dimensions[hop - 1, going] = tree[at[going]]
-        at[going] = topology.step(dimensions[hop - 1, going], at[going])
+        longer = slice(int(np.searchsorted(length, hop)), None)
+        nodes[hop, longer] = node[longer]
+        dimensions[hop - 1, longer] = parent_port[node[longer]]
+        node[longer] = topology.step(dimensions[hop - 1, longer], node[longer])
     return FullNecklaces(length, nodes, dimensions)
 
 
-def _round(topology: Topology, full: FullNecklaces, messages: int, total: int) -> Columns:
-    """The first of ``total`` messages to each node, n-1 of them or fewer."""
-    begun = opening(topology.n, messages)
-    return joined(
-        [*_to_short(topology, begun, total), *_to_full(topology, full, begun, messages, total)]
-    )
+def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: int) -> Columns:
+    """Return the rows of the first ``messages <= n-1`` of ``total`` messages to each node."""
+    opening = plan_opening(topology.n, messages)
+    short_rows = _serve_short_necklaces(topology, opening, total)
+    full_rows = _serve_full_necklaces(topology, full, opening, messages, total)
+    return concatenate_rows([*short_rows, *full_rows])
 
 
-def _to_short(topology: Topology, begun: Opening, total: int) -> Iterator[Columns]:
-    """The words of short necklaces in their steps, all words one hop a turn."""
-    at = np.zeros(len(begun.words), dtype=np.int32)
-    unit = np.array([word.node * total + word.message for word in begun.words], dtype=np.int64)
-    for hop in range(max((len(word.dimensions) for word in begun.words), default=0)):
-        going = [index for index, word in enumerate(begun.words) if len(word.dimensions) > hop]
-        step = np.array([begun.steps[index][hop] for index in going])
-        port = np.array([begun.words[index].dimensions[hop] for index in going], dtype=np.uint8)
-        before, at[going] = at[going], topology.step(port, at[going])
-        yield _rows(step, before, port, at[going], unit[going])
+def _serve_short_necklaces(topology: Topology, opening: Opening, total: int) -> Iterator[Columns]:
+    """Yield the rows of the words of short necklaces, one hop of all words at a time."""
+    words = opening.words
+    node = np.zeros(len(words), dtype=np.int32)
+    unit = np.array([word.node * total + word.message for word in words], dtype=np.int64)
+    for hop in range(max((len(word.dimensions) for word in words), default=0)):
+        longer = [index for index, word in enumerate(words) if len(word.dimensions) > hop]
+        step = np.array([opening.steps[index][hop] for index in longer])
+        port = np.array([words[index].dimensions[hop] for index in longer], dtype=np.uint8)
+        sender = node[longer]
+        node[longer] = topology.step(port, sender)
+        yield _rows(step, sender, port, node[longer], unit[longer])
 
 
-def _to_full(
-    topology: Topology, full: FullNecklaces, begun: Opening, messages: int, total: int
+def _serve_full_necklaces(
+    topology: Topology, full: FullNecklaces, opening: Opening, messages: int, total: int
 ) -> Iterator[Columns]:
-    """Necklace by necklace, and for each message by message, n-1 nodes together: a hop a step after the opening.
+    """Yield the rows of full necklaces, which cross one hop per step after the opening.
 
-    The first a of these groups have crossed their first dimensions before.
+    A group is a necklace and a message, n-1 nodes together. The first a groups have crossed their
+    first dimensions in the opening.
     """
     group = np.arange(len(full.length) * messages)
     necklace, message = np.divmod(group, messages)
-    length, early = full.length[necklace], group < begun.idle.shape[1]
-    after = _starts(length, early, begun)
+    length = full.length[necklace]
+    early = group < opening.idle.shape[1]
+    begin = _group_begins(length, early, opening)
     target = full.nodes[full.length, np.arange(len(full.length))]
-    image, turn = np.arange(topology.nodes, dtype=np.int32), rotation(topology.n)
+    image = np.arange(topology.nodes, dtype=np.int32)
+    rotated = rotation(topology.n)
     for turns in range(topology.degree):
         unit = image[target[necklace]].astype(np.int64) * total + message
         for hop in range(1, int(length.max()) + 1):
-            going = slice(int(np.searchsorted(length, hop)), None)
-            path = necklace[going]
+            longer = slice(int(np.searchsorted(length, hop)), None)
+            path = necklace[longer]
             port = rotated_dimension(full.dimensions[hop - 1, path], turns, topology.n)
-            step = after[going] + hop
+            step = begin[longer] + hop
             if hop == 1:
-                step[early] = begun.idle[port[early] - 2, group[early]]
-            yield _rows(
-                step,
-                image[full.nodes[hop - 1, path]],
-                port,
-                image[full.nodes[hop, path]],
-                unit[going],
-            )
-        image = turn[image]
+                step[early] = opening.idle[port[early] - 2, group[early]]
+            sender = image[full.nodes[hop - 1, path]]
+            receiver = image[full.nodes[hop, path]]
+            yield _rows(step, sender, port, receiver, unit[longer])
+        image = rotated[image]
 
 
-def _starts(
-    length: NDArray[np.int64], early: NDArray[np.bool_], begun: Opening
+def _group_begins(
+    length: NDArray[np.int64], early: NDArray[np.bool_], opening: Opening
 ) -> NDArray[np.int64]:
-    """The step after which each group goes on, such that its hop h takes place h steps later; the early miss hop 1."""
-    wanted = begun.idle.shape[1]
-    if np.count_nonzero(early) < wanted:
-        raise defect(
-            f"there are {len(length)} groups of full necklaces and idle cells for {wanted}"
+    """Return for each group the step such that its hop h takes place h steps later.
+
+    Early groups skip hop 1, which takes place in the opening.
+    """
+    idle_cells = opening.idle.shape[1]
+    if np.count_nonzero(early) < idle_cells:
+        raise internal_error(
+            f"there are {len(length)} groups of full necklaces and idle cells for {idle_cells}"
         )
-    return np.asarray(begun.length + np.cumsum(length - early) - length)
+    return np.asarray(opening.length + np.cumsum(length - early) - length)
 
 
 def _rows(
@@ -160,22 +172,24 @@ def _rows(
     return Columns(step.astype(np.int32), sender, port, receiver, tree, unit.astype(np.int32))
 
 
-def _repeated(once: Columns, rounds: int, topology: Topology) -> Columns:
-    """Rounds of n-1 messages one after the other, each of t_n steps."""
-    each = Columns(*(np.tile(column, rounds) for column in once))
-    return _later(each, np.repeat(np.arange(rounds, dtype=np.int32), len(once.step)), topology)
+def _repeat(once: Columns, rounds: int, topology: Topology) -> Columns:
+    """Return the rows of several rounds of n-1 messages; a round takes t_n steps."""
+    repeated = Columns(*(np.tile(column, rounds) for column in once))
+    round_number = np.repeat(np.arange(rounds, dtype=np.int32), len(once.step))
+    return _delay(repeated, round_number, topology)
 
 
-def _later(rows: Columns, rounds: int | NDArray[np.int32], topology: Topology) -> Columns:
-    """The rows after some rounds of n-1 messages."""
-    step, unit = rows.step + rounds * topology.distance_sum, rows.unit + rounds * topology.degree
+def _delay(rows: Columns, rounds: int | NDArray[np.int32], topology: Topology) -> Columns:
+    """Return the rows as they follow after some rounds of n-1 messages."""
+    step = rows.step + rounds * topology.distance_sum
+    unit = rows.unit + rounds * topology.degree
     return rows._replace(step=step, unit=unit)
 
 
 ALGORITHMS = (
     Algorithm(
-        "alltoall", "exact", ("star",), ("all",), (MESSAGES,), "starcast, docs/exact-alltoall.md; an open question of "
-        "Fragopoulou & Akl 1993, section 9", exact, lambda where, given: int(given["messages"]) * where.distance_sum,
-        lambda *_: None,
+        "alltoall", "exact", ("star",), ("all",), (MESSAGES,),
+        "starcast, docs/exact-alltoall.md; an open question of Fragopoulou & Akl 1993, section 9",
+        build_exact_alltoall, count_rows, lambda *_: None,
     ),
 )  # fmt: skip

@@ -1,10 +1,12 @@
-"""The beginning of the exact alltoall: the nodes of short necklaces, and the idle cells that they leave.
+"""The opening of the exact alltoall: the nodes of short necklaces, and the idle cells they leave.
 
-A cell is a dimension in a step. The nodes x of short necklaces (orbits of the rotation with fewer than n-1 nodes, without the
-root's) start with 1. A shortest path from the root builds their cycles one after the other. It enters a cycle at a symbol a of
-our choice: its reverse crosses a, x_a, x_{x_a}, .., and a again, so each displaced symbol is crossed once and each entry once
-more. Entries are chosen by bipartite flow such that no dimension is crossed more than ceil(M L / (n-1)) times, for M messages
-and the sum L of the distances. docs/exact-alltoall.md proves that there is such a choice, and what is built on it.
+A cell is a dimension in a step. The nodes x of short necklaces (orbits of the rotation with fewer
+than n-1 nodes, except the root's) start with 1. A shortest path from the root builds their cycles
+one after the other. It enters a cycle at a symbol a of our choice: its reverse crosses a, x_a,
+x_{x_a}, .., and a again, so each displaced symbol is crossed once, and each entry once more.
+Entries are chosen by a bipartite flow so that no dimension is crossed more than ceil(M L / (n-1))
+times, for M messages and the sum L of the distances. docs/exact-alltoall.md proves that this is
+possible.
 """
 
 from collections import Counter
@@ -25,7 +27,13 @@ Cycle = tuple[int, ...]
 
 
 class Word(NamedTuple):
-    """The path of one message: its node's rank, its number, and the dimensions that it crosses from the root on."""
+    """The path of one message.
+
+    Attributes:
+        node: the rank of its destination.
+        message: the number of the message.
+        dimensions: the dimensions that it crosses, from the root on.
+    """
 
     node: int
     message: int
@@ -36,11 +44,12 @@ class Opening(NamedTuple):
     """The first steps, in which the words of short necklaces are crossed.
 
     Attributes:
-        words: by node, then message.
-        steps: when each word crosses each of its dimensions, ascending from 1.
+        words: the paths, by node, then message.
+        steps: the steps in which each word crosses its dimensions, ascending from 1.
         length: T_s, the last of these steps; 0 without words.
-        idle: int64 ``[n-1, a]``: the first a steps of each dimension, from 2, in which no word crosses it, where
-            a = T_s - ceil(M L / (n-1)) is how many there are for sure.
+        idle: int64 ``[n-1, a]``, the first a steps in which no word crosses each dimension, from
+            dimension 2 on. a = T_s - ceil(M L / (n-1)), the number of idle steps of any dimension
+            that is guaranteed.
     """
 
     words: tuple[Word, ...]
@@ -49,68 +58,67 @@ class Opening(NamedTuple):
     idle: NDArray[np.int64]
 
 
-def opening(n: int, messages: int) -> Opening:
-    """The first T_s steps on S_n for some messages to each node."""
+def plan_opening(n: int, messages: int) -> Opening:
+    """Return the first T_s steps on S_n for ``messages`` messages to each node."""
     words = short_words(n, messages)
-    steps = listed([word.dimensions for word in words])
-    length = max((crossed[-1] for crossed in steps), default=0)
-    return Opening(words, steps, length, _idle(n, words, steps, length))
+    steps = schedule_words([word.dimensions for word in words])
+    length = max((word_steps[-1] for word_steps in steps), default=0)
+    return Opening(words, steps, length, _idle_steps(n, words, steps, length))
 
 
 def short_words(n: int, messages: int) -> tuple[Word, ...]:
-    """The paths to the nodes of short necklaces, with balanced entries."""
+    """Return the paths to the nodes of short necklaces, with balanced entries."""
     nodes = short_necklaces(n)
     ranks = permutations.rank(nodes).tolist()
-    cycles = dict(zip(ranks, map(_cycles, nodes), strict=True))
-    bundles = [(rank, message, cycles[rank]) for rank in ranks for message in range(messages)]
-    tokens = [cycle for _, _, bundle in bundles for cycle in bundle]
-    entry = iter(entries(tokens, _room(n, tokens)))
-    return tuple(
-        Word(
-            rank,
-            message,
-            tuple(dimension for cycle in bundle for dimension in _crossed(cycle, next(entry))),
-        )
-        for rank, message, bundle in bundles
-    )
+    cycles_of = dict(zip(ranks, map(_displaced_cycles, nodes), strict=True))
+    bundles = [(rank, message, cycles_of[rank]) for rank in ranks for message in range(messages)]
+    cycles = [cycle for _, _, bundle in bundles for cycle in bundle]
+    entry = iter(choose_entries(cycles, _entry_capacities(n, cycles)))
+    words = []
+    for rank, message, bundle in bundles:
+        crossed = [dim for cycle in bundle for dim in _crossed_dimensions(cycle, next(entry))]
+        words.append(Word(rank, message, tuple(crossed)))
+    return tuple(words)
 
 
-def entries(cycles: Sequence[Cycle], room: Mapping[int, int]) -> list[int]:
-    """One symbol of each cycle, symbol s at most ``room[s]`` times: a bipartite flow, by augmenting paths.
+def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list[int]:
+    """Choose one symbol of each cycle, symbol s at most ``capacity[s]`` times.
 
-    Cycles are served in their order and symbols tried in ascending order, so that the choice is always the same.
+    This is a bipartite flow, found by augmenting paths. Cycles are served in order and symbols
+    tried in ascending order, so the choice is deterministic.
 
     Raises:
-        StarcastError: there is no such choice.
+        StarcastError: no such choice exists.
     """
-    held: dict[int, list[int]] = {symbol: [] for symbol in room}
+    holders: dict[int, list[int]] = {symbol: [] for symbol in capacity}
 
-    def seat(cycle: int, tried: set[int]) -> bool:
+    def place(cycle: int, tried: set[int]) -> bool:
         for symbol in sorted(cycles[cycle]):
             if symbol not in tried:
                 tried.add(symbol)
-                if len(held[symbol]) < room[symbol] or vacate(symbol, tried):
-                    held[symbol].append(cycle)
+                if len(holders[symbol]) < capacity[symbol] or vacate(symbol, tried):
+                    holders[symbol].append(cycle)
                     return True
         return False
 
     def vacate(symbol: int, tried: set[int]) -> bool:
-        leaving = next((cycle for cycle in held[symbol] if seat(cycle, tried)), None)
+        leaving = next((cycle for cycle in holders[symbol] if place(cycle, tried)), None)
         if leaving is not None:
-            held[symbol].remove(leaving)
+            holders[symbol].remove(leaving)
         return leaving is not None
 
-    if not all(seat(cycle, set()) for cycle in range(len(cycles))):
-        raise defect("the entries into the cycles of short necklaces cannot be balanced")
-    chosen = {cycle: symbol for symbol, holders in held.items() for cycle in holders}
+    if not all(place(cycle, set()) for cycle in range(len(cycles))):
+        raise internal_error("the entries into the cycles of short necklaces cannot be balanced")
+    chosen = {cycle: symbol for symbol, placed in holders.items() for cycle in placed}
     return [chosen[cycle] for cycle in range(len(cycles))]
 
 
-def listed(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """When each word crosses each of its dimensions: a list schedule.
+def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """Return the steps in which each word crosses its dimensions, by list scheduling.
 
-    In each step every dimension serves one of the words that have to cross it next: the one with most left to cross, of
-    equals the first. Words wait for one dimension at a time, so this is the same as going through all words in that order.
+    In each step every dimension serves one of the words that cross it next: the word with the most
+    dimensions left, on ties the first. A word waits for one dimension at a time, so this equals a
+    pass over all words in that order.
     """
     waiting: dict[int, list[tuple[int, int]]] = {
         dimension: [] for word in words for dimension in word
@@ -121,54 +129,57 @@ def listed(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     step = 0
     while any(waiting.values()):
         step += 1
-        for index in [heappop(queue)[1] for queue in waiting.values() if queue]:
+        served = [heappop(queue)[1] for queue in waiting.values() if queue]
+        for index in served:
             steps[index].append(step)
-            crossed, word = len(steps[index]), words[index]
+            word = words[index]
+            crossed = len(steps[index])
             if crossed < len(word):
                 heappush(waiting[word[crossed]], (crossed - len(word), index))
     return tuple(map(tuple, steps))
 
 
-def defect(what: str) -> StarcastError:
-    """What the proof excludes has happened."""
+def internal_error(what: str) -> StarcastError:
+    """Return the error for a state that the proof excludes."""
     return StarcastError(
         f"the exact alltoall: {what}", hint="this is a defect of starcast: please report it"
     )
 
 
-def _cycles(node: Perms) -> list[Cycle]:
-    """The cycles of two or more symbols, (s, x_s, x_{x_s}, ..) from the smallest s, ascending."""
-    found = permutations.cycles(node - np.uint8(1))
-    return [tuple(place + 1 for place in cycle) for cycle in found if len(cycle) > 1]
+def _displaced_cycles(node: Perms) -> list[Cycle]:
+    """Return the cycles of two or more symbols, (s, x_s, x_{x_s}, ..) from the smallest s on."""
+    cycles = permutations.cycles(node - np.uint8(1))
+    return [tuple(place + 1 for place in cycle) for cycle in cycles if len(cycle) > 1]
 
 
-def _room(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """How often each symbol may be an entry: ceil(M L / (n-1)) less what it is crossed anyhow."""
+def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
+    """Return how often each symbol may be an entry: ceil(M L / (n-1)) less its other crossings."""
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
-    most = ceil_div(crossed.total() + len(cycles), n - 1)
-    return {symbol: most - crossed[symbol] for symbol in range(2, n + 1)}
+    limit = ceil_div(crossed.total() + len(cycles), n - 1)
+    return {symbol: limit - crossed[symbol] for symbol in range(2, n + 1)}
 
 
-def _crossed(cycle: Cycle, entry: int) -> Iterator[int]:
-    """The dimensions that build a cycle (s, x_s, ..) entered at one of its symbols, from the root on."""
+def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
+    """Yield the dimensions that build a cycle entered at ``entry``, from the root on."""
     place = cycle.index(entry)
     yield entry
     yield from reversed((*cycle[place:], *cycle[:place]))
 
 
-def _idle(
+def _idle_steps(
     n: int, words: Sequence[Word], steps: Sequence[Sequence[int]], length: int
 ) -> NDArray[np.int64]:
+    """Return the first guaranteed idle steps of each dimension; see `Opening.idle`."""
     busy = {
-        (dimension, step)
+        cell
         for word, crossed in zip(words, steps, strict=True)
-        for dimension, step in zip(word.dimensions, crossed, strict=True)
+        for cell in zip(word.dimensions, crossed, strict=True)
     }
-    sure = length - ceil_div(sum(map(len, steps)), n - 1)
+    guaranteed = length - ceil_div(sum(map(len, steps)), n - 1)
     idle = [
         [step for step in range(1, length + 1) if (dimension, step) not in busy]
         for dimension in range(2, n + 1)
     ]
-    if min(map(len, idle)) < sure:
-        raise defect(f"a dimension has fewer than {sure} idle steps")
-    return np.array([cells[:sure] for cells in idle], dtype=np.int64)
+    if min(map(len, idle)) < guaranteed:
+        raise internal_error(f"a dimension has fewer than {guaranteed} idle steps")
+    return np.array([cells[:guaranteed] for cells in idle], dtype=np.int64)

@@ -1,4 +1,7 @@
-"""Gather: the root gets every other node's messages, by a scatter run backwards (Fragopoulou & Akl 1993, section 6)."""
+"""Gather: the root receives every other node's messages, by a scatter that runs backwards.
+
+Reference: Fragopoulou & Akl 1993, section 6.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -6,48 +9,52 @@ from dataclasses import replace
 from starcast.collectives import scatter
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import Schedule
-from starcast.collectives.rows import Columns, arranged
-from starcast.collectives.translation import parameters
+from starcast.collectives.rows import Columns
 from starcast.errors import InputError
 from starcast.topologies import Topology
+from starcast.vocabulary import Collective, Ports
 
-_REVERSED = {"scatter": "gather", "gather": "scatter"}
+_REVERSED: dict[str, Collective] = {"scatter": "gather", "gather": "scatter"}
 
 
-def reversed_in_time(made: Schedule) -> Schedule:
-    """A scatter as the gather that runs backwards in time and over every link, and a gather as such a scatter.
+def reverse_schedule(schedule: Schedule) -> Schedule:
+    """Return the gather that runs a scatter backwards in time and over every link, or vice versa.
 
-    What crossed a link in step t of T crosses it the other way in step T+1-t, along the same row of the same forest. The
-    unit that the root sent to a node is now the one that it gets from there, under the same number.
+    What crosses a link in step t of T crosses the opposite link in step T+1-t, along the same tree
+    of the same forest. The unit that the root sends to a node becomes the unit that it receives
+    from that node, with the same number.
 
     Raises:
-        InputError: it is another collective.
+        InputError: the schedule is of another collective.
     """
-    if made.collective not in _REVERSED:
+    if schedule.collective not in _REVERSED:
         raise InputError(
-            f"a {made.collective} has no reverse here", hint=f"reverse a {' or a '.join(_REVERSED)}"
+            f"a schedule of a {schedule.collective} cannot be reversed",
+            hint=f"only a {' or a '.join(_REVERSED)} can",
         )
     rows = Columns(
-        step=made.steps + 1 - made.step,
-        sender=made.receiver,
-        port=made.topology.reverse_ports()[made.port],
-        receiver=made.sender,
-        tree=made.tree,
-        unit=made.unit,
+        step=schedule.steps + 1 - schedule.step,
+        sender=schedule.receiver,
+        port=schedule.topology.reverse_ports()[schedule.port],
+        receiver=schedule.sender,
+        tree=schedule.tree,
+        unit=schedule.unit,
     )
-    return arranged(rows, **parameters(made) | {"collective": _REVERSED[made.collective]})
+    return schedule.replace_rows(rows, collective=_REVERSED[schedule.collective])
 
 
-def gathering(scattering: Algorithm) -> Algorithm:
-    """The gather that runs a scatter backwards: its arguments, ports, trees, rows and steps."""
-    return replace(scattering, collective="gather", build=_backwards(scattering.build))
+def gather_from_scatter(algorithm: Algorithm) -> Algorithm:
+    """Return the gather with the arguments, port models, trees and steps of a scatter."""
+    return replace(algorithm, collective="gather", build=_reverse_build(algorithm.build))
 
 
-def _backwards(build: Callable[..., Schedule]) -> Callable[..., Schedule]:
-    def backwards(topology: Topology, root: int, ports: str, **arguments: int | str) -> Schedule:
-        return reversed_in_time(build(topology, root, ports, **arguments))
+def _reverse_build(build: Callable[..., Schedule]) -> Callable[..., Schedule]:
+    def build_gather(
+        topology: Topology, root: int, ports: Ports, **arguments: int | str
+    ) -> Schedule:
+        return reverse_schedule(build(topology, root, ports, **arguments))
 
-    return backwards
+    return build_gather
 
 
-ALGORITHMS = tuple(gathering(rule) for rule in scatter.ALGORITHMS)
+ALGORITHMS = tuple(gather_from_scatter(algorithm) for algorithm in scatter.ALGORITHMS)

@@ -1,77 +1,99 @@
-"""A schedule: who sends what over which directed link in which step, as columns of equal length."""
+"""The schedule of a collective, as columns of equal length: one row per unit and directed link."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.errors import InputError
+from starcast.collectives.rows import Columns, sort_rows
+from starcast.collectives.translation import (
+    UnitNumbering,
+    expand_rows,
+    translate_forest,
+    translate_rows,
+)
+from starcast.errors import InputError, LimitError
 from starcast.support.arrays import frozen_copy
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
 from starcast.trees.model import UNNAMED
 from starcast.trees.spec_syntax import format_arguments
+from starcast.vocabulary import Collective, Ports
 
-COLLECTIVES = ("broadcast", "allgather", "scatter", "gather", "alltoall")
-#: Those of which every node is a source: the schedule of one source may stand for all.
-MANY_SOURCES = ("allgather", "alltoall")
-COLUMNS = ("step", "sender", "port", "receiver", "tree", "unit")
-#: A row takes 18 bytes in its columns and 60 more while they are sorted: what a machine of 16 GB can do.
-MOST_ROWS = 100_000_000
-BYTES_A_ROW = 80
+COLLECTIVES: tuple[Collective, ...] = get_args(Collective)
+#: Collectives in which every node is a source. The schedule of one source can represent all.
+MULTI_SOURCE: tuple[Collective, ...] = ("allgather", "alltoall")
+COLUMNS = Columns._fields
 PORT_MODELS = {"all": "all-port", "one": "one-port"}
-#: What stands in the place of a root in the id of a schedule that is written out for all sources.
+#: A row takes 18 bytes in its columns and about 60 more during sorting. The greatest number of
+#: rows is what a machine with 16 GB can build.
+MAX_ROWS = 100_000_000
+BYTES_PER_ROW = 80
+#: Replaces the root in the id of a schedule that is written out for all sources.
 EXPANDED = "expanded"
+#: Collectives whose units are numbered by destination or, in a gather, by source.
+_ADDRESSED = ("scatter", "gather", "alltoall")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Schedule:
-    """A collective on a topology, ready to be judged by `starcast.simulate`.
+    """A collective on a topology: which node sends which unit over which link in which step.
 
-    A row is one unit that crosses one directed link in one step. ``dataclasses.replace`` makes another schedule, which the
-    simulator judges afresh: nothing here is believed. The columns are read-only; those that somebody could write are copied.
+    One row is one unit that crosses one directed link in one step. `starcast.simulate` executes a
+    schedule and checks it; nothing in a schedule is trusted. ``dataclasses.replace`` returns a
+    modified schedule. Columns are read-only; writable arrays are copied.
 
-    Units are numbered from 0 in the whole collective. Copies of a unit share its number and differ in ``tree``. With N nodes
-    and M units for each source, destination, or pair of them, unit i of these, i = 0..M-1, has the number
+    Units are numbered from 0 in the collective. Copies of a unit share its number and differ in
+    ``tree``. With N nodes and M units per source, destination, or pair of both, unit i of these
+    (i = 0..M-1) has the number
 
-    * broadcast: 0..units-1, those of a tree one after the other where the message is cut for each tree;
-    * allgather: source*M + i, or i where it is symmetric;
+    * broadcast: 0..units-1, tree by tree if the message is split among trees;
+    * allgather: source*M + i, or i in a symmetric schedule;
     * scatter: destination*M + i;
     * gather: source*M + i;
-    * alltoall: (source*N + destination)*M + i, or destination*M + i where it is symmetric.
+    * alltoall: (source*N + destination)*M + i, or destination*M + i in a symmetric schedule.
 
-    What a node would send to itself is numbered, and never moves. A gather is in the order of its own time: leaves send first.
+    Units that a node would send to itself have numbers but no rows. The rows of a gather are in
+    the time order of the gather: leaves send first.
 
     Args:
-        topology: where it runs, or its name.
-        collective: what it promises: one of `COLLECTIVES`.
-        algorithm: the rule that made it.
-        ports: ``all`` or ``one``: the port model that it keeps.
-        arguments: the algorithm's arguments, such as ``segments``.
-        root: rank or label of the root; of a symmetric schedule, the source that is written out; of an expanded one it means
-            nothing, and is 0.
-        units: how many units there are, of one source where it is symmetric.
-        packets: whether a directed link may carry several units in a step, as one packet (Tseng & Sheu), or one (Fragopoulou
-            & Akl; Sheu, Liaw & Chen).
-        step: int32, from 1.
-        sender, receiver: int32 ranks.
-        port: uint8, the sender's.
-        tree: uint8, the row of the forest along which the unit travels.
+        topology: the topology or its spec.
+        collective: one of `COLLECTIVES`.
+        algorithm: the name of the algorithm that built the schedule.
+        ports: the port model: ``all`` or ``one``.
+        units: the number of units; in a symmetric schedule, those of one source.
+        packets: True if a directed link may carry several units per step, as one packet (Tseng &
+            Sheu); False if it carries one unit (Fragopoulou & Akl; Sheu, Liaw & Chen).
+        step: int32, the step in which the unit crosses the link, from 1.
+        sender: int32, the rank of the sending node.
+        port: uint8, the sender's port.
+        receiver: int32, the rank of the receiving node.
+        tree: uint8, the tree along which the unit travels: a row of ``forest.parent_port``.
         unit: int32, the number of the unit, as above.
-        forest: the trees along which it sends, or None.
-        symmetric: the schedule of one source, standing for all by translation: of allgather and alltoall.
+        root: rank or label of the root; in a symmetric schedule, the source whose rows are given;
+            in an expanded schedule it is 0 and has no meaning.
+        arguments: the algorithm's arguments, such as ``segments``.
+        forest: the forest along which units travel, or None.
+        symmetric: True if the rows of one source represent all sources by translation (allgather
+            and alltoall only).
 
     Raises:
-        InputError: a name is wrong, the root is no node, columns are none or differ in length, or there are rows and no units.
+        InputError: a name or the root is invalid, a column is not an array of integers, columns
+            differ in length, or there are rows but no units.
+
+    Example:
+        >>> schedule = starcast.schedule("S4", "broadcast", "greedy", segments=2)
+        >>> schedule.steps, len(schedule)
+        (5, 46)
     """
 
     topology: Topology
-    collective: str
+    collective: Collective
     algorithm: str
-    ports: str
+    ports: Ports
     units: int
     packets: bool
     step: NDArray[np.int32]
@@ -87,27 +109,28 @@ class Schedule:
 
     def __post_init__(self) -> None:
         topology = as_topology(self.topology)
-        for name, value in {
+        normalized = {
             "topology": topology,
             "root": topology.node(self.root),
-            **self._columns(),
-        }.items():
+            **self._checked_columns(),
+        }
+        for name, value in normalized.items():
             object.__setattr__(self, name, value)
         check_collective(self.collective)
         check_ports(self.ports)
-        if self.symmetric and self.collective not in MANY_SOURCES:
+        if self.symmetric and self.collective not in MULTI_SOURCE:
             raise InputError(
-                f"a {self.collective} is not symmetric",
-                hint=f"it has one root; {' and '.join(MANY_SOURCES)} have as many sources as nodes",
+                f"a schedule of a {self.collective} cannot be symmetric",
+                hint=f"it has one root; only {' and '.join(MULTI_SOURCE)} have many sources",
             )
         if len(self) and self.units < 1:
             raise InputError(
-                f"a {self.collective} of {self.units} units has no rows, and there are {len(self):,}",
+                f"the schedule has {len(self):,} rows but {self.units} units",
                 hint="give the number of units: units are numbered from 0 to units - 1",
             )
 
-    def _columns(self) -> dict[str, NDArray[Any]]:
-        columns = {name: _column(name, getattr(self, name)) for name in COLUMNS}
+    def _checked_columns(self) -> dict[str, NDArray[Any]]:
+        columns = {name: _checked_column(name, getattr(self, name)) for name in COLUMNS}
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
             raise InputError(
@@ -118,34 +141,77 @@ class Schedule:
 
     @property
     def id(self) -> str:
-        """The name under which the schedule is stored: see `identity`."""
-        expanded = self.collective in MANY_SOURCES and not self.symmetric
+        """The id under which the schedule is stored; see `schedule_id`."""
+        expanded = self.collective in MULTI_SOURCE and not self.symmetric
         root = None if expanded else self.root
-        return identity(
+        return schedule_id(
             self.topology, self.collective, self.algorithm, self.ports, self.arguments, root
         )
 
     @property
-    def along(self) -> str | None:
-        """The id of the catalogue's forest that the column ``tree`` numbers; None without one, and for trees of its own."""
-        return (
-            None if self.forest is None or self.forest.construction == UNNAMED else self.forest.id
-        )
+    def forest_id(self) -> str | None:
+        """The id of the catalogue's forest that ``tree`` refers to.
+
+        None without a forest, and if the trees are not a construction of the catalogue.
+        """
+        if self.forest is None or self.forest.construction == UNNAMED:
+            return None
+        return self.forest.id
 
     @property
     def steps(self) -> int:
         """The last step in which a unit moves."""
         return int(self.step.max(initial=0))
 
+    @property
+    def columns(self) -> Columns:
+        """The six columns."""
+        return Columns(*(getattr(self, name) for name in COLUMNS))
+
+    def replace_rows(self, rows: Columns, **parameters: Any) -> "Schedule":
+        """Return a schedule with other rows, in any order, and other parameters."""
+        return replace(self, **sort_rows(rows)._asdict(), **parameters)
+
+    def translate(self, root: int) -> "Schedule":
+        """Return the schedule of another root or source.
+
+        Args:
+            root: rank of the new root. The schedule itself must be that of the identity.
+        """
+        if root == 0:
+            return self
+        image = self.topology.translation(root)
+        rows = translate_rows(self.topology, self.columns, image, self._numbering)
+        forest = None if self.forest is None else translate_forest(self.forest, root)
+        return self.replace_rows(rows, root=root, forest=forest)
+
     def expand(self) -> "Schedule":
-        """The same for all sources, written out; a schedule that is not symmetric is its own.
+        """Return the schedule of all sources, written out; itself if it is not symmetric.
+
+        Units become source*M + i in an allgather and (source*N + destination)*M + i in an
+        alltoall.
 
         Raises:
-            LimitError: it has more rows than memory holds.
+            LimitError: the expanded schedule has more than `MAX_ROWS` rows.
         """
-        from starcast.collectives.translation import expanded  # noqa: PLC0415 - it makes schedules, so it imports this module
+        if not self.symmetric:
+            return self
+        nodes = self.topology.nodes
+        total = len(self) * nodes
+        if total > MAX_ROWS:
+            raise LimitError(
+                f"{self.id} has {total:,} rows for all {nodes:,} sources; at most {MAX_ROWS:,} "
+                "rows are supported",
+                hint="use the symmetric schedule, a smaller topology or fewer messages",
+            )
+        rows = expand_rows(self.topology, self.columns, self.root, self._numbering)
+        return self.replace_rows(
+            rows, symmetric=False, forest=None, units=self.units * nodes, root=0
+        )
 
-        return expanded(self) if self.symmetric else self
+    @property
+    def _numbering(self) -> UnitNumbering:
+        return UnitNumbering(self.units, self.collective in _ADDRESSED)
 
     def __len__(self) -> int:
         return len(self.step)
@@ -154,7 +220,12 @@ class Schedule:
         return f"<Schedule {self.id}: {len(self)} rows in {self.steps} steps>"
 
 
-def identity(
+def build_schedule(rows: Columns, **parameters: Any) -> Schedule:
+    """Return the schedule of rows in any order; ``parameters`` are the other ones of `Schedule`."""
+    return Schedule(**parameters, **sort_rows(rows)._asdict())
+
+
+def schedule_id(
     topology: Topology,
     collective: str,
     algorithm: str,
@@ -162,46 +233,52 @@ def identity(
     arguments: Mapping[str, int | str],
     root: int | None,
 ) -> str:
-    """The name of a schedule, which need not be built: ``S5:broadcast:multiple:all:segments=4:12345``.
+    """Return the id of a schedule, without building it.
 
-    Without a root it is written out for all sources: ``S5:alltoall:exact:all:messages=1:expanded``.
+    An example is ``S5:broadcast:multiple:all:segments=4:12345``. Without a root the schedule is
+    expanded: ``S5:alltoall:exact:all:messages=1:expanded``.
     """
-    at = EXPANDED if root is None else topology.label(root)
-    return f"{topology.spec}:{collective}:{algorithm}:{ports}:{format_arguments(arguments)}:{at}"
+    source = EXPANDED if root is None else topology.label(root)
+    values = format_arguments(arguments)
+    return f"{topology.spec}:{collective}:{algorithm}:{ports}:{values}:{source}"
 
 
 def check_collective(name: str) -> None:
-    """Accept a collective.
+    """Check the name of a collective.
 
     Raises:
-        InputError: it is none.
+        InputError: the name is unknown.
     """
     if name not in COLLECTIVES:
-        raise InputError(f"'{name}' is no collective", hint=f"there are {', '.join(COLLECTIVES)}")
-
-
-def check_ports(name: str, others: Sequence[str] = ()) -> None:
-    """Accept a port model, or one of the other words that stand for some.
-
-    Raises:
-        InputError: it is neither.
-    """
-    *as_topology, last = (*PORT_MODELS, *others)
-    if name not in (*as_topology, last):
         raise InputError(
-            f"'{name}' is no port model", hint=f"write {', '.join(as_topology)} or {last}"
+            f"unknown collective '{name}'", hint=f"the collectives are {', '.join(COLLECTIVES)}"
         )
 
 
-def _column(name: str, given: object) -> NDArray[Any]:
-    column = np.asarray(given)
+def check_ports(name: str, others: Sequence[str] = ()) -> None:
+    """Check the name of a port model.
+
+    Args:
+        name: the name to check.
+        others: further names that are accepted, for selections of port models.
+
+    Raises:
+        InputError: the name is unknown.
+    """
+    *names, last = (*PORT_MODELS, *others)
+    if name not in (*names, last):
+        raise InputError(f"unknown port model '{name}'", hint=f"write {', '.join(names)} or {last}")
+
+
+def _checked_column(name: str, values: object) -> NDArray[Any]:
+    column = np.asarray(values)
     if column.dtype.kind not in "iu":
         raise InputError(
-            f"the column '{name}' of a schedule is of {column.dtype}", hint="give whole numbers"
+            f"the column '{name}' of a schedule has dtype {column.dtype}", hint="give integers"
         )
     if column.ndim != 1:
         raise InputError(
             f"the column '{name}' of a schedule has {column.ndim} dimensions",
-            hint="give it one: a value a row",
+            hint="give one value per row",
         )
     return frozen_copy(column)

@@ -1,8 +1,8 @@
-"""How the copies of messages are dealt to edge-disjoint trees, so that the trees' loads differ by one at most.
+"""Round-robin assignment of message copies to edge-disjoint trees: loads differ by at most one.
 
-Fragopoulou & Akl 1996, section 4.3, deal packets of messages and need an x that divides the number of trees. Dealt like
-cards, copy after copy and message after message, any x from 1 to the number of trees will do: x cards in a row go to x
-different trees.
+Fragopoulou & Akl 1996, section 4.3, assign packets of messages and need an x that divides the
+number of trees. Assigned one by one, copy after copy and message after message, any x up to the
+number of trees works: x consecutive copies go to x different trees.
 """
 
 from typing import Any, NamedTuple
@@ -10,60 +10,55 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.model import Schedule
-from starcast.collectives.rows import Columns, arranged
-from starcast.collectives.translation import moved
+from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.rows import Columns
 from starcast.support.integers import ceil_div
 from starcast.trees import Forest
 
 
-class Deal(NamedTuple):
-    """Copies, each int64 ``[messages * copies]``: those of message 0 first.
+class Assignment(NamedTuple):
+    """The trees of all copies, those of message 0 first; int64 ``[messages * copies]`` each.
 
     Attributes:
-        message: the message, from 0.
-        tree: the tree that carries it.
-        place: how many copies that tree got before.
-        most: the most copies that a tree got: ceil(messages * copies / trees).
+        message: the message of each copy, from 0.
+        tree: the tree that carries the copy.
+        position: the number of copies assigned to that tree before.
+        largest: the greatest number of copies of a tree: ceil(messages * copies / trees).
     """
 
     message: NDArray[np.int64]
     tree: NDArray[np.int64]
-    place: NDArray[np.int64]
-    most: int
+    position: NDArray[np.int64]
+    largest: int
 
 
-def dealt(messages: int, copies: int, trees: int) -> Deal:
-    """Copy a of message j to tree (j * copies + a) mod trees; ``copies`` is at most ``trees``."""
-    card = np.arange(messages * copies)
-    return Deal(card // copies, card % trees, card // trees, most_dealt(messages, copies, trees))
+def assign_round_robin(messages: int, copies: int, trees: int) -> Assignment:
+    """Assign copy a of message j to tree (j * copies + a) mod trees; ``copies <= trees``."""
+    number = np.arange(messages * copies)
+    largest = ceil_div(messages * copies, trees)
+    return Assignment(number // copies, number % trees, number // trees, largest)
 
 
-def most_dealt(messages: int, copies: int, trees: int) -> int:
-    """The most copies that a tree carries."""
-    return ceil_div(messages * copies, trees)
-
-
-def carried(
-    rows: Columns,
-    along: Forest,
-    collective: str,
-    ports: str,
-    root: int,
-    messages: int,
-    copies: int,
-    **parameters: Any,
+def build_copies_schedule(
+    rows: Columns, forest: Forest, root: int, messages: int, copies: int, **parameters: Any
 ) -> Schedule:
-    """The schedule of copies, one a link, whose rows are those of the identity; ``parameters`` are the others of `Schedule`."""
-    made = arranged(
+    """Return the schedule of a root from the rows of the identity.
+
+    Args:
+        rows: the rows of all copies; a link carries one unit per step.
+        forest: the edge-disjoint trees, rooted at the identity.
+        root: rank of the root.
+        messages: the number of unit messages.
+        copies: the number of copies of each message.
+        parameters: the other parameters of `Schedule`.
+    """
+    schedule = build_schedule(
         rows,
-        topology=along.topology,
-        collective=collective,
-        algorithm=along.construction,
-        ports=ports,
+        topology=forest.topology,
+        algorithm=forest.construction,
         packets=False,
         arguments={"messages": messages, "copies": copies},
-        forest=along,
+        forest=forest,
         **parameters,
     )
-    return moved(made, root)
+    return schedule.translate(root)

@@ -1,11 +1,10 @@
-"""How the rows of a schedule are written: sorted into the one order, and hop by hop along the paths of a forest."""
+"""The rows of a schedule as plain columns, and two ways in which units travel along a forest."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.model import Schedule
 from starcast.support.arrays import freeze
 from starcast.trees import Forest
 
@@ -13,7 +12,7 @@ Integers = NDArray[np.integer[Any]]
 
 
 class Columns(NamedTuple):
-    """The rows of a schedule in any order; columns as in `Schedule`."""
+    """The rows of a schedule in any order; the columns are those of `Schedule`."""
 
     step: Integers
     sender: Integers
@@ -23,7 +22,7 @@ class Columns(NamedTuple):
     unit: Integers
 
 
-_KINDS = {
+_DTYPES = {
     "step": np.int32,
     "sender": np.int32,
     "port": np.uint8,
@@ -33,17 +32,17 @@ _KINDS = {
 }
 
 
-def arranged(rows: Columns, **parameters: Any) -> Schedule:
-    """The schedule of these rows, sorted by step, sender, port, tree and unit; ``parameters`` are those of `Schedule`."""
-    order = _order(rows)
+def sort_rows(rows: Columns) -> Columns:
+    """Return read-only columns of the final dtypes, sorted by step, sender, port, tree and unit."""
+    order = _sort_order(rows)
     columns: dict[str, Any] = {
-        name: freeze(np.asarray(column[order], dtype=_KINDS[name]))
+        name: freeze(np.asarray(column[order], dtype=_DTYPES[name]))
         for name, column in rows._asdict().items()
     }
-    return Schedule(**parameters, **columns)
+    return Columns(**columns)
 
 
-def routed(
+def route_units(
     forest: Forest,
     tree: Integers,
     destination: Integers,
@@ -51,70 +50,86 @@ def routed(
     unit: Integers,
     gap: int = 1,
 ) -> Columns:
-    """Units that travel from the root to their destinations along a forest, one hop every ``gap`` steps.
+    """Return the rows of units that travel from the root to one destination each, without waiting.
 
     Args:
-        forest: its trees say the paths.
-        tree: int ``[units]``: the tree of each unit's path.
-        destination: int ``[units]``: ranks, in that tree and not the root.
-        departure: int ``[units]``: the step in which it crosses its first link.
-        unit: int ``[units]``.
+        forest: the trees whose paths the units take.
+        tree: int ``[units]``, the tree of each unit.
+        destination: int ``[units]``, ranks of nodes in that tree other than the root.
+        departure: int ``[units]``, the step in which each unit crosses its first link.
+        unit: int ``[units]``, the numbers of the units.
         gap: steps from one hop to the next.
     """
-    parents, back = forest.parents(), forest.topology.reverse_ports()
+    parents = forest.parents()
+    reverse_ports = forest.topology.reverse_ports()
     level = forest.levels()[tree, destination].astype(np.int64)
-    at, index, parts = np.asarray(destination), np.arange(len(level)), []
-    while len(index):  # from the destinations upwards, all units one hop a turn
-        above = parents[tree[index], at]
+    node = np.asarray(destination)
+    index = np.arange(len(level))
+    parts = []
+    # Paths are known from the destination upwards: each turn adds one hop of all units on the way.
+    while len(index):
+        parent = parents[tree[index], node]
         step = departure[index] + gap * (level[index] - 1)
-        port = back[forest.parent_port[tree[index], at]]
-        parts.append(Columns(step, above, port, at, tree[index], unit[index]))
+        port = reverse_ports[forest.parent_port[tree[index], node]]
+        parts.append(Columns(step, parent, port, node, tree[index], unit[index]))
         level[index] -= 1
-        going = level[index] > 0
-        at, index = above[going], index[going]
-    return joined(parts)
+        remaining = level[index] > 0
+        node = parent[remaining]
+        index = index[remaining]
+    return concatenate_rows(parts)
 
 
-def flooded(
+def flood_units(
     forest: Forest, tree: Integers, delay: Integers, unit: Integers, first: Integers
 ) -> Columns:
-    """Units that go to all nodes of a tree: over the link to a node in step ``first[tree, node]`` + the unit's delay.
+    """Return the rows of units that go to all nodes of a tree.
+
+    A unit reaches a node in step ``first[tree, node] + delay``.
 
     Args:
-        forest: its trees; they need not span.
-        tree: int ``[units]``: the tree of each unit.
-        delay: int ``[units]``: how many steps after the first unit of its tree it follows.
-        unit: int ``[units]``.
-        first: int ``[trees, nodes]``: when the first unit of a tree arrives.
+        forest: the trees; they need not span the topology.
+        tree: int ``[units]``, the tree of each unit.
+        delay: int ``[units]``, steps by which each unit follows the first unit of its tree.
+        unit: int ``[units]``, the numbers of the units.
+        first: int ``[trees, nodes]``, the step in which the first unit of a tree reaches a node.
     """
-    back, parts = forest.topology.reverse_ports(), []
-    for number, (row, above) in enumerate(zip(forest.parent_port, forest.parents(), strict=True)):
-        node, index = np.flatnonzero(row).astype(np.int32), np.flatnonzero(tree == number)
-        made = Columns(
+    reverse_ports = forest.topology.reverse_ports()
+    parts = []
+    for number, (ports, parents) in enumerate(
+        zip(forest.parent_port, forest.parents(), strict=True)
+    ):
+        node = np.flatnonzero(ports).astype(np.int32)
+        index = np.flatnonzero(tree == number)
+        rows = Columns(
             step=(first[number, node] + delay[index, None].astype(np.int32)).reshape(-1),
-            sender=np.tile(above[node], len(index)),
-            port=np.tile(back[row[node]], len(index)),
+            sender=np.tile(parents[node], len(index)),
+            port=np.tile(reverse_ports[ports[node]], len(index)),
             receiver=np.tile(node, len(index)),
             tree=np.full(len(index) * len(node), number, dtype=np.uint8),
             unit=np.repeat(unit[index].astype(np.int32), len(node)),
         )
-        parts.append(made)
-    return joined(parts)
+        parts.append(rows)
+    return concatenate_rows(parts)
 
 
-def joined(parts: list[Columns]) -> Columns:
-    """The rows of several parts, one after the other."""
+def concatenate_rows(parts: list[Columns]) -> Columns:
+    """Return the rows of several parts, one part after the other."""
     if not parts:
         return Columns(*(np.empty(0, dtype=np.int32) for _ in Columns._fields))
     return Columns(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _order(rows: Columns) -> NDArray[np.intp]:
-    key, room = np.zeros(len(rows.step), dtype=np.int64), 1
-    for column in (rows.step, rows.sender, rows.port, rows.tree, rows.unit):
-        least, most = (int(column.min()), int(column.max())) if len(column) else (0, 0)
-        room *= most - least + 1
-        if room > 2**62:  # one key does not hold them
-            return np.lexsort((rows.unit, rows.tree, rows.port, rows.sender, rows.step))
-        key = key * (most - least + 1) + (column.astype(np.int64) - least)
-    return np.argsort(key)
+def _sort_order(rows: Columns) -> NDArray[np.intp]:
+    keys = (rows.step, rows.sender, rows.port, rows.tree, rows.unit)
+    combined = np.zeros(len(rows.step), dtype=np.int64)
+    if not len(combined):
+        return np.argsort(combined)
+    size = 1
+    for column in keys:
+        least = int(column.min())
+        width = int(column.max()) - least + 1
+        size *= width
+        if size > 2**62:  # one 64-bit key cannot hold all columns
+            return np.lexsort(keys[::-1])
+        combined = combined * width + (column.astype(np.int64) - least)
+    return np.argsort(combined)

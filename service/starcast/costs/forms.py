@@ -1,16 +1,19 @@
-"""The closed form of every algorithm of the catalogue, and what follows from it: units, times, the best number of pieces."""
+"""The closed form of every algorithm of the catalogue, and the optimal number of pieces."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isqrt, sqrt
 
 from starcast.collectives import catalogue
-from starcast.collectives.algorithm import Algorithm, Arguments
+from starcast.collectives.algorithm import Algorithm
 from starcast.costs import edge_disjoint, fragopoulou_akl, hypercube, nk_star, tseng_sheu
 from starcast.costs.machine import Cost, Form, Machine, check_message
-from starcast.costs.optimum import optimum
 from starcast.errors import InputError
 from starcast.topologies import Topology, as_topology
+
+#: The cost for a number of pieces.
+Price = Callable[[int], Cost]
 
 
 @dataclass(frozen=True)
@@ -19,13 +22,21 @@ class Entry:
 
     Attributes:
         form: ``form(topology, ports, **arguments)``, its closed form.
-        each_tree: whether a message is cut for ``degree`` trees, and each tree's share again by segments.
+        each_tree: whether a message is split among ``degree`` trees before it is split into
+            segments.
     """
 
     form: Callable[..., Form]
     each_tree: bool = False
 
 
+_SCATTERS: dict[str, Callable[..., Form]] = {
+    "balanced": fragopoulou_akl.balanced,
+    "near-balanced": fragopoulou_akl.near_balanced,
+    "perfectly-balanced": fragopoulou_akl.perfectly_balanced,
+    "one-port": fragopoulou_akl.one_port_scatter,
+    "edge-disjoint": edge_disjoint.scatter,
+}
 FORMS = {
     ("broadcast", "greedy"): Entry(tseng_sheu.greedy),
     ("broadcast", "multiple"): Entry(tseng_sheu.multiple, each_tree=True),
@@ -42,17 +53,9 @@ FORMS = {
     ("allgather", "edge-disjoint"): Entry(edge_disjoint.allgather),
     ("allgather", "nk-greedy"): Entry(nk_star.greedy_allgather),
     ("allgather", "nk-multiple"): Entry(nk_star.multiple_allgather, each_tree=True),
-    **{
-        (collective, name): Entry(form)
-        for collective in ("scatter", "gather")  # a gather is a scatter run backwards
-        for name, form in (
-            ("balanced", fragopoulou_akl.balanced),
-            ("near-balanced", fragopoulou_akl.near_balanced),
-            ("perfectly-balanced", fragopoulou_akl.perfectly_balanced),
-            ("one-port", fragopoulou_akl.one_port_scatter),
-            ("edge-disjoint", edge_disjoint.scatter),
-        )
-    },
+    **{("scatter", name): Entry(form) for name, form in _SCATTERS.items()},
+    # A gather is a scatter that runs backwards.
+    **{("gather", name): Entry(form) for name, form in _SCATTERS.items()},
     ("alltoall", "necklace"): Entry(fragopoulou_akl.rule_9),
     ("alltoall", "perfectly-balanced"): Entry(fragopoulou_akl.rule_10),
     ("alltoall", "exact"): Entry(fragopoulou_akl.exact_alltoall),
@@ -62,22 +65,35 @@ FORMS = {
 
 
 def unit_bytes(
-    topology: Topology | str, collective: str, algorithm: str, m: Fraction, **arguments: int | str
+    topology: Topology | str,
+    collective: str,
+    algorithm: str,
+    message_bytes: Fraction,
+    **arguments: int | str,
 ) -> Fraction:
-    """The bytes of one unit when a message of m bytes is cut for that algorithm.
+    """Return the bytes of one unit of a message that an algorithm splits.
 
-    ``messages=M`` cuts it into M units (a stream of M packets of m/M bytes: Tseng & Sheu 1997, Table 1, row [16]),
-    ``segments=p`` into p for each tree; with neither, a message is one unit for each tree that it is cut for.
+    ``messages=M`` splits the message into M units (a stream of M packets of m/M bytes: Tseng &
+    Sheu 1997, Table 1, row [16]), ``segments=p`` into p units per tree. With neither argument the
+    message is one unit per tree.
+
+    Args:
+        topology: the topology or its spec.
+        collective: the name of the collective.
+        algorithm: the name of the algorithm.
+        message_bytes: m, the bytes of the message.
+        arguments: the algorithm's arguments.
 
     Raises:
-        InputError: a name or an argument is wrong, m is negative, or the algorithm is not defined on the topology.
+        InputError: a name or an argument is invalid, or the algorithm is not defined on the
+            topology.
     """
-    check_message(m)
-    where = as_topology(topology)
-    rule, entry = _entry(where, collective, algorithm)
-    values = rule.resolve_arguments(where, arguments)
-    pieces = int(values[rule.split_argument]) if rule.split_argument else 1
-    return Fraction(m) / (pieces * (where.degree if entry.each_tree else 1))
+    check_message(message_bytes)
+    topology = as_topology(topology)
+    definition, entry = _find(topology, collective, algorithm)
+    values = definition.resolve_arguments(topology, arguments)
+    pieces = int(values[definition.split_argument]) if definition.split_argument else 1
+    return Fraction(message_bytes) / (pieces * (topology.degree if entry.each_tree else 1))
 
 
 def closed_form(
@@ -85,69 +101,135 @@ def closed_form(
     collective: str,
     algorithm: str,
     ports: str,
-    m: Fraction,
+    message_bytes: Fraction,
     machine: Machine,
     **arguments: int | str,
 ) -> Cost:
-    """The papers' time of an algorithm for a message of m bytes.
+    """Return the papers' cost of an algorithm.
 
-    What each form is, and whether executions agree with it, say the functions of `FORMS`, and in a few words its ``note``. Its
-    source is the paper that states it; "starcast" stands where no paper does.
+    The functions of `FORMS` document each form and whether executions agree with it, and
+    `Cost.note` summarizes this. The source is the paper that states the form, or "starcast".
+
+    Args:
+        topology: the topology or its spec.
+        collective: the name of the collective.
+        algorithm: the name of the algorithm.
+        ports: ``all`` or ``one``.
+        message_bytes: m, the bytes of the message.
+        machine: T_s and T_c.
+        arguments: the algorithm's arguments.
 
     Raises:
-        InputError: a name or an argument is wrong, m is negative, or the algorithm is not defined on the topology.
+        InputError: a name or an argument is invalid, or the algorithm is not defined on the
+            topology.
+
+    Example:
+        >>> machine = costs.Machine(t_s=Fraction(100), t_c=Fraction(1))
+        >>> costs.closed_form("S5", "broadcast", "greedy", "all", Fraction(1000), machine).time
+        Fraction(6600, 1)
     """
-    check_message(m)
-    where = as_topology(topology)
-    rule, entry = _entry(where, collective, algorithm)
-    model = rule.resolve_ports(ports)
-    return entry.form(where, model, **rule.resolve_arguments(where, arguments)).priced(m, machine)
+    check_message(message_bytes)
+    topology = as_topology(topology)
+    definition, entry = _find(topology, collective, algorithm)
+    ports = definition.resolve_ports(ports)
+    form = entry.form(topology, ports, **definition.resolve_arguments(topology, arguments))
+    return form.price(message_bytes, machine)
 
 
-def best_share(
+def optimal_pieces(
     topology: Topology | str,
     collective: str,
     algorithm: str,
     ports: str,
-    m: Fraction,
+    message_bytes: Fraction,
     machine: Machine,
     **arguments: int | str,
 ) -> tuple[float, int]:
-    """The number of segments (or messages) with the least closed-form time: over the reals, and over whole numbers >= 1.
+    """Return the number of segments (or messages) with the least closed-form time.
 
-    See `starcast.costs.optimum`; ``arguments`` are the algorithm's others, such as ``copies``. Only numbers that the algorithm
-    is defined for count: multiples of n-1 for the perfectly balanced trees.
+    Only numbers that the algorithm is defined for count: multiples of n-1 for the perfectly
+    balanced trees.
+
+    Args:
+        topology: the topology or its spec.
+        collective: the name of the collective.
+        algorithm: the name of the algorithm.
+        ports: ``all`` or ``one``.
+        message_bytes: m, the bytes of the message.
+        machine: T_s and T_c.
+        arguments: the algorithm's other arguments, such as ``copies``.
+
+    Returns:
+        The optimum over the reals, and over whole numbers >= 1; see `find_optimum`.
 
     Raises:
-        InputError: the algorithm does not cut its messages, or T_s is 0, so that more segments are always better.
+        InputError: the algorithm does not split its messages, or T_s is 0, so that more pieces are
+            always better.
     """
-    where = as_topology(topology)
-    rule, _ = _entry(where, collective, algorithm)
-    split_argument = rule.split_argument
-    if split_argument is None:
+    topology = as_topology(topology)
+    definition, _ = _find(topology, collective, algorithm)
+    name = definition.split_argument
+    if name is None:
         raise InputError(
-            f"{rule} does not cut its messages", hint="leave the number of segments out"
+            f"{definition} does not split its messages", hint="omit the number of segments"
         )
 
     def price(pieces: int) -> Cost:
-        return closed_form(
-            where, collective, algorithm, ports, m, machine, **{**arguments, split_argument: pieces}
-        )
+        values = {**arguments, name: pieces}
+        return closed_form(topology, collective, algorithm, ports, message_bytes, machine, **values)
 
-    # Every rounding of the papers is by the degree.
+    # All roundings in the papers' forms are by the degree.
     allowed = [
         pieces
-        for pieces in range(1, where.degree + 1)
-        if _defined(rule, where, {**arguments, split_argument: pieces})
+        for pieces in range(1, topology.degree + 1)
+        if definition.refusal(topology, {**arguments, name: pieces}) is None
     ]
-    return optimum(price, machine, where.degree, allowed)
+    return find_optimum(price, machine, topology.degree, allowed)
 
 
-def _defined(rule: Algorithm, topology: Topology, arguments: Arguments) -> bool:
-    return rule.refusal(topology, arguments) is None
+def find_optimum(
+    price: Price, machine: Machine, period: int, allowed: Iterable[int]
+) -> tuple[float, int]:
+    """Return the number of pieces with the least time: over the reals, and over whole numbers.
+
+    With p pieces a pipeline has a + cp start-ups and b + d/p bytes, and the time is least for
+    p = sqrt(d T_c/(c T_s)): equation (5) of Tseng & Sheu 1997 and similar forms in Table 1. The
+    real optimum ignores roundings. If steps are rounded up, as in ceil(Mx/(n-1)), the formula holds
+    for p = r, r + period, r + 2 period, .. for each r, and the best whole number for r is one of
+    the two next to the real optimum. Of equal times the fewest pieces win.
+
+    Args:
+        price: the cost of p pieces, as above.
+        machine: T_s and T_c.
+        period: the number of pieces after which roundings repeat.
+        allowed: the allowed numbers among 1..period; if r is allowed, so is r + period, and so on.
+
+    Raises:
+        InputError: T_s is 0, so that more pieces are always better.
+    """
+    if machine.t_s == 0:
+        raise InputError(
+            "with t_s = 0 there is no best number of segments", hint="give a positive t_s"
+        )
+    squares = {first: _square(price, machine, first, period) for first in {period, *allowed}}
+    candidates = []
+    for first in allowed:
+        turns = max(0, isqrt(int(squares[first])) - first) // period
+        candidates += [first + turns * period, first + (turns + 1) * period]
+    return sqrt(squares[period]), min(candidates, key=lambda pieces: (price(pieces).time, pieces))
 
 
-def _entry(topology: Topology, collective: str, algorithm: str) -> tuple[Algorithm, Entry]:
-    rule = catalogue.find(collective, algorithm)
-    catalogue.check_topology(rule, topology)
-    return rule, FORMS[collective, algorithm]
+def _square(price: Price, machine: Machine, first: int, period: int) -> Fraction:
+    """Return the square of the real optimum, from the costs of ``first`` and the next number."""
+    second = first + period
+    fewer = price(first)
+    more = price(second)
+    start_ups_per_piece = (more.start_ups - fewer.start_ups) / period
+    saved_bytes = (fewer.bytes - more.bytes) * first * second / period
+    return max(Fraction(0), saved_bytes * machine.t_c / (start_ups_per_piece * machine.t_s))
+
+
+def _find(topology: Topology, collective: str, name: str) -> tuple[Algorithm, Entry]:
+    algorithm = catalogue.find(collective, name)
+    catalogue.check_topology(algorithm, topology)
+    return algorithm, FORMS[collective, name]

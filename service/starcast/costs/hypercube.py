@@ -1,10 +1,10 @@
-"""Closed forms on Q_d: Johnsson & Ho's broadcasts, and the hypercube that the papers set beside the star graph."""
+"""Closed forms on Q_d: Johnsson & Ho's broadcasts; the hypercube to compare a topology with."""
 
 from fractions import Fraction
 
 from starcast.costs.counts import ceil_log2
-from starcast.costs.machine import Form, stepwise
-from starcast.costs.tseng_sheu import idle, slots
+from starcast.costs.machine import Form, stepwise_form
+from starcast.costs.tseng_sheu import idle_note, sub_slots
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 from starcast.topologies.hypercube import Hypercube
@@ -13,34 +13,43 @@ PAPER = "Johnsson & Ho 1989"
 
 
 def binomial(topology: Topology, ports: str, segments: int) -> Form:
-    """(d + p - 1)(T_s + m/p T_c): the spanning binomial tree, pipelined. Exact all-port.
+    """Return (d + p - 1)(T_s + m/p T_c): the spanning binomial tree, pipelined. Exact all-port.
 
-    One-port d times that, a sub-slot for each port (as in Theorem 2 of Tseng & Sheu): an upper bound, by less than d sub-slots,
-    and some of the others are idle.
+    One-port, it is d times that, one sub-slot per port (as in Theorem 2 of Tseng & Sheu): an upper
+    bound by less than d sub-slots; some other sub-slots are idle.
     """
-    steps = (topology.n + segments - 1) * slots(topology, ports)
+    steps = (topology.n + segments - 1) * sub_slots(topology, ports)
     source = f"{PAPER}, spanning binomial tree"
-    return stepwise(
-        steps, Fraction(1, segments), segments * (topology.nodes - 1), source, idle(topology, ports)
+    return stepwise_form(
+        steps,
+        Fraction(1, segments),
+        segments * (topology.nodes - 1),
+        source,
+        idle_note(topology, ports),
     )
 
 
 def edge_disjoint_binomial(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
-    """ceil(Mx/d) + d steps, Mx(2^d - 1) transmissions: d edge-disjoint trees of height d+1.
+    """Return ceil(Mx/d) + d steps, Mx(2^d - 1) transmissions: d edge-disjoint trees of height d+1.
 
-    Exact, but for Q_1, whose one tree is one link: there it is one step too many.
+    Exact except for Q_1, whose only tree is a single link: the form has one step too many.
     """
     steps = ceil_div(messages * copies, topology.degree) + topology.n
     transmissions = messages * copies * (topology.nodes - 1)
     source = f"{PAPER}, edge-disjoint spanning binomial trees"
     note = "one step too many: the only tree is one link" if topology.n == 1 else ""
-    return stepwise(steps, Fraction(1, messages), transmissions, source, note)
+    return stepwise_form(steps, Fraction(1, messages), transmissions, source, note)
 
 
-def beside(topology: Topology, dimension: int | None = None) -> Topology:
-    """The hypercube to compare with: of that dimension, else Q_d itself, else the least one with as many nodes, 2^k >= N.
+def comparable_hypercube(topology: Topology, dimension: int | None = None) -> Topology:
+    """Return the hypercube to compare a topology with.
 
-    It may be larger than any that can be named, as it is beside S_12: it is only counted.
+    It can be larger than the largest named topology (for S_12 it is): no array is built for it.
+
+    Args:
+        topology: the topology.
+        dimension: the hypercube's dimension; by default a hypercube is compared with itself, and
+            any other topology with the least hypercube that has as many nodes.
     """
     if dimension is not None:
         return Hypercube(dimension)

@@ -1,24 +1,33 @@
-"""What sending costs on a machine, and a cost with its exact time."""
+"""The price of sending on a machine, and costs with their exact times."""
 
 from dataclasses import dataclass
 from fractions import Fraction
 
 from starcast.errors import InputError
+from starcast.simulator import Simulation
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What sending costs: ``T_s`` to start a packet up, ``T_c`` a byte; any one unit of time."""
+    """The price of a packet, in any unit of time.
 
-    T_s: Fraction
-    T_c: Fraction
+    Attributes:
+        t_s: T_s, the start-up time of a packet.
+        t_c: T_c, the time per byte.
+
+    Raises:
+        InputError: a time is negative.
+    """
+
+    t_s: Fraction
+    t_c: Fraction
 
     def __post_init__(self) -> None:
-        for name in ("T_s", "T_c"):
-            if getattr(self, name) < 0:
+        for name in ("t_s", "t_c"):
+            time = getattr(self, name)
+            if time < 0:
                 raise InputError(
-                    f"{name} is {getattr(self, name)}, a negative time",
-                    hint="give a time of 0 or more",
+                    f"{name} is {time}, a negative time", hint="give a time of 0 or more"
                 )
 
 
@@ -27,13 +36,13 @@ class Cost:
     """A cost with its exact time.
 
     Attributes:
-        steps: how many steps (slots, sub-slots) it takes, None where a source speaks of time only.
-        start_ups: coefficient of T_s.
-        bytes: coefficient of T_c.
-        transmissions: units times links, None where that is not known.
-        time: start_ups * T_s + bytes * T_c; of a bound, the greatest of its terms.
+        steps: the number of steps (slots, sub-slots); None if a source gives only a time.
+        start_ups: the coefficient of T_s.
+        bytes: the coefficient of T_c.
+        transmissions: units times links; None if unknown.
+        time: ``start_ups * T_s + bytes * T_c``; for a bound, the greater of its two terms.
         source: paper and number.
-        note: of a closed form, in a few words how an execution differs from it; empty where it does not.
+        note: how an execution differs from a closed form; empty if it does not differ.
     """
 
     steps: int | None
@@ -47,14 +56,15 @@ class Cost:
 
 @dataclass(frozen=True)
 class Form:
-    """A closed form at its arguments, before message and machine: (start-ups) T_s + (bytes for each of m) m T_c.
+    """A closed form for given arguments: start_ups T_s + bytes_per_m m T_c.
 
     Attributes:
-        start_ups: coefficient of T_s.
-        bytes_per_m: the bytes that follow one another, as a multiple of m: coefficient of m T_c.
-        transmissions: units times links, None where that is not known.
+        start_ups: the coefficient of T_s.
+        bytes_per_m: the coefficient of m T_c: bytes sent in sequence per byte of the message.
+        transmissions: units times links; None if unknown.
         source: paper and number.
-        steps, note: as in `Cost`.
+        steps: as in `Cost`.
+        note: as in `Cost`.
     """
 
     start_ups: int
@@ -64,32 +74,61 @@ class Form:
     steps: int | None
     note: str = ""
 
-    def priced(self, m: Fraction, machine: Machine) -> Cost:
-        """The cost for a message of m bytes."""
-        carried = self.bytes_per_m * Fraction(m)
+    def price(self, message_bytes: Fraction, machine: Machine) -> Cost:
+        """Return the cost of a message on a machine."""
+        sent = self.bytes_per_m * Fraction(message_bytes)
         return Cost(
             steps=self.steps,
             start_ups=Fraction(self.start_ups),
-            bytes=carried,
+            bytes=sent,
             transmissions=self.transmissions,
-            time=Fraction(self.start_ups * machine.T_s + carried * machine.T_c),
+            time=Fraction(self.start_ups * machine.t_s + sent * machine.t_c),
             source=self.source,
             note=self.note,
         )
 
 
-def stepwise(
+def stepwise_form(
     steps: int, packet: Fraction | int, transmissions: int | None, source: str, note: str = ""
 ) -> Form:
-    """The form of steps that all last as long: steps (T_s + packet m T_c), the packet as a multiple of the message."""
+    """Return the form of equally long steps: steps (T_s + packet m T_c).
+
+    Args:
+        steps: the number of steps.
+        packet: the size of a packet as a multiple of the message.
+        transmissions: as in `Form`.
+        source: as in `Form`.
+        note: as in `Form`.
+    """
     return Form(steps, Fraction(steps * packet), transmissions, source, steps, note)
 
 
-def check_message(m: Fraction) -> None:
-    """Accept a message's length in bytes.
+def price_simulation(simulation: Simulation, unit: Fraction, machine: Machine) -> Cost:
+    """Return the cost of an execution: each step lasts as long as its largest packet.
+
+    Args:
+        simulation: the execution.
+        unit: bytes per unit; see `starcast.costs.unit_bytes`.
+        machine: T_s and T_c.
+    """
+    sent = int(simulation.packet_sizes.sum()) * Fraction(unit)
+    return Cost(
+        steps=simulation.steps,
+        start_ups=Fraction(simulation.steps),
+        bytes=sent,
+        transmissions=simulation.transmissions,
+        time=simulation.steps * machine.t_s + sent * machine.t_c,
+        source="simulated",
+    )
+
+
+def check_message(message_bytes: Fraction) -> None:
+    """Check the length of a message.
 
     Raises:
         InputError: it is negative.
     """
-    if m < 0:
-        raise InputError(f"a message of {m} bytes cannot be", hint="give m of 0 or more")
+    if message_bytes < 0:
+        raise InputError(
+            f"message_bytes is {message_bytes}, a negative length", hint="give 0 bytes or more"
+        )

@@ -1,63 +1,66 @@
-"""The closed forms of Li, Chen, Xiang & Yao on S_{n,k}, Theorems 2 to 11, and the rows of their Tables 1 and 2.
+"""The closed forms of Li, Chen, Xiang & Yao on S_{n,k}: Theorems 2 to 11 and Tables 1 and 2.
 
-The theorems give times at the best real p; here is what is optimised, for any whole p. N = n!/(n-k)!, D the diameter.
+The theorems give times for the optimal real p; the forms here are for any whole p.
+N = n!/(n-k)!, D is the diameter.
 """
 
 from fractions import Fraction
 from math import factorial
 
-from starcast.costs.machine import Form, stepwise
-from starcast.costs.tseng_sheu import slots
+from starcast.costs.machine import Form, stepwise_form
+from starcast.costs.tseng_sheu import sub_slots
 from starcast.topologies import Topology
 
 PAPER = "Li, Chen, Xiang & Yao"
 
 
 def greedy(topology: Topology, ports: str, segments: int) -> Form:
-    """(D + p - 1)(T_s + m/(p(n-1)) T_c): Theorem 2, one tree; one-port n-1 times that, Theorem 3.
+    """Return (D + p - 1)(T_s + m/(p(n-1)) T_c): Theorem 2, one tree.
 
-    The steps are exact all-port, and one-port too many by less than n-1. The bytes are n-1 times too few: one tree carries all
-    p segments, of m/p bytes each.
+    One-port n-1 times that, Theorem 3. The steps are exact all-port, and one-port too many by less
+    than n-1. The bytes are n-1 times too few: one tree carries all p segments of m/p bytes.
     """
-    steps = (topology.diameter + segments - 1) * slots(topology, ports)
+    steps = (topology.diameter + segments - 1) * sub_slots(topology, ports)
     packet = Fraction(1, segments * topology.degree)
     note = (
         f"the bytes are {topology.degree} times too few: one tree carries all segments"
         if topology.degree > 1
         else ""
     )
-    return stepwise(
+    return stepwise_form(
         steps, packet, segments * (topology.nodes - 1), f"{PAPER}, Theorems 2 and 3", note
     )
 
 
 def multiple(topology: Topology, ports: str, segments: int) -> Form:
-    """(2D + p - 1)(T_s + m/(p(n-1)) T_c): Theorem 8, the trees MT; one-port n-1 times that, Theorem 9.
+    """Return (2D + p - 1)(T_s + m/(p(n-1)) T_c): Theorem 8, the trees MT.
 
-    The steps are an upper bound: 2D is one on the height (Theorem 7). The bytes of a step are too few wherever trees share a
-    link: the paper takes a packet for one segment, and it may have as many as the congestion of the trees. For k = 1 and n > 2
-    both are exact.
+    One-port n-1 times that, Theorem 9. The steps are an upper bound: 2D bounds the height (Theorem
+    7). The bytes of a step are too few if trees share a link: the paper assumes one segment per
+    packet, and a packet may have as many as the congestion of the trees. For k = 1 and n > 2 both
+    are exact.
     """
-    steps = (2 * topology.diameter + segments - 1) * slots(topology, ports)
+    steps = (2 * topology.diameter + segments - 1) * sub_slots(topology, ports)
     units = segments * topology.degree
     note = (
         ""
         if topology.k == 1 and topology.n > 2
         else "2D can exceed the trees' height; the bytes are too few where trees share a link"
     )
-    return stepwise(
+    return stepwise_form(
         steps, Fraction(1, units), units * (topology.nodes - 1), f"{PAPER}, Theorems 8 and 9", note
     )
 
 
 def greedy_allgather(topology: Topology, ports: str) -> Form:
-    """D T_s + (N-1)/(n-1) m T_c: Theorem 4, one tree; one-port n(n-1)D T_s + (N-1) m T_c, Theorem 5.
+    """Return D T_s + (N-1)/(n-1) m T_c: Theorem 4, one tree.
 
-    All-port the start-ups are exact and the bytes a lower bound, met for k = 1 alone: elsewhere the links of a level carry
-    different packets. One-port the bytes are exact, since those of a level and a port carry the same; the start-ups are n times
-    too many, and those of the last step are not all needed.
+    One-port n(n-1)D T_s + (N-1) m T_c, Theorem 5. All-port the start-ups are exact and the bytes a
+    lower bound, attained only for k = 1: otherwise the links of a level carry different packets.
+    One-port the bytes are exact, because the links of a level and a port carry the same number; the
+    start-ups are n times too many, and not all start-ups of the last step are needed.
     """
-    steps = topology.diameter * slots(topology, ports) * (topology.n if ports == "one" else 1)
+    steps = topology.diameter * sub_slots(topology, ports) * (topology.n if ports == "one" else 1)
     sent = topology.nodes * (topology.nodes - 1)
     uneven = (
         "the bytes are too few: the links of a level carry different packets"
@@ -71,12 +74,13 @@ def greedy_allgather(topology: Topology, ports: str) -> Form:
 
 
 def multiple_allgather(topology: Topology, ports: str) -> Form:
-    """(2D-1) T_s + (N-1)/(n-1) m T_c: Theorem 10, the trees MT; one-port (n-1)(2D-1) T_s + (N-1) m T_c, Theorem 11.
+    """Return (2D-1) T_s + (N-1)/(n-1) m T_c: Theorem 10, the trees MT.
 
-    The start-ups are wrong both ways: 2D - 1 is one too few where a tree is 2D high, and too many where all are lower. The
-    bytes are a lower bound.
+    One-port (n-1)(2D-1) T_s + (N-1) m T_c, Theorem 11. The start-ups are wrong in both directions:
+    2D - 1 is one too few if a tree has height 2D, and too many if all trees are lower. The bytes
+    are a lower bound.
     """
-    steps = (2 * topology.diameter - 1) * slots(topology, ports)
+    steps = (2 * topology.diameter - 1) * sub_slots(topology, ports)
     sent = topology.nodes * topology.degree * (topology.nodes - 1)
     note = (
         "2D - 1 can miss the trees' height either way; the bytes can be too few"
@@ -89,7 +93,7 @@ def multiple_allgather(topology: Topology, ports: str) -> Form:
 
 
 def chen(topology: Topology, ports: str) -> Form:
-    """(2D-1) T_s + 4/(n-1) m T_c all-port: Y.S. Chen & Tai [4] (Table 1).
+    """Return (2D-1) T_s + 4/(n-1) m T_c all-port: Y.S. Chen & Tai [4] (Table 1).
 
     One-port (2nk - n - k^2) T_s + (2 + (n-k-2)(n-k+1)!/n!) m T_c.
     """
@@ -102,9 +106,10 @@ def chen(topology: Topology, ports: str) -> Form:
 
 
 def greedy_as_printed(topology: Topology, segments: int) -> Form:
-    """D T_s + m/(n-1) T_c + 2 sqrt(m(D-1) T_s T_c/(n-1)): one tree in Table 1, all-port, a start-up more than Theorem 2.
+    """Return the form of one tree in Table 1, all-port: one start-up more than Theorem 2.
 
-    As with Theorem 2 the root stands for the best real p; before that it is (D+p-1)(T_s + m/(p(n-1)) T_c) + T_s.
+    It is D T_s + m/(n-1) T_c + 2 sqrt(m(D-1) T_s T_c/(n-1)). As in Theorem 2 the root results from
+    the optimal real p; for any p the form is (D+p-1)(T_s + m/(p(n-1)) T_c) + T_s.
     """
     theorem = greedy(topology, "all", segments)
     return Form(
@@ -118,10 +123,13 @@ def greedy_as_printed(topology: Topology, segments: int) -> Form:
 
 
 def multiple_as_printed(topology: Topology) -> Form:
-    """(2D-1) T_s + (N-1)/(n-1) m T_c: the trees MT in Table 1, all-port, where Theorem 8 has 1/(n-1): copied from Table 2."""
+    """Return (2D-1) T_s + (N-1)/(n-1) m T_c: the trees MT in Table 1, all-port.
+
+    Theorem 8 has 1/(n-1) instead: the row repeats Table 2.
+    """
     bytes_per_m = _allgather_bytes(topology, "all")
     return Form(2 * topology.diameter - 1, bytes_per_m, None, f"{PAPER}, Table 1 as printed", None)
 
 
 def _allgather_bytes(topology: Topology, ports: str) -> Fraction:
-    return Fraction((topology.nodes - 1) * slots(topology, ports), topology.degree)
+    return Fraction((topology.nodes - 1) * sub_slots(topology, ports), topology.degree)

@@ -1,4 +1,4 @@
-"""A paper's table for any topology: every algorithm and every printed row of a collective under a port model, by time."""
+"""A paper's table for any topology: all algorithms and printed rows of a collective, by time."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,41 +7,46 @@ from functools import partial
 
 from starcast.collectives import catalogue, schedule
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import check_collective, check_ports
 from starcast.costs.bounds import lower_bound
-from starcast.costs.forms import best_share, closed_form, unit_bytes
-from starcast.costs.machine import Cost, Form, Machine, check_message
-from starcast.costs.optimum import optimum
-from starcast.costs.printed import Printed, bound_name, printed
-from starcast.costs.simulation import simulated
+from starcast.costs.forms import closed_form, find_optimum, optimal_pieces, unit_bytes
+from starcast.costs.machine import Cost, Form, Machine, check_message, price_simulation
+from starcast.costs.printed import PrintedRow, bound_name, printed_rows
 from starcast.errors import InputError, LimitError, RejectedError
 from starcast.simulator import simulate
 from starcast.support.integers import check_count
 from starcast.topologies import Topology, as_topology
 
-#: Dimension of the largest hypercube that is counted; no array is made of it.
+#: Dimension of the largest hypercube to compare with; no array is built for it.
 LARGEST_HYPERCUBE = 64
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What a table is about.
+    """The subject of a table.
 
     Attributes:
-        topology, collective, ports: where (a `Topology` or its name), what and under which port model.
-        m: bytes of a message.
+        topology: a `Topology`, or its spec.
+        collective: the name of the collective.
+        ports: the port model.
+        message_bytes: m, the bytes of a message.
         machine: T_s and T_c.
-        segments: pieces that a message, or a tree's share of it, is cut into; None for the best number.
-        messages: M, where it is not ``segments`` for algorithms of unit messages.
-        copies: x, for algorithms along edge-disjoint trees; others send one. With more than one, there are bounds for both.
-        hypercube: dimension of the hypercube to compare with; None for the least that has as many nodes.
+        segments: p, the pieces into which a message, or a tree's share of it, is split; None for
+            the optimum.
+        messages: M, for algorithms of unit messages; ``segments`` by default.
+        copies: x, for algorithms along edge-disjoint trees; others send one copy. If more than 1,
+            the table has bounds for one copy and for x.
+        hypercube: dimension of the hypercube to compare with; by default the least one that has as
+            many nodes.
+
+    Raises:
+        InputError: a value is invalid.
     """
 
     topology: Topology
     collective: str
     ports: str
-    m: Fraction
+    message_bytes: Fraction
     machine: Machine
     segments: int | None = None
     messages: int | None = None
@@ -51,33 +56,30 @@ class Problem:
     def __post_init__(self) -> None:
         object.__setattr__(self, "topology", as_topology(self.topology))
         check_collective(self.collective)
-        check_message(self.m)
+        check_message(self.message_bytes)
         check_ports(self.ports)
         check_count("copies", self.copies, self.topology.degree, f"on {self.topology.spec}")
-        for name, most in (
-            ("segments", None),
-            ("messages", None),
-            ("hypercube", LARGEST_HYPERCUBE),
-        ):
+        maxima = {"segments": None, "messages": None, "hypercube": LARGEST_HYPERCUBE}
+        for name, maximum in maxima.items():
             if getattr(self, name) is not None:
-                check_count(name, getattr(self, name), most)
+                check_count(name, getattr(self, name), maximum)
 
 
 @dataclass(frozen=True)
-class Row:
+class CostRow:
     """A row of a table.
 
     Attributes:
-        name: an algorithm of the catalogue, or who is cited.
+        name: an algorithm of the catalogue, or the name of a printed row.
         source: paper, and number or table.
-        cited: whether a paper states it of somebody else's work, or of another network.
-        cost: None where the paper gives orders only, the algorithm is not defined for the arguments asked for, or there are
-            more copies than links.
-        bound: what no schedule beats that sends as many copies.
-        pieces, real_pieces: segments or messages, and the best real number where the best is asked for; None where the
-            message is not cut.
-        arguments: those of the algorithm, None where there is none in the catalogue.
-        note: what has to be known, such as how an execution differs from the form.
+        cited: whether a paper states it about another work or another network.
+        cost: None if the paper gives only orders, the algorithm is not defined for the arguments,
+            or there are more copies than links.
+        bound: the bound for as many copies.
+        pieces: segments or messages; None if the message is not split.
+        real_pieces: the optimum over the reals; None unless the optimum was requested.
+        arguments: the algorithm's arguments; None for a row that is not in the catalogue.
+        note: remarks, such as how an execution differs from the form.
     """
 
     name: str
@@ -92,139 +94,183 @@ class Row:
 
     @property
     def gap(self) -> Fraction | None:
-        """Time / lower bound; None where one of them is missing or the bound is 0."""
+        """Time / lower bound; None if one of them is missing or the bound is 0."""
         return self.gap_of(self.cost)
 
     def gap_of(self, cost: Cost | None) -> Fraction | None:
-        """The gap of another cost to the row's bound, such as that of its execution."""
+        """Return the gap of another cost, such as a simulation's, to the row's bound."""
         return cost.time / self.bound.time if cost and self.bound.time else None
 
 
-def table(problem: Problem) -> tuple[Row, ...]:
-    """The rows of a table, the fastest first and those without a time last.
+def build_table(problem: Problem) -> tuple[CostRow, ...]:
+    """Return the rows of a table, the fastest first and rows without a time last.
 
     Raises:
-        InputError: no number of segments is best, since T_s is 0.
+        InputError: no number of segments is optimal because T_s is 0.
     """
-    topology, what, ports = problem.topology, problem.collective, problem.ports
+    topology = problem.topology
     bounds = {copies: _bound(problem, topology, copies) for copies in (1, problem.copies)}
     rows = [
-        Row(bound_name(copies), bound.source, cited=False, cost=bound, bound=bound)
+        CostRow(bound_name(copies), bound.source, cited=False, cost=bound, bound=bound)
         for copies, bound in bounds.items()
     ]
     rows += [
-        _algorithm_row(problem, rule)
-        for rule in algorithms_on(topology, what)
-        if ports in rule.ports
+        _algorithm_row(problem, algorithm)
+        for algorithm in catalogue.algorithms_on(topology, problem.collective)
+        if problem.ports in algorithm.ports
     ]
-    rows += [
-        _printed_row(problem, one)
-        for one in printed(topology, what, ports, problem.hypercube, problem.copies)
-    ]
+    printed = printed_rows(
+        topology, problem.collective, problem.ports, problem.hypercube, problem.copies
+    )
+    rows += [_printed_row(problem, row) for row in printed]
     return tuple(sorted(rows, key=lambda row: (row.cost is None, row.cost.time if row.cost else 0)))
 
 
-def executed(problem: Problem, row: Row, most_rows: int) -> Cost | None:
-    """What a row's schedule takes when it is built and simulated; None for what is not in the catalogue.
+def execute_row(problem: Problem, row: CostRow, max_rows: int) -> Cost | None:
+    """Build and simulate a row's schedule and return its cost.
+
+    Args:
+        problem: the table's subject.
+        row: a row of the table.
+        max_rows: the greatest number of schedule rows to simulate.
+
+    Returns:
+        The cost of the simulation; None for a row that is not in the catalogue or has no cost.
 
     Raises:
-        LimitError: the schedule has more than ``most_rows`` rows, or does not fit into memory.
-        RejectedError: its execution breaks a rule.
+        LimitError: the schedule has more than ``max_rows`` rows, or does not fit into memory.
+        RejectedError: the schedule violates a rule or is incomplete.
     """
     if row.arguments is None or row.cost is None:
         return None
-    topology, what = problem.topology, problem.collective
-    rule = catalogue.find(what, row.name)
-    # Everybody else gets something: no rows need be counted, nor trees built for that, where there are more nodes.
-    rows = (
-        topology.nodes - 1
-        if topology.nodes > most_rows
-        else rule.count(topology, problem.ports, row.arguments)
-    )
-    if rows > most_rows:
+    topology = problem.topology
+    collective = problem.collective
+    algorithm = catalogue.find(collective, row.name)
+    # Every other node receives something. On a huge topology this bound saves building trees.
+    too_large = topology.nodes > max_rows
+    rows = topology.nodes - 1
+    if not too_large:
+        rows = algorithm.count(topology, problem.ports, row.arguments)
+    if rows > max_rows:
+        at_least = "at least " if too_large else ""
         raise LimitError(
-            f"{rule} on {topology.spec} has {'at least ' if topology.nodes > most_rows else ''}{rows:,} rows and is not simulated",
-            hint=f"at most {most_rows:,} are",
+            f"{algorithm} on {topology.spec} has {at_least}{rows:,} rows and is not simulated",
+            hint=f"at most {max_rows:,} rows are simulated",
         )
-    run = simulate(schedule(topology, what, row.name, ports=problem.ports, **row.arguments))
-    if run.violation or not run.complete:
+    built = schedule(topology, collective, row.name, ports=problem.ports, **row.arguments)
+    simulation = simulate(built)
+    if simulation.violation or not simulation.complete:
         raise RejectedError(
-            f"{rule} on {topology.spec}: {run.violation or 'incomplete'}", hint="please report it"
+            f"{algorithm} on {topology.spec}: {simulation.violation or 'incomplete'}",
+            hint="please report it",
         )
-    return simulated(
-        run, unit_bytes(topology, what, row.name, problem.m, **row.arguments), problem.machine
-    )
+    unit = unit_bytes(topology, collective, row.name, problem.message_bytes, **row.arguments)
+    return price_simulation(simulation, unit, problem.machine)
 
 
-def _algorithm_row(problem: Problem, rule: Algorithm) -> Row:
-    topology, what, ports = problem.topology, problem.collective, problem.ports
-    has_copies = any(one.name == "copies" for one in rule.arguments)
-    given: dict[str, int | str] = {"copies": problem.copies} if has_copies else {}
+def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
+    topology = problem.topology
+    has_copies = any(argument.name == "copies" for argument in algorithm.arguments)
+    values: dict[str, int | str] = {"copies": problem.copies} if has_copies else {}
     bound = _bound(problem, topology, problem.copies if has_copies else 1)
-    real = None
-    if rule.split_argument is not None:
-        pieces = _asked(problem, units=rule.split_argument == "messages")
+    real_pieces = None
+    if algorithm.split_argument is not None:
+        pieces = _requested_pieces(problem, algorithm.split_argument == "messages")
         if pieces is None:
-            real, pieces = best_share(
-                topology, what, rule.name, ports, problem.m, problem.machine, **given
+            real_pieces, pieces = optimal_pieces(
+                topology,
+                problem.collective,
+                algorithm.name,
+                problem.ports,
+                problem.message_bytes,
+                problem.machine,
+                **values,
             )
-        given[rule.split_argument] = pieces
+        values[algorithm.split_argument] = pieces
     try:
-        arguments = rule.resolve_arguments(topology, given)
+        arguments = algorithm.resolve_arguments(topology, values)
     except InputError as refusal:
-        return Row(rule.name, rule.source, cited=False, cost=None, bound=bound, note=refusal.message)
-    cost = closed_form(topology, what, rule.name, ports, problem.m, problem.machine, **arguments)
-    note = _note(cost, real)
-    return Row(
-        rule.name, cost.source, False, cost, bound, _pieces(rule, arguments), real, arguments, note
-    )
-
-
-def _pieces(rule: Algorithm, arguments: Mapping[str, int | str]) -> int | None:
-    return None if rule.split_argument is None else int(arguments[rule.split_argument])
-
-
-def _printed_row(problem: Problem, one: Printed) -> Row:
-    place = one.beside or problem.topology
-    if one.form is None:
-        return Row(one.name, one.source, one.cited, None, _bound(problem, place, 1), note=one.note)
-    bound = _bound(problem, place, one.copies)
-    real, pieces = None, _asked(problem, one.units) if one.cut else None
-    if one.cut and pieces is None:
-        period = place.degree
-        real, pieces = optimum(
-            partial(_priced, problem, one.form), problem.machine, period, range(1, period + 1)
+        return CostRow(
+            algorithm.name,
+            algorithm.source,
+            cited=False,
+            cost=None,
+            bound=bound,
+            note=refusal.message,
         )
-    cost = _priced(problem, one.form, pieces)
-    return Row(
-        one.name,
+    cost = closed_form(
+        topology,
+        problem.collective,
+        algorithm.name,
+        problem.ports,
+        problem.message_bytes,
+        problem.machine,
+        **arguments,
+    )
+    return CostRow(
+        algorithm.name,
         cost.source,
-        one.cited,
-        cost,
-        bound,
-        pieces,
-        real,
-        note=_note(cost, real, one.note),
+        cited=False,
+        cost=cost,
+        bound=bound,
+        pieces=int(arguments[algorithm.split_argument]) if algorithm.split_argument else None,
+        real_pieces=real_pieces,
+        arguments=arguments,
+        note=_note(cost, real_pieces),
     )
 
 
-def _note(cost: Cost, real: float | None, known_of_it: str = "") -> str:
-    """What has to be known: also that the best number of pieces is the form's, where an execution differs from that."""
-    ours = ["p is the form's best"] if cost.note and real is not None else []
-    return "; ".join(part for part in (known_of_it, cost.note, *ours) if part)
+def _printed_row(problem: Problem, row: PrintedRow) -> CostRow:
+    topology = row.other_topology or problem.topology
+    if row.form is None:
+        bound = _bound(problem, topology, 1)
+        return CostRow(row.name, row.source, row.cited, None, bound, note=row.note)
+    pieces = _requested_pieces(problem, row.unit_messages) if row.split else None
+    real_pieces = None
+    if row.split and pieces is None:
+        period = topology.degree
+        price = partial(_price, problem, row.form)
+        real_pieces, pieces = find_optimum(price, problem.machine, period, range(1, period + 1))
+    cost = _price(problem, row.form, pieces)
+    return CostRow(
+        row.name,
+        cost.source,
+        row.cited,
+        cost,
+        _bound(problem, topology, row.copies),
+        pieces,
+        real_pieces,
+        note=_note(cost, real_pieces, row.note),
+    )
 
 
-def _asked(problem: Problem, units: bool) -> int | None:
-    """How many pieces are asked for, None for the best number."""
-    return problem.messages if units and problem.messages is not None else problem.segments
+def _note(cost: Cost, real_pieces: float | None, row_note: str = "") -> str:
+    """Return all remarks on a row, as one text."""
+    remarks = [row_note, cost.note]
+    # An execution may differ from the form, and have another optimum.
+    if cost.note and real_pieces is not None:
+        remarks.append("the number of pieces is the optimum of the closed form")
+    return "; ".join(remark for remark in remarks if remark)
 
 
-def _priced(problem: Problem, form: Callable[..., Form], pieces: int | None) -> Cost:
-    made = form(problem.topology) if pieces is None else form(problem.topology, pieces)
-    return made.priced(problem.m, problem.machine)
+def _requested_pieces(problem: Problem, unit_messages: bool) -> int | None:
+    """Return the requested number of pieces, None for the optimum."""
+    if unit_messages and problem.messages is not None:
+        return problem.messages
+    return problem.segments
+
+
+def _price(problem: Problem, form: Callable[..., Form], pieces: int | None) -> Cost:
+    arguments = () if pieces is None else (pieces,)
+    return form(problem.topology, *arguments).price(problem.message_bytes, problem.machine)
 
 
 def _bound(problem: Problem, topology: Topology, copies: int) -> Cost:
     return lower_bound(
-        topology, problem.collective, problem.ports, problem.m, problem.machine, copies=copies
+        topology,
+        problem.collective,
+        problem.ports,
+        problem.message_bytes,
+        problem.machine,
+        copies=copies,
     )

@@ -124,7 +124,7 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
         models.Schedule(
             id=schedule.id,
             topology=schedule.topology.spec,
-            forest=schedule.along,
+            forest=schedule.forest_id,
             collective=schedule.collective,
             algorithm=schedule.algorithm,
             ports=schedule.ports,

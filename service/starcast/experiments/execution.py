@@ -11,7 +11,7 @@ import psutil
 
 from starcast import costs
 from starcast.collectives import schedule
-from starcast.collectives.model import MANY_SOURCES
+from starcast.collectives.model import MULTI_SOURCE
 from starcast.database import models
 from starcast.errors import LimitError, RejectedError
 from starcast.experiments.point import Point
@@ -22,7 +22,7 @@ from starcast.support.text import pluralize
 from starcast.topologies import topology
 
 #: Memory that building and simulating takes for each row of a schedule, at its peak: 45 to 85 were measured, on S8 and S9.
-BYTES_A_ROW = 100
+BYTES_PER_ROW = 100
 
 
 @dataclass
@@ -92,9 +92,9 @@ def needed(point: Point) -> int:
     rule, where = point.rule, topology(point.topology)
     rows = rule.count(where, point.ports, point.arguments)
     # Faults break the symmetry, and translation may not keep ports: then all sources are written out.
-    if point.collective in MANY_SOURCES and (point.faults or not where.translation_keeps_ports):
+    if point.collective in MULTI_SOURCE and (point.faults or not where.translation_keeps_ports):
         rows *= where.nodes // rule.sources(where, point.ports)
-    return rows * BYTES_A_ROW
+    return rows * BYTES_PER_ROW
 
 
 def demand_memory(point: Point, free: int) -> int:
@@ -176,7 +176,7 @@ def _costs(point: Point, simulation: Simulation) -> list[models.Cost]:
             "closed form",
             costs.closed_form(where, what, by, point.ports, point.m, machine, **point.arguments),
         ),
-        _row("simulated", costs.simulated(simulation, unit, machine)),
+        _row("simulated", costs.price_simulation(simulation, unit, machine)),
         _row("lower bound", bound),
     ]
 

@@ -164,7 +164,7 @@ class Grid:
                 p = where.degree if share == DEGREE else share
                 if p == BEST:
                     others = {"copies": copies} if "copies" in _arguments(rule) else {}
-                    p = costs.best_share(
+                    p = costs.optimal_pieces(
                         where, collective, name, ports, m, costs.Machine(t_s, t_c), **others
                     )[1]
                 yield Point(

@@ -93,5 +93,5 @@ def schedule_owner(schedule: Schedule) -> Owner:
         "steps": schedule.steps,
         "symmetric": schedule.symmetric,
     }
-    parent = None if schedule.along is None else (USES, FOREST, schedule.along)
+    parent = None if schedule.forest_id is None else (USES, FOREST, schedule.forest_id)
     return Owner(SCHEDULE, properties, parent)

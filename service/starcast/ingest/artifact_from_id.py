@@ -17,7 +17,7 @@ from starcast.ingest.artifacts import ForestThing, ScheduleThing, Thing, Topolog
 from starcast.ingest.states import State
 from starcast.topologies import topology
 from starcast.trees import forest
-from starcast.trees.spec_syntax import parse_spec, parse_arguments
+from starcast.trees.spec_syntax import parse_arguments, parse_spec
 
 
 def regrown(session: Session, kind: str, key: str) -> Thing:

@@ -13,7 +13,7 @@ from starcast.ingest.selection import ALL, OWN, Selection, select
 from starcast.topologies import Topology, topology
 from starcast.trees import forest, plain_constructions
 from starcast.trees.sizes import count_edges
-from starcast.trees.spec_syntax import split_specs, parse_spec, format_spec
+from starcast.trees.spec_syntax import format_spec, parse_spec, split_specs
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from starcast.collectives.model import PORT_MODELS, check_collective, check_port
 from starcast.errors import InputError
 from starcast.support.integers import check_count
 from starcast.topologies import Topology
-from starcast.trees.spec_syntax import split_specs, parse_spec
+from starcast.trees.spec_syntax import parse_spec, split_specs
 
 ALL = "all"
 BOTH = "both"

@@ -1,20 +1,29 @@
-"""Executes a schedule under its port model: proves that it keeps its promise, or names what breaks it.
+"""The simulator: executes a schedule under its port model and reports the first violation.
 
-The simulator knows nothing of how schedules are made. Its rules are those of store and forward: a unit that arrives in
-step t can leave in step t+1 at the earliest. Without faults all rows are judged at once: let every row deliver, and note
-when each node first gets each unit; if every sender had its unit before its row's step, then, by induction on the steps,
-every row really delivers. Where some did not, those of the earliest step are real offenders, since all before were not.
-With faults rows may fall out, and the steps are gone through one after the other.
+The simulator is independent of how schedules are built. Its model is store and forward: a unit that
+arrives in step t can leave in step t+1 at the earliest. Without faults all rows are checked
+together: assume that every row delivers, and record when each node first receives each unit. If
+every sender has its unit before the step of its row, then, by induction on the steps, every row
+really delivers. Otherwise the rows of the earliest step that fail are real violations, because all
+earlier rows deliver. With faults rows can be dropped, so steps are executed one after the other.
 
-A symmetric schedule is the rows of one source. Translation takes holding to holding, so that who gets what is judged on
-these rows alone. It takes links to links, and all sources send together: where it keeps ports, the row's link translated to
-all sources is every directed link of that port exactly once, which says what every link carries (the *dimension rule*;
-Fragopoulou & Akl 1996, Lemma 7); where it does not, all sources are written out and their links counted.
+A symmetric schedule has the rows of one source. Translation preserves which units a node holds, so
+deliveries are checked on these rows alone. Translation takes links to links, and all sources send
+at the same time. If it keeps ports, the translated links of a row are all directed links of that
+port, each exactly once, which determines the traffic of every link (the *dimension rule*;
+Fragopoulou & Akl 1996, Lemma 7). Otherwise the schedule is expanded to all sources and the links
+are counted.
 """
 
-from starcast.simulator.acknowledgements import Acknowledged, acknowledged
+from starcast.simulator.acknowledgements import AcknowledgedRun, simulate_acknowledged
 from starcast.simulator.faults import Fault, FaultLike
-from starcast.simulator.results import Simulation
-from starcast.simulator.simulation import simulate
+from starcast.simulator.simulation import Simulation, simulate
 
-__all__ = ["Acknowledged", "Fault", "FaultLike", "Simulation", "acknowledged", "simulate"]
+__all__ = [
+    "AcknowledgedRun",
+    "Fault",
+    "FaultLike",
+    "Simulation",
+    "simulate",
+    "simulate_acknowledged",
+]

@@ -1,39 +1,36 @@
 """The allgather that waits for acknowledgements: Fragopoulou & Akl 1996, section 4.4, as printed.
 
-In each tree of each source the messages go round depth first: a node passes them to its next child when the child before has
-acknowledged them, and acknowledges them itself when it has no more children. An acknowledgement takes no step of its own.
-While nothing fails this is the schedule driven by steps: the rows of one source and tree, in the order of time, are that
-traversal. But what is blocked is never acknowledged, and whoever waits for it waits for ever.
+In each tree of each source the messages travel depth first: a node passes them to its next child
+when the previous child has acknowledged them, and acknowledges them itself when it has no more
+children. An acknowledgement takes no step of its own. Without faults this equals the schedule
+driven by steps: the rows of one source and tree, in the order of time, are that traversal. But a
+blocked hop is never acknowledged, and the nodes that wait for the acknowledgement wait forever.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from starcast.collectives.model import Schedule
 from starcast.errors import InputError
 from starcast.simulator.faults import FaultLike, Outages
 from starcast.simulator.links import Links
-from starcast.simulator.postconditions import promised
-from starcast.simulator.results import Simulation
-from starcast.simulator.rows import Mask, Rows, runs
-from starcast.simulator.simulation import simulate, under_faults
-
-Indices = NDArray[np.int64]
+from starcast.simulator.postconditions import derive_postcondition
+from starcast.simulator.rows import Indices, Mask, Rows, repeats_previous
+from starcast.simulator.simulation import Simulation, simulate, simulate_under_faults
 
 
 @dataclass(frozen=True, eq=False)
-class Acknowledged:
-    """What happened when everybody waited for acknowledgements.
+class AcknowledgedRun:
+    """The results of an execution in which nodes wait for acknowledgements.
 
     Attributes:
-        simulation: the run; no rows are carried out after a traversal has stalled.
-        source: int64 ``[stalled]``: rank of the source of each traversal that stalled.
-        tree: int64 ``[stalled]``: its tree.
-        hops: int64 ``[stalled]``: after how many hops it stalled; 0 where the first one was blocked. Where it made all of
-            them, the source waits for the last acknowledgement alone.
+        simulation: the simulation; no rows of a traversal are executed after it has stalled.
+        source: int64 ``[stalled]``, rank of the source of each traversal that stalled.
+        tree: int64 ``[stalled]``, its tree.
+        hops: int64 ``[stalled]``, the hops before it stalled; 0 if the first hop was blocked. If
+            it completed all hops, only the source waits, for the last acknowledgement.
     """
 
     simulation: Simulation
@@ -47,122 +44,144 @@ class Acknowledged:
         return tuple(zip(self.source.tolist(), self.tree.tolist(), self.hops.tolist(), strict=True))
 
 
-def acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Acknowledged:
+def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> AcknowledgedRun:
     """Execute an allgather whose nodes wait for acknowledgements instead of steps.
 
     Args:
-        schedule: an allgather that goes round each tree depth first, such as that of ``edge-disjoint``. All rows of a
-            source, tree and link are one hop, made when its last unit has arrived.
-        faults: as in `simulate`. A hop is blocked when the link, the sender or the receiver fails before it is made, and
-            an acknowledgement when one of them has failed by the step in which the hops beyond the link are done.
+        schedule: an allgather that traverses each tree depth first, such as ``edge-disjoint``. All
+            rows of a source, tree and link are one hop, which ends when its last unit arrives.
+        faults: as in `simulate`. A hop is blocked if its link, sender or receiver fails before the
+            hop ends; an acknowledgement is blocked if one of them has failed by the step in which
+            all hops beyond the link are done.
 
     Raises:
-        InputError: it is no such schedule, or a fault is none.
-        LimitError: its rows for all sources are too many for memory.
+        InputError: the schedule is not such an allgather, or a fault is invalid.
+        LimitError: the rows of all sources do not fit into memory.
+
+    Reference:
+        Fragopoulou & Akl 1996, section 4.4.
     """
     outages = Outages(schedule.topology, faults)
     if schedule.collective != "allgather":
         raise InputError(
-            f"{schedule.id} is no allgather", hint="give that of the algorithm edge-disjoint"
+            f"{schedule.id} is not an allgather", hint="use the allgather of edge-disjoint trees"
         )
-    driven = simulate(schedule)
-    if driven.violation is not None:
+    by_steps = simulate(schedule)
+    if by_steps.violation is not None:
         raise InputError(
-            f"{schedule.id} breaks a rule: {driven.violation}",
+            f"{schedule.id} violates a rule: {by_steps.violation}",
             hint="give a schedule that keeps its port model",
         )
     rows = Rows(schedule.expand() if outages else schedule)
-    hops = _Hops(rows)
+    traversals = _Traversals(rows)
     if not outages:
         none = np.empty(0, dtype=np.int64)
-        return Acknowledged(driven, none, none, none)
-    sent, walk, made = hops.stalled(outages)
-    simulation = under_faults(rows.schedule, outages, sent=sent)
-    return Acknowledged(simulation, hops.source[walk], hops.tree[walk], made)
+        return AcknowledgedRun(by_steps, none, none, none)
+    attempted, stalled, hops = traversals.find_stalled(outages)
+    simulation = simulate_under_faults(rows.schedule, outages, attempted=attempted)
+    return AcknowledgedRun(simulation, traversals.source[stalled], traversals.tree[stalled], hops)
 
 
-class _Hops:
-    """The hops of all traversals, each in its order, and those one after the other.
+class _Traversals:
+    """The hops of all traversals, traversal by traversal, in the order of time.
 
     Attributes:
-        source, tree: int64 ``[walks]``: of each traversal.
+        source: int64 ``[traversals]``, the source of each traversal.
+        tree: int64 ``[traversals]``, its tree.
     """
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        source = promised(rows.schedule).source(rows.unit.astype(np.int64))
+        source = derive_postcondition(rows.schedule).source(rows.unit.astype(np.int64))
         self._order = np.lexsort((rows.step, rows.tree, source))
-        source, tree = source[self._order], rows.tree[self._order]
-        sender, receiver = rows.sender[self._order], rows.receiver[self._order]
-        new_walk, new_hop = ~runs(source, tree), ~runs(source, tree, sender, receiver)
-        begins = np.flatnonzero(new_hop)
-        self._hop = np.cumsum(new_hop) - 1  # of each row in order
-        self._walk = (np.cumsum(new_walk) - 1)[begins]  # of each hop
-        self._first = np.flatnonzero(new_walk[begins])  # hop of each walk
-        self.source, self.tree = (
-            source[begins][self._first],
-            tree[begins][self._first].astype(np.int64),
-        )
-        self._sender, self._receiver = sender[begins], receiver[begins]
+        source = source[self._order]
+        tree = rows.tree[self._order]
+        sender = rows.sender[self._order]
+        receiver = rows.receiver[self._order]
+        starts_traversal = ~repeats_previous(source, tree)
+        starts_hop = ~repeats_previous(source, tree, sender, receiver)
+        begins = np.flatnonzero(starts_hop)
+        self._hop_of_row = np.cumsum(starts_hop) - 1
+        self._traversal_of_hop = (np.cumsum(starts_traversal) - 1)[begins]
+        self._first_hop = np.flatnonzero(starts_traversal[begins])
+        self.source = source[begins][self._first_hop]
+        self.tree = tree[begins][self._first_hop].astype(np.int64)
+        self._sender = sender[begins]
+        self._receiver = receiver[begins]
         self._port = rows.port[self._order][begins]
-        self._made = rows.step[self._order][np.append(begins[1:], len(rows)) - 1].astype(np.int64)
-        self._beyond = self._depth_first(source[begins])
+        last_row = np.append(begins[1:], len(rows)) - 1
+        self._end_step = rows.step[self._order][last_row].astype(np.int64)
+        self._last_beyond = self._find_last_hops_beyond(source[begins])
 
-    def stalled(self, outages: Outages) -> tuple[Mask, Indices, Indices]:
-        """Which rows are tried, bool ``[rows]``, which walks stall, and after how many hops each."""
-        links, hop = Links(outages.topology), np.arange(len(self._walk))
+    def find_stalled(self, outages: Outages) -> tuple[Mask, Indices, Indices]:
+        """Find the traversals that stall.
+
+        Returns:
+            The rows that are attempted, bool ``[rows]``; the stalled traversals; and the number of
+            hops that each of them completed.
+        """
+        links = Links(outages.topology)
+        hop = np.arange(len(self._traversal_of_hop))
         down_from = outages.down_from(links)[links.number(self._sender, self._port)]
-        endless = len(hop)
-        # A blocked hop is the last one that is tried; without a hop's acknowledgement the last one beyond it is.
-        blocked = self._least(np.where(down_from <= self._made, hop, endless))
-        unheard = self._least(
-            np.where(down_from <= self._made[self._beyond], self._beyond, endless)
-        )
+        never = len(hop)
+        # A blocked hop is the last attempted one. Without the acknowledgement of a hop, the last
+        # hop beyond it is.
+        is_blocked = down_from <= self._end_step
+        blocked = self._least_per_traversal(np.where(is_blocked, hop, never))
+        is_unheard = down_from <= self._end_step[self._last_beyond]
+        unheard = self._least_per_traversal(np.where(is_unheard, self._last_beyond, never))
         last = np.minimum(blocked, unheard)
-        sent = np.empty(len(self.rows), dtype=bool)
-        sent[self._order] = (hop <= last[self._walk])[self._hop]
-        walk = np.flatnonzero(last < endless)
-        made = np.where(blocked <= unheard, blocked, unheard + 1) - self._first
-        return sent, walk, made[walk]
+        attempted = np.empty(len(self.rows), dtype=bool)
+        attempted[self._order] = (hop <= last[self._traversal_of_hop])[self._hop_of_row]
+        stalled = np.flatnonzero(last < never)
+        hops = np.where(blocked <= unheard, blocked, unheard + 1) - self._first_hop
+        return attempted, stalled, hops[stalled]
 
-    def _least(self, of_hops: Indices) -> Indices:
-        return np.asarray(np.minimum.reduceat(of_hops, self._first)) if len(of_hops) else of_hops
+    def _least_per_traversal(self, values: Indices) -> Indices:
+        if not len(values):
+            return values
+        return np.asarray(np.minimum.reduceat(values, self._first_hop))
 
-    def _depth_first(self, source: Indices) -> Indices:
-        """The last hop of the part of the tree that each hop leads to, which must be all hops from it to there.
+    def _find_last_hops_beyond(self, source: Indices) -> Indices:
+        """Return the last hop in the subtree that each hop leads to.
 
         Raises:
-            InputError: the hops of a walk are no depth-first traversal of a tree.
+            InputError: the hops of a subtree are not consecutive: no depth-first traversal.
         """
-        above, hop = self._above(source), np.arange(len(source))
-        size, last, depth, at = np.ones_like(hop), hop.copy(), np.zeros_like(hop), above
-        while (at >= 0).any():
-            depth += at >= 0
-            at = np.where(at >= 0, above[at], -1)
+        parent = self._find_parent_hops(source)
+        hop = np.arange(len(source))
+        size = np.ones_like(hop)
+        last = hop.copy()
+        depth = np.zeros_like(hop)
+        ancestor = parent
+        while (ancestor >= 0).any():
+            depth += ancestor >= 0
+            ancestor = np.where(ancestor >= 0, parent[ancestor], -1)
         for level in range(int(depth.max(initial=0)), 0, -1):
-            lower = np.flatnonzero(depth == level)
-            np.add.at(size, above[lower], size[lower])
-            np.maximum.at(last, above[lower], last[lower])
+            on_level = np.flatnonzero(depth == level)
+            np.add.at(size, parent[on_level], size[on_level])
+            np.maximum.at(last, parent[on_level], last[on_level])
         if (last - hop + 1 != size).any():
             raise self._refusal()
         return last
 
-    def _above(self, source: Indices) -> Indices:
-        """The hop that reached each hop's sender, int64 ``[hops]``; -1 where that is the source."""
-        nodes, hop = self.rows.schedule.topology.nodes, np.arange(len(source))
-        reached, asked = self._walk * nodes + self._receiver, self._walk * nodes + self._sender
+    def _find_parent_hops(self, source: Indices) -> Indices:
+        """Return the hop that reached each hop's sender, int64 ``[hops]``; -1 for the source."""
+        nodes = self.rows.schedule.topology.nodes
+        hop = np.arange(len(source))
+        reached = self._traversal_of_hop * nodes + self._receiver
+        wanted = self._traversal_of_hop * nodes + self._sender
         order = np.argsort(reached)
-        place = np.minimum(np.searchsorted(reached, asked, sorter=order), max(len(order) - 1, 0))
-        above = np.where(self._sender == source, -1, order[place])
-        inner = above >= 0
-        wrong = (reached[above] != asked) | (above >= hop)
-        if (wrong & inner).any() or (self._receiver == source).any() or runs(reached[order]).any():
+        place = np.minimum(np.searchsorted(reached, wanted, sorter=order), max(len(order) - 1, 0))
+        parent = np.where(self._sender == source, -1, order[place])
+        wrong = (parent >= 0) & ((reached[parent] != wanted) | (parent >= hop))
+        returns = (self._receiver == source).any() or repeats_previous(reached[order]).any()
+        if wrong.any() or returns:
             raise self._refusal()
-        return above
+        return parent
 
     def _refusal(self) -> InputError:
-        schedule = self.rows.schedule
         return InputError(
-            f"{schedule.id} does not go round each tree of a source depth first",
-            hint="only the allgather by edge-disjoint trees has acknowledgements to wait for",
+            f"{self.rows.schedule.id} does not traverse each tree of a source depth first",
+            hint="only the allgather of edge-disjoint trees has acknowledgements to wait for",
         )

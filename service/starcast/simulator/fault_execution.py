@@ -1,55 +1,56 @@
-"""Execution under faults, step by step: what is down, or not held, does not move."""
+"""Execution under faults, step by step: rows whose link is down or unit is missing are dropped."""
 
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from starcast.simulator.faults import Outages
 from starcast.simulator.links import Links
-from starcast.simulator.ownership import Held, Places, at_the_start, places
-from starcast.simulator.postconditions import Promise
-from starcast.simulator.rows import Mask, Rows, runs
+from starcast.simulator.ownership import Held, Places, initial_ownership, make_places
+from starcast.simulator.postconditions import Postcondition
+from starcast.simulator.rows import Indices, Mask, Rows, repeats_previous
 
 
-def carried_out(
-    rows: Rows, promise: Promise, outages: Outages, sent: Mask | None = None
+def execute_under_faults(
+    rows: Rows, postcondition: Postcondition, outages: Outages, attempted: Mask | None = None
 ) -> tuple[Mask, Held]:
-    """Which rows are carried out, and who holds what in the end.
+    """Return the rows that are executed, bool ``[rows]``, and the final ownership of units.
 
     Args:
-        rows: all of them are well addressed.
-        promise: who holds what at the start.
+        rows: rows with valid addresses.
+        postcondition: the source of each unit.
         outages: the faults.
-        sent: bool ``[rows]``: the rows that are tried at all; all unless given.
+        attempted: bool ``[rows]``, the rows that are attempted at all; by default all rows.
     """
-    up = _up(rows, outages)
-    if sent is not None:
-        up &= sent
-    topology = places(promise, rows, len(rows))
-    held, done = at_the_start(promise, topology), np.zeros(len(rows), dtype=bool)
+    possible = _find_links_up(rows, outages)
+    if attempted is not None:
+        possible &= attempted
+    places = make_places(postcondition, rows, len(rows))
+    held = initial_ownership(postcondition, places)
+    executed = np.zeros(len(rows), dtype=bool)
     for batch in rows.batches(len(rows)):
-        tried = np.flatnonzero(up[batch]) + batch.start
-        done[tried] = _batch(rows, tried, topology, held)
-    return done, lambda node, unit: held[topology.of(node, unit)]
+        selected = np.flatnonzero(possible[batch]) + batch.start
+        executed[selected] = _execute_batch(rows, selected, places, held)
+    return executed, lambda node, unit: held[places.of(node, unit)]
 
 
-def _batch(rows: Rows, tried: NDArray[np.int64], topology: Places, held: Mask) -> Mask:
-    """Carry out what can be of some rows, in the order of time."""
-    source = topology.of(rows.sender[tried], rows.unit[tried])
-    target = topology.of(rows.receiver[tried], rows.unit[tried])
-    done = np.zeros(len(tried), dtype=bool)
-    begins = np.flatnonzero(~runs(rows.step[tried])).tolist()
-    for begin, end in pairwise([*begins, len(tried)]):
-        done[begin:end] = held[source[begin:end]]
-        held[target[begin:end][done[begin:end]]] = True
-    return done
+def _execute_batch(rows: Rows, selected: Indices, places: Places, held: Mask) -> Mask:
+    """Execute the selected rows in the order of time; update ``held``."""
+    source = places.of(rows.sender[selected], rows.unit[selected])
+    target = places.of(rows.receiver[selected], rows.unit[selected])
+    executed = np.zeros(len(selected), dtype=bool)
+    begins = np.flatnonzero(~repeats_previous(rows.step[selected])).tolist()
+    for begin, end in pairwise([*begins, len(selected)]):
+        executed[begin:end] = held[source[begin:end]]
+        held[target[begin:end][executed[begin:end]]] = True
+    return executed
 
 
-def _up(rows: Rows, outages: Outages) -> Mask:
-    """The rows whose link carries something in their step; a dead node's links are all down."""
-    links, up = Links(outages.topology), np.empty(len(rows), dtype=bool)
+def _find_links_up(rows: Rows, outages: Outages) -> Mask:
+    """Return the rows whose link is up in their step; all links of a dead node are down."""
+    links = Links(outages.topology)
     down_from = outages.down_from(links)
+    up = np.empty(len(rows), dtype=bool)
     for batch in rows.batches(len(rows)):
         up[batch] = rows.step[batch] < down_from[links.number(rows.sender[batch], rows.port[batch])]
     return up

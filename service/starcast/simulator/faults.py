@@ -9,61 +9,63 @@ from numpy.typing import NDArray
 
 from starcast.errors import InputError
 from starcast.simulator.links import Links
-from starcast.simulator.postconditions import Promise
+from starcast.simulator.postconditions import Postcondition
 from starcast.simulator.rows import Mask
 from starcast.topologies import Topology
 
 End = int | str
-_NO_FAULT = "write a node (21345), a link (12345-21345), or either from a step on (21345@3)"
+_SYNTAX = "write a node (21345), a link (12345-21345), or either from a step on (21345@3)"
 _NEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A node or a link that is down from a step on. A node then neither sends nor receives, a link carries nothing either way.
+    """A node or link that is down from a step on.
+
+    A node that is down neither sends nor receives; a link that is down carries nothing in either
+    direction.
 
     Args:
         what: a node (label or rank), or a link: a pair of neighbours.
-        step: the first step in which it is down; 1 is from the start.
+        step: the first step of the outage; 1 means from the start.
 
     Raises:
-        InputError: it is neither, or there is no such step.
+        InputError: ``what`` is neither a node nor a link, or the step is not positive.
     """
 
     what: End | tuple[End, End]
     step: int = 1
 
     def __post_init__(self) -> None:
-        given: object = self.what
-        if isinstance(given, list | tuple):
-            object.__setattr__(self, "what", tuple(given))
-        if isinstance(given, list | tuple) and len(given) != 2:
+        what: object = self.what
+        if isinstance(what, list | tuple):
+            object.__setattr__(self, "what", tuple(what))
+        if isinstance(what, list | tuple) and len(what) != 2:
             raise InputError(
-                f"{given!r} is neither a node nor a link",
+                f"{what!r} is neither a node nor a link",
                 hint="a faulty link is a pair of neighbours",
             )
         step: object = self.step
         if isinstance(step, bool) or not isinstance(step, int | np.integer) or step < 1:
             raise InputError(
-                f"the fault {given!r} is from step {step!r} on",
+                f"the fault {what!r} has step {step!r}, not a whole number of at least 1",
                 hint="steps count from 1, which is the start",
             )
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The fault that is written so: ``21345``, ``12345-21345``, ``21345@3``; ``#6`` is the node of rank 6.
+        """Return the fault that a text denotes.
+
+        Examples are ``21345``, ``12345-21345`` and ``21345@3``; ``#6`` is the node of rank 6.
 
         Raises:
-            InputError: it is no fault.
+            InputError: the text does not denote a fault.
         """
         what, at, step = text.strip().partition("@")
-        ends = tuple(_end(word.strip()) for word in what.split("-"))
-        if (
-            not 1 <= len(ends) <= 2
-            or "" in ends
-            or (at and not (step.isascii() and step.isdigit()))
-        ):
-            raise InputError(f"'{text}' is no fault", hint=_NO_FAULT)
+        ends = tuple(_parse_end(word.strip()) for word in what.split("-"))
+        is_step = not at or (step.isascii() and step.isdigit())
+        if not 1 <= len(ends) <= 2 or "" in ends or not is_step:
+            raise InputError(f"'{text}' is not a fault", hint=_SYNTAX)
         return cls(ends[0] if len(ends) == 1 else (ends[0], ends[1]), int(step) if at else 1)
 
     @property
@@ -72,10 +74,10 @@ class Fault:
         return self.what if isinstance(self.what, tuple) else (self.what,)
 
     def on(self, topology: Topology) -> "Fault":
-        """The same fault by labels, the end of lower rank first.
+        """Return the same fault with labels, the end of lower rank first.
 
         Raises:
-            InputError: it is no node and no link of the topology.
+            InputError: the topology has no such node or link.
         """
         ranks = sorted(topology.node(end) for end in self.ends)
         labels = [topology.label(rank) for rank in ranks]
@@ -97,64 +99,71 @@ FaultLike = Fault | End | tuple[End, End]
 
 
 class Outages:
-    """The faults of a run, each node and link once, with its earliest step: what is down, and from when on.
+    """The faults of a simulation: each faulty node and link once, with its earliest step.
 
     Raises:
-        InputError: a fault is no node and no link.
+        InputError: a fault is neither a node nor a link of the topology.
     """
 
     def __init__(self, topology: Topology, faults: Iterable[FaultLike]) -> None:
         self.topology = topology
         earliest: dict[object, Fault] = {}
-        for fault in (_fault(topology, given) for given in _listed(faults)):
-            earliest[fault.what] = min(
-                fault, earliest.get(fault.what, fault), key=lambda one: one.step
-            )
+        for given in _check_list(faults):
+            fault = (given if isinstance(given, Fault) else Fault(given)).on(topology)
+            known = earliest.get(fault.what, fault)
+            earliest[fault.what] = min(fault, known, key=lambda candidate: candidate.step)
         self.faults = tuple(earliest.values())
 
     def __bool__(self) -> bool:
         return bool(self.faults)
 
     def alive(self) -> Mask:
-        """The nodes that never die, bool ``[nodes]``."""
+        """Return the nodes that never die, bool ``[nodes]``."""
         alive = np.ones(self.topology.nodes, dtype=bool)
-        alive[[rank for rank, _ in self._dead()]] = False
+        alive[[rank for rank, _ in self._dead_nodes()]] = False
         return alive
 
     def down_from(self, links: Links) -> NDArray[np.int64]:
-        """The first step in which each directed link carries nothing, int64 ``[links]``; the greatest number where it stays."""
-        topology, first = self.topology, np.full(links.count, _NEVER, dtype=np.int64)
+        """Return the first step in which each directed link is down, int64 ``[links]``.
+
+        Links that are never down have the greatest int64.
+        """
+        topology = self.topology
+        first = np.full(links.count, _NEVER, dtype=np.int64)
         for fault in self.faults:
-            one, *other = (topology.node(end) for end in fault.ends)
-            for port in _ports_between(topology, one, *other) if other else topology.ports:
-                across = int(topology.neighbours(port, [one])[0])
-                ends, ports = np.array([one, across]), np.array([port, topology.reverse_port(port)])
-                both = links.number(ends, ports)
+            node, *other = (topology.node(end) for end in fault.ends)
+            for port in _ports_between(topology, node, *other) if other else topology.ports:
+                neighbour = int(topology.neighbours(port, [node])[0])
+                senders = np.array([node, neighbour])
+                both = links.number(senders, np.array([port, topology.reverse_port(port)]))
                 first[both] = np.minimum(first[both], fault.step)
         return first
 
-    def remarks(self, promise: Promise) -> tuple[str, ...]:
-        """What dead nodes mean for the promise, where that is not what one would think at once."""
-        dead = self._dead()
-        if promise.many_senders and promise.collective != "gather" and dead:
-            what = (
-                f"{len(dead)} nodes are"
-                if len(dead) > 1
-                else f"node {self.topology.label(dead[0][0])} is"
+    def remarks(self, postcondition: Postcondition) -> tuple[str, ...]:
+        """Return sentences on how dead nodes change the postcondition."""
+        dead = self._dead_nodes()
+        if postcondition.many_senders and postcondition.collective != "gather" and dead:
+            label = self.topology.label(dead[0][0])
+            nodes = f"{len(dead)} nodes are" if len(dead) > 1 else f"node {label} is"
+            own, target = ("their", "them") if len(dead) > 1 else ("its", "it")
+            rule = (
+                f"{own} own units need not be delivered, and nothing need be delivered to {target}"
             )
-            they, them = ("they", "them") if len(dead) > 1 else ("it", "it")
-            return (
-                f"{what} dead: nobody is owed what {they} had to send, and nothing is owed to {them}",
-            )
-        return tuple(self._at_root(promise, step) for rank, step in dead if rank == promise.root)
+            return (f"{nodes} dead: {rule}",)
+        return tuple(
+            self._remark_on_root(postcondition, step)
+            for rank, step in dead
+            if rank == postcondition.root
+        )
 
-    def _at_root(self, promise: Promise, step: int) -> str:
-        root = f"node {self.topology.label(promise.root)} is the root and dead from"
-        if promise.collective == "gather":
-            return f"{root} {_when(step)}: nobody is owed anything"
-        return f"{root} {_when(step)}: nothing leaves it{'' if step == 1 else ' from then on'}"
+    def _remark_on_root(self, postcondition: Postcondition, step: int) -> str:
+        when = "the start" if step == 1 else f"step {step}"
+        root = f"node {self.topology.label(postcondition.root)} is the root and dead from {when}"
+        if postcondition.collective == "gather":
+            return f"{root}: nothing need be delivered"
+        return f"{root}: it sends nothing{'' if step == 1 else ' from then on'}"
 
-    def _dead(self) -> list[tuple[int, int]]:
+    def _dead_nodes(self) -> list[tuple[int, int]]:
         return [
             (self.topology.node(fault.what), fault.step)
             for fault in self.faults
@@ -162,11 +171,7 @@ class Outages:
         ]
 
 
-def _when(step: int) -> str:
-    return "the start" if step == 1 else f"step {step}"
-
-
-def _listed(faults: Iterable[FaultLike]) -> Iterable[FaultLike]:
+def _check_list(faults: Iterable[FaultLike]) -> Iterable[FaultLike]:
     if isinstance(faults, str | Fault) or not isinstance(faults, Iterable):
         raise InputError(
             f"the faults are {faults!r}, not a list",
@@ -175,14 +180,10 @@ def _listed(faults: Iterable[FaultLike]) -> Iterable[FaultLike]:
     return faults
 
 
-def _fault(topology: Topology, given: FaultLike) -> Fault:
-    return (given if isinstance(given, Fault) else Fault(given)).on(topology)
-
-
-def _end(word: str) -> End:
+def _parse_end(word: str) -> End:
     rank = word.removeprefix("#")
     return int(rank) if rank != word and rank.isascii() and rank.isdigit() else word
 
 
-def _ports_between(topology: Topology, one: int, other: int) -> list[int]:
-    return [port for port in topology.ports if int(topology.neighbours(port, [one])[0]) == other]
+def _ports_between(topology: Topology, node: int, other: int) -> list[int]:
+    return [port for port in topology.ports if int(topology.neighbours(port, [node])[0]) == other]

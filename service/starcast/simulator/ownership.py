@@ -1,44 +1,44 @@
-"""Who holds what: a place for each (node, unit) pair that matters, and what is known there.
+"""Which node holds which unit, and when: positions of (node, unit) pairs and arrival times.
 
-Where everybody is owed everything (broadcast, allgather) nearly every pair is reached, and a pair's place is its position in
-the table of all pairs. Where a unit has one destination it passes a handful of nodes: the pairs that occur are sorted, and a
-pair is looked up.
+If every node must receive every unit (broadcast, allgather), nearly every pair occurs, and the
+position of a pair is its index in the table of all pairs. A unit with one destination visits few
+nodes: then the occurring pairs are sorted, and a pair is looked up.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from starcast.errors import LimitError
-from starcast.simulator.postconditions import Promise
-from starcast.simulator.rows import Column, Mask, Rows, runs
+from starcast.simulator.postconditions import Postcondition
+from starcast.simulator.rows import Column, Indices, Mask, Rows, Violation, repeats_previous
 
-Indices = NDArray[np.int64]
-#: Whether nodes hold units, pair by pair.
+#: ``held(node, unit)``: whether each node holds the unit at the same index.
 Held = Callable[[Indices, Indices], Mask]
 
-_MOST_PAIRS = 2**31  # of a table, a byte or two each
-_MOST_UNITS = 2**27  # with one destination: more than a schedule may have rows
+_MAX_PAIRS = 2**31  # in a table, with one or two bytes each
+_MAX_UNITS = 2**27  # with one destination each: more than a schedule can have rows
 _CHUNK = 2**20
+_NOT_HELD = "the sender does not hold the unit yet"
 
 
 class Places(ABC):
-    """Where each (node, unit) pair stands in arrays of ``size`` entries."""
+    """Positions of (node, unit) pairs in arrays of ``size`` entries."""
 
     size: int
 
     @abstractmethod
     def of(self, node: Column, unit: Column) -> Indices:
-        """The place of each pair; nodes and units exist."""
+        """Return the position of each pair; nodes and units must exist."""
 
 
 class Table(Places):
-    """A place for every pair."""
+    """A position for every pair."""
 
-    def __init__(self, promise: Promise) -> None:
-        self.units, self.size = promise.units, promise.nodes * promise.units
+    def __init__(self, postcondition: Postcondition) -> None:
+        self.units = postcondition.units
+        self.size = postcondition.nodes * postcondition.units
 
     def of(self, node: Column, unit: Column) -> Indices:
         """See `Places.of`."""
@@ -48,30 +48,29 @@ class Table(Places):
 
 
 class Pairs(Places):
-    """A place for every pair that is held from the start or delivered, and one, the last, for all the others."""
+    """A position for every pair that holds from the start or is delivered.
 
-    def __init__(self, promise: Promise, rows: Rows, end: int) -> None:
-        self.nodes = promise.nodes
-        units = np.arange(promise.units)
-        found = [
-            self._key(rows.receiver[:end], rows.unit[:end]),
-            self._key(promise.source(units), units),
-        ]
-        keys = np.concatenate(found)
+    All other pairs share the last position.
+    """
+
+    def __init__(self, postcondition: Postcondition, rows: Rows, end: int) -> None:
+        self.nodes = postcondition.nodes
+        units = np.arange(postcondition.units)
+        delivered = self._key(rows.receiver[:end], rows.unit[:end])
+        initial = self._key(postcondition.source(units), units)
+        keys = np.concatenate([delivered, initial])
         keys.sort()
-        self.keys = keys[~runs(keys)]
+        self.keys = keys[~repeats_previous(keys)]
         self.size = len(self.keys) + 1
 
     def of(self, node: Column, unit: Column) -> Indices:
         """See `Places.of`."""
         key = self._key(node, unit)
         place = np.searchsorted(self.keys, key)
-        found = (
-            np.take(self.keys, place, mode="clip") == key
-            if len(self.keys)
-            else np.zeros(len(key), dtype=bool)
-        )
-        place[~found] = self.size - 1
+        known = np.zeros(len(key), dtype=bool)
+        if len(self.keys):
+            known = np.take(self.keys, place, mode="clip") == key
+        place[~known] = self.size - 1
         return place
 
     def _key(self, node: Column, unit: Column) -> Indices:
@@ -80,68 +79,185 @@ class Pairs(Places):
         return key
 
 
-def places(promise: Promise, rows: Rows, end: int) -> Places:
-    """Places for the pairs that the first ``end`` rows and the promise speak of."""
-    return Table(promise) if promise.to_all else Pairs(promise, rows, end)
+def make_places(postcondition: Postcondition, rows: Rows, end: int) -> Places:
+    """Return positions for the pairs of the postcondition and of the first ``end`` rows."""
+    return Table(postcondition) if postcondition.to_all else Pairs(postcondition, rows, end)
 
 
-def check_size(promise: Promise) -> None:
-    """Accept a promise whose pairs fit into memory.
+def check_size(postcondition: Postcondition) -> None:
+    """Check that the pairs of a postcondition fit into memory.
 
     Raises:
-        LimitError: they do not.
+        LimitError: there are too many units.
     """
-    if promise.pairs > (_MOST_PAIRS if promise.to_all else _MOST_UNITS):
+    limit = _MAX_PAIRS if postcondition.to_all else _MAX_UNITS
+    if postcondition.pairs > limit:
         raise LimitError(
-            f"{promise.units:,} units on {promise.nodes:,} nodes are too many to simulate",
-            hint="take fewer segments or messages, or a smaller topology",
+            f"{postcondition.units:,} units on {postcondition.nodes:,} nodes are too many to "
+            "simulate",
+            hint="use fewer segments or messages, or a smaller topology",
         )
 
 
-def at_the_start(promise: Promise, topology: Places) -> Mask:
-    """Who holds what before the first step, bool ``[places]``."""
-    units, held = np.arange(promise.units), np.zeros(topology.size, dtype=bool)
-    held[topology.of(promise.source(units), units)] = True
+def initial_ownership(postcondition: Postcondition, places: Places) -> Mask:
+    """Return the pairs that hold before the first step, bool ``[places.size]``."""
+    units = np.arange(postcondition.units)
+    held = np.zeros(places.size, dtype=bool)
+    held[places.of(postcondition.source(units), units)] = True
     return held
 
 
-def lacking(
-    promise: Promise, held: Held, alive: Mask | None, few: int
+class Deliveries(ABC):
+    """The deliveries of the first ``end`` rows, if all of them deliver."""
+
+    def __init__(self, postcondition: Postcondition, rows: Rows, end: int) -> None:
+        self.postcondition = postcondition
+        self.rows = rows
+        self.end = end
+
+    @abstractmethod
+    def find_early_send(self) -> Violation | None:
+        """Return the first row whose sender does not hold the unit when the step begins."""
+
+    @abstractmethod
+    def held_after(self, done: int) -> Held:
+        """Return which required pairs hold after the first ``done`` rows, which are full steps."""
+
+
+class ArrivalTimes(Deliveries):
+    """The step in which each node first receives each unit, pair by pair; 0 from the start."""
+
+    def __init__(
+        self, postcondition: Postcondition, rows: Rows, end: int, places: Places | None = None
+    ) -> None:
+        super().__init__(postcondition, rows, end)
+        self.places = places or Table(postcondition)
+        # One byte for few steps: the table is read and written in random order.
+        dtype = np.min_scalar_type(int(rows.step[end - 1]) + 1 if end else 1)
+        self._never = int(np.iinfo(dtype).max)
+        self._time = np.full(self.places.size, self._never, dtype=dtype)
+        for batch in reversed(list(rows.batches(end))):
+            place = self.places.of(rows.receiver[batch], rows.unit[batch])
+            # Of several values for one position the last one is kept: the earliest step.
+            self._time[place[::-1]] = rows.step[batch][::-1]
+        units = np.arange(postcondition.units)
+        self._time[self.places.of(postcondition.source(units), units)] = 0
+
+    def early(self, selection: slice | Indices) -> Indices:
+        """Return the indices in a selection of the rows whose sender does not hold the unit yet."""
+        rows = self.rows
+        time = self._time[self.places.of(rows.sender[selection], rows.unit[selection])]
+        return np.flatnonzero(time >= rows.step[selection])
+
+    def find_early_send(self) -> Violation | None:
+        """See `Deliveries.find_early_send`."""
+        for batch in self.rows.batches(self.end):
+            early = self.early(batch)
+            if len(early):
+                return self.rows.violation(batch.start + int(early[0]), _NOT_HELD)
+        return None
+
+    def held_after(self, done: int) -> Held:
+        """See `Deliveries.held_after`."""
+        step = self._never if done == len(self.rows) else int(self.rows.step[done])
+        # Initial units (time 0) are held before any step.
+        before = min(max(step, 1), self._never)
+        return lambda node, unit: np.asarray(self._time[self.places.of(node, unit)] < before)
+
+
+class Journeys(Deliveries):
+    """Units with one destination each: following every unit from node to node is enough."""
+
+    def find_early_send(self) -> Violation | None:
+        """See `Deliveries.find_early_send`."""
+        suspects = self._find_suspects()
+        if not len(suspects):
+            return None
+        places = make_places(self.postcondition, self.rows, self.end)
+        times = ArrivalTimes(self.postcondition, self.rows, self.end, places)
+        early = suspects[times.early(suspects)]
+        return self.rows.violation(int(early[0]), _NOT_HELD) if len(early) else None
+
+    def held_after(self, done: int) -> Held:
+        """See `Deliveries.held_after`."""
+        postcondition = self.postcondition
+        arrived = np.zeros(postcondition.units, dtype=bool)
+        for batch in self.rows.batches(done):
+            unit = self.rows.unit[batch].astype(np.int64)
+            delivered = self.rows.receiver[batch] == postcondition.destination(unit)
+            arrived[unit[delivered]] = True
+        return lambda node, unit: arrived[unit] | (postcondition.source(unit) == node)
+
+    def _find_suspects(self) -> Indices:
+        """Return the rows that do not obviously continue the journey of their unit, ascending.
+
+        The sender of such a row is neither the source nor the receiver of the previous row of the
+        same unit and tree. The column ``tree`` is only a grouping: a row that continues a previous
+        row has its unit, whatever tree it claims.
+        """
+        rows = self.rows
+        first = slice(self.end)
+        trees = int(rows.tree[first].max(initial=0)) + 1
+        # Keys of 32 bits are sorted faster.
+        dtype = np.int32 if self.postcondition.units * trees < 2**31 else np.int64
+        key = np.multiply(rows.unit[first], trees, dtype=dtype) + rows.tree[first]
+        order = np.argsort(key, kind="stable")
+        unit = rows.unit[order]
+        step = rows.step[order]
+        sender = rows.sender[order]
+        receiver = rows.receiver[order]
+        sound = sender == self.postcondition.source(unit.astype(np.int64))
+        continues = (sender[1:] == receiver[:-1]) & (unit[1:] == unit[:-1]) & (step[1:] > step[:-1])
+        sound[1:] |= continues
+        return np.sort(order[~sound])
+
+
+def make_deliveries(postcondition: Postcondition, rows: Rows, end: int) -> Deliveries:
+    """Return the deliveries of the first ``end`` rows, in the form that suits the collective."""
+    return (ArrivalTimes if postcondition.to_all else Journeys)(postcondition, rows, end)
+
+
+def find_missing(
+    postcondition: Postcondition, held: Held, alive: Mask | None, examples: int
 ) -> tuple[int, list[tuple[int, int]]]:
-    """How many owed pairs are not held, and the first few of them, (node, unit).
+    """Return the number of required pairs that do not hold, and the first of them.
 
     Args:
-        promise: what is owed.
-        held: asked of pairs that are owed, and of no others.
-        alive: bool ``[nodes]``, None where everybody is: dead nodes are owed nothing, and nobody what they had to send.
-        few: how many are named.
+        postcondition: the required pairs.
+        held: called with required pairs only.
+        alive: bool ``[nodes]``, or None if all nodes are alive. Nothing need be delivered to dead
+            nodes, and none of the units that they would have sent.
+        examples: the number of (node, unit) pairs to return.
     """
-    units = np.arange(promise.units)
-    if alive is not None and promise.many_senders:
-        units = units[alive[promise.source(units)]]
-    if promise.to_all:
-        return _lacking_to_all(promise, held, alive, units, few)
-    node = promise.destination(units)
-    lost = ~held(node, units)
+    units = np.arange(postcondition.units)
+    if alive is not None and postcondition.many_senders:
+        units = units[alive[postcondition.source(units)]]
+    if postcondition.to_all:
+        return _find_missing_to_all(postcondition, held, alive, units, examples)
+    node = postcondition.destination(units)
+    missing = ~held(node, units)
     if alive is not None:
-        lost &= alive[node]
-    node, units = node[lost], units[lost]
-    first = np.lexsort((units, node))[:few]
+        missing &= alive[node]
+    node = node[missing]
+    units = units[missing]
+    first = np.lexsort((units, node))[:examples]
     return len(units), list(zip(node[first].tolist(), units[first].tolist(), strict=True))
 
 
-def _lacking_to_all(
-    promise: Promise, held: Held, alive: Mask | None, units: Indices, few: int
+def _find_missing_to_all(
+    postcondition: Postcondition, held: Held, alive: Mask | None, units: Indices, examples: int
 ) -> tuple[int, list[tuple[int, int]]]:
-    count, named = 0, list[tuple[int, int]]()
+    count = 0
+    named: list[tuple[int, int]] = []
     chunk = max(_CHUNK // max(len(units), 1), 1)
-    for begin in range(0, promise.nodes, chunk):
-        nodes = np.arange(begin, min(begin + chunk, promise.nodes))
+    for begin in range(0, postcondition.nodes, chunk):
+        nodes = np.arange(begin, min(begin + chunk, postcondition.nodes))
         if alive is not None:
             nodes = nodes[alive[nodes]]
-        lost = ~held(np.repeat(nodes, len(units)), np.tile(units, len(nodes)))
-        count += int(np.count_nonzero(lost))
-        if len(named) < few:
-            node, unit = np.divmod(np.flatnonzero(lost)[: few - len(named)], max(len(units), 1))
+        missing = ~held(np.repeat(nodes, len(units)), np.tile(units, len(nodes)))
+        count += int(np.count_nonzero(missing))
+        if len(named) < examples:
+            first = np.flatnonzero(missing)[: examples - len(named)]
+            node, unit = np.divmod(first, max(len(units), 1))
             named += zip(nodes[node].tolist(), units[unit].tolist(), strict=True)
     return count, named

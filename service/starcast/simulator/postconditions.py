@@ -1,6 +1,6 @@
-"""What a collective promises: who begins with which unit, and who is owed it.
+"""The postcondition of a collective: the source of every unit, and the nodes that must receive it.
 
-Units are numbered as `starcast.collectives.Schedule` says; here that numbering is read backwards.
+Units are numbered as `starcast.collectives.Schedule` describes; this module decodes the numbers.
 """
 
 from dataclasses import dataclass
@@ -10,75 +10,83 @@ from numpy.typing import NDArray
 
 from starcast.collectives.model import Schedule
 from starcast.errors import InputError
+from starcast.vocabulary import Collective
 
 Numbers = NDArray[np.int64]
 
-#: The collectives in which many nodes have something to send; of a dead one nobody is owed anything.
+#: Collectives in which many nodes send. What a dead node would have sent need not be delivered.
 _MANY_SENDERS = ("allgather", "gather", "alltoall")
+#: The number of sources and destinations of units, as a power of the number of nodes.
+_POWERS = {"broadcast": 0, "allgather": 1, "scatter": 1, "gather": 1, "alltoall": 2}
+#: The collective of the single source whose rows represent all sources.
+_OF_ONE_SOURCE: dict[str, Collective] = {"allgather": "broadcast", "alltoall": "scatter"}
 
 
 @dataclass(frozen=True)
-class Promise:
-    """A collective's promise, unit by unit.
+class Postcondition:
+    """The units that each node must hold after a collective.
 
     Attributes:
-        collective: of a symmetric schedule, the one of its one source: allgather is then a broadcast, alltoall a scatter.
-        nodes, units, root: as in `Schedule`.
-        each: units of each source, destination, or pair of them, M; all units where there is but the root.
+        collective: the collective; for a symmetric schedule, that of its one source: a broadcast
+            instead of an allgather, a scatter instead of an alltoall.
+        nodes: the number of nodes.
+        units: the number of units.
+        root: rank of the root.
+        multiplicity: M, the number of units per source, destination, or pair of both; all units
+            of a broadcast.
     """
 
-    collective: str
+    collective: Collective
     nodes: int
     units: int
     root: int
-    each: int
+    multiplicity: int
 
     @property
     def to_all(self) -> bool:
-        """Whether everybody is owed every unit; else a unit has one destination."""
+        """Whether every node must receive every unit; otherwise a unit has one destination."""
         return self.collective in ("broadcast", "allgather")
 
     @property
     def many_senders(self) -> bool:
-        """Whether many nodes have something to send."""
+        """Whether many nodes have units to send."""
         return self.collective in _MANY_SENDERS
 
     @property
     def pairs(self) -> int:
-        """How many (node, unit) pairs are owed, those included that are there from the start."""
+        """The number of required (node, unit) pairs, including those that hold from the start."""
         return self.units * (self.nodes if self.to_all else 1)
 
     def source(self, unit: Numbers) -> Numbers:
-        """Who holds a unit from the start."""
+        """Return the node that holds each unit from the start."""
         if self.collective == "alltoall":
-            return unit // (self.each * self.nodes)
-        return unit // self.each if self.many_senders else np.full(len(unit), self.root)
+            return unit // (self.multiplicity * self.nodes)
+        return unit // self.multiplicity if self.many_senders else np.full(len(unit), self.root)
 
     def destination(self, unit: Numbers) -> Numbers:
-        """Who is owed a unit, where it is one node."""
+        """Return the destination of each unit, for collectives with one destination per unit."""
         if self.collective == "gather":
             return np.full(len(unit), self.root)
-        return unit // self.each % self.nodes
+        return unit // self.multiplicity % self.nodes
 
 
-#: How many sources and destinations, as powers of the number of nodes, a collective has units for.
-_POWERS = {"broadcast": 0, "allgather": 1, "scatter": 1, "gather": 1, "alltoall": 2}
-#: What the one source does whose rows stand for all.
-_OF_ONE_SOURCE = {"allgather": "broadcast", "alltoall": "scatter"}
-
-
-def promised(schedule: Schedule) -> Promise:
-    """The promise of a schedule.
+def derive_postcondition(schedule: Schedule) -> Postcondition:
+    """Return the postcondition of a schedule's collective.
 
     Raises:
-        InputError: its number of units is no multiple of the number of sources and destinations.
+        InputError: the number of units is not a multiple of the number of sources and
+            destinations.
     """
-    topology, units = schedule.topology, schedule.units
-    collective = _OF_ONE_SOURCE[schedule.collective] if schedule.symmetric else schedule.collective
+    topology = schedule.topology
+    units = schedule.units
+    collective = schedule.collective
+    if schedule.symmetric:
+        collective = _OF_ONE_SOURCE[collective]
     parts = topology.nodes ** _POWERS[collective]
     if units < 0 or units % parts:
         raise InputError(
-            f"a {schedule.collective} on {topology.spec} has no {units:,} units",
+            f"a {schedule.collective} on {topology.spec} cannot have {units:,} units",
             hint=f"give a multiple of {parts:,}" if units >= 0 else "give 0 or more",
         )
-    return Promise(collective, topology.nodes, units, schedule.root, max(units // parts, 1))
+    multiplicity = max(units // parts, 1)
+    return Postcondition(collective, topology.nodes, units, schedule.root, multiplicity)

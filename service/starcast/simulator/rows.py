@@ -1,4 +1,4 @@
-"""The rows of a schedule in the order of time, looked at in batches of whole steps."""
+"""The rows of a schedule in the order of time, processed in batches of complete steps."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,21 +10,27 @@ from numpy.typing import NDArray
 from starcast.collectives.model import COLUMNS, Schedule
 
 Column = NDArray[np.integer[Any]]
+Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 _ORDER = ("step", "sender", "port", "tree", "unit")
-_BATCH = 2**16  # rows whose temporary arrays stay in the cache
+_BATCH = 2**16  # rows per batch: temporary arrays stay in the processor's cache
 
 
-class Broken(NamedTuple):
-    """A row that breaks a rule, and the sentence that says so."""
+class Violation(NamedTuple):
+    """A row that violates a rule.
+
+    Attributes:
+        row: the number of the row, in the order of time.
+        sentence: step, sender, port, receiver and the rule, as one sentence.
+    """
 
     row: int
     sentence: str
 
 
 class Rows:
-    """The columns of a schedule as narrow as they came, sorted by step, sender, port, tree and unit."""
+    """The columns of a schedule with their dtypes, sorted by step, sender, port, tree and unit."""
 
     step: Column
     sender: Column
@@ -35,8 +41,8 @@ class Rows:
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
-        columns = {name: _signed(getattr(schedule, name)) for name in COLUMNS}
-        if not _ascending([columns[name] for name in _ORDER]):
+        columns = {name: _as_signed(getattr(schedule, name)) for name in COLUMNS}
+        if not _is_sorted([columns[name] for name in _ORDER]):
             order = np.lexsort([columns[name] for name in _ORDER[::-1]])
             columns = {name: column[order] for name, column in columns.items()}
         vars(self).update(columns)
@@ -44,38 +50,54 @@ class Rows:
     def __len__(self) -> int:
         return len(self.step)
 
-    def before(self, row: int) -> int:
-        """How many rows are of earlier steps than a row; all of them for the row behind the last."""
+    def count_before(self, row: int) -> int:
+        """Return the number of rows in earlier steps than a row; all rows for ``len(self)``."""
         if row == len(self):
             return row
         return int(np.searchsorted(self.step, self.step[row]))
 
     def batches(self, end: int) -> Iterator[slice]:
-        """The first ``end`` rows, whole steps together."""
-        begin, step = 0, self.step[:end]
+        """Yield the first ``end`` rows in batches of complete steps."""
+        begin = 0
+        step = self.step[:end]
         while begin < end:
             last = step[min(begin + _BATCH, end) - 1]
             stop = int(np.searchsorted(step, last, side="right"))
             yield slice(begin, stop)
             begin = stop
 
-    def of_time(self, end: int) -> Schedule:
-        """The schedule of the first ``end`` rows alone."""
+    def first_rows(self, end: int) -> Schedule:
+        """Return the schedule of the first ``end`` rows."""
         return replace(self.schedule, **{name: getattr(self, name)[:end] for name in COLUMNS})
 
-    def broken(self, row: int, rule: str) -> Broken:
-        """The sentence about a row: step, sender, port, receiver and the rule it breaks."""
-        sender, receiver = self._label(self.sender[row]), self._label(self.receiver[row])
+    def violation(self, row: int, rule: str) -> Violation:
+        """Return the violation of a rule by a row."""
+        sender = self._label(self.sender[row])
+        receiver = self._label(self.receiver[row])
         sends = f"{sender} sends unit {self.unit[row]} over port {self.port[row]} to {receiver}"
-        return Broken(row, f"step {self.step[row]}: {sends}: {rule}")
+        return Violation(row, f"step {self.step[row]}: {sends}: {rule}")
+
+    def first_violation(self, begin: int, *checks: tuple[Mask, str]) -> Violation | None:
+        """Return the first violation among the rows from ``begin`` on.
+
+        Args:
+            begin: the number of the first row of the masks.
+            checks: pairs of a mask of rows and the rule that they violate. If a row violates
+                several rules, the first one is reported.
+        """
+        violations = [(int(mask.argmax()), rule) for mask, rule in checks if mask.any()]
+        if not violations:
+            return None
+        row, rule = min(violations, key=lambda violation: violation[0])
+        return self.violation(begin + row, rule)
 
     def _label(self, rank: int) -> str:
         topology = self.schedule.topology
         return topology.label(int(rank)) if 0 <= rank < topology.nodes else f"node {rank}"
 
 
-def runs(*columns: Column) -> Mask:
-    """Where a row agrees with the row before in all columns; never the first row."""
+def repeats_previous(*columns: Column) -> Mask:
+    """Return the rows that agree with the row before them in all columns."""
     same = np.zeros(len(columns[0]), dtype=bool)
     same[1:] = True
     for column in columns:
@@ -83,22 +105,22 @@ def runs(*columns: Column) -> Mask:
     return same
 
 
-def _signed(column: Column) -> Column:
-    """Unsigned numbers of 64 bits would make fractions of whole numbers where they meet signed ones."""
+def _as_signed(column: Column) -> Column:
+    # NumPy converts uint64 combined with signed integers to floats.
     return column.astype(np.int64) if column.dtype == np.uint64 else column
 
 
-def _ascending(columns: list[Column]) -> bool:
-    """Whether rows are sorted by these columns, the first one first."""
+def _is_sorted(columns: list[Column]) -> bool:
+    """Return whether rows are sorted by these columns, the first column first."""
     length = len(columns[0])
     for begin in range(0, length, _BATCH):
-        part = slice(begin, begin + _BATCH + 1)  # one row more: batches overlap
-        if not _part_ascending([column[part] for column in columns]):
+        part = slice(begin, begin + _BATCH + 1)  # batches overlap by one row
+        if not _is_part_sorted([column[part] for column in columns]):
             return False
     return True
 
 
-def _part_ascending(columns: list[Column]) -> bool:
+def _is_part_sorted(columns: list[Column]) -> bool:
     in_order = np.ones(len(columns[0]) - 1, dtype=bool)
     for column in columns[::-1]:
         in_order = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & in_order)

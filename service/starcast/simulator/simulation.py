@@ -1,92 +1,143 @@
-"""Executes a schedule: judges its rows, and tells what happened."""
+"""Execution of a schedule: check its rows, deliver its units, and report the results."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from starcast.collectives.model import Schedule
-from starcast.simulator.arrivals import arrivals
-from starcast.simulator.fault_execution import carried_out
+from starcast.simulator.fault_execution import execute_under_faults
 from starcast.simulator.faults import FaultLike, Outages
-from starcast.simulator.ownership import Held, check_size, lacking
-from starcast.simulator.postconditions import Promise, promised
-from starcast.simulator.results import Simulation
-from starcast.simulator.rows import Broken, Mask, Rows
-from starcast.simulator.rules import misaddressed
-from starcast.simulator.traffic import Traffic, traffic
+from starcast.simulator.links import find_invalid_address
+from starcast.simulator.ownership import Held, check_size, find_missing, make_deliveries
+from starcast.simulator.postconditions import Postcondition, derive_postcondition
+from starcast.simulator.rows import Mask, Rows, Violation
+from starcast.simulator.traffic import Traffic, make_traffic
 
-_FEW = 10  # undelivered units that are named
+_EXAMPLES = 10  # undelivered units that are named
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """The results of a simulation; for a symmetric schedule, counts are those of all sources.
+
+    Attributes:
+        steps: the last step in which a unit moved.
+        transmissions: the number of executed rows (units times links).
+        largest_packet: the greatest number of units on one directed link in one step.
+        complete: True if the postcondition holds: every live node received all of its units.
+        missing: the number of (node, unit) pairs that are missing.
+        undelivered: the first missing pairs, (label, unit). For a symmetric schedule without
+            faults, those of the source whose rows are given, with the units of these rows; under
+            faults, those of `Schedule.expand`.
+        violation: None, or one sentence: step, sender, port, receiver and the violated rule.
+        links_used: int64 ``[steps]``, directed links busy in each step, with one packet each.
+        packet_sizes: int64 ``[steps]``, units in the largest packet of each step.
+        remarks: sentences that explain the results, for example that the root is dead.
+    """
+
+    steps: int
+    transmissions: int
+    largest_packet: int
+    complete: bool
+    missing: int
+    undelivered: tuple[tuple[str, int], ...]
+    violation: str | None
+    links_used: NDArray[np.int64]
+    packet_sizes: NDArray[np.int64]
+    remarks: tuple[str, ...] = ()
 
 
 def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation:
-    """Execute a schedule.
+    """Execute a schedule and check it.
+
+    Under faults a row whose node or link is down, or whose sender does not hold the unit, is
+    dropped; this is not a violation. Nothing need be delivered to nodes that die, at whatever step,
+    and in an allgather, gather or alltoall none of the units that they would have sent. Faults
+    break the symmetry, so a symmetric schedule is expanded.
 
     Args:
-        schedule: any schedule; it is not believed.
-        faults: nodes (label or rank), links (pairs of neighbours), or a `Fault` from some step on; of several at one place the
-            earliest counts. Under faults nothing is a
-            violation of holding: a row whose node or link is down, or whose sender lacks the unit, is left out. Dead nodes
-            (whenever they die) are owed nothing, and in an allgather, gather or alltoall nobody is owed what they had to
-            send. Faults break the symmetry, so that a symmetric schedule is expanded.
+        schedule: any schedule; it is checked, not trusted.
+        faults: nodes (labels or ranks), links (pairs of neighbours), and `Fault` objects for
+            outages that start in a later step. Of several faults of a node or link the earliest
+            counts.
+
+    Returns:
+        The results. Execution stops at the first violation.
 
     Raises:
-        InputError: a fault is no node and no link, or the number of units does not fit the collective.
-        LimitError: there are too many units, or rows of all sources, for memory.
+        InputError: a fault is neither a node nor a link, or the number of units does not fit the
+            collective.
+        LimitError: the units, or the rows of all sources, do not fit into memory.
+
+    Example:
+        >>> simulation = starcast.simulate(starcast.schedule("S4", "broadcast", "greedy"))
+        >>> simulation.complete, simulation.steps, simulation.violation
+        (True, 4, None)
     """
     outages = Outages(schedule.topology, faults)
-    promise = promised(schedule)
-    check_size(promise)
+    postcondition = derive_postcondition(schedule)
+    check_size(postcondition)
     rows = Rows(schedule)
-    carried = traffic(schedule, rows)
-    broken = misaddressed(rows)
-    broken = carried.crowded(_end(rows, broken)) or broken
+    traffic = make_traffic(schedule, rows)
+    violation = find_invalid_address(rows)
+    violation = traffic.find_violation(_end(rows, violation)) or violation
     if outages:
-        return under_faults(rows.of_time(rows.before(_end(rows, broken))).expand(), outages, broken)
-    delivered = arrivals(promise, rows, _end(rows, broken))
-    broken = delivered.premature() or broken
-    done = rows.before(_end(rows, broken))
-    return _told(carried, promise, slice(done), delivered.held(done), broken)
+        valid = rows.first_rows(rows.count_before(_end(rows, violation)))
+        return simulate_under_faults(valid.expand(), outages, violation)
+    deliveries = make_deliveries(postcondition, rows, _end(rows, violation))
+    violation = deliveries.find_early_send() or violation
+    done = rows.count_before(_end(rows, violation))
+    return _summarize(traffic, postcondition, slice(done), deliveries.held_after(done), violation)
 
 
-def under_faults(
-    schedule: Schedule, outages: Outages, broken: Broken | None = None, sent: Mask | None = None
+def simulate_under_faults(
+    schedule: Schedule,
+    outages: Outages,
+    violation: Violation | None = None,
+    attempted: Mask | None = None,
 ) -> Simulation:
-    """Execute a schedule of well-addressed rows under faults.
+    """Execute a schedule whose rows have valid addresses under faults.
 
     Args:
-        schedule: not symmetric.
+        schedule: a schedule that is not symmetric.
         outages: the faults.
-        broken: the row that ended it, if one did.
-        sent: bool ``[rows]``: the rows that are tried at all; all unless given.
+        violation: the violation that ended the schedule, if any.
+        attempted: bool ``[rows]``, the rows that are attempted at all; by default all rows.
     """
-    promise, rows = promised(schedule), Rows(schedule)
-    check_size(promise)
-    done, held = carried_out(rows, promise, outages, sent)
-    return _told(Traffic(rows), promise, done, held, broken, outages)
+    postcondition = derive_postcondition(schedule)
+    rows = Rows(schedule)
+    check_size(postcondition)
+    executed, held = execute_under_faults(rows, postcondition, outages, attempted)
+    return _summarize(Traffic(rows), postcondition, executed, held, violation, outages)
 
 
-def _end(rows: Rows, broken: Broken | None) -> int:
-    return len(rows) if broken is None else broken.row
+def _end(rows: Rows, violation: Violation | None) -> int:
+    return len(rows) if violation is None else violation.row
 
 
-def _told(
-    carried: Traffic,
-    promise: Promise,
-    done: slice | Mask,
+def _summarize(
+    traffic: Traffic,
+    postcondition: Postcondition,
+    executed: slice | Mask,
     held: Held,
-    broken: Broken | None,
+    violation: Violation | None,
     outages: Outages | None = None,
 ) -> Simulation:
-    missing, named = lacking(promise, held, outages.alive() if outages else None, _FEW)
-    links_used, packet_sizes = carried.packets(done)
-    label = carried.rows.schedule.topology.label
+    alive = outages.alive() if outages else None
+    missing, examples = find_missing(postcondition, held, alive, _EXAMPLES)
+    links_used, packet_sizes = traffic.measure(executed)
+    label = traffic.rows.schedule.topology.label
     return Simulation(
         steps=len(links_used),
-        transmissions=len(carried.rows.step[done]) * carried.sources,
+        transmissions=len(traffic.rows.step[executed]) * traffic.sources,
         largest_packet=int(packet_sizes.max(initial=0)),
-        complete=broken is None and not missing,
-        missing=missing * carried.sources,
-        undelivered=tuple((label(node), unit) for node, unit in named),
-        violation=broken.sentence if broken else None,
+        complete=violation is None and not missing,
+        missing=missing * traffic.sources,
+        undelivered=tuple((label(node), unit) for node, unit in examples),
+        violation=violation.sentence if violation else None,
         links_used=links_used,
         packet_sizes=packet_sizes,
-        remarks=outages.remarks(promise) if outages else (),
+        remarks=outages.remarks(postcondition) if outages else (),
     )

@@ -1,7 +1,7 @@
-"""What the directed links carry: the rules of the port models, and how many links are busy in each step.
+"""The traffic of directed links: the rules of the port models, and the links busy in each step.
 
-There are three ways to know it: the rows of a schedule say it; those of one source say it for all, where translation keeps
-ports; else all sources are written out.
+There are three cases. The rows of a schedule are the traffic; or the rows of one source represent
+all sources, if translation keeps ports; or the schedule is expanded to all sources.
 """
 
 from collections.abc import Iterator
@@ -12,178 +12,199 @@ from numpy.typing import NDArray
 from starcast.collectives.model import Schedule
 from starcast.errors import LimitError
 from starcast.simulator.links import Links
-from starcast.simulator.rows import Broken, Column, Mask, Rows, runs
-from starcast.simulator.rules import first
+from starcast.simulator.rows import Column, Mask, Rows, Violation, repeats_previous
 from starcast.topologies import memory
 
 Counts = NDArray[np.int64]
-Rules = Iterator[tuple[Mask, str]]
+Checks = Iterator[tuple[Mask, str]]
 
-_CARRIED = "the packet already carries this unit of this tree"
+_DUPLICATE = "the packet already carries this unit of this tree"
+_BUSY = "the directed link already carries a unit in this step"
+_TRANSLATED_BUSY = (
+    "translated to all sources, every directed link of that port already carries a unit in this "
+    "step"
+)
+_SENDS_TWICE = "one-port: the sender already sends over another port in this step"
+_RECEIVES_TWICE = "one-port: the receiver already receives from another node in this step"
+_TRANSLATED_SENDS_TWICE = (
+    "one-port: translated to another source, the sender already sends over another port in this "
+    "step"
+)
 
 
 class Traffic:
-    """The traffic that rows say, one by one.
+    """The traffic of rows that represent only themselves.
 
     Attributes:
-        rows: the rows that are judged.
-        sources: for how many sources each of them stands.
+        rows: the rows.
+        sources: the number of sources that each row represents.
     """
 
     def __init__(self, rows: Rows, sources: int = 1) -> None:
-        self.rows, self.sources = rows, sources
+        self.rows = rows
+        self.sources = sources
 
-    def crowded(self, end: int) -> Broken | None:
-        """The first of the first ``end`` rows that the port model does not allow beside those before it."""
+    def find_violation(self, end: int) -> Violation | None:
+        """Return the first of the first ``end`` rows that violates the port model."""
         for batch in self.rows.batches(end):
-            broken = first(self.rows, batch.start, *self._rules(batch))
-            if broken:
-                return broken
+            violation = self.rows.first_violation(batch.start, *self._checks(batch))
+            if violation:
+                return violation
         return None
 
-    def packets(self, done: slice | Mask) -> tuple[Counts, Counts]:
-        """How many directed links are busy in each step, and the units of its largest packet, int64 ``[steps]`` each."""
-        step = self.rows.step[done]
-        steps = _last(step)
-        begins = np.flatnonzero(~runs(step, self.rows.sender[done], self.rows.port[done]))
-        links = _per_step(step[begins], steps)
-        if len(begins) == len(step):  # nothing shares a link
+    def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
+        """Return the links used and the units of the largest packet, int64 ``[steps]`` each."""
+        step = self.rows.step[executed]
+        steps = _last_step(step)
+        same_packet = repeats_previous(step, self.rows.sender[executed], self.rows.port[executed])
+        begins = np.flatnonzero(~same_packet)
+        links = _count_per_step(step[begins], steps)
+        if len(begins) == len(step):  # every packet has one unit
             return links, (links > 0).astype(np.int64)
-        return links, _greatest(np.diff(begins, append=len(step)), links)
+        return links, _greatest_per_step(np.diff(begins, append=len(step)), links)
 
-    def _rules(self, batch: slice) -> Rules:
-        rows, schedule = self.rows, self.rows.schedule
-        step, sender = rows.step[batch], rows.sender[batch]
-        same_link = runs(step, sender, rows.port[batch])
-        if schedule.packets:
-            yield same_link & runs(rows.tree[batch], rows.unit[batch]), _CARRIED
+    def _checks(self, batch: slice) -> Checks:
+        rows = self.rows
+        step = rows.step[batch]
+        sender = rows.sender[batch]
+        same_link = repeats_previous(step, sender, rows.port[batch])
+        if rows.schedule.packets:
+            yield same_link & repeats_previous(rows.tree[batch], rows.unit[batch]), _DUPLICATE
         else:
-            yield same_link, "the directed link already carries a unit in this step"
-        if schedule.ports == "one":
-            sends_more = runs(step, sender) & ~same_link
-            yield sends_more, "one-port: the sender already sends over another port in this step"
-            receives_more = _receives_more(step, sender, rows.receiver[batch], ~same_link)
-            yield (
-                receives_more,
-                "one-port: the receiver already receives from another node in this step",
-            )
+            yield same_link, _BUSY
+        if rows.schedule.ports == "one":
+            yield repeats_previous(step, sender) & ~same_link, _SENDS_TWICE
+            yield _receives_again(step, sender, rows.receiver[batch], ~same_link), _RECEIVES_TWICE
 
 
-class Translated(Traffic):
-    """The traffic of all sources, where translation keeps ports.
+class TranslatedTraffic(Traffic):
+    """The traffic of all sources, if translation keeps ports.
 
-    A row's link, translated to all sources, is every directed link of its port once: a link carries in a step as many units
-    as there are rows of that step and port. Their sources differ, so that they are different units.
+    A row's link, translated to all sources, is every directed link of its port exactly once, so a
+    link carries as many units in a step as there are rows of that step and port. The sources of
+    these units differ, so they are different units.
     """
 
-    def packets(self, done: slice | Mask) -> tuple[Counts, Counts]:
-        """See `Traffic.packets`."""
+    def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
+        """See `Traffic.measure`."""
         links = Links(self.rows.schedule.topology)
-        degree, step = links.topology.degree, self.rows.step[done]
-        steps = _last(step, degree)
-        place = (
-            np.multiply(step, degree, dtype=np.int64) - degree + links.place(self.rows.port[done])
-        )
-        units = np.bincount(place, minlength=steps * degree).reshape(steps, degree)
+        degree = links.topology.degree
+        step = self.rows.step[executed]
+        steps = _last_step(step, degree)
+        first_cell = np.multiply(step, degree, dtype=np.int64) - degree
+        cell = first_cell + links.port_index(self.rows.port[executed])
+        units = np.bincount(cell, minlength=steps * degree).reshape(steps, degree)
         return self.sources * np.count_nonzero(units, axis=1), units.max(axis=1)
 
-    def _rules(self, batch: slice) -> Rules:
-        rows, schedule = self.rows, self.rows.schedule
-        step, port = rows.step[batch], rows.port[batch]
-        if schedule.packets:
-            yield runs(step, rows.sender[batch], port, rows.tree[batch], rows.unit[batch]), _CARRIED
+    def _checks(self, batch: slice) -> Checks:
+        rows = self.rows
+        step = rows.step[batch]
+        port = rows.port[batch]
+        if rows.schedule.packets:
+            same_unit = repeats_previous(rows.tree[batch], rows.unit[batch])
+            yield same_unit & repeats_previous(step, rows.sender[batch], port), _DUPLICATE
         else:
-            rule = "translated to all sources, every directed link of that port already carries a unit in this step"
-            yield _again(step, port), rule
-        if schedule.ports == "one":
-            begins = np.flatnonzero(~runs(step))
-            earlier = np.repeat(port[begins], np.diff(begins, append=len(step)))
-            rule = "one-port: translated to another source, the sender already sends over another port in this step"
-            yield port != earlier, rule
+            yield _occurred_before(step, port), _TRANSLATED_BUSY
+        if rows.schedule.ports == "one":
+            begins = np.flatnonzero(~repeats_previous(step))
+            first_port = np.repeat(port[begins], np.diff(begins, append=len(step)))
+            yield port != first_port, _TRANSLATED_SENDS_TWICE
 
 
-class Expanded(Traffic):
-    """The traffic of all sources written out, where translation moves links to other ports.
+class ExpandedTraffic(Traffic):
+    """The traffic of all sources written out, if translation moves links to other ports.
 
     Raises:
-        LimitError: they are more than memory holds.
+        LimitError: the expanded schedule does not fit into memory.
     """
 
-    def crowded(self, end: int) -> Broken | None:
-        """See `Traffic.crowded`."""
-        self._all = Traffic(Rows(self.rows.of_time(end).expand()))
-        broken = self._all.crowded(len(self._all.rows))
-        if broken is None:
+    def find_violation(self, end: int) -> Violation | None:
+        """See `Traffic.find_violation`."""
+        self._all = Traffic(Rows(self.rows.first_rows(end).expand()))
+        violation = self._all.find_violation(len(self._all.rows))
+        if violation is None:
             return None
-        step = self._all.rows.step[broken.row]
-        return Broken(int(np.searchsorted(self.rows.step, step)), broken.sentence)
+        step = self._all.rows.step[violation.row]
+        return Violation(int(np.searchsorted(self.rows.step, step)), violation.sentence)
 
-    def packets(self, done: slice | Mask) -> tuple[Counts, Counts]:
-        """See `Traffic.packets`; for rows of whole steps that were judged."""
-        last = _last(self.rows.step[done])
-        return self._all.packets(
-            slice(int(np.searchsorted(self._all.rows.step, last, side="right")))
-        )
+    def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
+        """See `Traffic.measure`; for rows of complete steps that were checked."""
+        last = _last_step(self.rows.step[executed])
+        end = int(np.searchsorted(self._all.rows.step, last, side="right"))
+        return self._all.measure(slice(end))
 
 
-def traffic(schedule: Schedule, rows: Rows) -> Traffic:
-    """What these rows of a schedule have the links carry, those of all sources together."""
+def make_traffic(schedule: Schedule, rows: Rows) -> Traffic:
+    """Return the traffic of the rows of a schedule, all sources together."""
     topology = schedule.topology
     if not schedule.symmetric:
         return Traffic(rows)
-    return (Translated if topology.translation_keeps_ports else Expanded)(rows, topology.nodes)
+    kind = TranslatedTraffic if topology.translation_keeps_ports else ExpandedTraffic
+    return kind(rows, topology.nodes)
 
 
-def _receives_more(step: Column, sender: Column, receiver: Column, packet: Mask) -> Mask:
-    """Where a node receives from a second one in a step; ``packet`` marks the first row of each packet."""
-    broken = np.zeros(len(step), dtype=bool)
-    # Numbers are sorted at once, rows slowly; mostly the numbers say that there is nothing to find.
-    receipts = (
-        np.multiply(step[packet] - step[0], int(receiver.max()) + 1, dtype=np.int64)
-        + receiver[packet]
-    )
-    receipts.sort()
-    if runs(receipts).any():
+def _receives_again(step: Column, sender: Column, receiver: Column, packet: Mask) -> Mask:
+    """Return the rows whose receiver receives from another node in the same step.
+
+    Args:
+        step: the steps, ascending.
+        sender: ranks.
+        receiver: ranks.
+        packet: marks the first row of each packet.
+    """
+    again = np.zeros(len(step), dtype=bool)
+    # Sorting keys is much faster than sorting rows, and usually shows that there is no conflict.
+    key = np.multiply(step[packet] - step[0], int(receiver.max()) + 1, dtype=np.int64)
+    key += receiver[packet]
+    key.sort()
+    if repeats_previous(key).any():
         order = np.lexsort((sender, receiver, step))
-        step, receiver, sender = step[order], receiver[order], sender[order]
-        broken[order] = runs(step, receiver) & ~runs(step, receiver, sender)
-    return broken
+        step = step[order]
+        receiver = receiver[order]
+        sender = sender[order]
+        same_receiver = repeats_previous(step, receiver)
+        again[order] = same_receiver & ~repeats_previous(step, receiver, sender)
+    return again
 
 
-def _again(step: Column, port: Column) -> Mask:
-    """Where an earlier row has the same step and port."""
-    broken = np.zeros(len(step), dtype=bool)
+def _occurred_before(step: Column, port: Column) -> Mask:
+    """Return the rows whose step and port occur in an earlier row."""
+    repeated = np.zeros(len(step), dtype=bool)
     key = np.multiply(step - step[0], 256, dtype=np.int64) + port
-    if runs(np.sort(key)).any():
+    if repeats_previous(np.sort(key)).any():
         order = np.argsort(key, kind="stable")
-        broken[order] = runs(key[order])
-    return broken
+        repeated[order] = repeats_previous(key[order])
+    return repeated
 
 
-def _last(step: Column, width: int = 2) -> int:
-    """The last step of rows in order; ``width`` numbers are to be kept for each.
+def _last_step(step: Column, width: int = 2) -> int:
+    """Return the last step of ascending steps, after checking that step figures fit into memory.
+
+    Args:
+        step: the steps.
+        width: the count of numbers kept per step.
 
     Raises:
-        LimitError: memory does not hold them.
+        LimitError: they do not fit.
     """
     last = int(step[-1]) if len(step) else 0
     if 8 * width * last > memory.physical():
         raise LimitError(
-            f"figures of {last:,} steps do not fit into memory",
+            f"the figures of {last:,} steps do not fit into memory",
             hint="number the steps from 1, without gaps",
         )
     return last
 
 
-def _per_step(step: Column, steps: int) -> Counts:
-    """How many rows, in order, each step has, int64 ``[steps]``."""
-    upto = np.searchsorted(step, np.arange(1, steps + 1, dtype=step.dtype), side="right")
-    return np.diff(upto, prepend=0)
+def _count_per_step(step: Column, steps: int) -> Counts:
+    """Return the number of rows of each step, int64 ``[steps]``, for ascending steps."""
+    ends = np.searchsorted(step, np.arange(1, steps + 1, dtype=step.dtype), side="right")
+    return np.diff(ends, prepend=0)
 
 
-def _greatest(sizes: Counts, counts: Counts) -> Counts:
-    """The greatest of each step's sizes, of which there are ``counts``; 0 where there are none."""
+def _greatest_per_step(sizes: Counts, counts: Counts) -> Counts:
+    """Return the greatest of the ``counts`` sizes of each step; 0 for a step without any."""
     greatest = np.zeros(len(counts), dtype=np.int64)
-    some = counts > 0
-    greatest[some] = np.maximum.reduceat(sizes, (np.cumsum(counts) - counts)[some])
+    used = counts > 0
+    greatest[used] = np.maximum.reduceat(sizes, (np.cumsum(counts) - counts)[used])
     return greatest

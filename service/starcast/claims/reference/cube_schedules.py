@@ -15,8 +15,8 @@ import numpy as np
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.reference import bfs
-from starcast.collectives.model import Schedule
-from starcast.collectives.rows import Columns, arranged, joined, routed
+from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.rows import Columns, concatenate_rows, route_units
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
@@ -76,7 +76,7 @@ def _schedule(
     forest: Forest | None = None,
 ) -> Schedule:
     units = messages if collective == "allgather" else messages * topology.nodes
-    return arranged(
+    return build_schedule(
         rows,
         topology=topology,
         collective=collective,
@@ -137,7 +137,7 @@ def _sent(check: ClaimCheck) -> Schedule:
     topology = check.topology
     forest = check.objects.forest(topology.spec, _TREE)
     node = np.argsort(-_levels(check, forest), kind="stable")[:-1]
-    rows = routed(forest, np.zeros_like(node), node, np.arange(1, len(node) + 1), node)
+    rows = route_units(forest, np.zeros_like(node), node, np.arange(1, len(node) + 1), node)
     return _schedule(topology, "scatter", "one-port", rows, 1, ports="one", forest=forest)
 
 
@@ -206,7 +206,9 @@ def _spread(check: ClaimCheck, messages: int, copies: int) -> Schedule:
                 step, node ^ (1 << (topology.n - port)), port, node, same * tree, same * message
             )
         )
-    return _schedule(topology, "allgather", "edge-disjoint", joined(parts), messages, forest=forest)
+    return _schedule(
+        topology, "allgather", "edge-disjoint", concatenate_rows(parts), messages, forest=forest
+    )
 
 
 def _addressed(check: ClaimCheck, messages: int, copies: int) -> Schedule:
@@ -220,7 +222,7 @@ def _addressed(check: ClaimCheck, messages: int, copies: int) -> Schedule:
     order = np.lexsort((copy, node, -levels[tree, node], tree))
     copy, node, tree = copy[order], node[order], tree[order]
     step = np.arange(len(tree)) - np.searchsorted(tree, tree) + 1
-    rows = routed(forest, tree, node, step, node * messages + copy // copies)
+    rows = route_units(forest, tree, node, step, node * messages + copy // copies)
     return _schedule(topology, "scatter", "edge-disjoint", rows, messages, forest=forest)
 
 
@@ -243,6 +245,6 @@ def _one_by_one(
         node = _turned(check.topology, tree)[1:] if turned else np.arange(1, check.topology.nodes)
         step = begins + turn * int(level.sum())
         parts.append(
-            routed(forest, np.full(len(node), tree), node, step, node * messages + message)
+            route_units(forest, np.full(len(node), tree), node, step, node * messages + message)
         )
-    return joined(parts)
+    return concatenate_rows(parts)

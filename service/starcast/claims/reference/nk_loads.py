@@ -19,9 +19,9 @@ from starcast.claims.object_cache import ObjectCache
 from starcast.claims.reference.bfs import depths, parents
 from starcast.claims.reference.nk_labels import size, symbols, turned
 from starcast.claims.reference.nk_pipelines import ONE_TREE
-from starcast.collectives.broadcast import pipelined
+from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
-from starcast.collectives.translation import port_between
+from starcast.collectives.translation import ports_between
 from starcast.topologies import Topology
 from starcast.trees import Forest
 
@@ -120,10 +120,10 @@ def changed(objects: ObjectCache, topology: Topology) -> Schedule:
         for by in range(1, last - 1):
             image = turned(topology, symbols(objects, topology), last, by)
             child, parent = image[node[above >= 0]], image[above[above >= 0]]
-            rows[by, child] = port_between(topology, child, parent)
+            rows[by, child] = ports_between(topology, child, parent)
         rows.flags.writeable = False
         along = Forest(topology, rows)
-        return pipelined(
+        return build_pipeline(
             along,
             "all",
             1,

@@ -12,7 +12,7 @@ from starcast.claims.formulas import diameter
 from starcast.claims.reference import bfs
 from starcast.claims.reference.place_labels import outgoing_links
 from starcast.claims.registry import check
-from starcast.collectives.broadcast import pipelined
+from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
 from starcast.simulator import Simulation
 from starcast.support.integers import ceil_div
@@ -70,7 +70,7 @@ def _pipelined(check: ClaimCheck) -> None:
 
 
 def _line(tree: Forest, messages: int) -> Schedule:
-    return pipelined(
+    return build_pipeline(
         tree, "all", messages, algorithm=tree.construction, arguments={"segments": messages}
     )
 

@@ -16,7 +16,7 @@ from starcast.claims.reference.fault_cuts import Faulty, Place
 from starcast.claims.reference.place_labels import node_labels, outgoing_links
 from starcast.claims.registry import check
 from starcast.collectives.model import Schedule
-from starcast.simulator import Simulation, acknowledged
+from starcast.simulator import Simulation, simulate_acknowledged
 
 _EXPANDED = 6  # up to which n + M all sources are written out
 
@@ -123,7 +123,7 @@ def _waiting(check: ClaimCheck, made: Schedule, faults: Sequence[Place]) -> Simu
     """The allgather carried out as printed: a node passes messages on when the child before has acknowledged them."""
     key = ("acknowledged", made.id, *map(str, faults))
     return check.objects.get_or_create(
-        "simulation", key, lambda: acknowledged(made, faults).simulation
+        "simulation", key, lambda: simulate_acknowledged(made, faults).simulation
     )
 
 

@@ -14,12 +14,13 @@ from starcast.claims.reference import bfs, lower_bound_counts, necklaces
 from starcast.claims.reference.place_labels import node_labels
 from starcast.claims.reference.scatter_trees import drawn
 from starcast.claims.registry import check
-from starcast.collectives.model import Schedule
-from starcast.collectives.rows import arranged, routed
-from starcast.collectives.scatter import root_ports, scattered
+from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.rows import route_units
+from starcast.collectives.scatter import build_scatter, root_ports
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
+from starcast.vocabulary import Ports
 
 _SEED = 1993
 _RANDOM = 3  # spanning trees drawn at random, and trees of section 5.1
@@ -33,13 +34,15 @@ def _rows(topology: Topology) -> int:
 
 
 def _along(
-    check: ClaimCheck, trees: Forest, name: str, ports: str = "all", messages: int = 1
+    check: ClaimCheck, trees: Forest, name: str, ports: Ports = "all", messages: int = 1
 ) -> Schedule:
     """A scatter by rule 5, or one-port by rule 8, along some trees."""
     key = ("along", check.topology.spec, name, ports, trees.root, messages)
     given = {"messages": messages}
     return check.objects.get_or_create(
-        "schedule", key, lambda: scattered(trees, ports, messages, algorithm=name, arguments=given)
+        "schedule",
+        key,
+        lambda: build_scatter(trees, ports, messages, algorithm=name, arguments=given),
     )
 
 
@@ -117,8 +120,8 @@ def _ties_drawn(check: ClaimCheck, trees: Forest, name: str) -> Schedule:
         departure = np.empty(len(nodes), dtype=np.int64)
         begins = np.searchsorted(branch[order], branch[order])
         departure[order] = np.arange(len(nodes)) - begins + 1
-        return arranged(
-            routed(trees, np.zeros_like(nodes), nodes, departure, nodes),
+        return build_schedule(
+            route_units(trees, np.zeros_like(nodes), nodes, departure, nodes),
             topology=check.topology,
             collective="scatter",
             algorithm=name,

@@ -11,7 +11,7 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import Number, divided, greatest
 from starcast.claims.providers import executions
 from starcast.claims.registry import check_rows
-from starcast.collectives.model import BYTES_A_ROW
+from starcast.collectives.model import BYTES_PER_ROW
 from starcast.topologies import Topology
 
 #: Values of M with which streams are executed.
@@ -72,7 +72,7 @@ PORT_MODELS = {
 
 def schedule_bytes(topology: Topology) -> int:
     """Return the bytes per node of the longest stream."""
-    return BYTES_A_ROW * max(LENGTHS) * topology.degree
+    return BYTES_PER_ROW * max(LENGTHS) * topology.degree
 
 
 def greatest_quotient(steps: Formula, order: Formula, n: int) -> Number:

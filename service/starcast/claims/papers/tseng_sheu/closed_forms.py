@@ -13,7 +13,7 @@ from starcast.claims.formulas import diameter, even_share, multiple_height
 from starcast.claims.growth import Number, log2
 from starcast.claims.object_cache import ObjectCache
 from starcast.claims.reference.pipelines import Parameters, Pipeline, exact_time, parameters
-from starcast.collectives.broadcast import pipelined
+from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
@@ -168,7 +168,7 @@ def by_level(objects: ObjectCache, spec: str, construction: str) -> Schedule:
 
     def make() -> Schedule:
         along = objects.forest(spec, construction)
-        return pipelined(
+        return build_pipeline(
             along,
             "all",
             1,

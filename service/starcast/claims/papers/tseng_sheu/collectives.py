@@ -14,7 +14,7 @@ from starcast.claims.growth import factorial
 from starcast.claims.reference import bfs, tree_transforms
 from starcast.claims.reference.place_labels import outgoing_links, row_links
 from starcast.claims.registry import check
-from starcast.collectives.model import BYTES_A_ROW, Schedule
+from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.simulator import Simulation
 from starcast.topologies import Topology
 
@@ -25,7 +25,7 @@ _TIMES = tuple(product((0, 1, 3), (0, 1, 2), (1, 2, 6)))
 
 def _rows(topology: Topology) -> int:
     """The bytes a node of the largest schedule here: Algorithm 1 with five segments a tree."""
-    return BYTES_A_ROW * topology.degree * max(_SEGMENTS)
+    return BYTES_PER_ROW * topology.degree * max(_SEGMENTS)
 
 
 @check("TS.A1", bytes_per_node=_rows)
@@ -143,7 +143,7 @@ def _sent(made: Schedule, slot: NDArray[Any]) -> NDArray[np.int64]:
 @check(
     "TS.A2",
     bytes_per_node=lambda topology: (
-        BYTES_A_ROW * topology.degree * (topology.nodes if topology.n <= 6 else 1)
+        BYTES_PER_ROW * topology.degree * (topology.nodes if topology.n <= 6 else 1)
     ),
 )
 def _all_to_all(check: ClaimCheck) -> None:
@@ -200,7 +200,7 @@ def _timed(
         )
 
 
-@check("TS.T3.time", bytes_per_node=lambda topology: BYTES_A_ROW * topology.degree)
+@check("TS.T3.time", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.degree)
 def _theorem_3(check: ClaimCheck) -> None:
     made = check.objects.schedule(
         check.topology.spec, "allgather", "dimension-change", base="greedy"
@@ -208,7 +208,7 @@ def _theorem_3(check: ClaimCheck) -> None:
     _timed(check, check.execute(made), diameter(check.topology.n), made)
 
 
-@check("TS.T3.any-tree", bytes_per_node=lambda topology: BYTES_A_ROW * topology.degree)
+@check("TS.T3.any-tree", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.degree)
 def _any_tree(check: ClaimCheck) -> None:
     topology, objects = check.topology, check.objects
     detour = tree_transforms.roundabout(objects, topology)
@@ -239,7 +239,7 @@ def _any_tree(check: ClaimCheck) -> None:
             _timed(check, check.execute(ours), int(height), ours)
 
 
-@check("TS.S52", bytes_per_node=lambda topology: BYTES_A_ROW * topology.degree)
+@check("TS.S52", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.degree)
 def _one_port(check: ClaimCheck) -> None:
     topology = check.topology
     made = check.objects.schedule(
@@ -260,7 +260,7 @@ def _one_port(check: ClaimCheck) -> None:
 
 
 @check(
-    "TS.S62-trees", bytes_per_node=lambda topology: BYTES_A_ROW * topology.degree * topology.nodes
+    "TS.S62-trees", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.degree * topology.nodes
 )
 def _count(check: ClaimCheck) -> None:
     topology, n = check.topology, check.topology.n
