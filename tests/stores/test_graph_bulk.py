@@ -22,10 +22,10 @@ from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.graph.schema import NODE
 from starcast.ingest import Plan, Stores, plan
-from starcast.ingest.adoption import adopt
-from starcast.ingest.export import Export, export
-from starcast.ingest.loading import proved
-from starcast.ingest.states import State, move
+from starcast.ingest.export_files import Export, export
+from starcast.ingest.loading import build_and_save
+from starcast.ingest.offline import adopt
+from starcast.ingest.stores import LoadState, set_state
 from starcast.progress import Silent
 from starcast.settings import Settings
 from starcast.topologies import topology
@@ -46,9 +46,9 @@ def everything(engine: Engine, graph: Graph) -> Plan:
     stored = [thing for one in STORED for thing in one.things]
     stores = Stores(engine, graph, 1000)
     for thing in stored:
-        proved(stores, "bolt", thing, lambda _stage, _thing: None)
+        build_and_save(stores, "bolt", thing, lambda _stage, _thing: None)
         with session(engine) as opened:
-            move(opened, thing.kind, thing.key, State.COMPLETE)
+            set_state(opened, thing.kind, thing.key, LoadState.COMPLETE)
     return Plan((*stored, *ASKED.things))
 
 
@@ -106,7 +106,7 @@ def test_what_is_exported_and_imported_is_adopted_whole(
     """Node by node and row by row it is what was built, in both stores; no query may use it before."""
     with Graph.open(imported) as graph:
         stores = Stores(engine, graph, 1000)
-        assert {row["state"] for row in reader.states(graph).values()} == {"imported"}
+        assert {row["state"] for row in reader.read_states(graph).values()} == {"imported"}
         adopted = adopt(stores, Silent())
         assert {one.key for one in adopted} == {thing.key for thing in everything.things}
         assert_stored(stores, everything)

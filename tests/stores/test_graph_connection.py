@@ -12,9 +12,8 @@ from neo4j.exceptions import Neo4jError
 
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.graph.address import GraphAddress
-from starcast.graph.connection import Graph
-from starcast.graph.results import Answer, answered
-from starcast.graph.writer import Bolt
+from starcast.graph.connection import Graph, QueryResult, fetch_result
+from starcast.graph.writer import BoltWriter
 from support.striking import ctrl_c
 
 
@@ -36,9 +35,9 @@ def test_rows_come_back_as_written(graph: Graph) -> None:
 
 def test_an_answer_has_at_most_the_rows_asked_for(graph: Graph) -> None:
     """And says whether there were more."""
-    answer = graph.ask("UNWIND range(1, 5) AS i RETURN i, i * i AS square", most=3)
+    answer = graph.run("UNWIND range(1, 5) AS i RETURN i, i * i AS square", most=3)
     assert (answer.columns, len(answer.rows), answer.more) == (("i", "square"), 3, True)
-    exact = graph.ask("UNWIND range(1, 5) AS i RETURN i", most=5)
+    exact = graph.run("UNWIND range(1, 5) AS i RETURN i", most=5)
     assert (len(exact.rows), exact.more) == (5, False)
 
 
@@ -51,26 +50,26 @@ def test_an_answer_that_memory_cannot_hold_is_broken_off(
     with pytest.raises(
         LimitError, match=r"does not fit into memory: 30,000 rows were read, and 134 MB are left"
     ) as caught:
-        graph.ask("UNWIND range(1, 10000000) AS i RETURN i", most=10_000_000)
+        graph.run("UNWIND range(1, 10000000) AS i RETURN i", most=10_000_000)
     assert "--limit" in caught.value.hint
     monkeypatch.undo()
-    assert len(graph.ask("UNWIND range(1, 25000) AS i RETURN i", most=30_000).rows) == 25_000
+    assert len(graph.run("UNWIND range(1, 25000) AS i RETURN i", most=30_000).rows) == 25_000
 
 
 @pytest.mark.usefixtures("bolt")  # makes the indexes, by which the server knows our names
 def test_what_the_server_remarks_is_kept(graph: Graph, capfd: pytest.CaptureFixture[str]) -> None:
     """A cartesian product is told in the answer, and not printed behind the program's back."""
-    answer = graph.ask("EXPLAIN MATCH (a:Node), (b:Node) RETURN a.rank, b.rank")
+    answer = graph.run("EXPLAIN MATCH (a:Node), (b:Node) RETURN a.rank, b.rank")
     assert [notice.severity for notice in answer.notices] == ["INFORMATION"]
     assert "cartesian product" in answer.notices[0].text
     assert answer.plan is not None
-    assert "NoSuchLabel" in graph.ask("MATCH (n:NoSuchLabel) RETURN n").notices[0].text
+    assert "NoSuchLabel" in graph.run("MATCH (n:NoSuchLabel) RETURN n").notices[0].text
     assert "".join(capfd.readouterr()) == ""
 
 
 def test_a_plain_answer_has_no_plan_and_no_remarks(graph: Graph) -> None:
     """Nothing is made up."""
-    answer = graph.ask("RETURN 1 AS one")
+    answer = graph.run("RETURN 1 AS one")
     assert (answer.plan, answer.notices) == (None, ())
 
 
@@ -102,7 +101,7 @@ def test_a_runaway_statement_is_stopped(graph: Graph) -> None:
     assert graph.read("RETURN 1 AS one") == [{"one": 1}]
 
 
-def test_a_duplicate_key_is_rejected(graph: Graph, bolt: Bolt) -> None:
+def test_a_duplicate_key_is_rejected(graph: Graph, bolt: BoltWriter) -> None:
     """The constraint speaks, nothing is written."""
     bolt.prepare()
     with pytest.raises(RejectedError, match="already exists"):
@@ -182,7 +181,7 @@ def test_a_server_of_a_newer_version_is_taken(
 def test_what_is_no_such_server_at_all_is_told(
     graph_address: GraphAddress, reply: bytes, kind: type[StarcastError], words: str
 ) -> None:
-    """A server with no version of Bolt in common, Neo4j's other port, and one that hangs up."""
+    """A server with no version of BoltWriter in common, Neo4j's other port, and one that hangs up."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         thread = threading.Thread(target=_answer_once, args=(server, reply))
         thread.start()
@@ -280,13 +279,13 @@ def test_a_deadlock_is_tried_again(graph: Graph, monkeypatch: pytest.MonkeyPatch
 
     tries = []
 
-    def unlucky(result: Result, most: int | None) -> Answer:
+    def unlucky(result: Result, most: int | None) -> QueryResult:
         tries.append(1)
         if len(tries) < 2:
             raise Neo4jError._hydrate_neo4j(
                 code="Neo.TransientError.Transaction.DeadlockDetected", message="deadlock"
             )
-        return answered(result, most)
+        return fetch_result(result, most)
 
     monkeypatch.setattr(connection, "answered", unlucky)
     assert graph.write("CREATE (n:Thing) RETURN 1 AS one") == [{"one": 1}]

@@ -11,17 +11,17 @@ from sqlalchemy import URL
 
 from starcast.database import sessions
 from starcast.graph.address import GraphAddress
-from starcast.graph.audit import REBUILD, Finding
+from starcast.graph.audit import REBUILD, Problem
 from starcast.graph.connection import Graph
-from starcast.ingest import Stores, Way, ingest, plan
-from starcast.ingest.comparison import Depth
-from starcast.ingest.rebuilding import Order, rebuild
-from starcast.ingest.verify import verify
+from starcast.ingest import LoadMethod, Stores, ingest, plan
+from starcast.ingest.ingestion import RebuildRequest, rebuild
+from starcast.ingest.row_comparison import Depth
+from starcast.ingest.verification import verify
 from starcast.progress import Silent
 from support.checks import assert_stored
 from support.fix_servers import empty, new_database
 
-ALL = Depth(whole=True)
+ALL = Depth(all_rows=True)
 TREES, GREEDY, SENDS = (
     "S4:multiple:1234",
     "S4:greedy:1234",
@@ -50,7 +50,7 @@ def stores(held: Stores) -> Stores:
     """The same, made anew where the test before this one failed."""
     if verify(held):
         held.graph.write("MATCH (n) DETACH DELETE n")
-        rebuild(held, Order(way=Way.BOLT))
+        rebuild(held, RebuildRequest(method=LoadMethod.BOLT))
     return held
 
 
@@ -240,7 +240,7 @@ EDITS = {
         ["S4:mine:1234: the graph has a forest that PostgreSQL does not know"],
     ),
     "a thing of no name": Edit(
-        "CREATE (:Topology {name: 'mine'})",
+        "CREATE (:Topology {spec: 'mine'})",
         ["mine: the graph has a topology that PostgreSQL does not know"],
     ),
     "a relationship of another type": Edit(
@@ -279,7 +279,7 @@ EDITS = {
 }
 
 
-def said(findings: Sequence[Finding]) -> list[str]:
+def said(findings: Sequence[Problem]) -> list[str]:
     """Things and sentences."""
     return [f"{finding.thing}: {finding.what}" for finding in findings]
 
@@ -290,7 +290,7 @@ def starts(lines: Sequence[str], beginnings: Sequence[str]) -> bool:
     return len(lines) == len(beginnings) and all(len(found) == 1 for found in matched)
 
 
-def advised(stores: Stores, findings: Sequence[Finding]) -> None:
+def advised(stores: Stores, findings: Sequence[Problem]) -> None:
     """Do what the findings say."""
     commands = set()
     for finding in findings:
@@ -304,7 +304,7 @@ def advised(stores: Stores, findings: Sequence[Finding]) -> None:
         if command.startswith(REBUILD)
     }
     if names:
-        rebuild(stores, Order([] if "" in names else sorted(names), Way.BOLT))
+        rebuild(stores, RebuildRequest([] if "" in names else sorted(names), LoadMethod.BOLT))
 
 
 @pytest.mark.parametrize("name", EDITS, ids=str)

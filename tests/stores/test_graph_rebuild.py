@@ -9,19 +9,19 @@ import pytest
 from starcast.database import models
 from starcast.database.sessions import session
 from starcast.errors import BusyError, InputError, NotFoundError, RejectedError
-from starcast.graph.identity import NotOursError
-from starcast.ingest import Plan, Stores, Way, ingest, plan
-from starcast.ingest.comparison import Depth
-from starcast.ingest.rebuilding import REBUILDING, Order, rebuild
-from starcast.ingest.recovery import LOST
-from starcast.ingest.stores import exclusively
-from starcast.ingest.verify import verify
+from starcast.graph.ownership import OwnershipError
+from starcast.ingest import LoadMethod, Plan, Stores, ingest, plan
+from starcast.ingest.ingestion import REBUILDING, RebuildRequest, rebuild
+from starcast.ingest.loading import LOST
+from starcast.ingest.row_comparison import Depth
+from starcast.ingest.stores import lock_stores
+from starcast.ingest.verification import verify
 from starcast.progress import Silent, Task
 from starcast.settings import Settings
 from support.checks import assert_stored, counts, nothing_unproved_is_complete, states
 
-ALL = Depth(whole=True)
-BOLT = Order(way=Way.BOLT)
+ALL = Depth(all_rows=True)
+BOLT = RebuildRequest(method=LoadMethod.BOLT)
 TREES, SENDS = "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234"
 
 
@@ -58,11 +58,14 @@ def test_a_name_stands_for_what_depends_on_it_and_no_more(stores: Stores, what: 
     nodes, edges, sends = "(n:Node)", "()-[n:TREE_EDGE]->()", "()-[n:SEND]->()"
     before = {pattern: ids(stores, pattern) for pattern in (nodes, edges, sends)}
     stores.graph.write("MATCH ()-[e:TREE_EDGE]->() SET e.level = 1")
-    assert [one.key for one in rebuild(stores, Order([TREES], Way.BOLT))] == [TREES, SENDS]
+    assert [one.key for one in rebuild(stores, RebuildRequest([TREES], LoadMethod.BOLT))] == [
+        TREES,
+        SENDS,
+    ]
     assert ids(stores, nodes) == before[nodes]
     as_it_was(stores, what)
     with pytest.raises(NotFoundError, match="S9"):
-        rebuild(stores, Order(["S9"]))
+        rebuild(stores, RebuildRequest(["S9"]))
 
 
 def test_nothing_stored_is_nothing_to_make(stores: Stores) -> None:
@@ -167,7 +170,7 @@ def test_somebody_s_nodes_stay(stores: Stores, what: Plan) -> None:
     stores.graph.write(
         "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person {name: 'y'}), ({name: 'z'}), (:Node {name: 'w'})"
     )
-    rebuild(stores, Order(way=Way.BOLT, discard_foreign=True))
+    rebuild(stores, RebuildRequest(method=LoadMethod.BOLT, discard_foreign=True))
     assert {
         row["name"]
         for row in stores.graph.read("MATCH (n) WHERE n.name <> 'S4' RETURN n.name AS name")
@@ -187,7 +190,7 @@ def test_relationships_at_our_nodes_go_only_if_asked_for(stores: Stores, what: P
         rebuild(stores, BOLT)
     assert "--discard-foreign" in caught.value.hint
     assert counts(stores.graph) == before
-    rebuild(stores, Order([TREES], Way.BOLT))
+    rebuild(stores, RebuildRequest([TREES], LoadMethod.BOLT))
     assert counts(stores.graph) == before
     rebuild(stores, replace(BOLT, discard_foreign=True))
     assert counts(stores.graph) == (before[0], before[1] - 1)
@@ -202,7 +205,7 @@ def test_whose_graph_it_is_nobody_guesses_on_a_server_of_the_user(
     """The hint is the Cypher that says so, and then all is as it was."""
     stores.graph.write(f"MATCH (s:Store) {edit}")
     before = counts(stores.graph)
-    with pytest.raises(NotOursError) as caught:
+    with pytest.raises(OwnershipError) as caught:
         rebuild(stores, BOLT)
     assert counts(stores.graph) == before
     for statement in caught.value.hint.partition("in Neo4j: ")[2].split("; "):
@@ -226,7 +229,7 @@ def test_whose_the_embedded_graph_is_is_known(
     "edit",
     [
         "MATCH (s:Store) SET s.schema = 99",
-        "MATCH (s:Store) DELETE s CREATE (:Topology {name: 'S3'})",
+        "MATCH (s:Store) DELETE s CREATE (:Topology {spec: 'S3'})",
     ],
 )
 def test_the_embedded_graph_of_somebody_else_is_refused(
@@ -236,7 +239,7 @@ def test_the_embedded_graph_of_somebody_else_is_refused(
     del what
     stores.graph.write(edit)
     before = counts(stores.graph)
-    with pytest.raises(NotOursError):
+    with pytest.raises(OwnershipError):
         rebuild(replace(stores, embedded=stack_settings), BOLT)
     assert counts(stores.graph) == before
 
@@ -249,14 +252,14 @@ def test_what_is_of_no_thing_goes(stores: Stores, what: Plan) -> None:
     stores.graph.write(
         "MATCH (a:Node {rank: 0}), (b:Node {rank: 1}) CREATE (a)-[:SEND {schedule: 'mine', step: 1}]->(b)"
     )
-    rebuild(replace(stores, batch=1000), Order([SENDS], Way.BOLT))
+    rebuild(replace(stores, batch=1000), RebuildRequest([SENDS], LoadMethod.BOLT))
     as_it_was(stores, what)
 
 
 def test_bad_orders(stores: Stores, what: Plan) -> None:
     """An import into a server of the user's, and while another process is at it."""
     with pytest.raises(InputError, match="not starcast's own"):
-        rebuild(stores, Order(way=Way.IMPORT))
-    with exclusively(stores.engine, False, Silent()), pytest.raises(BusyError):
+        rebuild(stores, RebuildRequest(method=LoadMethod.IMPORT))
+    with lock_stores(stores.engine, False, Silent()), pytest.raises(BusyError):
         rebuild(stores, BOLT)
     as_it_was(stores, what)

@@ -6,20 +6,20 @@ import pytest
 
 from starcast.graph import schema
 from starcast.graph.connection import Graph
-from starcast.graph.schema import Label, Property, Relationship, Type
-from starcast.graph.writer import Bolt, create_relationships
+from starcast.graph.schema import Label, Property, PropertyType, Relationship
+from starcast.graph.writer import BoltWriter, create_statement
 from starcast.topologies import topology
 from starcast.topologies.nk_star import largest_k
 
-A, B = Property("a", Type.INTEGER, "first"), Property("b", Type.STRING, "second")
+A, B = Property("a", PropertyType.INTEGER, "first"), Property("b", PropertyType.STRING, "second")
 
 
 @pytest.mark.parametrize(
     ("declare", "words"),
     [
-        (lambda: Property("a b", Type.INTEGER, "m"), "no property name"),
-        (lambda: Property("a}) DETACH DELETE n //", Type.INTEGER, "m"), "no property name"),
-        (lambda: Property("a", Type.INTEGER, ""), "no meaning"),
+        (lambda: Property("a b", PropertyType.INTEGER, "m"), "no property name"),
+        (lambda: Property("a}) DETACH DELETE n //", PropertyType.INTEGER, "m"), "no property name"),
+        (lambda: Property("a", PropertyType.INTEGER, ""), "no meaning"),
         (lambda: Label("Two words", "m", (A,), (("a",),)), "is no name"),
         (lambda: Label("L", "m", (A, A), (("a",),)), "twice"),
         (lambda: Label("L", "m", (A, B), ()), "no key"),
@@ -44,14 +44,16 @@ def test_relationships_join_declared_labels() -> None:
 
 def test_the_writer_names_every_declared_property_once() -> None:
     """The statement follows from the declaration: the owner as a parameter, the columns by their place."""
-    text = create_relationships(schema.TREE_EDGE)
+    text = create_statement(schema.TREE_EDGE)
     assert (
         "CREATE (a)-[:TREE_EDGE {forest: $owner, tree: r[1], level: r[2], port: r[3]}]->(b)" in text
     )
     assert "MERGE" not in text
 
 
-def test_the_server_has_the_declared_constraints_and_indexes(graph: Graph, bolt: Bolt) -> None:
+def test_the_server_has_the_declared_constraints_and_indexes(
+    graph: Graph, bolt: BoltWriter
+) -> None:
     """Keys are unique, looked-up tuples are indexed, and making them again changes nothing."""
     bolt.prepare()
     constraints = graph.read("SHOW CONSTRAINTS YIELD labelsOrTypes, properties, type RETURN *")

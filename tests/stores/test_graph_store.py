@@ -1,4 +1,4 @@
-"""What is written is what is read: S4 and S5 through Bolt and back, and every edit by hand is noticed."""
+"""What is written is what is read: S4 and S5 through BoltWriter and back, and every edit by hand is noticed."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,9 @@ from starcast.collectives import schedule
 from starcast.errors import NotFoundError, RejectedError
 from starcast.graph import artifact_nodes, reader, rows
 from starcast.graph.connection import Graph
-from starcast.graph.deletion import erase
+from starcast.graph.deletion import delete_artifact
 from starcast.graph.schema import FOREST, TOPOLOGY, first_key
-from starcast.graph.writer import Bolt, refresh_plans
+from starcast.graph.writer import BoltWriter, refresh_plans
 from starcast.progress import Silent
 from starcast.simulator import simulate
 from starcast.topologies import Topology, topology
@@ -28,25 +28,25 @@ class Counting:
         self.done += amount
 
 
-def write_topology(bolt: Bolt, topology: Topology) -> None:
+def write_topology(bolt: BoltWriter, topology: Topology) -> None:
     """Nodes, links, and the topology's own node."""
     bolt.begin(artifact_nodes.topology_owner(topology))
     with Silent().task("", 0) as task:
-        bolt.nodes(topology, task)
-        bolt.relationships(rows.link_rows(topology), task)
+        bolt.write_nodes(topology, task)
+        bolt.write_relationships(rows.link_rows(topology), task)
     bolt.finish(artifact_nodes.topology_owner(topology))
 
 
-def write_forest(bolt: Bolt, grown: Forest) -> None:
+def write_forest(bolt: BoltWriter, grown: Forest) -> None:
     """Tree edges, and the forest's own node."""
     bolt.begin(artifact_nodes.forest_owner(grown))
     with Silent().task("", 0) as task:
-        bolt.relationships(rows.tree_rows(grown), task)
+        bolt.write_relationships(rows.tree_rows(grown), task)
     bolt.finish(artifact_nodes.forest_owner(grown))
 
 
 @pytest.fixture
-def s4(bolt: Bolt) -> Topology:
+def s4(bolt: BoltWriter) -> Topology:
     """S4 in the graph."""
     where = topology("S4")
     write_topology(bolt, where)
@@ -54,7 +54,7 @@ def s4(bolt: Bolt) -> Topology:
 
 
 @pytest.fixture
-def trees(bolt: Bolt, s4: Topology) -> Forest:
+def trees(bolt: BoltWriter, s4: Topology) -> Forest:
     """The multiple trees of S4 from 3142 in the graph."""
     grown = forest(s4, "multiple", "3142")
     write_forest(bolt, grown)
@@ -86,7 +86,7 @@ def test_the_topology_s_own_node_says_what_it_is(graph: Graph, s4: Topology) -> 
     assert check_nodes(graph, "Topology", TOPOLOGY.names) == {
         ("S4", "star", 4, None, 24, 36, 3, 4, "complete")
     }
-    assert reader.differences(graph, artifact_nodes.topology_owner(s4)) == []
+    assert reader.find_node_differences(graph, artifact_nodes.topology_owner(s4)) == []
 
 
 def test_a_forest_comes_back_as_the_array_it_was(graph: Graph, trees: Forest) -> None:
@@ -104,49 +104,49 @@ def test_a_forest_comes_back_as_the_array_it_was(graph: Graph, trees: Forest) ->
 
 @pytest.mark.parametrize("ports", ["all", "one"])
 def test_a_schedule_comes_back_and_still_works(
-    graph: Graph, bolt: Bolt, trees: Forest, ports: str
+    graph: Graph, bolt: BoltWriter, trees: Forest, ports: str
 ) -> None:
     """Rows and parameters suffice to simulate it again."""
     made = schedule("S4", "broadcast", "multiple", ports, root="3142", segments=3)
     bolt.begin(artifact_nodes.schedule_owner(made))
     with Silent().task("", 0) as task:
-        bolt.relationships(rows.send_rows(made), task)
+        bolt.write_relationships(rows.send_rows(made), task)
     found = reader.read_schedule(graph, made.id)
     assert (found.id, found.units, found.packets) == (made.id, made.units, made.packets)
     assert simulate(found).complete
     assert simulate(found).violation is None
     assert same_rows(rows.send_rows(found), rows.send_rows(made))
     assert graph.read("MATCH (s:Schedule)-[:USES]->(f) RETURN f.id AS f") == [{"f": trees.id}]
-    assert reader.content(graph, "schedule", made.id, trees.topology) == rows.rows_content(
+    assert reader.read_content(graph, "schedule", made.id, trees.topology) == rows.rows_content(
         rows.send_rows(made)
     )
 
 
 @pytest.mark.parametrize("batch", [1, 7, 24, 1000])
-def test_the_size_of_a_batch_changes_nothing(graph: Graph, bolt: Bolt, batch: int) -> None:
+def test_the_size_of_a_batch_changes_nothing(graph: Graph, bolt: BoltWriter, batch: int) -> None:
     """Groups of start nodes are cut wherever a batch ends; every row is told to the task."""
     bolt.prepare()
-    where, way, task = topology("S3"), Bolt(graph, batch), Counting()
+    where, way, task = topology("S3"), BoltWriter(graph, batch), Counting()
     way.begin(artifact_nodes.topology_owner(where))
-    way.nodes(where, task)
-    way.relationships(rows.link_rows(where), task)
+    way.write_nodes(where, task)
+    way.write_relationships(rows.link_rows(where), task)
     assert task.done == where.nodes + where.links
-    assert reader.content(graph, "topology", "S3", where) == rows.topology_content(
+    assert reader.read_content(graph, "topology", "S3", where) == rows.topology_content(
         where, rows.link_rows(where)
     )
 
 
-def test_pages_add_up(graph: Graph, bolt: Bolt, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_add_up(graph: Graph, bolt: BoltWriter, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts, checksums and arrays are the same whatever the page."""
     where = topology("S5")
     grown = forest(where, "greedy")
     write_topology(bolt, where)
     write_forest(bolt, grown)
     monkeypatch.setattr(reader, "pages", lambda where, size=7: _small_pages(where, size))
-    assert reader.content(graph, "topology", "S5", where) == rows.topology_content(
+    assert reader.read_content(graph, "topology", "S5", where) == rows.topology_content(
         where, rows.link_rows(where)
     )
-    assert reader.content(graph, "forest", grown.id, where) == rows.rows_content(
+    assert reader.read_content(graph, "forest", grown.id, where) == rows.rows_content(
         rows.tree_rows(grown)
     )
     assert np.array_equal(reader.read_forest(graph, grown.id).parent_port, grown.parent_port)
@@ -189,9 +189,9 @@ EDITS = {
 def test_an_edit_of_tree_edges_is_noticed(graph: Graph, trees: Forest, edit: str) -> None:
     """The server's count and checksum differ from the array's after any change by hand."""
     meant = rows.rows_content(rows.tree_rows(trees))
-    assert reader.content(graph, "forest", trees.id, trees.topology) == meant
+    assert reader.read_content(graph, "forest", trees.id, trees.topology) == meant
     assert graph.write(f"{EDITS[edit]} RETURN count(*) AS edits") == [{"edits": 1}]
-    assert reader.content(graph, "forest", trees.id, trees.topology) != meant
+    assert reader.read_content(graph, "forest", trees.id, trees.topology) != meant
 
 
 NODE_EDITS = {
@@ -210,9 +210,9 @@ NODE_EDITS = {
 def test_an_edit_of_nodes_and_links_is_noticed(graph: Graph, s4: Topology, edit: str) -> None:
     """Labels enter the checksum digit by digit."""
     meant = rows.topology_content(s4, rows.link_rows(s4))
-    assert reader.content(graph, "topology", "S4", s4) == meant
+    assert reader.read_content(graph, "topology", "S4", s4) == meant
     assert graph.write(f"{NODE_EDITS[edit]} RETURN count(*) AS edits") == [{"edits": 1}]
-    assert reader.content(graph, "topology", "S4", s4) != meant
+    assert reader.read_content(graph, "topology", "S4", s4) != meant
 
 
 @pytest.mark.parametrize(
@@ -230,17 +230,19 @@ def test_an_edit_of_a_thing_s_own_node_is_named(
 ) -> None:
     """Properties are compared one by one."""
     graph.write(f"MATCH (f:Forest) {edit}")
-    assert reader.differences(graph, artifact_nodes.forest_owner(trees)) == words
+    assert reader.find_node_differences(graph, artifact_nodes.forest_owner(trees)) == words
 
 
-def test_a_relationship_without_an_end_is_refused(graph: Graph, bolt: Bolt, s4: Topology) -> None:
+def test_a_relationship_without_an_end_is_refused(
+    graph: Graph, bolt: BoltWriter, s4: Topology
+) -> None:
     """MATCH would drop such rows in silence; the counts of a batch do not."""
     graph.write("MATCH (n:Node {rank: 5}) DETACH DELETE n")
     with pytest.raises(RejectedError, match="found no node at one end"):
         write_forest(bolt, forest(s4, "greedy"))
 
 
-def test_a_forest_cannot_hang_from_a_topology_that_is_not_there(bolt: Bolt) -> None:
+def test_a_forest_cannot_hang_from_a_topology_that_is_not_there(bolt: BoltWriter) -> None:
     """Its node would stand alone."""
     with pytest.raises(RejectedError, match="S4 is not in the graph"):
         bolt.begin(artifact_nodes.forest_owner(forest("S4", "greedy")))
@@ -248,7 +250,7 @@ def test_a_forest_cannot_hang_from_a_topology_that_is_not_there(bolt: Bolt) -> N
 
 @pytest.mark.parametrize("batch", [1, 5, 1000])
 def test_erasing_takes_exactly_one_thing(
-    graph: Graph, bolt: Bolt, trees: Forest, batch: int
+    graph: Graph, bolt: BoltWriter, trees: Forest, batch: int
 ) -> None:
     """The other forest, the topology and another topology stay as they were."""
     where = trees.topology
@@ -256,17 +258,17 @@ def test_erasing_takes_exactly_one_thing(
     write_forest(bolt, other)
     write_topology(bolt, topology("S3"))
     before = counts(graph)
-    erase(graph, "forest", trees.id, where, batch, task)
+    delete_artifact(graph, "forest", trees.id, where, batch, task)
     assert task.done == 3 * 23
     assert counts(graph) == (before[0] - 1, before[1] - 3 * 23 - 1)
-    assert reader.content(graph, "forest", other.id, where) == rows.rows_content(
+    assert reader.read_content(graph, "forest", other.id, where) == rows.rows_content(
         rows.tree_rows(other)
     )
-    erase(graph, "forest", other.id, where, batch, task)
-    erase(graph, "topology", "S4", where, batch, task)
+    delete_artifact(graph, "forest", other.id, where, batch, task)
+    delete_artifact(graph, "topology", "S4", where, batch, task)
     assert check_nodes(graph, "Node", ("topology",)) == {("S3",)}
     assert check_nodes(graph, "Topology", ("name",)) == {("S3",)}
-    erase(graph, "topology", "S4", where, batch, task)
+    delete_artifact(graph, "topology", "S4", where, batch, task)
 
 
 def test_what_is_not_in_the_graph_is_not_found(graph: Graph) -> None:
@@ -281,7 +283,7 @@ def test_the_planner_knows_what_was_written_once_it_is_told(graph: Graph, trees:
     """By itself it would take all tree edges for none until it comes to sample the index, and read all of it."""
     refresh_plans(graph)
     statement = "EXPLAIN MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->() RETURN count(e) AS edges"
-    plan = graph.ask(statement, {"forest": trees.id}).plan
+    plan = graph.run(statement, {"forest": trees.id}).plan
     while plan is not None and "children" in plan:
         (plan,) = plan["children"]
     assert plan is not None

@@ -10,19 +10,19 @@ from starcast.database import models
 from starcast.database.sessions import session
 from starcast.errors import NotFoundError
 from starcast.graph import indexes
-from starcast.graph.audit import Finding
-from starcast.graph.identity import NotOursError
-from starcast.graph.writer import make_indexes
+from starcast.graph.audit import Problem
+from starcast.graph.ownership import OwnershipError
+from starcast.graph.writer import create_indexes
 from starcast.ingest import Plan, Stores, drop, ingest, plan
-from starcast.ingest.comparison import NAMED, Depth
-from starcast.ingest.load_methods import Way
-from starcast.ingest.rebuilding import Order, rebuild
-from starcast.ingest.verify import verify
+from starcast.ingest.ingestion import RebuildRequest, rebuild
+from starcast.ingest.load_methods import LoadMethod
+from starcast.ingest.row_comparison import NAMED, Depth
+from starcast.ingest.verification import verify
 from starcast.progress import Silent
 from starcast.trees import Forest, forest
 from support.checks import assert_stored
 
-ALL = Depth(whole=True)
+ALL = Depth(all_rows=True)
 TREES, GREEDY, SENDS = (
     "S4:multiple:1234",
     "S4:greedy:1234",
@@ -51,7 +51,7 @@ LEVEL = (
 )
 
 
-def said(findings: Sequence[Finding]) -> list[str]:
+def said(findings: Sequence[Problem]) -> list[str]:
     """Things and sentences."""
     return [f"{finding.thing}: {finding.what}" for finding in findings]
 
@@ -90,7 +90,7 @@ def test_a_node_that_is_gone_takes_its_rows_along(stores: Stores, what: Plan) ->
     )
     assert f"{SENDS}: and {138 - 126 - NAMED} more differences" in closer
     assert ingest(stores, what).created == []  # an ingest takes PostgreSQL's word
-    rebuild(stores, Order(["S4"], Way.BOLT))
+    rebuild(stores, RebuildRequest(["S4"], LoadMethod.BOLT))
     assert verify(stores, depth=ALL) == []
     assert_stored(stores, what)
 
@@ -112,7 +112,7 @@ def test_a_key_that_was_changed(stores: Stores, what: Plan) -> None:
     assert (
         f"{GREEDY}: TREE_EDGE of tree 0 from 1324 to a node of key 7 should not be there" in closer
     )
-    rebuild(stores, Order(way=Way.BOLT))
+    rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))
     assert verify(stores, depth=ALL) == []
     assert_stored(stores, what)
 
@@ -124,12 +124,12 @@ def test_a_thing_that_stands_twice(stores: Stores, what: Plan) -> None:
         stores.graph.write("CREATE (:Forest {id: $key})", {"key": GREEDY})
         sentences = ["the store: the constraint starcast_forest_id on Forest(id) is missing"]
         assert said(verify(stores)) == [*sentences, f"{GREEDY}: the node (:Forest) stands 2 times"]
-        rebuild(stores, Order([GREEDY], Way.BOLT))
+        rebuild(stores, RebuildRequest([GREEDY], LoadMethod.BOLT))
         assert verify(stores, depth=ALL) == []
         assert_stored(stores, what)
     finally:
         stores.graph.write("MATCH (f:Forest) DETACH DELETE f")
-        make_indexes(stores.graph)
+        create_indexes(stores.graph)
 
 
 def test_a_sample_is_the_same_by_the_same_seed(stores: Stores, what: Plan) -> None:
@@ -208,12 +208,12 @@ def test_indexes_are_looked_at(stores: Stores, what: Plan, name: str) -> None:
         assert finding.what == sentence
         assert "CREATE " in finding.advice
         assert [one.what for one in verify(stores, ["S4"])] == [sentence]
-        rebuild(stores, Order([GREEDY], Way.BOLT))
+        rebuild(stores, RebuildRequest([GREEDY], LoadMethod.BOLT))
         assert verify(stores, depth=ALL) == []
         assert_stored(stores, what)
     finally:  # the server is that of all tests
         indexes.make_way(stores.graph)
-        make_indexes(stores.graph)
+        create_indexes(stores.graph)
 
 
 def test_another_forest_in_postgresql_is_told(stores: Stores, what: Plan) -> None:
@@ -278,11 +278,11 @@ class Hearing(Silent):
 def test_somebody_else_s_database_is_refused(stores: Stores) -> None:
     """There is nothing of ours to judge."""
     stores.graph.write("CREATE (:Person)")
-    with pytest.raises(NotOursError, match="not ours"):
+    with pytest.raises(OwnershipError, match="not ours"):
         verify(stores)
 
 
 def test_nothing_stored_is_nothing_found_but_no_store(stores: Stores) -> None:
     """A graph that nobody has used yet is not claimed."""
-    make_indexes(stores.graph)
+    create_indexes(stores.graph)
     assert verify(stores) == []

@@ -12,10 +12,10 @@ from starcast.collectives.catalogue import find
 from starcast.database.sessions import session
 from starcast.errors import BusyError, NotFoundError, RejectedError, UnavailableError
 from starcast.ingest import Plan, Stores, drop, ingest, plan
-from starcast.ingest.artifacts import ForestThing, ScheduleThing, Thing, TopologyThing
+from starcast.ingest.artifacts import Artifact, ForestArtifact, ScheduleArtifact, TopologyArtifact
+from starcast.ingest.listing import check_artifact, columns, describe_artifact, list_artifacts
 from starcast.ingest.loading import STAGES
-from starcast.ingest.stored import check, columns, description, listing
-from starcast.ingest.stores import exclusively
+from starcast.ingest.stores import lock_stores
 from starcast.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
@@ -51,7 +51,9 @@ def test_the_planner_is_told_when_all_is_written(
 ) -> None:
     """Once, after the last thing."""
     told: list[int] = []
-    monkeypatch.setattr("starcast.ingest.refresh_plans", lambda _: told.append(len(states(stores))))
+    monkeypatch.setattr(
+        "starcast.ingest.ingestion.refresh_plans", lambda _: told.append(len(states(stores)))
+    )
     ingest(stores, what)
     ingest(stores, what)
     assert told == [len(S4)]
@@ -122,7 +124,7 @@ def test_the_stages_come_in_order(few: Stores, what: Plan) -> None:
 def test_while_loading_nobody_calls_it_complete(few: Stores, what: Plan, stage: str) -> None:
     """At every stage of every thing, what either store calls complete is whole there."""
 
-    def look(at: str, thing: Thing) -> None:
+    def look(at: str, thing: Artifact) -> None:
         if at != stage:
             return
         state = states(few)[thing.key]
@@ -155,7 +157,7 @@ def test_what_is_broken_off_is_cleaned_up_by_the_next(
 ) -> None:
     """Ctrl-C or a defect at any stage: what was complete stays, the rest is failed, and the next ingest makes it whole."""
 
-    def broken(at: str, thing: Thing) -> None:
+    def broken(at: str, thing: Artifact) -> None:
         if (at, thing.kind) == (stage, kind):
             raise how
 
@@ -176,14 +178,14 @@ def test_what_is_broken_off_is_cleaned_up_by_the_next(
 def test_a_defect_s_words_are_kept(stores: Stores, what: Plan) -> None:
     """`failed` says why, and nothing of the thing is left."""
 
-    def broken(at: str, thing: Thing) -> None:
+    def broken(at: str, thing: Artifact) -> None:
         if (at, thing.kind) == ("written", "forest"):
             raise Break("out of cheese")
 
     with pytest.raises(Break):
         ingest(stores, what, on_stage=broken)
     with session(stores.engine) as opened:
-        assert [(row["state"], row["error"]) for row in listing(opened, "forest")] == [
+        assert [(row["state"], row["error"]) for row in list_artifacts(opened, "forest")] == [
             ("failed", "Break: out of cheese")
         ]
     assert check_nodes(stores.graph, "Forest", ("id",)) == set()
@@ -198,7 +200,7 @@ def test_what_a_checker_rejects_is_not_stored(stores: Stores) -> None:
     ports[0, 5], ports[0, where.neighbours(2)[5]] = 2, 2
     bad = Forest(where, ports, construction="cyclic")
     with pytest.raises(RejectedError, match="is no forest"):
-        ingest(stores, Plan((TopologyThing(where), ForestThing(bad))))
+        ingest(stores, Plan((TopologyArtifact(where), ForestArtifact(bad))))
     assert states(stores) == {"S4": "complete", bad.id: "failed"}
     assert stored_counts(stores)["forest"] == 0
     assert check_nodes(stores.graph, "Forest", ("id",)) == set()
@@ -258,7 +260,7 @@ def test_a_graph_that_differs_from_the_arrays_is_not_complete(
 ) -> None:
     """Somebody else writes between our writing and our reading back."""
 
-    def meddle(at: str, thing: Thing) -> None:
+    def meddle(at: str, thing: Artifact) -> None:
         if (at, thing.kind) == ("written", "forest"):
             stores.graph.write(MEDDLING[edit])
 
@@ -282,7 +284,7 @@ def test_a_graph_that_was_emptied_is_filled_again(stores: Stores, what: Plan) ->
         "S3:greedy:123": "failed",
     }
     with session(stores.engine) as opened:
-        assert {row["error"] for row in listing(opened, "topology", "S3")} == {
+        assert {row["error"] for row in list_artifacts(opened, "topology", "S3")} == {
             "it is no longer in the graph store"
         }
     drop(stores, "topology", "S3", cascade=True)
@@ -317,7 +319,7 @@ def test_what_postgresql_does_not_know_is_taken_out(stores: Stores, what: Plan) 
 def test_a_second_process_is_refused_or_waits(stores: Stores, what: Plan) -> None:
     """The lock is the database's."""
     with ExitStack() as stack:
-        stack.enter_context(exclusively(stores.engine, wait=False, reporter=Silent()))
+        stack.enter_context(lock_stores(stores.engine, wait=False, reporter=Silent()))
         calls: list[Callable[[], object]] = [
             lambda: ingest(stores, what),
             lambda: drop(stores, "topology", "S4"),
@@ -395,7 +397,7 @@ def test_dropping_leaves_the_neighbours_alone(stores: Stores) -> None:
     drop(stores, "schedule", "S4:broadcast:greedy:one:segments=1:1234")
     drop(stores, "forest", "S4:multiple:1234", cascade=True)
     left = plan("S4", "greedy,recursive-substar", "recursive-substar", ports="both")
-    kept = ScheduleThing(find("broadcast", "greedy"), topology("S4"), 0, "all", {"segments": 1})
+    kept = ScheduleArtifact(find("broadcast", "greedy"), topology("S4"), 0, "all", {"segments": 1})
     assert_stored(stores, Plan((*left.things, kept)))
 
 
@@ -416,7 +418,7 @@ def test_an_unknown_name_is_not_found_and_the_nearest_is_named(
         drop(stores, kind, key)
     assert near in caught.value.hint
     with session(stores.engine) as opened, pytest.raises(NotFoundError):
-        description(opened, kind, key)
+        describe_artifact(opened, kind, key)
 
 
 def test_what_is_stored_is_listed_and_described(stores: Stores, what: Plan) -> None:
@@ -424,26 +426,28 @@ def test_what_is_stored_is_listed_and_described(stores: Stores, what: Plan) -> N
     ingest(stores, what)
     grown = forest("S4", "multiple")
     with session(stores.engine) as opened:
-        row = listing(opened, "forest", "S4")[0]
+        row = list_artifacts(opened, "forest", "S4")[0]
         assert [row[name] for name in columns("forest")] == [
             "S4:multiple:1234", "S4", "multiple", "1234", 3, grown.height, grown.congestion, "complete", None,
         ]  # fmt: skip
-        assert listing(opened, "forest", "S5") == []
-        shown = {row["property"]: row["value"] for row in description(opened, "forest", S4[1])}
+        assert list_artifacts(opened, "forest", "S5") == []
+        shown = {
+            row["property"]: row["value"] for row in describe_artifact(opened, "forest", S4[1])
+        }
         assert (shown["heights"], shown["leaves"]) == (
             grown.heights.tolist(),
             grown.leaves.tolist(),
         )
         assert shown["expected checksum"] == shown["found checksum"]
-        assert {row["arguments"] for row in listing(opened, "schedule")} == {"segments=2"}
+        assert {row["arguments"] for row in list_artifacts(opened, "schedule")} == {"segments=2"}
 
 
 def test_a_stored_thing_can_be_checked_again(stores: Stores, what: Plan) -> None:
     """An edit by hand is found long after the ingest."""
     ingest(stores, what)
     for kind, key in zip(("topology", "forest", "schedule"), S4, strict=True):
-        check(stores, kind, key)
+        check_artifact(stores, kind, key)
     stores.graph.write("MATCH ()-[r:SEND]->() WITH r LIMIT 1 SET r.unit = r.unit + 1")
     with pytest.raises(RejectedError, match="the graph holds"):
-        check(stores, "schedule", S4[2])
-    check(stores, "forest", S4[1])
+        check_artifact(stores, "schedule", S4[2])
+    check_artifact(stores, "forest", S4[1])

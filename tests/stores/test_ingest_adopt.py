@@ -17,8 +17,8 @@ from starcast.graph import reader
 from starcast.graph.connection import Graph
 from starcast.graph.rows import Content
 from starcast.ingest import Plan, Stores, artifacts, drop, ingest, plan
-from starcast.ingest.adoption import Expected, adopt
-from starcast.ingest.recovery import Reference, recover
+from starcast.ingest.loading import Reference, recover
+from starcast.ingest.offline import Expected, adopt
 from starcast.progress import Silent
 from support.checks import assert_stored, states
 
@@ -63,7 +63,7 @@ def forget_all(stores: Stores) -> None:
 
 def in_graph(stores: Stores) -> dict[str, str]:
     """The state of each thing in the graph."""
-    return {key: row["state"] for (_, key), row in reader.states(stores.graph).items()}
+    return {key: row["state"] for (_, key), row in reader.read_states(stores.graph).items()}
 
 
 def keys(references: Sequence[Reference]) -> list[str]:
@@ -256,7 +256,7 @@ def test_the_graph_of_another_laboratory_is_not_adopted(stores: Stores, what: Pl
 def test_all_contents_at_once_are_those_of_each(stores: Stores, what: Plan) -> None:
     """Counts and checksums by scans of each type, against pages of each thing, on two topologies."""
     ingest(stores, plan("S4,2", ["nk-multiple"]))
-    found = reader.contents(stores.graph)
+    found = reader.read_all_contents(stores.graph)
     assert len(found) == len(what.things) + 2
     for (kind, key), content in found.items():
         topology = next(
@@ -264,7 +264,7 @@ def test_all_contents_at_once_are_those_of_each(stores: Stores, what: Plan) -> N
             for thing in (*what.things, *plan("S4,2").things)
             if thing.topology.spec == key.split(":")[0]
         )
-        assert content == reader.content(stores.graph, kind, key, topology)
+        assert content == reader.read_content(stores.graph, kind, key, topology)
 
 
 def test_all_contents_count_what_does_not_belong(stores: Stores, what: Plan) -> None:
@@ -276,7 +276,7 @@ def test_all_contents_count_what_does_not_belong(stores: Stores, what: Plan) -> 
     stores.graph.write(
         "MATCH (n:Node {topology: 'S3', rank: 0}) CREATE (n)-[:TREE_EDGE {forest: 'none', tree: 0}]->(n)"
     )
-    found = reader.contents(stores.graph)
+    found = reader.read_all_contents(stores.graph)
     assert found["topology", "S4"].relationships == 37
     assert found["forest", "none"].relationships == 1
     assert len(found) == len(what.things) + 2

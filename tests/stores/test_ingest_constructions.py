@@ -9,8 +9,8 @@ from starcast.database.sessions import session
 from starcast.errors import InputError
 from starcast.graph import reader
 from starcast.ingest import Stores, ingest, plan
-from starcast.ingest.artifacts import ForestThing
-from starcast.ingest.stored import check, description, listing
+from starcast.ingest.artifacts import ForestArtifact
+from starcast.ingest.listing import check_artifact, describe_artifact, list_artifacts
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.catalogue import CONSTRUCTIONS
@@ -74,7 +74,7 @@ def test_a_construction_is_stored_and_reads_back_equal(stores: Stores, spec: str
             assert same(found, meant)
             found.verify()
             assert found.load_histogram() == meant.load_histogram()
-        check(stores, "forest", meant.id)
+        check_artifact(stores, "forest", meant.id)
 
 
 def test_whether_a_forest_spans_comes_back_with_it(stores: Stores) -> None:
@@ -103,7 +103,9 @@ def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
         assert [
             np.count_nonzero(np.frombuffer(row.parent_port, dtype=np.uint8)) for row in rows
         ] == [size - 1 for size in made.sizes.tolist()]
-        shown = {row["property"]: row["value"] for row in description(opened, "forest", made.id)}
+        shown = {
+            row["property"]: row["value"] for row in describe_artifact(opened, "forest", made.id)
+        }
         assert shown["sizes"] == made.sizes.tolist()
     edges = stores.graph.read(
         "MATCH ()-[r:TREE_EDGE]->() RETURN r.tree AS tree, count(*) AS edges ORDER BY tree"
@@ -115,7 +117,9 @@ def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
 def test_all_means_all_that_need_no_arguments(stores: Stores, spec: str) -> None:
     """Everything at once, as `starcast ingest SPEC --trees all --schedules all`."""
     what = plan(spec, "all", "all")
-    forests = [thing.forest.construction for thing in what.things if isinstance(thing, ForestThing)]
+    forests = [
+        thing.forest.construction for thing in what.things if isinstance(thing, ForestArtifact)
+    ]
     assert forests == list(plain_constructions(spec))
     ingest(stores, what)
     assert_stored(stores, what)
@@ -160,7 +164,7 @@ def test_two_forests_of_one_construction_stand_beside_each_other(stores: Stores)
         ("greedy", ""), ("dimension-change", "base=greedy,i=1"), ("dimension-change", "base=greedy,i=2"),
     }  # fmt: skip
     with session(stores.engine) as opened:
-        assert [row["name"] for row in listing(opened, "forest", "S4")] == [
+        assert [row["name"] for row in list_artifacts(opened, "forest", "S4")] == [
             "S4:dimension-change(base=greedy,i=1):1234", "S4:dimension-change(base=greedy,i=2):1234", "S4:greedy:1234",
         ]  # fmt: skip
 

@@ -17,7 +17,7 @@ from starcast.errors import UnavailableError
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.ingest import Plan, Stores, ingest, plan
-from starcast.ingest.artifacts import Thing
+from starcast.ingest.artifacts import Artifact
 from starcast.ingest.loading import STAGES
 from support.checks import assert_stored, counts, nothing_unproved_is_complete, states
 from support.fix_graph import FEW
@@ -152,7 +152,7 @@ def test_a_graph_server_that_goes_away_is_one_sentence(
     host, _, port = graph_address.uri.partition("://")[2].partition(":")
     wire = Wire(host, int(port))
 
-    def cut(at: str, thing: Thing) -> None:
+    def cut(at: str, thing: Artifact) -> None:
         if (at, thing.kind) == (stage, "forest"):
             wire.cut()
 

@@ -10,11 +10,11 @@ from starcast.ingest.load_methods import (
     MOST_BY_IMPORT,
     MOST_OVER_BOLT,
     Estimate,
-    Way,
-    choose,
+    LoadMethod,
+    choose_method,
     duration,
 )
-from starcast.ingest.planning import Size, plan, wish
+from starcast.ingest.planning import Size, parse_request, plan
 from starcast.topologies import topology
 from starcast.topologies.star import Star
 from starcast.trees import Forest, constructions, forest, plain_constructions
@@ -204,14 +204,14 @@ def test_sizes_are_those_of_the_trees_without_building_any(spec: str) -> None:
         Size(thing.kind, thing.key, thing.nodes, thing.relationships)
         for thing in plan(*asked).things
     ]
-    assert wish(*asked).sizes() == sizes
+    assert parse_request(*asked).sizes() == sizes
 
 
 @pytest.mark.parametrize("words", ["greedi", "dimension-change(base=greedy,i=4)", "dimension-change(base=greedy)",
                                    "dimension-change(base=binomial,i=1)", "greedy(i=1)", "binomial"])  # fmt: skip
 def test_sizes_of_trees_that_cannot_be_are_refused_in_the_words_of_the_plan(words: str) -> None:
     with pytest.raises(InputError) as of_sizes:
-        wish("S5", words).sizes()
+        parse_request("S5", words).sizes()
     name, arguments = parsed(words)
     with pytest.raises(InputError) as of_trees:
         forest("S5", name, **arguments)
@@ -264,7 +264,7 @@ def test_what_is_too_large_for_any_way_is_refused_with_figures(
     with pytest.raises(LimitError) as caught:
         plan(spec, "all", "all")
     message = caught.value.message
-    sizes = wish(spec, "all", "all").sizes()
+    sizes = parse_request(spec, "all", "all").sizes()
     assert sizes[0].relationships == Star(int(spec[1:])).links
     assert f"{sum(one.relationships for one in sizes):,} relationships" in message
     assert "GB on the disk" in message
@@ -280,8 +280,8 @@ def test_too_many_segments_are_refused() -> None:
 
 
 def test_only_what_is_asked_of_a_wish_is_grown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rest of a wish may be stored already."""
-    wanted = wish("S5", "greedy,multiple", "recursive-substar")
+    """The rest of a parse_request may be stored already."""
+    wanted = parse_request("S5", "greedy,multiple", "recursive-substar")
     whole = wanted.plan()
     assert [thing.key for thing in whole.things] == [size.key for size in wanted.sizes()]
     assert whole.sizes() == wanted.sizes()
@@ -300,58 +300,61 @@ def test_only_what_is_asked_of_a_wish_is_grown(monkeypatch: pytest.MonkeyPatch) 
 
 
 SMALL, NINE, TEN = (
-    wish(*words).sizes() for words in (("S6", "all", "all"), ("S9", "multiple"), ("S10",))
+    parse_request(*words).sizes() for words in (("S6", "all", "all"), ("S9", "multiple"), ("S10",))
 )
 
 
 @pytest.mark.parametrize(
     ("asked", "new", "embedded", "taken"),
     [
-        (Way.AUTO, SMALL, True, Way.BOLT),
-        (Way.AUTO, NINE, True, Way.IMPORT),
-        (Way.AUTO, TEN, True, Way.IMPORT),
-        (Way.AUTO, SMALL, False, Way.BOLT),
-        (Way.AUTO, NINE, False, Way.BOLT),
-        (Way.BOLT, NINE, True, Way.BOLT),
-        (Way.IMPORT, SMALL, True, Way.IMPORT),
+        (LoadMethod.AUTO, SMALL, True, LoadMethod.BOLT),
+        (LoadMethod.AUTO, NINE, True, LoadMethod.IMPORT),
+        (LoadMethod.AUTO, TEN, True, LoadMethod.IMPORT),
+        (LoadMethod.AUTO, SMALL, False, LoadMethod.BOLT),
+        (LoadMethod.AUTO, NINE, False, LoadMethod.BOLT),
+        (LoadMethod.BOLT, NINE, True, LoadMethod.BOLT),
+        (LoadMethod.IMPORT, SMALL, True, LoadMethod.IMPORT),
     ],
 )
 def test_the_way_in_is_chosen_by_what_it_takes(
-    asked: Way, new: list[Size], embedded: bool, taken: Way
+    asked: LoadMethod, new: list[Size], embedded: bool, taken: LoadMethod
 ) -> None:
     """The faster one that the server allows, unless one is asked for; the reason has the rows and the time of it."""
-    choice = choose(asked, new, [], embedded=embedded)
+    choice = choose_method(asked, new, [], embedded=embedded)
     size = Estimate.of(new)
     assert choice.way is taken
     assert f"{size.rows:,}" in choice.reason
-    assert duration(size.import_seconds if taken is Way.IMPORT else size.seconds) in choice.reason
-    if asked is Way.AUTO and embedded:
-        assert (size.import_seconds < size.seconds) == (taken is Way.IMPORT)
+    assert (
+        duration(size.import_seconds if taken is LoadMethod.IMPORT else size.seconds)
+        in choice.reason
+    )
+    if asked is LoadMethod.AUTO and embedded:
+        assert (size.import_seconds < size.seconds) == (taken is LoadMethod.IMPORT)
 
 
 def test_what_is_stored_counts_for_an_import_only() -> None:
-    """It has to be imported again: so much of it that Bolt is faster, or that it is too much."""
-    assert choose(Way.AUTO, NINE, [], embedded=True).way is Way.IMPORT
-    assert choose(Way.AUTO, NINE, TEN * 2, embedded=True).way is Way.BOLT
+    """It has to be imported again: so much of it that BoltWriter is faster, or that it is too much."""
+    assert choose_method(LoadMethod.AUTO, NINE, [], embedded=True).way is LoadMethod.IMPORT
+    assert choose_method(LoadMethod.AUTO, NINE, TEN * 2, embedded=True).way is LoadMethod.BOLT
     assert (
-        choose(Way.IMPORT, NINE, TEN, embedded=True).everything.rows
+        choose_method(LoadMethod.IMPORT, NINE, TEN, embedded=True).everything.rows
         == Estimate.of([*NINE, *TEN]).rows
     )
     with pytest.raises(LimitError, match="with what is stored already"):
-        choose(Way.IMPORT, NINE, TEN * 3, embedded=True)
+        choose_method(LoadMethod.IMPORT, NINE, TEN * 3, embedded=True)
 
 
 def test_too_much_for_a_foreign_server_is_a_limit_with_the_way_out() -> None:
-    """Its figures over Bolt, and `starcast export`; an import into it is bad input, with the same hint."""
+    """Its figures over BoltWriter, and `starcast export`; an import into it is bad input, with the same hint."""
     with pytest.raises(LimitError, match="over Bolt") as limit:
-        choose(Way.AUTO, TEN, [], embedded=False)
+        choose_method(LoadMethod.AUTO, TEN, [], embedded=False)
     assert f"{MOST_OVER_BOLT:,} rows" in limit.value.message
     assert "'starcast export'" in limit.value.hint
     with pytest.raises(InputError, match="not starcast's own") as refused:
-        choose(Way.IMPORT, SMALL, [], embedded=False)
+        choose_method(LoadMethod.IMPORT, SMALL, [], embedded=False)
     assert "'starcast export'" in refused.value.hint
     with pytest.raises(LimitError) as own:
-        choose(Way.BOLT, TEN, [], embedded=True)
+        choose_method(LoadMethod.BOLT, TEN, [], embedded=True)
     assert "leave out --way bolt" in own.value.hint
 
 
@@ -360,9 +363,9 @@ def test_the_largest_over_bolt_is_s9_with_tseng_and_sheu_s_trees_and_by_import_s
 ):
     """The thresholds' reasons."""
     assert plan("S9", "greedy,multiple").estimate.rows < MOST_OVER_BOLT
-    ten = wish("S10", "multiple").sizes()
+    ten = parse_request("S10", "multiple").sizes()
     assert Estimate.of(ten).rows < MOST_BY_IMPORT
-    assert Estimate.of(wish("S10", "all").sizes()).rows > MOST_BY_IMPORT
+    assert Estimate.of(parse_request("S10", "all").sizes()).rows > MOST_BY_IMPORT
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,12 @@ from starcast.endpoints import graph_address
 from starcast.errors import LimitError, RejectedError, UnavailableError
 from starcast.graph import reader
 from starcast.graph.connection import Graph
-from starcast.ingest import Plan, Stores, Way, drop, ingest, open_stores, plan
-from starcast.ingest.artifacts import Thing
-from starcast.ingest.comparison import Depth
-from starcast.ingest.rebuilding import Order, rebuild
-from starcast.ingest.stored import check
-from starcast.ingest.verify import verify
+from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest, open_stores, plan
+from starcast.ingest.artifacts import Artifact
+from starcast.ingest.ingestion import RebuildRequest, rebuild
+from starcast.ingest.listing import check_artifact
+from starcast.ingest.row_comparison import Depth
+from starcast.ingest.verification import verify
 from starcast.progress import Silent
 from starcast.settings import Settings
 from starcast.trees import forest as grow
@@ -79,22 +79,24 @@ def names(what: Plan) -> set[tuple[str, str]]:
 def there(own: Settings) -> set[tuple[str, str]]:
     """What the graph holds, by kind and key."""
     with open_stores(own) as stores:
-        return set(reader.states(stores.graph))
+        return set(reader.read_states(stores.graph))
 
 
 def whole(stores: Stores, things: set[tuple[str, str]]) -> None:
     """These things, and nothing else, are complete in the graph, and counted and summed anew they are as they were built."""
-    found = reader.states(stores.graph)
+    found = reader.read_states(stores.graph)
     assert {name: row["state"] for name, row in found.items()} == dict.fromkeys(things, "complete")
     for kind, key in things:
-        check(stores, kind, key)
+        check_artifact(stores, kind, key)
 
 
 def dies(own: Settings, stage: str) -> None:
     """An import of the new things is killed after a stage, as by a power cut."""
     words = [sys.executable, str(SCRIPT), "import", stage]
     environment = {**os.environ, "STARCAST_HOME": str(own.home)}
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        words, env=environment, capture_output=True, text=True, check_artifact=False
+    )
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
@@ -150,7 +152,7 @@ def test_a_store_that_differs_never_comes_into_force(own: Settings) -> None:
     before, address, held = in_force(own), graph_address(own), there(own)
     seen: list[str] = []
 
-    def spoil(stage: str, _: Thing) -> None:
+    def spoil(stage: str, _: Artifact) -> None:
         if stage == "indexed":
             seen.append(stack.status(own.home)[0].state)
             with pytest.raises(UnavailableError, match="is away while its data are replaced"):
@@ -161,7 +163,7 @@ def test_a_store_that_differs_never_comes_into_force(own: Settings) -> None:
     what = plan("Q3", trees="binomial")
     with opened(own) as stores:
         with pytest.raises(RejectedError, match="S3: 6 of 6 nodes, 5 of 6 relationships"):
-            ingest(stores, what, on_stage=spoil, way=Way.IMPORT)
+            ingest(stores, what, on_stage=spoil, method=LoadMethod.IMPORT)
         assert seen == ["rebuilding"]
         assert in_force(own) == before
         whole(stores, held)
@@ -187,7 +189,7 @@ def test_ctrl_c_during_the_import(own: Settings) -> None:
 
     with open_stores(own) as stores:
         with pytest.raises(KeyboardInterrupt):
-            ingest(stores, plan("Q3"), reporter=Interrupting(), way=Way.IMPORT)
+            ingest(stores, plan("Q3"), reporter=Interrupting(), method=LoadMethod.IMPORT)
         assert Home(own.home).published() == before
         in_force(own)
         whole(stores, held)
@@ -198,13 +200,13 @@ def test_ctrl_c_during_the_import(own: Settings) -> None:
 
 
 def test_what_is_not_starcast_s_is_not_lost(own: Settings) -> None:
-    """Nodes of the user's beside ours: an import is refused, and they stay; over Bolt it goes."""
+    """Nodes of the user's beside ours: an import is refused, and they stay; over BoltWriter it goes."""
     with open_stores(own) as stores:
         stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
         with pytest.raises(
             RejectedError, match="2 nodes of Person, 1 relationship KNOWS"
         ) as caught:
-            ingest(stores, plan("Q2"), way=Way.IMPORT)
+            ingest(stores, plan("Q2"), method=LoadMethod.IMPORT)
         assert "--way bolt" in caught.value.hint
         ingest(stores, plan("Q2"))
         drop(stores, "topology", "Q2")
@@ -225,13 +227,13 @@ def test_a_disk_that_is_too_small(own: Settings, monkeypatch: pytest.MonkeyPatch
         with pytest.raises(
             LimitError, match=r"an import of \d+ nodes and \d+ relationships.* needs \d+ MB"
         ):
-            ingest(stores, plan("Q3"), way=Way.IMPORT)
+            ingest(stores, plan("Q3"), method=LoadMethod.IMPORT)
         assert states(stores) == before
 
 
 def test_a_rebuild_mends_what_was_edited_by_hand(own: Settings) -> None:
     """What is not starcast's is kept unless it may go; then a fresh store of what PostgreSQL knows takes the place of all."""
-    held, order = there(own), Order(way=Way.IMPORT)
+    held, order = there(own), RebuildRequest(method=LoadMethod.IMPORT)
     with open_stores(own) as stores:
         stores.graph.write("MATCH (n:Node) SET n.label = 'x'")
         stores.graph.write("MATCH (s:Store) DELETE s CREATE (:Person)-[:KNOWS]->(:Person)")
@@ -243,4 +245,4 @@ def test_a_rebuild_mends_what_was_edited_by_hand(own: Settings) -> None:
         assert {(one.kind, one.key) for one in made} == held
     with open_stores(own) as stores:
         whole(stores, held)
-        assert verify(stores, depth=Depth(whole=True)) == []
+        assert verify(stores, depth=Depth(all_rows=True)) == []

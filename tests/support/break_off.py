@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from starcast.ingest import Way, drop, ingest, open_stores, plan
-from starcast.ingest.artifacts import Thing
+from starcast.ingest import LoadMethod, drop, ingest, open_stores, plan
+from starcast.ingest.artifacts import Artifact
 from starcast.progress import Silent, Task
 from starcast.settings import Settings
 
@@ -50,11 +50,11 @@ def main() -> None:
             return
         kind, stage = words if what == "ingest" else ("topology", *words)
 
-        def on_stage(at: str, thing: Thing) -> None:
+        def on_stage(at: str, thing: Artifact) -> None:
             if (at, thing.kind) == (stage, kind):
                 die()
 
-        way = Way.BOLT if what == "ingest" else Way.IMPORT
+        way = LoadMethod.BOLT if what == "ingest" else LoadMethod.IMPORT
         ingest(stores, plan("S4", schedules="multiple", segments=2), on_stage=on_stage, way=way)
 
 

@@ -14,7 +14,7 @@ from starcast.graph.connection import Graph
 from starcast.graph.rows import Rows
 from starcast.graph.schema import TREE_EDGE
 from starcast.ingest import Plan, Stores
-from starcast.ingest.artifacts import ForestThing, ScheduleThing, Thing
+from starcast.ingest.artifacts import Artifact, ForestArtifact, ScheduleArtifact
 
 
 def check_nodes(graph: Graph, label: str, properties: Sequence[str]) -> set[tuple[Any, ...]]:
@@ -70,7 +70,7 @@ def stored_counts(stores: Stores) -> dict[str, int]:
 
 def nothing_unproved_is_complete(stores: Stores) -> None:
     """Whatever one of the stores calls complete is whole there."""
-    in_graph = {key: row["state"] for key, row in reader.states(stores.graph).items()}
+    in_graph = {key: row["state"] for key, row in reader.read_states(stores.graph).items()}
     with session(stores.engine) as opened:
         expected = {
             (row.kind, row.key): (
@@ -84,7 +84,7 @@ def nothing_unproved_is_complete(stores: Stores) -> None:
     for (kind, key), state in in_graph.items():
         if state == "complete" or expected.get((kind, key), ("",))[0] == "complete":
             assert state == "complete"
-            found = reader.content(stores.graph, kind, key, rows_topology(key))
+            found = reader.read_content(stores.graph, kind, key, rows_topology(key))
             assert (found.nodes, found.relationships, found.checksum) == expected[kind, key][1:]
     for thing, (state, *_) in expected.items():
         assert state != "complete" or in_graph.get(thing) == "complete"
@@ -100,8 +100,10 @@ def rows_topology(key: str) -> Any:
 def assert_stored(stores: Stores, what: Plan) -> None:
     """Both stores hold exactly what the plan names: every array equals the one that is built afresh, all is complete."""
     assert states(stores) == {thing.key: "complete" for thing in what.things}
-    assert {key for _, key in reader.states(stores.graph)} == {thing.key for thing in what.things}
-    assert {row["state"] for row in reader.states(stores.graph).values()} == {"complete"}
+    assert {key for _, key in reader.read_states(stores.graph)} == {
+        thing.key for thing in what.things
+    }
+    assert {row["state"] for row in reader.read_states(stores.graph).values()} == {"complete"}
     owned = sum(_hangs(thing) for thing in what.things)
     nodes = sum(thing.nodes for thing in what.things) + len(what.things) + 1
     assert counts(stores.graph) == (
@@ -111,22 +113,22 @@ def assert_stored(stores: Stores, what: Plan) -> None:
     topology = what.things[0].topology
     assert reader.read_labels(stores.graph, topology) == topology.labels().tolist()
     assert same_rows(reader.read_links(stores.graph, topology), rows.link_rows(topology))
-    assert reader.differences(stores.graph, artifact_nodes.topology_owner(topology)) == []
+    assert reader.find_node_differences(stores.graph, artifact_nodes.topology_owner(topology)) == []
     for thing in what.things:
-        if isinstance(thing, ForestThing):
+        if isinstance(thing, ForestArtifact):
             _forest_stored(stores, thing)
-        if isinstance(thing, ScheduleThing):
+        if isinstance(thing, ScheduleArtifact):
             _schedule_stored(stores, thing)
 
 
-def _hangs(thing: Thing) -> bool:
+def _hangs(thing: Artifact) -> bool:
     """Whether a relationship leads from its node: a forest is on a topology, a schedule may use a forest."""
-    if not isinstance(thing, ScheduleThing):
+    if not isinstance(thing, ScheduleArtifact):
         return thing.kind == "forest"
     return thing.rule.forest_construction(thing.topology, thing.ports, thing.arguments) is not None
 
 
-def _forest_stored(stores: Stores, thing: ForestThing) -> None:
+def _forest_stored(stores: Stores, thing: ForestArtifact) -> None:
     found = reader.read_forest(stores.graph, thing.key)
     assert np.array_equal(found.parent_port, thing.forest.parent_port)
     assert found.id == thing.key
@@ -149,7 +151,7 @@ def _forest_stored(stores: Stores, thing: ForestThing) -> None:
     assert [tuple(row) for row in figures] == list(fresh)
 
 
-def _schedule_stored(stores: Stores, thing: ScheduleThing) -> None:
+def _schedule_stored(stores: Stores, thing: ScheduleArtifact) -> None:
     from starcast.collectives import schedule
 
     fresh = schedule(

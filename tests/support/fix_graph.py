@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
-from starcast.graph.writer import Bolt
+from starcast.graph.writer import BoltWriter
 from starcast.ingest import Stores
 
 BATCH = 1_000
@@ -24,9 +24,9 @@ def graph(clean_graph: GraphAddress) -> Iterator[Graph]:
 
 
 @pytest.fixture
-def bolt(graph: Graph) -> Bolt:
-    """The Bolt way in, with constraints and indexes made."""
-    way = Bolt(graph, FEW)
+def bolt(graph: Graph) -> BoltWriter:
+    """The BoltWriter way in, with constraints and indexes made."""
+    way = BoltWriter(graph, FEW)
     way.prepare()
     return way
 
@@ -34,7 +34,7 @@ def bolt(graph: Graph) -> Bolt:
 @pytest.fixture
 def stores(engine: Engine, graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Stores:
     """Both stores, empty. Plans are kept from test to test: any will do for so few rows, and they take half the time."""
-    monkeypatch.setattr("starcast.ingest.refresh_plans", lambda _: None)
+    monkeypatch.setattr("starcast.ingest.ingestion.refresh_plans", lambda _: None)
     return Stores(engine, graph, BATCH)
 
 

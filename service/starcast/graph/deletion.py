@@ -12,7 +12,7 @@ from typing import Any
 from starcast.graph.artifact_nodes import LABEL_OF, RELATIONSHIP_OF, id_property
 from starcast.graph.connection import Graph
 from starcast.graph.reader import pages
-from starcast.graph.schema import NODE, GraphState, Relationship
+from starcast.graph.schema import NODE, TOPOLOGY, GraphState, Relationship
 from starcast.graph.writer import set_state
 from starcast.progress import Task
 from starcast.topologies import Topology
@@ -155,3 +155,11 @@ def _create_index(graph: Graph, relationship: Relationship) -> None:
     for statement in relationship.statements():
         graph.write(statement)
     graph.read("CALL db.awaitIndexes(300)")
+
+
+def delete_outdated_nodes(graph: Graph) -> None:
+    """Delete topologies that schema 1 identified by ``name``; those of other programs have no n."""
+    graph.write(
+        f"MATCH (t:{TOPOLOGY.name}) WHERE t.spec IS NULL AND t.name IS NOT NULL "
+        "AND t.family IS NOT NULL AND t.n IS NOT NULL DETACH DELETE t"
+    )

@@ -118,9 +118,7 @@ class Estimate:
     def import_seconds(self) -> float:
         """Seconds for an import into an empty store."""
         nodes = self.nodes / IMPORTED_NODES_PER_SECOND
-        return (
-            RESTART_SECONDS + nodes + self.relationships / IMPORTED_RELATIONSHIPS_PER_SECOND
-        )
+        return RESTART_SECONDS + nodes + self.relationships / IMPORTED_RELATIONSHIPS_PER_SECOND
 
     @property
     def import_bytes(self) -> int:

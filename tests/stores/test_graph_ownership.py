@@ -6,15 +6,15 @@ import pytest
 
 from starcast.errors import UnavailableError
 from starcast.graph.connection import Graph
-from starcast.graph.identity import check, claim, owner
-from starcast.graph.writer import Bolt
+from starcast.graph.ownership import check_ownership, claim, read_owner
+from starcast.graph.writer import BoltWriter
 from support.checks import check_nodes, counts
 
 OURS, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
 
 
 @pytest.fixture(autouse=True)
-def _constraints(bolt: Bolt) -> None:
+def _constraints(bolt: BoltWriter) -> None:
     """The constraints are there, as after any ingest."""
     bolt.prepare()
 
@@ -24,14 +24,14 @@ def test_an_empty_graph_is_taken_once(graph: Graph) -> None:
     assert claim(graph, OURS)
     assert not claim(graph, OURS)
     assert check_nodes(graph, "Store", ("id", "schema")) == {(str(OURS), 1)}
-    check(graph, OURS)
+    check_ownership(graph, OURS)
 
 
 def test_an_empty_graph_is_nobody_s(graph: Graph) -> None:
     """Checking takes nothing."""
-    assert owner(graph) is None
+    assert read_owner(graph) is None
     with pytest.raises(UnavailableError, match="is empty"):
-        check(graph, OURS)
+        check_ownership(graph, OURS)
     assert counts(graph) == (0, 0)
 
 
@@ -39,7 +39,7 @@ def test_an_empty_graph_is_nobody_s(graph: Graph) -> None:
     ("theirs", "named"),
     [
         ("CREATE (:Person {name: 'Ada'})-[:KNOWS]->(:Person:Author)", ":Author, :Person"),
-        ("CREATE (:Node {rank: 0}), (:Topology {name: 'mine'})", ":Node, :Topology"),
+        ("CREATE (:Node {rank: 0}), (:Topology {spec: 'mine'})", ":Node, :Topology"),
         ("CREATE ({name: 'nobody'})", "nodes without a label"),
         ("CREATE (:Store {name: 'a shop', id: 7})", ":Store"),
     ],
@@ -48,7 +48,7 @@ def test_a_foreign_graph_is_refused_untouched(graph: Graph, theirs: str, named: 
     """Its labels are named, even where they look like ours."""
     graph.write(theirs)
     before = counts(graph)
-    for ask in (claim, check):
+    for ask in (claim, check_ownership):
         with pytest.raises(UnavailableError, match="is not ours") as caught:
             ask(graph, OURS)
         assert named in caught.value.message

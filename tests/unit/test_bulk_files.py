@@ -12,7 +12,13 @@ import pytest
 from starcast.collectives.catalogue import algorithms_on
 from starcast.graph import bulk, rows
 from starcast.graph.schema import LABELS, RELATIONSHIPS, VERSION, first_key
-from starcast.ingest.artifacts import Built, ForestThing, ScheduleThing, Thing, TopologyThing
+from starcast.ingest.artifacts import (
+    Artifact,
+    BuiltArtifact,
+    ForestArtifact,
+    ScheduleArtifact,
+    TopologyArtifact,
+)
 from starcast.ingest.planning import plan
 from starcast.progress import Silent
 from starcast.topologies import topology
@@ -22,7 +28,7 @@ STORE = UUID("00000000-0000-4000-8000-000000000001")
 Table = list[dict[str, str]]
 
 
-def things() -> list[Thing]:
+def things() -> list[Artifact]:
     """Things whose names hold commas and parentheses, partial trees, a symmetric schedule, one that sends along a forest."""
     s4, nk = topology("S4"), topology("S4,2")
     grown = [
@@ -34,7 +40,7 @@ def things() -> list[Thing]:
     rules = {(rule.collective, rule.name): rule for rule in algorithms_on(s4)}
     asked = (("broadcast", "multiple"), ("alltoall", "exact"), ("gather", "balanced"))
     sends = [
-        ScheduleThing(
+        ScheduleArtifact(
             rule,
             s4,
             5 if rule.sources(s4, rule.ports[0]) == 1 else 0,
@@ -44,21 +50,21 @@ def things() -> list[Thing]:
         for rule in (rules[one] for one in asked)
     ]
     along = [
-        ForestThing(forest(s4, word, one.root))
+        ForestArtifact(forest(s4, word, one.root))
         for one in sends
         if (word := one.rule.forest_construction(s4, one.ports, one.arguments))
     ]
-    return [TopologyThing(s4), TopologyThing(nk), *map(ForestThing, grown), *along, *sends]
+    return [TopologyArtifact(s4), TopologyArtifact(nk), *map(ForestArtifact, grown), *along, *sends]
 
 
 @pytest.fixture(scope="module")
-def built() -> list[Built]:
+def built() -> list[BuiltArtifact]:
     """The things, built."""
     return [thing.build() for thing in things()]
 
 
 @pytest.fixture(scope="module")
-def written(built: list[Built], tmp_path_factory: pytest.TempPathFactory) -> bulk.BulkFiles:
+def written(built: list[BuiltArtifact], tmp_path_factory: pytest.TempPathFactory) -> bulk.BulkFiles:
     """Their files, in blocks so small that every file has several."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows, "BLOCK", 50)
@@ -90,7 +96,9 @@ def test_the_headers_are_those_of_the_schema(written: bulk.BulkFiles) -> None:
         ] == expected
 
 
-def test_nodes_are_numbered_without_a_gap(written: bulk.BulkFiles, built: list[Built]) -> None:
+def test_nodes_are_numbered_without_a_gap(
+    written: bulk.BulkFiles, built: list[BuiltArtifact]
+) -> None:
     """What `--id-type=actual` demands: over all files, from 0, each number once."""
     found = sorted(int(line[":ID"]) for label in LABELS for line in table(written, label.name))
     assert found == list(range(written.nodes))
@@ -112,7 +120,7 @@ def test_nodes_have_their_key_rank_and_label(written: bulk.BulkFiles) -> None:
 
 
 def test_the_nodes_of_things_have_all_properties_and_are_only_imported(
-    written: bulk.BulkFiles, built: list[Built]
+    written: bulk.BulkFiles, built: list[BuiltArtifact]
 ) -> None:
     """Texts as they are, numbers and truths as Neo4j reads them, nothing where there is no value."""
     found = [line for name in ("Topology", "Forest", "Schedule") for line in table(written, name)]
@@ -142,7 +150,7 @@ def test_an_empty_text_is_no_missing_value(written: bulk.BulkFiles) -> None:
 
 @pytest.mark.parametrize("name", ["LINK", "TREE_EDGE", "SEND"])
 def test_relationships_are_those_of_the_things(
-    written: bulk.BulkFiles, built: list[Built], name: str
+    written: bulk.BulkFiles, built: list[BuiltArtifact], name: str
 ) -> None:
     """Every row of every thing: both ends by the numbers of their nodes, and all properties."""
     kind = next(one for one in RELATIONSHIPS if one.name == name)
@@ -165,7 +173,9 @@ def test_relationships_are_those_of_the_things(
     assert compared == len(lines) > 0
 
 
-def test_things_hang_from_what_they_are_on(written: bulk.BulkFiles, built: list[Built]) -> None:
+def test_things_hang_from_what_they_are_on(
+    written: bulk.BulkFiles, built: list[BuiltArtifact]
+) -> None:
     """Forests from topologies, schedules from their forests, and nothing else."""
     named = {
         int(line[":ID"]): line.get("id", line.get("name"))
@@ -188,7 +198,9 @@ def test_the_store_node_names_the_relational_store(written: bulk.BulkFiles) -> N
     assert table(written, "Store") == [{":ID": "0", "id": str(STORE), "schema": str(VERSION)}]
 
 
-def test_what_is_told_of_the_files_is_true(written: bulk.BulkFiles, built: list[Built]) -> None:
+def test_what_is_told_of_the_files_is_true(
+    written: bulk.BulkFiles, built: list[BuiltArtifact]
+) -> None:
     """Rows and bytes, and one argument a file, as seen from anywhere."""
     hanging = sum(one.owner.parent is not None for one in built)
     assert written.relationships == hanging + sum(one.content.relationships for one in built)
@@ -201,7 +213,7 @@ def test_what_is_told_of_the_files_is_true(written: bulk.BulkFiles, built: list[
 
 def test_kinds_that_there_are_none_of_have_no_file(tmp_path: Path) -> None:
     """The importer would refuse a file without a header, and has no use for one."""
-    written = bulk.write(tmp_path, STORE, [TopologyThing(topology("S3")).build()], Silent())
+    written = bulk.write(tmp_path, STORE, [TopologyArtifact(topology("S3")).build()], Silent())
     assert sorted(file.name for file in tmp_path.iterdir()) == [
         "link.csv",
         "node.csv",
@@ -223,7 +235,7 @@ def test_an_empty_store_is_its_own_node(tmp_path: Path) -> None:
 def test_what_hangs_from_nothing_is_refused(tmp_path: Path) -> None:
     """A forest comes after its topology."""
     with pytest.raises(KeyError, match="S4"):
-        bulk.write(tmp_path, STORE, [ForestThing(forest("S4", "greedy")).build()], Silent())
+        bulk.write(tmp_path, STORE, [ForestArtifact(forest("S4", "greedy")).build()], Silent())
 
 
 def test_a_folder_with_files_is_not_written_over(tmp_path: Path) -> None:
@@ -233,7 +245,7 @@ def test_a_folder_with_files_is_not_written_over(tmp_path: Path) -> None:
     assert (tmp_path / "store.csv").read_text() == "mine"
 
 
-SIZED: dict[str, Callable[[], Sequence[Thing]]] = {
+SIZED: dict[str, Callable[[], Sequence[Artifact]]] = {
     "S6": lambda: plan("S6", ["multiple"], ["broadcast:multiple", "alltoall:exact"]).things,
     "S6,4": lambda: plan("S6,4", ["nk-multiple"]).things,
     "Q7": lambda: plan("Q7", ["edge-disjoint-binomial"]).things,
