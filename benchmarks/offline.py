@@ -55,7 +55,12 @@ def figures() -> Iterator[Figure]:
 
 
 def _figures(
-    name: str, wanted: IngestRequest, seconds: float, most: int, stages: dict[str, float], rate: float
+    name: str,
+    wanted: IngestRequest,
+    seconds: float,
+    most: int,
+    stages: dict[str, float],
+    rate: float,
 ) -> Iterator[Figure]:
     sizes = wanted.sizes()
     rows = sum(one.nodes + one.relationships for one in sizes)
@@ -85,7 +90,9 @@ def _stack() -> Iterator[Settings]:
             stack.down(settings.home, Silent())
 
 
-def _ingest(settings: Settings, wanted: IngestRequest, way: LoadMethod, stages: dict[str, float]) -> Summary:
+def _ingest(
+    settings: Settings, wanted: IngestRequest, method: LoadMethod, stages: dict[str, float]
+) -> Summary:
     """Ingest, and note when each stage was over for the last time."""
     stages["begun"] = perf_counter()
 
@@ -93,7 +100,7 @@ def _ingest(settings: Settings, wanted: IngestRequest, way: LoadMethod, stages: 
         stages[stage] = perf_counter()
 
     with open_stores(settings) as stores:
-        return ingest(stores, wanted, on_stage=note, way=way)
+        return ingest(stores, wanted, on_stage=note, method=method)
 
 
 def _rate(summary: Summary) -> float:
@@ -103,9 +110,9 @@ def _rate(summary: Summary) -> float:
 
 def _answered(settings: Settings, wanted: IngestRequest) -> None:
     with Graph.open(graph_address(settings)) as graph:
-        found = graph.read(_ASK, {"topology": wanted.where.spec})[0]["neighbours"]
-        if found != wanted.where.degree:
-            raise AssertionError(f"{found} neighbours of a node of {wanted.where.spec}")
+        found = graph.read(_ASK, {"topology": wanted.topology.spec})[0]["neighbours"]
+        if found != wanted.topology.degree:
+            raise AssertionError(f"{found} neighbours of a node of {wanted.topology.spec}")
 
 
 @contextmanager

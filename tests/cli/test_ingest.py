@@ -62,8 +62,8 @@ def test_the_main_job(starcast: Starcast, stores: Stores) -> None:
     first = starcast("ingest", "S5", "--trees", "all", "--schedules", "all", "--format", "json")
     assert first.code == 0
     what = plan("S5", "all", "all")
-    assert [row["name"] for row in json.loads(first.out)] == [thing.key for thing in what.things]
-    things = len(what.things)
+    assert [row["name"] for row in json.loads(first.out)] == [thing.id for thing in what.artifacts]
+    things = len(what.artifacts)
     assert things > 1 + len(plain_constructions("S5"))
     assert f"over BoltWriter: {what.estimate.rows:,} rows" in first.err
     assert f"created {things}" in first.err

@@ -43,20 +43,20 @@ ASKED = plan("S4", ["all"], ["all"], ports="both")
 @pytest.fixture
 def everything(engine: Engine, graph: Graph) -> Plan:
     """What PostgreSQL knows to be complete, and what is exported with it; the graph of the test run stays empty."""
-    stored = [thing for one in STORED for thing in one.things]
+    stored = [thing for one in STORED for thing in one.artifacts]
     stores = Stores(engine, graph, 1000)
     for thing in stored:
         build_and_save(stores, "bolt", thing, lambda _stage, _thing: None)
         with session(engine) as opened:
-            set_state(opened, thing.kind, thing.key, LoadState.COMPLETE)
-    return Plan((*stored, *ASKED.things))
+            set_state(opened, thing.kind, thing.id, LoadState.COMPLETE)
+    return Plan((*stored, *ASKED.artifacts))
 
 
 @pytest.fixture
 def exported(engine: Engine, everything: Plan, tmp_path: Path) -> Export:
     """The export, into a folder whose name would break a path of the tool's."""
     written = export(engine, tmp_path / "S4,2 and more", ASKED)
-    assert set(written.things) == {thing.key for thing in everything.things}
+    assert set(written.artifacts) == {thing.id for thing in everything.artifacts}
     return written
 
 
@@ -108,10 +108,10 @@ def test_what_is_exported_and_imported_is_adopted_whole(
         stores = Stores(engine, graph, 1000)
         assert {row["state"] for row in reader.read_states(graph).values()} == {"imported"}
         adopted = adopt(stores, Silent())
-        assert {one.key for one in adopted} == {thing.key for thing in everything.things}
+        assert {one.id for one in adopted} == {thing.id for thing in everything.artifacts}
         assert_stored(stores, everything)
         for one in (*STORED, ASKED):
-            topology = one.things[0].topology
+            topology = one.artifacts[0].topology
             assert reader.read_labels(graph, topology) == topology.labels().tolist()
             assert same_rows(reader.read_links(graph, topology), rows.link_rows(topology))
         _check_properties(graph)

@@ -35,9 +35,9 @@ def test_rows_come_back_as_written(graph: Graph) -> None:
 
 def test_an_answer_has_at_most_the_rows_asked_for(graph: Graph) -> None:
     """And says whether there were more."""
-    answer = graph.run("UNWIND range(1, 5) AS i RETURN i, i * i AS square", most=3)
+    answer = graph.run("UNWIND range(1, 5) AS i RETURN i, i * i AS square", row_limit=3)
     assert (answer.columns, len(answer.rows), answer.more) == (("i", "square"), 3, True)
-    exact = graph.run("UNWIND range(1, 5) AS i RETURN i", most=5)
+    exact = graph.run("UNWIND range(1, 5) AS i RETURN i", row_limit=5)
     assert (len(exact.rows), exact.more) == (5, False)
 
 
@@ -50,10 +50,10 @@ def test_an_answer_that_memory_cannot_hold_is_broken_off(
     with pytest.raises(
         LimitError, match=r"does not fit into memory: 30,000 rows were read, and 134 MB are left"
     ) as caught:
-        graph.run("UNWIND range(1, 10000000) AS i RETURN i", most=10_000_000)
+        graph.run("UNWIND range(1, 10000000) AS i RETURN i", row_limit=10_000_000)
     assert "--limit" in caught.value.hint
     monkeypatch.undo()
-    assert len(graph.run("UNWIND range(1, 25000) AS i RETURN i", most=30_000).rows) == 25_000
+    assert len(graph.run("UNWIND range(1, 25000) AS i RETURN i", row_limit=30_000).rows) == 25_000
 
 
 @pytest.mark.usefixtures("bolt")  # makes the indexes, by which the server knows our names
@@ -152,7 +152,7 @@ def test_a_server_that_is_too_old_is_refused(
     graph_address: GraphAddress, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
     """With what is needed; a name of that version is all that we see of one."""
-    monkeypatch.setattr(Graph, "_ask_version", lambda _: version)
+    monkeypatch.setattr(Graph, "_read_version", lambda _: version)
     error = refused(graph_address)
     assert isinstance(error, RejectedError)
     assert (
@@ -165,7 +165,7 @@ def test_a_server_that_is_too_old_is_refused(
 def test_a_server_of_a_newer_version_is_taken(
     graph_address: GraphAddress, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
-    monkeypatch.setattr(Graph, "_ask_version", lambda _: version)
+    monkeypatch.setattr(Graph, "_read_version", lambda _: version)
     with Graph.open(graph_address) as graph:
         assert graph.version == version
 
@@ -246,7 +246,7 @@ def test_what_a_server_says_that_we_cannot_provoke_here(
     graph: Graph, code: str, text: str, kind: type[StarcastError], words: str
 ) -> None:
     """Codes of the server's documentation, as the driver makes errors of them."""
-    with pytest.raises(kind) as caught, graph._translated(2.0):
+    with pytest.raises(kind) as caught, graph._translate_errors(2.0):
         raise Neo4jError._hydrate_neo4j(code=code, message=text)
     assert words in caught.value.message
     assert "\n" not in caught.value.message
@@ -267,7 +267,7 @@ def test_a_statement_without_memory_is_not_tried_again(
             code="Neo.TransientError.General.MemoryPoolOutOfMemoryError", message="over"
         )
 
-    monkeypatch.setattr(connection, "answered", exhausted)
+    monkeypatch.setattr(connection, "fetch_result", exhausted)
     with pytest.raises(LimitError):
         graph.read("RETURN 1")
     assert len(tries) == 1
@@ -279,15 +279,15 @@ def test_a_deadlock_is_tried_again(graph: Graph, monkeypatch: pytest.MonkeyPatch
 
     tries = []
 
-    def unlucky(result: Result, most: int | None) -> QueryResult:
+    def unlucky(result: Result, row_limit: int | None) -> QueryResult:
         tries.append(1)
         if len(tries) < 2:
             raise Neo4jError._hydrate_neo4j(
                 code="Neo.TransientError.Transaction.DeadlockDetected", message="deadlock"
             )
-        return fetch_result(result, most)
+        return fetch_result(result, row_limit)
 
-    monkeypatch.setattr(connection, "answered", unlucky)
+    monkeypatch.setattr(connection, "fetch_result", unlucky)
     assert graph.write("CREATE (n:Thing) RETURN 1 AS one") == [{"one": 1}]
     assert graph.read("MATCH (n:Thing) RETURN count(n) AS n") == [{"n": 1}]
 

@@ -281,7 +281,7 @@ EDITS = {
 
 def said(findings: Sequence[Problem]) -> list[str]:
     """Things and sentences."""
-    return [f"{finding.thing}: {finding.what}" for finding in findings]
+    return [f"{finding.artifact}: {finding.description}" for finding in findings]
 
 
 def starts(lines: Sequence[str], beginnings: Sequence[str]) -> bool:

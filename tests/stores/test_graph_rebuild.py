@@ -47,7 +47,7 @@ def ids(stores: Stores, pattern: str) -> set[str]:
 def test_all_is_made_anew(stores: Stores, what: Plan) -> None:
     """Every node and relationship is another one, and they are the same."""
     made = rebuild(stores, BOLT)
-    assert [one.key for one in made] == ["S4", TREES, SENDS]
+    assert [one.id for one in made] == ["S4", TREES, SENDS]
     assert [(one.nodes, one.relationships) for one in made] == [(24, 36), (0, 69), (0, 138)]
     as_it_was(stores, what)
     assert ingest(stores, what).created == []
@@ -58,7 +58,7 @@ def test_a_name_stands_for_what_depends_on_it_and_no_more(stores: Stores, what: 
     nodes, edges, sends = "(n:Node)", "()-[n:TREE_EDGE]->()", "()-[n:SEND]->()"
     before = {pattern: ids(stores, pattern) for pattern in (nodes, edges, sends)}
     stores.graph.write("MATCH ()-[e:TREE_EDGE]->() SET e.level = 1")
-    assert [one.key for one in rebuild(stores, RebuildRequest([TREES], LoadMethod.BOLT))] == [
+    assert [one.id for one in rebuild(stores, RebuildRequest([TREES], LoadMethod.BOLT))] == [
         TREES,
         SENDS,
     ]
@@ -81,9 +81,9 @@ def test_a_graph_that_was_emptied_is_filled_again(stores: Stores, what: Plan) ->
     ingest(stores, small)
     assert states(stores) == {"S3": "complete", "S4": "failed", TREES: "failed", SENDS: "failed"}
     assert error_of(stores, "forest", TREES) == LOST
-    assert {one.key for one in rebuild(stores, BOLT)} == {"S3", "S4", TREES, SENDS}
+    assert {one.id for one in rebuild(stores, BOLT)} == {"S3", "S4", TREES, SENDS}
     assert verify(stores, depth=ALL) == []
-    assert {thing.key for thing in (*what.things, *small.things)} == {
+    assert {thing.id for thing in (*what.artifacts, *small.artifacts)} == {
         key for key, state in states(stores).items() if state == "complete"
     }
 
@@ -150,7 +150,7 @@ def test_broken_off_it_goes_on(
     assert set(states(few).values()) != {"complete"}
     rebuild(few, BOLT)
     as_it_was(few, what)
-    assert [error_of(few, thing.kind, thing.key) for thing in what.things] == [None] * 3
+    assert [error_of(few, thing.kind, thing.id) for thing in what.artifacts] == [None] * 3
 
 
 def test_broken_off_an_ingest_makes_what_it_is_asked_for(few: Stores, what: Plan) -> None:

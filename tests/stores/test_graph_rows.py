@@ -137,7 +137,7 @@ def changed(
     change(columns)
     start, end = columns.pop("start"), columns.pop("end")
     return before.checksum(), Rows(
-        TREE_EDGE, before.owner, before.topology, start, end, columns
+        TREE_EDGE, before.artifact_id, before.topology, start, end, columns
     ).checksum()
 
 
@@ -231,7 +231,9 @@ def test_blocks_are_small_and_add_up(name: str, monkeypatch: pytest.MonkeyPatch)
     assert len(blocks) > 1
     assert max(map(len, blocks)) <= 50
     assert rows.rows_content(blocks) == content
-    assert same_rows(rows.joined(blocks, whole.kind, whole.owner, whole.topology), whole)
+    assert same_rows(
+        rows.join_blocks(blocks, whole.relationship, whole.artifact_id, whole.topology), whole
+    )
 
 
 def test_the_checksum_of_nodes_is_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,4 +245,4 @@ def test_the_checksum_of_nodes_is_the_same_in_blocks(monkeypatch: pytest.MonkeyP
 
 def test_a_thing_without_rows_has_none_at_once_either() -> None:
     """No block, no row, and the columns are there."""
-    assert len(rows.joined([], LINK, "S2", topology("S2"))) == 0
+    assert len(rows.join_blocks([], LINK, "S2", topology("S2"))) == 0

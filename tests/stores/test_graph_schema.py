@@ -17,16 +17,19 @@ A, B = Property("a", PropertyType.INTEGER, "first"), Property("b", PropertyType.
 @pytest.mark.parametrize(
     ("declare", "words"),
     [
-        (lambda: Property("a b", PropertyType.INTEGER, "m"), "no property name"),
-        (lambda: Property("a}) DETACH DELETE n //", PropertyType.INTEGER, "m"), "no property name"),
+        (lambda: Property("a b", PropertyType.INTEGER, "m"), "is not a name"),
+        (lambda: Property("a}) DETACH DELETE n //", PropertyType.INTEGER, "m"), "is not a name"),
         (lambda: Property("a", PropertyType.INTEGER, ""), "no meaning"),
-        (lambda: Label("Two words", "m", (A,), (("a",),)), "is no name"),
+        (lambda: Label("Two words", "m", (A,), (("a",),)), "is not a name"),
         (lambda: Label("L", "m", (A, A), (("a",),)), "twice"),
         (lambda: Label("L", "m", (A, B), ()), "no key"),
         (lambda: Label("L", "m", (A,), (("b",),)), "key of L"),
         (lambda: Label("L", "m", (A,), ((),)), "key of L"),
         (lambda: Label("L", "m", (A,), (("a",),), indexes=(("b",),)), "index of L"),
-        (lambda: Relationship("R", "m", (A,), "X", "Y", owner="b"), "owner of R"),
+        (
+            lambda: Relationship("R", "m", (A,), "X", "Y", artifact_property="b"),
+            "artifact property of R",
+        ),
     ],
 )
 def test_a_declaration_that_cannot_be_is_refused(declare: object, words: str) -> None:
@@ -46,7 +49,8 @@ def test_the_writer_names_every_declared_property_once() -> None:
     """The statement follows from the declaration: the owner as a parameter, the columns by their place."""
     text = create_statement(schema.TREE_EDGE)
     assert (
-        "CREATE (a)-[:TREE_EDGE {forest: $owner, tree: r[1], level: r[2], port: r[3]}]->(b)" in text
+        "CREATE (a)-[:TREE_EDGE {forest: $artifact, tree: r[1], level: r[2], port: r[3]}]->(b)"
+        in text
     )
     assert "MERGE" not in text
 

@@ -30,19 +30,19 @@ class Counting:
 
 def write_topology(bolt: BoltWriter, topology: Topology) -> None:
     """Nodes, links, and the topology's own node."""
-    bolt.begin(artifact_nodes.topology_owner(topology))
+    bolt.begin(artifact_nodes.topology_node(topology))
     with Silent().task("", 0) as task:
         bolt.write_nodes(topology, task)
         bolt.write_relationships(rows.link_rows(topology), task)
-    bolt.finish(artifact_nodes.topology_owner(topology))
+    bolt.finish(artifact_nodes.topology_node(topology))
 
 
 def write_forest(bolt: BoltWriter, grown: Forest) -> None:
     """Tree edges, and the forest's own node."""
-    bolt.begin(artifact_nodes.forest_owner(grown))
+    bolt.begin(artifact_nodes.forest_node(grown))
     with Silent().task("", 0) as task:
         bolt.write_relationships(rows.tree_rows(grown), task)
-    bolt.finish(artifact_nodes.forest_owner(grown))
+    bolt.finish(artifact_nodes.forest_node(grown))
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_the_topology_s_own_node_says_what_it_is(graph: Graph, s4: Topology) -> 
     assert check_nodes(graph, "Topology", TOPOLOGY.names) == {
         ("S4", "star", 4, None, 24, 36, 3, 4, "complete")
     }
-    assert reader.find_node_differences(graph, artifact_nodes.topology_owner(s4)) == []
+    assert reader.find_node_differences(graph, artifact_nodes.topology_node(s4)) == []
 
 
 def test_a_forest_comes_back_as_the_array_it_was(graph: Graph, trees: Forest) -> None:
@@ -108,7 +108,7 @@ def test_a_schedule_comes_back_and_still_works(
 ) -> None:
     """Rows and parameters suffice to simulate it again."""
     made = schedule("S4", "broadcast", "multiple", ports, root="3142", segments=3)
-    bolt.begin(artifact_nodes.schedule_owner(made))
+    bolt.begin(artifact_nodes.schedule_node(made))
     with Silent().task("", 0) as task:
         bolt.write_relationships(rows.send_rows(made), task)
     found = reader.read_schedule(graph, made.id)
@@ -127,7 +127,7 @@ def test_the_size_of_a_batch_changes_nothing(graph: Graph, bolt: BoltWriter, bat
     """Groups of start nodes are cut wherever a batch ends; every row is told to the task."""
     bolt.prepare()
     where, way, task = topology("S3"), BoltWriter(graph, batch), Counting()
-    way.begin(artifact_nodes.topology_owner(where))
+    way.begin(artifact_nodes.topology_node(where))
     way.write_nodes(where, task)
     way.write_relationships(rows.link_rows(where), task)
     assert task.done == where.nodes + where.links
@@ -230,7 +230,7 @@ def test_an_edit_of_a_thing_s_own_node_is_named(
 ) -> None:
     """Properties are compared one by one."""
     graph.write(f"MATCH (f:Forest) {edit}")
-    assert reader.find_node_differences(graph, artifact_nodes.forest_owner(trees)) == words
+    assert reader.find_node_differences(graph, artifact_nodes.forest_node(trees)) == words
 
 
 def test_a_relationship_without_an_end_is_refused(
@@ -245,7 +245,7 @@ def test_a_relationship_without_an_end_is_refused(
 def test_a_forest_cannot_hang_from_a_topology_that_is_not_there(bolt: BoltWriter) -> None:
     """Its node would stand alone."""
     with pytest.raises(RejectedError, match="S4 is not in the graph"):
-        bolt.begin(artifact_nodes.forest_owner(forest("S4", "greedy")))
+        bolt.begin(artifact_nodes.forest_node(forest("S4", "greedy")))
 
 
 @pytest.mark.parametrize("batch", [1, 5, 1000])

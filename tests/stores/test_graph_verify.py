@@ -9,14 +9,14 @@ from sqlalchemy import select
 from starcast.database import models
 from starcast.database.sessions import session
 from starcast.errors import NotFoundError
-from starcast.graph import indexes
+from starcast.graph import audit
 from starcast.graph.audit import Problem
 from starcast.graph.ownership import OwnershipError
 from starcast.graph.writer import create_indexes
 from starcast.ingest import Plan, Stores, drop, ingest, plan
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.load_methods import LoadMethod
-from starcast.ingest.row_comparison import NAMED, Depth
+from starcast.ingest.row_comparison import DESCRIBED, Depth
 from starcast.ingest.verification import verify
 from starcast.progress import Silent
 from starcast.trees import Forest, forest
@@ -53,7 +53,7 @@ LEVEL = (
 
 def said(findings: Sequence[Problem]) -> list[str]:
     """Things and sentences."""
-    return [f"{finding.thing}: {finding.what}" for finding in findings]
+    return [f"{finding.artifact}: {finding.description}" for finding in findings]
 
 
 def starts(lines: Sequence[str], beginnings: Sequence[str]) -> bool:
@@ -64,7 +64,7 @@ def starts(lines: Sequence[str], beginnings: Sequence[str]) -> bool:
 
 def test_what_was_ingested_is_as_it_should_be(stores: Stores, what: Plan) -> None:
     """Nothing is found, however closely one looks."""
-    assert {thing.key for thing in what.things} == {"S4", GREEDY, TREES, SENDS}
+    assert {thing.id for thing in what.artifacts} == {"S4", GREEDY, TREES, SENDS}
     for depth in (Depth(), Depth(sample=24, seed=1), Depth(sample=1000), ALL):
         assert verify(stores, depth=depth) == []
     assert verify(stores, ["S4"], ALL) == []
@@ -88,7 +88,7 @@ def test_a_node_that_is_gone_takes_its_rows_along(stores: Stores, what: Plan) ->
         line.startswith("S4: the node 4321 (rank 23, key ") and line.endswith(" is missing")
         for line in closer
     )
-    assert f"{SENDS}: and {138 - 126 - NAMED} more differences" in closer
+    assert f"{SENDS}: and {138 - 126 - DESCRIBED} more differences" in closer
     assert ingest(stores, what).created == []  # an ingest takes PostgreSQL's word
     rebuild(stores, RebuildRequest(["S4"], LoadMethod.BOLT))
     assert verify(stores, depth=ALL) == []
@@ -134,7 +134,7 @@ def test_a_thing_that_stands_twice(stores: Stores, what: Plan) -> None:
 
 def test_a_sample_is_the_same_by_the_same_seed(stores: Stores, what: Plan) -> None:
     """Nodes in the sample are compared with all that is at them; an edit elsewhere is not named, but counted."""
-    topology = what.things[0].topology
+    topology = what.artifacts[0].topology
     drawn = Depth(sample=4, seed=7).ranks(topology)
     assert drawn.tolist() == Depth(sample=4, seed=7).ranks(topology).tolist()
     assert drawn.tolist() != Depth(sample=4, seed=8).ranks(topology).tolist()
@@ -166,8 +166,8 @@ def test_names_narrow_what_is_looked_at(stores: Stores, what: Plan) -> None:
     stores.graph.write(LEVEL)
     stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
     assert verify(stores, [TREES]) == []
-    assert {finding.thing for finding in verify(stores, ["S4"])} == {GREEDY}
-    assert {finding.thing for finding in verify(stores, [GREEDY, TREES])} == {GREEDY}
+    assert {finding.artifact for finding in verify(stores, ["S4"])} == {GREEDY}
+    assert {finding.artifact for finding in verify(stores, [GREEDY, TREES])} == {GREEDY}
     with pytest.raises(NotFoundError, match="S4:greddy:1234") as caught:
         verify(stores, ["S4:greddy:1234"])
     assert GREEDY in caught.value.hint
@@ -205,14 +205,14 @@ def test_indexes_are_looked_at(stores: Stores, what: Plan, name: str) -> None:
         for statement in cypher.split(";"):
             stores.graph.write(statement)
         [finding] = verify(stores)
-        assert finding.what == sentence
+        assert finding.description == sentence
         assert "CREATE " in finding.advice
-        assert [one.what for one in verify(stores, ["S4"])] == [sentence]
+        assert [one.description for one in verify(stores, ["S4"])] == [sentence]
         rebuild(stores, RebuildRequest([GREEDY], LoadMethod.BOLT))
         assert verify(stores, depth=ALL) == []
         assert_stored(stores, what)
     finally:  # the server is that of all tests
-        indexes.make_way(stores.graph)
+        audit.drop_wrong_indexes(stores.graph)
         create_indexes(stores.graph)
 
 

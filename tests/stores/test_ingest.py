@@ -41,7 +41,7 @@ def test_everything_is_stored_and_equals_the_arrays(stores: Stores) -> None:
     """The main job on S5: three constructions, both port models."""
     everything = plan("S5", "all", "all", ports="both", segments=2, messages=3)
     summary = ingest(stores, everything)
-    assert [one.key for one in summary.created] == [thing.key for thing in everything.things]
+    assert [one.id for one in summary.created] == [thing.id for thing in everything.artifacts]
     assert summary.rows == everything.estimate.nodes + everything.estimate.relationships
     assert_stored(stores, everything)
 
@@ -75,7 +75,7 @@ def test_any_root(stores: Stores, root: str) -> None:
 def test_other_families(stores: Stores, spec: str, root: str, construction: str) -> None:
     """Nodes, links of every port and trees of (n,k)-stars and hypercubes."""
     everything = plan(spec, "all", "all", root=root)
-    assert f"{spec}:{construction}:{root}" in [thing.key for thing in everything.things]
+    assert f"{spec}:{construction}:{root}" in [thing.id for thing in everything.artifacts]
     ingest(stores, everything)
     assert_stored(stores, everything)
 
@@ -127,10 +127,10 @@ def test_while_loading_nobody_calls_it_complete(few: Stores, what: Plan, stage: 
     def look(at: str, thing: Artifact) -> None:
         if at != stage:
             return
-        state = states(few)[thing.key]
+        state = states(few)[thing.id]
         assert (state == "complete") == (at == "complete")
         if at not in {"finished", "complete"}:
-            assert (thing.key,) not in check_nodes(
+            assert (thing.id,) not in check_nodes(
                 few.graph, f"{thing.kind.capitalize()} {{state: 'complete'}}", ("id",)
             )
 
@@ -278,7 +278,7 @@ def test_a_graph_that_was_emptied_is_filled_again(stores: Stores, what: Plan) ->
     ingest(stores, what)
     stores.graph.write("MATCH (n) DETACH DELETE n")
     summary = ingest(stores, what)
-    assert [one.key for one in summary.created] == list(S4)
+    assert [one.id for one in summary.created] == list(S4)
     assert {key: state for key, state in states(stores).items() if key.startswith("S3")} == {
         "S3": "failed",
         "S3:greedy:123": "failed",
@@ -398,7 +398,7 @@ def test_dropping_leaves_the_neighbours_alone(stores: Stores) -> None:
     drop(stores, "forest", "S4:multiple:1234", cascade=True)
     left = plan("S4", "greedy,recursive-substar", "recursive-substar", ports="both")
     kept = ScheduleArtifact(find("broadcast", "greedy"), topology("S4"), 0, "all", {"segments": 1})
-    assert_stored(stores, Plan((*left.things, kept)))
+    assert_stored(stores, Plan((*left.artifacts, kept)))
 
 
 @pytest.mark.parametrize(

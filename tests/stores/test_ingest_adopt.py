@@ -17,8 +17,9 @@ from starcast.graph import reader
 from starcast.graph.connection import Graph
 from starcast.graph.rows import Content
 from starcast.ingest import Plan, Stores, artifacts, drop, ingest, plan
-from starcast.ingest.loading import Reference, recover
-from starcast.ingest.offline import Expected, adopt
+from starcast.ingest.loading import recover
+from starcast.ingest.offline import ExpectedArtifact, adopt
+from starcast.ingest.stores import Reference
 from starcast.progress import Silent
 from support.checks import assert_stored, states
 
@@ -68,16 +69,16 @@ def in_graph(stores: Stores) -> dict[str, str]:
 
 def keys(references: Sequence[Reference]) -> list[str]:
     """Their names."""
-    return [one.key for one in references]
+    return [one.id for one in references]
 
 
 def test_what_postgresql_knows_is_compared_and_complete(stores: Stores, what: Plan) -> None:
     """In the order of building; a second time there is nothing to adopt."""
     order = sorted(
-        what.things,
-        key=lambda thing: (["topology", "forest", "schedule"].index(thing.kind), thing.key),
+        what.artifacts,
+        key=lambda thing: (["topology", "forest", "schedule"].index(thing.kind), thing.id),
     )
-    assert keys(adopt(stores, Silent())) == [thing.key for thing in order]
+    assert keys(adopt(stores, Silent())) == [thing.id for thing in order]
     assert_stored(stores, what)
     assert adopt(stores, Silent()) == []
     with session(stores.engine) as opened:
@@ -104,14 +105,14 @@ def test_recovery_leaves_alone_what_nobody_has_compared(stores: Stores, what: Pl
     assert recover(stores, Silent()) == []
     assert set(in_graph(stores).values()) == {"imported"}
     summary = ingest(stores, what)
-    assert (summary.created, len(summary.present)) == ([], len(what.things))
+    assert (summary.created, len(summary.present)) == ([], len(what.artifacts))
     assert_stored(stores, what)
 
 
 def test_a_drop_adopts_first(stores: Stores, what: Plan) -> None:
     drop(stores, "topology", "S4", cascade=True)
     assert in_graph(stores) == states(stores) == {}
-    assert len(what.things) > 1
+    assert len(what.artifacts) > 1
 
 
 DAMAGES = {
@@ -155,7 +156,7 @@ def test_what_differs_is_never_complete(
     assert FOREST in error.value.message
     assert said in error.value.message
     assert "shortest-path" not in error.value.message
-    broadcast = next(thing.key for thing in what.things if thing.key.startswith("S4:broadcast"))
+    broadcast = next(thing.id for thing in what.artifacts if thing.id.startswith("S4:broadcast"))
     assert {key for key, state in in_graph(stores).items() if state != "complete"} == {
         FOREST,
         broadcast,
@@ -173,7 +174,7 @@ def test_a_strict_comparison_accepts_all_or_nothing(stores: Stores, what: Plan) 
         adopt(stores, Silent(), strict=True)
     assert states(stores) == before
     assert set(in_graph(stores).values()) == {"imported"}
-    assert len(before) == len(what.things)
+    assert len(before) == len(what.artifacts)
 
 
 def test_what_the_caller_has_built_is_not_built_again(
@@ -181,12 +182,12 @@ def test_what_the_caller_has_built_is_not_built_again(
 ) -> None:
     """His counts and checksums are what counts."""
     known = {}
-    for thing in what.things:
+    for thing in what.artifacts:
         built = thing.build()
-        known[Reference(thing.kind, thing.key)] = Expected(built.owner, built.content)
-    monkeypatch.delattr(artifacts.TopologyThing, "build")
-    monkeypatch.delattr(artifacts.ForestThing, "build")
-    monkeypatch.delattr(artifacts.ScheduleThing, "build")
+        known[Reference(thing.kind, thing.id)] = ExpectedArtifact(built.node, built.content)
+    monkeypatch.delattr(artifacts.TopologyArtifact, "build")
+    monkeypatch.delattr(artifacts.ForestArtifact, "build")
+    monkeypatch.delattr(artifacts.ScheduleArtifact, "build")
     other = {
         **known,
         Reference("topology", "S4"): replace(
@@ -197,7 +198,7 @@ def test_what_the_caller_has_built_is_not_built_again(
         RejectedError, match=r"S4: 24 of 24 nodes, 36 of 36 relationships, checksum .* for 1-2"
     ):
         adopt(stores, Silent(), other, strict=True)
-    assert len(adopt(stores, Silent(), known, strict=True)) == len(what.things)
+    assert len(adopt(stores, Silent(), known, strict=True)) == len(what.artifacts)
 
 
 def test_broken_off_between_the_stores_it_goes_on(
@@ -215,7 +216,7 @@ def test_broken_off_between_the_stores_it_goes_on(
             adopt(stores, Silent())
     assert set(states(stores).values()) == {"complete"}
     assert recover(stores, Silent()) == []
-    assert len(adopt(stores, Silent())) == len(what.things)
+    assert len(adopt(stores, Silent())) == len(what.artifacts)
     assert_stored(stores, what)
 
 
@@ -239,7 +240,7 @@ def test_a_name_that_nobody_knows_is_left_as_it_is(stores: Stores, what: Plan) -
         "CREATE (:Forest {id: 'S4:unheard-of:1234', topology: 'S4', state: 'imported'})"
     )
     ear = Ear()
-    assert len(adopt(stores, ear)) == len(what.things)
+    assert len(adopt(stores, ear)) == len(what.artifacts)
     assert "left as it is: 'S4:unheard-of:1234' is the name of no forest" in ear.heard
     assert in_graph(stores)["S4:unheard-of:1234"] == "imported"
 
@@ -250,18 +251,18 @@ def test_the_graph_of_another_laboratory_is_not_adopted(stores: Stores, what: Pl
     with pytest.raises(UnavailableError, match="belongs to another PostgreSQL database"):
         adopt(stores, Silent())
     assert set(in_graph(stores).values()) == {"imported"}
-    assert len(what.things) > 1
+    assert len(what.artifacts) > 1
 
 
 def test_all_contents_at_once_are_those_of_each(stores: Stores, what: Plan) -> None:
     """Counts and checksums by scans of each type, against pages of each thing, on two topologies."""
     ingest(stores, plan("S4,2", ["nk-multiple"]))
     found = reader.read_all_contents(stores.graph)
-    assert len(found) == len(what.things) + 2
+    assert len(found) == len(what.artifacts) + 2
     for (kind, key), content in found.items():
         topology = next(
             thing.topology
-            for thing in (*what.things, *plan("S4,2").things)
+            for thing in (*what.artifacts, *plan("S4,2").artifacts)
             if thing.topology.spec == key.split(":")[0]
         )
         assert content == reader.read_content(stores.graph, kind, key, topology)
@@ -279,4 +280,4 @@ def test_all_contents_count_what_does_not_belong(stores: Stores, what: Plan) -> 
     found = reader.read_all_contents(stores.graph)
     assert found["topology", "S4"].relationships == 37
     assert found["forest", "none"].relationships == 1
-    assert len(found) == len(what.things) + 2
+    assert len(found) == len(what.artifacts) + 2

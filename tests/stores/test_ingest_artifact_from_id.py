@@ -25,13 +25,13 @@ def test_a_name_leads_back_to_its_thing(
 ) -> None:
     """Of every construction and every algorithm: the same kind, name and size; nothing is stored."""
     spec, trees, schedules, root, ports = asked
-    chosen = plan(spec, trees, schedules, root, ports).things
+    chosen = plan(spec, trees, schedules, root, ports).artifacts
     with session(engine) as opened:
         for thing in chosen:
-            found = artifact_from_id(opened, thing.kind, thing.key)
-            assert (found.kind, found.key, found.topology) == (
+            found = artifact_from_id(opened, thing.kind, thing.id)
+            assert (found.kind, found.id, found.topology) == (
                 thing.kind,
-                thing.key,
+                thing.id,
                 thing.topology,
             )
             assert (found.nodes, found.relationships) == (thing.nodes, thing.relationships)
@@ -66,7 +66,7 @@ def test_a_stored_forest_is_the_stored_array(engine: Engine, stores: Stores) -> 
     twin = ForestArtifact(
         Forest(topology("S4"), other.parent_port, construction=grown.construction)
     )
-    for thing in (*plan("S4").things, twin):
+    for thing in (*plan("S4").artifacts, twin):
         build_and_save(stores, "bolt", thing, lambda _stage, _thing: None)
     with session(engine) as opened:
         found = artifact_from_id(opened, "forest", grown.id)
@@ -76,11 +76,11 @@ def test_a_stored_forest_is_the_stored_array(engine: Engine, stores: Stores) -> 
 
 def test_all_that_is_complete_in_the_order_of_building(engine: Engine, stores: Stores) -> None:
     """What is not complete is not there for anybody."""
-    chosen = plan("S4", ["multiple"], ["broadcast:multiple"]).things
-    for thing in (*plan("S3").things, *chosen):
+    chosen = plan("S4", ["multiple"], ["broadcast:multiple"]).artifacts
+    for thing in (*plan("S3").artifacts, *chosen):
         build_and_save(stores, "bolt", thing, lambda _stage, _thing: None)
     for thing in chosen:
         with session(engine) as opened:
-            set_state(opened, thing.kind, thing.key, LoadState.COMPLETE)
+            set_state(opened, thing.kind, thing.id, LoadState.COMPLETE)
     with session(engine) as opened:
-        assert [thing.key for thing in stored_artifacts(opened)] == [thing.key for thing in chosen]
+        assert [thing.id for thing in stored_artifacts(opened)] == [thing.id for thing in chosen]

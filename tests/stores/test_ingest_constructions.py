@@ -118,7 +118,7 @@ def test_all_means_all_that_need_no_arguments(stores: Stores, spec: str) -> None
     """Everything at once, as `starcast ingest SPEC --trees all --schedules all`."""
     what = plan(spec, "all", "all")
     forests = [
-        thing.forest.construction for thing in what.things if isinstance(thing, ForestArtifact)
+        thing.forest.construction for thing in what.artifacts if isinstance(thing, ForestArtifact)
     ]
     assert forests == list(plain_constructions(spec))
     ingest(stores, what)
@@ -128,11 +128,11 @@ def test_all_means_all_that_need_no_arguments(stores: Stores, spec: str) -> None
 def test_constructions_with_arguments_are_written_as_their_names_are() -> None:
     """In a list by commas, in any order of arguments, each once."""
     text = "greedy, dimension-change(base=multiple,i=2),dimension-change(base=multiple,i=2),label-change(base=greedy)"
-    keys = [thing.key for thing in plan("S4", text).things]
+    keys = [thing.id for thing in plan("S4", text).artifacts]
     assert keys == [
         "S4", "S4:greedy:1234", "S4:dimension-change(base=multiple,i=2):1234", "S4:label-change(base=greedy):1234",
     ]  # fmt: skip
-    assert [thing.key for thing in plan("S4", ["greedy", *text.split(", ")]).things] == keys
+    assert [thing.id for thing in plan("S4", ["greedy", *text.split(", ")]).artifacts] == keys
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLLECTIVES
 from starcast.errors import InputError, LimitError, StarcastError
 from starcast.ingest.load_methods import (
-    MOST_BY_IMPORT,
-    MOST_OVER_BOLT,
+    BOLT_ROW_LIMIT,
+    IMPORT_ROW_LIMIT,
     Estimate,
     LoadMethod,
     choose_method,
-    duration,
+    format_duration,
 )
-from starcast.ingest.planning import Size, parse_request, plan
+from starcast.ingest.planning import ArtifactSize, parse_request, plan
 from starcast.topologies import topology
 from starcast.topologies.star import Star
 from starcast.trees import Forest, constructions, forest, plain_constructions
@@ -23,7 +23,7 @@ from starcast.trees.spec_syntax import parsed
 
 def names(*words: object, **options: object) -> list[str]:
     """The names of what a plan stores."""
-    return [thing.key for thing in plan(*words, **options).things]  # type: ignore[arg-type]
+    return [thing.id for thing in plan(*words, **options).artifacts]  # type: ignore[arg-type]
 
 
 def test_a_topology_alone() -> None:
@@ -119,13 +119,13 @@ def test_a_named_schedule_that_cannot_be_is_refused(
 def test_what_all_covers_and_cannot_be_is_left_out_and_said() -> None:
     """Messages that are no multiple of n-1, a port model that an algorithm has not; all others are there."""
     what = plan("S4", schedules="scatter:all", messages=4)
-    assert not any("perfectly-balanced" in thing.key for thing in what.things)
-    assert ["scatter by perfectly-balanced" in reason for reason in what.left_out] == [True]
+    assert not any("perfectly-balanced" in thing.id for thing in what.artifacts)
+    assert ["scatter by perfectly-balanced" in reason for reason in what.skipped] == [True]
     one_port = plan("S4", schedules="scatter:all", ports="one")
-    assert [thing.key for thing in one_port.things if thing.kind == "schedule"] == [
+    assert [thing.id for thing in one_port.artifacts if thing.kind == "schedule"] == [
         "S4:scatter:one-port:one:messages=1:1234"
     ]
-    assert len(one_port.left_out) == 4
+    assert len(one_port.skipped) == 4
 
 
 def test_counting_does_not_grow_trees(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,13 +177,13 @@ def test_sizes_are_known_before_anything_is_built(share: int) -> None:
         segments=share,
         messages=share,
     )
-    for thing in what.things:
+    for thing in what.artifacts:
         built = thing.build()
         assert (built.content.nodes, built.content.relationships) == (
             thing.nodes,
             thing.relationships,
         )
-        assert built.owner.key == thing.key
+        assert built.node.id == thing.id
     nodes, relationships = 120, 240 + 6 * 119 + 2 * 6 * 119 * share
     assert (what.estimate.nodes, what.estimate.relationships) == (nodes, relationships)
     assert len(schedule("S5", "broadcast", "multiple", segments=share)) == 4 * 119 * share
@@ -201,8 +201,8 @@ def test_sizes_are_those_of_the_trees_without_building_any(spec: str) -> None:
     ]
     asked = (spec, ["all", *words], "all")
     sizes = [
-        Size(thing.kind, thing.key, thing.nodes, thing.relationships)
-        for thing in plan(*asked).things
+        ArtifactSize(thing.kind, thing.id, thing.nodes, thing.relationships)
+        for thing in plan(*asked).artifacts
     ]
     assert parse_request(*asked).sizes() == sizes
 
@@ -267,26 +267,26 @@ def test_what_is_too_large_for_any_way_is_refused_with_figures(
     sizes = parse_request(spec, "all", "all").sizes()
     assert sizes[0].relationships == Star(int(spec[1:])).links
     assert f"{sum(one.relationships for one in sizes):,} relationships" in message
-    assert "GB on the disk" in message
-    assert f"{MOST_BY_IMPORT:,}" in message
+    assert "GB of temporary disk space" in message
+    assert f"{IMPORT_ROW_LIMIT:,}" in message
     assert "smaller topology" in caught.value.hint
 
 
 def test_too_many_segments_are_refused() -> None:
     """A small topology can be too much as well."""
-    assert plan("S6", "all", "all").things
+    assert plan("S6", "all", "all").artifacts
     with pytest.raises(LimitError, match="by offline import"):
         plan("S6", schedules="multiple", segments=50_000)
 
 
 def test_only_what_is_asked_of_a_wish_is_grown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rest of a parse_request may be stored already."""
+    """The rest of a request may be stored already."""
     wanted = parse_request("S5", "greedy,multiple", "recursive-substar")
     whole = wanted.plan()
-    assert [thing.key for thing in whole.things] == [size.key for size in wanted.sizes()]
+    assert [thing.id for thing in whole.artifacts] == [size.id for size in wanted.sizes()]
     assert whole.sizes() == wanted.sizes()
     keys = {"S5:multiple:12345"}
-    assert [thing.key for thing in whole.plan(keys).things] == ["S5:multiple:12345"]
+    assert [thing.id for thing in whole.plan(keys).artifacts] == ["S5:multiple:12345"]
     grown: list[str] = []
     made = Forest.__post_init__
 
@@ -295,7 +295,7 @@ def test_only_what_is_asked_of_a_wish_is_grown(monkeypatch: pytest.MonkeyPatch) 
         grown.append(one.id)
 
     monkeypatch.setattr(Forest, "__post_init__", counted)
-    assert [thing.key for thing in wanted.plan(keys).things] == ["S5:multiple:12345"]
+    assert [thing.id for thing in wanted.plan(keys).artifacts] == ["S5:multiple:12345"]
     assert set(grown) == keys
 
 
@@ -317,15 +317,15 @@ SMALL, NINE, TEN = (
     ],
 )
 def test_the_way_in_is_chosen_by_what_it_takes(
-    asked: LoadMethod, new: list[Size], embedded: bool, taken: LoadMethod
+    asked: LoadMethod, new: list[ArtifactSize], embedded: bool, taken: LoadMethod
 ) -> None:
     """The faster one that the server allows, unless one is asked for; the reason has the rows and the time of it."""
     choice = choose_method(asked, new, [], embedded=embedded)
     size = Estimate.of(new)
-    assert choice.way is taken
+    assert choice.method is taken
     assert f"{size.rows:,}" in choice.reason
     assert (
-        duration(size.import_seconds if taken is LoadMethod.IMPORT else size.seconds)
+        format_duration(size.import_seconds if taken is LoadMethod.IMPORT else size.seconds)
         in choice.reason
     )
     if asked is LoadMethod.AUTO and embedded:
@@ -333,39 +333,39 @@ def test_the_way_in_is_chosen_by_what_it_takes(
 
 
 def test_what_is_stored_counts_for_an_import_only() -> None:
-    """It has to be imported again: so much of it that BoltWriter is faster, or that it is too much."""
-    assert choose_method(LoadMethod.AUTO, NINE, [], embedded=True).way is LoadMethod.IMPORT
-    assert choose_method(LoadMethod.AUTO, NINE, TEN * 2, embedded=True).way is LoadMethod.BOLT
+    """It has to be imported again: so much of it that Bolt is faster, or that it is too much."""
+    assert choose_method(LoadMethod.AUTO, NINE, [], embedded=True).method is LoadMethod.IMPORT
+    assert choose_method(LoadMethod.AUTO, NINE, TEN * 2, embedded=True).method is LoadMethod.BOLT
     assert (
-        choose_method(LoadMethod.IMPORT, NINE, TEN, embedded=True).everything.rows
+        choose_method(LoadMethod.IMPORT, NINE, TEN, embedded=True).total.rows
         == Estimate.of([*NINE, *TEN]).rows
     )
-    with pytest.raises(LimitError, match="with what is stored already"):
+    with pytest.raises(LimitError, match="including what is already stored"):
         choose_method(LoadMethod.IMPORT, NINE, TEN * 3, embedded=True)
 
 
 def test_too_much_for_a_foreign_server_is_a_limit_with_the_way_out() -> None:
-    """Its figures over BoltWriter, and `starcast export`; an import into it is bad input, with the same hint."""
+    """Its figures over Bolt, and `starcast export`; an import into it is bad input, with the same hint."""
     with pytest.raises(LimitError, match="over Bolt") as limit:
         choose_method(LoadMethod.AUTO, TEN, [], embedded=False)
-    assert f"{MOST_OVER_BOLT:,} rows" in limit.value.message
+    assert f"{BOLT_ROW_LIMIT:,} rows" in limit.value.message
     assert "'starcast export'" in limit.value.hint
-    with pytest.raises(InputError, match="not starcast's own") as refused:
+    with pytest.raises(InputError, match="only with the embedded Neo4j") as refused:
         choose_method(LoadMethod.IMPORT, SMALL, [], embedded=False)
     assert "'starcast export'" in refused.value.hint
     with pytest.raises(LimitError) as own:
         choose_method(LoadMethod.BOLT, TEN, [], embedded=True)
-    assert "leave out --way bolt" in own.value.hint
+    assert "remove --method bolt" in own.value.hint
 
 
 def test_the_largest_over_bolt_is_s9_with_tseng_and_sheu_s_trees_and_by_import_s10_with_them() -> (
     None
 ):
     """The thresholds' reasons."""
-    assert plan("S9", "greedy,multiple").estimate.rows < MOST_OVER_BOLT
+    assert plan("S9", "greedy,multiple").estimate.rows < BOLT_ROW_LIMIT
     ten = parse_request("S10", "multiple").sizes()
-    assert Estimate.of(ten).rows < MOST_BY_IMPORT
-    assert Estimate.of(parse_request("S10", "all").sizes()).rows > MOST_BY_IMPORT
+    assert Estimate.of(ten).rows < IMPORT_ROW_LIMIT
+    assert Estimate.of(parse_request("S10", "all").sizes()).rows > IMPORT_ROW_LIMIT
 
 
 @pytest.mark.parametrize(
@@ -373,7 +373,7 @@ def test_the_largest_over_bolt_is_s9_with_tseng_and_sheu_s_trees_and_by_import_s
 )
 def test_durations_are_told_in_a_fitting_unit(seconds: float, words: str) -> None:
     """Seconds, minutes or hours."""
-    assert duration(seconds) == words
+    assert format_duration(seconds) == words
 
 
 def test_every_refusal_is_ours() -> None:

@@ -57,6 +57,6 @@ def test_a_schedule_with_trees_of_its_own_hangs_from_no_forest(stores: Stores) -
     """The n-1 trees DC(i, T) are no forest of the catalogue: nothing but topology and schedule is stored."""
     what = plan("S4", schedules="allgather:dimension-change(base=balanced)")
     ingest(stores, what)
-    assert [thing.kind for thing in what.things] == ["topology", "schedule"]
+    assert [thing.kind for thing in what.artifacts] == ["topology", "schedule"]
     assert_stored(stores, what)
     assert stores.graph.read("MATCH (:Schedule)-[u:USES]->() RETURN count(u) AS n") == [{"n": 0}]

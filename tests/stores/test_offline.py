@@ -73,7 +73,7 @@ def in_force(own: Settings) -> str:
 
 def names(what: Plan) -> set[tuple[str, str]]:
     """What a plan stores, by kind and key."""
-    return {(thing.kind, thing.key) for thing in what.things}
+    return {(thing.kind, thing.id) for thing in what.artifacts}
 
 
 def there(own: Settings) -> set[tuple[str, str]]:
@@ -94,9 +94,7 @@ def dies(own: Settings, stage: str) -> None:
     """An import of the new things is killed after a stage, as by a power cut."""
     words = [sys.executable, str(SCRIPT), "import", stage]
     environment = {**os.environ, "STARCAST_HOME": str(own.home)}
-    done = subprocess.run(
-        words, env=environment, capture_output=True, text=True, check_artifact=False
-    )
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
@@ -137,7 +135,7 @@ def test_killed_after_the_change_the_new_store_is_in_force(own: Settings) -> Non
     with opened(own) as stores:
         whole(stores, held | names(NEW))
         assert set(states(stores).values()) == {"complete"}
-        forest = reader.read_forest(stores.graph, NEW.things[1].key)
+        forest = reader.read_forest(stores.graph, NEW.artifacts[1].id)
         assert np.array_equal(forest.parent_port, grow("S4", "multiple").parent_port)
         assert ingest(stores, NEW).created == []
     assert in_force(own) != before
@@ -168,7 +166,7 @@ def test_a_store_that_differs_never_comes_into_force(own: Settings) -> None:
         assert in_force(own) == before
         whole(stores, held)
         failed = {key: state for key, state in states(stores).items() if state != "complete"}
-        assert failed == {thing.key: "failed" for thing in what.things}
+        assert failed == {thing.id: "failed" for thing in what.artifacts}
 
 
 def test_ctrl_c_during_the_import(own: Settings) -> None:
@@ -242,7 +240,7 @@ def test_a_rebuild_mends_what_was_edited_by_hand(own: Settings) -> None:
         ):
             rebuild(stores, order)
         made = rebuild(stores, replace(order, discard_foreign=True))
-        assert {(one.kind, one.key) for one in made} == held
+        assert {(one.kind, one.id) for one in made} == held
     with open_stores(own) as stores:
         whole(stores, held)
         assert verify(stores, depth=Depth(all_rows=True)) == []

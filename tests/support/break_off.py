@@ -54,8 +54,10 @@ def main() -> None:
             if (at, thing.kind) == (stage, kind):
                 die()
 
-        way = LoadMethod.BOLT if what == "ingest" else LoadMethod.IMPORT
-        ingest(stores, plan("S4", schedules="multiple", segments=2), on_stage=on_stage, way=way)
+        method = LoadMethod.BOLT if what == "ingest" else LoadMethod.IMPORT
+        ingest(
+            stores, plan("S4", schedules="multiple", segments=2), on_stage=on_stage, method=method
+        )
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ def same_rows(one: Rows, other: Rows) -> bool:
         (other.start, other.end, *other.columns.values()),
         strict=True,
     )
-    return (one.kind, one.owner) == (other.kind, other.owner) and all(
+    return (one.relationship, one.artifact_id) == (other.relationship, other.artifact_id) and all(
         np.array_equal(a, b) for a, b in pairs
     )
 
@@ -99,22 +99,22 @@ def rows_topology(key: str) -> Any:
 
 def assert_stored(stores: Stores, what: Plan) -> None:
     """Both stores hold exactly what the plan names: every array equals the one that is built afresh, all is complete."""
-    assert states(stores) == {thing.key: "complete" for thing in what.things}
+    assert states(stores) == {thing.id: "complete" for thing in what.artifacts}
     assert {key for _, key in reader.read_states(stores.graph)} == {
-        thing.key for thing in what.things
+        thing.id for thing in what.artifacts
     }
     assert {row["state"] for row in reader.read_states(stores.graph).values()} == {"complete"}
-    owned = sum(_hangs(thing) for thing in what.things)
-    nodes = sum(thing.nodes for thing in what.things) + len(what.things) + 1
+    owned = sum(_hangs(thing) for thing in what.artifacts)
+    nodes = sum(thing.nodes for thing in what.artifacts) + len(what.artifacts) + 1
     assert counts(stores.graph) == (
         nodes,
-        sum(thing.relationships for thing in what.things) + owned,
+        sum(thing.relationships for thing in what.artifacts) + owned,
     )
-    topology = what.things[0].topology
+    topology = what.artifacts[0].topology
     assert reader.read_labels(stores.graph, topology) == topology.labels().tolist()
     assert same_rows(reader.read_links(stores.graph, topology), rows.link_rows(topology))
-    assert reader.find_node_differences(stores.graph, artifact_nodes.topology_owner(topology)) == []
-    for thing in what.things:
+    assert reader.find_node_differences(stores.graph, artifact_nodes.topology_node(topology)) == []
+    for thing in what.artifacts:
         if isinstance(thing, ForestArtifact):
             _forest_stored(stores, thing)
         if isinstance(thing, ScheduleArtifact):
@@ -125,20 +125,23 @@ def _hangs(thing: Artifact) -> bool:
     """Whether a relationship leads from its node: a forest is on a topology, a schedule may use a forest."""
     if not isinstance(thing, ScheduleArtifact):
         return thing.kind == "forest"
-    return thing.rule.forest_construction(thing.topology, thing.ports, thing.arguments) is not None
+    return (
+        thing.algorithm.forest_construction(thing.topology, thing.ports, thing.arguments)
+        is not None
+    )
 
 
 def _forest_stored(stores: Stores, thing: ForestArtifact) -> None:
-    found = reader.read_forest(stores.graph, thing.key)
+    found = reader.read_forest(stores.graph, thing.id)
     assert np.array_equal(found.parent_port, thing.forest.parent_port)
-    assert found.id == thing.key
-    rows_found = reader.read_rows(stores.graph, TREE_EDGE, thing.key, thing.topology)
+    assert found.id == thing.id
+    rows_found = reader.read_rows(stores.graph, TREE_EDGE, thing.id, thing.topology)
     assert same_rows(rows_found, rows.tree_rows(thing.forest))
     with session(stores.engine) as opened:
-        kept = repository.load_forest(opened, thing.key)
+        kept = repository.load_forest(opened, thing.id)
         figures = opened.execute(
             select(models.Tree.height, models.Tree.leaves, models.Tree.size)
-            .where(models.Tree.forest == thing.key)
+            .where(models.Tree.forest == thing.id)
             .order_by(models.Tree.number)
         ).all()
     assert np.array_equal(kept.parent_port, thing.forest.parent_port)
@@ -156,13 +159,13 @@ def _schedule_stored(stores: Stores, thing: ScheduleArtifact) -> None:
 
     fresh = schedule(
         thing.topology,
-        thing.rule.collective,
-        thing.rule.name,
+        thing.algorithm.collective,
+        thing.algorithm.name,
         thing.ports,
         thing.root,
         **thing.arguments,
     )
-    found = reader.read_schedule(stores.graph, thing.key)
+    found = reader.read_schedule(stores.graph, thing.id)
     for name in ("step", "sender", "port", "receiver", "tree", "unit"):
         ours, theirs = (
             np.lexsort((one.unit, one.tree, one.port, one.sender, one.step))
@@ -176,9 +179,9 @@ def _schedule_stored(stores: Stores, thing: ScheduleArtifact) -> None:
     }
     for name in plain - {"step", "sender", "port", "receiver", "tree", "unit"}:
         assert getattr(found, name) == getattr(fresh, name)
-    assert (found.id, dict(found.arguments)) == (thing.key, dict(thing.arguments))
+    assert (found.id, dict(found.arguments)) == (thing.id, dict(thing.arguments))
     with session(stores.engine) as opened:
-        row = opened.get_one(models.Schedule, thing.key)
+        row = opened.get_one(models.Schedule, thing.id)
         sources = thing.topology.nodes if fresh.symmetric else 1
         assert (row.transmissions, row.steps, row.forest) == (
             len(fresh) * sources,

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from starcast.collectives.catalogue import algorithms_on
-from starcast.graph import bulk, rows
+from starcast.graph import bulk_files, rows
 from starcast.graph.schema import LABELS, RELATIONSHIPS, VERSION, first_key
 from starcast.ingest.artifacts import (
     Artifact,
@@ -52,7 +52,7 @@ def things() -> list[Artifact]:
     along = [
         ForestArtifact(forest(s4, word, one.root))
         for one in sends
-        if (word := one.rule.forest_construction(s4, one.ports, one.arguments))
+        if (word := one.algorithm.forest_construction(s4, one.ports, one.arguments))
     ]
     return [TopologyArtifact(s4), TopologyArtifact(nk), *map(ForestArtifact, grown), *along, *sends]
 
@@ -64,15 +64,17 @@ def built() -> list[BuiltArtifact]:
 
 
 @pytest.fixture(scope="module")
-def written(built: list[BuiltArtifact], tmp_path_factory: pytest.TempPathFactory) -> bulk.BulkFiles:
+def written(
+    built: list[BuiltArtifact], tmp_path_factory: pytest.TempPathFactory
+) -> bulk_files.BulkFiles:
     """Their files, in blocks so small that every file has several."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows, "BLOCK", 50)
-        patch.setattr(bulk, "BLOCK", 7)
-        return bulk.write(tmp_path_factory.mktemp("files"), STORE, iter(built), Silent())
+        patch.setattr(bulk_files, "BLOCK", 7)
+        return bulk_files.write(tmp_path_factory.mktemp("files"), STORE, iter(built), Silent())
 
 
-def table(written: bulk.BulkFiles, name: str) -> Table:
+def table(written: bulk_files.BulkFiles, name: str) -> Table:
     """A file as rows by column, without the columns' types."""
     with (written.folder / f"{name.lower()}.csv").open(newline="", encoding="utf-8") as file:
         names, *lines = csv.reader(file)
@@ -85,7 +87,7 @@ def numbers(lines: Table, *names: str) -> list[tuple[int, ...]]:
     return sorted(tuple(int(line[name]) for name in names) for line in lines)
 
 
-def test_the_headers_are_those_of_the_schema(written: bulk.BulkFiles) -> None:
+def test_the_headers_are_those_of_the_schema(written: bulk_files.BulkFiles) -> None:
     """The properties in the order declared, with their types, after the numbers of nodes."""
     kinds = {"STRING": "string", "INTEGER": "long", "BOOLEAN": "boolean"}
     for thing in (*LABELS, *RELATIONSHIPS):
@@ -97,7 +99,7 @@ def test_the_headers_are_those_of_the_schema(written: bulk.BulkFiles) -> None:
 
 
 def test_nodes_are_numbered_without_a_gap(
-    written: bulk.BulkFiles, built: list[BuiltArtifact]
+    written: bulk_files.BulkFiles, built: list[BuiltArtifact]
 ) -> None:
     """What `--id-type=actual` demands: over all files, from 0, each number once."""
     found = sorted(int(line[":ID"]) for label in LABELS for line in table(written, label.name))
@@ -105,7 +107,7 @@ def test_nodes_are_numbered_without_a_gap(
     assert written.nodes == 1 + len(built) + sum(one.content.nodes for one in built)
 
 
-def test_nodes_have_their_key_rank_and_label(written: bulk.BulkFiles) -> None:
+def test_nodes_have_their_key_rank_and_label(written: bulk_files.BulkFiles) -> None:
     """Those of both topologies, each in the order of ranks."""
     found = [
         (one["topology"], int(one["key"]), int(one["rank"]), one["label"])
@@ -120,16 +122,16 @@ def test_nodes_have_their_key_rank_and_label(written: bulk.BulkFiles) -> None:
 
 
 def test_the_nodes_of_things_have_all_properties_and_are_only_imported(
-    written: bulk.BulkFiles, built: list[BuiltArtifact]
+    written: bulk_files.BulkFiles, built: list[BuiltArtifact]
 ) -> None:
     """Texts as they are, numbers and truths as Neo4j reads them, nothing where there is no value."""
     found = [line for name in ("Topology", "Forest", "Schedule") for line in table(written, name)]
     expected = sorted(
-        ({**one.owner.properties, "state": "imported"} for one in built),
-        key=lambda one: str(one.get("id", one.get("name"))),
+        ({**one.node.properties, "state": "imported"} for one in built),
+        key=lambda one: str(one.get("id", one.get("spec"))),
     )
     plain = [{name: value for name, value in line.items() if name != ":ID"} for line in found]
-    plain.sort(key=lambda one: one.get("id", one.get("name", "")))
+    plain.sort(key=lambda one: one.get("id", one.get("spec", "")))
     assert plain == [{name: _text(value) for name, value in one.items()} for one in expected]
 
 
@@ -139,7 +141,7 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def test_an_empty_text_is_no_missing_value(written: bulk.BulkFiles) -> None:
+def test_an_empty_text_is_no_missing_value(written: bulk_files.BulkFiles) -> None:
     """The importer takes ``""`` for a text and nothing for no property: arguments of a forest, k of S4."""
     lines = (written.folder / "forest.csv").read_text().splitlines()
     assert any(',multiple,"",' in line for line in lines)
@@ -150,7 +152,7 @@ def test_an_empty_text_is_no_missing_value(written: bulk.BulkFiles) -> None:
 
 @pytest.mark.parametrize("name", ["LINK", "TREE_EDGE", "SEND"])
 def test_relationships_are_those_of_the_things(
-    written: bulk.BulkFiles, built: list[BuiltArtifact], name: str
+    written: bulk_files.BulkFiles, built: list[BuiltArtifact], name: str
 ) -> None:
     """Every row of every thing: both ends by the numbers of their nodes, and all properties."""
     kind = next(one for one in RELATIONSHIPS if one.name == name)
@@ -158,7 +160,7 @@ def test_relationships_are_those_of_the_things(
     lines, compared = table(written, name), 0
     for one in built:
         whole = one.rows
-        if whole.kind is not kind:
+        if whole.relationship is not kind:
             continue
         ends = [
             [place[one.topology.spec, rank] for rank in column.tolist()]
@@ -167,18 +169,18 @@ def test_relationships_are_those_of_the_things(
         expected = sorted(
             zip(*ends, *(column.tolist() for column in whole.columns.values()), strict=True)
         )
-        own = [line for line in lines if line[str(kind.owner)] == one.owner.key]
+        own = [line for line in lines if line[str(kind.artifact_property)] == one.node.id]
         assert numbers(own, ":START_ID", ":END_ID", *kind.columns) == expected
         compared += len(own)
     assert compared == len(lines) > 0
 
 
 def test_things_hang_from_what_they_are_on(
-    written: bulk.BulkFiles, built: list[BuiltArtifact]
+    written: bulk_files.BulkFiles, built: list[BuiltArtifact]
 ) -> None:
     """Forests from topologies, schedules from their forests, and nothing else."""
     named = {
-        int(line[":ID"]): line.get("id", line.get("name"))
+        int(line[":ID"]): line.get("id", line.get("spec"))
         for kind in ("Topology", "Forest", "Schedule")
         for line in table(written, kind)
     }
@@ -188,21 +190,21 @@ def test_things_hang_from_what_they_are_on(
             for start, end in numbers(table(written, name), ":START_ID", ":END_ID")
         }
         assert found == {
-            (one.owner.key, one.owner.parent[2])
+            (one.node.id, one.node.parent[2])
             for one in built
-            if one.owner.parent and one.owner.parent[0].name == name
+            if one.node.parent and one.node.parent[0].name == name
         }
 
 
-def test_the_store_node_names_the_relational_store(written: bulk.BulkFiles) -> None:
+def test_the_store_node_names_the_relational_store(written: bulk_files.BulkFiles) -> None:
     assert table(written, "Store") == [{":ID": "0", "id": str(STORE), "schema": str(VERSION)}]
 
 
 def test_what_is_told_of_the_files_is_true(
-    written: bulk.BulkFiles, built: list[BuiltArtifact]
+    written: bulk_files.BulkFiles, built: list[BuiltArtifact]
 ) -> None:
     """Rows and bytes, and one argument a file, as seen from anywhere."""
-    hanging = sum(one.owner.parent is not None for one in built)
+    hanging = sum(one.node.parent is not None for one in built)
     assert written.relationships == hanging + sum(one.content.relationships for one in built)
     assert written.bytes == sum(file.stat().st_size for file in written.folder.iterdir())
     files = {argument.rpartition("/")[2] for argument in written.arguments}
@@ -213,7 +215,9 @@ def test_what_is_told_of_the_files_is_true(
 
 def test_kinds_that_there_are_none_of_have_no_file(tmp_path: Path) -> None:
     """The importer would refuse a file without a header, and has no use for one."""
-    written = bulk.write(tmp_path, STORE, [TopologyArtifact(topology("S3")).build()], Silent())
+    written = bulk_files.write(
+        tmp_path, STORE, [TopologyArtifact(topology("S3")).build()], Silent()
+    )
     assert sorted(file.name for file in tmp_path.iterdir()) == [
         "link.csv",
         "node.csv",
@@ -224,7 +228,7 @@ def test_kinds_that_there_are_none_of_have_no_file(tmp_path: Path) -> None:
 
 
 def test_an_empty_store_is_its_own_node(tmp_path: Path) -> None:
-    written = bulk.write(tmp_path, STORE, [], Silent())
+    written = bulk_files.write(tmp_path, STORE, [], Silent())
     assert (written.nodes, written.relationships, written.arguments) == (
         1,
         0,
@@ -235,20 +239,22 @@ def test_an_empty_store_is_its_own_node(tmp_path: Path) -> None:
 def test_what_hangs_from_nothing_is_refused(tmp_path: Path) -> None:
     """A forest comes after its topology."""
     with pytest.raises(KeyError, match="S4"):
-        bulk.write(tmp_path, STORE, [ForestArtifact(forest("S4", "greedy")).build()], Silent())
+        bulk_files.write(
+            tmp_path, STORE, [ForestArtifact(forest("S4", "greedy")).build()], Silent()
+        )
 
 
 def test_a_folder_with_files_is_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "store.csv").write_text("mine")
     with pytest.raises(FileExistsError):
-        bulk.write(tmp_path, STORE, [], Silent())
+        bulk_files.write(tmp_path, STORE, [], Silent())
     assert (tmp_path / "store.csv").read_text() == "mine"
 
 
 SIZED: dict[str, Callable[[], Sequence[Artifact]]] = {
-    "S6": lambda: plan("S6", ["multiple"], ["broadcast:multiple", "alltoall:exact"]).things,
-    "S6,4": lambda: plan("S6,4", ["nk-multiple"]).things,
-    "Q7": lambda: plan("Q7", ["edge-disjoint-binomial"]).things,
+    "S6": lambda: plan("S6", ["multiple"], ["broadcast:multiple", "alltoall:exact"]).artifacts,
+    "S6,4": lambda: plan("S6,4", ["nk-multiple"]).artifacts,
+    "Q7": lambda: plan("Q7", ["edge-disjoint-binomial"]).artifacts,
 }
 
 
@@ -256,11 +262,11 @@ SIZED: dict[str, Callable[[], Sequence[Artifact]]] = {
 def test_the_estimate_is_an_upper_bound_and_no_wild_one(name: str, tmp_path: Path) -> None:
     """Bytes of all rows, for the width of the largest number that there is."""
     chosen = SIZED[name]()
-    written = bulk.write(tmp_path, STORE, [thing.build() for thing in chosen], Silent())
+    written = bulk_files.write(tmp_path, STORE, [thing.build() for thing in chosen], Silent())
     largest = len(str(written.nodes))
     estimated = sum(
-        one.nodes * bulk.node_bytes(one.topology, largest)
-        + one.relationships * bulk.row_bytes(one.kind, one.key, largest)
+        one.nodes * bulk_files.node_bytes(one.topology, largest)
+        + one.relationships * bulk_files.row_bytes(one.kind, one.id, largest)
         for one in chosen
     )
     assert written.bytes < estimated + 2000  # headers, and the nodes of the things

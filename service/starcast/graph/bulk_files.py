@@ -193,8 +193,8 @@ class _Files:
         self.write_node(node.label, {**node.properties, "state": GraphState.IMPORTED.value})
         if node.parent is not None:
             relationship, _, parent_id = node.parent
-            ends = {":START_ID": self.numbers[node.id], ":END_ID": self.numbers[parent_id]}
-            self._write(relationship, ends, {}, 1)
+            parents = {":START_ID": self.numbers[node.id], ":END_ID": self.numbers[parent_id]}
+            self._write(relationship, parents, {}, 1)
         first = self.first[artifact.topology.spec]
         for rows in artifact.blocks():
             relationship = rows.relationship
@@ -222,7 +222,7 @@ class _Files:
         first = self.first[topology.spec] = self.nodes
         for start in range(0, topology.nodes, BLOCK):
             ranks = np.arange(start, min(start + BLOCK, topology.nodes))
-            columns = {
+            columns: dict[str, Column] = {
                 "key": ranks + first_key(topology),
                 "topology": topology.spec,
                 "rank": ranks,

@@ -100,7 +100,7 @@ class Rows:
 
     def sorted(self) -> "Rows":
         """Return the rows sorted by start node, end node and the other columns."""
-        order = np.lexsort((*reversed(self.columns.values()), self.end, self.start))
+        order = np.lexsort((*reversed(list(self.columns.values())), self.end, self.start))
         columns = {name: column[order] for name, column in self.columns.items()}
         return Rows(
             self.relationship,

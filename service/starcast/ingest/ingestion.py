@@ -354,8 +354,8 @@ def _find_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact],
     Artifacts that were complete and are lost, or that an interrupted rebuild deleted, can be
     rebuilt as well.
     """
-    chosen = []
-    others = []
+    chosen: list[Artifact] = []
+    others: list[Artifact] = []
     with sessions.session(stores.engine) as session:
         wanted = find_references(session, ids)
         references = [

@@ -203,10 +203,11 @@ class _Verification:
         """Generate an artifact, and report if PostgreSQL stores another forest."""
         with sessions.session(self._stores.engine) as session:
             artifact = artifact_from_id(session, reference.kind, reference.id)
-        is_forest = isinstance(artifact, ForestArtifact)
-        if not is_forest or artifact.forest.construction not in constructions():
+        if not isinstance(artifact, ForestArtifact):
             return artifact, []
         stored = artifact.forest
+        if stored.construction not in constructions():
+            return artifact, []
         generated = forest(stored.topology, stored.construction, stored.root, **stored.arguments)
         if np.array_equal(stored.parent_port, generated.parent_port):
             return artifact, []
