@@ -73,12 +73,12 @@ _SEND = f"{_LABELS} MATCH (a)-[s:SEND]->(b) WITH a, s, b ORDER BY s.step, s.unit
 EDITS = {
     "a label": Edit(
         "MATCH (n:Node {rank: 3}) SET n.label = '1423x'",
-        ["S4: its nodes are not those that were built"],
+        ["S4: its nodes differ from those of the generator"],
         ["S4: the node 1342: label 1423x, not 1342"],
     ),
     "a rank": Edit(
         "MATCH (n:Node {rank: 3}) SET n.rank = 99",
-        ["S4: its nodes are not those that were built"],
+        ["S4: its nodes differ from those of the generator"],
         ["S4: the node 1342: rank 99, not 3"],
     ),
     "a topology": Edit(
@@ -89,7 +89,7 @@ EDITS = {
     "a label of another type": Edit(
         "MATCH (n:Node {rank: 3}) SET n.label = 1342",
         [
-            "S4: 1 Node without a right label (STRING)",
+            "S4: 1 Node without a valid label (STRING)",
             "S4: its rows cannot be summed: a property is missing or of another type",
         ],
         ["S4: the node 1342: label 1342, not 1342"],
@@ -97,7 +97,7 @@ EDITS = {
     "a node more": Edit(
         "CREATE (:Node {key: 5, topology: 'S4', rank: 24, label: '4444'})",
         ["S4: it has 25 nodes, not 24"],
-        ["S4: a node of key 5, rank 24 and label 4444 should not be in S4"],
+        ["S4: unexpected node in S4: key 5, rank 24, label 4444"],
     ),
     "a node of no topology": Edit(
         "CREATE (:Node {key: 5, topology: 'S9', rank: 24, label: '4444'})",
@@ -105,11 +105,11 @@ EDITS = {
     ),
     "somebody's node of our label": Edit(
         "CREATE (:Node {name: 'x'})",
-        [f"{STORE}: 1 Node without a right {_ALL_OF_NODE} and with the additional property name"],
+        [f"{STORE}: 1 Node without a valid {_ALL_OF_NODE} and with the additional property name"],
     ),
     "a node without a topology": Edit(
         "MATCH (n:Node {rank: 3}) REMOVE n.topology",
-        [f"{STORE}: 1 Node without a right topology (STRING)", "S4: it has 23 nodes, not 24"],
+        [f"{STORE}: 1 Node without a valid topology (STRING)", "S4: it has 23 nodes, not 24"],
         ["S4: the node 1342: no topology, not S4"],
     ),
     "a property of a node more": Edit(
@@ -124,34 +124,34 @@ EDITS = {
     "a link more": Edit(
         "MATCH (a:Node {label: '1234'}), (b:Node {label: '2143'}) CREATE (a)-[:LINK {topology: 'S4', port: 2}]->(b)",
         ["S4: it has 37 links, not 36"],
-        ["S4: LINK 1234-2143 should not be there"],
+        ["S4: LINK 1234-2143 is unexpected"],
     ),
     "a link stands twice": Edit(
         f"{_LABELS} MATCH (a)-[r:LINK]->(b) CREATE (a)-[s:LINK]->(b) SET s = properties(r)",
         ["S4: it has 37 links, not 36"],
-        ["S4: LINK 1234-2134 stands more than once"],
+        ["S4: LINK 1234-2134 is duplicated"],
     ),
     "a port of a link": Edit(
         f"{_LABELS} MATCH (a)-[r:LINK]->(b) SET r.port = 3",
-        ["S4: its links are not those that were built"],
+        ["S4: its links differ from those of the generator"],
         ["S4: LINK 1234-2134: port 3, not 2"],
     ),
     "a level": Edit(
         f"{_TREE} SET e.level = 3",
-        [f"{GREEDY}: its tree edges are not those that were built"],
+        [f"{GREEDY}: its tree edges differ from those of the generator"],
         [f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134: level 3, not 1"],
     ),
     "a tree and a port": Edit(
         f"{_TREE} SET e.tree = 1, e.port = 4",
-        [f"{GREEDY}: its tree edges are not those that were built"],
+        [f"{GREEDY}: its tree edges differ from those of the generator"],
         [f"{GREEDY}: TREE_EDGE from 1234 to 2134: tree 1, not 0, port 4, not 2"],
     ),
     "an edge is turned round": Edit(
         f"{_TREE} CREATE (b)-[x:TREE_EDGE]->(a) SET x = properties(e) DELETE e",
-        [f"{GREEDY}: its tree edges are not those that were built"],
+        [f"{GREEDY}: its tree edges differ from those of the generator"],
         [
             f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134 is missing",
-            f"{GREEDY}: TREE_EDGE of tree 0 from 2134 to 1234 should not be there",
+            f"{GREEDY}: TREE_EDGE of tree 0 from 2134 to 1234 is unexpected",
         ],
     ),
     "an edge of a forest that does not exist": Edit(
@@ -163,29 +163,29 @@ EDITS = {
         [f"{GREEDY}: it has 22 tree edges, not 23", f"{TREES}: it has 70 tree edges, not 69"],
         [
             f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134 is missing",
-            f"{TREES}: TREE_EDGE of tree 0 from 1234 to 2134 stands more than once",
+            f"{TREES}: TREE_EDGE of tree 0 from 1234 to 2134 is duplicated",
         ],
     ),
     "an edge without a port": Edit(
         f"{_TREE} REMOVE e.port",
         [
-            f"{GREEDY}: 1 TREE_EDGE without a right port (INTEGER)",
-            f"{GREEDY}: its tree edges are not those that were built",
+            f"{GREEDY}: 1 TREE_EDGE without a valid port (INTEGER)",
+            f"{GREEDY}: its tree edges differ from those of the generator",
         ],
-        [f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134: port no integer, not 2"],
+        [f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134: port not an integer, not 2"],
     ),
     "an edge without a tree": Edit(
         f"{_TREE} REMOVE e.tree",
         [
-            f"{GREEDY}: 1 TREE_EDGE without a right tree (INTEGER)",
-            f"{GREEDY}: its tree edges are not those that were built",
+            f"{GREEDY}: 1 TREE_EDGE without a valid tree (INTEGER)",
+            f"{GREEDY}: its tree edges differ from those of the generator",
         ],
         [f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134 is missing"],
     ),
     "an edge without a forest": Edit(
         f"{_TREE} REMOVE e.forest",
         [
-            f"{STORE}: 1 TREE_EDGE without a right forest (STRING)",
+            f"{STORE}: 1 TREE_EDGE without a valid forest (STRING)",
             f"{GREEDY}: it has 22 tree edges, not 23",
         ],
         [f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134 is missing"],
@@ -196,7 +196,7 @@ EDITS = {
     ),
     "a step": Edit(
         f"{_SEND} SET s.step = 7",
-        [f"{SENDS}: its sends are not those that were built"],
+        [f"{SENDS}: its sends differ from those of the generator"],
         [f"{SENDS}: SEND of tree 0, unit 0 from 1234 to 2134: step 7, not 1"],
     ),
     "a send is gone": Edit(
@@ -229,11 +229,11 @@ EDITS = {
     ),
     "what a forest hangs from": Edit(
         f"MATCH (f:Forest {{id: '{GREEDY}'}})-[r:ON]->() DELETE r",
-        [f"{GREEDY}: (:Forest) hangs from something else"],
+        [f"{GREEDY}: (:Forest) depends on another artifact"],
     ),
     "a forest's node is gone": Edit(
         f"MATCH (f:Forest {{id: '{GREEDY}'}}) DETACH DELETE f",
-        [f"{GREEDY}: the node (:Forest) is missing"],
+        [f"{GREEDY}: no node (:Forest)"],
     ),
     "a forest more": Edit(
         "MATCH (t:Topology) CREATE (:Forest {id: 'S4:mine:1234', topology: 'S4', state: 'complete'})-[:ON]->(t)",
@@ -245,25 +245,21 @@ EDITS = {
     ),
     "a relationship of another type": Edit(
         "MATCH (a:Node {rank: 0}), (b:Node {rank: 1}) CREATE (a)-[:`KNOWS OF`]->(b)",
-        [f"{STORE}: 1 relationship is of the type KNOWS OF, which is not starcast's"],
+        [f"{STORE}: 1 relationship has the type KNOWS OF, which is not starcast's"],
     ),
     "another label of a node": Edit(
         "MATCH (n:Node {rank: 3}) SET n:Marked",
-        [f"{STORE}: 1 node of the label Node bears the additional label :`Marked`"],
+        [f"{STORE}: 1 node Node has the additional label :`Marked`"],
     ),
     "somebody's nodes": Edit(
         "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person)",
         [
-            f"{STORE}: 2 nodes are of the labels Person, and not starcast's",
-            f"{STORE}: 1 relationship is of the type KNOWS, which is not starcast's",
+            f"{STORE}: 2 nodes have the labels Person, which are not starcast's",
+            f"{STORE}: 1 relationship has the type KNOWS, which is not starcast's",
         ],
     ),
-    "a node without a label": Edit(
-        "CREATE ({name: 'x'})", [f"{STORE}: 1 node is without a label, and not starcast's"]
-    ),
-    "the store's node is gone": Edit(
-        "MATCH (s:Store) DELETE s", [f"{STORE}: the node (:Store) is missing"]
-    ),
+    "a node without a label": Edit("CREATE ({name: 'x'})", [f"{STORE}: 1 node has no label"]),
+    "the store's node is gone": Edit("MATCH (s:Store) DELETE s", [f"{STORE}: no node (:Store)"]),
     "the store's id": Edit("MATCH (s:Store) SET s.id = 'x'", [f"{STORE}: (:Store) has id x, not"]),
     "the store's node more": Edit(
         "MATCH (s:Store) SET s.colour = 1",
@@ -272,7 +268,7 @@ EDITS = {
     "everything is gone": Edit(
         "MATCH (n) DETACH DELETE n",
         [
-            f"{STORE}: the node (:Store) is missing",
+            f"{STORE}: no node (:Store)",
             *(f"{key}: it is not in the graph" for key in ("S4", GREEDY, TREES, SENDS)),
         ],
     ),

@@ -9,9 +9,10 @@ import pytest
 from starcast.database import models
 from starcast.database.sessions import session
 from starcast.errors import BusyError, InputError, NotFoundError, RejectedError
-from starcast.graph.ownership import OwnershipError
-from starcast.ingest import LoadMethod, Plan, Stores, ingest, plan
+from starcast.graph.ownership import OutdatedSchemaError, OwnershipError
+from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest, plan
 from starcast.ingest.ingestion import REBUILDING, RebuildRequest, rebuild
+from starcast.ingest.listing import check_artifact
 from starcast.ingest.loading import LOST
 from starcast.ingest.row_comparison import Depth
 from starcast.ingest.stores import lock_stores
@@ -173,7 +174,7 @@ def test_somebody_s_nodes_stay(stores: Stores, what: Plan) -> None:
     rebuild(stores, RebuildRequest(method=LoadMethod.BOLT, discard_foreign=True))
     assert {
         row["name"]
-        for row in stores.graph.read("MATCH (n) WHERE n.name <> 'S4' RETURN n.name AS name")
+        for row in stores.graph.read("MATCH (n) WHERE n.name IS NOT NULL RETURN n.name AS name")
     } == {*"wxyz"}
     assert len(stores.graph.read("MATCH (:Person)-[r:KNOWS]->(:Person) RETURN r")) == 1
     stores.graph.write("MATCH (n) WHERE n.name IN ['w', 'x', 'y', 'z'] DETACH DELETE n")
@@ -185,7 +186,7 @@ def test_relationships_at_our_nodes_go_only_if_asked_for(stores: Stores, what: P
     stores.graph.write("MATCH (n:Node {rank: 3}) CREATE (:Person)-[:LIKES]->(n)")
     before = counts(stores.graph)
     with pytest.raises(
-        RejectedError, match="would lose what is not starcast's: 1 relationship of the type LIKES"
+        RejectedError, match="would delete data of other programs: 1 relationship of the type LIKES"
     ) as caught:
         rebuild(stores, BOLT)
     assert "--discard-foreign" in caught.value.hint
@@ -258,8 +259,60 @@ def test_what_is_of_no_thing_goes(stores: Stores, what: Plan) -> None:
 
 def test_bad_orders(stores: Stores, what: Plan) -> None:
     """An import into a server of the user's, and while another process is at it."""
-    with pytest.raises(InputError, match="not starcast's own"):
+    with pytest.raises(InputError, match="only with the embedded Neo4j"):
         rebuild(stores, RebuildRequest(method=LoadMethod.IMPORT))
     with lock_stores(stores.engine, False, Silent()), pytest.raises(BusyError):
         rebuild(stores, BOLT)
     as_it_was(stores, what)
+
+
+#: Turns the current graph into one of schema 1: Topology.name, SEND.payload, its own constraint.
+SCHEMA_1 = (
+    "DROP CONSTRAINT starcast_topology_spec",
+    "CREATE CONSTRAINT starcast_topology_name FOR (n:Topology) REQUIRE (n.name) IS UNIQUE",
+    "MATCH (t:Topology) SET t.name = t.spec REMOVE t.spec",
+    "MATCH ()-[s:SEND]->() SET s.payload = s.unit REMOVE s.unit",
+    "MATCH (s:Store) SET s.schema = 1",
+)
+
+
+def is_current(stores: Stores, what: Plan) -> None:
+    """Nothing of schema 1 is left."""
+    as_it_was(stores, what)
+    names = {row["name"] for row in stores.graph.read("SHOW INDEXES YIELD name RETURN name")}
+    assert "starcast_topology_name" not in names
+    assert "starcast_topology_spec" in names
+    old = "MATCH ()-[s:SEND]->() WHERE s.payload IS NOT NULL RETURN count(s) AS n"
+    assert stores.graph.read(old) == [{"n": 0}]
+
+
+def test_a_graph_of_schema_1_is_refused_and_rebuilt(stores: Stores, what: Plan) -> None:
+    """Every operation refuses it with the command that rebuilds it, which rebuilds everything."""
+    for statement in SCHEMA_1:
+        stores.graph.write(statement)
+    for operation in (
+        lambda: ingest(stores, what),
+        lambda: drop(stores, "schedule", SENDS),
+        lambda: verify(stores),
+        lambda: check_artifact(stores, "forest", TREES),
+    ):
+        with pytest.raises(OutdatedSchemaError, match="has schema 1") as caught:
+            operation()
+        assert "starcast graph rebuild" in caught.value.hint
+    rebuilt = rebuild(stores, RebuildRequest([SENDS], LoadMethod.BOLT))
+    assert [one.id for one in rebuilt] == ["S4", TREES, SENDS]
+    is_current(stores, what)
+
+
+@pytest.mark.parametrize("place", ["edges go", "nodes come"])
+def test_an_interrupted_rebuild_of_schema_1_continues(few: Stores, what: Plan, place: str) -> None:
+    """The graph keeps its old version until all its content has been deleted."""
+    for statement in SCHEMA_1:
+        few.graph.write(statement)
+    with pytest.raises(Gone):
+        rebuild(few, BOLT, Breaking(BREAKS[place], Gone))
+    if place == "edges go":
+        with pytest.raises(OutdatedSchemaError):
+            ingest(few, what)
+    rebuild(few, BOLT)
+    is_current(few, what)

@@ -98,20 +98,20 @@ def test_a_node_that_is_gone_takes_its_rows_along(stores: Stores, what: Plan) ->
 def test_a_key_that_was_changed(stores: Stores, what: Plan) -> None:
     """By keys ends are told apart, so all that is at the node differs; the node is where it should not be."""
     stores.graph.write("MATCH (n:Node {label: '4321'}) SET n.key = 7")
-    counted = [f"S4: its {noun}s are not those that were built" for noun in ("node", "link")]
-    counted += [f"{key}: its tree edges are not those that were built" for key in (GREEDY, TREES)]
+    counted = [f"S4: its {noun}s differ from those of the generator" for noun in ("node", "link")]
+    counted += [
+        f"{key}: its tree edges differ from those of the generator" for key in (GREEDY, TREES)
+    ]
     assert starts(
-        said(verify(stores)), [*counted, f"{SENDS}: its sends are not those that were built"]
+        said(verify(stores)), [*counted, f"{SENDS}: its sends differ from those of the generator"]
     )
     closer = said(verify(stores, depth=ALL))
     assert any(
         line.startswith("S4: the node 4321 (rank 23, key ") and line.endswith(" is missing")
         for line in closer
     )
-    assert "S4: a node of key 7, rank 23 and label 4321 should not be in S4" in closer
-    assert (
-        f"{GREEDY}: TREE_EDGE of tree 0 from 1324 to a node of key 7 should not be there" in closer
-    )
+    assert "S4: unexpected node in S4: key 7, rank 23, label 4321" in closer
+    assert f"{GREEDY}: TREE_EDGE of tree 0 from 1324 to a node with key 7 is unexpected" in closer
     rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))
     assert verify(stores, depth=ALL) == []
     assert_stored(stores, what)
@@ -123,7 +123,7 @@ def test_a_thing_that_stands_twice(stores: Stores, what: Plan) -> None:
     try:
         stores.graph.write("CREATE (:Forest {id: $key})", {"key": GREEDY})
         sentences = ["the store: the constraint starcast_forest_id on Forest(id) is missing"]
-        assert said(verify(stores)) == [*sentences, f"{GREEDY}: the node (:Forest) stands 2 times"]
+        assert said(verify(stores)) == [*sentences, f"{GREEDY}: there are 2 nodes (:Forest)"]
         rebuild(stores, RebuildRequest([GREEDY], LoadMethod.BOLT))
         assert verify(stores, depth=ALL) == []
         assert_stored(stores, what)
@@ -143,7 +143,7 @@ def test_a_sample_is_the_same_by_the_same_seed(stores: Stores, what: Plan) -> No
         stores.graph.write("MATCH (n:Node {rank: $rank}) SET n.label = 'x'", {"rank": rank})
     lines = said(verify(stores, depth=Depth(sample=4, seed=7)))
     named = f"S4: the node {topology.label(inside)}: label x, not {topology.label(inside)}"
-    assert lines == ["S4: its nodes are not those that were built", named]
+    assert lines == ["S4: its nodes differ from those of the generator", named]
     stores.graph.write("MATCH (a:Node {rank: $rank})-[e:TREE_EDGE]-() DELETE e", {"rank": inside})
     lines = said(verify(stores, depth=Depth(sample=4, seed=7)))
     gone = [line for line in lines if line.endswith("is missing")]
@@ -229,8 +229,8 @@ def test_another_forest_in_postgresql_is_told(stores: Stores, what: Plan) -> Non
         ).one()
         tree.parent_port, other.parent_port = other.parent_port, tree.parent_port
     assert said(verify(stores)) == [
-        f"{GREEDY}: PostgreSQL remembers other counts or another checksum than those of what is built",
-        f"{TREES}: PostgreSQL keeps other trees than those that 'multiple' grows",
+        f"{GREEDY}: PostgreSQL records other counts or another checksum than the generator's",
+        f"{TREES}: PostgreSQL stores other trees than 'multiple' builds",
     ]
 
 
@@ -243,7 +243,7 @@ def test_what_is_not_complete_is_left_out(stores: Stores, what: Plan) -> None:
         opened.get_one(models.Materialization, ("forest", GREEDY)).state = "loading"
     heard = Hearing()
     assert verify(stores, reporter=heard) == []
-    assert f"{GREEDY} is loading, not complete, and is left out" in heard.lines
+    assert f"skipped {GREEDY}: it is loading, not complete" in heard.lines
 
 
 def test_what_changes_meanwhile_is_left_out(stores: Stores, what: Plan) -> None:
@@ -253,15 +253,12 @@ def test_what_changes_meanwhile_is_left_out(stores: Stores, what: Plan) -> None:
     class Dropping(Hearing):
         def say(self, text: str) -> None:
             super().say(text)
-            if text.startswith("counting"):
+            if text.startswith("computing"):
                 drop(stores, "forest", GREEDY)
 
     heard = Dropping()
     assert verify(stores, reporter=heard) == []
-    assert (
-        f"{GREEDY} was changed while it was compared, and is left out: verify it again"
-        in heard.lines
-    )
+    assert f"skipped {GREEDY}: it was changed meanwhile; verify it again" in heard.lines
 
 
 class Hearing(Silent):
@@ -278,7 +275,7 @@ class Hearing(Silent):
 def test_somebody_else_s_database_is_refused(stores: Stores) -> None:
     """There is nothing of ours to judge."""
     stores.graph.write("CREATE (:Person)")
-    with pytest.raises(OwnershipError, match="not ours"):
+    with pytest.raises(OwnershipError, match="belongs to another program"):
         verify(stores)
 
 
