@@ -120,7 +120,7 @@ def test_what_is_exported_and_imported_is_adopted_whole(
 def _check_properties(graph: Graph) -> None:
     """What is not there is no property, what is empty is one; numbers are numbers."""
     kinds = graph.read(
-        "MATCH (t:Topology) RETURN t.name AS name, 't.k' IN [x IN keys(t) | 't.' + x] AS k ORDER BY name"
+        "MATCH (t:Topology) RETURN t.spec AS name, 't.k' IN [x IN keys(t) | 't.' + x] AS k ORDER BY name"
     )
     assert [(row["name"], row["k"]) for row in kinds] == [
         ("Q4", False),

@@ -97,7 +97,7 @@ def test_a_forest_comes_back_as_the_array_it_was(graph: Graph, trees: Forest) ->
     found.verify()
     expected = {(trees.id, "S4", "multiple", "", trees.root, 3, trees.height, 2, "complete")}
     assert check_nodes(graph, "Forest", FOREST.names) == expected
-    assert graph.read("MATCH (f:Forest)-[:ON]->(t:Topology) RETURN f.id AS f, t.name AS t") == [
+    assert graph.read("MATCH (f:Forest)-[:ON]->(t:Topology) RETURN f.id AS f, t.spec AS t") == [
         {"f": trees.id, "t": "S4"}
     ]
 
@@ -221,8 +221,8 @@ def test_an_edit_of_nodes_and_links_is_noticed(graph: Graph, s4: Topology, edit:
         ("SET f.height = 99", ["the property height"]),
         ("REMOVE f.root", ["the property root"]),
         ("SET f.colour = 'red'", ["the property colour"]),
-        ("WITH f MATCH (f)-[r:ON]->() DELETE r", ["what it hangs from"]),
-        ("DETACH DELETE f", ["there are 0 nodes of that name"]),
+        ("WITH f MATCH (f)-[r:ON]->() DELETE r", ["the artifact that it depends on"]),
+        ("DETACH DELETE f", ["the number of nodes with this id (0)"]),
     ],
 )
 def test_an_edit_of_a_thing_s_own_node_is_named(
@@ -238,13 +238,13 @@ def test_a_relationship_without_an_end_is_refused(
 ) -> None:
     """MATCH would drop such rows in silence; the counts of a batch do not."""
     graph.write("MATCH (n:Node {rank: 5}) DETACH DELETE n")
-    with pytest.raises(RejectedError, match="found no node at one end"):
+    with pytest.raises(RejectedError, match="lack a node at one end"):
         write_forest(bolt, forest(s4, "greedy"))
 
 
 def test_a_forest_cannot_hang_from_a_topology_that_is_not_there(bolt: BoltWriter) -> None:
     """Its node would stand alone."""
-    with pytest.raises(RejectedError, match="S4 is not in the graph"):
+    with pytest.raises(RejectedError, match="depends on S4, which is not in the graph"):
         bolt.begin(artifact_nodes.forest_node(forest("S4", "greedy")))
 
 
@@ -267,7 +267,7 @@ def test_erasing_takes_exactly_one_thing(
     delete_artifact(graph, "forest", other.id, where, batch, task)
     delete_artifact(graph, "topology", "S4", where, batch, task)
     assert check_nodes(graph, "Node", ("topology",)) == {("S3",)}
-    assert check_nodes(graph, "Topology", ("name",)) == {("S3",)}
+    assert check_nodes(graph, "Topology", ("spec",)) == {("S3",)}
     delete_artifact(graph, "topology", "S4", where, batch, task)
 
 

@@ -56,7 +56,7 @@ def test_a_name_leads_back_to_its_thing(
 )
 def test_other_names_are_refused(engine: Engine, kind: str, key: str) -> None:
     """Also those that mean a thing and are not how starcast writes it: two names would be two stored_artifacts."""
-    with session(engine) as opened, pytest.raises(InputError, match=f"is the name of no {kind}"):
+    with session(engine) as opened, pytest.raises(InputError, match=f"is not the id of a {kind}"):
         artifact_from_id(opened, kind, key)
 
 

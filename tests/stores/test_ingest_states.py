@@ -47,7 +47,7 @@ def test_only_the_declared_ways_are_open(
             walk(opened, (end,))
             assert read_state(opened, "forest", "S4:greedy:1234") is end
         else:
-            with pytest.raises(BusyError, match="another process changed it"):
+            with pytest.raises(BusyError, match="another process has changed it"):
                 walk(opened, (end,))
             assert read_state(opened, "forest", "S4:greedy:1234") is start
 

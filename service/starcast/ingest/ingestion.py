@@ -236,9 +236,8 @@ def drop(
             find(session, kind, artifact_id)
             dependents = find_dependents(session, target)
         if dependents and not cascade:
-            verb = "depends" if len(dependents) == 1 else "depend"
             raise RejectedError(
-                f"{_format_ids(dependents)} {verb} on {artifact_id}",
+                f"{artifact_id} has dependents: {_format_ids(dependents)}",
                 hint="drop them first, or add --cascade",
             )
         dropped = [*dependents, target]
