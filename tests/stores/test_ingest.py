@@ -1,4 +1,4 @@
-"""Ingestion: both stores hold what was built, once, and nothing else; what goes wrong leaves nothing half."""
+"""Ingestion: both stores hold what was built and nothing else, also after errors."""
 
 import threading
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from support.checks import (
     assert_stored,
     check_nodes,
     counts,
-    nothing_unproved_is_complete,
+    only_verified_is_complete,
     states,
     stored_counts,
 )
@@ -37,8 +37,8 @@ def what() -> Plan:
     return plan("S4", schedules="multiple", segments=2)
 
 
-def test_everything_is_stored_and_equals_the_arrays(stores: Stores) -> None:
-    """The main job on S5: three constructions, both port models."""
+def test_everything_is_stored(stores: Stores) -> None:
+    """S5 with all constructions and algorithms, in both port models."""
     everything = plan("S5", "all", "all", ports="both", segments=2, messages=3)
     summary = ingest(stores, everything)
     assert [one.id for one in summary.created] == [thing.id for thing in everything.artifacts]
@@ -46,10 +46,10 @@ def test_everything_is_stored_and_equals_the_arrays(stores: Stores) -> None:
     assert_stored(stores, everything)
 
 
-def test_the_planner_is_told_when_all_is_written(
+def test_plans_are_refreshed_after_the_last_artifact(
     stores: Stores, what: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once, after the last thing."""
+    """Once per ingest."""
     told: list[int] = []
     monkeypatch.setattr(
         "starcast.ingest.ingestion.refresh_plans", lambda _: told.append(len(states(stores)))
@@ -61,7 +61,7 @@ def test_the_planner_is_told_when_all_is_written(
 
 @pytest.mark.parametrize("root", ["1234", "4321", "2143"])
 def test_any_root(stores: Stores, root: str) -> None:
-    """The root is in names, arrays and nodes."""
+    """The root is in ids, arrays and nodes."""
     rooted = plan("S4", "all", "all", root=root)
     ingest(stores, rooted)
     assert_stored(stores, rooted)
@@ -80,7 +80,7 @@ def test_other_families(stores: Stores, spec: str, root: str, construction: str)
     assert_stored(stores, everything)
 
 
-def test_a_second_time_creates_nothing(stores: Stores, what: Plan) -> None:
+def test_a_second_ingest_creates_nothing(stores: Stores, what: Plan) -> None:
     """Not a node, not a relationship, not a row."""
     ingest(stores, what)
     before = counts(stores.graph), stored_counts(stores)
@@ -95,8 +95,8 @@ def test_a_second_time_creates_nothing(stores: Stores, what: Plan) -> None:
     assert (counts(stores.graph), stored_counts(stores)) == before
 
 
-def test_what_is_missing_is_added(stores: Stores) -> None:
-    """A larger plan over a smaller one, and another topology beside it."""
+def test_missing_artifacts_are_added(stores: Stores) -> None:
+    """A larger plan after a smaller one, and another topology."""
     ingest(stores, plan("S4", "greedy"))
     larger = plan("S4", "all", "all")
     summary = ingest(stores, larger)
@@ -111,7 +111,7 @@ def test_what_is_missing_is_added(stores: Stores) -> None:
 
 
 def test_the_stages_come_in_order(few: Stores, what: Plan) -> None:
-    """And every one of them, for every thing: tests below break off at each."""
+    """Each stage of each artifact; the tests below interrupt at each."""
     seen: list[tuple[str, str]] = []
     ingest(few, what, on_stage=lambda stage, thing: seen.append((thing.kind, stage)))
     for kind in ("topology", "forest", "schedule"):
@@ -121,8 +121,8 @@ def test_the_stages_come_in_order(few: Stores, what: Plan) -> None:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_while_loading_nobody_calls_it_complete(few: Stores, what: Plan, stage: str) -> None:
-    """At every stage of every thing, what either store calls complete is whole there."""
+def test_nothing_is_complete_while_loading(few: Stores, what: Plan, stage: str) -> None:
+    """At every stage, whatever either store calls complete is complete."""
 
     def look(at: str, thing: Artifact) -> None:
         if at != stage:
@@ -138,7 +138,7 @@ def test_while_loading_nobody_calls_it_complete(few: Stores, what: Plan, stage: 
 
 
 class Break(Exception):  # noqa: N818 - not an error of anybody's
-    """Something that nobody foresaw."""
+    """An unexpected error."""
 
 
 @pytest.mark.parametrize(
@@ -152,10 +152,10 @@ class Break(Exception):  # noqa: N818 - not an error of anybody's
         *((Break, "forest", stage) for stage in STAGES),
     ],
 )
-def test_what_is_broken_off_is_cleaned_up_by_the_next(
+def test_an_interrupted_ingest_is_cleaned_up(
     few: Stores, what: Plan, how: type[BaseException], kind: str, stage: str
 ) -> None:
-    """Ctrl-C or a defect at any stage: what was complete stays, the rest is failed, and the next ingest makes it whole."""
+    """Ctrl-C or a defect at any stage: complete artifacts stay, the next ingest does the rest."""
 
     def broken(at: str, thing: Artifact) -> None:
         if (at, thing.kind) == (stage, kind):
@@ -169,14 +169,14 @@ def test_what_is_broken_off_is_cleaned_up_by_the_next(
     if stage != "complete":
         assert states(few)[S4[place]] == "failed"
     if stage != "finished":
-        nothing_unproved_is_complete(few)
+        only_verified_is_complete(few)
     summary = ingest(few, what)
     assert summary.present == list(S4[:done])
     assert_stored(few, what)
 
 
-def test_a_defect_s_words_are_kept(stores: Stores, what: Plan) -> None:
-    """`failed` says why, and nothing of the thing is left."""
+def test_the_error_of_a_failed_artifact_is_kept(stores: Stores, what: Plan) -> None:
+    """The row records why, and nothing else of the artifact is left."""
 
     def broken(at: str, thing: Artifact) -> None:
         if (at, thing.kind) == ("written", "forest"):
@@ -193,8 +193,8 @@ def test_a_defect_s_words_are_kept(stores: Stores, what: Plan) -> None:
     assert stored_counts(stores)["forest"] == stored_counts(stores)["tree"] == 0
 
 
-def test_what_a_checker_rejects_is_not_stored(stores: Stores) -> None:
-    """A forest with a cycle: the topology is there, the forest is not."""
+def test_a_rejected_forest_is_not_stored(stores: Stores) -> None:
+    """A forest with a cycle is not stored, its topology is."""
     where = topology("S4")
     ports = forest(where, "greedy").parent_port.copy()
     ports[0, 5], ports[0, where.neighbours(2)[5]] = 2, 2
@@ -206,10 +206,10 @@ def test_what_a_checker_rejects_is_not_stored(stores: Stores) -> None:
     assert check_nodes(stores.graph, "Forest", ("id",)) == set()
 
 
-def test_a_schedule_that_breaks_a_rule_is_not_stored(
+def test_a_schedule_with_a_violation_is_not_stored(
     stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One-port rows of an all-port schedule: the simulator says no."""
+    """Rows of an all-port schedule violate the one-port model."""
     import dataclasses
 
     from starcast.collectives import schedule
@@ -225,10 +225,10 @@ def test_a_schedule_that_breaks_a_rule_is_not_stored(
     assert states(stores)["S4:broadcast:greedy:all:segments=1:1234"] == "failed"
 
 
-def test_a_schedule_that_leaves_somebody_out_is_not_stored(
+def test_an_incomplete_schedule_is_not_stored(
     stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No violation, but not complete."""
+    """It has no violation but leaves units undelivered."""
     import dataclasses
 
     from starcast.collectives import schedule
@@ -255,10 +255,8 @@ MEDDLING = {
 
 
 @pytest.mark.parametrize("edit", MEDDLING, ids=str)
-def test_a_graph_that_differs_from_the_arrays_is_not_complete(
-    stores: Stores, what: Plan, edit: str
-) -> None:
-    """Somebody else writes between our writing and our reading back."""
+def test_a_differing_graph_is_not_complete(stores: Stores, what: Plan, edit: str) -> None:
+    """Another program writes between the load and the comparison."""
 
     def meddle(at: str, thing: Artifact) -> None:
         if (at, thing.kind) == ("written", "forest"):
@@ -272,8 +270,8 @@ def test_a_graph_that_differs_from_the_arrays_is_not_complete(
     assert_stored(stores, what)
 
 
-def test_a_graph_that_was_emptied_is_filled_again(stores: Stores, what: Plan) -> None:
-    """It is a materialization: PostgreSQL knows what was in it."""
+def test_an_emptied_graph_is_filled_again(stores: Stores, what: Plan) -> None:
+    """The graph is a materialization: PostgreSQL records what was in it."""
     ingest(stores, plan("S3", "greedy"))
     ingest(stores, what)
     stores.graph.write("MATCH (n) DETACH DELETE n")
@@ -292,10 +290,10 @@ def test_a_graph_that_was_emptied_is_filled_again(stores: Stores, what: Plan) ->
 
 
 @pytest.mark.parametrize("label", ["Topology", "Forest", "Schedule"])
-def test_a_thing_that_is_lost_takes_along_what_depends_on_it(
+def test_dependents_of_a_lost_artifact_are_recreated(
     stores: Stores, what: Plan, label: str
 ) -> None:
-    """The rest stays, and everything is whole again."""
+    """Everything else is kept."""
     ingest(stores, what)
     stores.graph.write(f"MATCH (o:{label}) DETACH DELETE o")
     summary = ingest(stores, what)
@@ -304,8 +302,8 @@ def test_a_thing_that_is_lost_takes_along_what_depends_on_it(
     assert_stored(stores, what)
 
 
-def test_what_postgresql_does_not_know_is_taken_out(stores: Stores, what: Plan) -> None:
-    """As after restoring an older copy of its data."""
+def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores, what: Plan) -> None:
+    """As after restoring an older backup of PostgreSQL."""
     ingest(stores, what)
     with stores.engine.begin() as connection:
         for table in ("schedule", "tree", "forest"):
@@ -317,7 +315,7 @@ def test_what_postgresql_does_not_know_is_taken_out(stores: Stores, what: Plan) 
 
 
 def test_a_second_process_is_refused_or_waits(stores: Stores, what: Plan) -> None:
-    """The lock is the database's."""
+    """The lock is held in PostgreSQL."""
     with ExitStack() as stack:
         stack.enter_context(lock_stores(stores.engine, wait=False, reporter=Silent()))
         calls: list[Callable[[], object]] = [
@@ -349,7 +347,7 @@ def test_a_second_process_is_refused_or_waits(stores: Stores, what: Plan) -> Non
     assert_stored(stores, what)
 
 
-def test_a_foreign_graph_stays_as_it_is(stores: Stores, what: Plan) -> None:
+def test_a_foreign_graph_is_unchanged(stores: Stores, what: Plan) -> None:
     """Nothing is written to either store."""
     stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
     with pytest.raises(UnavailableError, match=":Person"):
@@ -358,7 +356,7 @@ def test_a_foreign_graph_stays_as_it_is(stores: Stores, what: Plan) -> None:
     assert set(stored_counts(stores).values()) == {0}
 
 
-def test_a_graph_of_another_database_stays_as_it_is(stores: Stores, what: Plan) -> None:
+def test_a_graph_of_another_database_is_unchanged(stores: Stores, what: Plan) -> None:
     """The ids are compared before anything is written."""
     stores.graph.write("CREATE (:Store {id: 'another', schema: 1})")
     with pytest.raises(UnavailableError, match="another PostgreSQL database"):
@@ -367,8 +365,8 @@ def test_a_graph_of_another_database_stays_as_it_is(stores: Stores, what: Plan) 
     assert set(stored_counts(stores).values()) == {0}
 
 
-def test_dropping_names_what_depends_on_it(stores: Stores, what: Plan) -> None:
-    """And with cascade takes it along, in the order in which it may go."""
+def test_a_drop_names_the_dependents(stores: Stores, what: Plan) -> None:
+    """With cascade they are dropped first."""
     ingest(stores, what)
     before = counts(stores.graph), stored_counts(stores)
     for kind, key, leaning in (("topology", S4[0], (S4[2], S4[1])), ("forest", S4[1], (S4[2],))):
@@ -383,15 +381,15 @@ def test_dropping_names_what_depends_on_it(stores: Stores, what: Plan) -> None:
     assert set(stored_counts(stores).values()) == {0}
 
 
-def test_what_was_dropped_can_come_back(stores: Stores, what: Plan) -> None:
-    """As it was."""
+def test_a_dropped_artifact_can_be_stored_again(stores: Stores, what: Plan) -> None:
+    """With the same content."""
     ingest(stores, what)
     drop(stores, "topology", "S4", cascade=True)
     ingest(stores, what)
     assert_stored(stores, what)
 
 
-def test_dropping_leaves_the_neighbours_alone(stores: Stores) -> None:
+def test_a_drop_keeps_other_artifacts(stores: Stores) -> None:
     """Other forests of the topology, other schedules of the forest."""
     ingest(stores, plan("S4", schedules="greedy,multiple,recursive-substar", ports="both"))
     drop(stores, "schedule", "S4:broadcast:greedy:one:segments=1:1234")
@@ -409,10 +407,10 @@ def test_dropping_leaves_the_neighbours_alone(stores: Stores) -> None:
         ("schedule", "zzz", "starcast schedule list"),
     ],
 )
-def test_an_unknown_name_is_not_found_and_the_nearest_is_named(
+def test_an_unknown_id_is_not_found(
     stores: Stores, what: Plan, kind: str, key: str, near: str
 ) -> None:
-    """For dropping and for showing."""
+    """A drop and a description name a similar id."""
     ingest(stores, what)
     with pytest.raises(NotFoundError) as caught:
         drop(stores, kind, key)
@@ -421,8 +419,8 @@ def test_an_unknown_name_is_not_found_and_the_nearest_is_named(
         describe_artifact(opened, kind, key)
 
 
-def test_what_is_stored_is_listed_and_described(stores: Stores, what: Plan) -> None:
-    """The figures are the forest's own."""
+def test_stored_artifacts_are_listed_and_described(stores: Stores, what: Plan) -> None:
+    """With the forest's own figures."""
     ingest(stores, what)
     grown = forest("S4", "multiple")
     with session(stores.engine) as opened:
@@ -442,8 +440,8 @@ def test_what_is_stored_is_listed_and_described(stores: Stores, what: Plan) -> N
         assert {row["arguments"] for row in list_artifacts(opened, "schedule")} == {"segments=2"}
 
 
-def test_a_stored_thing_can_be_checked_again(stores: Stores, what: Plan) -> None:
-    """An edit by hand is found long after the ingest."""
+def test_a_stored_artifact_can_be_checked(stores: Stores, what: Plan) -> None:
+    """A manual edit is found long after the ingest."""
     ingest(stores, what)
     for kind, key in zip(("topology", "forest", "schedule"), S4, strict=True):
         check_artifact(stores, kind, key)

@@ -1,4 +1,4 @@
-"""Things by their names alone: every name that starcast gives leads back to the thing, others are refused."""
+"""Artifacts from their ids: every id of starcast leads back to its artifact, others are refused."""
 
 import pytest
 from sqlalchemy import Engine
@@ -20,10 +20,10 @@ PLANS = (
 
 
 @pytest.mark.parametrize("asked", PLANS, ids=lambda asked: str(asked[0]))
-def test_a_name_leads_back_to_its_thing(
+def test_an_id_leads_back_to_its_artifact(
     engine: Engine, asked: tuple[str, list[str], list[str], str, str]
 ) -> None:
-    """Of every construction and every algorithm: the same kind, name and size; nothing is stored."""
+    """Of every construction and algorithm: the same kind, id and size, without stored data."""
     spec, trees, schedules, root, ports = asked
     chosen = plan(spec, trees, schedules, root, ports).artifacts
     with session(engine) as opened:
@@ -54,14 +54,14 @@ def test_a_name_leads_back_to_its_thing(
         ("schedule", "S4:alltoall:exact:all:messages=1:expanded:1234"),
     ],
 )
-def test_other_names_are_refused(engine: Engine, kind: str, key: str) -> None:
-    """Also those that mean a thing and are not how starcast writes it: two names would be two stored_artifacts."""
+def test_other_ids_are_refused(engine: Engine, kind: str, key: str) -> None:
+    """Also other spellings of valid ids: two spellings would be two artifacts."""
     with session(engine) as opened, pytest.raises(InputError, match=f"is not the id of a {kind}"):
         artifact_from_id(opened, kind, key)
 
 
 def test_a_stored_forest_is_the_stored_array(engine: Engine, stores: Stores) -> None:
-    """Not what the rule of its name would grow today."""
+    """Not what its construction would build today."""
     grown, other = forest("S4", "greedy"), forest("S4", "recursive-substar")
     twin = ForestArtifact(
         Forest(topology("S4"), other.parent_port, construction=grown.construction)
@@ -74,8 +74,8 @@ def test_a_stored_forest_is_the_stored_array(engine: Engine, stores: Stores) -> 
         assert (found.forest.parent_port == other.parent_port).all()
 
 
-def test_all_that_is_complete_in_the_order_of_building(engine: Engine, stores: Stores) -> None:
-    """What is not complete is not there for anybody."""
+def test_complete_artifacts_come_in_the_order_of_building(engine: Engine, stores: Stores) -> None:
+    """Incomplete ones are omitted."""
     chosen = plan("S4", ["multiple"], ["broadcast:multiple"]).artifacts
     for thing in (*plan("S3").artifacts, *chosen):
         build_and_save(stores, "bolt", thing, lambda _stage, _thing: None)

@@ -1,4 +1,4 @@
-"""Every construction of the catalogue goes into both stores and comes back as the arrays that it was."""
+"""Every construction of the catalogue is stored in both stores and read back unchanged."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ SPECS = ("S4", "S5", "S4,2", "Q3")
 
 
 def words(spec: str) -> list[str]:
-    """Every construction of a topology as it is written, with arguments for those that need them."""
+    """Return every construction of a topology as text, with arguments for those that need them."""
     trees = next(
         (
             name
@@ -41,7 +41,7 @@ def words(spec: str) -> list[str]:
 
 
 def same(one: Forest, other: Forest) -> bool:
-    """Whether two forests agree in all that the stores keep."""
+    """Return whether two forests agree in everything that the stores keep."""
     parts = ("topology", "root", "construction", "spanning", "id")
     return (
         all(getattr(one, name) == getattr(other, name) for name in parts)
@@ -51,14 +51,14 @@ def same(one: Forest, other: Forest) -> bool:
 
 
 def from_postgresql(stores: Stores, key: str) -> Forest:
-    """The forest as the relational store has it."""
+    """Return the forest as the relational store has it."""
     with session(stores.engine) as opened:
         return repository.load_forest(opened, key)
 
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_construction_is_stored_and_reads_back_equal(stores: Stores, spec: str) -> None:
-    """Each, from PostgreSQL and from Neo4j, at a root that is not the identity; and it still is what its checker accepts."""
+    """From PostgreSQL and from Neo4j, with a root that is not the identity; it still verifies."""
     where = topology(spec)
     root = where.nodes // 2 + 1
     what = plan(spec, words(spec), root=root)
@@ -77,8 +77,8 @@ def test_a_construction_is_stored_and_reads_back_equal(stores: Stores, spec: str
         check_artifact(stores, "forest", meant.id)
 
 
-def test_whether_a_forest_spans_comes_back_with_it(stores: Stores) -> None:
-    """Partial trees beside spanning ones."""
+def test_the_spanning_property_is_stored(stores: Stores) -> None:
+    """Of partial and spanning trees."""
     ingest(stores, plan("S4", "all"))
     partial = {name for name in plain_constructions("S4") if not forest("S4", name).spanning}
     assert {"shortest-path", "perfectly-balanced"} <= partial
@@ -92,7 +92,7 @@ def test_whether_a_forest_spans_comes_back_with_it(stores: Stores) -> None:
 
 
 def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
-    """A tree's height, leaves and size in PostgreSQL; a relationship an edge in Neo4j."""
+    """Height, leaves and size per tree in PostgreSQL, a relationship per edge in Neo4j."""
     ingest(stores, plan("S4", "perfectly-balanced"))
     made = forest("S4", "perfectly-balanced")
     with session(stores.engine) as opened:
@@ -115,7 +115,7 @@ def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_all_means_all_that_need_no_arguments(stores: Stores, spec: str) -> None:
-    """Everything at once, as `starcast ingest SPEC --trees all --schedules all`."""
+    """As in `starcast ingest SPEC --trees all --schedules all`."""
     what = plan(spec, "all", "all")
     forests = [
         thing.forest.construction for thing in what.artifacts if isinstance(thing, ForestArtifact)
@@ -125,8 +125,8 @@ def test_all_means_all_that_need_no_arguments(stores: Stores, spec: str) -> None
     assert_stored(stores, what)
 
 
-def test_constructions_with_arguments_are_written_as_their_names_are() -> None:
-    """In a list by commas, in any order of arguments, each once."""
+def test_constructions_with_arguments_have_a_normal_form() -> None:
+    """In a list separated by commas, with arguments in any order, each once."""
     text = "greedy, dimension-change(base=multiple,i=2),dimension-change(base=multiple,i=2),label-change(base=greedy)"
     keys = [thing.id for thing in plan("S4", text).artifacts]
     assert keys == [
@@ -148,14 +148,14 @@ def test_constructions_with_arguments_are_written_as_their_names_are() -> None:
         "greedy()x",
     ],
 )
-def test_arguments_that_cannot_be_are_refused_before_anything_is_built(text: str) -> None:
+def test_invalid_arguments_are_refused_before_building(text: str) -> None:
     with pytest.raises(InputError) as caught:
         plan("S4", f"greedy,{text}")
     assert caught.value.hint
 
 
-def test_two_forests_of_one_construction_stand_beside_each_other(stores: Stores) -> None:
-    """Their arguments are in their names, and in the graph a property of their own."""
+def test_forests_of_the_same_construction_can_coexist(stores: Stores) -> None:
+    """Their arguments are part of their ids, and a property in the graph."""
     ingest(
         stores,
         plan("S4", "dimension-change(base=greedy,i=1),dimension-change(base=greedy,i=2),greedy"),
@@ -169,8 +169,8 @@ def test_two_forests_of_one_construction_stand_beside_each_other(stores: Stores)
         ]  # fmt: skip
 
 
-def test_a_forest_from_a_graph_that_knew_no_arguments_is_read(stores: Stores) -> None:
-    """Stores that were filled before the property was there."""
+def test_a_forest_without_arguments_is_read(stores: Stores) -> None:
+    """The property is empty for constructions without arguments."""
     ingest(stores, plan("S4", "greedy"))
     stores.graph.write("MATCH (f:Forest) REMOVE f.arguments")
     assert same(reader.read_forest(stores.graph, "S4:greedy:1234"), forest("S4", "greedy"))

@@ -1,4 +1,4 @@
-"""What an ingest would store, how much that is, and what is refused before anything is built."""
+"""Plans of ingests: their artifacts and sizes, and what is refused before anything is built."""
 
 import pytest
 
@@ -21,19 +21,19 @@ from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.spec_syntax import parsed
 
 
-def names(*words: object, **options: object) -> list[str]:
-    """The names of what a plan stores."""
+def plan_ids(*words: object, **options: object) -> list[str]:
+    """Return the ids of the artifacts of a plan."""
     return [thing.id for thing in plan(*words, **options).artifacts]  # type: ignore[arg-type]
 
 
 def test_a_topology_alone() -> None:
     """Without trees and schedules."""
-    assert names("S4") == ["S4"]
+    assert plan_ids("S4") == ["S4"]
 
 
 def test_all_trees_and_all_schedules() -> None:
-    """All constructions that need nothing but a root, and every algorithm, each after what it depends on."""
-    assert names("S5", "all", "all") == [
+    """All constructions without arguments and all algorithms, in the order of dependencies."""
+    assert plan_ids("S5", "all", "all") == [
         "S5",
         *[f"S5:{construction}:12345" for construction in plain_constructions("S5")],
         *[schedule("S5", rule.collective, rule.name).id for rule in algorithms_on(topology("S5"))],
@@ -47,18 +47,16 @@ def test_all_trees_and_all_schedules() -> None:
         ("Q4", "0000", ["binomial", "edge-disjoint-binomial"]),
     ],
 )
-def test_all_of_another_family_is_what_is_defined_there(
-    spec: str, root: str, trees: list[str]
-) -> None:
+def test_all_covers_what_is_defined_on_the_topology(spec: str, root: str, trees: list[str]) -> None:
     """Neither the trees nor the schedules of stars."""
-    assert {f"{spec}:{name}:{root}" for name in trees} <= set(names(spec, "all", "all"))
+    assert {f"{spec}:{name}:{root}" for name in trees} <= set(plan_ids(spec, "all", "all"))
     stars = ("greedy", "multiple", "recursive-substar")
-    assert not {f"{spec}:{name}:{root}" for name in stars} & set(names(spec, "all", "all"))
+    assert not {f"{spec}:{name}:{root}" for name in stars} & set(plan_ids(spec, "all", "all"))
 
 
 @pytest.mark.parametrize("words", ["multiple", "broadcast:greedy", "recursive-substar"])
-def test_a_schedule_that_is_not_defined_there_is_refused(words: str) -> None:
-    """The algorithm and the topology are named."""
+def test_a_schedule_that_is_not_defined_is_refused(words: str) -> None:
+    """The error plan_ids the algorithm and the topology."""
     with pytest.raises(InputError, match=rf"{words.rpartition(':')[2]} is not defined on Q4"):
         plan("Q4", schedules=words)
 
@@ -67,9 +65,9 @@ def test_a_schedule_that_is_not_defined_there_is_refused(words: str) -> None:
     "words",
     ["multiple", "broadcast:multiple", ["multiple", "broadcast:multiple"], " multiple , multiple"],
 )
-def test_a_schedule_brings_its_trees_and_counts_once(words: str | list[str]) -> None:
-    """However it is written, and however often."""
-    assert names("S4", schedules=words) == [
+def test_a_schedule_includes_its_forest_and_counts_once(words: str | list[str]) -> None:
+    """In any spelling, and any number of times."""
+    assert plan_ids("S4", schedules=words) == [
         "S4",
         "S4:multiple:1234",
         "S4:broadcast:multiple:all:segments=1:1234",
@@ -77,16 +75,16 @@ def test_a_schedule_brings_its_trees_and_counts_once(words: str | list[str]) -> 
 
 
 def test_all_algorithms_of_a_collective() -> None:
-    """Of one, and of every one."""
-    of_each = [set(names("S4", schedules=f"{collective}:all")) for collective in COLLECTIVES]
-    assert set.union(*of_each) == set(names("S4", schedules="all"))
+    """Of one collective, and of all."""
+    of_each = [set(plan_ids("S4", schedules=f"{collective}:all")) for collective in COLLECTIVES]
+    assert set.union(*of_each) == set(plan_ids("S4", schedules="all"))
     assert sum(len(found) for found in of_each) > len(set.union(*of_each))  # several share a forest
 
 
-def test_arguments_stand_in_parentheses() -> None:
-    """Each schedule has its own; what is not said is the algorithm's default, or what is given for all."""
+def test_arguments_in_parentheses() -> None:
+    """Each schedule has its own arguments, else those for all, else the algorithm's defaults."""
     words = "alltoall:exact(messages=2),allgather:dimension-change(base=necklace),edge-disjoint(copies=3),exact"
-    assert names("S4", schedules=words, messages=5)[1:] == [
+    assert plan_ids("S4", schedules=words, messages=5)[1:] == [
         "S4:edge-disjoint:1234",
         "S4:alltoall:exact:all:messages=2:1234",
         "S4:allgather:dimension-change:all:base=necklace:1234",
@@ -109,15 +107,15 @@ def test_arguments_stand_in_parentheses() -> None:
         ("all(messages=2)", {}, "takes no arguments"),
     ],
 )
-def test_a_named_schedule_that_cannot_be_is_refused(
+def test_an_impossible_named_schedule_is_refused(
     words: str, options: dict[str, object], named: str
 ) -> None:
     with pytest.raises(InputError, match=named):
         plan("S4", schedules=words, **options)  # type: ignore[arg-type]
 
 
-def test_what_all_covers_and_cannot_be_is_left_out_and_said() -> None:
-    """Messages that are no multiple of n-1, a port model that an algorithm has not; all others are there."""
+def test_impossible_schedules_covered_by_all_are_skipped() -> None:
+    """With the reason: messages not a multiple of n-1, or a missing port model."""
     what = plan("S4", schedules="scatter:all", messages=4)
     assert not any("perfectly-balanced" in thing.id for thing in what.artifacts)
     assert ["scatter by perfectly-balanced" in reason for reason in what.skipped] == [True]
@@ -128,8 +126,8 @@ def test_what_all_covers_and_cannot_be_is_left_out_and_said() -> None:
     assert len(one_port.skipped) == 4
 
 
-def test_counting_does_not_grow_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor any array over all nodes: the rows of every algorithm are known at once, also on S12."""
+def test_counting_rows_builds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No array over all nodes is needed: the rows of every algorithm are known, also on S12."""
 
     def nothing(*_: object) -> None:
         raise AssertionError("an array was built")
@@ -143,9 +141,9 @@ def test_counting_does_not_grow_trees(monkeypatch: pytest.MonkeyPatch) -> None:
             assert rule.count(where, ports, rule.resolve_arguments(where, {})) >= where.nodes - 1
 
 
-def test_root_ports_and_numbers_are_in_the_names() -> None:
-    """Both port models; segments where the message is cut, messages where a stream is sent."""
-    found = names(
+def test_root_ports_and_numbers_are_in_the_ids() -> None:
+    """Both port models; segments or messages as the algorithm has them."""
+    found = plan_ids(
         "S4",
         "greedy",
         "greedy,recursive-substar",
@@ -167,7 +165,7 @@ def test_root_ports_and_numbers_are_in_the_names() -> None:
 
 @pytest.mark.parametrize("share", [1, 3])
 def test_sizes_are_known_before_anything_is_built(share: int) -> None:
-    """And they are those of what is built then."""
+    """They equal the sizes of what is built."""
     what = plan(
         "S5",
         "multiple",
@@ -190,8 +188,8 @@ def test_sizes_are_known_before_anything_is_built(share: int) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S2", "S3", "S5", "S7", "S5,2", "S4,3", "S4,1", "Q4"])
-def test_sizes_are_those_of_the_trees_without_building_any(spec: str) -> None:
-    """Every construction, whole or partial, changed or not; names and order are the plan's too."""
+def test_sizes_of_forests_need_no_building(spec: str) -> None:
+    """Every construction, spanning or partial, changed or not; ids and order equal the plan's."""
     changed = [name for name in ("label-change", "dimension-change") if name in constructions(spec)]
     arguments = {"label-change": "base={}", "dimension-change": "base={},i=0"}
     words = [
@@ -209,7 +207,7 @@ def test_sizes_are_those_of_the_trees_without_building_any(spec: str) -> None:
 
 @pytest.mark.parametrize("words", ["greedi", "dimension-change(base=greedy,i=4)", "dimension-change(base=greedy)",
                                    "dimension-change(base=binomial,i=1)", "greedy(i=1)", "binomial"])  # fmt: skip
-def test_sizes_of_trees_that_cannot_be_are_refused_in_the_words_of_the_plan(words: str) -> None:
+def test_sizes_of_invalid_forests_have_the_error_of_the_plan(words: str) -> None:
     with pytest.raises(InputError) as of_sizes:
         parse_request("S5", words).sizes()
     name, arguments = parsed(words)
@@ -242,18 +240,18 @@ def test_sizes_of_trees_that_cannot_be_are_refused_in_the_words_of_the_plan(word
     ids=str,
 )
 def test_bad_input_is_refused(words: tuple[str, ...], options: dict[str, object]) -> None:
-    """One sentence and what to do, whether or not what is wrong would have been used."""
+    """One sentence and a hint, whether or not the wrong value would have been used."""
     with pytest.raises(InputError) as caught:
-        names(*words, **options)
+        plan_ids(*words, **options)
     assert "\n" not in caught.value.message
     assert caught.value.hint
 
 
 @pytest.mark.parametrize("spec", ["S10", "S11", "S12"])
-def test_what_is_too_large_for_any_way_is_refused_with_figures(
+def test_requests_beyond_all_limits_are_refused_with_figures(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before any array is asked for."""
+    """Before any array is created."""
 
     def nothing(*_: object) -> None:
         raise AssertionError("an array was built")
@@ -273,13 +271,13 @@ def test_what_is_too_large_for_any_way_is_refused_with_figures(
 
 
 def test_too_many_segments_are_refused() -> None:
-    """A small topology can be too much as well."""
+    """A small topology can exceed the limits too."""
     assert plan("S6", "all", "all").artifacts
     with pytest.raises(LimitError, match="by offline import"):
         plan("S6", schedules="multiple", segments=50_000)
 
 
-def test_only_what_is_asked_of_a_wish_is_grown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_requested_forests_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rest of a request may be stored already."""
     wanted = parse_request("S5", "greedy,multiple", "recursive-substar")
     whole = wanted.plan()
@@ -316,10 +314,10 @@ SMALL, NINE, TEN = (
         (LoadMethod.IMPORT, SMALL, True, LoadMethod.IMPORT),
     ],
 )
-def test_the_way_in_is_chosen_by_what_it_takes(
+def test_the_faster_load_method_is_chosen(
     asked: LoadMethod, new: list[ArtifactSize], embedded: bool, taken: LoadMethod
 ) -> None:
-    """The faster one that the server allows, unless one is asked for; the reason has the rows and the time of it."""
+    """Unless a method is requested; the reason has the rows and the time."""
     choice = choose_method(asked, new, [], embedded=embedded)
     size = Estimate.of(new)
     assert choice.method is taken
@@ -332,8 +330,8 @@ def test_the_way_in_is_chosen_by_what_it_takes(
         assert (size.import_seconds < size.seconds) == (taken is LoadMethod.IMPORT)
 
 
-def test_what_is_stored_counts_for_an_import_only() -> None:
-    """It has to be imported again: so much of it that Bolt is faster, or that it is too much."""
+def test_stored_artifacts_count_for_an_import_only() -> None:
+    """They are imported again, so Bolt may be faster, or the limit may be exceeded."""
     assert choose_method(LoadMethod.AUTO, NINE, [], embedded=True).method is LoadMethod.IMPORT
     assert choose_method(LoadMethod.AUTO, NINE, TEN * 2, embedded=True).method is LoadMethod.BOLT
     assert (
@@ -344,8 +342,8 @@ def test_what_is_stored_counts_for_an_import_only() -> None:
         choose_method(LoadMethod.IMPORT, NINE, TEN * 3, embedded=True)
 
 
-def test_too_much_for_a_foreign_server_is_a_limit_with_the_way_out() -> None:
-    """Its figures over Bolt, and `starcast export`; an import into it is bad input, with the same hint."""
+def test_limits_on_a_server_of_the_user() -> None:
+    """The error has figures over Bolt and plan_ids `starcast export`; an import is an input error."""
     with pytest.raises(LimitError, match="over Bolt") as limit:
         choose_method(LoadMethod.AUTO, TEN, [], embedded=False)
     assert f"{BOLT_ROW_LIMIT:,} rows" in limit.value.message
@@ -358,10 +356,8 @@ def test_too_much_for_a_foreign_server_is_a_limit_with_the_way_out() -> None:
     assert "remove --method bolt" in own.value.hint
 
 
-def test_the_largest_over_bolt_is_s9_with_tseng_and_sheu_s_trees_and_by_import_s10_with_them() -> (
-    None
-):
-    """The thresholds' reasons."""
+def test_the_limits_admit_s9_over_bolt_and_s10_by_import() -> None:
+    """The reasons for the limits."""
     assert plan("S9", "greedy,multiple").estimate.rows < BOLT_ROW_LIMIT
     ten = parse_request("S10", "multiple").sizes()
     assert Estimate.of(ten).rows < IMPORT_ROW_LIMIT
@@ -371,12 +367,12 @@ def test_the_largest_over_bolt_is_s9_with_tseng_and_sheu_s_trees_and_by_import_s
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0.4, "0 s"), (119, "119 s"), (600, "10 min"), (90_000, "25 h")]
 )
-def test_durations_are_told_in_a_fitting_unit(seconds: float, words: str) -> None:
+def test_durations_have_a_suitable_unit(seconds: float, words: str) -> None:
     """Seconds, minutes or hours."""
     assert format_duration(seconds) == words
 
 
-def test_every_refusal_is_ours() -> None:
-    """A root that is no string and no number, too."""
+def test_every_refusal_is_a_starcast_error() -> None:
+    """Also for a root that is neither text nor a number."""
     with pytest.raises(StarcastError):
         plan("S5", "all", root=True)

@@ -1,4 +1,4 @@
-"""The state machine of `materialization`: every allowed way works, every other is refused."""
+"""The states of `materialization`: every declared transition works, every other is refused."""
 
 import itertools
 
@@ -22,7 +22,7 @@ PATHS: dict[LoadState | None, tuple[LoadState, ...]] = {
 }
 
 
-def walk(opened: Session, states: tuple[LoadState, ...]) -> None:
+def traverse(opened: Session, states: tuple[LoadState, ...]) -> None:
     """Take a forest through these states."""
     for state in states:
         set_state(
@@ -37,26 +37,26 @@ def walk(opened: Session, states: tuple[LoadState, ...]) -> None:
 @pytest.mark.parametrize(
     ("start", "end"), list(itertools.product([None, *LoadState], LoadState)), ids=str
 )
-def test_only_the_declared_ways_are_open(
+def test_only_declared_transitions_are_allowed(
     engine: Engine, start: LoadState | None, end: LoadState
 ) -> None:
-    """The others are refused and leave the state as it was."""
+    """Others are refused and leave the state unchanged."""
     with session(engine) as opened:
-        walk(opened, PATHS[start])
+        traverse(opened, PATHS[start])
         if end in TRANSITIONS[start]:
-            walk(opened, (end,))
+            traverse(opened, (end,))
             assert read_state(opened, "forest", "S4:greedy:1234") is end
         else:
             with pytest.raises(BusyError, match="another process has changed it"):
-                walk(opened, (end,))
+                traverse(opened, (end,))
             assert read_state(opened, "forest", "S4:greedy:1234") is start
 
 
 @pytest.mark.parametrize("start", [None, *LoadState], ids=str)
-def test_what_is_complete_cannot_be_forgotten(engine: Engine, start: LoadState | None) -> None:
-    """It has to be loading first, so that a drop which is broken off is found."""
+def test_a_complete_row_cannot_be_deleted(engine: Engine, start: LoadState | None) -> None:
+    """It must be loading first, so that an interrupted drop is detected."""
     with session(engine) as opened:
-        walk(opened, PATHS[start])
+        traverse(opened, PATHS[start])
         if start is LoadState.COMPLETE:
             with pytest.raises(BusyError):
                 delete_row(opened, "forest", "S4:greedy:1234")
@@ -73,12 +73,12 @@ def test_complete_is_only_reached_from_loading() -> None:
     ]
 
 
-def test_a_new_attempt_forgets_the_old_one_s_error(engine: Engine) -> None:
+def test_a_new_attempt_clears_the_old_error(engine: Engine) -> None:
     """Error, counts and times belong to one attempt."""
     with session(engine) as opened:
-        walk(opened, (LoadState.PLANNED, LoadState.LOADING))
+        traverse(opened, (LoadState.PLANNED, LoadState.LOADING))
         set_state(opened, "forest", "S4:greedy:1234", LoadState.FAILED, error="no", found_nodes=1)
         first = opened.scalars(select(models.Materialization)).one()
         assert (first.error, first.finished_at is None) == ("no", False)
-        walk(opened, (LoadState.PLANNED,))
+        traverse(opened, (LoadState.PLANNED,))
         assert (first.error, first.found_nodes, first.finished_at) == (None, None, None)

@@ -1,4 +1,4 @@
-"""One-line checks of what the stores hold, for tests."""
+"""One-line checks of the content of the stores."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from starcast.ingest.artifacts import Artifact, ForestArtifact, ScheduleArtifact
 
 
 def check_nodes(graph: Graph, label: str, properties: Sequence[str]) -> set[tuple[Any, ...]]:
-    """The nodes of a label as tuples of these properties."""
+    """Return the nodes of a label as tuples of these properties."""
     listed = ", ".join(f"n.{name}" for name in properties)
     return {tuple(row["row"]) for row in graph.read(f"MATCH (n:{label}) RETURN [{listed}] AS row")}
 
@@ -26,7 +26,7 @@ def check_nodes(graph: Graph, label: str, properties: Sequence[str]) -> set[tupl
 def check_relationships(
     graph: Graph, kind: str, ends: str, properties: Sequence[str]
 ) -> list[tuple[Any, ...]]:
-    """The relationships of a type, sorted, as tuples of a property of both ends and their own properties."""
+    """Return the relationships of a type, sorted: a property of both ends, then their own."""
     listed = ", ".join([f"a.{ends}", f"b.{ends}", *(f"r.{name}" for name in properties)])
     return sorted(
         tuple(row["row"])
@@ -35,13 +35,13 @@ def check_relationships(
 
 
 def counts(graph: Graph) -> tuple[int, int]:
-    """Nodes and relationships in the whole graph."""
+    """Return the numbers of nodes and relationships in the whole graph."""
     nodes = graph.read("MATCH (n) RETURN count(n) AS n")[0]["n"]
     return nodes, graph.read("MATCH ()-[r]->() RETURN count(r) AS n")[0]["n"]
 
 
 def same_rows(one: Rows, other: Rows) -> bool:
-    """Whether two have the same relationships."""
+    """Return whether two sets of rows have the same relationships."""
     pairs = zip(
         (one.start, one.end, *one.columns.values()),
         (other.start, other.end, *other.columns.values()),
@@ -53,13 +53,13 @@ def same_rows(one: Rows, other: Rows) -> bool:
 
 
 def states(stores: Stores) -> dict[str, str]:
-    """The state of everything that is known, by name."""
+    """Return the state of every known artifact, by id."""
     with session(stores.engine) as opened:
         return {row.key: row.state for row in opened.scalars(select(models.Materialization))}
 
 
 def stored_counts(stores: Stores) -> dict[str, int]:
-    """Rows of the relational tables that ingestion fills."""
+    """Return the number of rows of each relational table that ingestion fills."""
     tables = (models.Topology, models.Forest, models.Tree, models.Schedule, models.Materialization)
     with session(stores.engine) as opened:
         return {
@@ -68,8 +68,8 @@ def stored_counts(stores: Stores) -> dict[str, int]:
         }
 
 
-def nothing_unproved_is_complete(stores: Stores) -> None:
-    """Whatever one of the stores calls complete is whole there."""
+def only_verified_is_complete(stores: Stores) -> None:
+    """Check that whatever one of the stores calls complete has its recorded content."""
     in_graph = {key: row["state"] for key, row in reader.read_states(stores.graph).items()}
     with session(stores.engine) as opened:
         expected = {
@@ -91,20 +91,20 @@ def nothing_unproved_is_complete(stores: Stores) -> None:
 
 
 def rows_topology(key: str) -> Any:
-    """The topology of a thing."""
+    """Return the topology of an artifact."""
     from starcast.topologies import topology
 
     return topology(key.partition(":")[0])
 
 
 def assert_stored(stores: Stores, what: Plan) -> None:
-    """Both stores hold exactly what the plan names: every array equals the one that is built afresh, all is complete."""
+    """Check that both stores hold exactly the plan, complete and equal to newly built arrays."""
     assert states(stores) == {thing.id: "complete" for thing in what.artifacts}
     assert {key for _, key in reader.read_states(stores.graph)} == {
         thing.id for thing in what.artifacts
     }
     assert {row["state"] for row in reader.read_states(stores.graph).values()} == {"complete"}
-    owned = sum(_hangs(thing) for thing in what.artifacts)
+    owned = sum(_has_parent(thing) for thing in what.artifacts)
     nodes = sum(thing.nodes for thing in what.artifacts) + len(what.artifacts) + 1
     assert counts(stores.graph) == (
         nodes,
@@ -121,8 +121,8 @@ def assert_stored(stores: Stores, what: Plan) -> None:
             _schedule_stored(stores, thing)
 
 
-def _hangs(thing: Artifact) -> bool:
-    """Whether a relationship leads from its node: a forest is on a topology, a schedule may use a forest."""
+def _has_parent(thing: Artifact) -> bool:
+    """Return whether an artifact's node has a parent: a forest always, a schedule may."""
     if not isinstance(thing, ScheduleArtifact):
         return thing.kind == "forest"
     return (

@@ -1,4 +1,4 @@
-"""Both stores for tests: a database with our schema, and a graph without a node that is nobody's yet."""
+"""Both stores for tests: a database with the current schema, and an empty, unclaimed graph."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,14 +18,14 @@ FEW = 10
 
 @pytest.fixture
 def graph(clean_graph: GraphAddress) -> Iterator[Graph]:
-    """An open graph store without a node."""
+    """An open, empty graph store."""
     with Graph.open(clean_graph) as opened:
         yield opened
 
 
 @pytest.fixture
 def bolt(graph: Graph) -> BoltWriter:
-    """The BoltWriter way in, with constraints and indexes made."""
+    """The writer over Bolt, with constraints and indexes created."""
     way = BoltWriter(graph, FEW)
     way.prepare()
     return way
@@ -33,7 +33,7 @@ def bolt(graph: Graph) -> BoltWriter:
 
 @pytest.fixture
 def stores(engine: Engine, graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Stores:
-    """Both stores, empty. Plans are kept from test to test: any will do for so few rows, and they take half the time."""
+    """Both stores, empty. Query plans are not refreshed between tests, which halves the time."""
     monkeypatch.setattr("starcast.ingest.ingestion.refresh_plans", lambda _: None)
     return Stores(engine, graph, BATCH)
 

@@ -1,4 +1,4 @@
-"""The files of an offline import, read back by Python's own CSV reader: headers, numbers, quotes, and every row."""
+"""Files of an offline import, read with Python's CSV reader: headers, numbers, quotes, all rows."""
 
 import csv
 import re
@@ -28,8 +28,8 @@ STORE = UUID("00000000-0000-4000-8000-000000000001")
 Table = list[dict[str, str]]
 
 
-def things() -> list[Artifact]:
-    """Things whose names hold commas and parentheses, partial trees, a symmetric schedule, one that sends along a forest."""
+def artifacts() -> list[Artifact]:
+    """Artifacts with commas in their ids, partial trees, a symmetric schedule, one with a forest."""
     s4, nk = topology("S4"), topology("S4,2")
     grown = [
         forest(s4, "multiple", "3142"),
@@ -59,8 +59,8 @@ def things() -> list[Artifact]:
 
 @pytest.fixture(scope="module")
 def built() -> list[BuiltArtifact]:
-    """The things, built."""
-    return [thing.build() for thing in things()]
+    """The artifacts, built."""
+    return [thing.build() for thing in artifacts()]
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def written(
 
 
 def table(written: bulk_files.BulkFiles, name: str) -> Table:
-    """A file as rows by column, without the columns' types."""
+    """Return a file as rows by column, without the columns' types."""
     with (written.folder / f"{name.lower()}.csv").open(newline="", encoding="utf-8") as file:
         names, *lines = csv.reader(file)
     plain = [re.sub(r"(?<=.):.*", "", name) for name in names]
@@ -83,12 +83,12 @@ def table(written: bulk_files.BulkFiles, name: str) -> Table:
 
 
 def numbers(lines: Table, *names: str) -> list[tuple[int, ...]]:
-    """These columns as numbers, sorted."""
+    """Return columns as integers, sorted."""
     return sorted(tuple(int(line[name]) for name in names) for line in lines)
 
 
-def test_the_headers_are_those_of_the_schema(written: bulk_files.BulkFiles) -> None:
-    """The properties in the order declared, with their types, after the numbers of nodes."""
+def test_headers_follow_the_schema(written: bulk_files.BulkFiles) -> None:
+    """Properties in the order of declaration, with their types, after the node numbers."""
     kinds = {"STRING": "string", "INTEGER": "long", "BOOLEAN": "boolean"}
     for thing in (*LABELS, *RELATIONSHIPS):
         ids = ":ID" if thing in LABELS else ":START_ID,:END_ID"
@@ -98,17 +98,17 @@ def test_the_headers_are_those_of_the_schema(written: bulk_files.BulkFiles) -> N
         ] == expected
 
 
-def test_nodes_are_numbered_without_a_gap(
+def test_nodes_are_numbered_without_gaps(
     written: bulk_files.BulkFiles, built: list[BuiltArtifact]
 ) -> None:
-    """What `--id-type=actual` demands: over all files, from 0, each number once."""
+    """`--id-type=actual` requires each number from 0 once, over all files."""
     found = sorted(int(line[":ID"]) for label in LABELS for line in table(written, label.name))
     assert found == list(range(written.nodes))
     assert written.nodes == 1 + len(built) + sum(one.content.nodes for one in built)
 
 
 def test_nodes_have_their_key_rank_and_label(written: bulk_files.BulkFiles) -> None:
-    """Those of both topologies, each in the order of ranks."""
+    """The nodes of both topologies, in the order of ranks."""
     found = [
         (one["topology"], int(one["key"]), int(one["rank"]), one["label"])
         for one in table(written, "Node")
@@ -121,10 +121,10 @@ def test_nodes_have_their_key_rank_and_label(written: bulk_files.BulkFiles) -> N
     assert found == expected
 
 
-def test_the_nodes_of_things_have_all_properties_and_are_only_imported(
+def test_artifact_nodes_have_all_properties_and_are_imported(
     written: bulk_files.BulkFiles, built: list[BuiltArtifact]
 ) -> None:
-    """Texts as they are, numbers and truths as Neo4j reads them, nothing where there is no value."""
+    """Texts are unchanged; numbers and booleans are as Neo4j reads them; absent values are empty."""
     found = [line for name in ("Topology", "Forest", "Schedule") for line in table(written, name)]
     expected = sorted(
         ({**one.node.properties, "state": "imported"} for one in built),
@@ -141,8 +141,8 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def test_an_empty_text_is_no_missing_value(written: bulk_files.BulkFiles) -> None:
-    """The importer takes ``""`` for a text and nothing for no property: arguments of a forest, k of S4."""
+def test_an_empty_text_differs_from_an_absent_property(written: bulk_files.BulkFiles) -> None:
+    """The importer reads ``""`` as an empty text and an empty field as an absent property."""
     lines = (written.folder / "forest.csv").read_text().splitlines()
     assert any(',multiple,"",' in line for line in lines)
     assert any(',"base=greedy,i=2",' in line for line in lines)
@@ -151,10 +151,10 @@ def test_an_empty_text_is_no_missing_value(written: bulk_files.BulkFiles) -> Non
 
 
 @pytest.mark.parametrize("name", ["LINK", "TREE_EDGE", "SEND"])
-def test_relationships_are_those_of_the_things(
+def test_relationships_are_those_of_the_artifacts(
     written: bulk_files.BulkFiles, built: list[BuiltArtifact], name: str
 ) -> None:
-    """Every row of every thing: both ends by the numbers of their nodes, and all properties."""
+    """Every row of every artifact, with the numbers of both ends and all properties."""
     kind = next(one for one in RELATIONSHIPS if one.name == name)
     place = {(one["topology"], int(one["rank"])): int(one[":ID"]) for one in table(written, "Node")}
     lines, compared = table(written, name), 0
@@ -175,10 +175,10 @@ def test_relationships_are_those_of_the_things(
     assert compared == len(lines) > 0
 
 
-def test_things_hang_from_what_they_are_on(
+def test_artifacts_are_related_to_their_parents(
     written: bulk_files.BulkFiles, built: list[BuiltArtifact]
 ) -> None:
-    """Forests from topologies, schedules from their forests, and nothing else."""
+    """Forests to topologies, schedules to their forests, and nothing else."""
     named = {
         int(line[":ID"]): line.get("id", line.get("spec"))
         for kind in ("Topology", "Forest", "Schedule")
@@ -200,10 +200,10 @@ def test_the_store_node_names_the_relational_store(written: bulk_files.BulkFiles
     assert table(written, "Store") == [{":ID": "0", "id": str(STORE), "schema": str(VERSION)}]
 
 
-def test_what_is_told_of_the_files_is_true(
+def test_the_summary_describes_the_files(
     written: bulk_files.BulkFiles, built: list[BuiltArtifact]
 ) -> None:
-    """Rows and bytes, and one argument a file, as seen from anywhere."""
+    """Rows, bytes, and one argument per file, for any path of the folder."""
     hanging = sum(one.node.parent is not None for one in built)
     assert written.relationships == hanging + sum(one.content.relationships for one in built)
     assert written.bytes == sum(file.stat().st_size for file in written.folder.iterdir())
@@ -213,8 +213,8 @@ def test_what_is_told_of_the_files_is_true(
     assert written.arguments_in("/x")[-1] == "--relationships=USES=/x/uses.csv"
 
 
-def test_kinds_that_there_are_none_of_have_no_file(tmp_path: Path) -> None:
-    """The importer would refuse a file without a header, and has no use for one."""
+def test_absent_kinds_have_no_file(tmp_path: Path) -> None:
+    """The importer refuses files without a header."""
     written = bulk_files.write(
         tmp_path, STORE, [TopologyArtifact(topology("S3")).build()], Silent()
     )
@@ -227,7 +227,7 @@ def test_kinds_that_there_are_none_of_have_no_file(tmp_path: Path) -> None:
     assert len(written.arguments) == 4
 
 
-def test_an_empty_store_is_its_own_node(tmp_path: Path) -> None:
+def test_an_empty_store_has_only_the_store_node(tmp_path: Path) -> None:
     written = bulk_files.write(tmp_path, STORE, [], Silent())
     assert (written.nodes, written.relationships, written.arguments) == (
         1,
@@ -236,15 +236,15 @@ def test_an_empty_store_is_its_own_node(tmp_path: Path) -> None:
     )
 
 
-def test_what_hangs_from_nothing_is_refused(tmp_path: Path) -> None:
-    """A forest comes after its topology."""
+def test_a_forest_before_its_topology_is_refused(tmp_path: Path) -> None:
+    """Artifacts must come in the order of their dependencies."""
     with pytest.raises(KeyError, match="S4"):
         bulk_files.write(
             tmp_path, STORE, [ForestArtifact(forest("S4", "greedy")).build()], Silent()
         )
 
 
-def test_a_folder_with_files_is_not_written_over(tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "store.csv").write_text("mine")
     with pytest.raises(FileExistsError):
         bulk_files.write(tmp_path, STORE, [], Silent())
@@ -259,8 +259,8 @@ SIZED: dict[str, Callable[[], Sequence[Artifact]]] = {
 
 
 @pytest.mark.parametrize("name", SIZED)
-def test_the_estimate_is_an_upper_bound_and_no_wild_one(name: str, tmp_path: Path) -> None:
-    """Bytes of all rows, for the width of the largest number that there is."""
+def test_the_estimate_is_a_tight_upper_bound(name: str, tmp_path: Path) -> None:
+    """Bytes of all rows, for the number of digits of the largest number."""
     chosen = SIZED[name]()
     written = bulk_files.write(tmp_path, STORE, [thing.build() for thing in chosen], Silent())
     largest = len(str(written.nodes))
@@ -269,5 +269,5 @@ def test_the_estimate_is_an_upper_bound_and_no_wild_one(name: str, tmp_path: Pat
         + one.relationships * bulk_files.row_bytes(one.kind, one.id, largest)
         for one in chosen
     )
-    assert written.bytes < estimated + 2000  # headers, and the nodes of the things
+    assert written.bytes < estimated + 2000  # headers, and the nodes of the artifacts
     assert written.bytes > 0.6 * estimated
