@@ -197,7 +197,9 @@ class _Run:
     def _relationships(self, model: Model, rows: Rows) -> None:
         for statement, some in model.create(rows):
             for count, groups in batches(some, self._settings.batch, model.first(rows.topology)):
-                owner = rows.owner if rows.kind is LINK else model.owner(rows.owner)
+                owner = (
+                    rows.artifact_id if rows.relationship is LINK else model.owner(rows.artifact_id)
+                )
                 parameters = {"rows": groups, "owner": owner, "topology": rows.topology.spec}
                 assert self._graph.write(statement, parameters)[0]["made"] == count
 

@@ -77,7 +77,10 @@ class Model:
 
     def create(self, rows: Rows) -> Iterator[tuple[str, Rows]]:
         """The statements that write these relationships, each with the rows that it writes."""
-        yield self.relationships(rows.kind.name, rows.kind.owner, rows), rows
+        yield (
+            self.relationships(rows.relationship.name, rows.relationship.artifact_property, rows),
+            rows,
+        )
 
     def relationships(self, kind: str, owner: str | None, rows: Rows) -> str:
         """The statement of one type of relationship: ``$rows`` are groups by start, as `starcast.graph.writer` makes them."""
@@ -285,7 +288,7 @@ class TypePerTree(Model):
 
     def create(self, rows: Rows) -> Iterator[tuple[str, Rows]]:
         """One statement a tree."""
-        if rows.kind is not TREE_EDGE:
+        if rows.relationship is not TREE_EDGE:
             yield from super().create(rows)
             return
         for tree in np.unique(rows.columns["tree"]).tolist():
@@ -350,8 +353,8 @@ class TypePerForest(Model):
 
     def create(self, rows: Rows) -> Iterator[tuple[str, Rows]]:
         """The owner is the type."""
-        if rows.kind is TREE_EDGE:
-            yield self.relationships(rows.owner, None, rows), rows
+        if rows.relationship is TREE_EDGE:
+            yield self.relationships(rows.artifact_id, None, rows), rows
         else:
             yield from super().create(rows)
 
@@ -395,6 +398,8 @@ def _chosen(rows: Rows, mask: Any) -> Rows:
     """Some of the rows, without their tree."""
     columns = {name: column[mask] for name, column in rows.columns.items() if name != "tree"}
     kind = replace(
-        rows.kind, properties=tuple(p for p in rows.kind.properties if p.name != "tree"), indexes=()
+        rows.relationship,
+        properties=tuple(p for p in rows.relationship.properties if p.name != "tree"),
+        indexes=(),
     )
-    return Rows(kind, rows.owner, rows.topology, rows.start[mask], rows.end[mask], columns)
+    return Rows(kind, rows.artifact_id, rows.topology, rows.start[mask], rows.end[mask], columns)

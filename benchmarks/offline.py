@@ -18,8 +18,8 @@ from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.endpoints import graph_address, store_url
 from starcast.graph.connection import Graph
-from starcast.ingest import Summary, Way, Wish, ingest, open_stores, wish
-from starcast.ingest.artifacts import Thing
+from starcast.ingest import IngestRequest, LoadMethod, Summary, ingest, open_stores, parse_request
+from starcast.ingest.artifacts import Artifact
 from starcast.progress import Silent
 from starcast.settings import Settings
 
@@ -31,16 +31,16 @@ _LOOK_SECONDS = 0.5
 
 
 def figures() -> Iterator[Figure]:
-    """Seconds of each ingest against Bolt at the rate that the content before it went in; the import alone; memory."""
+    """Seconds of each ingest against BoltWriter at the rate that the content before it went in; the import alone; memory."""
     for words, most in ASKED:
-        wanted = wish(*words)
+        wanted = parse_request(*words)
         with _stack() as settings:
-            rate = _rate(_ingest(settings, wish(*BEFORE), Way.BOLT, {}))
+            rate = _rate(_ingest(settings, parse_request(*BEFORE), LoadMethod.BOLT, {}))
             stages: dict[str, float] = {}
             say(f"{' '.join(words)}: load {os.getloadavg()[0]:.1f} before")
             with _peak(Home(settings.home)) as peak:
                 began = perf_counter()
-                _ingest(settings, wanted, Way.AUTO, stages)
+                _ingest(settings, wanted, LoadMethod.AUTO, stages)
                 _answered(settings, wanted)
                 seconds = perf_counter() - began
             yield from _figures(" ".join(words), wanted, seconds, most, stages, rate)
@@ -55,7 +55,12 @@ def figures() -> Iterator[Figure]:
 
 
 def _figures(
-    name: str, wanted: Wish, seconds: float, most: int, stages: dict[str, float], rate: float
+    name: str,
+    wanted: IngestRequest,
+    seconds: float,
+    most: int,
+    stages: dict[str, float],
+    rate: float,
 ) -> Iterator[Figure]:
     sizes = wanted.sizes()
     rows = sum(one.nodes + one.relationships for one in sizes)
@@ -85,15 +90,17 @@ def _stack() -> Iterator[Settings]:
             stack.down(settings.home, Silent())
 
 
-def _ingest(settings: Settings, wanted: Wish, way: Way, stages: dict[str, float]) -> Summary:
+def _ingest(
+    settings: Settings, wanted: IngestRequest, method: LoadMethod, stages: dict[str, float]
+) -> Summary:
     """Ingest, and note when each stage was over for the last time."""
     stages["begun"] = perf_counter()
 
-    def note(stage: str, _: Thing) -> None:
+    def note(stage: str, _: Artifact) -> None:
         stages[stage] = perf_counter()
 
     with open_stores(settings) as stores:
-        return ingest(stores, wanted, on_stage=note, way=way)
+        return ingest(stores, wanted, on_stage=note, method=method)
 
 
 def _rate(summary: Summary) -> float:
@@ -101,11 +108,11 @@ def _rate(summary: Summary) -> float:
     return summary.rows / sum(one.seconds for one in summary.created)
 
 
-def _answered(settings: Settings, wanted: Wish) -> None:
+def _answered(settings: Settings, wanted: IngestRequest) -> None:
     with Graph.open(graph_address(settings)) as graph:
-        found = graph.read(_ASK, {"topology": wanted.where.spec})[0]["neighbours"]
-        if found != wanted.where.degree:
-            raise AssertionError(f"{found} neighbours of a node of {wanted.where.spec}")
+        found = graph.read(_ASK, {"topology": wanted.topology.spec})[0]["neighbours"]
+        if found != wanted.topology.degree:
+            raise AssertionError(f"{found} neighbours of a node of {wanted.topology.spec}")
 
 
 @contextmanager

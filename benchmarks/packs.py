@@ -26,7 +26,7 @@ from starcast.embedded import stack
 from starcast.endpoints import graph_address
 from starcast.errors import LimitError
 from starcast.graph.connection import Graph
-from starcast.graph.writer import Bolt
+from starcast.graph.writer import BoltWriter
 from starcast.progress import Silent
 from starcast.queries import Query, library, run
 from starcast.queries.parameters import bind
@@ -116,7 +116,7 @@ def measured(
     graph: Graph, settings: Settings, only: Sequence[str] = ()
 ) -> tuple[list[Measured], dict[str, float]]:
     """All queries, or some, on every size; and seconds to build what each library asks, on the largest."""
-    way = Bolt(graph, settings.batch)
+    way = BoltWriter(graph, settings.batch)
     way.prepare()
     found = [Measured(query) for name, query in library().items() if not only or name in only]
     built: dict[str, float] = {}

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from starcast import forest, schedule, topology
 from starcast.convert import to_igraph, to_networkx
-from starcast.graph.artifact_nodes import Owner, forest_owner, schedule_owner, topology_owner
+from starcast.graph.artifact_nodes import ArtifactNode, forest_node, schedule_node, topology_node
 from starcast.graph.rows import Rows, link_rows, send_rows, tree_rows
-from starcast.graph.writer import WayIn
+from starcast.graph.writer import GraphWriter
 from starcast.progress import Silent
 from starcast.trees import Forest
 from starcast.trees.edges import Edges, edges_of
@@ -66,23 +66,25 @@ class Place:
         words = self.words()
         return {name: value.format_map(words) for name, value in case.items()}
 
-    def write(self, way: WayIn) -> None:
+    def write(self, way: GraphWriter) -> None:
         """Write all of it into the graph."""
         topology = self.topology
-        way.begin(topology_owner(topology))
+        way.begin(topology_node(topology))
         with Silent().task("", topology.nodes) as task:
-            way.nodes(topology, task)
-        self._relationships(way, topology_owner(topology), link_rows(topology), begun=True)
+            way.write_nodes(topology, task)
+        self._relationships(way, topology_node(topology), link_rows(topology), begun=True)
         for grown in self.forests.values():
-            self._relationships(way, forest_owner(grown), tree_rows(grown))
-        self._relationships(way, schedule_owner(self.broadcast), send_rows(self.broadcast))
+            self._relationships(way, forest_node(grown), tree_rows(grown))
+        self._relationships(way, schedule_node(self.broadcast), send_rows(self.broadcast))
 
     @staticmethod
-    def _relationships(way: WayIn, owner: Owner, rows: Rows, begun: bool = False) -> None:
+    def _relationships(
+        way: GraphWriter, owner: ArtifactNode, rows: Rows, begun: bool = False
+    ) -> None:
         if not begun:
             way.begin(owner)
         with Silent().task("", len(rows)) as task:
-            way.relationships(rows, task)
+            way.write_relationships(rows, task)
         way.finish(owner)
 
     @cached_property

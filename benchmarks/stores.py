@@ -1,4 +1,4 @@
-"""What goes into the stores and how fast, on an embedded stack of its own: nodes and links over Bolt, rows by COPY."""
+"""What goes into the stores and how fast, on an embedded stack of its own: nodes and links over BoltWriter, rows by COPY."""
 
 import tempfile
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ from starcast.database.sessions import connect
 from starcast.embedded import stack
 from starcast.endpoints import graph_address, store_url
 from starcast.graph import rows
-from starcast.graph.artifact_nodes import topology_owner
+from starcast.graph.artifact_nodes import topology_node
 from starcast.graph.connection import Graph
 from starcast.graph.schema import LINK
-from starcast.graph.writer import Bolt
+from starcast.graph.writer import BoltWriter
 from starcast.progress import Silent
 from starcast.settings import Settings
 from starcast.topologies import Topology
@@ -52,7 +52,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _bolt(graph: Graph, batch: int) -> Iterator[Figure]:
-    way = Bolt(graph, batch)
+    way = BoltWriter(graph, batch)
     way.prepare()
     s7, s8 = topology("S7"), topology("S8")
     trees = rows.tree_rows(forest(s7, "multiple"))
@@ -62,7 +62,7 @@ def _bolt(graph: Graph, batch: int) -> Iterator[Figure]:
     while (
         perf_counter() - begin < WARM_UP
     ):  # a cold server is several times slower for its first seconds
-        way.relationships(trees, _NOBODY)
+        way.write_relationships(trees, _NOBODY)
     yield _figure("S7 links", _rate(way, rows.link_rows(s7)), merging)
     yield _figure("S7 tree edges", _rate(way, trees), merging)
     _nodes(way, s8)
@@ -73,14 +73,14 @@ def _figure(what: str, rate: float, merging: float) -> Figure:
     return Figure(f"Bolt, {what}", rate, "relationships/s", "> 40 000", "MERGE one by one", merging)
 
 
-def _nodes(way: Bolt, topology: Topology) -> None:
-    way.begin(topology_owner(topology))
-    way.nodes(topology, _NOBODY)
+def _nodes(way: BoltWriter, topology: Topology) -> None:
+    way.begin(topology_node(topology))
+    way.write_nodes(topology, _NOBODY)
 
 
-def _rate(way: Bolt, links: rows.Rows) -> float:
+def _rate(way: BoltWriter, links: rows.Rows) -> float:
     """Relationships a second; the best of two rounds. Nobody looks at what a benchmark writes twice."""
-    return len(links) / seconds(lambda: way.relationships(links, _NOBODY), repeats=2)
+    return len(links) / seconds(lambda: way.write_relationships(links, _NOBODY), repeats=2)
 
 
 def _merge_rate(graph: Graph, topology: Topology, count: int) -> float:

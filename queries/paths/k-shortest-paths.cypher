@@ -14,9 +14,9 @@
 // revision: 1
 // reference: Akers & Krishnamurthy 1989
 
-MATCH (t:Topology {name: $topology})
+MATCH (t:Topology {spec: $topology})
 CALL (t) {
-  MATCH (source:Node {topology: t.name, label: $source})
+  MATCH (source:Node {topology: t.spec, label: $source})
   RETURN source
 }
 // In a subquery of its own, or the planner multiplies the two ends.

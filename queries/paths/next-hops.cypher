@@ -12,9 +12,9 @@
 // revision: 1
 // reference: Akers & Krishnamurthy 1989; Fragopoulou & Akl 1993, Rules 2 to 4
 
-MATCH (t:Topology {name: $topology})
+MATCH (t:Topology {spec: $topology})
 CALL (t) {
-  MATCH (node:Node {topology: t.name, label: $node})
+  MATCH (node:Node {topology: t.spec, label: $node})
   RETURN node
 }
 // In a subquery of its own, or the planner multiplies the two ends.

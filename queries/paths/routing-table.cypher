@@ -11,9 +11,9 @@
 // revision: 1
 // reference: Akers & Krishnamurthy 1989; Fragopoulou & Akl 1993, Rules 2 to 4
 
-MATCH (t:Topology {name: $topology})
+MATCH (t:Topology {spec: $topology})
 CALL (t) {
-  MATCH (target:Node {topology: t.name, label: $target})
+  MATCH (target:Node {topology: t.spec, label: $target})
   // Asked for the least length only, the planner searches in breadth and visits every link once.
   MATCH (target)-[links:LINK*0..]-(v)
   WITH v, min(size(links)) AS distance
@@ -21,7 +21,7 @@ CALL (t) {
   RETURN collect(distance) AS distances
 }
 // Ranks are 0, 1, .. without a gap, so the distance of a node stands in the list at its rank.
-MATCH (node:Node {topology: t.name} WHERE node.rank >= 0)-[l:LINK]-(next)
+MATCH (node:Node {topology: t.spec} WHERE node.rank >= 0)-[l:LINK]-(next)
 WHERE distances[next.rank] < distances[node.rank]
 // A link bears the port of its lower end. The other end's is the same but for residual ports of (n,k)-stars.
 // properties(t).k, not t.k: where no (n,k)-star is stored, Neo4j does not know that property and would say so.

@@ -17,9 +17,9 @@
 // reference: conventions: all-port and one-port; Tseng & Sheu 1997, Alg. 1 and Theorem 2
 
 MATCH (s:Schedule {id: $schedule})
-MATCH (t:Topology {name: s.topology})
+MATCH (t:Topology {spec: s.topology})
 CALL (s, t) {
-  MATCH (node:Node {topology: t.name, label: $node})-[e:SEND {schedule: s.id}]-(partner:Node)
+  MATCH (node:Node {topology: t.spec, label: $node})-[e:SEND {schedule: s.id}]-(partner:Node)
   RETURN e, startNode(e) = node AS out, partner
 }
 // A send bears the sender's port. The receiver's is the same but for residual ports of (n,k)-stars.

@@ -14,10 +14,10 @@
 // reference: Tseng & Sheu 1997, Theorem 1; Fragopoulou & Akl 1996, section 4
 
 MATCH (s:Schedule {id: $schedule})
-MATCH (t:Topology {name: s.topology})
+MATCH (t:Topology {spec: s.topology})
 CALL (s, t) {
   // The index is on topology and rank; it is used only where both are asked for.
-  MATCH (sender:Node {topology: t.name} WHERE sender.rank >= 0)-[l:LINK]-(receiver:Node)
+  MATCH (sender:Node {topology: t.spec} WHERE sender.rank >= 0)-[l:LINK]-(receiver:Node)
   // A link bears the port of its lower end. The other end's is the same but for residual ports of (n,k)-stars.
   // properties(t).k, not t.k: where no (n,k)-star is stored, Neo4j does not know that property and would say so.
   RETURN sender, receiver, 0 AS sends,

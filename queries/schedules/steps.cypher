@@ -14,7 +14,7 @@
 // reference: Tseng & Sheu 1997, Theorem 1 and Alg. 2; simulator: links_used, packet_sizes
 
 MATCH (s:Schedule {id: $schedule})
-MATCH (t:Topology {name: s.topology})
+MATCH (t:Topology {spec: s.topology})
 CALL (s) {
   MATCH (sender)-[e:SEND WHERE e.schedule = s.id AND e.step >= 1]->()
   RETURN e.step AS step, sender, e.port AS port, count(*) AS units

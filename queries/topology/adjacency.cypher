@@ -12,9 +12,9 @@
 // revision: 3
 // reference: Akers & Krishnamurthy 1989
 
-MATCH (t:Topology {name: $topology})
+MATCH (t:Topology {spec: $topology})
 CALL (t) {
-  MATCH (first:Node {topology: t.name, label: $first})
+  MATCH (first:Node {topology: t.spec, label: $first})
   RETURN first
 }
 // In a subquery of its own, or the planner multiplies the two ends.

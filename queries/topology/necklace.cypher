@@ -14,7 +14,7 @@
 
 // R moves what stands in position i to position i+1, from n to 2, and makes symbol s into s+1, n into 2. Position 1 and symbol 1
 // stay. Here positions and symbols count from 0, as places in a text.
-MATCH (t:Topology {name: $topology, family: 'star'})
+MATCH (t:Topology {spec: $topology, family: 'star'})
 WITH t, '123456789abcdefghijklmnopqrstuvwxyz' AS symbols
 UNWIND range(0, t.n - 2) AS turns
 WITH t, symbols, turns, [place IN range(0, t.n - 1) |
@@ -24,7 +24,7 @@ WITH t, turns, reduce(text = '', number IN numbers |
   text + substring(symbols, CASE number WHEN 0 THEN 0 ELSE (number - 1 + turns) % (t.n - 1) + 1 END, 1)) AS label
 // The necklaces of fewer than n-1 nodes come round several times.
 WITH t, label, min(turns) AS rotations
-MATCH (member:Node {topology: t.name, label: label})
+MATCH (member:Node {topology: t.spec, label: label})
 WITH collect({rotations: rotations, rank: member.rank, label: label}) AS members
 UNWIND members AS member
 RETURN member.rotations AS rotations, member.rank AS rank, member.label AS node, size(members) AS period

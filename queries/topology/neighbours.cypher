@@ -10,9 +10,9 @@
 // revision: 3
 // reference: Akers & Krishnamurthy 1989 (port i exchanges the symbols in positions 1 and i)
 
-MATCH (t:Topology {name: $topology})
+MATCH (t:Topology {spec: $topology})
 CALL (t) {
-  MATCH (node:Node {topology: t.name, label: $node})-[l:LINK]-(neighbour:Node)
+  MATCH (node:Node {topology: t.spec, label: $node})-[l:LINK]-(neighbour:Node)
   RETURN node, l, neighbour
 }
 // A link bears the port of its lower end. The other end's is the same but for residual ports of (n,k)-stars.

@@ -18,7 +18,7 @@ from starcast.embedded import files, stack
 from starcast.embedded.jars import NEO4J_VERSION, JarSet
 from starcast.endpoints import graph_address, store_url
 from starcast.errors import RejectedError, StarcastError, UnavailableError
-from starcast.graph import identity
+from starcast.graph import ownership
 from starcast.graph.connection import OLDEST, Graph
 from starcast.graph.schema import VERSION
 from starcast.settings import Settings
@@ -143,8 +143,8 @@ def _neo4j(settings: Settings) -> Asked:
 def _graph(graph: Graph) -> tuple[Finding, str | None]:
     """Whether an ingest would take the graph, and whose it is."""
     try:
-        store = identity.usable(graph)
-    except identity.NotOursError as error:  # the server is up: what is wrong is what is in it
+        store = ownership.usable_owner(graph)
+    except ownership.OwnershipError as error:  # the server is up: what is wrong is what is in it
         return Finding("graph", Verdict.WRONG, error.message, error.hint), None
     return Finding(
         "graph",

@@ -16,9 +16,9 @@ from sqlalchemy import URL
 
 from starcast import check, forest, schedule
 from starcast.claims import Verdict, claim_run, claims
-from starcast.endpoints import GraphAddress
+from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
-from starcast.ingest import Stores, ingest, wish
+from starcast.ingest import Stores, ingest, parse_request
 from starcast.progress import Silent
 from starcast.queries.counterexample import cypher
 from starcast.settings import Settings
@@ -339,7 +339,7 @@ def filled(settings: Settings, address: GraphAddress, commands: dict[str, None])
             words = dict(
                 zip((flag.removeprefix("--") for flag in flags[::2]), flags[1::2], strict=True)
             )
-            ingest(Stores(engine, opened, 1_000), wish(spec, **words))  # type: ignore[arg-type]
+            ingest(Stores(engine, opened, 1_000), parse_request(spec, **words))  # type: ignore[arg-type]
         yield opened
         engine.dispose()
     empty(address)

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import URL
 
 from starcast.errors import RejectedError
-from starcast.graph import bulk
+from starcast.graph import bulk_files
 from starcast.ingest import Stores, ingest, plan
 from starcast.trees import forest
 from support.fix_cli import Result, Starcast, name_store
@@ -119,7 +119,7 @@ def test_the_script_runs_the_tool_beside_the_files(starcast: Starcast, tmp_path:
         check=True,
     ).stdout.splitlines()
     assert said[:5] == [str(folder), "database", "import", "full", "lab"]
-    assert {"--overwrite-destination", *bulk.OPTIONS} < set(said)
+    assert {"--overwrite-destination", *bulk_files.OPTIONS} < set(said)
     given = [
         word.split("=")[2] for word in said if word.startswith(("--nodes=", "--relationships="))
     ]
@@ -198,13 +198,13 @@ def test_what_goes_wrong_leaves_nothing(
     said: str,
 ) -> None:
     """A disk that fills up, one that cannot be written, a checker that says no: all in the middle of the work."""
-    write = bulk.write
+    write = bulk_files.write
 
     def half(*given: object) -> NoReturn:
         write(*given)  # type: ignore[arg-type]
         raise error
 
-    monkeypatch.setattr(bulk, "write", half)
+    monkeypatch.setattr(bulk_files, "write", half)
     (tmp_path / "files").mkdir()
     refused(starcast("export", str(tmp_path / "files"), "S3"), code, said)
     assert list(tmp_path.rglob("*")) == [tmp_path / "files"]

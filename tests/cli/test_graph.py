@@ -10,7 +10,7 @@ from sqlalchemy import URL
 
 from starcast.graph.address import GraphAddress
 from starcast.graph.artifact_nodes import LABEL_OF
-from starcast.graph.schema import State
+from starcast.graph.schema import GraphState
 from starcast.ingest import Plan, Stores, ingest, plan
 from support.checks import assert_stored
 from support.fix_cli import Starcast, name_store
@@ -115,7 +115,7 @@ def test_adopt(starcast: Starcast, stores: Stores, what: Plan) -> None:
     """What was imported is compared and becomes complete; a second time there is nothing."""
     for label in LABEL_OF.values():
         stores.graph.write(
-            f"MATCH (o:{label.name}) SET o.state = $state", {"state": State.IMPORTED.value}
+            f"MATCH (o:{label.name}) SET o.state = $state", {"state": GraphState.IMPORTED.value}
         )
     waiting = starcast("graph", "verify", "--format", "json")
     assert waiting.code == 6

@@ -11,7 +11,7 @@ from sqlalchemy import URL
 
 from starcast.graph.address import GraphAddress
 from starcast.ingest import Stores, plan
-from starcast.ingest.stores import exclusively
+from starcast.ingest.stores import lock_stores
 from starcast.progress import Silent
 from starcast.trees import forest, plain_constructions
 from support.checks import assert_stored, counts, states, stored_counts
@@ -62,10 +62,10 @@ def test_the_main_job(starcast: Starcast, stores: Stores) -> None:
     first = starcast("ingest", "S5", "--trees", "all", "--schedules", "all", "--format", "json")
     assert first.code == 0
     what = plan("S5", "all", "all")
-    assert [row["name"] for row in json.loads(first.out)] == [thing.key for thing in what.things]
-    things = len(what.things)
+    assert [row["name"] for row in json.loads(first.out)] == [thing.id for thing in what.artifacts]
+    things = len(what.artifacts)
     assert things > 1 + len(plain_constructions("S5"))
-    assert f"over Bolt: {what.estimate.rows:,} rows" in first.err
+    assert f"over BoltWriter: {what.estimate.rows:,} rows" in first.err
     assert f"created {things}" in first.err
     assert "rows/s" in first.err
     assert_stored(stores, what)
@@ -108,7 +108,7 @@ def test_a_dry_run_needs_no_server(
     for way in ("over Bolt", "by import"):
         assert float(rows[-1][f"seconds {way}"]) > 1
     assert float(rows[-1]["megabytes meanwhile"]) > float(rows[-1]["megabytes"])
-    assert "over Bolt: 463,673 rows" in result.err
+    assert "over BoltWriter: 463,673 rows" in result.err
     assert untouched(stores)
 
 
@@ -163,7 +163,7 @@ def test_too_large_is_a_limit(starcast: Starcast, stores: Stores) -> None:
     error, hint = refused(starcast("ingest", "S10"), 7)
     assert "3,628,800 nodes and 16,329,600 relationships" in error
     assert "GB" in error
-    assert "min of writing and comparing over Bolt, on a warm server" in error
+    assert "min of writing and comparing over BoltWriter, on a warm server" in error
     assert "starcast export" in hint
     assert "--dry-run" in hint
     assert {name: count for name, count in stored_counts(stores).items() if count} == {}
@@ -180,7 +180,7 @@ def test_an_import_into_a_server_of_the_user_s_is_bad_input(
 def test_a_dry_run_says_which_way_an_embedded_stack_would_go(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """By import where that is faster or asked for, over Bolt if asked for; nothing has to run."""
+    """By import where that is faster or asked for, over BoltWriter if asked for; nothing has to run."""
     for name in ("NEO4J_URI", "POSTGRES_URI"):
         monkeypatch.delenv(f"STARCAST_{name}")
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "nothing"))
@@ -240,7 +240,7 @@ def test_a_database_without_our_schema(
 
 def test_another_ingest_at_the_same_time(starcast: Starcast, stores: Stores) -> None:
     """Exit code 5 for ingest and for drop."""
-    with exclusively(stores.engine, wait=False, reporter=Silent()):
+    with lock_stores(stores.engine, wait=False, reporter=Silent()):
         assert "--wait" in refused(starcast("ingest", "S3"), 5)[1]
         refused(starcast("topology", "drop", "S3"), 5)
     assert starcast("ingest", "S3", "--wait").code == 0
@@ -250,13 +250,13 @@ def test_ctrl_c_in_the_middle(
     starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Exit code 130, one word, no traceback; what was complete stays."""
-    from starcast.ingest.artifacts import ForestThing
+    from starcast.ingest.artifacts import ForestArtifact
 
-    def interrupted(_: ForestThing) -> None:
+    def interrupted(_: ForestArtifact) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as other:
-        other.setattr(ForestThing, "build", interrupted)
+        other.setattr(ForestArtifact, "build", interrupted)
         result = starcast("ingest", "S4", "--trees", "greedy")
     assert result.code == 130
     assert result.err.splitlines()[-1] == "interrupted"

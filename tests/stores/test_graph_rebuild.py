@@ -1,4 +1,4 @@
-"""Making the graph store anew over Bolt: what is mended, what is refused, and what is left when it is broken off."""
+"""Rebuilding the graph over Bolt: what is repaired, what is refused, and interruptions."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,19 +9,20 @@ import pytest
 from starcast.database import models
 from starcast.database.sessions import session
 from starcast.errors import BusyError, InputError, NotFoundError, RejectedError
-from starcast.graph.identity import NotOursError
-from starcast.ingest import Plan, Stores, Way, ingest, plan
-from starcast.ingest.comparison import Depth
-from starcast.ingest.rebuilding import REBUILDING, Order, rebuild
-from starcast.ingest.recovery import LOST
-from starcast.ingest.stores import exclusively
-from starcast.ingest.verify import verify
+from starcast.graph.ownership import OutdatedSchemaError, OwnershipError
+from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest, plan
+from starcast.ingest.ingestion import REBUILDING, RebuildRequest, rebuild
+from starcast.ingest.listing import check_artifact
+from starcast.ingest.loading import LOST
+from starcast.ingest.row_comparison import Depth
+from starcast.ingest.stores import lock_stores
+from starcast.ingest.verification import verify
 from starcast.progress import Silent, Task
 from starcast.settings import Settings
-from support.checks import assert_stored, counts, nothing_unproved_is_complete, states
+from support.checks import assert_stored, counts, only_verified_is_complete, states
 
-ALL = Depth(whole=True)
-BOLT = Order(way=Way.BOLT)
+ALL = Depth(all_rows=True)
+BOLT = RebuildRequest(method=LoadMethod.BOLT)
 TREES, SENDS = "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234"
 
 
@@ -33,70 +34,73 @@ def what(stores: Stores) -> Plan:
     return wanted
 
 
-def as_it_was(stores: Stores, what: Plan) -> None:
-    """All of it is stored, and nothing can be said against it."""
+def assert_correct(stores: Stores, what: Plan) -> None:
+    """Check that everything is stored, and that verification finds no problem."""
     assert verify(stores, depth=ALL) == []
     assert_stored(stores, what)
 
 
-def ids(stores: Stores, pattern: str) -> set[str]:
-    """The server's own names of nodes or relationships ``n``: what is made anew has others."""
+def element_ids(stores: Stores, pattern: str) -> set[str]:
+    """Return the server's element_ids of nodes or relationships ``n``; recreated ones have others."""
     return {row["id"] for row in stores.graph.read(f"MATCH {pattern} RETURN elementId(n) AS id")}
 
 
-def test_all_is_made_anew(stores: Stores, what: Plan) -> None:
-    """Every node and relationship is another one, and they are the same."""
+def test_everything_is_recreated(stores: Stores, what: Plan) -> None:
+    """Every node and relationship is new, and equals the old one."""
     made = rebuild(stores, BOLT)
-    assert [one.key for one in made] == ["S4", TREES, SENDS]
+    assert [one.id for one in made] == ["S4", TREES, SENDS]
     assert [(one.nodes, one.relationships) for one in made] == [(24, 36), (0, 69), (0, 138)]
-    as_it_was(stores, what)
+    assert_correct(stores, what)
     assert ingest(stores, what).created == []
 
 
-def test_a_name_stands_for_what_depends_on_it_and_no_more(stores: Stores, what: Plan) -> None:
-    """The topology stays as it is when its trees are made anew with their schedule."""
+def test_an_id_includes_dependents_only(stores: Stores, what: Plan) -> None:
+    """The topology is unchanged when its trees are recreated with their schedule."""
     nodes, edges, sends = "(n:Node)", "()-[n:TREE_EDGE]->()", "()-[n:SEND]->()"
-    before = {pattern: ids(stores, pattern) for pattern in (nodes, edges, sends)}
+    before = {pattern: element_ids(stores, pattern) for pattern in (nodes, edges, sends)}
     stores.graph.write("MATCH ()-[e:TREE_EDGE]->() SET e.level = 1")
-    assert [one.key for one in rebuild(stores, Order([TREES], Way.BOLT))] == [TREES, SENDS]
-    assert ids(stores, nodes) == before[nodes]
-    as_it_was(stores, what)
+    assert [one.id for one in rebuild(stores, RebuildRequest([TREES], LoadMethod.BOLT))] == [
+        TREES,
+        SENDS,
+    ]
+    assert element_ids(stores, nodes) == before[nodes]
+    assert_correct(stores, what)
     with pytest.raises(NotFoundError, match="S9"):
-        rebuild(stores, Order(["S9"]))
+        rebuild(stores, RebuildRequest(["S9"]))
 
 
-def test_nothing_stored_is_nothing_to_make(stores: Stores) -> None:
+def test_an_empty_store_needs_no_rebuild(stores: Stores) -> None:
     """An empty graph is claimed as by an ingest."""
     assert rebuild(stores, BOLT) == []
     assert counts(stores.graph) == (1, 0)
 
 
-def test_a_graph_that_was_emptied_is_filled_again(stores: Stores, what: Plan) -> None:
-    """Also after an ingest of something else, which takes what is gone for lost."""
+def test_an_emptied_graph_is_rebuilt(stores: Stores, what: Plan) -> None:
+    """Also after another ingest, which marks the missing artifacts as lost."""
     stores.graph.write("MATCH (n) DETACH DELETE n")
     small = plan("S3")
     ingest(stores, small)
     assert states(stores) == {"S3": "complete", "S4": "failed", TREES: "failed", SENDS: "failed"}
     assert error_of(stores, "forest", TREES) == LOST
-    assert {one.key for one in rebuild(stores, BOLT)} == {"S3", "S4", TREES, SENDS}
+    assert {one.id for one in rebuild(stores, BOLT)} == {"S3", "S4", TREES, SENDS}
     assert verify(stores, depth=ALL) == []
-    assert {thing.key for thing in (*what.things, *small.things)} == {
+    assert {thing.id for thing in (*what.artifacts, *small.artifacts)} == {
         key for key, state in states(stores).items() if state == "complete"
     }
 
 
 def error_of(stores: Stores, kind: str, key: str) -> str | None:
-    """What PostgreSQL keeps as the reason."""
+    """Return the error that PostgreSQL records."""
     with session(stores.engine) as opened:
         return opened.get_one(models.Materialization, (kind, key)).error
 
 
 class Gone(BaseException):
-    """Nobody catches it: what a process that is killed leaves is left."""
+    """Not caught by any handler, so that the state is that of a killed process."""
 
 
 class Breaking(Silent):
-    """A reporter whose tasks end with an error at the n-th advance."""
+    """A reporter whose tasks raise an error at the n-th advance."""
 
     def __init__(self, advances: int, error: type[BaseException]) -> None:
         self._left, self._error = advances, error
@@ -108,7 +112,7 @@ class Breaking(Silent):
         yield self
 
     def advance(self, amount: int = 1) -> None:
-        """One step nearer."""
+        """Count down."""
         del amount
         self._left -= 1
         if self._left == 0:
@@ -136,22 +140,22 @@ BREAKS = {
     ],
     ids=str,
 )
-def test_broken_off_it_goes_on(
+def test_an_interrupted_rebuild_continues(
     few: Stores, what: Plan, place: str, error: type[BaseException]
 ) -> None:
-    """Nothing half made is complete, nothing is forgotten, and the next rebuild leaves all as it was."""
+    """Nothing incomplete is marked complete, nothing is forgotten, and the next rebuild finishes."""
     with pytest.raises(error):
         rebuild(few, BOLT, Breaking(BREAKS[place], error))
-    nothing_unproved_is_complete(few)
+    only_verified_is_complete(few)
     assert set(states(few)) == {"S4", TREES, SENDS}
     assert set(states(few).values()) != {"complete"}
     rebuild(few, BOLT)
-    as_it_was(few, what)
-    assert [error_of(few, thing.kind, thing.key) for thing in what.things] == [None] * 3
+    assert_correct(few, what)
+    assert [error_of(few, thing.kind, thing.id) for thing in what.artifacts] == [None] * 3
 
 
-def test_broken_off_an_ingest_makes_what_it_is_asked_for(few: Stores, what: Plan) -> None:
-    """And keeps in mind what it is not asked for."""
+def test_an_ingest_after_an_interrupted_rebuild(few: Stores, what: Plan) -> None:
+    """It creates what is requested, and the other artifacts stay known."""
     with pytest.raises(Gone):
         rebuild(few, BOLT, Breaking(BREAKS["edges come"], Gone))
     assert states(few) == {"S4": "complete", TREES: "loading", SENDS: "failed"}
@@ -159,104 +163,156 @@ def test_broken_off_an_ingest_makes_what_it_is_asked_for(few: Stores, what: Plan
     assert states(few) == {"S4": "complete", TREES: "failed", SENDS: "failed"}
     assert error_of(few, "forest", TREES) == error_of(few, "schedule", SENDS) == REBUILDING
     ingest(few, what)
-    as_it_was(few, what)
+    assert_correct(few, what)
 
 
-def test_somebody_s_nodes_stay(stores: Stores, what: Plan) -> None:
-    """Nodes of other labels, and of ours without our properties, with what is between them, are theirs."""
+def test_nodes_of_other_programs_are_kept(stores: Stores, what: Plan) -> None:
+    """Nodes with other labels, or without starcast's properties, and their relationships."""
     stores.graph.write(
         "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person {name: 'y'}), ({name: 'z'}), (:Node {name: 'w'})"
     )
-    rebuild(stores, Order(way=Way.BOLT, discard_foreign=True))
+    rebuild(stores, RebuildRequest(method=LoadMethod.BOLT, discard_foreign=True))
     assert {
         row["name"]
-        for row in stores.graph.read("MATCH (n) WHERE n.name <> 'S4' RETURN n.name AS name")
+        for row in stores.graph.read("MATCH (n) WHERE n.name IS NOT NULL RETURN n.name AS name")
     } == {*"wxyz"}
     assert len(stores.graph.read("MATCH (:Person)-[r:KNOWS]->(:Person) RETURN r")) == 1
     stores.graph.write("MATCH (n) WHERE n.name IN ['w', 'x', 'y', 'z'] DETACH DELETE n")
-    as_it_was(stores, what)
+    assert_correct(stores, what)
 
 
-def test_relationships_at_our_nodes_go_only_if_asked_for(stores: Stores, what: Plan) -> None:
-    """Theirs hang from nodes that are made anew; where only trees are, they stay."""
+def test_foreign_relationships_need_the_option(stores: Stores, what: Plan) -> None:
+    """Those at recreated nodes are deleted only on request; rebuilding trees keeps them."""
     stores.graph.write("MATCH (n:Node {rank: 3}) CREATE (:Person)-[:LIKES]->(n)")
     before = counts(stores.graph)
     with pytest.raises(
-        RejectedError, match="would lose what is not starcast's: 1 relationship of the type LIKES"
+        RejectedError, match="would delete data of other programs: 1 relationship of the type LIKES"
     ) as caught:
         rebuild(stores, BOLT)
     assert "--discard-foreign" in caught.value.hint
     assert counts(stores.graph) == before
-    rebuild(stores, Order([TREES], Way.BOLT))
+    rebuild(stores, RebuildRequest([TREES], LoadMethod.BOLT))
     assert counts(stores.graph) == before
     rebuild(stores, replace(BOLT, discard_foreign=True))
     assert counts(stores.graph) == (before[0], before[1] - 1)
     stores.graph.write("MATCH (n:Person) DELETE n")
-    as_it_was(stores, what)
+    assert_correct(stores, what)
 
 
 @pytest.mark.parametrize("edit", ["DETACH DELETE s", "SET s.id = 'x'", "REMOVE s.schema"])
-def test_whose_graph_it_is_nobody_guesses_on_a_server_of_the_user(
+def test_an_edited_owner_is_refused_on_a_server_of_the_user(
     stores: Stores, what: Plan, edit: str
 ) -> None:
-    """The hint is the Cypher that says so, and then all is as it was."""
+    """The hint has the Cypher that repairs it."""
     stores.graph.write(f"MATCH (s:Store) {edit}")
     before = counts(stores.graph)
-    with pytest.raises(NotOursError) as caught:
+    with pytest.raises(OwnershipError) as caught:
         rebuild(stores, BOLT)
     assert counts(stores.graph) == before
     for statement in caught.value.hint.partition("in Neo4j: ")[2].split("; "):
         stores.graph.write(statement)
-    as_it_was(stores, what)
+    assert_correct(stores, what)
 
 
 @pytest.mark.parametrize(
     "edit", ["DETACH DELETE s", "SET s.id = 'x'", "REMOVE s.schema", "SET s.schema = 0"]
 )
-def test_whose_the_embedded_graph_is_is_known(
+def test_an_edited_owner_is_repaired_on_the_embedded_server(
     stores: Stores, stack_settings: Settings, what: Plan, edit: str
 ) -> None:
-    """Both stores are of one home, and all that the graph holds is known: it is this one's."""
+    """Both stores are of one home, and PostgreSQL knows all artifacts in the graph."""
     stores.graph.write(f"MATCH (s:Store) {edit}")
     rebuild(replace(stores, embedded=stack_settings), BOLT)
-    as_it_was(stores, what)
+    assert_correct(stores, what)
 
 
 @pytest.mark.parametrize(
     "edit",
     [
         "MATCH (s:Store) SET s.schema = 99",
-        "MATCH (s:Store) DELETE s CREATE (:Topology {name: 'S3'})",
+        "MATCH (s:Store) DELETE s CREATE (:Topology {spec: 'S3'})",
     ],
 )
-def test_the_embedded_graph_of_somebody_else_is_refused(
+def test_a_foreign_embedded_graph_is_refused(
     stores: Stores, stack_settings: Settings, what: Plan, edit: str
 ) -> None:
-    """A newer starcast wrote it, or it holds what PostgreSQL does not know."""
+    """A newer starcast wrote it, or it has artifacts that PostgreSQL does not know."""
     del what
     stores.graph.write(edit)
     before = counts(stores.graph)
-    with pytest.raises(NotOursError):
+    with pytest.raises(OwnershipError):
         rebuild(replace(stores, embedded=stack_settings), BOLT)
     assert counts(stores.graph) == before
 
 
-def test_what_is_of_no_thing_goes(stores: Stores, what: Plan) -> None:
-    """Whatever is made anew: nodes and relationships that say they are part of something which does not exist."""
+def test_orphans_are_deleted(stores: Stores, what: Plan) -> None:
+    """Every rebuild deletes nodes and relationships of artifacts that do not exist."""
     stores.graph.write(
         "UNWIND range(1, 2500) AS i CREATE (:Node {key: i, topology: 'S9', rank: i, label: 'x'})"
     )
     stores.graph.write(
         "MATCH (a:Node {rank: 0}), (b:Node {rank: 1}) CREATE (a)-[:SEND {schedule: 'mine', step: 1}]->(b)"
     )
-    rebuild(replace(stores, batch=1000), Order([SENDS], Way.BOLT))
-    as_it_was(stores, what)
+    rebuild(replace(stores, batch=1000), RebuildRequest([SENDS], LoadMethod.BOLT))
+    assert_correct(stores, what)
 
 
-def test_bad_orders(stores: Stores, what: Plan) -> None:
-    """An import into a server of the user's, and while another process is at it."""
-    with pytest.raises(InputError, match="not starcast's own"):
-        rebuild(stores, Order(way=Way.IMPORT))
-    with exclusively(stores.engine, False, Silent()), pytest.raises(BusyError):
+def test_impossible_requests_are_refused(stores: Stores, what: Plan) -> None:
+    """An import into a server of the user, and a rebuild while another process is working."""
+    with pytest.raises(InputError, match="only with the embedded Neo4j"):
+        rebuild(stores, RebuildRequest(method=LoadMethod.IMPORT))
+    with lock_stores(stores.engine, False, Silent()), pytest.raises(BusyError):
         rebuild(stores, BOLT)
-    as_it_was(stores, what)
+    assert_correct(stores, what)
+
+
+#: Turns the current graph into one of schema 1: Topology.name, SEND.payload, its own constraint.
+SCHEMA_1 = (
+    "DROP CONSTRAINT starcast_topology_spec",
+    "CREATE CONSTRAINT starcast_topology_name FOR (n:Topology) REQUIRE (n.name) IS UNIQUE",
+    "MATCH (t:Topology) SET t.name = t.spec REMOVE t.spec",
+    "MATCH ()-[s:SEND]->() SET s.payload = s.unit REMOVE s.unit",
+    "MATCH (s:Store) SET s.schema = 1",
+)
+
+
+def assert_current(stores: Stores, what: Plan) -> None:
+    """Check that nothing of schema 1 is left."""
+    assert_correct(stores, what)
+    names = {row["name"] for row in stores.graph.read("SHOW INDEXES YIELD name RETURN name")}
+    assert "starcast_topology_name" not in names
+    assert "starcast_topology_spec" in names
+    old = "MATCH ()-[s:SEND]->() WHERE s.payload IS NOT NULL RETURN count(s) AS n"
+    assert stores.graph.read(old) == [{"n": 0}]
+
+
+def test_a_graph_of_schema_1_is_refused_and_rebuilt(stores: Stores, what: Plan) -> None:
+    """Every operation refuses it with the command that rebuilds it, which rebuilds everything."""
+    for statement in SCHEMA_1:
+        stores.graph.write(statement)
+    for operation in (
+        lambda: ingest(stores, what),
+        lambda: drop(stores, "schedule", SENDS),
+        lambda: verify(stores),
+        lambda: check_artifact(stores, "forest", TREES),
+    ):
+        with pytest.raises(OutdatedSchemaError, match="has schema 1") as caught:
+            operation()
+        assert "starcast graph rebuild" in caught.value.hint
+    rebuilt = rebuild(stores, RebuildRequest([SENDS], LoadMethod.BOLT))
+    assert [one.id for one in rebuilt] == ["S4", TREES, SENDS]
+    assert_current(stores, what)
+
+
+@pytest.mark.parametrize("place", ["edges go", "nodes come"])
+def test_an_interrupted_rebuild_of_schema_1_continues(few: Stores, what: Plan, place: str) -> None:
+    """The graph keeps its old version until all its content has been deleted."""
+    for statement in SCHEMA_1:
+        few.graph.write(statement)
+    with pytest.raises(Gone):
+        rebuild(few, BOLT, Breaking(BREAKS[place], Gone))
+    if place == "edges go":
+        with pytest.raises(OutdatedSchemaError):
+            ingest(few, what)
+    rebuild(few, BOLT)
+    assert_current(few, what)

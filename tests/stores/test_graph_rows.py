@@ -1,4 +1,4 @@
-"""Rows and their checksums: equal to a plain computation, and sensitive to everything that can go wrong."""
+"""Rows and checksums: equal to a direct computation, and sensitive to every kind of error."""
 
 from collections.abc import Callable, Iterator
 
@@ -17,7 +17,7 @@ from support.checks import same_rows
 
 
 def mixed(values: list[int]) -> int:
-    """The checksum of one row in Python's own integers."""
+    """Return the checksum of a row, computed with Python integers."""
     h = 1
     for value in [*values, 0, 0]:
         h = (h * h + FACTOR * (value % MODULUS) + 1) % MODULUS
@@ -26,7 +26,7 @@ def mixed(values: list[int]) -> int:
 
 @pytest.mark.parametrize("spec", ["S2", "S3", "S4", "S5"])
 def test_links_are_those_of_the_definition(spec: str) -> None:
-    """Exchange the first symbol with another: each unordered pair once, from the lower rank, with its port."""
+    """Exchange the first symbol with another: each pair once, from the lower rank, with its port."""
     where = topology(spec)
     labels = where.labels().tolist()
     expected = set()
@@ -44,8 +44,8 @@ def test_links_are_those_of_the_definition(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S2,1", "S4,1", "S4,2", "S5,2", "S5,3", "S4,3", "Q1", "Q4"])
-def test_links_of_other_families_stand_once_with_the_port_of_the_lower_rank(spec: str) -> None:
-    """Residual links too, whose two ends have different ports."""
+def test_links_of_other_families_have_the_port_of_the_lower_rank(spec: str) -> None:
+    """Also residual links, whose ends have different ports."""
     where = topology(spec)
     across = {port: where.neighbours(port).tolist() for port in where.ports}
     expected = [
@@ -71,7 +71,7 @@ def test_links_of_other_families_stand_once_with_the_port_of_the_lower_rank(spec
     ],
 )
 def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, root: str) -> None:
-    """Node by node from the forest's array: parent, child, tree, level, and the parent's port."""
+    """Derived from the forest's array: parent, child, tree, level, and the parent's port."""
     grown = forest(spec, construction, root)
     topology, parents, levels = grown.topology, grown.parents(), grown.levels()
     expected = sorted(
@@ -102,8 +102,8 @@ def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, 
         assert topology.neighbours(port, [parent])[0] == child
 
 
-def test_the_checksum_is_the_sum_of_each_row_s_own() -> None:
-    """Array form against one row at a time, with Python's integers."""
+def test_the_checksum_is_the_sum_over_rows() -> None:
+    """Computed with arrays, and row by row with Python integers."""
     found = rows.send_rows(schedule("S4", "broadcast", "multiple", segments=3))
     listed = zip(
         found.start.tolist(),
@@ -115,7 +115,7 @@ def test_the_checksum_is_the_sum_of_each_row_s_own() -> None:
 
 
 def test_the_checksum_of_nodes_reads_labels_digit_by_digit() -> None:
-    """Base 37 with 0..9a..z as 1..36."""
+    """Labels are numbers in base 37, with 0..9a..z as 1..36."""
     where = topology("S4")
     expected = 0
     for rank, label in enumerate(where.labels().tolist()):
@@ -129,7 +129,7 @@ def test_the_checksum_of_nodes_reads_labels_digit_by_digit() -> None:
 def changed(
     change: Callable[[dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]], None],
 ) -> tuple[int, int]:
-    """The checksum of a forest's rows before and after a change of the columns."""
+    """Return the checksum of a forest's rows before and after a change of the columns."""
     before = rows.tree_rows(forest("S4", "multiple"))
     columns = {"start": before.start.copy(), "end": before.end.copy()} | {
         n: c.copy() for n, c in before.columns.items()
@@ -137,13 +137,13 @@ def changed(
     change(columns)
     start, end = columns.pop("start"), columns.pop("end")
     return before.checksum(), Rows(
-        TREE_EDGE, before.owner, before.topology, start, end, columns
+        TREE_EDGE, before.artifact_id, before.topology, start, end, columns
     ).checksum()
 
 
 @pytest.mark.parametrize("name", ["start", "end", "tree", "level", "port"])
-def test_two_rows_that_exchange_one_value_are_noticed(name: str) -> None:
-    """A sum of linear terms would not: that is why the rows' values are mixed by squares."""
+def test_an_exchange_of_values_changes_the_checksum(name: str) -> None:
+    """A sum of linear terms would not change, which is why the checksum squares."""
 
     def exchange(columns: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> None:
         column = columns[name]
@@ -157,7 +157,7 @@ def test_two_rows_that_exchange_one_value_are_noticed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["start", "end", "tree", "level", "port"])
-def test_one_changed_value_is_noticed(name: str) -> None:
+def test_a_changed_value_changes_the_checksum(name: str) -> None:
     """In any column of any row."""
 
     def edit(columns: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> None:
@@ -167,8 +167,8 @@ def test_one_changed_value_is_noticed(name: str) -> None:
     assert before != after
 
 
-def test_the_order_of_rows_does_not_matter() -> None:
-    """So pages add up, and the server may read in any order."""
+def test_the_checksum_does_not_depend_on_the_order() -> None:
+    """Checksums of pages can be added, and the server may read in any order."""
 
     def shuffle(columns: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> None:
         order = np.random.default_rng(1).permutation(len(columns["start"]))
@@ -180,7 +180,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
 
 
 def test_columns_that_do_not_fit_the_type_are_refused() -> None:
-    """Names and lengths are checked when the rows are made."""
+    """Names and lengths are checked when rows are created."""
     where, few = topology("S3"), np.zeros(2, dtype=np.int64)
     with pytest.raises(ValueError, match="has the columns"):
         Rows(LINK, "S3", where, few, few, {"level": few})
@@ -191,7 +191,7 @@ def test_columns_that_do_not_fit_the_type_are_refused() -> None:
 def test_a_topology_whose_ports_do_not_lead_back_is_rejected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Nothing is stored that its checker does not accept, topologies included."""
+    """Topologies are verified before they are stored, like everything else."""
 
     def twisted(self: Star) -> object:
         return np.stack(
@@ -225,22 +225,24 @@ def _blocks(blocks: Iterator[Rows], whole: Rows) -> tuple[rows.Content, Rows, li
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_blocks_are_small_and_add_up(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many they are: their rows are all rows, and their counts and checksums add up to those of all."""
+    """Together the blocks have all rows, and their counts and checksums add up."""
     monkeypatch.setattr(rows, "BLOCK", 50)
     content, whole, blocks = BLOCKS[name]()
     assert len(blocks) > 1
     assert max(map(len, blocks)) <= 50
     assert rows.rows_content(blocks) == content
-    assert same_rows(rows.joined(blocks, whole.kind, whole.owner, whole.topology), whole)
+    assert same_rows(
+        rows.join_blocks(blocks, whole.relationship, whole.artifact_id, whole.topology), whole
+    )
 
 
 def test_the_checksum_of_nodes_is_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Labels are looked up for a block of ranks at a time."""
+    """Labels are read for one block of ranks at a time."""
     whole = rows.node_checksum(topology("S5"))
     monkeypatch.setattr(rows, "BLOCK", 7)
     assert rows.node_checksum(topology("S5")) == whole
 
 
-def test_a_thing_without_rows_has_none_at_once_either() -> None:
-    """No block, no row, and the columns are there."""
-    assert len(rows.joined([], LINK, "S2", topology("S2"))) == 0
+def test_no_blocks_are_joined_to_no_rows() -> None:
+    """The result has no rows but all columns."""
+    assert len(rows.join_blocks([], LINK, "S2", topology("S2"))) == 0

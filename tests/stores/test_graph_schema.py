@@ -1,4 +1,4 @@
-"""The schema refuses declarations that cannot be, and the server ends up with exactly what is declared."""
+"""The schema refuses invalid declarations, and the server gets exactly what is declared."""
 
 import itertools
 
@@ -6,53 +6,59 @@ import pytest
 
 from starcast.graph import schema
 from starcast.graph.connection import Graph
-from starcast.graph.schema import Label, Property, Relationship, Type
-from starcast.graph.writer import Bolt, create_relationships
+from starcast.graph.schema import Label, Property, PropertyType, Relationship
+from starcast.graph.writer import BoltWriter, create_statement
 from starcast.topologies import topology
 from starcast.topologies.nk_star import largest_k
 
-A, B = Property("a", Type.INTEGER, "first"), Property("b", Type.STRING, "second")
+A, B = Property("a", PropertyType.INTEGER, "first"), Property("b", PropertyType.STRING, "second")
 
 
 @pytest.mark.parametrize(
     ("declare", "words"),
     [
-        (lambda: Property("a b", Type.INTEGER, "m"), "no property name"),
-        (lambda: Property("a}) DETACH DELETE n //", Type.INTEGER, "m"), "no property name"),
-        (lambda: Property("a", Type.INTEGER, ""), "no meaning"),
-        (lambda: Label("Two words", "m", (A,), (("a",),)), "is no name"),
+        (lambda: Property("a b", PropertyType.INTEGER, "m"), "is not a name"),
+        (lambda: Property("a}) DETACH DELETE n //", PropertyType.INTEGER, "m"), "is not a name"),
+        (lambda: Property("a", PropertyType.INTEGER, ""), "no meaning"),
+        (lambda: Label("Two words", "m", (A,), (("a",),)), "is not a name"),
         (lambda: Label("L", "m", (A, A), (("a",),)), "twice"),
         (lambda: Label("L", "m", (A, B), ()), "no key"),
         (lambda: Label("L", "m", (A,), (("b",),)), "key of L"),
         (lambda: Label("L", "m", (A,), ((),)), "key of L"),
         (lambda: Label("L", "m", (A,), (("a",),), indexes=(("b",),)), "index of L"),
-        (lambda: Relationship("R", "m", (A,), "X", "Y", owner="b"), "owner of R"),
+        (
+            lambda: Relationship("R", "m", (A,), "X", "Y", artifact_property="b"),
+            "artifact property of R",
+        ),
     ],
 )
-def test_a_declaration_that_cannot_be_is_refused(declare: object, words: str) -> None:
-    """It would become wrong Cypher text, so it fails when the module is loaded."""
+def test_an_invalid_declaration_is_refused(declare: object, words: str) -> None:
+    """It would become invalid Cypher, so it fails when the module is imported."""
     assert callable(declare)
     with pytest.raises(ValueError, match=words):
         declare()
 
 
 def test_relationships_join_declared_labels() -> None:
-    """Both ends of every type are labels of the schema."""
+    """Both ends of every relationship type are labels of the schema."""
     names = {label.name for label in schema.LABELS}
     assert all({kind.start, kind.end} <= names for kind in schema.RELATIONSHIPS)
 
 
 def test_the_writer_names_every_declared_property_once() -> None:
-    """The statement follows from the declaration: the owner as a parameter, the columns by their place."""
-    text = create_relationships(schema.TREE_EDGE)
+    """The statement follows from the declaration: the artifact and the columns by position."""
+    text = create_statement(schema.TREE_EDGE)
     assert (
-        "CREATE (a)-[:TREE_EDGE {forest: $owner, tree: r[1], level: r[2], port: r[3]}]->(b)" in text
+        "CREATE (a)-[:TREE_EDGE {forest: $artifact, tree: r[1], level: r[2], port: r[3]}]->(b)"
+        in text
     )
     assert "MERGE" not in text
 
 
-def test_the_server_has_the_declared_constraints_and_indexes(graph: Graph, bolt: Bolt) -> None:
-    """Keys are unique, looked-up tuples are indexed, and making them again changes nothing."""
+def test_the_server_has_the_declared_constraints_and_indexes(
+    graph: Graph, bolt: BoltWriter
+) -> None:
+    """Keys are unique, looked-up tuples are indexed, and creating them again changes nothing."""
     bolt.prepare()
     constraints = graph.read("SHOW CONSTRAINTS YIELD labelsOrTypes, properties, type RETURN *")
     found = {
@@ -74,8 +80,8 @@ def test_the_server_has_the_declared_constraints_and_indexes(graph: Graph, bolt:
     assert {row["state"] for row in others} == {"ONLINE"}
 
 
-def test_keys_of_different_topologies_never_meet() -> None:
-    """Each topology has a range of keys of its own, and all are exact in a double."""
+def test_keys_of_different_topologies_are_disjoint() -> None:
+    """Each topology has its own range of keys, and all keys are exact in a double."""
     stars = [topology(f"S{n}") for n in range(2, 13)]
     nk_stars = [topology(f"S{n},{k}") for n in range(2, 36) for k in range(1, largest_k(n) + 1)]
     hypercubes = [topology(f"Q{d}") for d in range(1, 29)]

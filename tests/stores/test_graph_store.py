@@ -1,4 +1,4 @@
-"""What is written is what is read: S4 and S5 through Bolt and back, and every edit by hand is noticed."""
+"""Writing over Bolt and reading back S4 and S5; manual edits are detected."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,9 @@ from starcast.collectives import schedule
 from starcast.errors import NotFoundError, RejectedError
 from starcast.graph import artifact_nodes, reader, rows
 from starcast.graph.connection import Graph
-from starcast.graph.deletion import erase
+from starcast.graph.deletion import delete_artifact
 from starcast.graph.schema import FOREST, TOPOLOGY, first_key
-from starcast.graph.writer import Bolt, refresh_plans
+from starcast.graph.writer import BoltWriter, refresh_plans
 from starcast.progress import Silent
 from starcast.simulator import simulate
 from starcast.topologies import Topology, topology
@@ -18,35 +18,35 @@ from support.checks import check_nodes, check_relationships, counts, same_rows
 
 
 class Counting:
-    """A task that adds up."""
+    """A task that adds up its advances."""
 
     def __init__(self) -> None:
         self.done = 0
 
     def advance(self, amount: int = 1) -> None:
-        """Add."""
+        """Add to the total."""
         self.done += amount
 
 
-def write_topology(bolt: Bolt, topology: Topology) -> None:
-    """Nodes, links, and the topology's own node."""
-    bolt.begin(artifact_nodes.topology_owner(topology))
+def write_topology(bolt: BoltWriter, topology: Topology) -> None:
+    """Write nodes, links, and the topology's own node."""
+    bolt.begin(artifact_nodes.topology_node(topology))
     with Silent().task("", 0) as task:
-        bolt.nodes(topology, task)
-        bolt.relationships(rows.link_rows(topology), task)
-    bolt.finish(artifact_nodes.topology_owner(topology))
+        bolt.write_nodes(topology, task)
+        bolt.write_relationships(rows.link_rows(topology), task)
+    bolt.finish(artifact_nodes.topology_node(topology))
 
 
-def write_forest(bolt: Bolt, grown: Forest) -> None:
-    """Tree edges, and the forest's own node."""
-    bolt.begin(artifact_nodes.forest_owner(grown))
+def write_forest(bolt: BoltWriter, grown: Forest) -> None:
+    """Write tree edges, and the forest's own node."""
+    bolt.begin(artifact_nodes.forest_node(grown))
     with Silent().task("", 0) as task:
-        bolt.relationships(rows.tree_rows(grown), task)
-    bolt.finish(artifact_nodes.forest_owner(grown))
+        bolt.write_relationships(rows.tree_rows(grown), task)
+    bolt.finish(artifact_nodes.forest_node(grown))
 
 
 @pytest.fixture
-def s4(bolt: Bolt) -> Topology:
+def s4(bolt: BoltWriter) -> Topology:
     """S4 in the graph."""
     where = topology("S4")
     write_topology(bolt, where)
@@ -54,15 +54,15 @@ def s4(bolt: Bolt) -> Topology:
 
 
 @pytest.fixture
-def trees(bolt: Bolt, s4: Topology) -> Forest:
-    """The multiple trees of S4 from 3142 in the graph."""
+def trees(bolt: BoltWriter, s4: Topology) -> Forest:
+    """The multiple trees of S4 with root 3142, in the graph."""
     grown = forest(s4, "multiple", "3142")
     write_forest(bolt, grown)
     return grown
 
 
 def test_nodes_have_key_topology_rank_and_label(graph: Graph, s4: Topology) -> None:
-    """All 24 of them."""
+    """All 24 nodes."""
     expected = {
         (first_key(s4) + rank, "S4", rank, label) for rank, label in enumerate(s4.labels().tolist())
     }
@@ -70,8 +70,8 @@ def test_nodes_have_key_topology_rank_and_label(graph: Graph, s4: Topology) -> N
     assert reader.read_labels(graph, s4) == s4.labels().tolist()
 
 
-def test_links_stand_once_and_point_upwards(graph: Graph, s4: Topology) -> None:
-    """36 links, as the definition has them."""
+def test_links_are_stored_once_and_point_upwards(graph: Graph, s4: Topology) -> None:
+    """36 links, as defined."""
     expected = sorted(
         (rank, int(other), "S4", port)
         for port in s4.ports
@@ -81,72 +81,74 @@ def test_links_stand_once_and_point_upwards(graph: Graph, s4: Topology) -> None:
     assert check_relationships(graph, "LINK", "rank", ("topology", "port")) == expected
 
 
-def test_the_topology_s_own_node_says_what_it_is(graph: Graph, s4: Topology) -> None:
-    """Every declared property, and complete."""
+def test_the_topology_node_has_all_properties(graph: Graph, s4: Topology) -> None:
+    """Every declared property, and the state complete."""
     assert check_nodes(graph, "Topology", TOPOLOGY.names) == {
         ("S4", "star", 4, None, 24, 36, 3, 4, "complete")
     }
-    assert reader.differences(graph, artifact_nodes.topology_owner(s4)) == []
+    assert reader.find_node_differences(graph, artifact_nodes.topology_node(s4)) == []
 
 
-def test_a_forest_comes_back_as_the_array_it_was(graph: Graph, trees: Forest) -> None:
-    """And verifies, and has the same name."""
+def test_a_forest_is_read_back_unchanged(graph: Graph, trees: Forest) -> None:
+    """It verifies and has the same id."""
     found = reader.read_forest(graph, trees.id)
     assert np.array_equal(found.parent_port, trees.parent_port)
     assert (found.id, found.root, found.spanning) == (trees.id, trees.root, True)
     found.verify()
     expected = {(trees.id, "S4", "multiple", "", trees.root, 3, trees.height, 2, "complete")}
     assert check_nodes(graph, "Forest", FOREST.names) == expected
-    assert graph.read("MATCH (f:Forest)-[:ON]->(t:Topology) RETURN f.id AS f, t.name AS t") == [
+    assert graph.read("MATCH (f:Forest)-[:ON]->(t:Topology) RETURN f.id AS f, t.spec AS t") == [
         {"f": trees.id, "t": "S4"}
     ]
 
 
 @pytest.mark.parametrize("ports", ["all", "one"])
-def test_a_schedule_comes_back_and_still_works(
-    graph: Graph, bolt: Bolt, trees: Forest, ports: str
+def test_a_schedule_is_read_back_unchanged(
+    graph: Graph, bolt: BoltWriter, trees: Forest, ports: str
 ) -> None:
-    """Rows and parameters suffice to simulate it again."""
+    """Its rows and parameters suffice for simulating it again."""
     made = schedule("S4", "broadcast", "multiple", ports, root="3142", segments=3)
-    bolt.begin(artifact_nodes.schedule_owner(made))
+    bolt.begin(artifact_nodes.schedule_node(made))
     with Silent().task("", 0) as task:
-        bolt.relationships(rows.send_rows(made), task)
+        bolt.write_relationships(rows.send_rows(made), task)
     found = reader.read_schedule(graph, made.id)
     assert (found.id, found.units, found.packets) == (made.id, made.units, made.packets)
     assert simulate(found).complete
     assert simulate(found).violation is None
     assert same_rows(rows.send_rows(found), rows.send_rows(made))
     assert graph.read("MATCH (s:Schedule)-[:USES]->(f) RETURN f.id AS f") == [{"f": trees.id}]
-    assert reader.content(graph, "schedule", made.id, trees.topology) == rows.rows_content(
+    assert reader.read_content(graph, "schedule", made.id, trees.topology) == rows.rows_content(
         rows.send_rows(made)
     )
 
 
 @pytest.mark.parametrize("batch", [1, 7, 24, 1000])
-def test_the_size_of_a_batch_changes_nothing(graph: Graph, bolt: Bolt, batch: int) -> None:
-    """Groups of start nodes are cut wherever a batch ends; every row is told to the task."""
+def test_the_batch_size_does_not_change_the_result(
+    graph: Graph, bolt: BoltWriter, batch: int
+) -> None:
+    """Batches may split groups of the same start node; every row advances the task."""
     bolt.prepare()
-    where, way, task = topology("S3"), Bolt(graph, batch), Counting()
-    way.begin(artifact_nodes.topology_owner(where))
-    way.nodes(where, task)
-    way.relationships(rows.link_rows(where), task)
+    where, way, task = topology("S3"), BoltWriter(graph, batch), Counting()
+    way.begin(artifact_nodes.topology_node(where))
+    way.write_nodes(where, task)
+    way.write_relationships(rows.link_rows(where), task)
     assert task.done == where.nodes + where.links
-    assert reader.content(graph, "topology", "S3", where) == rows.topology_content(
+    assert reader.read_content(graph, "topology", "S3", where) == rows.topology_content(
         where, rows.link_rows(where)
     )
 
 
-def test_pages_add_up(graph: Graph, bolt: Bolt, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counts, checksums and arrays are the same whatever the page."""
+def test_pages_add_up(graph: Graph, bolt: BoltWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts, checksums and arrays do not depend on the page size."""
     where = topology("S5")
     grown = forest(where, "greedy")
     write_topology(bolt, where)
     write_forest(bolt, grown)
     monkeypatch.setattr(reader, "pages", lambda where, size=7: _small_pages(where, size))
-    assert reader.content(graph, "topology", "S5", where) == rows.topology_content(
+    assert reader.read_content(graph, "topology", "S5", where) == rows.topology_content(
         where, rows.link_rows(where)
     )
-    assert reader.content(graph, "forest", grown.id, where) == rows.rows_content(
+    assert reader.read_content(graph, "forest", grown.id, where) == rows.rows_content(
         rows.tree_rows(grown)
     )
     assert np.array_equal(reader.read_forest(graph, grown.id).parent_port, grown.parent_port)
@@ -186,12 +188,12 @@ EDITS = {
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=str)
-def test_an_edit_of_tree_edges_is_noticed(graph: Graph, trees: Forest, edit: str) -> None:
-    """The server's count and checksum differ from the array's after any change by hand."""
+def test_an_edit_of_tree_edges_changes_the_content(graph: Graph, trees: Forest, edit: str) -> None:
+    """Counts or checksums of the server differ from those of the array after any edit."""
     meant = rows.rows_content(rows.tree_rows(trees))
-    assert reader.content(graph, "forest", trees.id, trees.topology) == meant
+    assert reader.read_content(graph, "forest", trees.id, trees.topology) == meant
     assert graph.write(f"{EDITS[edit]} RETURN count(*) AS edits") == [{"edits": 1}]
-    assert reader.content(graph, "forest", trees.id, trees.topology) != meant
+    assert reader.read_content(graph, "forest", trees.id, trees.topology) != meant
 
 
 NODE_EDITS = {
@@ -207,12 +209,14 @@ NODE_EDITS = {
 
 
 @pytest.mark.parametrize("edit", NODE_EDITS, ids=str)
-def test_an_edit_of_nodes_and_links_is_noticed(graph: Graph, s4: Topology, edit: str) -> None:
+def test_an_edit_of_nodes_and_links_changes_the_content(
+    graph: Graph, s4: Topology, edit: str
+) -> None:
     """Labels enter the checksum digit by digit."""
     meant = rows.topology_content(s4, rows.link_rows(s4))
-    assert reader.content(graph, "topology", "S4", s4) == meant
+    assert reader.read_content(graph, "topology", "S4", s4) == meant
     assert graph.write(f"{NODE_EDITS[edit]} RETURN count(*) AS edits") == [{"edits": 1}]
-    assert reader.content(graph, "topology", "S4", s4) != meant
+    assert reader.read_content(graph, "topology", "S4", s4) != meant
 
 
 @pytest.mark.parametrize(
@@ -221,67 +225,69 @@ def test_an_edit_of_nodes_and_links_is_noticed(graph: Graph, s4: Topology, edit:
         ("SET f.height = 99", ["the property height"]),
         ("REMOVE f.root", ["the property root"]),
         ("SET f.colour = 'red'", ["the property colour"]),
-        ("WITH f MATCH (f)-[r:ON]->() DELETE r", ["what it hangs from"]),
-        ("DETACH DELETE f", ["there are 0 nodes of that name"]),
+        ("WITH f MATCH (f)-[r:ON]->() DELETE r", ["the artifact that it depends on"]),
+        ("DETACH DELETE f", ["the number of nodes with this id (0)"]),
     ],
 )
-def test_an_edit_of_a_thing_s_own_node_is_named(
+def test_an_edit_of_an_artifact_node_is_described(
     graph: Graph, trees: Forest, edit: str, words: list[str]
 ) -> None:
-    """Properties are compared one by one."""
+    """Properties are compared individually."""
     graph.write(f"MATCH (f:Forest) {edit}")
-    assert reader.differences(graph, artifact_nodes.forest_owner(trees)) == words
+    assert reader.find_node_differences(graph, artifact_nodes.forest_node(trees)) == words
 
 
-def test_a_relationship_without_an_end_is_refused(graph: Graph, bolt: Bolt, s4: Topology) -> None:
-    """MATCH would drop such rows in silence; the counts of a batch do not."""
+def test_a_relationship_without_an_end_is_refused(
+    graph: Graph, bolt: BoltWriter, s4: Topology
+) -> None:
+    """MATCH would skip such rows silently; the count of the batch shows it."""
     graph.write("MATCH (n:Node {rank: 5}) DETACH DELETE n")
-    with pytest.raises(RejectedError, match="found no node at one end"):
+    with pytest.raises(RejectedError, match="lack a node at one end"):
         write_forest(bolt, forest(s4, "greedy"))
 
 
-def test_a_forest_cannot_hang_from_a_topology_that_is_not_there(bolt: Bolt) -> None:
-    """Its node would stand alone."""
-    with pytest.raises(RejectedError, match="S4 is not in the graph"):
-        bolt.begin(artifact_nodes.forest_owner(forest("S4", "greedy")))
+def test_a_forest_without_its_topology_is_refused(bolt: BoltWriter) -> None:
+    """Its node would have no parent."""
+    with pytest.raises(RejectedError, match="depends on S4, which is not in the graph"):
+        bolt.begin(artifact_nodes.forest_node(forest("S4", "greedy")))
 
 
 @pytest.mark.parametrize("batch", [1, 5, 1000])
-def test_erasing_takes_exactly_one_thing(
-    graph: Graph, bolt: Bolt, trees: Forest, batch: int
+def test_deletion_deletes_exactly_one_artifact(
+    graph: Graph, bolt: BoltWriter, trees: Forest, batch: int
 ) -> None:
-    """The other forest, the topology and another topology stay as they were."""
+    """The other forest, its topology and another topology are unchanged."""
     where = trees.topology
     other, task = forest(where, "greedy"), Counting()
     write_forest(bolt, other)
     write_topology(bolt, topology("S3"))
     before = counts(graph)
-    erase(graph, "forest", trees.id, where, batch, task)
+    delete_artifact(graph, "forest", trees.id, where, batch, task)
     assert task.done == 3 * 23
     assert counts(graph) == (before[0] - 1, before[1] - 3 * 23 - 1)
-    assert reader.content(graph, "forest", other.id, where) == rows.rows_content(
+    assert reader.read_content(graph, "forest", other.id, where) == rows.rows_content(
         rows.tree_rows(other)
     )
-    erase(graph, "forest", other.id, where, batch, task)
-    erase(graph, "topology", "S4", where, batch, task)
+    delete_artifact(graph, "forest", other.id, where, batch, task)
+    delete_artifact(graph, "topology", "S4", where, batch, task)
     assert check_nodes(graph, "Node", ("topology",)) == {("S3",)}
-    assert check_nodes(graph, "Topology", ("name",)) == {("S3",)}
-    erase(graph, "topology", "S4", where, batch, task)
+    assert check_nodes(graph, "Topology", ("spec",)) == {("S3",)}
+    delete_artifact(graph, "topology", "S4", where, batch, task)
 
 
-def test_what_is_not_in_the_graph_is_not_found(graph: Graph) -> None:
-    """Reading it is an error of its own."""
+def test_an_absent_artifact_is_not_found(graph: Graph) -> None:
+    """Reading it raises NotFoundError."""
     with pytest.raises(NotFoundError, match="S4:greedy:1234"):
         reader.read_forest(graph, "S4:greedy:1234")
     with pytest.raises(NotFoundError, match="no schedule"):
         reader.read_schedule(graph, "S4:broadcast:greedy:all:segments=1:1234")
 
 
-def test_the_planner_knows_what_was_written_once_it_is_told(graph: Graph, trees: Forest) -> None:
-    """By itself it would take all tree edges for none until it comes to sample the index, and read all of it."""
+def test_refreshed_plans_use_the_index(graph: Graph, trees: Forest) -> None:
+    """Before that, the planner's statistics lack the new tree edges, and it scans all of them."""
     refresh_plans(graph)
     statement = "EXPLAIN MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->() RETURN count(e) AS edges"
-    plan = graph.ask(statement, {"forest": trees.id}).plan
+    plan = graph.run(statement, {"forest": trees.id}).plan
     while plan is not None and "children" in plan:
         (plan,) = plan["children"]
     assert plan is not None

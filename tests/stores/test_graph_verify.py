@@ -1,4 +1,4 @@
-"""What `verify` looks at, how closely, and what it leaves out; `test_graph_edits.py` has all kinds of edits by hand."""
+"""Scope and depth of `verify`, and what it skips; `test_graph_edits.py` has all kinds of manual edits."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,20 +9,20 @@ from sqlalchemy import select
 from starcast.database import models
 from starcast.database.sessions import session
 from starcast.errors import NotFoundError
-from starcast.graph import indexes
-from starcast.graph.audit import Finding
-from starcast.graph.identity import NotOursError
-from starcast.graph.writer import make_indexes
+from starcast.graph import audit
+from starcast.graph.audit import Problem
+from starcast.graph.ownership import OwnershipError
+from starcast.graph.writer import create_indexes
 from starcast.ingest import Plan, Stores, drop, ingest, plan
-from starcast.ingest.comparison import NAMED, Depth
-from starcast.ingest.load_methods import Way
-from starcast.ingest.rebuilding import Order, rebuild
-from starcast.ingest.verify import verify
+from starcast.ingest.ingestion import RebuildRequest, rebuild
+from starcast.ingest.load_methods import LoadMethod
+from starcast.ingest.row_comparison import DESCRIBED, Depth
+from starcast.ingest.verification import verify
 from starcast.progress import Silent
 from starcast.trees import Forest, forest
 from support.checks import assert_stored
 
-ALL = Depth(whole=True)
+ALL = Depth(all_rows=True)
 TREES, GREEDY, SENDS = (
     "S4:multiple:1234",
     "S4:greedy:1234",
@@ -33,7 +33,7 @@ STORE = "the store"
 
 @pytest.fixture
 def stores(stores: Stores) -> Stores:
-    """Both stores, with batches as they are in use: batches are tested elsewhere."""
+    """Both stores with the usual batch size: other tests use small batches."""
     return replace(stores, batch=1000)
 
 
@@ -51,27 +51,27 @@ LEVEL = (
 )
 
 
-def said(findings: Sequence[Finding]) -> list[str]:
-    """Things and sentences."""
-    return [f"{finding.thing}: {finding.what}" for finding in findings]
+def described(findings: Sequence[Problem]) -> list[str]:
+    """Return artifacts and descriptions."""
+    return [f"{finding.artifact}: {finding.description}" for finding in findings]
 
 
-def starts(lines: Sequence[str], beginnings: Sequence[str]) -> bool:
-    """Whether there is one line for each beginning, and no other."""
+def match_once(lines: Sequence[str], beginnings: Sequence[str]) -> bool:
+    """Return whether each beginning matches one line, and every line is matched."""
     matched = [[line for line in lines if line.startswith(one)] for one in beginnings]
     return len(lines) == len(beginnings) and all(len(found) == 1 for found in matched)
 
 
-def test_what_was_ingested_is_as_it_should_be(stores: Stores, what: Plan) -> None:
-    """Nothing is found, however closely one looks."""
-    assert {thing.key for thing in what.things} == {"S4", GREEDY, TREES, SENDS}
+def test_an_ingest_has_no_problems(stores: Stores, what: Plan) -> None:
+    """At any depth."""
+    assert {thing.id for thing in what.artifacts} == {"S4", GREEDY, TREES, SENDS}
     for depth in (Depth(), Depth(sample=24, seed=1), Depth(sample=1000), ALL):
         assert verify(stores, depth=depth) == []
     assert verify(stores, ["S4"], ALL) == []
 
 
-def test_a_node_that_is_gone_takes_its_rows_along(stores: Stores, what: Plan) -> None:
-    """The amounts of every thing on the topology differ; row by row, the first are named and the others counted."""
+def test_a_deleted_node_changes_all_counts(stores: Stores, what: Plan) -> None:
+    """Row by row, the first differences are described and the others counted."""
     stores.graph.write("MATCH (n:Node {label: '4321'}) DETACH DELETE n")
     counted = [
         "S4: it has 23 nodes, not 24",
@@ -79,8 +79,8 @@ def test_a_node_that_is_gone_takes_its_rows_along(stores: Stores, what: Plan) ->
         f"{GREEDY}: it has 22 tree edges, not 23",
     ]
     counted += [f"{TREES}: it has 63 tree edges, not 69", f"{SENDS}: it has 126 sends, not 138"]
-    assert starts(said(verify(stores)), counted)
-    closer = said(verify(stores, depth=ALL))
+    assert match_once(described(verify(stores)), counted)
+    closer = described(verify(stores, depth=ALL))
     assert {f"S4: LINK {label}-4321 is missing" for label in ("1324", "2341", "3421")} <= set(
         closer
     )
@@ -88,64 +88,65 @@ def test_a_node_that_is_gone_takes_its_rows_along(stores: Stores, what: Plan) ->
         line.startswith("S4: the node 4321 (rank 23, key ") and line.endswith(" is missing")
         for line in closer
     )
-    assert f"{SENDS}: and {138 - 126 - NAMED} more differences" in closer
+    assert f"{SENDS}: and {138 - 126 - DESCRIBED} more differences" in closer
     assert ingest(stores, what).created == []  # an ingest takes PostgreSQL's word
-    rebuild(stores, Order(["S4"], Way.BOLT))
+    rebuild(stores, RebuildRequest(["S4"], LoadMethod.BOLT))
     assert verify(stores, depth=ALL) == []
     assert_stored(stores, what)
 
 
-def test_a_key_that_was_changed(stores: Stores, what: Plan) -> None:
-    """By keys ends are told apart, so all that is at the node differs; the node is where it should not be."""
+def test_a_changed_key_is_described(stores: Stores, what: Plan) -> None:
+    """Ends are identified by keys, so all rows at the node differ, and the node is unexpected."""
     stores.graph.write("MATCH (n:Node {label: '4321'}) SET n.key = 7")
-    counted = [f"S4: its {noun}s are not those that were built" for noun in ("node", "link")]
-    counted += [f"{key}: its tree edges are not those that were built" for key in (GREEDY, TREES)]
-    assert starts(
-        said(verify(stores)), [*counted, f"{SENDS}: its sends are not those that were built"]
+    counted = [f"S4: its {noun}s differ from those of the generator" for noun in ("node", "link")]
+    counted += [
+        f"{key}: its tree edges differ from those of the generator" for key in (GREEDY, TREES)
+    ]
+    assert match_once(
+        described(verify(stores)),
+        [*counted, f"{SENDS}: its sends differ from those of the generator"],
     )
-    closer = said(verify(stores, depth=ALL))
+    closer = described(verify(stores, depth=ALL))
     assert any(
         line.startswith("S4: the node 4321 (rank 23, key ") and line.endswith(" is missing")
         for line in closer
     )
-    assert "S4: a node of key 7, rank 23 and label 4321 should not be in S4" in closer
-    assert (
-        f"{GREEDY}: TREE_EDGE of tree 0 from 1324 to a node of key 7 should not be there" in closer
-    )
-    rebuild(stores, Order(way=Way.BOLT))
+    assert "S4: unexpected node in S4: key 7, rank 23, label 4321" in closer
+    assert f"{GREEDY}: TREE_EDGE of tree 0 from 1324 to a node with key 7 is unexpected" in closer
+    rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))
     assert verify(stores, depth=ALL) == []
     assert_stored(stores, what)
 
 
-def test_a_thing_that_stands_twice(stores: Stores, what: Plan) -> None:
-    """Only without the constraint it can; both nodes go, and the constraint comes back."""
+def test_a_duplicate_artifact_node_is_repaired(stores: Stores, what: Plan) -> None:
+    """It requires a missing constraint; both nodes are deleted and the constraint recreated."""
     stores.graph.write("DROP CONSTRAINT starcast_forest_id")
     try:
         stores.graph.write("CREATE (:Forest {id: $key})", {"key": GREEDY})
         sentences = ["the store: the constraint starcast_forest_id on Forest(id) is missing"]
-        assert said(verify(stores)) == [*sentences, f"{GREEDY}: the node (:Forest) stands 2 times"]
-        rebuild(stores, Order([GREEDY], Way.BOLT))
+        assert described(verify(stores)) == [*sentences, f"{GREEDY}: there are 2 nodes (:Forest)"]
+        rebuild(stores, RebuildRequest([GREEDY], LoadMethod.BOLT))
         assert verify(stores, depth=ALL) == []
         assert_stored(stores, what)
     finally:
         stores.graph.write("MATCH (f:Forest) DETACH DELETE f")
-        make_indexes(stores.graph)
+        create_indexes(stores.graph)
 
 
-def test_a_sample_is_the_same_by_the_same_seed(stores: Stores, what: Plan) -> None:
-    """Nodes in the sample are compared with all that is at them; an edit elsewhere is not named, but counted."""
-    topology = what.things[0].topology
+def test_a_sample_depends_on_its_seed(stores: Stores, what: Plan) -> None:
+    """All rows at sampled nodes are compared; edits elsewhere are counted, not described."""
+    topology = what.artifacts[0].topology
     drawn = Depth(sample=4, seed=7).ranks(topology)
     assert drawn.tolist() == Depth(sample=4, seed=7).ranks(topology).tolist()
     assert drawn.tolist() != Depth(sample=4, seed=8).ranks(topology).tolist()
     inside, outside = int(drawn[0]), min(set(range(topology.nodes)) - set(drawn.tolist()))
     for rank in (inside, outside):
         stores.graph.write("MATCH (n:Node {rank: $rank}) SET n.label = 'x'", {"rank": rank})
-    lines = said(verify(stores, depth=Depth(sample=4, seed=7)))
+    lines = described(verify(stores, depth=Depth(sample=4, seed=7)))
     named = f"S4: the node {topology.label(inside)}: label x, not {topology.label(inside)}"
-    assert lines == ["S4: its nodes are not those that were built", named]
+    assert lines == ["S4: its nodes differ from those of the generator", named]
     stores.graph.write("MATCH (a:Node {rank: $rank})-[e:TREE_EDGE]-() DELETE e", {"rank": inside})
-    lines = said(verify(stores, depth=Depth(sample=4, seed=7)))
+    lines = described(verify(stores, depth=Depth(sample=4, seed=7)))
     gone = [line for line in lines if line.endswith("is missing")]
     assert len(gone) == sum(
         int(at_node(kept, inside))
@@ -155,19 +156,19 @@ def test_a_sample_is_the_same_by_the_same_seed(stores: Stores, what: Plan) -> No
 
 
 def at_node(grown: Forest, rank: int) -> int:
-    """Tree edges that begin or end at a node."""
+    """Return the number of tree edges that begin or end at a node."""
     parents = grown.parents()
     return int((parents == rank).sum() + (parents[:, rank] >= 0).sum())
 
 
-def test_names_narrow_what_is_looked_at(stores: Stores, what: Plan) -> None:
-    """A name stands for the thing and what depends on it; what is elsewhere is not seen, and an unknown name is refused."""
+def test_ids_limit_the_verification(stores: Stores, what: Plan) -> None:
+    """To the artifacts and their dependents; an unknown id is refused."""
     del what
     stores.graph.write(LEVEL)
     stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
     assert verify(stores, [TREES]) == []
-    assert {finding.thing for finding in verify(stores, ["S4"])} == {GREEDY}
-    assert {finding.thing for finding in verify(stores, [GREEDY, TREES])} == {GREEDY}
+    assert {finding.artifact for finding in verify(stores, ["S4"])} == {GREEDY}
+    assert {finding.artifact for finding in verify(stores, [GREEDY, TREES])} == {GREEDY}
     with pytest.raises(NotFoundError, match="S4:greddy:1234") as caught:
         verify(stores, ["S4:greddy:1234"])
     assert GREEDY in caught.value.hint
@@ -198,26 +199,26 @@ INDEXES = {
 
 
 @pytest.mark.parametrize("name", INDEXES, ids=str)
-def test_indexes_are_looked_at(stores: Stores, what: Plan, name: str) -> None:
-    """Dropped ones and others of the same name are told with the Cypher that makes them, and a rebuild makes them."""
+def test_wrong_indexes_are_described_and_recreated(stores: Stores, what: Plan, name: str) -> None:
+    """The advice has the Cypher that creates them, and a rebuild does so too."""
     cypher, sentence = INDEXES[name]
     try:
         for statement in cypher.split(";"):
             stores.graph.write(statement)
         [finding] = verify(stores)
-        assert finding.what == sentence
+        assert finding.description == sentence
         assert "CREATE " in finding.advice
-        assert [one.what for one in verify(stores, ["S4"])] == [sentence]
-        rebuild(stores, Order([GREEDY], Way.BOLT))
+        assert [one.description for one in verify(stores, ["S4"])] == [sentence]
+        rebuild(stores, RebuildRequest([GREEDY], LoadMethod.BOLT))
         assert verify(stores, depth=ALL) == []
         assert_stored(stores, what)
     finally:  # the server is that of all tests
-        indexes.make_way(stores.graph)
-        make_indexes(stores.graph)
+        audit.drop_wrong_indexes(stores.graph)
+        create_indexes(stores.graph)
 
 
-def test_another_forest_in_postgresql_is_told(stores: Stores, what: Plan) -> None:
-    """The generator decides, not what was remembered: neither the kept trees nor the checksum."""
+def test_another_forest_in_postgresql_is_described(stores: Stores, what: Plan) -> None:
+    """The generator decides, neither the stored trees nor the recorded checksum."""
     del what
     with session(stores.engine) as opened:
         opened.get_one(models.Materialization, ("forest", GREEDY)).expected_checksum = "0-1"
@@ -228,61 +229,58 @@ def test_another_forest_in_postgresql_is_told(stores: Stores, what: Plan) -> Non
             select(models.Tree).where(models.Tree.forest == TREES, models.Tree.number == 1)
         ).one()
         tree.parent_port, other.parent_port = other.parent_port, tree.parent_port
-    assert said(verify(stores)) == [
-        f"{GREEDY}: PostgreSQL remembers other counts or another checksum than those of what is built",
-        f"{TREES}: PostgreSQL keeps other trees than those that 'multiple' grows",
+    assert described(verify(stores)) == [
+        f"{GREEDY}: PostgreSQL records other counts or another checksum than the generator's",
+        f"{TREES}: PostgreSQL stores other trees than 'multiple' builds",
     ]
 
 
-def test_what_is_not_complete_is_left_out(stores: Stores, what: Plan) -> None:
-    """An ingest may be at it; it is told, and judged by nobody."""
+def test_an_incomplete_artifact_is_skipped(stores: Stores, what: Plan) -> None:
+    """An ingest may be working on it; it is reported as skipped."""
     del what
     stores.graph.write(LEVEL)
     stores.graph.write("MATCH (f:Forest {id: $key}) SET f.state = 'loading'", {"key": GREEDY})
     with session(stores.engine) as opened:
         opened.get_one(models.Materialization, ("forest", GREEDY)).state = "loading"
-    heard = Hearing()
+    heard = Recorder()
     assert verify(stores, reporter=heard) == []
-    assert f"{GREEDY} is loading, not complete, and is left out" in heard.lines
+    assert f"skipped {GREEDY}: it is loading, not complete" in heard.lines
 
 
-def test_what_changes_meanwhile_is_left_out(stores: Stores, what: Plan) -> None:
-    """Nobody holds a lock: a drop that begins after the look at PostgreSQL is told, and nothing is found of it."""
+def test_an_artifact_that_changes_meanwhile_is_skipped(stores: Stores, what: Plan) -> None:
+    """Verification holds no lock; an artifact dropped during it is reported as skipped."""
     del what
 
-    class Dropping(Hearing):
+    class DroppingRecorder(Recorder):
         def say(self, text: str) -> None:
             super().say(text)
-            if text.startswith("counting"):
+            if text.startswith("computing"):
                 drop(stores, "forest", GREEDY)
 
-    heard = Dropping()
+    heard = DroppingRecorder()
     assert verify(stores, reporter=heard) == []
-    assert (
-        f"{GREEDY} was changed while it was compared, and is left out: verify it again"
-        in heard.lines
-    )
+    assert f"skipped {GREEDY}: it was changed meanwhile; verify it again" in heard.lines
 
 
-class Hearing(Silent):
-    """Keeps what is said."""
+class Recorder(Silent):
+    """A reporter that records its messages."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
 
     def say(self, text: str) -> None:
-        """Keep it."""
+        """Record the message."""
         self.lines.append(text)
 
 
-def test_somebody_else_s_database_is_refused(stores: Stores) -> None:
-    """There is nothing of ours to judge."""
+def test_a_database_of_another_program_is_refused(stores: Stores) -> None:
+    """It holds nothing to verify."""
     stores.graph.write("CREATE (:Person)")
-    with pytest.raises(NotOursError, match="not ours"):
+    with pytest.raises(OwnershipError, match="belongs to another program"):
         verify(stores)
 
 
-def test_nothing_stored_is_nothing_found_but_no_store(stores: Stores) -> None:
-    """A graph that nobody has used yet is not claimed."""
-    make_indexes(stores.graph)
+def test_an_empty_graph_has_no_problems_and_is_not_claimed(stores: Stores) -> None:
+    """Verification changes nothing."""
+    create_indexes(stores.graph)
     assert verify(stores) == []

@@ -1,4 +1,4 @@
-"""Ingestion: both stores hold what was built, once, and nothing else; what goes wrong leaves nothing half."""
+"""Ingestion: both stores hold what was built and nothing else, also after errors."""
 
 import threading
 from collections.abc import Callable
@@ -12,10 +12,10 @@ from starcast.collectives.catalogue import find
 from starcast.database.sessions import session
 from starcast.errors import BusyError, NotFoundError, RejectedError, UnavailableError
 from starcast.ingest import Plan, Stores, drop, ingest, plan
-from starcast.ingest.artifacts import ForestThing, ScheduleThing, Thing, TopologyThing
+from starcast.ingest.artifacts import Artifact, ForestArtifact, ScheduleArtifact, TopologyArtifact
+from starcast.ingest.listing import check_artifact, columns, describe_artifact, list_artifacts
 from starcast.ingest.loading import STAGES
-from starcast.ingest.stored import check, columns, description, listing
-from starcast.ingest.stores import exclusively
+from starcast.ingest.stores import lock_stores
 from starcast.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
@@ -23,7 +23,7 @@ from support.checks import (
     assert_stored,
     check_nodes,
     counts,
-    nothing_unproved_is_complete,
+    only_verified_is_complete,
     states,
     stored_counts,
 )
@@ -37,21 +37,23 @@ def what() -> Plan:
     return plan("S4", schedules="multiple", segments=2)
 
 
-def test_everything_is_stored_and_equals_the_arrays(stores: Stores) -> None:
-    """The main job on S5: three constructions, both port models."""
+def test_everything_is_stored(stores: Stores) -> None:
+    """S5 with all constructions and algorithms, in both port models."""
     everything = plan("S5", "all", "all", ports="both", segments=2, messages=3)
     summary = ingest(stores, everything)
-    assert [one.key for one in summary.created] == [thing.key for thing in everything.things]
+    assert [one.id for one in summary.created] == [thing.id for thing in everything.artifacts]
     assert summary.rows == everything.estimate.nodes + everything.estimate.relationships
     assert_stored(stores, everything)
 
 
-def test_the_planner_is_told_when_all_is_written(
+def test_plans_are_refreshed_after_the_last_artifact(
     stores: Stores, what: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once, after the last thing."""
+    """Once per ingest."""
     told: list[int] = []
-    monkeypatch.setattr("starcast.ingest.refresh_plans", lambda _: told.append(len(states(stores))))
+    monkeypatch.setattr(
+        "starcast.ingest.ingestion.refresh_plans", lambda _: told.append(len(states(stores)))
+    )
     ingest(stores, what)
     ingest(stores, what)
     assert told == [len(S4)]
@@ -59,7 +61,7 @@ def test_the_planner_is_told_when_all_is_written(
 
 @pytest.mark.parametrize("root", ["1234", "4321", "2143"])
 def test_any_root(stores: Stores, root: str) -> None:
-    """The root is in names, arrays and nodes."""
+    """The root is in ids, arrays and nodes."""
     rooted = plan("S4", "all", "all", root=root)
     ingest(stores, rooted)
     assert_stored(stores, rooted)
@@ -73,12 +75,12 @@ def test_any_root(stores: Stores, root: str) -> None:
 def test_other_families(stores: Stores, spec: str, root: str, construction: str) -> None:
     """Nodes, links of every port and trees of (n,k)-stars and hypercubes."""
     everything = plan(spec, "all", "all", root=root)
-    assert f"{spec}:{construction}:{root}" in [thing.key for thing in everything.things]
+    assert f"{spec}:{construction}:{root}" in [thing.id for thing in everything.artifacts]
     ingest(stores, everything)
     assert_stored(stores, everything)
 
 
-def test_a_second_time_creates_nothing(stores: Stores, what: Plan) -> None:
+def test_a_second_ingest_creates_nothing(stores: Stores, what: Plan) -> None:
     """Not a node, not a relationship, not a row."""
     ingest(stores, what)
     before = counts(stores.graph), stored_counts(stores)
@@ -93,8 +95,8 @@ def test_a_second_time_creates_nothing(stores: Stores, what: Plan) -> None:
     assert (counts(stores.graph), stored_counts(stores)) == before
 
 
-def test_what_is_missing_is_added(stores: Stores) -> None:
-    """A larger plan over a smaller one, and another topology beside it."""
+def test_missing_artifacts_are_added(stores: Stores) -> None:
+    """A larger plan after a smaller one, and another topology."""
     ingest(stores, plan("S4", "greedy"))
     larger = plan("S4", "all", "all")
     summary = ingest(stores, larger)
@@ -109,7 +111,7 @@ def test_what_is_missing_is_added(stores: Stores) -> None:
 
 
 def test_the_stages_come_in_order(few: Stores, what: Plan) -> None:
-    """And every one of them, for every thing: tests below break off at each."""
+    """Each stage of each artifact; the tests below interrupt at each."""
     seen: list[tuple[str, str]] = []
     ingest(few, what, on_stage=lambda stage, thing: seen.append((thing.kind, stage)))
     for kind in ("topology", "forest", "schedule"):
@@ -119,16 +121,16 @@ def test_the_stages_come_in_order(few: Stores, what: Plan) -> None:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_while_loading_nobody_calls_it_complete(few: Stores, what: Plan, stage: str) -> None:
-    """At every stage of every thing, what either store calls complete is whole there."""
+def test_nothing_is_complete_while_loading(few: Stores, what: Plan, stage: str) -> None:
+    """At every stage, whatever either store calls complete is complete."""
 
-    def look(at: str, thing: Thing) -> None:
+    def look(at: str, thing: Artifact) -> None:
         if at != stage:
             return
-        state = states(few)[thing.key]
+        state = states(few)[thing.id]
         assert (state == "complete") == (at == "complete")
         if at not in {"finished", "complete"}:
-            assert (thing.key,) not in check_nodes(
+            assert (thing.id,) not in check_nodes(
                 few.graph, f"{thing.kind.capitalize()} {{state: 'complete'}}", ("id",)
             )
 
@@ -136,7 +138,7 @@ def test_while_loading_nobody_calls_it_complete(few: Stores, what: Plan, stage: 
 
 
 class Break(Exception):  # noqa: N818 - not an error of anybody's
-    """Something that nobody foresaw."""
+    """An unexpected error."""
 
 
 @pytest.mark.parametrize(
@@ -150,12 +152,12 @@ class Break(Exception):  # noqa: N818 - not an error of anybody's
         *((Break, "forest", stage) for stage in STAGES),
     ],
 )
-def test_what_is_broken_off_is_cleaned_up_by_the_next(
+def test_an_interrupted_ingest_is_cleaned_up(
     few: Stores, what: Plan, how: type[BaseException], kind: str, stage: str
 ) -> None:
-    """Ctrl-C or a defect at any stage: what was complete stays, the rest is failed, and the next ingest makes it whole."""
+    """Ctrl-C or a defect at any stage: complete artifacts stay, the next ingest does the rest."""
 
-    def broken(at: str, thing: Thing) -> None:
+    def broken(at: str, thing: Artifact) -> None:
         if (at, thing.kind) == (stage, kind):
             raise how
 
@@ -167,23 +169,23 @@ def test_what_is_broken_off_is_cleaned_up_by_the_next(
     if stage != "complete":
         assert states(few)[S4[place]] == "failed"
     if stage != "finished":
-        nothing_unproved_is_complete(few)
+        only_verified_is_complete(few)
     summary = ingest(few, what)
     assert summary.present == list(S4[:done])
     assert_stored(few, what)
 
 
-def test_a_defect_s_words_are_kept(stores: Stores, what: Plan) -> None:
-    """`failed` says why, and nothing of the thing is left."""
+def test_the_error_of_a_failed_artifact_is_kept(stores: Stores, what: Plan) -> None:
+    """The row records why, and nothing else of the artifact is left."""
 
-    def broken(at: str, thing: Thing) -> None:
+    def broken(at: str, thing: Artifact) -> None:
         if (at, thing.kind) == ("written", "forest"):
             raise Break("out of cheese")
 
     with pytest.raises(Break):
         ingest(stores, what, on_stage=broken)
     with session(stores.engine) as opened:
-        assert [(row["state"], row["error"]) for row in listing(opened, "forest")] == [
+        assert [(row["state"], row["error"]) for row in list_artifacts(opened, "forest")] == [
             ("failed", "Break: out of cheese")
         ]
     assert check_nodes(stores.graph, "Forest", ("id",)) == set()
@@ -191,23 +193,23 @@ def test_a_defect_s_words_are_kept(stores: Stores, what: Plan) -> None:
     assert stored_counts(stores)["forest"] == stored_counts(stores)["tree"] == 0
 
 
-def test_what_a_checker_rejects_is_not_stored(stores: Stores) -> None:
-    """A forest with a cycle: the topology is there, the forest is not."""
+def test_a_rejected_forest_is_not_stored(stores: Stores) -> None:
+    """A forest with a cycle is not stored, its topology is."""
     where = topology("S4")
     ports = forest(where, "greedy").parent_port.copy()
     ports[0, 5], ports[0, where.neighbours(2)[5]] = 2, 2
     bad = Forest(where, ports, construction="cyclic")
     with pytest.raises(RejectedError, match="is no forest"):
-        ingest(stores, Plan((TopologyThing(where), ForestThing(bad))))
+        ingest(stores, Plan((TopologyArtifact(where), ForestArtifact(bad))))
     assert states(stores) == {"S4": "complete", bad.id: "failed"}
     assert stored_counts(stores)["forest"] == 0
     assert check_nodes(stores.graph, "Forest", ("id",)) == set()
 
 
-def test_a_schedule_that_breaks_a_rule_is_not_stored(
+def test_a_schedule_with_a_violation_is_not_stored(
     stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One-port rows of an all-port schedule: the simulator says no."""
+    """Rows of an all-port schedule violate the one-port model."""
     import dataclasses
 
     from starcast.collectives import schedule
@@ -217,16 +219,16 @@ def test_a_schedule_that_breaks_a_rule_is_not_stored(
         return dataclasses.replace(schedule(*words, **options), step=np.ones(23, dtype=np.int32))  # type: ignore[arg-type]
 
     monkeypatch.setattr(artifacts, "schedule", wrong)
-    with pytest.raises(RejectedError, match="breaks a rule: step 1"):
+    with pytest.raises(RejectedError, match="violates a rule: step 1"):
         ingest(stores, plan("S4", schedules="greedy"))
     assert stored_counts(stores)["schedule"] == 0
     assert states(stores)["S4:broadcast:greedy:all:segments=1:1234"] == "failed"
 
 
-def test_a_schedule_that_leaves_somebody_out_is_not_stored(
+def test_an_incomplete_schedule_is_not_stored(
     stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No violation, but not complete."""
+    """It has no violation but leaves units undelivered."""
     import dataclasses
 
     from starcast.collectives import schedule
@@ -253,16 +255,14 @@ MEDDLING = {
 
 
 @pytest.mark.parametrize("edit", MEDDLING, ids=str)
-def test_a_graph_that_differs_from_the_arrays_is_not_complete(
-    stores: Stores, what: Plan, edit: str
-) -> None:
-    """Somebody else writes between our writing and our reading back."""
+def test_a_differing_graph_is_not_complete(stores: Stores, what: Plan, edit: str) -> None:
+    """Another program writes between the load and the comparison."""
 
-    def meddle(at: str, thing: Thing) -> None:
+    def meddle(at: str, thing: Artifact) -> None:
         if (at, thing.kind) == ("written", "forest"):
             stores.graph.write(MEDDLING[edit])
 
-    with pytest.raises(RejectedError, match="does not hold S4:multiple:1234 as it was built"):
+    with pytest.raises(RejectedError, match="differs from S4:multiple:1234: found"):
         ingest(stores, what, on_stage=meddle)
     assert states(stores) == {"S4": "complete", "S4:multiple:1234": "failed"}
     assert check_nodes(stores.graph, "Forest", ("id",)) == set()
@@ -270,19 +270,19 @@ def test_a_graph_that_differs_from_the_arrays_is_not_complete(
     assert_stored(stores, what)
 
 
-def test_a_graph_that_was_emptied_is_filled_again(stores: Stores, what: Plan) -> None:
-    """It is a materialization: PostgreSQL knows what was in it."""
+def test_an_emptied_graph_is_filled_again(stores: Stores, what: Plan) -> None:
+    """The graph is a materialization: PostgreSQL records what was in it."""
     ingest(stores, plan("S3", "greedy"))
     ingest(stores, what)
     stores.graph.write("MATCH (n) DETACH DELETE n")
     summary = ingest(stores, what)
-    assert [one.key for one in summary.created] == list(S4)
+    assert [one.id for one in summary.created] == list(S4)
     assert {key: state for key, state in states(stores).items() if key.startswith("S3")} == {
         "S3": "failed",
         "S3:greedy:123": "failed",
     }
     with session(stores.engine) as opened:
-        assert {row["error"] for row in listing(opened, "topology", "S3")} == {
+        assert {row["error"] for row in list_artifacts(opened, "topology", "S3")} == {
             "it is no longer in the graph store"
         }
     drop(stores, "topology", "S3", cascade=True)
@@ -290,10 +290,10 @@ def test_a_graph_that_was_emptied_is_filled_again(stores: Stores, what: Plan) ->
 
 
 @pytest.mark.parametrize("label", ["Topology", "Forest", "Schedule"])
-def test_a_thing_that_is_lost_takes_along_what_depends_on_it(
+def test_dependents_of_a_lost_artifact_are_recreated(
     stores: Stores, what: Plan, label: str
 ) -> None:
-    """The rest stays, and everything is whole again."""
+    """Everything else is kept."""
     ingest(stores, what)
     stores.graph.write(f"MATCH (o:{label}) DETACH DELETE o")
     summary = ingest(stores, what)
@@ -302,8 +302,8 @@ def test_a_thing_that_is_lost_takes_along_what_depends_on_it(
     assert_stored(stores, what)
 
 
-def test_what_postgresql_does_not_know_is_taken_out(stores: Stores, what: Plan) -> None:
-    """As after restoring an older copy of its data."""
+def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores, what: Plan) -> None:
+    """As after restoring an older backup of PostgreSQL."""
     ingest(stores, what)
     with stores.engine.begin() as connection:
         for table in ("schedule", "tree", "forest"):
@@ -315,9 +315,9 @@ def test_what_postgresql_does_not_know_is_taken_out(stores: Stores, what: Plan) 
 
 
 def test_a_second_process_is_refused_or_waits(stores: Stores, what: Plan) -> None:
-    """The lock is the database's."""
+    """The lock is held in PostgreSQL."""
     with ExitStack() as stack:
-        stack.enter_context(exclusively(stores.engine, wait=False, reporter=Silent()))
+        stack.enter_context(lock_stores(stores.engine, wait=False, reporter=Silent()))
         calls: list[Callable[[], object]] = [
             lambda: ingest(stores, what),
             lambda: drop(stores, "topology", "S4"),
@@ -347,7 +347,7 @@ def test_a_second_process_is_refused_or_waits(stores: Stores, what: Plan) -> Non
     assert_stored(stores, what)
 
 
-def test_a_foreign_graph_stays_as_it_is(stores: Stores, what: Plan) -> None:
+def test_a_foreign_graph_is_unchanged(stores: Stores, what: Plan) -> None:
     """Nothing is written to either store."""
     stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
     with pytest.raises(UnavailableError, match=":Person"):
@@ -356,7 +356,7 @@ def test_a_foreign_graph_stays_as_it_is(stores: Stores, what: Plan) -> None:
     assert set(stored_counts(stores).values()) == {0}
 
 
-def test_a_graph_of_another_database_stays_as_it_is(stores: Stores, what: Plan) -> None:
+def test_a_graph_of_another_database_is_unchanged(stores: Stores, what: Plan) -> None:
     """The ids are compared before anything is written."""
     stores.graph.write("CREATE (:Store {id: 'another', schema: 1})")
     with pytest.raises(UnavailableError, match="another PostgreSQL database"):
@@ -365,14 +365,14 @@ def test_a_graph_of_another_database_stays_as_it_is(stores: Stores, what: Plan) 
     assert set(stored_counts(stores).values()) == {0}
 
 
-def test_dropping_names_what_depends_on_it(stores: Stores, what: Plan) -> None:
-    """And with cascade takes it along, in the order in which it may go."""
+def test_a_drop_names_the_dependents(stores: Stores, what: Plan) -> None:
+    """With cascade they are dropped first."""
     ingest(stores, what)
     before = counts(stores.graph), stored_counts(stores)
     for kind, key, leaning in (("topology", S4[0], (S4[2], S4[1])), ("forest", S4[1], (S4[2],))):
         with pytest.raises(RejectedError) as caught:
             drop(stores, kind, key)
-        assert caught.value.message == f"{', '.join(leaning)} depend on {key}"
+        assert caught.value.message == f"{key} has dependents: {', '.join(leaning)}"
     assert (counts(stores.graph), stored_counts(stores)) == before
     assert drop(stores, "forest", S4[1], cascade=True) == [S4[2], S4[1]]
     assert_stored(stores, plan("S4"))
@@ -381,22 +381,22 @@ def test_dropping_names_what_depends_on_it(stores: Stores, what: Plan) -> None:
     assert set(stored_counts(stores).values()) == {0}
 
 
-def test_what_was_dropped_can_come_back(stores: Stores, what: Plan) -> None:
-    """As it was."""
+def test_a_dropped_artifact_can_be_stored_again(stores: Stores, what: Plan) -> None:
+    """With the same content."""
     ingest(stores, what)
     drop(stores, "topology", "S4", cascade=True)
     ingest(stores, what)
     assert_stored(stores, what)
 
 
-def test_dropping_leaves_the_neighbours_alone(stores: Stores) -> None:
+def test_a_drop_keeps_other_artifacts(stores: Stores) -> None:
     """Other forests of the topology, other schedules of the forest."""
     ingest(stores, plan("S4", schedules="greedy,multiple,recursive-substar", ports="both"))
     drop(stores, "schedule", "S4:broadcast:greedy:one:segments=1:1234")
     drop(stores, "forest", "S4:multiple:1234", cascade=True)
     left = plan("S4", "greedy,recursive-substar", "recursive-substar", ports="both")
-    kept = ScheduleThing(find("broadcast", "greedy"), topology("S4"), 0, "all", {"segments": 1})
-    assert_stored(stores, Plan((*left.things, kept)))
+    kept = ScheduleArtifact(find("broadcast", "greedy"), topology("S4"), 0, "all", {"segments": 1})
+    assert_stored(stores, Plan((*left.artifacts, kept)))
 
 
 @pytest.mark.parametrize(
@@ -407,43 +407,45 @@ def test_dropping_leaves_the_neighbours_alone(stores: Stores) -> None:
         ("schedule", "zzz", "starcast schedule list"),
     ],
 )
-def test_an_unknown_name_is_not_found_and_the_nearest_is_named(
+def test_an_unknown_id_is_not_found(
     stores: Stores, what: Plan, kind: str, key: str, near: str
 ) -> None:
-    """For dropping and for showing."""
+    """A drop and a description name a similar id."""
     ingest(stores, what)
     with pytest.raises(NotFoundError) as caught:
         drop(stores, kind, key)
     assert near in caught.value.hint
     with session(stores.engine) as opened, pytest.raises(NotFoundError):
-        description(opened, kind, key)
+        describe_artifact(opened, kind, key)
 
 
-def test_what_is_stored_is_listed_and_described(stores: Stores, what: Plan) -> None:
-    """The figures are the forest's own."""
+def test_stored_artifacts_are_listed_and_described(stores: Stores, what: Plan) -> None:
+    """With the forest's own figures."""
     ingest(stores, what)
     grown = forest("S4", "multiple")
     with session(stores.engine) as opened:
-        row = listing(opened, "forest", "S4")[0]
+        row = list_artifacts(opened, "forest", "S4")[0]
         assert [row[name] for name in columns("forest")] == [
             "S4:multiple:1234", "S4", "multiple", "1234", 3, grown.height, grown.congestion, "complete", None,
         ]  # fmt: skip
-        assert listing(opened, "forest", "S5") == []
-        shown = {row["property"]: row["value"] for row in description(opened, "forest", S4[1])}
+        assert list_artifacts(opened, "forest", "S5") == []
+        shown = {
+            row["property"]: row["value"] for row in describe_artifact(opened, "forest", S4[1])
+        }
         assert (shown["heights"], shown["leaves"]) == (
             grown.heights.tolist(),
             grown.leaves.tolist(),
         )
         assert shown["expected checksum"] == shown["found checksum"]
-        assert {row["arguments"] for row in listing(opened, "schedule")} == {"segments=2"}
+        assert {row["arguments"] for row in list_artifacts(opened, "schedule")} == {"segments=2"}
 
 
-def test_a_stored_thing_can_be_checked_again(stores: Stores, what: Plan) -> None:
-    """An edit by hand is found long after the ingest."""
+def test_a_stored_artifact_can_be_checked(stores: Stores, what: Plan) -> None:
+    """A manual edit is found long after the ingest."""
     ingest(stores, what)
     for kind, key in zip(("topology", "forest", "schedule"), S4, strict=True):
-        check(stores, kind, key)
+        check_artifact(stores, kind, key)
     stores.graph.write("MATCH ()-[r:SEND]->() WITH r LIMIT 1 SET r.unit = r.unit + 1")
     with pytest.raises(RejectedError, match="the graph holds"):
-        check(stores, "schedule", S4[2])
-    check(stores, "forest", S4[1])
+        check_artifact(stores, "schedule", S4[2])
+    check_artifact(stores, "forest", S4[1])

@@ -1,4 +1,4 @@
-"""Things by their names alone: every name that starcast gives leads back to the thing, others are refused."""
+"""Artifacts from their ids: every id of starcast leads back to its artifact, others are refused."""
 
 import pytest
 from sqlalchemy import Engine
@@ -6,11 +6,9 @@ from sqlalchemy import Engine
 from starcast.database.sessions import session
 from starcast.errors import InputError
 from starcast.ingest import plan
-from starcast.ingest.artifact_from_id import regrown, things
-from starcast.ingest.artifacts import ForestThing
-from starcast.ingest.loading import proved
-from starcast.ingest.states import State, move
-from starcast.ingest.stores import Stores
+from starcast.ingest.artifacts import ForestArtifact, artifact_from_id, stored_artifacts
+from starcast.ingest.loading import build_and_save
+from starcast.ingest.stores import LoadState, Stores, set_state
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
 
@@ -22,18 +20,18 @@ PLANS = (
 
 
 @pytest.mark.parametrize("asked", PLANS, ids=lambda asked: str(asked[0]))
-def test_a_name_leads_back_to_its_thing(
+def test_an_id_leads_back_to_its_artifact(
     engine: Engine, asked: tuple[str, list[str], list[str], str, str]
 ) -> None:
-    """Of every construction and every algorithm: the same kind, name and size; nothing is stored."""
+    """Of every construction and algorithm: the same kind, id and size, without stored data."""
     spec, trees, schedules, root, ports = asked
-    chosen = plan(spec, trees, schedules, root, ports).things
+    chosen = plan(spec, trees, schedules, root, ports).artifacts
     with session(engine) as opened:
         for thing in chosen:
-            found = regrown(opened, thing.kind, thing.key)
-            assert (found.kind, found.key, found.topology) == (
+            found = artifact_from_id(opened, thing.kind, thing.id)
+            assert (found.kind, found.id, found.topology) == (
                 thing.kind,
-                thing.key,
+                thing.id,
                 thing.topology,
             )
             assert (found.nodes, found.relationships) == (thing.nodes, thing.relationships)
@@ -56,31 +54,33 @@ def test_a_name_leads_back_to_its_thing(
         ("schedule", "S4:alltoall:exact:all:messages=1:expanded:1234"),
     ],
 )
-def test_other_names_are_refused(engine: Engine, kind: str, key: str) -> None:
-    """Also those that mean a thing and are not how starcast writes it: two names would be two things."""
-    with session(engine) as opened, pytest.raises(InputError, match=f"is the name of no {kind}"):
-        regrown(opened, kind, key)
+def test_other_ids_are_refused(engine: Engine, kind: str, key: str) -> None:
+    """Also other spellings of valid ids: two spellings would be two artifacts."""
+    with session(engine) as opened, pytest.raises(InputError, match=f"is not the id of a {kind}"):
+        artifact_from_id(opened, kind, key)
 
 
 def test_a_stored_forest_is_the_stored_array(engine: Engine, stores: Stores) -> None:
-    """Not what the rule of its name would grow today."""
+    """Not what its construction would build today."""
     grown, other = forest("S4", "greedy"), forest("S4", "recursive-substar")
-    twin = ForestThing(Forest(topology("S4"), other.parent_port, construction=grown.construction))
-    for thing in (*plan("S4").things, twin):
-        proved(stores, "bolt", thing, lambda _stage, _thing: None)
+    twin = ForestArtifact(
+        Forest(topology("S4"), other.parent_port, construction=grown.construction)
+    )
+    for thing in (*plan("S4").artifacts, twin):
+        build_and_save(stores, "bolt", thing, lambda _stage, _thing: None)
     with session(engine) as opened:
-        found = regrown(opened, "forest", grown.id)
-        assert isinstance(found, ForestThing)
+        found = artifact_from_id(opened, "forest", grown.id)
+        assert isinstance(found, ForestArtifact)
         assert (found.forest.parent_port == other.parent_port).all()
 
 
-def test_all_that_is_complete_in_the_order_of_building(engine: Engine, stores: Stores) -> None:
-    """What is not complete is not there for anybody."""
-    chosen = plan("S4", ["multiple"], ["broadcast:multiple"]).things
-    for thing in (*plan("S3").things, *chosen):
-        proved(stores, "bolt", thing, lambda _stage, _thing: None)
+def test_complete_artifacts_come_in_the_order_of_building(engine: Engine, stores: Stores) -> None:
+    """Incomplete ones are omitted."""
+    chosen = plan("S4", ["multiple"], ["broadcast:multiple"]).artifacts
+    for thing in (*plan("S3").artifacts, *chosen):
+        build_and_save(stores, "bolt", thing, lambda _stage, _thing: None)
     for thing in chosen:
         with session(engine) as opened:
-            move(opened, thing.kind, thing.key, State.COMPLETE)
+            set_state(opened, thing.kind, thing.id, LoadState.COMPLETE)
     with session(engine) as opened:
-        assert [thing.key for thing in things(opened)] == [thing.key for thing in chosen]
+        assert [thing.id for thing in stored_artifacts(opened)] == [thing.id for thing in chosen]

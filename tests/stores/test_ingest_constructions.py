@@ -1,4 +1,4 @@
-"""Every construction of the catalogue goes into both stores and comes back as the arrays that it was."""
+"""Every construction of the catalogue is stored in both stores and read back unchanged."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,8 @@ from starcast.database.sessions import session
 from starcast.errors import InputError
 from starcast.graph import reader
 from starcast.ingest import Stores, ingest, plan
-from starcast.ingest.artifacts import ForestThing
-from starcast.ingest.stored import check, description, listing
+from starcast.ingest.artifacts import ForestArtifact
+from starcast.ingest.listing import check_artifact, describe_artifact, list_artifacts
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.catalogue import CONSTRUCTIONS
@@ -21,7 +21,7 @@ SPECS = ("S4", "S5", "S4,2", "Q3")
 
 
 def words(spec: str) -> list[str]:
-    """Every construction of a topology as it is written, with arguments for those that need them."""
+    """Return every construction of a topology as text, with arguments for those that need them."""
     trees = next(
         (
             name
@@ -41,7 +41,7 @@ def words(spec: str) -> list[str]:
 
 
 def same(one: Forest, other: Forest) -> bool:
-    """Whether two forests agree in all that the stores keep."""
+    """Return whether two forests agree in everything that the stores keep."""
     parts = ("topology", "root", "construction", "spanning", "id")
     return (
         all(getattr(one, name) == getattr(other, name) for name in parts)
@@ -51,14 +51,14 @@ def same(one: Forest, other: Forest) -> bool:
 
 
 def from_postgresql(stores: Stores, key: str) -> Forest:
-    """The forest as the relational store has it."""
+    """Return the forest as the relational store has it."""
     with session(stores.engine) as opened:
         return repository.load_forest(opened, key)
 
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_construction_is_stored_and_reads_back_equal(stores: Stores, spec: str) -> None:
-    """Each, from PostgreSQL and from Neo4j, at a root that is not the identity; and it still is what its checker accepts."""
+    """From PostgreSQL and from Neo4j, with a root that is not the identity; it still verifies."""
     where = topology(spec)
     root = where.nodes // 2 + 1
     what = plan(spec, words(spec), root=root)
@@ -74,11 +74,11 @@ def test_a_construction_is_stored_and_reads_back_equal(stores: Stores, spec: str
             assert same(found, meant)
             found.verify()
             assert found.load_histogram() == meant.load_histogram()
-        check(stores, "forest", meant.id)
+        check_artifact(stores, "forest", meant.id)
 
 
-def test_whether_a_forest_spans_comes_back_with_it(stores: Stores) -> None:
-    """Partial trees beside spanning ones."""
+def test_the_spanning_property_is_stored(stores: Stores) -> None:
+    """Of partial and spanning trees."""
     ingest(stores, plan("S4", "all"))
     partial = {name for name in plain_constructions("S4") if not forest("S4", name).spanning}
     assert {"shortest-path", "perfectly-balanced"} <= partial
@@ -92,7 +92,7 @@ def test_whether_a_forest_spans_comes_back_with_it(stores: Stores) -> None:
 
 
 def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
-    """A tree's height, leaves and size in PostgreSQL; a relationship an edge in Neo4j."""
+    """Height, leaves and size per tree in PostgreSQL, a relationship per edge in Neo4j."""
     ingest(stores, plan("S4", "perfectly-balanced"))
     made = forest("S4", "perfectly-balanced")
     with session(stores.engine) as opened:
@@ -103,7 +103,9 @@ def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
         assert [
             np.count_nonzero(np.frombuffer(row.parent_port, dtype=np.uint8)) for row in rows
         ] == [size - 1 for size in made.sizes.tolist()]
-        shown = {row["property"]: row["value"] for row in description(opened, "forest", made.id)}
+        shown = {
+            row["property"]: row["value"] for row in describe_artifact(opened, "forest", made.id)
+        }
         assert shown["sizes"] == made.sizes.tolist()
     edges = stores.graph.read(
         "MATCH ()-[r:TREE_EDGE]->() RETURN r.tree AS tree, count(*) AS edges ORDER BY tree"
@@ -113,22 +115,24 @@ def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_all_means_all_that_need_no_arguments(stores: Stores, spec: str) -> None:
-    """Everything at once, as `starcast ingest SPEC --trees all --schedules all`."""
+    """As in `starcast ingest SPEC --trees all --schedules all`."""
     what = plan(spec, "all", "all")
-    forests = [thing.forest.construction for thing in what.things if isinstance(thing, ForestThing)]
+    forests = [
+        thing.forest.construction for thing in what.artifacts if isinstance(thing, ForestArtifact)
+    ]
     assert forests == list(plain_constructions(spec))
     ingest(stores, what)
     assert_stored(stores, what)
 
 
-def test_constructions_with_arguments_are_written_as_their_names_are() -> None:
-    """In a list by commas, in any order of arguments, each once."""
+def test_constructions_with_arguments_have_a_normal_form() -> None:
+    """In a list separated by commas, with arguments in any order, each once."""
     text = "greedy, dimension-change(base=multiple,i=2),dimension-change(base=multiple,i=2),label-change(base=greedy)"
-    keys = [thing.key for thing in plan("S4", text).things]
+    keys = [thing.id for thing in plan("S4", text).artifacts]
     assert keys == [
         "S4", "S4:greedy:1234", "S4:dimension-change(base=multiple,i=2):1234", "S4:label-change(base=greedy):1234",
     ]  # fmt: skip
-    assert [thing.key for thing in plan("S4", ["greedy", *text.split(", ")]).things] == keys
+    assert [thing.id for thing in plan("S4", ["greedy", *text.split(", ")]).artifacts] == keys
 
 
 @pytest.mark.parametrize(
@@ -144,14 +148,14 @@ def test_constructions_with_arguments_are_written_as_their_names_are() -> None:
         "greedy()x",
     ],
 )
-def test_arguments_that_cannot_be_are_refused_before_anything_is_built(text: str) -> None:
+def test_invalid_arguments_are_refused_before_building(text: str) -> None:
     with pytest.raises(InputError) as caught:
         plan("S4", f"greedy,{text}")
     assert caught.value.hint
 
 
-def test_two_forests_of_one_construction_stand_beside_each_other(stores: Stores) -> None:
-    """Their arguments are in their names, and in the graph a property of their own."""
+def test_forests_of_the_same_construction_can_coexist(stores: Stores) -> None:
+    """Their arguments are part of their ids, and a property in the graph."""
     ingest(
         stores,
         plan("S4", "dimension-change(base=greedy,i=1),dimension-change(base=greedy,i=2),greedy"),
@@ -160,13 +164,13 @@ def test_two_forests_of_one_construction_stand_beside_each_other(stores: Stores)
         ("greedy", ""), ("dimension-change", "base=greedy,i=1"), ("dimension-change", "base=greedy,i=2"),
     }  # fmt: skip
     with session(stores.engine) as opened:
-        assert [row["name"] for row in listing(opened, "forest", "S4")] == [
+        assert [row["name"] for row in list_artifacts(opened, "forest", "S4")] == [
             "S4:dimension-change(base=greedy,i=1):1234", "S4:dimension-change(base=greedy,i=2):1234", "S4:greedy:1234",
         ]  # fmt: skip
 
 
-def test_a_forest_from_a_graph_that_knew_no_arguments_is_read(stores: Stores) -> None:
-    """Stores that were filled before the property was there."""
+def test_a_forest_without_arguments_is_read(stores: Stores) -> None:
+    """The property is empty for constructions without arguments."""
     ingest(stores, plan("S4", "greedy"))
     stores.graph.write("MATCH (f:Forest) REMOVE f.arguments")
     assert same(reader.read_forest(stores.graph, "S4:greedy:1234"), forest("S4", "greedy"))

@@ -1,4 +1,4 @@
-"""kill -9 for real, at every stage: what is left is never called complete, and the next ingest makes everything whole."""
+"""kill -9 at every stage: nothing incomplete is called complete, and the next ingest finishes."""
 
 import os
 import signal
@@ -17,9 +17,9 @@ from starcast.errors import UnavailableError
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.ingest import Plan, Stores, ingest, plan
-from starcast.ingest.artifacts import Thing
+from starcast.ingest.artifacts import Artifact
 from starcast.ingest.loading import STAGES
-from support.checks import assert_stored, counts, nothing_unproved_is_complete, states
+from support.checks import assert_stored, counts, only_verified_is_complete, states
 from support.fix_graph import FEW
 from support.fix_servers import without_password
 
@@ -52,7 +52,7 @@ class Killable:
             self._environment["STARCAST_POSTGRES_PASSWORD_FILE"] = str(other)
 
     def dies(self, *words: str) -> None:
-        """Run it, and see that it was killed and did not fail."""
+        """Run it, and check that it was killed and did not fail."""
         done = subprocess.run(
             [sys.executable, str(SCRIPT), *words],
             env=self._environment,
@@ -74,10 +74,10 @@ def killable(
 
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("kind", ["topology", "forest", "schedule"])
-def test_a_killed_ingest_is_made_whole_by_the_next(
+def test_a_killed_ingest_is_finished_by_the_next(
     stores: Stores, what: Plan, killable: Killable, kind: str, stage: str
 ) -> None:
-    """What was complete is kept, the rest is cleaned up and done again, a third ingest creates nothing."""
+    """Complete artifacts are kept, the rest is cleaned up; a third ingest creates nothing."""
     killable.dies("ingest", kind, stage)
     place = ("topology", "forest", "schedule").index(kind)
     done = place + (stage == "complete")
@@ -88,7 +88,7 @@ def test_a_killed_ingest_is_made_whole_by_the_next(
     if (
         stage != "finished"
     ):  # the graph has just called it complete, and it is; PostgreSQL has not yet
-        nothing_unproved_is_complete(stores)
+        only_verified_is_complete(stores)
     summary = ingest(stores, what)
     assert summary.present == list(S4[:done])
     assert S4[place] in (summary.present if stage == "complete" else summary.recovered)
@@ -100,11 +100,11 @@ def test_a_killed_ingest_is_made_whole_by_the_next(
 def test_a_killed_drop_is_finished_by_the_next_ingest(
     stores: Stores, what: Plan, killable: Killable, advances: int
 ) -> None:
-    """Half-dropped things are not complete; what was asked for is whole afterwards."""
+    """Partly dropped artifacts are not complete; the requested ones are stored again."""
     ingest(stores, what)
     before = counts(stores.graph)
     killable.dies("drop", str(advances))
-    nothing_unproved_is_complete(stores)
+    only_verified_is_complete(stores)
     assert "loading" in states(stores).values()
     assert counts(stores.graph)[1] < before[1]
     ingest(stores, what)
@@ -137,7 +137,7 @@ class Wire:
                 sink.sendall(data)
 
     def cut(self) -> None:
-        """Nothing goes through any more, and nobody listens."""
+        """Stop relaying and listening."""
         for one in (self._server, *self._open):
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
@@ -145,27 +145,29 @@ class Wire:
 
 
 @pytest.mark.parametrize("stage", ["begun", "batch", "written"])
-def test_a_graph_server_that_goes_away_is_one_sentence(
+def test_a_stopped_graph_server_is_one_sentence(
     few: Stores, what: Plan, graph_address: GraphAddress, stage: str
 ) -> None:
-    """What was complete stays, the thing at work is not complete, and with the server back everything is made whole."""
+    """Complete artifacts stay, and once the server is back everything is finished."""
     host, _, port = graph_address.uri.partition("://")[2].partition(":")
     wire = Wire(host, int(port))
 
-    def cut(at: str, thing: Thing) -> None:
+    def cut(at: str, thing: Artifact) -> None:
         if (at, thing.kind) == (stage, "forest"):
             wire.cut()
 
     try:
         with (
             Graph.open(replace(graph_address, uri=f"bolt://127.0.0.1:{wire.port}")) as fragile,
-            pytest.raises(UnavailableError, match="cannot be reached or went away") as caught,
+            pytest.raises(
+                UnavailableError, match="cannot be reached or closed the connection"
+            ) as caught,
         ):
             ingest(replace(few, graph=fragile), what, on_stage=cut)
     finally:
         wire.cut()
     assert "\n" not in caught.value.message
     assert states(few) == {"S4": "complete", "S4:multiple:1234": "loading"}
-    nothing_unproved_is_complete(few)
+    only_verified_is_complete(few)
     ingest(few, what)
     assert_stored(few, what)

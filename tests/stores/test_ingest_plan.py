@@ -1,4 +1,4 @@
-"""What an ingest would store, how much that is, and what is refused before anything is built."""
+"""Plans of ingests: their artifacts and sizes, and what is refused before anything is built."""
 
 import pytest
 
@@ -7,33 +7,33 @@ from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLLECTIVES
 from starcast.errors import InputError, LimitError, StarcastError
 from starcast.ingest.load_methods import (
-    MOST_BY_IMPORT,
-    MOST_OVER_BOLT,
+    BOLT_ROW_LIMIT,
+    IMPORT_ROW_LIMIT,
     Estimate,
-    Way,
-    choose,
-    duration,
+    LoadMethod,
+    choose_method,
+    format_duration,
 )
-from starcast.ingest.planning import Size, plan, wish
+from starcast.ingest.planning import ArtifactSize, parse_request, plan
 from starcast.topologies import topology
 from starcast.topologies.star import Star
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.spec_syntax import parse_spec
 
 
-def names(*words: object, **options: object) -> list[str]:
-    """The names of what a plan stores."""
-    return [thing.key for thing in plan(*words, **options).things]  # type: ignore[arg-type]
+def plan_ids(*words: object, **options: object) -> list[str]:
+    """Return the ids of the artifacts of a plan."""
+    return [thing.id for thing in plan(*words, **options).artifacts]  # type: ignore[arg-type]
 
 
 def test_a_topology_alone() -> None:
     """Without trees and schedules."""
-    assert names("S4") == ["S4"]
+    assert plan_ids("S4") == ["S4"]
 
 
 def test_all_trees_and_all_schedules() -> None:
-    """All constructions that need nothing but a root, and every algorithm, each after what it depends on."""
-    assert names("S5", "all", "all") == [
+    """All constructions without arguments and all algorithms, in the order of dependencies."""
+    assert plan_ids("S5", "all", "all") == [
         "S5",
         *[f"S5:{construction}:12345" for construction in plain_constructions("S5")],
         *[schedule("S5", rule.collective, rule.name).id for rule in algorithms_on(topology("S5"))],
@@ -47,18 +47,16 @@ def test_all_trees_and_all_schedules() -> None:
         ("Q4", "0000", ["binomial", "edge-disjoint-binomial"]),
     ],
 )
-def test_all_of_another_family_is_what_is_defined_there(
-    spec: str, root: str, trees: list[str]
-) -> None:
+def test_all_covers_what_is_defined_on_the_topology(spec: str, root: str, trees: list[str]) -> None:
     """Neither the trees nor the schedules of stars."""
-    assert {f"{spec}:{name}:{root}" for name in trees} <= set(names(spec, "all", "all"))
+    assert {f"{spec}:{name}:{root}" for name in trees} <= set(plan_ids(spec, "all", "all"))
     stars = ("greedy", "multiple", "recursive-substar")
-    assert not {f"{spec}:{name}:{root}" for name in stars} & set(names(spec, "all", "all"))
+    assert not {f"{spec}:{name}:{root}" for name in stars} & set(plan_ids(spec, "all", "all"))
 
 
 @pytest.mark.parametrize("words", ["multiple", "broadcast:greedy", "recursive-substar"])
-def test_a_schedule_that_is_not_defined_there_is_refused(words: str) -> None:
-    """The algorithm and the topology are named."""
+def test_a_schedule_that_is_not_defined_is_refused(words: str) -> None:
+    """The error plan_ids the algorithm and the topology."""
     with pytest.raises(InputError, match=rf"{words.rpartition(':')[2]} is not defined on Q4"):
         plan("Q4", schedules=words)
 
@@ -67,9 +65,9 @@ def test_a_schedule_that_is_not_defined_there_is_refused(words: str) -> None:
     "words",
     ["multiple", "broadcast:multiple", ["multiple", "broadcast:multiple"], " multiple , multiple"],
 )
-def test_a_schedule_brings_its_trees_and_counts_once(words: str | list[str]) -> None:
-    """However it is written, and however often."""
-    assert names("S4", schedules=words) == [
+def test_a_schedule_includes_its_forest_and_counts_once(words: str | list[str]) -> None:
+    """In any spelling, and any number of times."""
+    assert plan_ids("S4", schedules=words) == [
         "S4",
         "S4:multiple:1234",
         "S4:broadcast:multiple:all:segments=1:1234",
@@ -77,16 +75,16 @@ def test_a_schedule_brings_its_trees_and_counts_once(words: str | list[str]) -> 
 
 
 def test_all_algorithms_of_a_collective() -> None:
-    """Of one, and of every one."""
-    of_each = [set(names("S4", schedules=f"{collective}:all")) for collective in COLLECTIVES]
-    assert set.union(*of_each) == set(names("S4", schedules="all"))
+    """Of one collective, and of all."""
+    of_each = [set(plan_ids("S4", schedules=f"{collective}:all")) for collective in COLLECTIVES]
+    assert set.union(*of_each) == set(plan_ids("S4", schedules="all"))
     assert sum(len(found) for found in of_each) > len(set.union(*of_each))  # several share a forest
 
 
-def test_arguments_stand_in_parentheses() -> None:
-    """Each schedule has its own; what is not said is the algorithm's default, or what is given for all."""
+def test_arguments_in_parentheses() -> None:
+    """Each schedule has its own arguments, else those for all, else the algorithm's defaults."""
     words = "alltoall:exact(messages=2),allgather:dimension-change(base=necklace),edge-disjoint(copies=3),exact"
-    assert names("S4", schedules=words, messages=5)[1:] == [
+    assert plan_ids("S4", schedules=words, messages=5)[1:] == [
         "S4:edge-disjoint:1234",
         "S4:alltoall:exact:all:messages=2:1234",
         "S4:allgather:dimension-change:all:base=necklace:1234",
@@ -109,27 +107,27 @@ def test_arguments_stand_in_parentheses() -> None:
         ("all(messages=2)", {}, "takes no arguments"),
     ],
 )
-def test_a_named_schedule_that_cannot_be_is_refused(
+def test_an_impossible_named_schedule_is_refused(
     words: str, options: dict[str, object], named: str
 ) -> None:
     with pytest.raises(InputError, match=named):
         plan("S4", schedules=words, **options)  # type: ignore[arg-type]
 
 
-def test_what_all_covers_and_cannot_be_is_left_out_and_said() -> None:
-    """Messages that are no multiple of n-1, a port model that an algorithm has not; all others are there."""
+def test_impossible_schedules_covered_by_all_are_skipped() -> None:
+    """With the reason: messages not a multiple of n-1, or a missing port model."""
     what = plan("S4", schedules="scatter:all", messages=4)
-    assert not any("perfectly-balanced" in thing.key for thing in what.things)
-    assert ["scatter by perfectly-balanced" in reason for reason in what.left_out] == [True]
+    assert not any("perfectly-balanced" in thing.id for thing in what.artifacts)
+    assert ["scatter by perfectly-balanced" in reason for reason in what.skipped] == [True]
     one_port = plan("S4", schedules="scatter:all", ports="one")
-    assert [thing.key for thing in one_port.things if thing.kind == "schedule"] == [
+    assert [thing.id for thing in one_port.artifacts if thing.kind == "schedule"] == [
         "S4:scatter:one-port:one:messages=1:1234"
     ]
-    assert len(one_port.left_out) == 4
+    assert len(one_port.skipped) == 4
 
 
-def test_counting_does_not_grow_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor any array over all nodes: the rows of every algorithm are known at once, also on S12."""
+def test_counting_rows_builds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No array over all nodes is needed: the rows of every algorithm are known, also on S12."""
 
     def nothing(*_: object) -> None:
         raise AssertionError("an array was built")
@@ -143,9 +141,9 @@ def test_counting_does_not_grow_trees(monkeypatch: pytest.MonkeyPatch) -> None:
             assert rule.count(where, ports, rule.resolve_arguments(where, {})) >= where.nodes - 1
 
 
-def test_root_ports_and_numbers_are_in_the_names() -> None:
-    """Both port models; segments where the message is cut, messages where a stream is sent."""
-    found = names(
+def test_root_ports_and_numbers_are_in_the_ids() -> None:
+    """Both port models; segments or messages as the algorithm has them."""
+    found = plan_ids(
         "S4",
         "greedy",
         "greedy,recursive-substar",
@@ -167,7 +165,7 @@ def test_root_ports_and_numbers_are_in_the_names() -> None:
 
 @pytest.mark.parametrize("share", [1, 3])
 def test_sizes_are_known_before_anything_is_built(share: int) -> None:
-    """And they are those of what is built then."""
+    """They equal the sizes of what is built."""
     what = plan(
         "S5",
         "multiple",
@@ -177,21 +175,21 @@ def test_sizes_are_known_before_anything_is_built(share: int) -> None:
         segments=share,
         messages=share,
     )
-    for thing in what.things:
+    for thing in what.artifacts:
         built = thing.build()
         assert (built.content.nodes, built.content.relationships) == (
             thing.nodes,
             thing.relationships,
         )
-        assert built.owner.key == thing.key
+        assert built.node.id == thing.id
     nodes, relationships = 120, 240 + 6 * 119 + 2 * 6 * 119 * share
     assert (what.estimate.nodes, what.estimate.relationships) == (nodes, relationships)
     assert len(schedule("S5", "broadcast", "multiple", segments=share)) == 4 * 119 * share
 
 
 @pytest.mark.parametrize("spec", ["S2", "S3", "S5", "S7", "S5,2", "S4,3", "S4,1", "Q4"])
-def test_sizes_are_those_of_the_trees_without_building_any(spec: str) -> None:
-    """Every construction, whole or partial, changed or not; names and order are the plan's too."""
+def test_sizes_of_forests_need_no_building(spec: str) -> None:
+    """Every construction, spanning or partial, changed or not; ids and order equal the plan's."""
     changed = [name for name in ("label-change", "dimension-change") if name in constructions(spec)]
     arguments = {"label-change": "base={}", "dimension-change": "base={},i=0"}
     words = [
@@ -201,17 +199,17 @@ def test_sizes_are_those_of_the_trees_without_building_any(spec: str) -> None:
     ]
     asked = (spec, ["all", *words], "all")
     sizes = [
-        Size(thing.kind, thing.key, thing.nodes, thing.relationships)
-        for thing in plan(*asked).things
+        ArtifactSize(thing.kind, thing.id, thing.nodes, thing.relationships)
+        for thing in plan(*asked).artifacts
     ]
-    assert wish(*asked).sizes() == sizes
+    assert parse_request(*asked).sizes() == sizes
 
 
 @pytest.mark.parametrize("words", ["greedi", "dimension-change(base=greedy,i=4)", "dimension-change(base=greedy)",
                                    "dimension-change(base=binomial,i=1)", "greedy(i=1)", "binomial"])  # fmt: skip
-def test_sizes_of_trees_that_cannot_be_are_refused_in_the_words_of_the_plan(words: str) -> None:
+def test_sizes_of_invalid_forests_have_the_error_of_the_plan(words: str) -> None:
     with pytest.raises(InputError) as of_sizes:
-        wish("S5", words).sizes()
+        parse_request("S5", words).sizes()
     name, arguments = parse_spec(words)
     with pytest.raises(InputError) as of_trees:
         forest("S5", name, **arguments)
@@ -242,18 +240,18 @@ def test_sizes_of_trees_that_cannot_be_are_refused_in_the_words_of_the_plan(word
     ids=str,
 )
 def test_bad_input_is_refused(words: tuple[str, ...], options: dict[str, object]) -> None:
-    """One sentence and what to do, whether or not what is wrong would have been used."""
+    """One sentence and a hint, whether or not the wrong value would have been used."""
     with pytest.raises(InputError) as caught:
-        names(*words, **options)
+        plan_ids(*words, **options)
     assert "\n" not in caught.value.message
     assert caught.value.hint
 
 
 @pytest.mark.parametrize("spec", ["S10", "S11", "S12"])
-def test_what_is_too_large_for_any_way_is_refused_with_figures(
+def test_requests_beyond_all_limits_are_refused_with_figures(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before any array is asked for."""
+    """Before any array is created."""
 
     def nothing(*_: object) -> None:
         raise AssertionError("an array was built")
@@ -264,29 +262,29 @@ def test_what_is_too_large_for_any_way_is_refused_with_figures(
     with pytest.raises(LimitError) as caught:
         plan(spec, "all", "all")
     message = caught.value.message
-    sizes = wish(spec, "all", "all").sizes()
+    sizes = parse_request(spec, "all", "all").sizes()
     assert sizes[0].relationships == Star(int(spec[1:])).links
     assert f"{sum(one.relationships for one in sizes):,} relationships" in message
-    assert "GB on the disk" in message
-    assert f"{MOST_BY_IMPORT:,}" in message
+    assert "GB of temporary disk space" in message
+    assert f"{IMPORT_ROW_LIMIT:,}" in message
     assert "smaller topology" in caught.value.hint
 
 
 def test_too_many_segments_are_refused() -> None:
-    """A small topology can be too much as well."""
-    assert plan("S6", "all", "all").things
+    """A small topology can exceed the limits too."""
+    assert plan("S6", "all", "all").artifacts
     with pytest.raises(LimitError, match="by offline import"):
         plan("S6", schedules="multiple", segments=50_000)
 
 
-def test_only_what_is_asked_of_a_wish_is_grown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rest of a wish may be stored already."""
-    wanted = wish("S5", "greedy,multiple", "recursive-substar")
+def test_only_requested_forests_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rest of a request may be stored already."""
+    wanted = parse_request("S5", "greedy,multiple", "recursive-substar")
     whole = wanted.plan()
-    assert [thing.key for thing in whole.things] == [size.key for size in wanted.sizes()]
+    assert [thing.id for thing in whole.artifacts] == [size.id for size in wanted.sizes()]
     assert whole.sizes() == wanted.sizes()
     keys = {"S5:multiple:12345"}
-    assert [thing.key for thing in whole.plan(keys).things] == ["S5:multiple:12345"]
+    assert [thing.id for thing in whole.plan(keys).artifacts] == ["S5:multiple:12345"]
     grown: list[str] = []
     made = Forest.__post_init__
 
@@ -295,85 +293,86 @@ def test_only_what_is_asked_of_a_wish_is_grown(monkeypatch: pytest.MonkeyPatch) 
         grown.append(one.id)
 
     monkeypatch.setattr(Forest, "__post_init__", counted)
-    assert [thing.key for thing in wanted.plan(keys).things] == ["S5:multiple:12345"]
+    assert [thing.id for thing in wanted.plan(keys).artifacts] == ["S5:multiple:12345"]
     assert set(grown) == keys
 
 
 SMALL, NINE, TEN = (
-    wish(*words).sizes() for words in (("S6", "all", "all"), ("S9", "multiple"), ("S10",))
+    parse_request(*words).sizes() for words in (("S6", "all", "all"), ("S9", "multiple"), ("S10",))
 )
 
 
 @pytest.mark.parametrize(
     ("asked", "new", "embedded", "taken"),
     [
-        (Way.AUTO, SMALL, True, Way.BOLT),
-        (Way.AUTO, NINE, True, Way.IMPORT),
-        (Way.AUTO, TEN, True, Way.IMPORT),
-        (Way.AUTO, SMALL, False, Way.BOLT),
-        (Way.AUTO, NINE, False, Way.BOLT),
-        (Way.BOLT, NINE, True, Way.BOLT),
-        (Way.IMPORT, SMALL, True, Way.IMPORT),
+        (LoadMethod.AUTO, SMALL, True, LoadMethod.BOLT),
+        (LoadMethod.AUTO, NINE, True, LoadMethod.IMPORT),
+        (LoadMethod.AUTO, TEN, True, LoadMethod.IMPORT),
+        (LoadMethod.AUTO, SMALL, False, LoadMethod.BOLT),
+        (LoadMethod.AUTO, NINE, False, LoadMethod.BOLT),
+        (LoadMethod.BOLT, NINE, True, LoadMethod.BOLT),
+        (LoadMethod.IMPORT, SMALL, True, LoadMethod.IMPORT),
     ],
 )
-def test_the_way_in_is_chosen_by_what_it_takes(
-    asked: Way, new: list[Size], embedded: bool, taken: Way
+def test_the_faster_load_method_is_chosen(
+    asked: LoadMethod, new: list[ArtifactSize], embedded: bool, taken: LoadMethod
 ) -> None:
-    """The faster one that the server allows, unless one is asked for; the reason has the rows and the time of it."""
-    choice = choose(asked, new, [], embedded=embedded)
+    """Unless a method is requested; the reason has the rows and the time."""
+    choice = choose_method(asked, new, [], embedded=embedded)
     size = Estimate.of(new)
-    assert choice.way is taken
+    assert choice.method is taken
     assert f"{size.rows:,}" in choice.reason
-    assert duration(size.import_seconds if taken is Way.IMPORT else size.seconds) in choice.reason
-    if asked is Way.AUTO and embedded:
-        assert (size.import_seconds < size.seconds) == (taken is Way.IMPORT)
-
-
-def test_what_is_stored_counts_for_an_import_only() -> None:
-    """It has to be imported again: so much of it that Bolt is faster, or that it is too much."""
-    assert choose(Way.AUTO, NINE, [], embedded=True).way is Way.IMPORT
-    assert choose(Way.AUTO, NINE, TEN * 2, embedded=True).way is Way.BOLT
     assert (
-        choose(Way.IMPORT, NINE, TEN, embedded=True).everything.rows
+        format_duration(size.import_seconds if taken is LoadMethod.IMPORT else size.seconds)
+        in choice.reason
+    )
+    if asked is LoadMethod.AUTO and embedded:
+        assert (size.import_seconds < size.seconds) == (taken is LoadMethod.IMPORT)
+
+
+def test_stored_artifacts_count_for_an_import_only() -> None:
+    """They are imported again, so Bolt may be faster, or the limit may be exceeded."""
+    assert choose_method(LoadMethod.AUTO, NINE, [], embedded=True).method is LoadMethod.IMPORT
+    assert choose_method(LoadMethod.AUTO, NINE, TEN * 2, embedded=True).method is LoadMethod.BOLT
+    assert (
+        choose_method(LoadMethod.IMPORT, NINE, TEN, embedded=True).total.rows
         == Estimate.of([*NINE, *TEN]).rows
     )
-    with pytest.raises(LimitError, match="with what is stored already"):
-        choose(Way.IMPORT, NINE, TEN * 3, embedded=True)
+    with pytest.raises(LimitError, match="including what is already stored"):
+        choose_method(LoadMethod.IMPORT, NINE, TEN * 3, embedded=True)
 
 
-def test_too_much_for_a_foreign_server_is_a_limit_with_the_way_out() -> None:
-    """Its figures over Bolt, and `starcast export`; an import into it is bad input, with the same hint."""
+def test_limits_on_a_server_of_the_user() -> None:
+    """The error has figures over Bolt and plan_ids `starcast export`; an import is an input error."""
     with pytest.raises(LimitError, match="over Bolt") as limit:
-        choose(Way.AUTO, TEN, [], embedded=False)
-    assert f"{MOST_OVER_BOLT:,} rows" in limit.value.message
+        choose_method(LoadMethod.AUTO, TEN, [], embedded=False)
+    assert f"{BOLT_ROW_LIMIT:,} rows" in limit.value.message
     assert "'starcast export'" in limit.value.hint
-    with pytest.raises(InputError, match="not starcast's own") as refused:
-        choose(Way.IMPORT, SMALL, [], embedded=False)
+    with pytest.raises(InputError, match="only with the embedded Neo4j") as refused:
+        choose_method(LoadMethod.IMPORT, SMALL, [], embedded=False)
     assert "'starcast export'" in refused.value.hint
     with pytest.raises(LimitError) as own:
-        choose(Way.BOLT, TEN, [], embedded=True)
-    assert "leave out --way bolt" in own.value.hint
+        choose_method(LoadMethod.BOLT, TEN, [], embedded=True)
+    assert "remove --method bolt" in own.value.hint
 
 
-def test_the_largest_over_bolt_is_s9_with_tseng_and_sheu_s_trees_and_by_import_s10_with_them() -> (
-    None
-):
-    """The thresholds' reasons."""
-    assert plan("S9", "greedy,multiple").estimate.rows < MOST_OVER_BOLT
-    ten = wish("S10", "multiple").sizes()
-    assert Estimate.of(ten).rows < MOST_BY_IMPORT
-    assert Estimate.of(wish("S10", "all").sizes()).rows > MOST_BY_IMPORT
+def test_the_limits_admit_s9_over_bolt_and_s10_by_import() -> None:
+    """The reasons for the limits."""
+    assert plan("S9", "greedy,multiple").estimate.rows < BOLT_ROW_LIMIT
+    ten = parse_request("S10", "multiple").sizes()
+    assert Estimate.of(ten).rows < IMPORT_ROW_LIMIT
+    assert Estimate.of(parse_request("S10", "all").sizes()).rows > IMPORT_ROW_LIMIT
 
 
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0.4, "0 s"), (119, "119 s"), (600, "10 min"), (90_000, "25 h")]
 )
-def test_durations_are_told_in_a_fitting_unit(seconds: float, words: str) -> None:
+def test_durations_have_a_suitable_unit(seconds: float, words: str) -> None:
     """Seconds, minutes or hours."""
-    assert duration(seconds) == words
+    assert format_duration(seconds) == words
 
 
-def test_every_refusal_is_ours() -> None:
-    """A root that is no string and no number, too."""
+def test_every_refusal_is_a_starcast_error() -> None:
+    """Also for a root that is neither text nor a number."""
     with pytest.raises(StarcastError):
         plan("S5", "all", root=True)

@@ -1,4 +1,4 @@
-"""Every algorithm of the catalogue goes into both stores and comes back as the columns that it was."""
+"""Every algorithm of the catalogue is stored in both stores and read back unchanged."""
 
 import numpy as np
 import pytest
@@ -16,14 +16,14 @@ from support.checks import assert_stored
 
 
 def stored_profile(stores: Stores, key: str) -> list[tuple[int, int, int, int]]:
-    """The step profile that PostgreSQL has of a schedule."""
+    """Return the step profile of a schedule in PostgreSQL."""
     with session(stores.engine) as opened:
         rows = repository.load_schedule_profile(opened, key)
         return [(row.step, row.links_used, row.packets, row.largest_packet) for row in rows]
 
 
 def profile(made: Schedule) -> list[tuple[int, int, int, int]]:
-    """The same, simulated afresh: a link carries one packet a step."""
+    """Return the step profile of a new simulation: a link carries one packet per step."""
     result = simulate(made)
     pairs = zip(result.links_used.tolist(), result.packet_sizes.tolist(), strict=True)
     return [(step, used, used, size) for step, (used, size) in enumerate(pairs, start=1)]
@@ -31,7 +31,7 @@ def profile(made: Schedule) -> list[tuple[int, int, int, int]]:
 
 @pytest.mark.parametrize("spec", ["S4", "S4,2", "Q3"])
 def test_a_schedule_is_stored_and_reads_back_equal(stores: Stores, spec: str) -> None:
-    """Each, under its port models, at a root that is not the identity; with its steps in PostgreSQL."""
+    """In each port model, with a root that is not the identity, and with its step profile."""
     where = topology(spec)
     root = where.nodes // 2 + 1
     rules = algorithms_on(where)
@@ -53,10 +53,10 @@ def test_a_schedule_is_stored_and_reads_back_equal(stores: Stores, spec: str) ->
             assert stored_profile(stores, made.id) == profile(made)
 
 
-def test_a_schedule_with_trees_of_its_own_hangs_from_no_forest(stores: Stores) -> None:
-    """The n-1 trees DC(i, T) are no forest of the catalogue: nothing but topology and schedule is stored."""
+def test_a_schedule_with_its_own_trees_has_no_forest(stores: Stores) -> None:
+    """The trees DC(i, T) are not a forest of the catalogue: only the topology is stored with it."""
     what = plan("S4", schedules="allgather:dimension-change(base=balanced)")
     ingest(stores, what)
-    assert [thing.kind for thing in what.things] == ["topology", "schedule"]
+    assert [thing.kind for thing in what.artifacts] == ["topology", "schedule"]
     assert_stored(stores, what)
     assert stores.graph.read("MATCH (:Schedule)-[u:USES]->() RETURN count(u) AS n") == [{"n": 0}]

@@ -18,7 +18,7 @@ from starcast.database import sessions
 from starcast.doctor import Finding, Verdict
 from starcast.embedded import processes
 from starcast.embedded.home import Home
-from starcast.graph import identity
+from starcast.graph import ownership
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import OLDEST, Graph
 from starcast.graph.schema import VERSION
@@ -120,15 +120,15 @@ def test_a_graph_of_another_database(migrated: Settings, strange_graph: str) -> 
     [
         (
             "CREATE (:Person)-[:KNOWS]->(:Person)",
-            "is not ours: it holds :Person",
+            "belongs to another program: it holds :Person",
             "a Neo4j database of its own",
         ),
         (
             "CREATE (:Store {id: 'it', schema: 99})",
-            f"has schema 99, this starcast works with {VERSION}",
+            f"has schema 99, this starcast needs {VERSION}",
             "update starcast",
         ),
-        ("CREATE (:Store {id: 'it', schema: 0})", "has schema 0", "ingest again"),
+        ("CREATE (:Store {id: 'it', schema: 0})", "has schema 0", "starcast graph rebuild"),
     ],
     ids=["somebody else's", "newer", "older"],
 )
@@ -153,7 +153,7 @@ def test_a_graph_of_ours(migrated: Settings, fresh_database: URL, graph: Graph) 
     with engine.connect() as connection:
         store = connection.execute(text("SELECT id FROM store")).scalar_one()
     engine.dispose()
-    identity.claim(graph, store)
+    ownership.claim(graph, store)
     findings = doctor.examine(migrated)
     assert by_check(findings)["graph"] == Finding(
         "graph", Verdict.OK, f"schema {VERSION}, of the database {store}"

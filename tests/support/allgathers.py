@@ -91,8 +91,10 @@ def everybody_gets_everything(schedule: Schedule, hops: list[Hop]) -> Execution:
         hops,
         own,
         lambda x, port: (
-            oracles_nk.across(x, port, n) if schedule.topology.k else oracles.swap(x, port)
-        ),  # type: ignore[arg-type]
+            oracles_nk.across(x, port, n)  # type: ignore[arg-type]
+            if schedule.topology.k
+            else oracles.swap(x, port)  # type: ignore[arg-type]
+        ),
         one_port=schedule.ports == "one",
         packets=schedule.packets,
     )

@@ -1,8 +1,4 @@
-"""Run by tests as a process of its own: ingests or drops, and kills itself with SIGKILL at a named place.
-
-``break_off.py ingest KIND STAGE``, ``break_off.py import STAGE`` or ``break_off.py drop BATCHES``. The servers are in
-``STARCAST_*``.
-"""
+"""Run by tests as a separate process: ingests or drops, and kills itself with SIGKILL."""
 
 import os
 import signal
@@ -10,19 +6,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from starcast.ingest import Way, drop, ingest, open_stores, plan
-from starcast.ingest.artifacts import Thing
+from starcast.ingest import LoadMethod, drop, ingest, open_stores, plan
+from starcast.ingest.artifacts import Artifact
 from starcast.progress import Silent, Task
 from starcast.settings import Settings
 
 
 def die() -> None:
-    """End as a power cut would."""
+    """End as after a power cut."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Mortal(Silent):
-    """A reporter that dies with the n-th advance of its tasks."""
+    """A reporter that kills the process at the n-th advance of its tasks."""
 
     def __init__(self, advances: int) -> None:
         self.left = advances
@@ -34,7 +30,7 @@ class Mortal(Silent):
         yield self
 
     def advance(self, amount: int = 1) -> None:
-        """One step nearer."""
+        """Count down."""
         del amount
         self.left -= 1
         if self.left == 0:
@@ -50,12 +46,14 @@ def main() -> None:
             return
         kind, stage = words if what == "ingest" else ("topology", *words)
 
-        def on_stage(at: str, thing: Thing) -> None:
+        def on_stage(at: str, thing: Artifact) -> None:
             if (at, thing.kind) == (stage, kind):
                 die()
 
-        way = Way.BOLT if what == "ingest" else Way.IMPORT
-        ingest(stores, plan("S4", schedules="multiple", segments=2), on_stage=on_stage, way=way)
+        method = LoadMethod.BOLT if what == "ingest" else LoadMethod.IMPORT
+        ingest(
+            stores, plan("S4", schedules="multiple", segments=2), on_stage=on_stage, method=method
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Both stores for tests: a database with our schema, and a graph without a node that is nobody's yet."""
+"""Both stores for tests: a database with the current schema, and an empty, unclaimed graph."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
-from starcast.graph.writer import Bolt
+from starcast.graph.writer import BoltWriter
 from starcast.ingest import Stores
 
 BATCH = 1_000
@@ -18,23 +18,23 @@ FEW = 10
 
 @pytest.fixture
 def graph(clean_graph: GraphAddress) -> Iterator[Graph]:
-    """An open graph store without a node."""
+    """An open, empty graph store."""
     with Graph.open(clean_graph) as opened:
         yield opened
 
 
 @pytest.fixture
-def bolt(graph: Graph) -> Bolt:
-    """The Bolt way in, with constraints and indexes made."""
-    way = Bolt(graph, FEW)
+def bolt(graph: Graph) -> BoltWriter:
+    """The writer over Bolt, with constraints and indexes created."""
+    way = BoltWriter(graph, FEW)
     way.prepare()
     return way
 
 
 @pytest.fixture
 def stores(engine: Engine, graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Stores:
-    """Both stores, empty. Plans are kept from test to test: any will do for so few rows, and they take half the time."""
-    monkeypatch.setattr("starcast.ingest.refresh_plans", lambda _: None)
+    """Both stores, empty. Query plans are not refreshed between tests, which halves the time."""
+    monkeypatch.setattr("starcast.ingest.ingestion.refresh_plans", lambda _: None)
     return Stores(engine, graph, BATCH)
 
 

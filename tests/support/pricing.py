@@ -7,7 +7,7 @@ from typing import NamedTuple
 from starcast import costs
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import ALGORITHMS, algorithms_on
+from starcast.collectives.catalogue import algorithms, algorithms_on
 from starcast.simulator import Simulation, simulate
 from starcast.topologies import as_topology
 from support.oracles_costs import Asked
@@ -18,6 +18,11 @@ STARS = tuple(f"S{n}" for n in range(2, 6))
 NK_STARS = tuple(f"S{n},{k}" for n in range(2, 6) for k in range(1, n))
 CUBES = ("Q1", "Q2", "Q3", "Q4")
 SMALL = (*STARS, *NK_STARS, *CUBES)
+
+#: All algorithms by collective and name.
+ALGORITHMS: dict[tuple[str, str], Algorithm] = {
+    (entry.collective, entry.name): entry for entry in algorithms()
+}
 
 
 class Case(NamedTuple):
@@ -41,10 +46,10 @@ class Case(NamedTuple):
     @property
     def arguments(self) -> dict[str, int | str]:
         """What the algorithm takes of what is asked."""
-        names = [argument.name for argument in self.rule.arguments]
+        names = [argument.name for argument in self.entry.arguments]
         settings: dict[str, int | str] = {"copies": self.asked.copies} if "copies" in names else {}
         return settings | (
-            {str(self.rule.split_argument): self.asked.share} if self.rule.split_argument else {}
+            {str(self.entry.split_argument): self.asked.share} if self.entry.split_argument else {}
         )
 
 
@@ -122,6 +127,8 @@ def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
 def _defined(entry: Algorithm, spec: str, asked: Asked) -> bool:
     topology = as_topology(spec)
     values: dict[str, int | str] = {
-        argument.name: argument.default(topology) for argument in entry.arguments
+        argument.name: argument.default(topology)
+        for argument in entry.arguments
+        if argument.default
     }
     return entry.refusal(topology, values | {str(entry.split_argument): asked.share}) is None

@@ -139,11 +139,11 @@ def test_along_names_the_forest_whose_trees_it_numbers(
     """Every row is on a link of its tree; without a catalogue forest the schedule has its own."""
     plan = build(spec, entry, ports)
     along = entry.forest_construction(plan.topology, ports, plan.arguments)
-    assert (plan.along is None) == (along is None)
+    assert (plan.forest_id is None) == (along is None)
     if plan.forest is None:
         return
     plan.forest.verify()
-    assert plan.along is None or plan.along.split(":")[1] == along
+    assert plan.forest_id is None or plan.forest_id.split(":")[1] == along
     child, parent = (
         (plan.sender, plan.receiver)
         if plan.collective == "gather"

@@ -8,13 +8,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starcast import costs
-from starcast.collectives.catalogue import ALGORITHMS
 from starcast.collectives.model import MULTI_SOURCE
 from starcast.simulator import simulate
 from starcast.topologies import as_topology
 from starcast.trees import forest as build_forest
 from support import oracles_costs
-from support.pricing import CUBES, NK_STARS, STARS, Case, built, cases, priced, run, simulated_cost
+from support.pricing import (
+    ALGORITHMS,
+    CUBES,
+    NK_STARS,
+    STARS,
+    Case,
+    built,
+    cases,
+    priced,
+    run,
+    simulated_cost,
+)
 
 #: Executions cost what their form says, start-ups, bytes and transmissions, all-port or one-port.
 EXACT = {
@@ -266,7 +276,7 @@ def test_no_execution_beats_the_bound(
     machine = costs.Machine(start_up, byte)
     for case in all_of(*which):
         topology, asked = as_topology(case.spec), case.asked
-        messages = asked.share if case.rule.split_argument == "messages" else None
+        messages = asked.share if case.entry.split_argument == "messages" else None
         bound = costs.lower_bound(
             topology,
             case.collective,

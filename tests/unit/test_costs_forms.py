@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from starcast import costs
 from starcast.collectives import algorithms
-from starcast.collectives.catalogue import ALGORITHMS
 from starcast.costs import counts
 from starcast.support.integers import ceil_div
 from starcast.topologies import as_topology
@@ -22,7 +21,7 @@ from starcast.trees.edge_disjoint_levels import level_sum
 from support import oracles, oracles_costs
 from support.meeting import refused
 from support.oracles_costs import Asked
-from support.pricing import SMALL, Case, built, cases, priced, unit
+from support.pricing import ALGORITHMS, SMALL, Case, built, cases, priced, unit
 
 LARGE = ("S6", "S7", "S9", "S12", "S6,2", "S6,3", "S6,5", "Q7", "Q12")
 

@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starcast import costs
-from starcast.collectives.catalogue import ALGORITHMS
 from starcast.costs.forms import find_optimum
 from starcast.errors import InputError
 from starcast.topologies import Topology, as_topology
 from support.meeting import refused
-from support.pricing import MACHINE
+from support.pricing import ALGORITHMS, MACHINE
 
 CUT = [key for key, algorithm in ALGORITHMS.items() if algorithm.split_argument]
 

@@ -62,7 +62,7 @@ def test_the_rows_of_a_scatter_are_counted_without_its_trees(n: int) -> None:
     levels = along.levels()
     for copies in range(1, n):
         for messages in (1, 2, 3, n - 1, n + 4):
-            sent = addressed.copies_of(along, levels, messages, copies)
+            sent = addressed.assign_copies(along, levels, messages, copies)
             rows = int(levels[sent.tree, sent.destination].sum(dtype=int))
             assert addressed.scatter_transmissions(network, messages, copies) == rows
 
@@ -71,7 +71,7 @@ def test_the_rows_of_a_scatter_are_counted_without_its_trees(n: int) -> None:
 def test_the_rows_of_a_large_scatter_are_counted_without_its_trees(n: int, copies: int) -> None:
     along = forest(f"S{n}", "edge-disjoint")
     levels = along.levels()
-    sent = addressed.copies_of(along, levels, 1, copies)
+    sent = addressed.assign_copies(along, levels, 1, copies)
     assert addressed.scatter_transmissions(along.topology, 1, copies) == int(
         levels[sent.tree, sent.destination].sum(dtype=int)
     )

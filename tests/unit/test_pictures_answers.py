@@ -7,7 +7,7 @@ import pytest
 
 from starcast.drawing import Link
 from starcast.errors import InputError
-from starcast.graph.results import Answer
+from starcast.graph.connection import QueryResult
 from starcast.queries import Query
 from starcast.queries.parameters import bind
 from starcast.queries.picture import check_drawable, picture
@@ -37,7 +37,7 @@ def query(columns: str, parameters: str = "topology (topology): t") -> Query:
 def drawn(asked: Query, values: dict[str, Any], *rows: dict[str, Any]) -> Any:
     names = tuple(column.name for column in asked.columns)
     return picture(
-        asked, bind(asked.parameters, values), Answer(names, list(rows), False, (), None)
+        asked, bind(asked.parameters, values), QueryResult(names, list(rows), False, (), None)
     )
 
 

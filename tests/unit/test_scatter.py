@@ -16,6 +16,7 @@ from starcast.topologies import as_topology
 from starcast.trees import Forest
 from starcast.trees import forest as build_forest
 from starcast.trees.balanced import numbered_dimension, running_numbers
+from starcast.vocabulary import Ports
 from support import oracles
 from support import oracles_balanced as trees_page
 from support import oracles_scatter as page
@@ -364,7 +365,7 @@ def test_the_forest_is_the_catalogue_s_where_the_algorithm_says_so(algorithm: st
         ("Q4", "binomial"),
     ],
 )
-def test_any_tree_scatters(spec: str, construction: str, ports: str) -> None:
+def test_any_tree_scatters(spec: str, construction: str, ports: Ports) -> None:
     """Rule 5 takes the load of the largest subtree, Rule 8 the sum of all, on any topology."""
     topology = as_topology(spec)
     full_forest = build_forest(spec, construction)

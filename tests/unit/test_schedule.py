@@ -201,7 +201,7 @@ def test_an_unknown_port_model_is_refused(ports: str) -> None:
     with refused():
         build("S4", "broadcast", "greedy", ports=ports)
     with refused():
-        replace(broadcast(4, "greedy", "all", 1), ports=ports)
+        replace(broadcast(4, "greedy", "all", 1), ports=ports)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("collective", ["", "brodcast", "reduce"])
@@ -288,13 +288,13 @@ def test_what_cannot_be_a_schedule_is_refused(change: dict[str, Any], named: str
 def test_the_hints_say_what_there_is() -> None:
     schedule = build("S4", "broadcast", "greedy")
     with pytest.raises(StarcastError) as of_collective:
-        replace(schedule, collective="reduce")
+        replace(schedule, collective="reduce")  # type: ignore[arg-type]
     assert (
         of_collective.value.hint
         == "the collectives are broadcast, allgather, scatter, gather, alltoall"
     )
     with pytest.raises(StarcastError) as of_ports:
-        replace(schedule, ports="two")
+        replace(schedule, ports="two")  # type: ignore[arg-type]
     assert of_ports.value.hint == "write all or one"
 
 

@@ -259,8 +259,9 @@ def test_nobody_is_owed_what_a_dead_node_had_to_send(
     )
     assert run.remarks == (expected,)
     ranks = {
-        schedule.topology.node(first.what if isinstance(first, Fault) else first) for first in dead
-    }  # type: ignore[arg-type]
+        schedule.topology.node(first.what if isinstance(first, Fault) else first)  # type: ignore[arg-type]
+        for first in dead
+    }
     sources = {unit // schedule.units for _, unit in run.undelivered}
     assert not sources & ranks
     assert simulate(schedule, [("1234", "2134")]).remarks == ()

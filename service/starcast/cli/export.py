@@ -29,7 +29,7 @@ def export(
     ports: Annotated[
         str,
         typer.Option(help="Port model of the schedules: all, one, both, or own: each one's first."),
-    ] = "own",
+    ] = "default",
     segments: Annotated[
         int | None, typer.Option(help="Pieces of the message for each tree, where one cuts it.")
     ] = None,
@@ -47,22 +47,22 @@ def export(
     starcast export /tmp/files S9 --trees multiple
     """
     from starcast.cli.db import store
-    from starcast.ingest.export import export
-    from starcast.ingest.planning import wish
+    from starcast.ingest.export_files import export
+    from starcast.ingest.planning import parse_request
 
     asked = (trees, schedules, 0 if root is None else root, ports, segments, messages)
-    if topology is None and asked != ("", "", 0, "own", None, None):
+    if topology is None and asked != ("", "", 0, "default", None, None):
         raise InputError(
             "trees and schedules grow on a topology, and none is named",
             hint="write one after the folder, such as S9",
         )
-    wanted = None if topology is None else wish(topology, *asked)
+    wanted = None if topology is None else parse_request(topology, *asked)
     if wanted is not None:
-        for reason in wanted.schedules.left_out:
+        for reason in wanted.selection.skipped:
             say(f"left out of 'all': {reason}")
     with store(ctx) as engine:
         done = export(engine, folder, wanted, context.settings(ctx).neo4j_database, reporter())
     print(done.guide, end="")
     say(
-        f"{pluralize(len(done.things), 'thing')}, {done.files.bytes / 1e6:,.0f} MB in {done.files.folder}"
+        f"{pluralize(len(done.artifacts), 'artifact')}, {done.files.bytes / 1e6:,.0f} MB in {done.files.folder}"
     )

@@ -14,8 +14,8 @@ from starcast.support.text import pluralize
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from starcast.ingest.comparison import Depth
     from starcast.ingest.loading import Loaded
+    from starcast.ingest.row_comparison import Depth
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -27,8 +27,8 @@ NamesArgument = Annotated[
     typer.Argument(help="Topologies, trees or schedules, each with what depends on it; else all."),
 ]
 
-_COLUMNS = ["thing", "what", "found", "expected", "advice"]
-_LOADED = ["kind", "name", "nodes", "relationships", "seconds"]
+_COLUMNS = ["artifact", "description", "found", "expected", "advice"]
+_LOADED = ["kind", "id", "nodes", "relationships", "seconds"]
 _SEEDS = 2**32
 
 
@@ -65,7 +65,7 @@ def verify(
     starcast graph verify 'S6:multiple:123456' --all
     """
     from starcast.ingest import open_stores
-    from starcast.ingest.verify import verify
+    from starcast.ingest.verification import verify
 
     depth = _depth(sample, whole, seed)
     with open_stores(context.settings(ctx)) as stores:
@@ -84,14 +84,14 @@ def _depth(sample: int | None, whole: bool, seed: int | None) -> "Depth":
     """How closely to look; a seed that was drawn is told, so that the same nodes can be looked at again."""
     from secrets import randbelow
 
-    from starcast.ingest.comparison import Depth
+    from starcast.ingest.row_comparison import Depth
 
     if sample is not None and whole:
         raise InputError("--sample and --all exclude each other", hint="--all compares every row")
     if sample is None:
         if seed is not None:
             raise InputError("--seed draws a sample, and none is asked for", hint="add --sample N")
-        return Depth(whole=whole)
+        return Depth(all_rows=whole)
     drawn = randbelow(_SEEDS) if seed is None else seed
     say(f"comparing what is at {sample:,} nodes of each topology, drawn by --seed {drawn}")
     return Depth(sample=sample, seed=drawn)
@@ -126,12 +126,14 @@ def rebuild(
     starcast graph rebuild
     starcast graph rebuild S6 --way bolt
     """
-    from starcast.ingest import Way, open_stores
-    from starcast.ingest.rebuilding import Order, rebuild
+    from starcast.ingest import LoadMethod, open_stores
+    from starcast.ingest.ingestion import RebuildRequest, rebuild
 
     with open_stores(context.settings(ctx)) as stores:
         made = rebuild(
-            stores, Order(names or (), Way(way.value), discard_foreign, wait), reporter()
+            stores,
+            RebuildRequest(names or (), LoadMethod(way.value), discard_foreign, wait),
+            reporter(),
         )
     _print(made, output)
     say(
@@ -150,15 +152,15 @@ def adopt(
     What differs is rejected and never used: import it again, or drop it.
     """
     from starcast.ingest import open_stores
-    from starcast.ingest.adoption import adopt
-    from starcast.ingest.stores import exclusively
+    from starcast.ingest.offline import adopt
+    from starcast.ingest.stores import lock_stores
 
     listener = reporter()
-    with open_stores(context.settings(ctx)) as stores, exclusively(stores.engine, wait, listener):
+    with open_stores(context.settings(ctx)) as stores, lock_stores(stores.engine, wait, listener):
         adopted = adopt(stores, listener)
-    rows = [{"kind": one.kind, "name": one.key} for one in adopted]
+    rows = [{"kind": one.kind, "id": one.id} for one in adopted]
     if rows or output is not Format.TABLE:
-        emit(rows, ["kind", "name"], output)
+        emit(rows, ["kind", "id"], output)
     say(
         f"adopted {pluralize(len(adopted), 'thing')}"
         if adopted
@@ -169,9 +171,7 @@ def adopt(
 def _print(made: "Iterable[Loaded]", output: Format) -> None:
     rows = [
         dict(
-            zip(
-                _LOADED, (one.kind, one.key, one.nodes, one.relationships, one.seconds), strict=True
-            )
+            zip(_LOADED, (one.kind, one.id, one.nodes, one.relationships, one.seconds), strict=True)
         )
         for one in made
     ]

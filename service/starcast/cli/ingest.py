@@ -10,13 +10,13 @@ from starcast.cli import context
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
 
 if TYPE_CHECKING:
-    from starcast.ingest import Way, Wish
+    from starcast.ingest import IngestRequest, LoadMethod
     from starcast.ingest.load_methods import Estimate
     from starcast.settings import Settings
 
 
 class WayIn(StrEnum):
-    """Which way into Neo4j: `starcast.ingest.load_methods.Way`, which is not imported for the sake of a flag."""
+    """Which way into Neo4j: `starcast.ingest.load_methods.LoadMethod`, which is not imported for the sake of a flag."""
 
     AUTO = "auto"
     BOLT = "bolt"
@@ -45,7 +45,7 @@ def ingest(
     ports: Annotated[
         str,
         typer.Option(help="Port model of the schedules: all, one, both, or own: each one's first."),
-    ] = "own",
+    ] = "default",
     segments: Annotated[
         int | None, typer.Option(help="Pieces of the message for each tree, where one cuts it.")
     ] = None,
@@ -80,22 +80,22 @@ def ingest(
     starcast ingest S9 --trees multiple --way import
     starcast ingest S5 --schedules 'allgather:dimension-change(base=necklace),alltoall:exact'
     """
-    from starcast.ingest import Way, ingest, open_stores, wish
+    from starcast.ingest import LoadMethod, ingest, open_stores, parse_request
 
-    wanted = wish(
+    wanted = parse_request(
         topology, trees, schedules, 0 if root is None else root, ports, segments, messages
     )
-    _tell_left_out(wanted.schedules.left_out)
+    _tell_left_out(wanted.selection.skipped)
     if dry_run:
-        _estimate(wanted, Way(way), context.settings(ctx), output)
+        _estimate(wanted, LoadMethod(way), context.settings(ctx), output)
         return
     wanted.sizes()  # what cannot be is refused before a server is asked
     with open_stores(context.settings(ctx)) as stores:
-        summary = ingest(stores, wanted, wait, reporter(), way=Way(way))
+        summary = ingest(stores, wanted, wait, reporter(), method=LoadMethod(way))
     rows = [
         {
             "kind": one.kind,
-            "name": one.key,
+            "id": one.id,
             "nodes": one.nodes,
             "relationships": one.relationships,
             "seconds": one.seconds,
@@ -103,21 +103,23 @@ def ingest(
         for one in summary.created
     ]
     if rows or output is not Format.TABLE:
-        emit(rows, ["kind", "name", "nodes", "relationships", "seconds"], output)
+        emit(rows, ["kind", "id", "nodes", "relationships", "seconds"], output)
     say(str(summary))
 
 
-def _estimate(wanted: "Wish", way: "Way", settings: "Settings", output: Format) -> None:
+def _estimate(
+    wanted: "IngestRequest", way: "LoadMethod", settings: "Settings", output: Format
+) -> None:
     """Print what each thing takes, and say which way all of it would go into an empty store; nothing is built."""
     from starcast.errors import LimitError
-    from starcast.ingest.load_methods import Estimate, choose
+    from starcast.ingest.load_methods import Estimate, choose_method
 
     sizes = wanted.sizes()
-    rows = [(one.kind, one.key, Estimate.of([one])) for one in sizes]
+    rows = [(one.kind, one.id, Estimate.of([one])) for one in sizes]
     total = Estimate.of(sizes)
     emit((_row(*row) for row in [*rows, ("all", "", total)]), list(_row("", "", total)), output)
     try:
-        say(choose(way, sizes, [], embedded=settings.neo4j_uri is None).reason)
+        say(choose_method(way, sizes, [], embedded=settings.neo4j_uri is None).reason)
     except LimitError as excess:
         say(f"too much to ingest: {excess.message}")
     say(
@@ -133,7 +135,7 @@ def _tell_left_out(reasons: Iterable[str]) -> None:
 def _row(kind: str, name: str, size: "Estimate") -> dict[str, object]:
     return {
         "kind": kind,
-        "name": name,
+        "id": name,
         "nodes": size.nodes,
         "relationships": size.relationships,
         "megabytes": size.bytes / 1e6,

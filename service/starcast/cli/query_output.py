@@ -9,7 +9,7 @@ from starcast.cli.output import Format, emit, say
 from starcast.errors import InputError
 
 if TYPE_CHECKING:
-    from starcast.graph.results import Answer
+    from starcast.graph.connection import QueryResult
     from starcast.queries import Query
 
 
@@ -49,7 +49,7 @@ def check_options(output: Output, layout: Layout | None, out: Path | None) -> No
         )
 
 
-def show(answer: "Answer", output: Format) -> None:
+def show(answer: "QueryResult", output: Format) -> None:
     """Print the rows; in what people read, paths hop by hop."""
     columns = list(answer.columns)
     if (
@@ -64,7 +64,7 @@ def show(answer: "Answer", output: Format) -> None:
 def draw(
     query: "Query",
     values: dict[str, Any],
-    answer: "Answer",
+    answer: "QueryResult",
     layout: Layout | None,
     out: Path | None,
 ) -> None:

@@ -27,12 +27,12 @@ def list_things(ctx: typer.Context, kind: str, spec: str | None, output: Format)
     """
     from starcast.cli.db import store
     from starcast.database.sessions import session
-    from starcast.ingest.stored import columns, listing
+    from starcast.ingest.listing import columns, list_artifacts
     from starcast.topologies import topology
 
     wanted = None if spec is None else topology(spec).spec
     with store(ctx) as engine, session(engine) as opened:
-        rows = listing(opened, kind, wanted)
+        rows = list_artifacts(opened, kind, wanted)
     shown = [name for name in columns(kind) if name != "error" or any(row["error"] for row in rows)]
     emit(rows, shown, output)
 
@@ -41,14 +41,14 @@ def show_thing(ctx: typer.Context, kind: str, key: str, verify: bool, output: Fo
     """Print what is known of a thing; compare it with the graph if asked for."""
     from starcast.cli.db import store
     from starcast.database.sessions import session
-    from starcast.ingest.stored import check, description
+    from starcast.ingest.listing import check_artifact, describe_artifact
     from starcast.ingest.stores import open_stores
 
     with store(ctx) as engine, session(engine) as opened:
-        rows = description(opened, kind, key)
+        rows = describe_artifact(opened, kind, key)
     if verify:
         with open_stores(context.settings(ctx)) as stores:
-            check(stores, kind, key)
+            check_artifact(stores, kind, key)
         say("the graph holds it as it was built")
     emit(rows, ["property", "value"], output)
 
@@ -58,7 +58,7 @@ def show_steps(ctx: typer.Context, key: str, output: Format) -> None:
     from starcast.cli.db import store
     from starcast.database import repository
     from starcast.database.sessions import session
-    from starcast.ingest.stored import find
+    from starcast.ingest.listing import find
     from starcast.simulator.step_profile import COLUMNS
 
     columns = ("step", *COLUMNS)

@@ -1,1 +1,1 @@
-"""The graph store: Neo4j's schema, the connection to it, the ways in and the way back."""
+"""The graph store: the schema of Neo4j, the connection, writers, readers and audits."""

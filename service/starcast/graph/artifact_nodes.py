@@ -1,4 +1,4 @@
-"""The nodes that stand for a whole thing: (:Topology), (:Forest), (:Schedule)."""
+"""The nodes that represent artifacts: (:Topology), (:Forest) and (:Schedule)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,51 +20,67 @@ from starcast.topologies import Topology
 from starcast.trees import Forest
 from starcast.trees.spec_syntax import format_arguments
 
-#: Kinds of things, by the names of the relational store, in the order in which they are built.
+#: Labels by kind of artifact, in the order in which artifacts are built.
 LABEL_OF: dict[str, Label] = {"topology": TOPOLOGY, "forest": FOREST, "schedule": SCHEDULE}
+#: Types of the relationships that an artifact of each kind consists of.
 RELATIONSHIP_OF: dict[str, Relationship] = {"topology": LINK, "forest": TREE_EDGE, "schedule": SEND}
 
 
 @dataclass(frozen=True)
-class Owner:
-    """A thing's node: its label, all its properties but the state, and what it hangs from."""
+class ArtifactNode:
+    """The node of an artifact.
+
+    Attributes:
+        label: its label.
+        properties: all declared properties except the state.
+        parent: the artifact that it depends on, as relationship type, label and id; None if it
+            depends on none.
+    """
 
     label: Label
     properties: dict[str, Any]
     parent: tuple[Relationship, Label, str] | None = None
 
     def __post_init__(self) -> None:
-        if (*self.properties, "state") != self.label.names:
-            raise ValueError(
-                f"{self.label.name} has {self.label.names}, not {(*self.properties, 'state')}"
-            )
+        names = (*self.properties, "state")
+        if names != self.label.names:
+            raise ValueError(f"{self.label.name} has {self.label.names}, not {names}")
 
     @property
-    def key_name(self) -> str:
-        """The property that names it."""
-        return self.label.unique[0][0]
+    def kind(self) -> str:
+        """``topology``, ``forest`` or ``schedule``."""
+        return next(kind for kind, label in LABEL_OF.items() if label is self.label)
 
     @property
-    def key(self) -> str:
-        """Its name."""
-        return str(self.properties[self.key_name])
+    def relationship(self) -> Relationship:
+        """Type of the relationships that the artifact consists of."""
+        return RELATIONSHIP_OF[self.kind]
+
+    @property
+    def id_property(self) -> str:
+        """Name of the property that identifies the artifact."""
+        return id_property(self.label)
+
+    @property
+    def id(self) -> str:
+        """The artifact's id."""
+        return str(self.properties[self.id_property])
 
 
-def kind_of(owner: Owner) -> Relationship:
-    """The relationships that a thing consists of."""
-    return next(RELATIONSHIP_OF[kind] for kind, label in LABEL_OF.items() if label is owner.label)
+def id_property(label: Label) -> str:
+    """Return the name of the property that identifies the nodes of a label."""
+    return label.unique[0][0]
 
 
-def topology_owner(topology: Topology) -> Owner:
-    """The node of a topology."""
+def topology_node(topology: Topology) -> ArtifactNode:
+    """Return the node of a topology."""
     names = ("family", "n", "k", "nodes", "links", "degree", "diameter")
-    return Owner(
-        TOPOLOGY, {"name": topology.spec, **{name: getattr(topology, name) for name in names}}
-    )
+    properties = {name: getattr(topology, name) for name in names}
+    return ArtifactNode(TOPOLOGY, {"spec": topology.spec, **properties})
 
 
-def forest_owner(forest: Forest) -> Owner:
-    """The node of a forest, on its topology."""
+def forest_node(forest: Forest) -> ArtifactNode:
+    """Return the node of a forest; its parent is the topology."""
     properties = {
         "id": forest.id,
         "topology": forest.topology.spec,
@@ -75,11 +91,11 @@ def forest_owner(forest: Forest) -> Owner:
         "height": forest.height,
         "congestion": forest.congestion,
     }
-    return Owner(FOREST, properties, (ON, TOPOLOGY, forest.topology.spec))
+    return ArtifactNode(FOREST, properties, (ON, TOPOLOGY, forest.topology.spec))
 
 
-def schedule_owner(schedule: Schedule) -> Owner:
-    """The node of a schedule, along its forest if it has one."""
+def schedule_node(schedule: Schedule) -> ArtifactNode:
+    """Return the node of a schedule; its parent is the forest that it uses, if any."""
     properties = {
         "id": schedule.id,
         "topology": schedule.topology.spec,
@@ -94,4 +110,4 @@ def schedule_owner(schedule: Schedule) -> Owner:
         "symmetric": schedule.symmetric,
     }
     parent = None if schedule.forest_id is None else (USES, FOREST, schedule.forest_id)
-    return Owner(SCHEDULE, properties, parent)
+    return ArtifactNode(SCHEDULE, properties, parent)

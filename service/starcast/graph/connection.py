@@ -1,21 +1,26 @@
-"""The connection to Neo4j: the official driver, with its errors turned into ours in this one place.
+"""Connection to Neo4j: the official driver, with its errors translated in one place.
 
-Every statement names its database and runs in a managed transaction (so that routing works and transient errors are
-retried) with its access mode. What the server remarks about a statement is kept in the `Answer`.
+Every statement names its database and runs in a managed transaction with its access mode, so that
+routing works and transient errors are retried. The server's notifications about a statement are
+part of its `QueryResult`.
 """
 
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, cast
 
+import psutil
 from neo4j import (
     Driver,
     GraphDatabase,
     ManagedTransaction,
     NotificationMinimumSeverity,
+    Record,
+    Result,
     Session,
     unit_of_work,
 )
@@ -30,23 +35,57 @@ from neo4j.exceptions import (
 
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.graph.address import GraphAddress
-from starcast.graph.results import Answer, Row, answered
 from starcast.support.signals import defer_signals
 
-#: The oldest server that speaks our Cypher: the LTS release of version 5.
+#: The oldest server that supports our Cypher: the LTS release of version 5.
 OLDEST = (5, 26)
 CONNECT_SECONDS = 5.0
-#: How long transient errors are tried again. A server that dies is reported after this, so it is short.
+#: Time for retries of transient errors. Short, because a server that dies is reported only then.
 RETRY_SECONDS = 5.0
+
+#: Records to fetch between two checks of the available memory.
+_FETCH = 10_000
+#: Bytes of memory to leave to other programs.
+_SPARE = 2**28
 
 _NEEDED = f"starcast needs Neo4j {'.'.join(map(str, OLDEST))} (LTS) or newer"
 _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+")
 
-# What the driver logs is in an Answer or in an error as well. A program that sets up logging still gets it.
+# Everything the driver logs is also in a QueryResult or in an error. Programs that configure
+# logging still receive it.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
+Row = dict[str, Any]
 Parameters = Mapping[str, Any]
-Work = Callable[[ManagedTransaction], "Answer"]
+Work = Callable[[ManagedTransaction], "QueryResult"]
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A notification of the server: a deprecation, a cartesian product, an unknown name."""
+
+    status: str
+    severity: str
+    text: str
+
+
+@dataclass(frozen=True)
+class QueryResult:
+    """Result of a statement.
+
+    Attributes:
+        columns: names of the columns, in the order of the statement.
+        rows: the rows, up to the row limit.
+        more: whether the row limit cut off further rows.
+        notices: notifications of the server.
+        plan: the query plan, if the statement begins with EXPLAIN or PROFILE.
+    """
+
+    columns: tuple[str, ...]
+    rows: list[Row]
+    more: bool
+    notices: tuple[Notice, ...]
+    plan: dict[str, Any] | None
 
 
 class Graph:
@@ -54,30 +93,30 @@ class Graph:
 
     Attributes:
         driver: the official driver.
-        database: the database's name, given with every call.
-        version: the server's, such as ``2026.08.1``.
+        database: name of the database, sent with every statement.
+        version: version of the server, such as ``2026.08.1``.
     """
 
     def __init__(self, address: GraphAddress) -> None:
-        self.driver = _driver(address)
+        self.driver = _create_driver(address)
         self.database = address.database
         self.uri = address.uri
         self.user = address.user
         self.version = ""
-        self._hung_up = False
+        self._connections_killed = False
 
     @classmethod
     def open(cls, address: GraphAddress) -> Self:
-        """Connect, and see that the server answers.
+        """Connect, and check that the server answers and is new enough.
 
         Raises:
-            InputError: the URI is none.
-            UnavailableError: the server is down, refuses the login or lacks the database.
-            RejectedError: it is no Neo4j, or one that is too old.
+            InputError: the URI is malformed.
+            UnavailableError: the server is not running, refuses the login or lacks the database.
+            RejectedError: the server is not Neo4j, or is too old.
         """
         graph = cls(address)
         try:
-            graph._meet()
+            graph._check_server()
         except BaseException:
             graph.close()
             raise
@@ -101,42 +140,48 @@ class Graph:
     def read(
         self, cypher: str, parameters: Parameters | None = None, timeout: float | None = None
     ) -> list[Row]:
-        """Rows of a statement that only reads.
+        """Run a statement that only reads, and return its rows.
 
         Args:
             cypher: the statement.
             parameters: its parameters.
-            timeout: seconds that the server may take.
+            timeout: time limit in seconds; None for no limit.
 
         Raises:
-            StarcastError: see `_translated`.
+            StarcastError: see `_translate_errors`.
         """
-        return self.ask(cypher, parameters, timeout).rows
+        return self.run(cypher, parameters, timeout).rows
 
-    def ask(
+    def run(
         self,
         cypher: str,
         parameters: Parameters | None = None,
         timeout: float | None = None,
-        most: int | None = None,
-    ) -> Answer:
-        """Like `read`, with all that the server says; at most so many rows.
+        row_limit: int | None = None,
+    ) -> QueryResult:
+        """Run a statement that only reads, and return its result with notices and plan.
+
+        Args:
+            cypher: the statement.
+            parameters: its parameters.
+            timeout: time limit in seconds; None for no limit.
+            row_limit: greatest number of rows to fetch; None for all.
 
         Raises:
-            StarcastError: see `_translated`.
+            StarcastError: see `_translate_errors`.
         """
-        with self._translated(timeout), self._session() as session:
-            return session.execute_read(self._work(cypher, parameters, timeout, most))
+        with self._translate_errors(timeout), self._session() as session:
+            return session.execute_read(self._work(cypher, parameters, timeout, row_limit))
 
     def write(
         self, cypher: str, parameters: Parameters | None = None, timeout: float | None = None
     ) -> list[Row]:
-        """Rows of a statement that writes; one transaction, tried again after a transient error.
+        """Run a statement that writes, in one transaction, and return its rows.
 
         Raises:
-            StarcastError: see `_translated`.
+            StarcastError: see `_translate_errors`.
         """
-        with self._translated(timeout), self._session() as session:
+        with self._translate_errors(timeout), self._session() as session:
             return session.execute_write(self._work(cypher, parameters, timeout, None)).rows
 
     @contextmanager
@@ -146,102 +191,115 @@ class Graph:
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Let Ctrl-C end what the driver is at, and strike when it is out of it.
+        """Let Ctrl-C close the connections, and raise KeyboardInterrupt after the driver returns.
 
-        Struck in the middle of a message the driver would wait without end, and else for the end of the statement.
+        An interrupt raised inside the driver makes it hang in the middle of a message, or wait for
+        the end of the statement.
         """
-        self._hung_up = False
-        with defer_signals(self._hang_up):
+        self._connections_killed = False
+        with defer_signals(self._kill_connections):
             yield
 
-    def _hang_up(self) -> None:
-        self._hung_up = True
-        for connections in self.driver._pool.connections.values():  # noqa: SLF001 - to close the driver is to talk with the server
+    def _kill_connections(self) -> None:
+        self._connections_killed = True
+        # Closing the driver would exchange messages with the server, so its pool is used directly.
+        for connections in self.driver._pool.connections.values():  # noqa: SLF001
             for connection in connections:
                 connection.kill()
 
     def _work(
-        self, cypher: str, parameters: Parameters | None, timeout: float | None, most: int | None
+        self,
+        cypher: str,
+        parameters: Parameters | None,
+        timeout: float | None,
+        row_limit: int | None,
     ) -> Work:
         @unit_of_work(timeout=timeout)
-        def work(transaction: ManagedTransaction) -> Answer:
-            if self._hung_up:  # the driver tries again what it takes for a server that went away
+        def work(transaction: ManagedTransaction) -> QueryResult:
+            # The driver treats a killed connection as transient and runs this function again.
+            if self._connections_killed:
                 raise KeyboardInterrupt
             try:
-                return answered(transaction.run(cypher, dict(parameters or {})), most)
+                return fetch_result(transaction.run(cypher, dict(parameters or {})), row_limit)
             except TransientError as error:
                 if "Memory" in (error.code or ""):
-                    # Transient to the driver, but the same statement needs the same memory again.
-                    raise self._of_server(error, timeout) from error
+                    # The driver would retry, but the statement would need the same memory again.
+                    raise self._translate_server_error(error, timeout) from error
                 raise
 
-        return cast("Work", work)  # the decorator keeps the type to itself
+        return cast("Work", work)  # the decorator's return type is untyped
 
-    def _meet(self) -> None:
-        with self._translated(None), self._interruptible():
-            # Unlike a transaction this is not tried again and again: a server that is down is reported at once.
+    def _check_server(self) -> None:
+        with self._translate_errors(None), self._interruptible():
+            # Not retried, unlike a transaction: a server that is not running is reported at once.
             self.driver.verify_connectivity()
-        self.version = self._ask_version()
+        self.version = self._read_version()
         if not new_enough(self.version):
             raise RejectedError(
                 f"the server at {self.uri} is Neo4j {self.version}, which is too old", hint=_NEEDED
             )
 
-    def _ask_version(self) -> str:
+    def _read_version(self) -> str:
         rows = self.read(
-            "CALL dbms.components() YIELD name, versions WHERE name STARTS WITH 'Neo4j' RETURN versions"
+            "CALL dbms.components() YIELD name, versions WHERE name STARTS WITH 'Neo4j' "
+            "RETURN versions"
         )
         if not rows:
-            raise RejectedError(f"the server at {self.uri} is no Neo4j", hint=_NEEDED)
+            raise RejectedError(f"the server at {self.uri} is not Neo4j", hint=_NEEDED)
         return str(rows[0]["versions"][0])
 
     @contextmanager
-    def _translated(self, timeout: float | None) -> Iterator[None]:
-        """Turn the driver's errors into ours.
+    def _translate_errors(self, timeout: float | None) -> Iterator[None]:
+        """Translate errors of the driver into errors of starcast.
 
         Raises:
-            UnavailableError: the server is down, went away, refuses the login or lacks the database.
-            LimitError: time, memory or disk ran out.
-            InputError: the statement is wrong, or writes where it may only read.
-            RejectedError: a constraint forbids what it writes, or the server is none that we can talk to.
+            UnavailableError: the server is not running, closed the connection, refuses the login
+                or lacks the database.
+            LimitError: time, memory or disk space is exhausted.
+            InputError: the statement is wrong, or writes in a read transaction.
+            RejectedError: a constraint forbids the data, or the server does not speak Bolt.
         """
         try:
             yield
         except (Neo4jError, DriverError, OSError) as error:
-            raise self._in_words(error, timeout) from (
+            raise self._translate(error, timeout) from (
                 error if isinstance(error, Neo4jError) else None
             )
 
-    def _in_words(self, error: Exception, timeout: float | None) -> StarcastError:
+    def _translate(self, error: Exception, timeout: float | None) -> StarcastError:
         match error:
             case AuthError():
                 return UnavailableError(
                     f"Neo4j at {self.uri} refuses the login of '{self.user}'",
-                    hint="put the right password into a file and name that in STARCAST_NEO4J_PASSWORD_FILE",
+                    hint="write the right password to a file and name it in "
+                    "STARCAST_NEO4J_PASSWORD_FILE",
                 )
             case Neo4jError():
-                return self._of_server(error, timeout)
+                return self._translate_server_error(error, timeout)
             case UnsupportedServerProduct():
                 return RejectedError(
-                    f"the server at {self.uri} speaks no Bolt that we know", hint=_NEEDED
+                    f"the server at {self.uri} does not speak a known version of Bolt",
+                    hint=_NEEDED,
                 )
-        start = "start it ('starcast up' starts the embedded one), then try again"
+        hint = "start it ('starcast up' starts the embedded Neo4j), then try again"
+        if "looks like HTTP" in str(error):
+            hint = "this port speaks HTTP; Bolt has another port, often 7687"
         return UnavailableError(
-            f"Neo4j at {self.uri} cannot be reached or went away",
-            hint="this port speaks HTTP; Bolt's is another, often 7687"
-            if "looks like HTTP" in str(error)
-            else start,
+            f"Neo4j at {self.uri} cannot be reached or closed the connection", hint=hint
         )
 
-    def _of_server(self, error: Neo4jError, timeout: float | None) -> StarcastError:
-        code, words = error.code or "", (error.message or "").strip().splitlines()
-        text = words[0] if words else code
+    def _translate_server_error(self, error: Neo4jError, timeout: float | None) -> StarcastError:
+        code = error.code or ""
+        lines = (error.message or "").strip().splitlines()
+        text = lines[0] if lines else code
         if "TransactionTimedOut" in code or ("Terminated" in code and timeout is not None):
+            message = f"the server stopped the statement: {text}"
+            if timeout is not None:
+                message = f"the statement took longer than {timeout:g} s and was stopped"
             return LimitError(
-                f"the statement took longer than {timeout:g} s and was stopped"
-                if timeout is not None
-                else f"the server stopped the statement: {text}",
-                hint="narrow it (one topology, one forest, shorter paths, LIMIT), or raise STARCAST_TIMEOUT",
+                message,
+                hint="narrow it (one topology, one forest, shorter paths, LIMIT), "
+                "or raise STARCAST_TIMEOUT",
             )
         if "OutOfMemory" in code or "MemoryPool" in code:
             return LimitError(
@@ -250,12 +308,13 @@ class Graph:
             )
         if "space left" in text or "disk" in text.lower():
             return LimitError(
-                f"Neo4j at {self.uri} ran out of disk: {text}", hint="free some, then try again"
+                f"Neo4j at {self.uri} ran out of disk space: {text}",
+                hint="free some space, then try again",
             )
         if "DatabaseNotFound" in code:
             return UnavailableError(
                 f"Neo4j at {self.uri} has no database '{self.database}'",
-                hint="name another in STARCAST_NEO4J_DATABASE",
+                hint="name another database in STARCAST_NEO4J_DATABASE",
             )
         if ".Security." in code:
             return UnavailableError(
@@ -264,24 +323,62 @@ class Graph:
         if "AccessMode" in code:
             return InputError(
                 f"the statement writes, and may only read: {text}",
-                hint="leave the writing clauses out",
+                hint="remove the writing clauses",
             )
         if "ConstraintValidation" in code:
             return RejectedError(
-                f"Neo4j refuses a row: {text}", hint="something of that name is already there"
+                f"Neo4j refuses a row: {text}", hint="a node with the same key already exists"
             )
         if code.startswith("Neo.ClientError."):
             return InputError(
-                f"Neo4j refuses the statement: {text}", hint="mend the statement or its parameters"
+                f"Neo4j refuses the statement: {text}",
+                hint="correct the statement or its parameters",
             )
         return UnavailableError(
-            f"Neo4j at {self.uri} failed: {text} ({code})", hint="see its log; 'starcast doctor'"
+            f"Neo4j at {self.uri} failed: {text} ({code})",
+            hint="see its log, or run 'starcast doctor'",
         )
 
 
-def _driver(address: GraphAddress) -> Driver:
+def fetch_result(result: Result, row_limit: int | None) -> QueryResult:
+    """Fetch the result of a statement, with at most ``row_limit`` rows.
+
+    Raises:
+        LimitError: the rows do not fit into the available memory.
+    """
+    columns = tuple(result.keys())
+    records = list(result) if row_limit is None else _fetch(result, row_limit + 1)
+    more = row_limit is not None and len(records) > row_limit
+    summary = result.consume()
+    notices = tuple(
+        Notice(status.gql_status, status.raw_severity or "", status.status_description)
+        for status in summary.gql_status_objects
+        if status.is_notification
+    )
+    rows = [record.data() for record in records[:row_limit]]
+    return QueryResult(columns, rows, more, notices, summary.plan or summary.profile)
+
+
+def _fetch(result: Result, limit: int) -> list[Record]:
+    process = psutil.Process()
+    resident_before = process.memory_info().rss
+    records: list[Record] = []
+    while len(records) < limit and (batch := result.fetch(min(_FETCH, limit - len(records)))):
+        records += batch
+        available = psutil.virtual_memory().available
+        # The records are converted to rows and later to text, which takes about as much again.
+        if 2 * (process.memory_info().rss - resident_before) + _SPARE > available:
+            raise LimitError(
+                f"the result does not fit into memory: {len(records):,} rows were read, "
+                f"and {available / 1e6:,.0f} MB are left",
+                hint="lower the row limit (--limit, STARCAST_ROW_LIMIT)",
+            )
+    return records
+
+
+def _create_driver(address: GraphAddress) -> Driver:
     if not _SCHEME.fullmatch(address.uri):
-        raise _no_uri(address.uri)
+        raise _malformed_uri(address.uri)
     try:
         return GraphDatabase.driver(
             address.uri,
@@ -293,16 +390,17 @@ def _driver(address: GraphAddress) -> Driver:
             warn_notification_severity=NotificationMinimumSeverity.OFF,
         )
     except (ConfigurationError, ValueError):
-        raise _no_uri(address.uri) from None
+        raise _malformed_uri(address.uri) from None
 
 
 def new_enough(version: str) -> bool:
-    """Whether a server of this version speaks our Cypher; versions are numbers, and 2026.08 is newer than 5.26."""
+    """Return whether a server version such as ``5.26.30`` or ``2026.08.1`` is at least `OLDEST`."""
     numbers = re.match(r"(\d+)\.(\d+)", version)
     return numbers is not None and (int(numbers[1]), int(numbers[2])) >= OLDEST
 
 
-def _no_uri(given: str) -> InputError:
+def _malformed_uri(uri: str) -> InputError:
     return InputError(
-        f"'{given}' is no URI of a Neo4j server", hint="write bolt://HOST:7687 or neo4j://HOST:7687"
+        f"'{uri}' is not the URI of a Neo4j server",
+        hint="write bolt://HOST:7687 or neo4j://HOST:7687",
     )

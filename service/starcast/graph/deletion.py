@@ -1,105 +1,165 @@
-"""Taking a thing out of the graph again, in transactions of bounded size; its own node goes last.
+"""Deleting artifacts and orphans from the graph, in transactions of bounded size.
 
-Tree edges and sends are found by the index of what they are part of, nodes by their keys, so every transaction begins where
-the one before it ended. What somebody edited cannot be found in this way: where less was found than there should be, all
-relationships of the type, or all nodes, are looked through once.
+Tree edges and sends are found by the index on their artifact, nodes by their keys, so that every
+transaction starts where the previous one ended. Manually edited elements cannot be found in this
+way: if fewer elements were found than expected, all relationships of the type, or all nodes, are
+scanned once. The artifact's own node is deleted last.
 """
 
-from starcast.graph.artifact_nodes import LABEL_OF, RELATIONSHIP_OF
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from starcast.graph.artifact_nodes import LABEL_OF, RELATIONSHIP_OF, id_property
 from starcast.graph.connection import Graph
 from starcast.graph.reader import pages
-from starcast.graph.schema import NODE, Relationship, State
+from starcast.graph.schema import NODE, TOPOLOGY, GraphState, Relationship
 from starcast.graph.writer import set_state
 from starcast.progress import Task
 from starcast.topologies import Topology
 
 
-def erase(
+def delete_artifact(
     graph: Graph,
     kind: str,
-    key: str,
+    artifact_id: str,
     topology: Topology,
     batch: int,
     task: Task,
     relationships: int = 0,
 ) -> None:
-    """Take a topology, a forest or a schedule out of the graph; broken off, it is ``loading`` and can be erased again.
+    """Delete an artifact from the graph, if it exists.
+
+    After an interruption the artifact is in state ``loading`` and can be deleted again.
 
     Args:
-        graph: where it is, or is not.
+        graph: the database.
         kind: topology, forest or schedule.
-        key: its name.
-        where: its topology.
-        batch: most nodes or relationships a transaction.
-        task: hears of each one that is gone.
-        relationships: how many tree edges or sends it has where it is whole.
+        artifact_id: the artifact's id.
+        topology: its topology.
+        batch: greatest number of nodes or relationships per transaction.
+        task: is advanced by the deleted nodes and relationships.
+        relationships: the number of tree edges or sends of the undamaged artifact.
     """
     label = LABEL_OF[kind]
-    key_name = label.unique[0][0]
-    set_state(graph, label.name, key_name, key, State.LOADING)
-    _Eraser(graph, key, batch, task).run(kind, topology, relationships)
-    graph.write(f"MATCH (o:{label.name} {{{key_name}: $key}}) DETACH DELETE o", {"key": key})
-
-
-class _Eraser:
-    def __init__(self, graph: Graph, owner: str, batch: int, task: Task) -> None:
-        self._graph, self._owner, self._batch, self._task = graph, owner, batch, task
-
-    def run(self, kind: str, topology: Topology, relationships: int) -> None:
-        if kind == "topology":
-            self._nodes(topology)
-            return
-        part = RELATIONSHIP_OF[kind]
-        _index(self._graph, part)
-        if self._drain(_seek(part)) < relationships:
-            self._drain(_scan(part))
-
-    def _nodes(self, topology: Topology) -> None:
-        """Take out the nodes with their links, in pages of about as many rows as a batch has."""
-        gone = 0
-        for page in pages(topology, max(1, self._batch // (topology.degree + 1))):
-            found = self._graph.write(_NODES, page)[0]["gone"]
-            self._task.advance(found + found * topology.links // topology.nodes)
-            gone += found
-        if gone < topology.nodes:
-            self._drain(_STRAYS)
-
-    def _drain(self, cypher: str) -> int:
-        """Run a statement until it finds no full batch; returns how much it took out."""
-        gone, found = 0, self._batch
-        while found == self._batch:
-            found = self._graph.write(cypher, {"owner": self._owner, "batch": self._batch})[0][
-                "gone"
-            ]
-            self._task.advance(found)
-            gone += found
-        return gone
-
-
-_NODES = (
-    f"MATCH (n:{NODE.name}) WHERE $low <= n.key < $high DETACH DELETE n RETURN count(*) AS gone"
-)
-_STRAYS = f"MATCH (n:{NODE.name}) WHERE n.topology = $owner WITH n LIMIT $batch DETACH DELETE n RETURN count(*) AS gone"
-
-
-def _seek(kind: Relationship) -> str:
-    """Take out a batch of a thing's relationships by the index; the second condition is what makes Neo4j use it."""
-    second = kind.indexes[0][1]
-    return (
-        f"MATCH ()-[r:{kind.name} WHERE r.{kind.owner} = $owner AND r.{second} >= 0]->() {_DELETE}"
+    set_state(graph, label, artifact_id, GraphState.LOADING)
+    if kind == "topology":
+        _delete_nodes(graph, topology, batch, task)
+    else:
+        _delete_relationships(graph, kind, artifact_id, batch, task, relationships)
+    graph.write(
+        f"MATCH (o:{label.name} {{{id_property(label)}: $id}}) DETACH DELETE o",
+        {"id": artifact_id},
     )
 
 
-def _scan(kind: Relationship) -> str:
-    """The same for those that the index does not hold, since somebody removed what it is by."""
-    return f"MATCH ()-[r:{kind.name}]->() WHERE r.{kind.owner} = $owner {_DELETE}"
+def _delete_nodes(graph: Graph, topology: Topology, batch: int, task: Task) -> None:
+    """Delete the nodes of a topology with their links."""
+    deleted = 0
+    # A page of this size has about as many rows as a batch.
+    for page in pages(topology, max(1, batch // (topology.degree + 1))):
+        count = graph.write(_DELETE_PAGE, page)[0]["deleted"]
+        task.advance(count + count * topology.links // topology.nodes)
+        deleted += count
+    if deleted < topology.nodes:
+        _repeat(graph, _DELETE_STRAYS, {"artifact": topology.spec}, batch, task)
 
 
-_DELETE = "WITH r LIMIT $batch DELETE r RETURN count(*) AS gone"
+def _delete_relationships(
+    graph: Graph, kind: str, artifact_id: str, batch: int, task: Task, expected: int
+) -> None:
+    relationship = RELATIONSHIP_OF[kind]
+    _create_index(graph, relationship)
+    parameters = {"artifact": artifact_id}
+    if _repeat(graph, _delete_by_index(relationship), parameters, batch, task) < expected:
+        _repeat(graph, _delete_by_scan(relationship), parameters, batch, task)
 
 
-def _index(graph: Graph, kind: Relationship) -> None:
-    """Make the index where an older starcast, or somebody's hand, left none: without it every batch would look at all."""
-    for statement in kind.statements():
+def delete_orphans(graph: Graph, known: Collection[tuple[str, str]], batch: int) -> int:
+    """Delete nodes and relationships that claim to belong to an artifact which does not exist.
+
+    They are left over from manual edits. Only elements with starcast's properties are deleted: a
+    node that has nothing but the label may belong to another program.
+
+    Args:
+        graph: the database.
+        known: the artifacts that exist, by kind and id.
+        batch: greatest number of nodes or relationships per transaction.
+
+    Returns:
+        The number of deleted nodes and relationships.
+    """
+    deleted = 0
+    for kind, relationship in RELATIONSHIP_OF.items():
+        parameters = {"ids": [name for of_kind, name in known if of_kind == kind]}
+        deleted += _repeat(graph, _delete_unknown(relationship), parameters, batch)
+    specs = [name for of_kind, name in known if of_kind == "topology"]
+    return deleted + _repeat(graph, _DELETE_UNKNOWN_NODES, {"ids": specs}, batch)
+
+
+def _repeat(
+    graph: Graph,
+    cypher: str,
+    parameters: Mapping[str, Any],
+    batch: int,
+    task: Task | None = None,
+) -> int:
+    """Run a statement until it deletes less than a batch; return the number of deletions."""
+    total = 0
+    deleted = batch
+    while deleted == batch:
+        deleted = graph.write(cypher, {**parameters, "batch": batch})[0]["deleted"]
+        total += deleted
+        if task is not None:
+            task.advance(deleted)
+    return total
+
+
+_DELETE = "WITH r LIMIT $batch DELETE r RETURN count(*) AS deleted"
+_DETACH_DELETE = "WITH n LIMIT $batch DETACH DELETE n RETURN count(*) AS deleted"
+_DELETE_PAGE = (
+    f"MATCH (n:{NODE.name}) WHERE $low <= n.key < $high DETACH DELETE n RETURN count(*) AS deleted"
+)
+_DELETE_STRAYS = f"MATCH (n:{NODE.name}) WHERE n.topology = $artifact {_DETACH_DELETE}"
+_DELETE_UNKNOWN_NODES = (
+    f"MATCH (n:{NODE.name}) WHERE n.key IS NOT NULL AND n.topology IS NOT NULL "
+    f"AND NOT n.topology IN $ids {_DETACH_DELETE}"
+)
+
+
+def _delete_by_index(relationship: Relationship) -> str:
+    # Neo4j uses the index only if there is a condition on its second property as well.
+    second = relationship.indexes[0][1]
+    return (
+        f"MATCH ()-[r:{relationship.name} WHERE r.{relationship.artifact_property} = $artifact "
+        f"AND r.{second} >= 0]->() {_DELETE}"
+    )
+
+
+def _delete_by_scan(relationship: Relationship) -> str:
+    """Find relationships that the index lacks because an indexed property was removed."""
+    return (
+        f"MATCH ()-[r:{relationship.name}]->() "
+        f"WHERE r.{relationship.artifact_property} = $artifact {_DELETE}"
+    )
+
+
+def _delete_unknown(relationship: Relationship) -> str:
+    return (
+        f"MATCH (:{relationship.start})-[r:{relationship.name}]->(:{relationship.end}) "
+        f"WHERE NOT coalesce(r.{relationship.artifact_property} IN $ids, false) {_DELETE}"
+    )
+
+
+def _create_index(graph: Graph, relationship: Relationship) -> None:
+    """Create the index if it is missing, since without it every batch would scan the whole type."""
+    for statement in relationship.statements():
         graph.write(statement)
     graph.read("CALL db.awaitIndexes(300)")
+
+
+def delete_outdated_nodes(graph: Graph) -> None:
+    """Delete topologies that schema 1 identified by ``name``; those of other programs have no n."""
+    graph.write(
+        f"MATCH (t:{TOPOLOGY.name}) WHERE t.spec IS NULL AND t.name IS NOT NULL "
+        "AND t.family IS NOT NULL AND t.n IS NOT NULL DETACH DELETE t"
+    )

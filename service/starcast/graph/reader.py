@@ -1,18 +1,25 @@
-"""The way back: what the graph holds, as counts and checksums, and as the arrays it was made from.
+"""Reading the graph: counts and checksums, artifacts as arrays, and stored rows for comparison.
 
-One thing is read page by page through its nodes' keys, so that no answer and no transaction grows with the topology. The whole
-store is counted in one scan of each type, grouped by owner: per relationship that is three times as fast.
+A single artifact is read in pages of node keys, so that neither a result nor a transaction grows
+with the topology. The content of the whole store is read in one scan per relationship type, grouped
+by artifact, which is three times as fast per relationship.
+
+The functions for row-by-row comparison (`read_part` and those below) accept arbitrarily corrupted
+graphs: a value that is not an integer becomes `NOT_AN_INTEGER`, which differs from every valid
+value.
 """
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from starcast.collectives import Schedule
 from starcast.errors import InputError, NotFoundError
-from starcast.graph.artifact_nodes import LABEL_OF, RELATIONSHIP_OF, Owner
+from starcast.graph.artifact_nodes import LABEL_OF, RELATIONSHIP_OF, ArtifactNode, id_property
 from starcast.graph.connection import Graph
 from starcast.graph.rows import (
     DIGITS,
@@ -34,212 +41,242 @@ from starcast.graph.schema import (
     Relationship,
     first_key,
 )
-from starcast.topologies import Topology, topology
+from starcast.topologies import Topology
+from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest
 from starcast.trees.spec_syntax import parse_arguments
 
-#: Nodes a page.
+#: Nodes per page.
 PAGE = 8_192
 
-#: Scans at a time: more find no processor to run on.
+#: Concurrent scans. The default machine has two processors, and more scans would not be faster.
 _SCANS = 2
 
-_MIXING = {"modulus": MODULUS, "factor": FACTOR, "digits": DIGITS}
+#: Replaces stored values that are not integers.
+NOT_AN_INTEGER = -(2**62)
+
+#: Greater than all stored integers and all keys.
+BEYOND = 2**60
+
+#: Rows as int64 ``[rows, 2 + columns]``: ranks of start and end, then the columns of the type.
+Table = NDArray[np.int64]
+
+_CHECKSUM_PARAMETERS = {"modulus": MODULUS, "factor": FACTOR, "digits": DIGITS}
+_EMPTY = Content(0, 0, (0, 0))
 
 
 def pages(topology: Topology, size: int = PAGE) -> Iterator[dict[str, int]]:
-    """Ranges of keys, ``low`` inclusive to ``high`` exclusive, that cover the nodes of a topology."""
+    """Yield ranges of keys, from ``low`` up to but excluding ``high``, that cover a topology."""
     first = first_key(topology)
     for rank in range(0, topology.nodes, size):
         yield {"low": first + rank, "high": first + min(rank + size, topology.nodes)}
 
 
-def content(graph: Graph, kind: str, key: str, topology: Topology) -> Content:
-    """What the graph holds of a topology, a forest or a schedule, counted and summed by the server."""
-    nodes = (
-        _sum(graph, _NODES, topology, {"topology": topology.spec}) if kind == "topology" else (0, 0)
-    )
-    found = _sum(graph, _relationships(RELATIONSHIP_OF[kind]), topology, {"owner": key})
-    return Content(nodes[0], found[0], (nodes[1], found[1]))
+def read_content(graph: Graph, kind: str, artifact_id: str, topology: Topology) -> Content:
+    """Return the counts and checksums of an artifact, computed by the server.
+
+    Only nodes with keys of the topology, and relationships that start there, are counted.
+    """
+    nodes, node_sum = 0, 0
+    if kind == "topology":
+        nodes, node_sum = _sum(graph, _NODE_SUMS, topology, {"topology": topology.spec})
+    cypher = _relationship_sums(RELATIONSHIP_OF[kind])
+    relationships, row_sum = _sum(graph, cypher, topology, {"artifact": artifact_id})
+    return Content(nodes, relationships, (node_sum, row_sum))
 
 
 def _sum(
     graph: Graph, cypher: str, topology: Topology, parameters: dict[str, Any]
 ) -> tuple[int, int]:
-    found, mixed = 0, 0
+    count = 0
+    total = 0
+    common = {**_CHECKSUM_PARAMETERS, **parameters, "first": first_key(topology)}
     for page in pages(topology):
-        row = graph.read(cypher, {**_MIXING, **parameters, **page, "first": first_key(topology)})[0]
-        found, mixed = found + row["found"], mixed + row["mixed"]
-    return found, mixed
+        row = graph.read(cypher, {**common, **page})[0]
+        count += row["count"]
+        total += row["checksum"]
+    return count, total
 
 
-def contents(graph: Graph) -> dict[tuple[str, str], Content]:
-    """What the graph holds of everything, by kind and key: of each thing that is there, and of whatever says it is part of one.
+def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
+    """Return the content of every artifact, by kind and id, computed by the server.
 
-    Other than `content` this counts also what a thing has outside its topology. Four scans, two at a time.
+    Unlike `read_content`, this also counts nodes and relationships outside an artifact's topology,
+    and includes ids that occur on relationships only, without an artifact's node.
     """
-    there = states(graph)
-    first = {
-        key: first_key(topology)
-        for (_, key), row in there.items()
-        if (topology := _known(row["topology"])) is not None
-    }
-    found: dict[tuple[str, str], Content] = dict.fromkeys(there, Content(0, 0, (0, 0)))
+    first = {}
+    states = read_states(graph)
+    for (_, artifact_id), row in states.items():
+        topology = _parse_topology(row["topology"])
+        if topology is not None:
+            first[artifact_id] = first_key(topology)
+    parameters = {**_CHECKSUM_PARAMETERS, "first": first}
     with ThreadPoolExecutor(_SCANS) as pool:
-        rows = {
-            kind: pool.submit(graph.read, cypher, {**_MIXING, "first": first})
-            for kind, cypher in _ALL.items()
+        results = {
+            kind: pool.submit(graph.read, cypher, parameters) for kind, cypher in _SCAN.items()
         }
-    for row in rows["node"].result():
-        found["topology", row["owner"]] = Content(row["found"], 0, (row["mixed"], 0))
+    contents: dict[tuple[str, str], Content] = dict.fromkeys(states, _EMPTY)
+    for row in results["node"].result():
+        contents["topology", row["artifact"]] = Content(row["count"], 0, (row["checksum"], 0))
     for kind in RELATIONSHIP_OF:
-        for row in rows[kind].result():
-            nodes = found.get((kind, row["owner"]), Content(0, 0, (0, 0)))
-            found[kind, row["owner"]] = Content(
-                nodes.nodes, row["found"], (nodes.sums[0], row["mixed"])
-            )
-    return found
+        for row in results[kind].result():
+            nodes = contents.get((kind, row["artifact"]), _EMPTY)
+            sums = (nodes.sums[0], row["checksum"])
+            contents[kind, row["artifact"]] = Content(nodes.nodes, row["count"], sums)
+    return contents
 
 
-def _known(spec: str | None) -> Topology | None:
+def _parse_topology(spec: str | None) -> Topology | None:
     try:
-        return topology(spec or "")
-    except InputError:  # somebody else wrote it
+        return parse_topology(spec or "")
+    except InputError:  # the node was not written by starcast
         return None
 
 
-def _scan(kind: Relationship) -> str:
-    first = f"$first[r.{kind.owner}]"
+def _matched_rows(relationship: Relationship) -> str:
     return (
-        f"MATCH (a)-[r:{kind.name}]->(b) RETURN coalesce(r.{kind.owner}, '') AS owner, count(r) AS found, "
-        f"sum({checksum_cypher(_values(kind, first))}) AS mixed"
+        f"MATCH (a:{relationship.start})-[r:{relationship.name}]->(b) "
+        f"WHERE $low <= a.key < $high AND r.{relationship.artifact_property} = $artifact"
     )
 
 
-_NODES = (
+def _relationship_sums(relationship: Relationship) -> str:
+    checksum = checksum_cypher(_values(relationship, "$first"))
+    return f"{_matched_rows(relationship)} RETURN count(r) AS count, sum({checksum}) AS checksum"
+
+
+def _values(relationship: Relationship, first: str) -> list[str]:
+    """Return the expressions of a row's values, given the one of the topology's first key."""
+    columns = [f"r.{name}" for name in relationship.columns]
+    return [f"a.key - {first}", f"b.key - {first}", *columns]
+
+
+def _scan(relationship: Relationship) -> str:
+    artifact = f"r.{relationship.artifact_property}"
+    checksum = checksum_cypher(_values(relationship, f"$first[{artifact}]"))
+    return (
+        f"MATCH (a)-[r:{relationship.name}]->(b) RETURN coalesce({artifact}, '') AS artifact, "
+        f"count(r) AS count, sum({checksum}) AS checksum"
+    )
+
+
+_NODE_SUMS = (
     f"MATCH (n:{NODE.name}) WHERE $low <= n.key < $high AND n.topology = $topology "
-    f"RETURN count(n) AS found, sum({node_checksum_cypher()}) AS mixed"
+    f"RETURN count(n) AS count, sum({node_checksum_cypher()}) AS checksum"
 )
 
-
-def _span(kind: Relationship) -> str:
-    return f"MATCH (a:{kind.start})-[r:{kind.name}]->(b) WHERE $low <= a.key < $high AND r.{kind.owner} = $owner"
-
-
-def _relationships(kind: Relationship) -> str:
-    return f"{_span(kind)} RETURN count(r) AS found, sum({checksum_cypher(_values(kind, '$first'))}) AS mixed"
-
-
-def _values(kind: Relationship, first: str) -> list[str]:
-    """What the checksum of a relationship reads, where ``first`` is the key of its topology's node 0."""
-    return [f"a.key - {first}", f"b.key - {first}", *(f"r.{name}" for name in kind.columns)]
-
-
-#: A scan for nodes, and one for each kind of thing: what there is of every owner.
-_ALL = {
-    "node": f"MATCH (n:{NODE.name}) RETURN coalesce(n.topology, '') AS owner, count(n) AS found, "
-    f"sum({node_checksum_cypher('$first[n.topology]')}) AS mixed",
+#: A scan of all nodes, and one of the relationships of each kind of artifact.
+_SCAN = {
+    "node": f"MATCH (n:{NODE.name}) RETURN coalesce(n.topology, '') AS artifact, "
+    f"count(n) AS count, sum({node_checksum_cypher('$first[n.topology]')}) AS checksum",
     **{kind: _scan(relationship) for kind, relationship in RELATIONSHIP_OF.items()},
 }
 
 
-def differences(graph: Graph, owner: Owner) -> list[str]:
-    """Where the node of a thing is not as it should be, one line each: a property, or what it hangs from."""
+def find_node_differences(graph: Graph, node: ArtifactNode) -> list[str]:
+    """Return what differs between an artifact's node in the graph and the expected one.
+
+    The result has a phrase per difference, such as ``the property height``; it is empty if the
+    nodes agree. The state is not compared.
+    """
     found = graph.read(
-        f"MATCH (o:{owner.label.name} {{{owner.key_name}: $key}}) "
-        "RETURN properties(o) AS properties, [(o)-[r:ON|USES]->(p) | [type(r), coalesce(p.name, p.id)]] AS parents",
-        {"key": owner.key},
+        f"MATCH (o:{node.label.name} {{{node.id_property}: $id}}) RETURN properties(o) "
+        "AS properties, [(o)-[r:ON|USES]->(p) | [type(r), coalesce(p.spec, p.id)]] AS parents",
+        {"id": node.id},
     )
     if len(found) != 1:
-        return [f"there are {len(found)} nodes of that name"]
-    meant = {name: value for name, value in owner.properties.items() if value is not None}
-    there = {name: value for name, value in found[0]["properties"].items() if name != "state"}
-    wrong = sorted(
-        name for name in meant.keys() | there.keys() if meant.get(name) != there.get(name)
-    )
-    parents = [] if owner.parent is None else [[owner.parent[0].name, owner.parent[2]]]
-    return [f"the property {name}" for name in wrong] + (
-        ["what it hangs from"] if found[0]["parents"] != parents else []
-    )
+        return [f"the number of nodes with this id ({len(found)})"]
+    expected = {name: value for name, value in node.properties.items() if value is not None}
+    actual = {name: value for name, value in found[0]["properties"].items() if name != "state"}
+    names = sorted(expected.keys() | actual.keys())
+    differing = [name for name in names if expected.get(name) != actual.get(name)]
+    differences = [f"the property {name}" for name in differing]
+    parents = [] if node.parent is None else [[node.parent[0].name, node.parent[2]]]
+    if found[0]["parents"] != parents:
+        differences.append("the artifact that it depends on")
+    return differences
 
 
-def states(graph: Graph) -> dict[tuple[str, str], dict[str, Any]]:
-    """All things in the graph by kind and key: state, and the topology and the forest they hang from."""
-    found = {}
+def read_states(graph: Graph) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return all artifacts in the graph, by kind and id.
+
+    Each is described by its ``state``, its ``topology``, and the ``forest`` that a schedule uses.
+    """
+    states = {}
     for kind, label in LABEL_OF.items():
-        uses = "[(o)-[:USES]->(f) | f.id][0]" if label is SCHEDULE else "null"
-        topology = "o.name" if kind == "topology" else "o.topology"
+        forest = "[(o)-[:USES]->(f) | f.id][0]" if label is SCHEDULE else "null"
+        topology = "o.spec" if kind == "topology" else "o.topology"
         rows = graph.read(
-            f"MATCH (o:{label.name}) RETURN o.{label.unique[0][0]} AS key, o.state AS state, {topology} AS topology, "
-            f"{uses} AS forest ORDER BY key"
+            f"MATCH (o:{label.name}) RETURN o.{id_property(label)} AS id, o.state AS state, "
+            f"{topology} AS topology, {forest} AS forest ORDER BY id"
         )
-        found.update({(kind, row["key"]): row for row in rows})
-    return found
+        states.update({(kind, row["id"]): row for row in rows})
+    return states
 
 
 def read_labels(graph: Graph, topology: Topology) -> list[str]:
-    """The labels of the stored nodes of a topology, by rank."""
-    cypher = f"MATCH (n:{NODE.name}) WHERE $low <= n.key < $high AND n.topology = $topology RETURN n.label AS label ORDER BY n.rank"
-    rows = (graph.read(cypher, {**page, "topology": topology.spec}) for page in pages(topology))
-    return [row["label"] for page in rows for row in page]
+    """Return the labels of the stored nodes of a topology, by rank."""
+    cypher = (
+        f"MATCH (n:{NODE.name}) WHERE $low <= n.key < $high AND n.topology = $topology "
+        "RETURN n.label AS label ORDER BY n.rank"
+    )
+    results = (graph.read(cypher, {**page, "topology": topology.spec}) for page in pages(topology))
+    return [row["label"] for rows in results for row in rows]
 
 
 def read_links(graph: Graph, topology: Topology) -> Rows:
-    """The stored links of a topology, sorted."""
+    """Return the stored links of a topology, sorted."""
     return read_rows(graph, LINK, topology.spec, topology)
 
 
-def read_rows(graph: Graph, kind: Relationship, owner: str, topology: Topology) -> Rows:
-    """The stored relationships of a thing, sorted."""
-    names = ["a.rank", "b.rank", *(f"r.{name}" for name in kind.columns)]
-    cypher = f"{_span(kind)} RETURN [{', '.join(names)}] AS row"
-    found = [
-        row["row"]
-        for page in pages(topology)
-        for row in graph.read(cypher, {**page, "owner": owner})
-    ]
+def read_rows(
+    graph: Graph, relationship: Relationship, artifact_id: str, topology: Topology
+) -> Rows:
+    """Return the stored relationships of an artifact, sorted."""
+    names = ["a.rank", "b.rank", *(f"r.{name}" for name in relationship.columns)]
+    cypher = f"{_matched_rows(relationship)} RETURN [{', '.join(names)}] AS row"
+    found = []
+    for page in pages(topology):
+        found += [row["row"] for row in graph.read(cypher, {**page, "artifact": artifact_id})]
     columns = np.array(found, dtype=np.int64).reshape(-1, len(names)).T
-    others = dict(zip(kind.columns, columns[2:], strict=True))
-    return Rows(kind, owner, topology, columns[0], columns[1], others).sorted()
+    others = dict(zip(relationship.columns, columns[2:], strict=True))
+    return Rows(relationship, artifact_id, topology, columns[0], columns[1], others).sorted()
 
 
-def read_forest(graph: Graph, key: str) -> Forest:
-    """A stored forest, as the array it was made from.
+def read_forest(graph: Graph, forest_id: str) -> Forest:
+    """Return a stored forest, rebuilt from its tree edges.
 
     Raises:
-        NotFoundError: it is not in the graph.
+        NotFoundError: the graph has no such forest.
     """
-    node = _node(graph, FOREST, key)
-    where = topology(node["topology"])
-    rows = read_rows(graph, TREE_EDGE, key, where)
-    back = where.reverse_ports()
-    ports = np.zeros((node["trees"], where.nodes), dtype=np.uint8)
-    ports[rows.columns["tree"], rows.end] = back[rows.columns["port"]]
-    spanning = len(rows) == node["trees"] * (where.nodes - 1)
-    arguments = parse_arguments(node.get("arguments", ""))  # older stores have none
+    node = _read_node(graph, FOREST, forest_id)
+    topology = parse_topology(node["topology"])
+    rows = read_rows(graph, TREE_EDGE, forest_id, topology)
+    ports = np.zeros((node["trees"], topology.nodes), dtype=np.uint8)
+    ports[rows.columns["tree"], rows.end] = topology.reverse_ports()[rows.columns["port"]]
     return Forest(
-        where,
+        topology,
         ports,
         node["root"],
         construction=node["construction"],
-        arguments=arguments,
-        spanning=spanning,
+        arguments=parse_arguments(node["arguments"]),
+        spanning=len(rows) == node["trees"] * (topology.nodes - 1),
     )
 
 
-def read_schedule(graph: Graph, key: str) -> Schedule:
-    """A stored schedule, its rows by step, sender, port and tree.
+def read_schedule(graph: Graph, schedule_id: str) -> Schedule:
+    """Return a stored schedule, its rows sorted by step, sender, port and tree.
 
     Raises:
-        NotFoundError: it is not in the graph.
+        NotFoundError: the graph has no such schedule.
     """
-    node = _node(graph, SCHEDULE, key)
-    where = topology(node["topology"])
-    rows = read_rows(graph, SEND, key, where)
+    node = _read_node(graph, SCHEDULE, schedule_id)
+    topology = parse_topology(node["topology"])
+    rows = read_rows(graph, SEND, schedule_id, topology)
     columns = rows.columns
     order = np.lexsort((columns["tree"], columns["port"], rows.start, columns["step"]))
     return Schedule(
-        topology=where,
+        topology=topology,
         collective=node["collective"],
         algorithm=node["algorithm"],
         ports=node["ports"],
@@ -257,14 +294,122 @@ def read_schedule(graph: Graph, key: str) -> Schedule:
     )
 
 
-def _node(graph: Graph, label: Label, key: str) -> dict[str, Any]:
+def _read_node(graph: Graph, label: Label, artifact_id: str) -> dict[str, Any]:
     found = graph.read(
-        f"MATCH (o:{label.name} {{{label.unique[0][0]}: $key}}) RETURN properties(o) AS node",
-        {"key": key},
+        f"MATCH (o:{label.name} {{{id_property(label)}: $id}}) RETURN properties(o) AS node",
+        {"id": artifact_id},
     )
     if not found:
+        kind = label.name.lower()
         raise NotFoundError(
-            f"no {label.name.lower()} '{key}' is in the graph", hint="see 'starcast topology list'"
+            f"the graph has no {kind} '{artifact_id}'", hint=f"see 'starcast {kind} list'"
         )
     node: dict[str, Any] = found[0]["node"]
     return node
+
+
+def as_table(rows: Rows) -> Table:
+    """Return rows as a table."""
+    return np.column_stack([rows.start, rows.end, *rows.columns.values()])
+
+
+def partition_column(relationship: Relationship) -> str:
+    """Return the column by which `read_part` selects rows.
+
+    It is the second column of the index, or the start node if the type has no index.
+    """
+    return relationship.indexes[0][1] if relationship.indexes else "start"
+
+
+def read_part(
+    graph: Graph,
+    relationship: Relationship,
+    artifact_id: str,
+    topology: Topology,
+    low: int,
+    high: int,
+) -> Table:
+    """Return the stored rows of an artifact whose `partition_column` is in ``range(low, high)``."""
+    owned = f"r.{relationship.artifact_property} = $artifact"
+    if relationship is LINK:
+        first = first_key(topology)
+        start, stop = max(low, 0), min(high, topology.nodes)
+        spans = [
+            (first + rank, first + min(rank + PAGE, stop)) for rank in range(start, stop, PAGE)
+        ]
+        match = (
+            f"(a:{NODE.name})-[r:{relationship.name}]->(b) WHERE $low <= a.key < $high AND {owned}"
+        )
+    else:
+        spans = [(low, high)]
+        selected = f"$low <= r.{partition_column(relationship)} < $high"
+        match = f"(a)-[r:{relationship.name} WHERE {owned} AND {selected}]->(b)"
+    cypher = f"MATCH {match} RETURN {_row(relationship)} AS row"
+    rows: list[list[Any]] = []
+    for begin, end in spans:
+        parameters = {"artifact": artifact_id, "low": begin, "high": end}
+        rows += [row["row"] for row in graph.read(cypher, parameters)]
+    return _to_table(rows, relationship, topology)
+
+
+def read_around(
+    graph: Graph, relationship: Relationship, topology: Topology, ranks: Sequence[int]
+) -> dict[str, Table]:
+    """Return the stored rows that begin or end at these nodes, by artifact; each row once."""
+    keys = [first_key(topology) + rank for rank in ranks]
+    rows = defaultdict(list)
+    # Rows with both ends among the nodes are read by the first pattern only.
+    starting = f"(a:{NODE.name})-[r:{relationship.name}]->(b) WHERE a.key IN $keys"
+    ending = (
+        f"(b:{NODE.name})<-[r:{relationship.name}]-(a) "
+        "WHERE b.key IN $keys AND NOT coalesce(a.key IN $keys, false)"
+    )
+    for match in (starting, ending):
+        cypher = (
+            f"MATCH {match} RETURN r.{relationship.artifact_property} AS artifact, "
+            f"{_row(relationship)} AS row"
+        )
+        for row in graph.read(cypher, {"keys": keys}):
+            rows[str(row["artifact"])].append(row["row"])
+    return {artifact: _to_table(found, relationship, topology) for artifact, found in rows.items()}
+
+
+def read_nodes(graph: Graph, keys: Sequence[int]) -> list[list[Any]]:
+    """Return key, rank, label and topology of the stored nodes with these keys, sorted by key."""
+    cypher = f"MATCH (n:{NODE.name}) WHERE n.key IN $keys RETURN {_NODE} AS row ORDER BY n.key"
+    return [row["row"] for row in graph.read(cypher, {"keys": list(keys)})]
+
+
+def read_stray_nodes(graph: Graph, topology: Topology) -> list[list[Any]]:
+    """Return the nodes that claim to belong to a topology but have none of its keys.
+
+    Each is key, rank, label and topology; they are sorted by rank.
+    """
+    cypher = (
+        f"MATCH (n:{NODE.name}) WHERE n.topology = $topology "
+        f"AND NOT coalesce($low <= n.key < $high, false) RETURN {_NODE} AS row ORDER BY n.rank"
+    )
+    first = first_key(topology)
+    parameters = {"topology": topology.spec, "low": first, "high": first + topology.nodes}
+    return [row["row"] for row in graph.read(cypher, parameters)]
+
+
+_NODE = "[n.key, n.rank, n.label, n.topology]"
+
+
+def _row(relationship: Relationship) -> str:
+    names = ["a.key", "b.key", *(f"r.{name}" for name in relationship.columns)]
+    return f"[{', '.join(names)}]"
+
+
+def _to_table(found: list[list[Any]], relationship: Relationship, topology: Topology) -> Table:
+    try:
+        rows = np.array(found, dtype=np.int64)
+    except (TypeError, ValueError, OverflowError):
+        integers = [
+            [value if isinstance(value, int) else NOT_AN_INTEGER for value in row] for row in found
+        ]
+        rows = np.array(integers, dtype=np.int64)
+    rows = rows.reshape(-1, 2 + len(relationship.columns))
+    rows[:, :2] -= first_key(topology)
+    return rows

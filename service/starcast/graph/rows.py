@@ -1,12 +1,13 @@
-"""What goes into the graph, as columns: the relationships of a thing, and a checksum that both sides can compute.
+"""The relationships of artifacts as columns, and a checksum that numpy and Cypher both compute.
 
-The checksum of a row mixes its values one after the other, h -> h^2 + F v + 1 modulo a prime below 2^31, so that Cypher's
-64-bit integers never overflow. The squares make it depend on which values stand together: a sum of linear terms would
-not notice two relationships that exchange their ends. The checksum of many rows is the plain sum of theirs, so the order
-does not matter and pages add up.
+The checksum of a row combines its values in sequence, h -> h^2 + F v + 1 modulo a prime below
+2^31, so that Cypher's 64-bit integers never overflow. Because of the squares it depends on which
+values belong together: a sum of linear terms would not detect two relationships that exchange
+their ends. The checksum of several rows is the sum of their checksums, so it does not depend on
+the order, and the sums of pages can be added.
 
-Relationships come in blocks of bounded size, so that no array grows with their number: the 16.3 million links of S10 as one
-sorted set of rows would take 1 GB and most of the time.
+Relationships come in blocks of bounded size, so that no array grows with their number: the 16.3
+million links of S10 as one sorted set of rows would need 1 GB and most of the time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,20 +18,20 @@ from numpy.typing import NDArray
 
 from starcast.collectives import Schedule
 from starcast.errors import RejectedError
-from starcast.graph.schema import LINK, SEND, TREE_EDGE, Relationship, first_key
+from starcast.graph.schema import LINK, SEND, TREE_EDGE, Relationship
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 from starcast.trees import Forest
 
-#: Most rows a block: a few arrays of 8 MB.
+#: Greatest number of rows per block: a few arrays of 8 MB.
 BLOCK = 2**20
 
 MODULUS = 2**31 - 1
 FACTOR = 1_103_515_245
-#: Rounds without a value at the end, or the last column would enter linearly.
+#: Final rounds without a value. Without them the last column would enter linearly.
 _FINAL = (0, 0)
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
-#: What a symbol of a label counts as, in base 37.
+#: Values of the symbols of a label, as digits in base 37.
 DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
 _BASE = len(ALPHABET) + 1
 
@@ -39,7 +40,15 @@ Column = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Content:
-    """How much there is, and a checksum of it; what was meant and what was found are equal or the load has failed."""
+    """Counts and checksums of an artifact's nodes and relationships.
+
+    A load has failed unless the expected content equals the content of the graph.
+
+    Attributes:
+        nodes: number of nodes.
+        relationships: number of relationships.
+        sums: checksums of the nodes and of the relationships.
+    """
 
     nodes: int
     relationships: int
@@ -47,111 +56,126 @@ class Content:
 
     @property
     def checksum(self) -> str:
-        """Both checksums, of nodes and of relationships, as text."""
+        """Both checksums as text, in hexadecimal."""
         return "-".join(f"{value:x}" for value in self.sums)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.nodes:,} nodes, {self.relationships:,} relationships, checksum {self.checksum}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The relationships of one thing, or a block of them; where all are needed at once, they are sorted by start node.
+    """The relationships of an artifact, or a block of them.
 
-    Args:
-        kind: their type.
-        owner: id of the thing: a topology's name, a forest's or a schedule's id.
-        topology: where their ends lie.
+    Attributes:
+        relationship: their type.
+        artifact_id: id of the artifact: a topology's spec, or the id of a forest or schedule.
+        topology: the topology of their ends.
         start: ranks, int64 ``[rows]``.
         end: ranks, int64 ``[rows]``.
         columns: the properties that differ, by name: int64 ``[rows]`` each.
     """
 
-    kind: Relationship
-    owner: str
+    relationship: Relationship
+    artifact_id: str
     topology: Topology
     start: Column
     end: Column
     columns: Mapping[str, Column]
 
     def __post_init__(self) -> None:
-        if tuple(self.columns) != self.kind.columns:
+        name = self.relationship.name
+        if tuple(self.columns) != self.relationship.columns:
             raise ValueError(
-                f"{self.kind.name} has the columns {self.kind.columns}, not {tuple(self.columns)}"
+                f"{name} has the columns {self.relationship.columns}, not {tuple(self.columns)}"
             )
-        if {len(column) for column in self.columns.values()} | {len(self.end)} != {len(self.start)}:
-            raise ValueError(f"the columns of {self.kind.name} differ in length")
+        lengths = {len(column) for column in (self.start, self.end, *self.columns.values())}
+        if len(lengths) > 1:
+            raise ValueError(f"the columns of {name} differ in length")
 
     def __len__(self) -> int:
         return len(self.start)
 
     def sorted(self) -> "Rows":
-        """The same rows by start node, then by end and the other columns: the one order in which two can be compared."""
-        order = np.lexsort((*reversed([*self.columns.values()]), self.end, self.start))
+        """Return the rows sorted by start node, end node and the other columns."""
+        order = np.lexsort((*reversed(list(self.columns.values())), self.end, self.start))
         columns = {name: column[order] for name, column in self.columns.items()}
         return Rows(
-            self.kind, self.owner, self.topology, self.start[order], self.end[order], columns
+            self.relationship,
+            self.artifact_id,
+            self.topology,
+            self.start[order],
+            self.end[order],
+            columns,
         )
 
     def checksum(self) -> int:
-        """The sum of the rows' checksums."""
+        """Return the sum of the rows' checksums."""
         return checksum((self.start, self.end, *self.columns.values()), len(self))
 
 
 def link_blocks(topology: Topology) -> Iterator[Rows]:
-    """Every undirected link once, from the lower rank, in blocks by start node.
+    """Yield every undirected link once, from its lower rank, in blocks sorted by start node.
 
     Raises:
-        RejectedError: a port does not lead back over its reverse, or to the node itself.
+        RejectedError: crossing a port and its reverse port does not return, or a port leads to
+            its own node.
     """
     table = topology.table()
-    _check_back(topology, table)
+    _check_reverse_ports(topology, table)
     ports = np.array(topology.ports, dtype=np.int64)
     for part in _slices(topology.nodes, BLOCK // topology.degree):
-        there = table[:, part].T.astype(np.int64)
-        here = np.arange(part.start, part.stop)
-        place, column = np.nonzero(there > here[:, None])
+        neighbours = table[:, part].T.astype(np.int64)
+        ranks = np.arange(part.start, part.stop)
+        row, column = np.nonzero(neighbours > ranks[:, None])
         yield Rows(
             LINK,
             topology.spec,
             topology,
-            here[place],
-            there[place, column],
+            ranks[row],
+            neighbours[row, column],
             {"port": ports[column]},
         )
 
 
-def _check_back(topology: Topology, table: Ranks) -> None:
-    here = np.arange(topology.nodes, dtype=np.int32)
-    for port, there in zip(topology.ports, table, strict=True):
+def _check_reverse_ports(topology: Topology, table: Ranks) -> None:
+    ranks = np.arange(topology.nodes, dtype=np.int32)
+    for port, neighbours in zip(topology.ports, table, strict=True):
         back = table[topology.ports.index(topology.reverse_port(port))]
-        astray = np.flatnonzero((back[there] != here) | (there == here))
-        if len(astray):
+        wrong = np.flatnonzero((back[neighbours] != ranks) | (neighbours == ranks))
+        if len(wrong):
+            label = topology.label(int(wrong[0]))
             raise RejectedError(
-                f"port {port} of node {topology.label(int(astray[0]))} in {topology.spec} does not lead back",
+                f"port {port} of node {label} in {topology.spec} does not lead back",
                 hint="this is a defect of starcast: please report it",
             )
 
 
 def tree_blocks(forest: Forest) -> Iterator[Rows]:
-    """Every tree's links, parent to child, with the parent's port, in blocks by tree and child.
+    """Yield the edges of all trees, from parent to child, in blocks sorted by tree and child.
 
     Raises:
-        RejectedError: the array is no forest.
+        RejectedError: the port array is not a forest.
     """
-    topology, back = forest.topology, forest.topology.reverse_ports()
-    parents, levels = forest.parents(), forest.levels()
+    topology = forest.topology
+    reverse_ports = topology.reverse_ports()
+    parents = forest.parents()
+    levels = forest.levels()
     for tree, ports in enumerate(forest.parent_port):
         for part in _slices(topology.nodes, BLOCK):
             child = np.flatnonzero(ports[part]) + part.start
-            columns = (np.full(len(child), tree), levels[tree, child], back[ports[child]])
+            columns = (np.full(len(child), tree), levels[tree, child], reverse_ports[ports[child]])
             yield _block(TREE_EDGE, forest.id, topology, parents[tree, child], child, *columns)
 
 
 def send_blocks(schedule: Schedule) -> Iterator[Rows]:
-    """Every row of a schedule, sender to receiver, in blocks."""
+    """Yield the rows of a schedule, from sender to receiver, in blocks."""
     names = ("sender", "receiver", "step", "tree", "port", "unit")
     for part in _slices(len(schedule), BLOCK):
-        yield _block(
-            SEND, schedule.id, schedule.topology, *(getattr(schedule, name)[part] for name in names)
-        )
+        columns = (getattr(schedule, name)[part] for name in names)
+        yield _block(SEND, schedule.id, schedule.topology, *columns)
 
 
 def _slices(length: int, size: int) -> Iterator[slice]:
@@ -159,57 +183,66 @@ def _slices(length: int, size: int) -> Iterator[slice]:
 
 
 def _block(
-    kind: Relationship, owner: str, topology: Topology, *columns: NDArray[np.generic]
+    relationship: Relationship, artifact_id: str, topology: Topology, *columns: NDArray[np.generic]
 ) -> Rows:
     start, end, *others = (column.astype(np.int64) for column in columns)
-    return Rows(kind, owner, topology, start, end, dict(zip(kind.columns, others, strict=True)))
+    named = dict(zip(relationship.columns, others, strict=True))
+    return Rows(relationship, artifact_id, topology, start, end, named)
 
 
-def joined(blocks: Iterable[Rows], kind: Relationship, owner: str, topology: Topology) -> Rows:
-    """All blocks of one thing as one, sorted; without blocks, no rows."""
-    parts = [_block(kind, owner, topology, *(np.empty(0),) * (2 + len(kind.columns))), *blocks]
+def join_blocks(
+    blocks: Iterable[Rows], relationship: Relationship, artifact_id: str, topology: Topology
+) -> Rows:
+    """Return the blocks of an artifact as one sorted set of rows, which is empty without blocks."""
+    empty = (np.empty(0),) * (2 + len(relationship.columns))
+    parts = [_block(relationship, artifact_id, topology, *empty), *blocks]
+    start = np.concatenate([part.start for part in parts])
+    end = np.concatenate([part.end for part in parts])
     columns = {
-        name: np.concatenate([part.columns[name] for part in parts]) for name in kind.columns
+        name: np.concatenate([part.columns[name] for part in parts])
+        for name in relationship.columns
     }
-    start, end = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("start", "end")
-    )
-    return Rows(kind, owner, topology, start, end, columns).sorted()
+    return Rows(relationship, artifact_id, topology, start, end, columns).sorted()
 
 
 def link_rows(topology: Topology) -> Rows:
-    """`link_blocks` at once, sorted."""
-    return joined(link_blocks(topology), LINK, topology.spec, topology)
+    """Return all links of a topology, sorted; see `link_blocks`."""
+    return join_blocks(link_blocks(topology), LINK, topology.spec, topology)
 
 
 def tree_rows(forest: Forest) -> Rows:
-    """`tree_blocks` at once, sorted."""
-    return joined(tree_blocks(forest), TREE_EDGE, forest.id, forest.topology)
+    """Return all tree edges of a forest, sorted; see `tree_blocks`."""
+    return join_blocks(tree_blocks(forest), TREE_EDGE, forest.id, forest.topology)
 
 
 def send_rows(schedule: Schedule) -> Rows:
-    """`send_blocks` at once, sorted."""
-    return joined(send_blocks(schedule), SEND, schedule.id, schedule.topology)
+    """Return all rows of a schedule, sorted; see `send_blocks`."""
+    return join_blocks(send_blocks(schedule), SEND, schedule.id, schedule.topology)
 
 
 def checksum(columns: Iterable[NDArray[np.int64]], rows: int) -> int:
-    """The sum of the checksums of rows given as columns, int64 ``[rows]`` each."""
+    """Return the sum of the checksums of rows that are given as columns, int64 ``[rows]`` each."""
     mixed = np.ones(rows, dtype=np.int64)
-    for value in (*columns, *_FINAL):
-        mixed = (
-            mixed * mixed + FACTOR * (np.asarray(value, dtype=np.int64) % MODULUS) + 1
-        ) % MODULUS
+    for column in (*columns, *_FINAL):
+        values = np.asarray(column, dtype=np.int64) % MODULUS
+        mixed = (mixed * mixed + FACTOR * values + 1) % MODULUS
     return int(mixed.sum())
 
 
 def checksum_cypher(values: Iterable[str]) -> str:
-    """The same for one row, as a Cypher expression over expressions; `$modulus` and `$factor` are parameters."""
+    """Return a Cypher expression for the checksum of a row.
+
+    Args:
+        values: Cypher expressions of the row's values.
+
+    The statement needs the parameters ``$modulus`` and ``$factor``.
+    """
     listed = ", ".join([*values, *(str(value) for value in _FINAL)])
     return f"reduce(h = 1, v IN [{listed}] | (h * h + $factor * (v % $modulus) + 1) % $modulus)"
 
 
 def node_checksum(topology: Topology) -> int:
-    """The sum of the checksums of all nodes: place of the key, rank and label."""
+    """Return the sum of the checksums of all nodes: relative key, rank and label."""
     return sum(_node_checksum(topology, part) for part in _slices(topology.nodes, BLOCK))
 
 
@@ -226,7 +259,13 @@ def _node_checksum(topology: Topology, part: slice) -> int:
 
 
 def node_checksum_cypher(first: str = "$first") -> str:
-    """The same for one node ``n``; ``first`` is the key of node 0 and `$digits` what each symbol counts as."""
+    """Return a Cypher expression for the checksum of a node ``n``.
+
+    Args:
+        first: Cypher expression of the key of node 0.
+
+    The statement needs the parameters ``$modulus``, ``$factor`` and ``$digits`` (`DIGITS`).
+    """
     code = (
         f"reduce(c = 0, symbol IN split(n.label, '') | (c * {_BASE} + $digits[symbol]) % $modulus)"
     )
@@ -234,21 +273,17 @@ def node_checksum_cypher(first: str = "$first") -> str:
 
 
 def topology_content(topology: Topology, links: Rows | Iterable[Rows]) -> Content:
-    """What the graph has to hold of a topology with these links, at once or in blocks."""
-    counted = rows_content(links)
-    return Content(
-        topology.nodes, counted.relationships, (node_checksum(topology), counted.sums[1])
-    )
+    """Return the content of a topology, whose links are given at once or in blocks."""
+    content = rows_content(links)
+    sums = (node_checksum(topology), content.sums[1])
+    return Content(topology.nodes, content.relationships, sums)
 
 
 def rows_content(rows: Rows | Iterable[Rows]) -> Content:
-    """What the graph has to hold of a forest or a schedule, given at once or in blocks."""
-    count, total = 0, 0
+    """Return the content of a forest or a schedule, whose rows are given at once or in blocks."""
+    count = 0
+    total = 0
     for block in [rows] if isinstance(rows, Rows) else rows:
-        count, total = count + len(block), total + block.checksum()
+        count += len(block)
+        total += block.checksum()
     return Content(0, count, (0, total))
-
-
-def keys(topology: Topology, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The keys of these nodes."""
-    return ranks + first_key(topology)

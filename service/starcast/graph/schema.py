@@ -1,8 +1,8 @@
-"""What the graph store holds, declared once: labels, relationship types, their properties, keys and indexes.
+"""Schema of the graph store: labels, relationship types, properties, keys and indexes.
 
-Constraints, writers, the reader's checksums, the headers of an offline import and the schema page follow from what stands
-here. `docs/decisions/0002-keys-and-labels.md` says why nodes have an integer key, `0007-graph-model.md` why relationships are
-indexed by what they are part of.
+Constraints, writers, checksums, the headers of offline imports and the schema page are derived from
+these declarations. ``docs/decisions/0002-keys-and-labels.md`` explains why nodes have an integer
+key, ``0007-graph-model.md`` why relationships are indexed by the artifact that they belong to.
 """
 
 import re
@@ -11,27 +11,29 @@ from enum import StrEnum
 
 from starcast.topologies import Topology
 
-#: Grows with every change that an older starcast cannot read; the graph store keeps it in `STORE`.
-VERSION = 1
+#: Version of the schema, stored in `STORE`. Increase it with every change that an older or a newer
+#: starcast cannot read; 2 renamed Topology.name to spec and SEND.payload to unit.
+VERSION = 2
 
-#: Ranks go up to 12! - 1 < 2^29; keys stay below 2^53, so that they are exact in JSON and in JavaScript too.
+#: Ranks are at most 12! - 1 < 2^29. Keys stay below 2^53, so that JSON and JavaScript are exact.
 RANK_BITS = 32
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z_]*")
 
 
-class Type(StrEnum):
-    """Types of properties, by Cypher's names."""
+class PropertyType(StrEnum):
+    """Types of properties, named as in Cypher."""
 
     STRING = "STRING"
     INTEGER = "INTEGER"
     BOOLEAN = "BOOLEAN"
 
 
-class State(StrEnum):
-    """Whether a thing in the graph may be used: only what was counted and compared after it was written is ``complete``.
+class GraphState(StrEnum):
+    """State of an artifact in the graph; only a ``complete`` artifact may be used.
 
-    Over Bolt a thing is ``loading`` before; what an offline import wrote is ``imported``.
+    An artifact is ``loading`` while it is written over Bolt and ``imported`` after an offline
+    import. It becomes ``complete`` once its counts and checksums have been verified.
     """
 
     LOADING = "loading"
@@ -41,18 +43,22 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Property:
-    """A property of a node or a relationship; one that is not ``always`` there is null where it means nothing."""
+    """A property of a node or a relationship.
+
+    Attributes:
+        name: letters and underscores only, because it becomes Cypher text.
+        type: its type.
+        meaning: a description for the schema page.
+        always: False if the property is absent where it has no meaning.
+    """
 
     name: str
-    type: Type
+    type: PropertyType
     meaning: str
     always: bool = True
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
-            raise ValueError(
-                f"'{self.name}' is no property name: letters and underscores, since it becomes Cypher text"
-            )
+        _check_name(self.name)
         if not self.meaning:
             raise ValueError(
                 f"the property '{self.name}' has no meaning: the schema page prints one"
@@ -60,155 +66,171 @@ class Property:
 
 
 @dataclass(frozen=True)
-class _Thing:
+class _Element:
+    """What labels and relationship types have in common."""
+
     name: str
     meaning: str
     properties: tuple[Property, ...]
     indexes: tuple[tuple[str, ...], ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
-            raise ValueError(
-                f"'{self.name}' is no name: letters and underscores, since it becomes Cypher text"
-            )
+        _check_name(self.name)
         names = self.names
         if len(set(names)) < len(names):
             raise ValueError(f"{self.name} declares a property twice: {', '.join(names)}")
         for indexed in self.indexes:
-            self._known(indexed, "index")
+            self._check_declared(indexed, "index")
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The properties' names, in the order declared."""
+        """Names of the properties, in the order of declaration."""
         return tuple(declared.name for declared in self.properties)
 
-    def _known(self, used: tuple[str, ...], purpose: str) -> None:
+    def index_names(self) -> list[str]:
+        """Return the names of the constraints and indexes in the store."""
+        return [self._index_name(names) for names in self.indexes]
+
+    def _check_declared(self, used: tuple[str, ...], purpose: str) -> None:
         unknown = [name for name in used if name not in self.names]
         if unknown or not used:
             raise ValueError(
                 f"the {purpose} of {self.name} needs declared properties, not {unknown}"
             )
 
-    def index_names(self) -> list[str]:
-        """What the constraints' and the other indexes are called in the store."""
-        return [self._index(names) for names in self.indexes]
-
-    def _indexes(self, pattern: str) -> list[str]:
-        """The Cypher that makes the indexes; the pattern calls the thing ``n``."""
+    def _index_statements(self, pattern: str) -> list[str]:
+        """Return the Cypher that creates the indexes; the pattern must bind ``n``."""
         return [
-            f"CREATE INDEX {self._index(names)} IF NOT EXISTS FOR {pattern} ON {_listed(names)}"
+            f"CREATE INDEX {self._index_name(names)} IF NOT EXISTS "
+            f"FOR {pattern} ON {_property_list(names)}"
             for names in self.indexes
         ]
 
-    def _index(self, names: tuple[str, ...]) -> str:
+    def _index_name(self, names: tuple[str, ...]) -> str:
         return "_".join(["starcast", self.name.lower(), *names])
 
 
 @dataclass(frozen=True)
-class Label(_Thing):
-    """A kind of node: ``unique`` tuples of properties name one node each, ``indexes`` are only looked up."""
+class Label(_Element):
+    """A node label.
+
+    Attributes:
+        unique: tuples of properties whose values identify a node; each becomes a constraint.
+        indexes: tuples of properties that are indexed for look-ups only.
+    """
 
     unique: tuple[tuple[str, ...], ...]
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.unique:
-            raise ValueError(
-                f"{self.name} has no key: without one nothing could be found or linked"
-            )
+            raise ValueError(f"{self.name} has no key: its nodes could not be found or linked")
         for names in self.unique:
-            self._known(names, "key")
+            self._check_declared(names, "key")
 
     def statements(self) -> list[str]:
-        """The Cypher that makes constraints and indexes; each may run again."""
+        """Return the Cypher that creates constraints and indexes; it can be run repeatedly."""
         keys = [
-            f"CREATE CONSTRAINT {self._index(names)} IF NOT EXISTS FOR (n:{self.name}) REQUIRE {_listed(names)} IS UNIQUE"
+            f"CREATE CONSTRAINT {self._index_name(names)} IF NOT EXISTS "
+            f"FOR (n:{self.name}) REQUIRE {_property_list(names)} IS UNIQUE"
             for names in self.unique
         ]
-        return keys + self._indexes(f"(n:{self.name})")
+        return keys + self._index_statements(f"(n:{self.name})")
 
     def index_names(self) -> list[str]:
-        """What the constraints' and the other indexes are called in the store."""
-        return [*map(self._index, self.unique), *super().index_names()]
+        """Return the names of the constraints and indexes in the store."""
+        return [*map(self._index_name, self.unique), *super().index_names()]
 
 
 @dataclass(frozen=True)
-class Relationship(_Thing):
-    """A kind of relationship, from one label to another.
+class Relationship(_Element):
+    """A relationship type between two labels.
 
-    ``owner`` is the property that names the thing it is part of (a topology, a forest, a schedule), and is the same on all
-    relationships of that thing; the other properties differ.
+    Attributes:
+        start: label of the start nodes.
+        end: label of the end nodes.
+        artifact_property: the property with the id of the artifact (topology, forest or schedule)
+            that the relationship belongs to; None if it belongs to no artifact.
     """
 
     start: str
     end: str
-    owner: str | None = None
+    artifact_property: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.owner is not None:
-            self._known((self.owner,), "owner")
+        if self.artifact_property is not None:
+            self._check_declared((self.artifact_property,), "artifact property")
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The properties that differ from one relationship to the next: all but the owner."""
-        return tuple(name for name in self.names if name != self.owner)
+        """The properties that differ between relationships of the same artifact."""
+        return tuple(name for name in self.names if name != self.artifact_property)
 
     def statements(self) -> list[str]:
-        """The Cypher that makes the indexes; each may run again."""
-        return self._indexes(f"()-[n:{self.name}]-()")
+        """Return the Cypher that creates the indexes; it can be run repeatedly."""
+        return self._index_statements(f"()-[n:{self.name}]-()")
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"'{name}' is not a name of letters and underscores, which Cypher text requires"
+        )
+
+
+def _property_list(names: tuple[str, ...]) -> str:
     return "(" + ", ".join(f"n.{name}" for name in names) + ")"
 
 
-def _text(name: str, meaning: str, always: bool = True) -> Property:
-    return Property(name, Type.STRING, meaning, always)
+def _string(name: str, meaning: str) -> Property:
+    return Property(name, PropertyType.STRING, meaning)
 
 
-def _number(name: str, meaning: str, always: bool = True) -> Property:
-    return Property(name, Type.INTEGER, meaning, always)
+def _integer(name: str, meaning: str, always: bool = True) -> Property:
+    return Property(name, PropertyType.INTEGER, meaning, always)
 
 
-_STATE = _text("state", "loading until verified, then complete; use nothing else")
+def _boolean(name: str, meaning: str) -> Property:
+    return Property(name, PropertyType.BOOLEAN, meaning)
+
+
+_STATE = _string("state", "loading or imported until verified, then complete; use nothing else")
 
 STORE = Label(
     "Store",
-    "one node: which PostgreSQL database this graph belongs to",
+    "a single node: the PostgreSQL database that this graph belongs to",
     (
-        _text("id", "the id in PostgreSQL's table store"),
-        _number("schema", "version of this schema"),
+        _string("id", "the id in PostgreSQL's table store"),
+        _integer("schema", "version of this schema"),
     ),
-    # MERGE on a unique property takes a lock, so two first ingests cannot make two of them.
+    # MERGE on a unique property takes a lock, so concurrent first ingests cannot create two nodes.
     unique=(("schema",),),
 )
 TOPOLOGY = Label(
     "Topology",
-    "one graph whose nodes and links are stored",
+    "a topology whose nodes and links are stored",
     (
-        _text("name", "its name, such as S5"),
-        _text("family", "star, nk-star or hypercube"),
-        _number("n", "its first size"),
-        _number("k", "its second size, in S_n,k", always=False),
-        _number("nodes", "nodes"),
-        _number("links", "undirected links"),
-        _number("degree", "links at each node"),
-        _number("diameter", "greatest distance, in links"),
+        _string("spec", "its name, such as S5"),
+        _string("family", "star, nk-star or hypercube"),
+        _integer("n", "its first size parameter"),
+        _integer("k", "its second size parameter, in S_n,k", always=False),
+        _integer("nodes", "number of nodes"),
+        _integer("links", "number of undirected links"),
+        _integer("degree", "links per node"),
+        _integer("diameter", "greatest distance, in links"),
         _STATE,
     ),
-    unique=(("name",),),
+    unique=(("spec",),),
 )
 NODE = Label(
     "Node",
     "a node of a topology",
     (
-        _number(
-            "key", "topology and rank in one integer, unique in the store: what the writers look up"
-        ),
-        _text("topology", "name of its topology"),
-        _number("rank", "index among the labels in lexicographic order, from 0"),
-        _text("label", "its label: one character a symbol, 1..9 then a..z"),
+        _integer("key", "topology and rank in one integer, unique in the store; used by writers"),
+        _string("topology", "spec of its topology"),
+        _integer("rank", "index among the labels in lexicographic order, from 0"),
+        _string("label", "its label: one character per symbol, 1..9 then a..z"),
     ),
     unique=(("key",), ("topology", "rank")),
     indexes=(("topology", "label"),),
@@ -217,16 +239,14 @@ FOREST = Label(
     "Forest",
     "the trees of one construction for one root",
     (
-        _text("id", "topology:construction(arguments):label of the root"),
-        _text("topology", "name of its topology"),
-        _text("construction", "the rule that made it"),
-        _text(
-            "arguments", "the rule's arguments, such as base=greedy,i=2; empty where it has none"
-        ),
-        _number("root", "rank of the common root"),
-        _number("trees", "how many trees"),
-        _number("height", "greatest level"),
-        _number("congestion", "most trees on one directed link"),
+        _string("id", "topology:construction(arguments):label of the root"),
+        _string("topology", "spec of its topology"),
+        _string("construction", "name of the construction"),
+        _string("arguments", "the construction's arguments, such as base=greedy,i=2; or empty"),
+        _integer("root", "rank of the common root"),
+        _integer("trees", "number of trees"),
+        _integer("height", "greatest level"),
+        _integer("congestion", "greatest number of trees on one directed link"),
         _STATE,
     ),
     unique=(("id",),),
@@ -234,23 +254,21 @@ FOREST = Label(
 )
 SCHEDULE = Label(
     "Schedule",
-    "who sends what over which directed link in which step",
+    "the sends of a collective: step, sender, port, receiver and unit",
     (
-        _text("id", "topology:collective:algorithm:ports:arguments:label of the root"),
-        _text("topology", "name of its topology"),
-        _text("collective", "what it promises, such as broadcast"),
-        _text("algorithm", "the rule that made it"),
-        _text("ports", "all or one: the port model that it keeps"),
-        _text("arguments", "the algorithm's arguments, such as segments=4"),
-        _number("root", "rank of the root"),
-        _number("units", "how many units there are; numbered from 0 to units - 1"),
-        Property(
-            "packets",
-            Type.BOOLEAN,
-            "a directed link may carry several units in a step, as one packet",
+        _string("id", "topology:collective:algorithm:ports:arguments:label of the root"),
+        _string("topology", "spec of its topology"),
+        _string("collective", "the collective that it performs, such as broadcast"),
+        _string("algorithm", "name of the algorithm"),
+        _string("ports", "port model that it satisfies: all or one"),
+        _string("arguments", "the algorithm's arguments, such as segments=4"),
+        _integer("root", "rank of the root"),
+        _integer("units", "number of units; they are numbered from 0 to units - 1"),
+        _boolean(
+            "packets", "whether a directed link may carry several units in a step, as a packet"
         ),
-        _number("steps", "the last step in which a unit moves"),
-        Property("symmetric", Type.BOOLEAN, "it stands for all sources by translation"),
+        _integer("steps", "the last step in which a unit moves"),
+        _boolean("symmetric", "whether it represents all sources by translation"),
         _STATE,
     ),
     unique=(("id",),),
@@ -258,63 +276,62 @@ SCHEDULE = Label(
 )
 LINK = Relationship(
     "LINK",
-    "an undirected link, once: from the lower to the higher rank",
+    "an undirected link, stored once, from the lower to the higher rank",
     (
-        _text("topology", "name of the topology"),
-        _number("port", "the lower rank's port to the other"),
+        _string("topology", "spec of the topology"),
+        _integer("port", "port of the lower rank that leads to the higher"),
     ),
     "Node",
     "Node",
-    owner="topology",
+    artifact_property="topology",
 )
 TREE_EDGE = Relationship(
     "TREE_EDGE",
-    "a directed link that a tree uses, parent to child",
+    "a directed link that a tree uses, from parent to child",
     (
-        _text("forest", "id of the forest"),
-        _number("tree", "number of the tree, from 0"),
-        _number("level", "the child's distance from the root in that tree, from 1"),
-        _number("port", "the parent's port towards the child"),
+        _string("forest", "id of the forest"),
+        _integer("tree", "number of the tree, from 0"),
+        _integer("level", "the child's distance from the root in that tree, from 1"),
+        _integer("port", "the parent's port towards the child"),
     ),
     "Node",
     "Node",
-    owner="forest",
+    artifact_property="forest",
     indexes=(("forest", "tree"),),
 )
 SEND = Relationship(
     "SEND",
-    "one unit that crosses one directed link in one step",
+    "a unit that crosses a directed link in a step",
     (
-        _text("schedule", "id of the schedule"),
-        _number("step", "from 1"),
-        _number("tree", "number of the tree along which it travels, from 0"),
-        _number("port", "the sender's port"),
-        _number("unit", "number of the unit, from 0"),
+        _string("schedule", "id of the schedule"),
+        _integer("step", "number of the step, from 1"),
+        _integer("tree", "number of the tree along which the unit travels, from 0"),
+        _integer("port", "the sender's port"),
+        _integer("unit", "number of the unit, from 0"),
     ),
     "Node",
     "Node",
-    owner="schedule",
+    artifact_property="schedule",
     indexes=(("schedule", "step"),),
 )
-ON = Relationship("ON", "a forest grows on a topology", (), "Forest", "Topology")
-USES = Relationship(
-    "USES", "a schedule sends along the trees of a forest", (), "Schedule", "Forest"
-)
+ON = Relationship("ON", "the topology of a forest", (), "Forest", "Topology")
+USES = Relationship("USES", "the forest whose trees a schedule uses", (), "Schedule", "Forest")
 
 LABELS = (STORE, TOPOLOGY, NODE, FOREST, SCHEDULE)
 RELATIONSHIPS = (LINK, TREE_EDGE, SEND, ON, USES)
 
 
 def statements() -> list[str]:
-    """All constraints and indexes, as Cypher that may run again."""
-    return [statement for thing in (*LABELS, *RELATIONSHIPS) for statement in thing.statements()]
+    """Return the Cypher that creates all constraints and indexes; it can be run repeatedly."""
+    return [text for element in (*LABELS, *RELATIONSHIPS) for text in element.statements()]
 
 
 def first_key(topology: Topology) -> int:
-    """The key of the topology's node 0; the node of rank r has the key ``first_key + r``.
+    """Return the key of a topology's node 0; the node of rank r has the key ``first_key + r``.
 
-    Family, n and k in ten bits and five each: no counter that two stores could count differently. S_{32,k} to S_{35,k}, the
-    only ones beyond five bits, run into keys with k > 0 of the next family, which has none.
+    The key is composed of the family, n in five bits, k in five bits and the rank: unlike a
+    counter, it is the same in every store. S_{32,k} to S_{35,k}, which exceed five bits, use keys
+    with k > 0 of the next family, the hypercubes, which have no k.
     """
     family = ("star", "nk-star", "hypercube").index(topology.family)
     return ((family << 10) + (topology.n << 5) + (topology.k or 0)) << RANK_BITS

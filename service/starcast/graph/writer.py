@@ -1,4 +1,7 @@
-"""The way into a graph that answers: over Bolt. The other, the offline import, makes a whole store of files (`bulk`)."""
+"""Writing artifacts over Bolt, into a Neo4j that keeps answering.
+
+Offline imports, which create a new store from files, are in `starcast.graph.bulk_files`.
+"""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -7,47 +10,48 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from starcast.errors import RejectedError, StarcastError
-from starcast.graph.artifact_nodes import Owner
+from starcast.graph.artifact_nodes import ArtifactNode, id_property
 from starcast.graph.connection import Graph
 from starcast.graph.rows import Rows
-from starcast.graph.schema import NODE, Relationship, State, first_key, statements
+from starcast.graph.schema import NODE, GraphState, Label, Relationship, first_key, statements
 from starcast.progress import Task
 from starcast.topologies import Topology
 
-#: Seconds that indexes may take: S10's nodes take 15, and the store that is filled may be larger and the machine busy.
+#: Time limit for creating indexes, in seconds. The nodes of S10 take 15 s on an idle machine.
 _INDEX_SECONDS = 3_600
 
 
-class WayIn(Protocol):
-    """A way into the graph. Between `begin` and `finish` a thing is ``loading``, and nobody uses it."""
+class GraphWriter(Protocol):
+    """A method of writing artifacts; between `begin` and `finish` an artifact is ``loading``."""
 
     @property
     def name(self) -> Literal["bolt", "import"]:
-        """What the relational store calls it."""
+        """The name of the load method in the relational store."""
 
-    def begin(self, owner: Owner) -> None:
-        """Make the thing's node, in state loading."""
+    def begin(self, node: ArtifactNode) -> None:
+        """Create the artifact's node, in state loading."""
 
-    def nodes(self, topology: Topology, task: Task) -> None:
+    def write_nodes(self, topology: Topology, task: Task) -> None:
         """Write the nodes of a topology."""
 
-    def relationships(self, rows: Rows, task: Task) -> None:
-        """Write the relationships of a thing whose ends are there."""
+    def write_relationships(self, rows: Rows, task: Task) -> None:
+        """Write the relationships of an artifact; their end nodes must exist."""
 
-    def finish(self, owner: Owner) -> None:
-        """Make the thing's state complete."""
+    def finish(self, node: ArtifactNode) -> None:
+        """Set the artifact's state to complete."""
 
 
-class Bolt:
-    """UNWIND of lists, one transaction a batch; about 50 000 relationships a second.
+class BoltWriter:
+    """Writer over Bolt: UNWIND of lists, one transaction per batch.
 
-    A batch is grouped by start node, so that each start is looked up once (`docs/decisions/0002-keys-and-labels.md`).
-    The driver tries a batch again after a transient error. It cannot know whether a commit arrived whose answer got lost,
-    so a batch may, very rarely, be written twice; the counts and checksums afterwards notice.
+    It reaches about 50 000 relationships per second. A batch is grouped by start node, so that each
+    start node is looked up once (``docs/decisions/0002-keys-and-labels.md``). The driver retries a
+    batch after a transient error. If a commit succeeded but its confirmation was lost, the batch is
+    written twice; the comparison of counts and checksums detects this rare case.
 
     Args:
-        graph: where to.
-        batch: rows a transaction.
+        graph: the database to write to.
+        batch: rows per transaction.
     """
 
     name: Literal["bolt", "import"] = "bolt"
@@ -57,115 +61,131 @@ class Bolt:
         self._batch = batch
 
     def prepare(self) -> None:
-        """See `make_indexes`."""
-        make_indexes(self._graph)
+        """Create missing constraints and indexes; see `create_indexes`."""
+        create_indexes(self._graph)
 
-    def begin(self, owner: Owner) -> None:
-        """See `WayIn.begin`."""
-        properties = {**owner.properties, "state": State.LOADING.value}
-        if owner.parent is None:
+    def begin(self, node: ArtifactNode) -> None:
+        """Create the artifact's node, in state loading.
+
+        Raises:
+            RejectedError: the artifact that it depends on is not in the graph.
+        """
+        properties = {**node.properties, "state": GraphState.LOADING.value}
+        if node.parent is None:
             self._graph.write(
-                f"CREATE (o:{owner.label.name}) SET o = $properties", {"properties": properties}
+                f"CREATE (o:{node.label.name}) SET o = $properties", {"properties": properties}
             )
             return
-        kind, label, key = owner.parent
-        made = self._graph.write(
-            f"MATCH (p:{label.name} {{{label.unique[0][0]}: $parent}}) "
-            f"CREATE (o:{owner.label.name})-[:{kind.name}]->(p) SET o = $properties RETURN count(o) AS made",
-            {"parent": key, "properties": properties},
+        relationship, label, parent_id = node.parent
+        rows = self._graph.write(
+            f"MATCH (p:{label.name} {{{id_property(label)}: $parent}}) "
+            f"CREATE (o:{node.label.name})-[:{relationship.name}]->(p) SET o = $properties "
+            "RETURN count(o) AS created",
+            {"parent": parent_id, "properties": properties},
         )
-        if made[0]["made"] != 1:
+        if rows[0]["created"] != 1:
             raise RejectedError(
-                f"{key} is not in the graph, so {owner.key} cannot hang from it",
+                f"{node.id} depends on {parent_id}, which is not in the graph",
                 hint="ingest it again",
             )
 
-    def nodes(self, topology: Topology, task: Task) -> None:
-        """See `WayIn.nodes`."""
+    def write_nodes(self, topology: Topology, task: Task) -> None:
+        """Write the nodes of a topology."""
         for start in range(0, topology.nodes, self._batch):
-            labels = topology.labels(
-                np.arange(start, min(start + self._batch, topology.nodes))
-            ).tolist()
+            ranks = np.arange(start, min(start + self._batch, topology.nodes))
             parameters = {
                 "first": first_key(topology) + start,
                 "topology": topology.spec,
                 "rank": start,
-                "labels": labels,
+                "labels": topology.labels(ranks).tolist(),
             }
             self._graph.write(_CREATE_NODES, parameters)
-            task.advance(len(labels))
+            task.advance(len(ranks))
 
-    def relationships(self, rows: Rows, task: Task) -> None:
-        """See `WayIn.relationships`.
+    def write_relationships(self, rows: Rows, task: Task) -> None:
+        """Write the relationships of an artifact.
 
         Raises:
-            RejectedError: an end was not found.
+            RejectedError: an end node was not found.
         """
-        statement = create_relationships(rows.kind)
+        statement = create_statement(rows.relationship)
         for count, groups in batches(rows, self._batch, first_key(rows.topology)):
-            made = self._graph.write(statement, {"rows": groups, "owner": rows.owner})[0]["made"]
-            if made != count:
+            parameters = {"rows": groups, "artifact": rows.artifact_id}
+            created = self._graph.write(statement, parameters)[0]["created"]
+            if created != count:
+                spec = rows.topology.spec
                 raise RejectedError(
-                    f"{count - made} of {count} relationships of {rows.owner} found no node at one end",
-                    hint=f"the nodes of {rows.topology.spec} are not all in the graph: drop it and ingest it again",
+                    f"{count - created} of {count} relationships of {rows.artifact_id} lack a node "
+                    "at one end",
+                    hint=f"nodes of {spec} are missing in the graph: drop it and ingest it again",
                 )
             task.advance(count)
 
-    def finish(self, owner: Owner) -> None:
-        """See `WayIn.finish`."""
-        set_state(self._graph, owner.label.name, owner.key_name, owner.key, State.COMPLETE)
+    def finish(self, node: ArtifactNode) -> None:
+        """Set the artifact's state to complete."""
+        set_state(self._graph, node.label, node.id, GraphState.COMPLETE)
 
 
-def make_indexes(graph: Graph) -> None:
-    """Make the constraints and indexes that are not there, and wait until all can be used."""
+def create_indexes(graph: Graph) -> None:
+    """Create missing constraints and indexes, and wait until all are online."""
     for statement in statements():
         graph.write(statement)
     graph.read("CALL db.awaitIndexes($seconds)", {"seconds": _INDEX_SECONDS})
 
 
 def refresh_plans(graph: Graph) -> None:
-    """Sample the indexes and plan all queries anew.
+    """Sample the indexes and discard cached query plans.
 
-    Until the server gets round to it by itself, it takes what was just written for nothing, and reads whole indexes where
-    it could seek in them. Where the login may not ask for that, nothing else is lost.
+    Until the server does so itself, its statistics lack the new data, and queries scan indexes that
+    they could seek in. Errors are ignored: accounts without the right only lose this speed-up.
     """
     with suppress(StarcastError):
         graph.read("CALL db.prepareForReplanning($seconds)", {"seconds": _INDEX_SECONDS})
 
 
-def set_state(graph: Graph, label: str, key_name: str, key: str, state: State) -> None:
-    """Set the state of a thing; nothing happens where it is not there."""
+def set_state(graph: Graph, label: Label, artifact_id: str, state: GraphState) -> None:
+    """Set the state of an artifact's node, if it exists."""
     graph.write(
-        f"MATCH (o:{label} {{{key_name}: $key}}) SET o.state = $state",
-        {"key": key, "state": state.value},
+        f"MATCH (o:{label.name} {{{id_property(label)}: $id}}) SET o.state = $state",
+        {"id": artifact_id, "state": state.value},
     )
 
 
 _CREATE_NODES = (
     "UNWIND range(0, size($labels) - 1) AS i "
-    f"CREATE (:{NODE.name} {{key: $first + i, topology: $topology, rank: $rank + i, label: $labels[i]}})"
+    f"CREATE (:{NODE.name} "
+    "{key: $first + i, topology: $topology, rank: $rank + i, label: $labels[i]})"
 )
 
 
-def create_relationships(kind: Relationship) -> str:
-    """The statement that writes a batch of `kind`: ``$rows`` = [[start key, [[end key, column, ..], ..]], ..]."""
-    columns = [f"{name}: r[{place}]" for place, name in enumerate(kind.columns, start=1)]
-    properties = ", ".join([f"{kind.owner}: $owner", *columns])
+def create_statement(relationship: Relationship) -> str:
+    """Return the Cypher that writes a batch of relationships of a type.
+
+    Its parameter ``$rows`` is ``[[start key, [[end key, column, ..], ..]], ..]``.
+    """
+    columns = [f"{name}: r[{index}]" for index, name in enumerate(relationship.columns, start=1)]
+    properties = ", ".join([f"{relationship.artifact_property}: $artifact", *columns])
     return (
-        f"UNWIND $rows AS g MATCH (a:{kind.start} {{key: g[0]}}) UNWIND g[1] AS r MATCH (b:{kind.end} {{key: r[0]}}) "
-        f"CREATE (a)-[:{kind.name} {{{properties}}}]->(b) RETURN count(*) AS made"
+        f"UNWIND $rows AS g MATCH (a:{relationship.start} {{key: g[0]}}) "
+        f"UNWIND g[1] AS r MATCH (b:{relationship.end} {{key: r[0]}}) "
+        f"CREATE (a)-[:{relationship.name} {{{properties}}}]->(b) RETURN count(*) AS created"
     )
 
 
 def batches(rows: Rows, batch: int, first: int) -> Iterator[tuple[int, list[Any]]]:
-    """Batches as `create_relationships` takes them, with their number of rows; ``first`` is the key of node 0."""
+    """Yield batches as `create_statement` takes them, each with its number of rows.
+
+    Args:
+        rows: the relationships, sorted by start node.
+        batch: greatest number of rows per batch.
+        first: key of the topology's node 0.
+    """
     for begin in range(0, len(rows), batch):
         part = slice(begin, begin + batch)
         start = rows.start[part] + first
-        values = np.column_stack(
-            [rows.end[part] + first, *(c[part] for c in rows.columns.values())]
-        ).tolist()
+        columns = [column[part] for column in rows.columns.values()]
+        values = np.column_stack([rows.end[part] + first, *columns]).tolist()
         bounds = [0, *(np.flatnonzero(np.diff(start)) + 1).tolist(), len(start)]
-        firsts = start[bounds[:-1]].tolist()
-        spans = zip(firsts, bounds[:-1], bounds[1:], strict=True)
-        yield len(start), [[first, values[low:high]] for first, low, high in spans]
+        starts = start[bounds[:-1]].tolist()
+        groups = zip(starts, bounds[:-1], bounds[1:], strict=True)
+        yield len(start), [[key, values[low:high]] for key, low, high in groups]

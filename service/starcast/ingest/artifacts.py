@@ -1,4 +1,9 @@
-"""What can be ingested: a topology, a forest, a schedule. Each knows its size before it is built, and is proved when it is."""
+"""Artifacts that can be stored: topologies, forests and schedules.
+
+An artifact knows its size before it is built, and is verified when it is built. Its id contains
+everything needed to build it again: ``S5``, ``S5:multiple:12345``,
+``S5:broadcast:multiple:all:segments=4:12345``.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -8,38 +13,44 @@ from typing import Protocol
 from sqlalchemy.orm import Session
 
 from starcast.collectives import Schedule, schedule
+from starcast.collectives import catalogue as algorithm_catalogue
 from starcast.collectives.algorithm import Algorithm
-from starcast.database import repository
-from starcast.errors import RejectedError, StarcastError
-from starcast.graph import artifact_nodes
+from starcast.collectives.model import EXPANDED
+from starcast.database import models, repository
+from starcast.errors import InputError, NotFoundError, RejectedError, StarcastError
+from starcast.graph.artifact_nodes import ArtifactNode, forest_node, schedule_node, topology_node
 from starcast.graph.rows import (
     Content,
     Rows,
-    joined,
+    join_blocks,
     link_blocks,
     rows_content,
     send_blocks,
     topology_content,
     tree_blocks,
 )
+from starcast.ingest.stores import complete_rows
 from starcast.simulator import Simulation, simulate
 from starcast.topologies import Topology
+from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest
+from starcast.trees import forest as build_forest
+from starcast.trees.spec_syntax import parse_arguments, parse_spec
 
 
 @dataclass(frozen=True)
-class Built:
-    """A thing that was built and proved.
+class BuiltArtifact:
+    """An artifact that was built and verified.
 
     Attributes:
-        owner: its node.
-        topology: where it lies.
-        blocks: its relationships; every call begins anew.
-        content: how much it adds to the graph.
-        save: how the relational store keeps it.
+        node: its node in the graph.
+        topology: its topology.
+        blocks: returns a new iterator over its relationships.
+        content: its counts and checksums in the graph.
+        save: saves it to the relational store.
     """
 
-    owner: artifact_nodes.Owner
+    node: ArtifactNode
     topology: Topology
     blocks: Callable[[], Iterator[Rows]]
     content: Content
@@ -47,80 +58,74 @@ class Built:
 
     @property
     def rows(self) -> Rows:
-        """All its relationships at once, sorted by start node: for a way in that looks up each start once."""
-        return joined(
-            self.blocks(), artifact_nodes.kind_of(self.owner), self.owner.key, self.topology
-        )
+        """All its relationships, sorted by start node, as writing over Bolt needs them."""
+        return join_blocks(self.blocks(), self.node.relationship, self.node.id, self.topology)
 
 
-class Thing(Protocol):
-    """A thing to ingest. ``nodes`` and ``relationships`` count what it adds to the graph."""
+class Artifact(Protocol):
+    """A topology, forest or schedule that can be stored."""
 
     @property
     def kind(self) -> str:
         """``topology``, ``forest`` or ``schedule``."""
 
     @property
-    def key(self) -> str:
-        """Its name in both stores."""
+    def id(self) -> str:
+        """Its id in both stores."""
 
     @property
     def topology(self) -> Topology:
-        """Where it lies."""
+        """Its topology."""
 
     @property
     def nodes(self) -> int:
-        """Nodes it adds."""
+        """Number of nodes that it adds to the graph."""
 
     @property
     def relationships(self) -> int:
-        """Relationships it adds."""
+        """Number of relationships that it adds to the graph."""
 
-    def build(self) -> Built:
-        """Build and prove it.
+    def build(self) -> BuiltArtifact:
+        """Build and verify it.
 
         Raises:
-            RejectedError: its checker does not accept it.
+            RejectedError: the verification failed.
         """
 
 
 @dataclass(frozen=True)
-class TopologyThing:
-    """Nodes and links."""
+class TopologyArtifact:
+    """The nodes and links of a topology."""
 
     topology: Topology
     kind = "topology"
 
     @property
-    def key(self) -> str:
-        """The topology's name."""
+    def id(self) -> str:
+        """The topology's spec."""
         return self.topology.spec
 
     @property
     def nodes(self) -> int:
-        """All nodes."""
+        """Number of nodes."""
         return self.topology.nodes
 
     @property
     def relationships(self) -> int:
-        """Each undirected link once."""
+        """Number of undirected links."""
         return self.topology.links
 
-    def build(self) -> Built:
-        """See `Thing.build`: every link leads back."""
-        topology, blocks = self.topology, partial(link_blocks, self.topology)
+    def build(self) -> BuiltArtifact:
+        """Collect the links, and verify that each can be crossed back; see `Artifact.build`."""
+        topology = self.topology
+        blocks = partial(link_blocks, topology)
         content = topology_content(topology, blocks())
-        return Built(
-            artifact_nodes.topology_owner(topology),
-            topology,
-            blocks,
-            content,
-            lambda s: repository.save_topology(s, topology),
-        )
+        save = partial(repository.save_topology, topology=topology)
+        return BuiltArtifact(topology_node(topology), topology, blocks, content, save)
 
 
 @dataclass(frozen=True)
-class ForestThing:
+class ForestArtifact:
     """The edges of a forest's trees."""
 
     forest: Forest
@@ -128,39 +133,34 @@ class ForestThing:
     nodes = 0
 
     @property
-    def key(self) -> str:
+    def id(self) -> str:
         """The forest's id."""
         return self.forest.id
 
     @property
     def topology(self) -> Topology:
-        """Where it grows."""
+        """The forest's topology."""
         return self.forest.topology
 
     @property
     def relationships(self) -> int:
-        """Each node of each tree but the roots hangs from one edge."""
+        """Number of tree edges: one for each node of each tree except the roots."""
         return int(self.forest.sizes.sum()) - self.forest.trees
 
-    def build(self) -> Built:
-        """See `Thing.build`: `Forest.verify`."""
+    def build(self) -> BuiltArtifact:
+        """Verify the forest and collect its edges; see `Artifact.build`."""
         self.forest.verify()
-        made, blocks = self.forest, partial(tree_blocks, self.forest)
+        blocks = partial(tree_blocks, self.forest)
         content = rows_content(blocks())
-        return Built(
-            artifact_nodes.forest_owner(made),
-            self.topology,
-            blocks,
-            content,
-            lambda s: repository.save_forest(s, made),
-        )
+        save = partial(repository.save_forest, forest=self.forest)
+        return BuiltArtifact(forest_node(self.forest), self.topology, blocks, content, save)
 
 
 @dataclass(frozen=True)
-class ScheduleThing:
-    """The rows of a schedule; those of one source where it is symmetric."""
+class ScheduleArtifact:
+    """The rows of a schedule; of a symmetric schedule, those of one source."""
 
-    rule: Algorithm
+    algorithm: Algorithm
     topology: Topology
     root: int
     ports: str
@@ -169,58 +169,112 @@ class ScheduleThing:
     nodes = 0
 
     @property
-    def key(self) -> str:
-        """The schedule's id, known before it is built."""
-        return self.rule.id(self.topology, self.ports, self.arguments, self.root)
+    def id(self) -> str:
+        """The schedule's id, which is known before it is built."""
+        return self.algorithm.id(self.topology, self.ports, self.arguments, self.root)
 
     @cached_property
     def relationships(self) -> int:
-        """One a row, counted without building the schedule."""
-        return self.rule.count(self.topology, self.ports, self.arguments)
+        """Number of rows, computed without building the schedule."""
+        return self.algorithm.count(self.topology, self.ports, self.arguments)
 
-    def build(self) -> Built:
-        """See `Thing.build`: the simulation is complete and without a violation."""
-        rule = self.rule
-        made = schedule(
+    def build(self) -> BuiltArtifact:
+        """Build and simulate the schedule; see `Artifact.build`."""
+        algorithm = self.algorithm
+        built = schedule(
             self.topology,
-            rule.collective,
-            rule.name,
+            algorithm.collective,
+            algorithm.name,
             ports=self.ports,
             root=self.root,
             **self.arguments,
         )
-        simulation = proved(made)
-        if (made.id, len(made)) != (self.key, self.relationships):
+        simulation = verify_schedule(built)
+        if (built.id, len(built)) != (self.id, self.relationships):
             raise StarcastError(
-                f"the schedule {self.key} of {self.relationships} rows was planned, and {made.id} of {len(made)} was built",
+                f"the schedule {self.id} of {self.relationships} rows was planned, but {built.id} "
+                f"of {len(built)} rows was built",
                 hint="this is a defect of starcast: please report it",
             )
-        blocks = partial(send_blocks, made)
+        blocks = partial(send_blocks, built)
         content = rows_content(blocks())
-        return Built(
-            artifact_nodes.schedule_owner(made),
-            self.topology,
-            blocks,
-            content,
-            lambda s: repository.save_schedule(s, made, simulation),
-        )
+        save = partial(repository.save_schedule, schedule=built, simulation=simulation)
+        return BuiltArtifact(schedule_node(built), self.topology, blocks, content, save)
 
 
-def proved(made: Schedule) -> Simulation:
-    """The simulation of a schedule that keeps its promise.
+def verify_schedule(built: Schedule) -> Simulation:
+    """Return the simulation of a schedule, which must be complete and without violations.
 
     Raises:
-        RejectedError: it breaks a rule of its port model, or leaves somebody without a unit.
+        RejectedError: it violates its port model, or leaves units undelivered.
     """
-    result = simulate(made)
-    if result.violation is not None:
+    simulation = simulate(built)
+    hint = "only verified schedules are stored"
+    if simulation.violation is not None:
+        raise RejectedError(f"{built.id} violates a rule: {simulation.violation}", hint=hint)
+    if not simulation.complete:
+        label, unit = simulation.undelivered[0]
         raise RejectedError(
-            f"{made.id} breaks a rule: {result.violation}", hint="only proved schedules are stored"
+            f"{built.id} leaves {simulation.missing} units undelivered: {label} never gets unit "
+            f"{unit}",
+            hint=hint,
         )
-    if not result.complete:
-        label, unit = result.undelivered[0]
-        raise RejectedError(
-            f"{made.id} leaves {result.missing} units undelivered: {label} never gets unit {unit}",
-            hint="only proved schedules are stored",
+    return simulation
+
+
+def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
+    """Return the artifact with an id.
+
+    A forest that PostgreSQL stores is loaded from there; everything else follows from the id.
+
+    Raises:
+        InputError: the id is not one of this kind.
+    """
+    artifact: Artifact | None
+    try:
+        if kind == "forest" and session.get(models.Forest, artifact_id) is not None:
+            return ForestArtifact(repository.load_forest(session, artifact_id))
+        artifact = _FROM_PARTS[kind](*artifact_id.split(":"))
+    except (InputError, NotFoundError, TypeError):
+        artifact = None
+    if artifact is None or artifact.id != artifact_id:
+        raise InputError(
+            f"'{artifact_id}' is not the id of a {kind}",
+            hint="another version of starcast may have stored it",
         )
-    return result
+    return artifact
+
+
+def stored_artifacts(session: Session) -> list[Artifact]:
+    """Return all complete artifacts, in the order of building."""
+    return [artifact_from_id(session, row.kind, row.key) for row in complete_rows(session)]
+
+
+def _topology(spec: str) -> Artifact:
+    return TopologyArtifact(parse_topology(spec))
+
+
+def _forest(spec: str, construction: str, root: str) -> Artifact:
+    name, arguments = parse_spec(construction)
+    return ForestArtifact(build_forest(spec, name, root, **arguments))
+
+
+def _schedule(
+    spec: str, collective: str, name: str, ports: str, arguments: str, root: str
+) -> Artifact:
+    topology = parse_topology(spec)
+    algorithm = algorithm_catalogue.find(collective, name)
+    return ScheduleArtifact(
+        algorithm,
+        topology,
+        0 if root == EXPANDED else topology.node(root),
+        algorithm.resolve_ports(ports),
+        algorithm.resolve_arguments(topology, parse_arguments(arguments)),
+    )
+
+
+_FROM_PARTS: Mapping[str, Callable[..., Artifact]] = {
+    "topology": _topology,
+    "forest": _forest,
+    "schedule": _schedule,
+}

@@ -1,8 +1,9 @@
-"""The two ways into the graph, what each takes, and which one an ingest goes.
+"""Load methods: how rows get into Neo4j, their estimates and limits, and the choice between them.
 
-Over Bolt, rows go into a server that goes on answering, about 40 000 relationships a second. The offline import writes files
-and fills a fresh store from them, ten times as fast; but everything else that is stored has to come along, the server has to
-start again, and it has to be ours. So small ingests go over Bolt, large ones by import, and foreign servers get files.
+Over Bolt, rows are written to a running server, about 40 000 relationships per second. An offline
+import writes files and fills a new store from them, ten times as fast; but everything that is
+already stored has to be imported again, the server has to be restarted, and it must be the embedded
+one. So small ingests use Bolt, large ones the import, and other servers get files.
 """
 
 from collections.abc import Iterable
@@ -11,41 +12,45 @@ from enum import StrEnum
 from typing import Protocol, Self
 
 from starcast.errors import InputError, LimitError
-from starcast.graph.bulk import node_bytes, row_bytes
+from starcast.graph.bulk_files import node_bytes, row_bytes
 from starcast.topologies import topology
 
-#: What a Bolt load reaches on a warm server (docs/decisions/0002-keys-and-labels.md), and how fast it is read back in pages.
-NODES_A_SECOND = 30_000
-RELATIONSHIPS_A_SECOND = 40_000
-COMPARED_A_SECOND = 400_000
+#: Speed of Bolt on a warm server (docs/decisions/0002-keys-and-labels.md), and of reading in pages.
+NODES_PER_SECOND = 30_000
+RELATIONSHIPS_PER_SECOND = 40_000
+COMPARED_PER_SECOND = 400_000
 
-#: What an offline import takes however small it is, both processors idle: the tool's start, a stop and a start of Neo4j.
+#: Fixed cost of an import on two idle processors: start of the tool, stop and start of Neo4j.
 RESTART_SECONDS = 20
-#: What it reaches from files to comparison, with building, importing and indexing: `python -m benchmarks offline`, S10 and S9.
-IMPORTED_NODES_A_SECOND = 130_000
-IMPORTED_RELATIONSHIPS_A_SECOND = 330_000
+#: Speed of an import with building, importing, indexing and comparing, measured with S10 and S9:
+#: ``python -m benchmarks offline``.
+IMPORTED_NODES_PER_SECOND = 130_000
+IMPORTED_RELATIONSHIPS_PER_SECOND = 330_000
 
-#: What a row takes in Neo4j's store files, measured on S7 and S8. Most of a node are its three indexes; a schedule's id is too
-#: long to lie within the relationship's own record.
-BYTES_A_NODE = 250
-BYTES_A_RELATIONSHIP = {"topology": 120, "forest": 120, "schedule": 250}
-#: Digits of the largest rank or unit in the files of an import that keeps within the limit.
+#: Size in Neo4j's store files, measured on S7 and S8. Three indexes take most of a node's bytes; a
+#: schedule's id is too long for the relationship's own record.
+BYTES_PER_NODE = 250
+BYTES_PER_RELATIONSHIP = {"topology": 120, "forest": 120, "schedule": 250}
+#: Digits of the largest rank or unit in the files of an import within the limit.
 _WIDTH = 8
 
-#: Most nodes and relationships over Bolt: ten million are about four minutes of writing, which a user sits through, and S9
-#: with the multiple trees fits; S10 alone has twenty. Its rows are sorted in memory too, at about 100 bytes each.
-MOST_OVER_BOLT = 10_000_000
-#: Most by import, with what is there already: S10 with the multiple trees, which keeps all processes within 6 GB, fits.
-MOST_BY_IMPORT = 60_000_000
+#: Greatest number of rows over Bolt: ten million take about four minutes, for which users wait, and
+#: S9 with the multiple trees fits; S10 alone has twenty. They are also sorted in memory, at about
+#: 100 bytes per row.
+BOLT_ROW_LIMIT = 10_000_000
+#: Greatest number of rows by import, including those already stored: S10 with the multiple trees
+#: fits, which keeps all processes within 6 GB.
+IMPORT_ROW_LIMIT = 60_000_000
 
-_LESS = (
-    "take a smaller topology, fewer trees or schedules, or fewer segments or messages; '--dry-run' shows what each takes, and "
-    "'starcast run once' keeps a schedule's figures and steps without its rows"
+_REDUCE = (
+    "choose a smaller topology, fewer trees or schedules, or fewer segments or messages; "
+    "'--dry-run' shows the size of each artifact, and 'starcast run once' keeps a schedule's "
+    "figures and steps without its rows"
 )
 
 
-class Way(StrEnum):
-    """What may be asked for: one of the two ways, or the faster one that is possible."""
+class LoadMethod(StrEnum):
+    """How rows get into Neo4j; ``auto`` is the faster of the possible methods."""
 
     AUTO = "auto"
     BOLT = "bolt"
@@ -53,44 +58,50 @@ class Way(StrEnum):
 
 
 class Sized(Protocol):
-    """What an estimate needs to know of a thing: its name, and the nodes and relationships that it adds to the graph."""
+    """What an estimate needs to know about an artifact."""
 
     @property
     def kind(self) -> str:
         """``topology``, ``forest`` or ``schedule``."""
 
     @property
-    def key(self) -> str:
-        """Its name, which begins with that of its topology."""
+    def id(self) -> str:
+        """Its id, which begins with the spec of its topology."""
 
     @property
     def nodes(self) -> int:
-        """Nodes it adds."""
+        """Number of nodes that it adds to the graph."""
 
     @property
     def relationships(self) -> int:
-        """Relationships it adds."""
+        """Number of relationships that it adds to the graph."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What things take: rows in the graph, bytes of the graph's store, and of the files of an import."""
+    """Estimated size of artifacts.
+
+    Attributes:
+        nodes: nodes in the graph.
+        relationships: relationships in the graph.
+        bytes: bytes in the graph's store.
+        file_bytes: bytes of the files of an import.
+    """
 
     nodes: int
     relationships: int
     bytes: int
-    filed_bytes: int
+    file_bytes: int
 
     @classmethod
-    def of(cls, things: Iterable[Sized]) -> Self:
-        """What these things take together."""
-        listed = list(things)
-        nodes, relationships = (
-            sum(one.nodes for one in listed),
-            sum(one.relationships for one in listed),
-        )
-        stored = sum(one.relationships * BYTES_A_RELATIONSHIP[one.kind] for one in listed)
-        return cls(nodes, relationships, stored + nodes * BYTES_A_NODE, sum(map(_filed, listed)))
+    def of(cls, artifacts: Iterable[Sized]) -> Self:
+        """Return the total size of artifacts."""
+        split_specs = list(artifacts)
+        nodes = sum(one.nodes for one in split_specs)
+        relationships = sum(one.relationships for one in split_specs)
+        stored = sum(one.relationships * BYTES_PER_RELATIONSHIP[one.kind] for one in split_specs)
+        file_bytes = sum(_file_bytes(one) for one in split_specs)
+        return cls(nodes, relationships, stored + nodes * BYTES_PER_NODE, file_bytes)
 
     @property
     def rows(self) -> int:
@@ -99,119 +110,127 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """Over Bolt on a warm server, writing and comparing; building and proving come on top."""
-        writing = self.nodes / NODES_A_SECOND + self.relationships / RELATIONSHIPS_A_SECOND
-        return writing + self.rows / COMPARED_A_SECOND
+        """Seconds for writing and comparing over Bolt on a warm server, without building."""
+        writing = self.nodes / NODES_PER_SECOND + self.relationships / RELATIONSHIPS_PER_SECOND
+        return writing + self.rows / COMPARED_PER_SECOND
 
     @property
     def import_seconds(self) -> float:
-        """By import into an empty store."""
-        rows = (
-            self.nodes / IMPORTED_NODES_A_SECOND
-            + self.relationships / IMPORTED_RELATIONSHIPS_A_SECOND
-        )
-        return RESTART_SECONDS + rows
+        """Seconds for an import into an empty store."""
+        nodes = self.nodes / IMPORTED_NODES_PER_SECOND
+        return RESTART_SECONDS + nodes + self.relationships / IMPORTED_RELATIONSHIPS_PER_SECOND
 
     @property
     def import_bytes(self) -> int:
-        """On the disk at once while an import runs: its files, and the fresh store beside the old one."""
-        return self.bytes + self.filed_bytes
+        """Temporary disk space of an import: its files, and the new store next to the old one."""
+        return self.bytes + self.file_bytes
 
 
-def _filed(one: Sized) -> int:
-    """Bytes of a thing in the files of an import."""
-    nodes = one.nodes * node_bytes(topology(one.key), _WIDTH) if one.nodes else 0
-    return nodes + one.relationships * row_bytes(one.kind, one.key, _WIDTH)
+def _file_bytes(artifact: Sized) -> int:
+    nodes = 0
+    if artifact.nodes:
+        nodes = artifact.nodes * node_bytes(topology(artifact.id), _WIDTH)
+    return nodes + artifact.relationships * row_bytes(artifact.kind, artifact.id, _WIDTH)
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The way that an ingest goes, and why, in one sentence; ``everything`` is what an import takes: the old and the new."""
+class ChosenMethod:
+    """The load method of an ingest.
 
-    way: Way
+    Attributes:
+        method: ``bolt`` or ``import``.
+        reason: one sentence.
+        total: size of what an import loads: the new artifacts and those already stored.
+    """
+
+    method: LoadMethod
     reason: str
-    everything: Estimate
+    total: Estimate
 
 
-def choose(asked: Way, new: Iterable[Sized], stored: Iterable[Sized], embedded: bool) -> Choice:
-    """The way in for new things.
+def choose_method(
+    requested: LoadMethod, new: Iterable[Sized], stored: Iterable[Sized], embedded: bool
+) -> ChosenMethod:
+    """Choose the load method for new artifacts.
 
     Args:
-        asked: what the user wants.
-        new: what is to be stored.
-        stored: what is there already.
-        embedded: whether the graph store is our own, which may be stopped and replaced.
+        requested: the method that the user asks for.
+        new: the artifacts to store.
+        stored: the artifacts that are already stored.
+        embedded: whether the graph store is the embedded Neo4j, which may be stopped and replaced.
 
     Raises:
-        InputError: an import was asked for into a server that is not ours.
-        LimitError: it is too much for the way; nothing has been built.
+        InputError: an import is requested for a server that is not the embedded one.
+        LimitError: the artifacts exceed the limit of the method.
     """
-    listed = list(new)
-    adding, everything = Estimate.of(listed), Estimate.of([*listed, *stored])
-    if asked is Way.IMPORT and not embedded:
+    split_specs = list(new)
+    adding = Estimate.of(split_specs)
+    total = Estimate.of([*split_specs, *stored])
+    if requested is LoadMethod.IMPORT and not embedded:
         raise InputError(
-            "an offline import replaces the store of a Neo4j that is stopped meanwhile, and this server is not starcast's own",
-            hint="'starcast export' writes the files for it and says how to import them; or leave out --way",
+            "an offline import stops Neo4j and replaces its store, which starcast does only with "
+            "the embedded Neo4j",
+            hint="'starcast export' writes files for other servers and prints how to import them; "
+            "or remove --method",
         )
-    by_import = asked is Way.IMPORT or (
-        asked is Way.AUTO and embedded and everything.import_seconds < adding.seconds
+    by_import = requested is LoadMethod.IMPORT or (
+        requested is LoadMethod.AUTO and embedded and total.import_seconds < adding.seconds
     )
-    excess = (
-        too_much(everything, Way.IMPORT, embedded)
-        if by_import
-        else too_much(adding, Way.BOLT, embedded)
-    )
+    method = LoadMethod.IMPORT if by_import else LoadMethod.BOLT
+    excess = limit_error(total if by_import else adding, method, embedded)
     if excess is not None:
         raise excess
-    return (
-        Choice(Way.IMPORT, _why_import(adding, everything), everything)
-        if by_import
-        else _bolt(adding, everything, embedded)
-    )
+    reason = _import_reason(adding, total) if by_import else _bolt_reason(adding, total, embedded)
+    return ChosenMethod(method, reason, total)
 
 
-def too_much(size: Estimate, way: Way, embedded: bool) -> LimitError | None:
-    """The error that this is too much for a way, None where it is not. An import takes the old and the new."""
-    if way is Way.BOLT and size.rows > MOST_OVER_BOLT:
-        hint = (
-            "leave out --way bolt; or "
-            if embedded
-            else "'starcast export' writes files to import into that server; or "
-        )
+def limit_error(size: Estimate, method: LoadMethod, embedded: bool) -> LimitError | None:
+    """Return the error for a size that exceeds the limit of a method, or None.
+
+    Args:
+        size: for an import, the size of the new artifacts and of those already stored.
+        method: ``bolt`` or ``import``.
+        embedded: whether the graph store is the embedded Neo4j.
+    """
+    rows = f"{size.nodes:,} nodes and {size.relationships:,} relationships"
+    if method is LoadMethod.BOLT and size.rows > BOLT_ROW_LIMIT:
+        alternative = "'starcast export' writes files to import into that server"
+        if embedded:
+            alternative = "remove --method bolt"
         return LimitError(
-            f"{_much(size)} are {size.bytes / 1e9:.1f} GB and {duration(size.seconds)} of writing and comparing over Bolt, on "
-            f"a warm server; the limit is {MOST_OVER_BOLT:,} rows",
-            hint=hint + _LESS,
+            f"{rows} need {size.bytes / 1e9:.1f} GB and {format_duration(size.seconds)} of writing "
+            f"and comparing over Bolt on a warm server; the limit is {BOLT_ROW_LIMIT:,} rows",
+            hint=f"{alternative}; or {_REDUCE}",
         )
-    if way is Way.IMPORT and size.rows > MOST_BY_IMPORT:
+    if method is LoadMethod.IMPORT and size.rows > IMPORT_ROW_LIMIT:
         return LimitError(
-            f"{_much(size)} are {size.import_bytes / 1e9:.1f} GB on the disk meanwhile and {duration(size.import_seconds)} by "
-            f"offline import; the limit is {MOST_BY_IMPORT:,} rows, with what is stored already",
-            hint=_LESS,
+            f"{rows} need {size.import_bytes / 1e9:.1f} GB of temporary disk space and "
+            f"{format_duration(size.import_seconds)} by offline import; the limit is "
+            f"{IMPORT_ROW_LIMIT:,} rows, including what is already stored",
+            hint=_REDUCE,
         )
     return None
 
 
-def _bolt(adding: Estimate, everything: Estimate, embedded: bool) -> Choice:
-    said = f"over Bolt: {adding.rows:,} rows in about {duration(adding.seconds)}"
+def _bolt_reason(adding: Estimate, total: Estimate, embedded: bool) -> str:
+    reason = f"over Bolt: {adding.rows:,} rows in about {format_duration(adding.seconds)}"
     if embedded:
-        said += f", where importing all {everything.rows:,} offline takes {duration(everything.import_seconds)}"
-    return Choice(Way.BOLT, said, everything)
+        duration = format_duration(total.import_seconds)
+        reason += f"; an offline import of all {total.rows:,} rows would take {duration}"
+    return reason
 
 
-def _why_import(adding: Estimate, everything: Estimate) -> str:
+def _import_reason(adding: Estimate, total: Estimate) -> str:
     return (
-        f"by offline import: all {everything.rows:,} rows in about {duration(everything.import_seconds)}, and "
-        f"{everything.import_bytes / 1e9:.1f} GB of disk meanwhile; {adding.rows:,} over Bolt take {duration(adding.seconds)}"
+        f"by offline import: all {total.rows:,} rows in about "
+        f"{format_duration(total.import_seconds)}, with {total.import_bytes / 1e9:.1f} GB of "
+        f"temporary disk space; {adding.rows:,} rows over Bolt would take "
+        f"{format_duration(adding.seconds)}"
     )
 
 
-def _much(size: Estimate) -> str:
-    return f"{size.nodes:,} nodes and {size.relationships:,} relationships"
-
-
-def duration(seconds: float) -> str:
-    """Seconds in words: 12 s, 4 min, 3 h."""
+def format_duration(seconds: float) -> str:
+    """Return a duration in the largest suitable unit: 12 s, 4 min, 3 h."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"

@@ -1,22 +1,48 @@
-"""Loading one thing: build, prove, write both stores, read back, compare, mark complete."""
+"""Loading, deleting and recovering artifacts.
+
+An artifact is built and verified, written to both stores, read back, compared, and marked complete.
+If that is interrupted, or the stores are changed by other programs, `recover` cleans up. The lock
+guarantees that no other process is working: an artifact that is ``planned`` or ``loading`` was left
+by a process that has ended, and can be deleted. An artifact that is complete in only one of the
+stores is useless as well.
+"""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from starcast.database import sessions
-from starcast.errors import RejectedError, StarcastError, UnavailableError
-from starcast.graph import reader
-from starcast.graph.rows import Content
-from starcast.graph.writer import WayIn
-from starcast.ingest.artifacts import Built, Thing
-from starcast.ingest.recovery import Reference, discard
-from starcast.ingest.states import State, move, note
-from starcast.ingest.stores import Stores
-from starcast.progress import Reporter, Task
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
-#: The stages of a load, in order; after each of them `OnStage` is called. ``batch`` comes once a batch.
+from starcast.database import models, repository, sessions
+from starcast.errors import (
+    InputError,
+    NotFoundError,
+    RejectedError,
+    StarcastError,
+    UnavailableError,
+)
+from starcast.graph import reader
+from starcast.graph.deletion import delete_artifact
+from starcast.graph.rows import Content
+from starcast.graph.schema import GraphState
+from starcast.graph.writer import GraphWriter
+from starcast.ingest.artifacts import Artifact, BuiltArtifact
+from starcast.ingest.stores import (
+    LoadState,
+    Reference,
+    Stores,
+    delete_row,
+    read_state,
+    set_columns,
+    set_state,
+)
+from starcast.progress import Reporter, Task
+from starcast.support.text import did_you_mean
+from starcast.topologies import topology as parse_topology
+
+#: The stages of a load, in order; `OnStage` is called after each, and per batch for ``batch``.
 STAGES = (
     "planned",
     "built",
@@ -29,126 +55,155 @@ STAGES = (
     "complete",
 )
 
-OnStage = Callable[[str, Thing], None]
+#: Why an artifact failed that was complete and is missing in the graph.
+LOST = "it is no longer in the graph store"
+
+OnStage = Callable[[str, Artifact], None]
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A thing that was created, with its rows and the seconds that writing and comparing them took."""
+    """An artifact that was stored, its rows, and the seconds for writing and comparing them."""
 
     kind: str
-    key: str
+    id: str
     nodes: int
     relationships: int
     seconds: float
 
 
-class _Batches:
-    """A task that also tells the stage."""
+class _BatchTask:
+    """A task that also reports the stage ``batch``."""
 
-    def __init__(self, task: Task, tell: Callable[[], None]) -> None:
-        self._task, self._tell = task, tell
+    def __init__(self, task: Task, on_batch: Callable[[], None]) -> None:
+        self._task = task
+        self._on_batch = on_batch
 
     def advance(self, amount: int = 1) -> None:
         self._task.advance(amount)
-        self._tell()
+        self._on_batch()
 
 
-def load(stores: Stores, way: WayIn, thing: Thing, reporter: Reporter, on_stage: OnStage) -> Loaded:
-    """Create a thing in both stores. Under the lock; the thing is not there, or failed before.
+def load(
+    stores: Stores, writer: GraphWriter, artifact: Artifact, reporter: Reporter, on_stage: OnStage
+) -> Loaded:
+    """Create an artifact in both stores. It must be absent or failed, and the stores locked.
 
     Raises:
-        RejectedError: its checker or the comparison said no; nothing of it stays but its row in state failed.
-        UnavailableError: a server went away; the next ingest or drop cleans up.
+        RejectedError: the verification or the comparison failed; only a row in state failed stays.
+        UnavailableError: a server stopped; the next ingest or drop cleans up.
     """
     began = time.monotonic()
-    with failing(stores, [thing], reporter):
-        _load(stores, way, thing, reporter, on_stage)
-    on_stage("complete", thing)
-    return Loaded(thing.kind, thing.key, thing.nodes, thing.relationships, time.monotonic() - began)
+    with cleanup_on_error(stores, [artifact], reporter):
+        _load(stores, writer, artifact, reporter, on_stage)
+    on_stage("complete", artifact)
+    seconds = time.monotonic() - began
+    return Loaded(artifact.kind, artifact.id, artifact.nodes, artifact.relationships, seconds)
 
 
 @contextmanager
-def failing(stores: Stores, things: Sequence[Thing], reporter: Reporter) -> Iterator[None]:
-    """Where an error ends this, leave nothing of these things but rows in state failed, as far as that can be done now."""
+def cleanup_on_error(
+    stores: Stores, artifacts: Sequence[Artifact], reporter: Reporter
+) -> Iterator[None]:
+    """On an error, delete these artifacts as far as possible and leave rows in state failed."""
     try:
         yield
     except KeyboardInterrupt:
-        # Taking much out again would keep the user waiting: the next ingest or drop does it.
-        for thing in things:
-            _mark_failed(stores, thing, "interrupted")
+        # Deleting large artifacts would keep the user waiting: the next ingest or drop does it.
+        for artifact in artifacts:
+            _mark_failed(stores, artifact, "interrupted")
         raise
     except UnavailableError:
-        # Nothing can be taken out now. The state says what the next ingest or drop has to clean up.
+        # Nothing can be deleted now; the states show the next ingest or drop what to clean up.
         raise
     except Exception as error:
-        words = (
-            error.message
-            if isinstance(error, StarcastError)
-            else f"{type(error).__name__}: {error}"
-        )
-        for thing in reversed(things):
-            _give_up(stores, thing, words, reporter)
+        message = f"{type(error).__name__}: {error}"
+        if isinstance(error, StarcastError):
+            message = error.message
+        for artifact in reversed(artifacts):
+            # If the deletion fails as well, the first error is the one to report.
+            with suppress(StarcastError):
+                discard(stores, Reference(artifact.kind, artifact.id), message, reporter)
         raise
 
 
-def _load(stores: Stores, way: WayIn, thing: Thing, reporter: Reporter, on_stage: OnStage) -> None:
-    built = proved(stores, way.name, thing, on_stage)
-    way.begin(built.owner)
-    on_stage("begun", thing)
-    with reporter.task(thing.key, thing.nodes + thing.relationships, "rows") as task:
-        batches = _Batches(task, lambda: on_stage("batch", thing))
-        if thing.nodes:
-            way.nodes(thing.topology, batches)
-        way.relationships(built.rows, batches)
-    on_stage("written", thing)
-    found = _compared(stores, thing, built)
-    on_stage("compared", thing)
-    # The graph first: broken off here, the thing is whole but not complete in `materialization`, and is made again.
-    way.finish(built.owner)
-    on_stage("finished", thing)
+def _load(
+    stores: Stores, writer: GraphWriter, artifact: Artifact, reporter: Reporter, on_stage: OnStage
+) -> None:
+    built = build_and_save(stores, writer.name, artifact, on_stage)
+    writer.begin(built.node)
+    on_stage("begun", artifact)
+    with reporter.task(artifact.id, artifact.nodes + artifact.relationships, "rows") as task:
+        batches = _BatchTask(task, lambda: on_stage("batch", artifact))
+        if artifact.nodes:
+            writer.write_nodes(artifact.topology, batches)
+        writer.write_relationships(built.rows, batches)
+    on_stage("written", artifact)
+    content = _compare(stores, artifact, built)
+    on_stage("compared", artifact)
+    # The graph comes first: after an interruption here the artifact is whole in the graph but not
+    # complete in PostgreSQL, and is created again.
+    writer.finish(built.node)
+    on_stage("finished", artifact)
     with sessions.session(stores.engine) as session:
-        move(session, thing.kind, thing.key, State.COMPLETE, **_found(found))
+        set_state(session, artifact.kind, artifact.id, LoadState.COMPLETE, **found_columns(content))
 
 
-def proved(stores: Stores, way: str, thing: Thing, on_stage: OnStage) -> Built:
-    """Build and prove a thing, and save it to the relational store, in state loading.
+def build_and_save(
+    stores: Stores, method: str, artifact: Artifact, on_stage: OnStage
+) -> BuiltArtifact:
+    """Build and verify an artifact, and save it to the relational store, in state loading.
 
     Raises:
-        RejectedError: its checker said no.
+        RejectedError: the verification failed.
     """
+    kind, artifact_id = artifact.kind, artifact.id
     with sessions.session(stores.engine) as session:
-        expected = {"expected_nodes": thing.nodes, "expected_relationships": thing.relationships}
-        move(session, thing.kind, thing.key, State.PLANNED, way=way, **expected)
-    on_stage("planned", thing)
-    built = thing.build()
-    on_stage("built", thing)
-    with sessions.session(stores.engine) as session:
-        move(
-            session, thing.kind, thing.key, State.LOADING, expected_checksum=built.content.checksum
+        set_state(
+            session,
+            kind,
+            artifact_id,
+            LoadState.PLANNED,
+            way=method,
+            expected_nodes=artifact.nodes,
+            expected_relationships=artifact.relationships,
         )
+    on_stage("planned", artifact)
+    built = artifact.build()
+    on_stage("built", artifact)
+    with sessions.session(stores.engine) as session:
+        checksum = built.content.checksum
+        set_state(session, kind, artifact_id, LoadState.LOADING, expected_checksum=checksum)
         built.save(session)
-    on_stage("saved", thing)
+    on_stage("saved", artifact)
     return built
 
 
-def _compared(stores: Stores, thing: Thing, built: Built) -> Content:
-    found = reader.content(stores.graph, thing.kind, thing.key, thing.topology)
-    wrong = reader.differences(stores.graph, built.owner)
-    if found == built.content and not wrong:
-        return found
+def _compare(stores: Stores, artifact: Artifact, built: BuiltArtifact) -> Content:
+    kind, artifact_id = artifact.kind, artifact.id
+    content = reader.read_content(stores.graph, kind, artifact_id, artifact.topology)
+    differences = reader.find_node_differences(stores.graph, built.node)
+    if content == built.content and not differences:
+        return content
     with sessions.session(stores.engine) as session:
-        note(session, thing.kind, thing.key, **_found(found))
-    meant = built.content
+        set_columns(session, kind, artifact_id, **found_columns(content))
+    mismatch = describe_mismatch(artifact_id, built.content, content, differences)
     raise RejectedError(
-        f"the graph does not hold {thing.key} as it was built: {found.nodes} of {meant.nodes} nodes, {found.relationships} of "
-        f"{meant.relationships} relationships, checksum {found.checksum} for {meant.checksum}"
-        + (f", and {', '.join(wrong)} differ" if wrong else ""),
-        hint="ingest it again; if it happens again, somebody else writes into this graph",
+        f"the graph differs from {mismatch}",
+        hint="ingest it again; if this error recurs, another program writes to this graph",
     )
 
 
-def _found(content: Content) -> dict[str, object]:
+def describe_mismatch(
+    artifact_id: str, expected: Content, found: Content, differences: Sequence[str]
+) -> str:
+    """Describe how the content of the graph differs from the expected content of an artifact."""
+    text = f"{artifact_id}: found {found}; expected {expected}"
+    return f"{text}; different: {', '.join(differences)}" if differences else text
+
+
+def found_columns(content: Content) -> dict[str, object]:
+    """Return the content found in the graph as columns of ``materialization``."""
     return {
         "found_nodes": content.nodes,
         "found_relationships": content.relationships,
@@ -156,12 +211,152 @@ def _found(content: Content) -> dict[str, object]:
     }
 
 
-def _give_up(stores: Stores, thing: Thing, error: str, reporter: Reporter) -> None:
-    # Where this fails as well, the first error is the one to tell.
-    with suppress(StarcastError):
-        discard(stores, Reference(thing.kind, thing.key), error, reporter)
-
-
-def _mark_failed(stores: Stores, thing: Thing, error: str) -> None:
+def _mark_failed(stores: Stores, artifact: Artifact, error: str) -> None:
     with suppress(StarcastError), sessions.session(stores.engine) as session:
-        move(session, thing.kind, thing.key, State.FAILED, error=error)
+        set_state(session, artifact.kind, artifact.id, LoadState.FAILED, error=error)
+
+
+def discard(stores: Stores, reference: Reference, error: str | None, reporter: Reporter) -> None:
+    """Delete an artifact from both stores.
+
+    Its row stays in state failed if there is an error to keep, now or from before. After an
+    interruption the artifact is ``loading`` in PostgreSQL or not complete in the graph, so that
+    `recover` finds it.
+    """
+    kind, artifact_id = reference.kind, reference.id
+    nodes, relationships = 0, 0
+    with sessions.session(stores.engine) as session:
+        before = read_state(session, kind, artifact_id)
+        row = session.get(models.Materialization, (kind, artifact_id))
+        if row is not None:
+            nodes, relationships = row.expected_nodes, row.expected_relationships
+            error = error or row.error
+        if before is LoadState.COMPLETE:
+            set_state(session, kind, artifact_id, LoadState.LOADING, error=error)
+    with reporter.task(f"deleting {artifact_id}", nodes + relationships, "rows") as task:
+        delete_artifact(
+            stores.graph,
+            kind,
+            artifact_id,
+            parse_topology(reference.spec),
+            stores.batch,
+            task,
+            relationships,
+        )
+    with sessions.session(stores.engine) as session:
+        _DROP[kind](session, artifact_id)
+        if before is LoadState.FAILED:
+            return
+        if error is not None:
+            set_state(session, kind, artifact_id, LoadState.FAILED, error=error)
+        else:
+            delete_row(session, kind, artifact_id)
+
+
+_DROP = {
+    "topology": repository.drop_topology,
+    "forest": repository.drop_forest,
+    "schedule": repository.drop_schedule,
+}
+
+
+def recover(stores: Stores, reporter: Reporter) -> list[Reference]:
+    """Delete everything that is not complete in both stores, and what depends on it.
+
+    The stores must be locked. Imported artifacts that were not compared yet are kept, unless they
+    depend on something that is deleted. Artifacts that were complete and are missing in the graph
+    stay known as failed; the others leave no trace.
+
+    Returns:
+        The deleted artifacts, in the order of deletion.
+    """
+    with sessions.session(stores.engine) as session:
+        known = _read_states(session)
+        forest_of = _read_forests(session)
+    in_graph: dict[Reference, str] = {}
+    for (kind, artifact_id), row in reader.read_states(stores.graph).items():
+        if kind == "schedule" and row["forest"]:
+            forest_of[artifact_id] = row["forest"]
+        if is_well_formed(artifact_id):
+            in_graph[Reference(kind, artifact_id)] = row["state"] or ""
+    everything = known.keys() | in_graph.keys()
+    deleted = {one for one in everything if _is_unusable(known.get(one), in_graph.get(one))}
+    deleted |= {one for one in everything if _depends_on(one, deleted, forest_of)}
+    ordered = sorted(deleted, key=lambda one: one.deletion_order)
+    for reference in ordered:
+        is_lost = known.get(reference) is LoadState.COMPLETE
+        reason = LOST if is_lost else "deleting what an interrupted process left"
+        reporter.say(f"{reference.kind} {reference.id}: {reason}")
+        discard(stores, reference, LOST if is_lost else None, reporter)
+    return ordered
+
+
+def _is_unusable(known: LoadState | None, in_graph: str | None) -> bool:
+    """Return whether an artifact with these states in PostgreSQL and Neo4j must be deleted."""
+    if in_graph == GraphState.IMPORTED:
+        return False  # `starcast.ingest.offline.adopt` compares it
+    if known in {LoadState.PLANNED, LoadState.LOADING}:
+        return True
+    if known is LoadState.COMPLETE:
+        return in_graph != GraphState.COMPLETE
+    return in_graph is not None
+
+
+def is_well_formed(artifact_id: str | None) -> bool:
+    """Return whether an id begins with a topology.
+
+    Malformed ids come from manual edits; they are reported by verification and never deleted.
+    """
+    with suppress(InputError):
+        return artifact_id is not None and bool(parse_topology(artifact_id.partition(":")[0]))
+    return False
+
+
+def find_dependents(session: Session, reference: Reference) -> list[Reference]:
+    """Return the known artifacts that depend on an artifact, in the order of deletion."""
+    forest_of = _read_forests(session)
+    dependents = [
+        other for other in _read_states(session) if _depends_on(other, {reference}, forest_of)
+    ]
+    return sorted(dependents, key=lambda other: other.deletion_order)
+
+
+def find_references(session: Session, ids: Sequence[str]) -> set[Reference]:
+    """Return the known artifacts with these ids and their dependents; without ids, all.
+
+    Raises:
+        NotFoundError: no artifact with such an id is stored.
+    """
+    known = set(_read_states(session))
+    if not ids:
+        return known
+    by_id = {one.id: one for one in known}
+    for artifact_id in ids:
+        if artifact_id not in by_id:
+            raise NotFoundError(
+                f"no artifact '{artifact_id}' is stored",
+                hint=f"{did_you_mean(artifact_id, by_id)}see 'starcast topology list'",
+            )
+    chosen = {by_id[artifact_id] for artifact_id in ids}
+    return chosen.union(*(find_dependents(session, one) for one in chosen))
+
+
+def _read_states(session: Session) -> dict[Reference, LoadState]:
+    rows = session.scalars(select(models.Materialization))
+    return {Reference(row.kind, row.key): LoadState(row.state) for row in rows}
+
+
+def _read_forests(session: Session) -> dict[str, str]:
+    """Return the forests that stored schedules use, by schedule."""
+    rows = session.execute(select(models.Schedule.id, models.Schedule.forest))
+    return {schedule: forest for schedule, forest in rows if forest is not None}
+
+
+def _depends_on(
+    one: Reference, others: Collection[Reference], forest_of: Mapping[str, str]
+) -> bool:
+    if one.kind == "topology":
+        return False
+    if Reference("topology", one.spec) in others:
+        return True
+    return one.kind == "schedule" and Reference("forest", forest_of.get(one.id, "")) in others

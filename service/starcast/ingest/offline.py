@@ -1,37 +1,58 @@
-"""The offline import into the embedded Neo4j: what is stored and what is new, into a fresh store that then replaces the old.
+"""Offline imports: a new store of everything for the embedded Neo4j, and adopting imported data.
 
-The graph is a materialization: PostgreSQL knows what is in it, and every part can be built again. So files of everything are
-written, a fresh store is made of them beside the old one (`starcast.embedded.rebuild`), and it takes the old one's place only when
-all of it was compared. Broken off at any point, the old store is in force, or the new one, compared. What PostgreSQL then says
-beyond that, `starcast.ingest.recovery` puts right.
+The graph is a materialization: PostgreSQL records what it holds, and every part can be built again.
+An import therefore writes files of everything, creates a new store from them next to the old one
+(`starcast.embedded.rebuild`), and replaces the old store only after everything was compared. After
+an interruption at any point, either the old store or the compared new store is in use. If
+PostgreSQL then has other records, `starcast.ingest.loading.recover` cleans up.
+
+Imported data are in state ``imported``, which nothing may use. `adopt` reads counts and checksums
+in scans of the whole graph and compares them with what the generators build. What agrees becomes
+complete, in PostgreSQL first: after an interruption between the two, the graph still says
+``imported``, and the next adoption continues. What differs becomes ``loading`` in the graph, so
+that the next ingest or drop deletes it together with its dependents.
 """
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
-from starcast.database import sessions
-from starcast.database.models import Materialization
+from starcast.database import models, sessions
 from starcast.embedded import files
 from starcast.embedded.rebuild import Rebuilding, rebuilding
-from starcast.errors import InputError
-from starcast.graph import bulk
-from starcast.graph.artifact_nodes import LABEL_OF
+from starcast.errors import InputError, RejectedError
+from starcast.graph import bulk_files, reader, writer
+from starcast.graph.artifact_nodes import LABEL_OF, ArtifactNode
 from starcast.graph.connection import Graph
-from starcast.graph.writer import make_indexes
-from starcast.ingest.adoption import Expected, adopt
-from starcast.ingest.artifact_from_id import things
-from starcast.ingest.artifacts import Built, Thing
-from starcast.ingest.load_methods import Estimate, Way
-from starcast.ingest.loading import Loaded, OnStage, failing, proved
-from starcast.ingest.recovery import Reference
-from starcast.ingest.stores import Stores
+from starcast.graph.ownership import check_ownership
+from starcast.graph.rows import Content
+from starcast.graph.schema import GraphState
+from starcast.ingest.artifacts import Artifact, BuiltArtifact, artifact_from_id, stored_artifacts
+from starcast.ingest.load_methods import Estimate, LoadMethod
+from starcast.ingest.loading import (
+    Loaded,
+    OnStage,
+    build_and_save,
+    cleanup_on_error,
+    describe_mismatch,
+    find_dependents,
+    found_columns,
+)
+from starcast.ingest.stores import (
+    LoadState,
+    Reference,
+    Stores,
+    read_state,
+    set_columns,
+    set_state,
+)
 from starcast.progress import Reporter
 from starcast.settings import Settings
 
-#: The stages of an import, in order: the first three of each new thing, the others of all together.
+#: The stages of an import, in order: the first three of each new artifact, the others of the whole.
 STAGES = (
     "planned",
     "built",
@@ -45,131 +66,327 @@ STAGES = (
     "complete",
 )
 
+#: Greatest number of artifacts that an error describes.
+_DESCRIBED = 5
+
+
+@dataclass(frozen=True)
+class ExpectedArtifact:
+    """What the graph must hold of an artifact: its node, its counts and checksums."""
+
+    node: ArtifactNode
+    content: Content
+
+
+@dataclass(frozen=True)
+class ImportedArtifact:
+    """An imported artifact, its expected and actual content, and the differences of its node."""
+
+    reference: Reference
+    expected: Content
+    found: Content
+    differences: tuple[str, ...]
+
+    @property
+    def is_correct(self) -> bool:
+        """Whether the graph holds the artifact as it was built."""
+        return self.found == self.expected and not self.differences
+
+    def __str__(self) -> str:
+        return describe_mismatch(self.reference.id, self.expected, self.found, self.differences)
+
 
 def import_all(
-    stores: Stores, new: Sequence[Thing], reporter: Reporter, on_stage: OnStage
+    stores: Stores, new: Sequence[Artifact], reporter: Reporter, on_stage: OnStage
 ) -> list[Loaded]:
-    """Make the graph store anew, of everything that is complete and of new things; without any, it is made as it was.
+    """Recreate the graph store from all complete artifacts and new ones.
 
-    Under the lock; the new things are not there, or failed before. The server is away for part of the time.
+    The stores must be locked. The server is unavailable for part of the time.
 
     Args:
-        stores: both stores; the graph is the embedded Neo4j's, and the connection to it is of no use afterwards where the
-            server had to take another port.
-        new: in an order in which they can be built.
-        reporter: hears of progress.
-        on_stage: called after each of `STAGES`, with the thing, or with the first of all.
+        stores: both stores, with the embedded Neo4j. The connection to the graph is useless
+            afterwards if the server had to choose another port.
+        new: artifacts that are absent or failed, in the order of building.
+        reporter: receives progress messages.
+        on_stage: called after each of `STAGES` with the artifact, or with the first of all.
 
     Raises:
-        InputError: the graph store is not the embedded one.
+        InputError: the graph store is not the embedded Neo4j.
         LimitError: the disk is too small; nothing was written.
-        RejectedError: a check said no; the old store is in force, and nothing of the new things is stored.
-        UnavailableError: a server went away.
+        RejectedError: a verification failed; the old store stays in use, and nothing new is stored.
+        UnavailableError: a server stopped.
     """
     settings = stores.embedded
     if settings is None:
         raise InputError(
-            "only the embedded Neo4j is stopped for an import",
-            hint="'starcast export' writes files for others",
+            "only the embedded Neo4j can be stopped for an import",
+            hint="'starcast export' writes files for other servers",
         )
     began = time.monotonic()
     with sessions.session(stores.engine) as session:
-        old = things(session)
-        sums = {
+        old = stored_artifacts(session)
+        checksums = {
             Reference(row.kind, row.key): row.expected_checksum
-            for row in session.scalars(select(Materialization))
+            for row in session.scalars(select(models.Materialization))
         }
     everything = [*old, *new]
     if not everything:
         return []
-    _need_space(settings, everything)
-    with failing(stores, new, reporter):
-        built = [proved(stores, Way.IMPORT.value, thing, on_stage) for thing in new]
+    _check_space(settings, everything)
+    with cleanup_on_error(stores, new, reporter):
+        method = LoadMethod.IMPORT.value
+        built = [build_and_save(stores, method, artifact, on_stage) for artifact in new]
         work = _Import(stores, settings, reporter, lambda stage: on_stage(stage, everything[0]))
-        work.run(_Everything(old, built, sums))
-    return shares(new, time.monotonic() - began)
+        work.run(_Everything(old, built, checksums))
+    return share_seconds(new, time.monotonic() - began)
 
 
-def _need_space(settings: Settings, everything: Sequence[Thing]) -> None:
-    size = Estimate.of(everything)
-    purpose = f"an import of {size.nodes:,} nodes and {size.relationships:,} relationships, files and a fresh store,"
+def _check_space(settings: Settings, artifacts: Sequence[Artifact]) -> None:
+    size = Estimate.of(artifacts)
+    purpose = (
+        f"an import of {size.nodes:,} nodes and {size.relationships:,} relationships, files and a "
+        "new store,"
+    )
     files.need_space(settings.home, size.import_bytes // files.MB, purpose)
 
 
 class _Everything:
-    """All that the fresh store is to hold, built one after the other, and what of it has been built so far.
+    """Everything that the new store is to hold, built one artifact at a time.
 
-    What is stored already is built only when its turn comes, so that memory holds one such thing at a time. ``expected`` leaves
-    out what another starcast built otherwise: adopting that saves it anew.
+    Attributes:
+        expected: what the graph must hold of the artifacts built so far. It omits those that
+            another version of starcast built differently: adopting them saves them again.
     """
 
     def __init__(
-        self, old: Sequence[Thing], new: Sequence[Built], sums: Mapping[Reference, str]
+        self,
+        old: Sequence[Artifact],
+        new: Sequence[BuiltArtifact],
+        checksums: Mapping[Reference, str],
     ) -> None:
-        self._old, self._new, self._sums = old, new, sums
-        self.expected: dict[Reference, Expected] = {}
+        self._old = old
+        self._new = new
+        self._checksums = checksums
+        self.expected: dict[Reference, ExpectedArtifact] = {}
 
     def __len__(self) -> int:
         return len(self._old) + len(self._new)
 
-    def __iter__(self) -> Iterator[Built]:
-        for thing in self._old:
-            built = thing.build()
-            if self._sums[Reference(thing.kind, thing.key)] == built.content.checksum:
-                self._expect(built)
+    def __iter__(self) -> Iterator[BuiltArtifact]:
+        for artifact in self._old:
+            built = artifact.build()
+            reference = Reference(artifact.kind, artifact.id)
+            if self._checksums[reference] == built.content.checksum:
+                self.expected[reference] = ExpectedArtifact(built.node, built.content)
             yield built
         for built in self._new:
-            self._expect(built)
+            reference = Reference(built.node.kind, built.node.id)
+            self.expected[reference] = ExpectedArtifact(built.node, built.content)
             yield built
-
-    def _expect(self, built: Built) -> None:
-        kind = next(kind for kind, label in LABEL_OF.items() if label is built.owner.label)
-        self.expected[Reference(kind, built.owner.key)] = Expected(built.owner, built.content)
 
 
 class _Import:
-    """One import of everything."""
+    """An import of everything."""
 
     def __init__(
-        self, stores: Stores, settings: Settings, reporter: Reporter, told: Callable[[str], None]
+        self,
+        stores: Stores,
+        settings: Settings,
+        reporter: Reporter,
+        on_stage: Callable[[str], None],
     ) -> None:
-        self._stores, self._settings, self._reporter, self._told = stores, settings, reporter, told
+        self._stores = stores
+        self._settings = settings
+        self._reporter = reporter
+        self._on_stage = on_stage
 
     def run(self, everything: _Everything) -> None:
-        """Write, import, start, compare, change over."""
+        """Write files, import them, start the server, compare, and replace the old store."""
         with rebuilding(self._settings, self._reporter) as work:
             self._load(work, everything)
             address = work.start()
-            self._told("started")
+            self._on_stage("started")
             with Graph.open(address) as graph:
                 self._compare(graph, everything.expected)
             work.commit()
-            self._told("changed")
-        self._told("complete")
+            self._on_stage("changed")
+        self._on_stage("complete")
 
     def _load(self, work: Rebuilding, everything: _Everything) -> None:
-        self._reporter.say(f"writing the files of {len(everything)} things")
-        written = bulk.write(work.folder, self._stores.id, everything, self._reporter)
-        self._told("written")
+        self._reporter.say(f"writing the files of {len(everything)} artifacts")
+        format_spec = bulk_files.write(work.folder, self._stores.id, everything, self._reporter)
+        self._on_stage("written")
         self._reporter.say(
-            f"importing {written.nodes:,} nodes and {written.relationships:,} relationships, {written.bytes / files.MB:,.0f} MB"
+            f"importing {format_spec.nodes:,} nodes and {format_spec.relationships:,} relationships, "
+            f"{format_spec.bytes / files.MB:,.0f} MB"
         )
-        work.load([*bulk.OPTIONS, *written.arguments])
-        self._told("imported")
+        work.load([*bulk_files.OPTIONS, *format_spec.arguments])
+        self._on_stage("imported")
 
-    def _compare(self, graph: Graph, expected: Mapping[Reference, Expected]) -> None:
-        self._reporter.say("making indexes")
-        make_indexes(graph)
-        self._told("indexed")
+    def _compare(self, graph: Graph, expected: Mapping[Reference, ExpectedArtifact]) -> None:
+        self._reporter.say("creating indexes")
+        writer.create_indexes(graph)
+        self._on_stage("indexed")
         adopt(replace(self._stores, graph=graph), self._reporter, expected, strict=True)
-        self._told("compared")
+        self._on_stage("compared")
 
 
-def shares(new: Sequence[Thing], seconds: float) -> list[Loaded]:
-    """What was created, each with its share of the time by its rows."""
-    rows = [thing.nodes + thing.relationships for thing in new]
-    shares = [seconds * count / max(sum(rows), 1) for count in rows]
-    return [
-        Loaded(thing.kind, thing.key, thing.nodes, thing.relationships, share)
-        for thing, share in zip(new, shares, strict=True)
+def share_seconds(artifacts: Sequence[Artifact], seconds: float) -> list[Loaded]:
+    """Return loaded artifacts, each with a share of the time in proportion to its rows."""
+    total = sum(one.nodes + one.relationships for one in artifacts)
+    loaded = []
+    for one in artifacts:
+        share = seconds * (one.nodes + one.relationships) / max(total, 1)
+        loaded.append(Loaded(one.kind, one.id, one.nodes, one.relationships, share))
+    return loaded
+
+
+def find_imported(stores: Stores) -> list[Reference]:
+    """Return the artifacts that were imported and not compared yet, in the order of building."""
+    references = [
+        Reference(kind, artifact_id)
+        for (kind, artifact_id), row in reader.read_states(stores.graph).items()
+        if row["state"] == GraphState.IMPORTED.value
     ]
+    return sorted(references, key=lambda one: one.build_order)
+
+
+def adopt(
+    stores: Stores,
+    reporter: Reporter,
+    known: Mapping[Reference, ExpectedArtifact] | None = None,
+    strict: bool = False,
+) -> list[Reference]:
+    """Compare all imported artifacts, and mark the correct ones complete.
+
+    The stores must be locked.
+
+    Args:
+        stores: both stores.
+        reporter: receives progress messages.
+        known: expectations of artifacts that the caller has built and saved; others are built here.
+        strict: whether to change nothing if any artifact differs.
+
+    Returns:
+        The artifacts that became complete, in the order of building.
+
+    Raises:
+        RejectedError: an artifact differs; it does not become complete.
+        UnavailableError: the graph belongs to another database, or a server stopped; the next
+            adoption continues.
+    """
+    check_ownership(stores.graph, stores.id)
+    waiting = find_imported(stores)
+    if not waiting:
+        return []
+    writer.create_indexes(stores.graph)
+    reporter.say(f"comparing {len(waiting)} imported artifacts with their generators")
+    imported = _compare_imported(stores, waiting, known or {}, reporter)
+    different = [one for one in imported if not one.is_correct]
+    if different and strict:
+        hint = "nothing was changed; another program may have written to the graph"
+        raise _rejected(different, hint)
+    with sessions.session(stores.engine) as session:
+        excluded = {one.reference for one in different}
+        for one in different:
+            excluded.update(find_dependents(session, one.reference))
+    accepted = [one for one in imported if one.reference not in excluded]
+    _accept(stores, accepted)
+    if different:
+        _refuse(stores, different)
+        hint = "the next ingest or drop deletes it with its dependents; then ingest it again"
+        raise _rejected(different, hint)
+    return [one.reference for one in accepted]
+
+
+def _compare_imported(
+    stores: Stores,
+    waiting: Sequence[Reference],
+    known: Mapping[Reference, ExpectedArtifact],
+    reporter: Reporter,
+) -> list[ImportedArtifact]:
+    contents = reader.read_all_contents(stores.graph)
+    imported = []
+    with reporter.task("comparing", len(waiting), "artifacts") as task:
+        for reference in waiting:
+            try:
+                expected = known.get(reference) or _build_expected(stores, reference)
+            except InputError as error:
+                # It could not be dropped either, so it must not block other artifacts.
+                reporter.say(f"left unchanged: {error.message}")
+                continue
+            found = contents[reference.kind, reference.id]
+            differences = tuple(reader.find_node_differences(stores.graph, expected.node))
+            imported.append(ImportedArtifact(reference, expected.content, found, differences))
+            task.advance()
+    return imported
+
+
+def _build_expected(stores: Stores, reference: Reference) -> ExpectedArtifact:
+    """Build an artifact from its id; save it unless PostgreSQL has it complete in this form."""
+    kind, artifact_id = reference.kind, reference.id
+    with sessions.session(stores.engine) as session:
+        artifact = artifact_from_id(session, kind, artifact_id)
+    built = artifact.build()
+    with sessions.session(stores.engine) as session:
+        state = read_state(session, kind, artifact_id)
+        row = session.get(models.Materialization, (kind, artifact_id))
+        is_saved = row is not None and row.expected_checksum == built.content.checksum
+        if state is not LoadState.COMPLETE or not is_saved:
+            _save(session, reference, built, state)
+    return ExpectedArtifact(built.node, built.content)
+
+
+def _save(
+    session: Session, reference: Reference, built: BuiltArtifact, state: LoadState | None
+) -> None:
+    """Save a built artifact to the relational store, in state loading."""
+    kind, artifact_id = reference.kind, reference.id
+    columns = {
+        "way": LoadMethod.IMPORT.value,
+        "expected_nodes": built.content.nodes,
+        "expected_relationships": built.content.relationships,
+    }
+    if state in {None, LoadState.FAILED}:
+        set_state(session, kind, artifact_id, LoadState.PLANNED, **columns)
+    if state is not LoadState.LOADING:
+        set_state(session, kind, artifact_id, LoadState.LOADING)
+    checksum = built.content.checksum
+    set_columns(session, kind, artifact_id, **columns, expected_checksum=checksum)
+    built.save(session)
+
+
+def _accept(stores: Stores, imported: Sequence[ImportedArtifact]) -> None:
+    with sessions.session(stores.engine) as session:
+        for one in imported:
+            kind, artifact_id = one.reference.kind, one.reference.id
+            if read_state(session, kind, artifact_id) is not LoadState.COMPLETE:
+                set_state(session, kind, artifact_id, LoadState.COMPLETE)
+            columns = found_columns(one.found)
+            set_columns(session, kind, artifact_id, way=LoadMethod.IMPORT.value, **columns)
+    for one in imported:
+        _set_graph_state(stores, one.reference, GraphState.COMPLETE)
+
+
+def _refuse(stores: Stores, imported: Sequence[ImportedArtifact]) -> None:
+    with sessions.session(stores.engine) as session:
+        for one in imported:
+            kind, artifact_id = one.reference.kind, one.reference.id
+            if read_state(session, kind, artifact_id) is LoadState.COMPLETE:
+                set_state(session, kind, artifact_id, LoadState.LOADING)
+            error = f"the import differs from {one}"
+            columns = found_columns(one.found)
+            set_state(session, kind, artifact_id, LoadState.FAILED, error=error, **columns)
+    for one in imported:
+        _set_graph_state(stores, one.reference, GraphState.LOADING)
+
+
+def _set_graph_state(stores: Stores, reference: Reference, state: GraphState) -> None:
+    writer.set_state(stores.graph, LABEL_OF[reference.kind], reference.id, state)
+
+
+def _rejected(different: Sequence[ImportedArtifact], hint: str) -> RejectedError:
+    described = "; ".join(str(one) for one in different[:_DESCRIBED])
+    if len(different) > _DESCRIBED:
+        described += f"; and {len(different) - _DESCRIBED} more"
+    return RejectedError(f"the import differs from {described}", hint=hint)

@@ -1,139 +1,211 @@
-"""What an ingest is to store, and how much that is; no server is asked.
+"""Plans of ingests: the requested artifacts and their sizes. No server is needed.
 
-`Wish.sizes` builds nothing at all, so that what is too much can be told in figures too.
+`IngestRequest.sizes` builds nothing, so that the size of a request that exceeds the limits can be
+reported as well.
+
+Schedules are requested by algorithms: ``multiple``, ``allgather:necklace``,
+``alltoall:edge-disjoint(copies=2)``. ``allgather:all`` names all algorithms of a collective that
+are defined on the topology, and ``all`` those of every collective. A named schedule must be
+possible as requested; those that ``all`` covers are skipped otherwise, and the reason is reported.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from starcast.ingest.artifacts import ForestThing, ScheduleThing, Thing, TopologyThing
-from starcast.ingest.load_methods import Estimate, Way, too_much
-from starcast.ingest.selection import ALL, OWN, Selection, select
-from starcast.topologies import Topology, topology
+from starcast.collectives import catalogue
+from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.model import PORT_MODELS, check_collective, check_ports
+from starcast.errors import InputError
+from starcast.ingest.artifacts import Artifact, ForestArtifact, ScheduleArtifact, TopologyArtifact
+from starcast.ingest.load_methods import Estimate, LoadMethod, limit_error
+from starcast.support.integers import check_count
+from starcast.topologies import Topology
+from starcast.topologies import topology as parse_topology
 from starcast.trees import forest, plain_constructions
 from starcast.trees.sizes import count_edges
 from starcast.trees.spec_syntax import format_spec, parse_spec, split_specs
 
+ALL = "all"
+BOTH = "both"
+#: Requests the default port model of each algorithm.
+DEFAULT_PORTS = "default"
+
+Arguments = Mapping[str, int | str]
+
 
 @dataclass(frozen=True)
-class Size:
-    """A thing's name, and the nodes and relationships that it adds to the graph."""
+class ArtifactSize:
+    """Id of an artifact, and the nodes and relationships that it adds to the graph."""
 
     kind: str
-    key: str
+    id: str
     nodes: int
     relationships: int
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What was asked for, checked: constructions by how they are written, and schedules."""
+class SelectedSchedule:
+    """A selected schedule: algorithm, port model and all arguments."""
 
-    where: Topology
+    algorithm: Algorithm
+    ports: str
+    arguments: Arguments
+
+    def id(self, topology: Topology, root: int) -> str:
+        """Return the schedule's id."""
+        return self.algorithm.id(topology, self.ports, self.arguments, root)
+
+
+@dataclass
+class Selection:
+    """Selected schedules.
+
+    Attributes:
+        schedules: the schedules, by id for root 0.
+        skipped: the reasons why schedules covered by ``all`` were skipped.
+    """
+
+    schedules: dict[str, SelectedSchedule] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class IngestRequest:
+    """A checked request to store artifacts of one topology.
+
+    Attributes:
+        topology: the topology.
+        root: rank of the root of forests and schedules.
+        constructions: name and arguments of the constructions, by their text.
+        selection: the schedules.
+    """
+
+    topology: Topology
     root: int
-    trees: Mapping[str, tuple[str, Mapping[str, int | str]]]
-    schedules: Selection
+    constructions: Mapping[str, tuple[str, Arguments]]
+    selection: Selection
 
-    def sizes(self) -> list[Size]:
-        """What each thing takes, in the order of `plan`."""
-        grown = {
-            key: count_edges(self.where, name, **arguments)
-            for key, (name, arguments) in self._forests.items()
-        }
-        found = [Size("topology", self.where.spec, self.where.nodes, self.where.links)]
-        found += [Size("forest", key, 0, count) for key, count in grown.items()]
-        return found + [
-            Size("schedule", key, 0, one.relationships) for key, one in self._schedules.items()
-        ]
+    def sizes(self) -> list[ArtifactSize]:
+        """Return the size of each artifact, in the order of `plan`, without building any."""
+        topology = self.topology
+        sizes = [ArtifactSize("topology", topology.spec, topology.nodes, topology.links)]
+        for artifact_id, (name, arguments) in self._forests.items():
+            sizes.append(
+                ArtifactSize("forest", artifact_id, 0, count_edges(topology, name, **arguments))
+            )
+        for artifact_id, artifact in self._schedules.items():
+            sizes.append(ArtifactSize("schedule", artifact_id, 0, artifact.relationships))
+        return sizes
 
-    def plan(self, keys: Collection[str] | None = None) -> "Plan":
-        """All of it, or only the things of these names, with the trees grown.
+    def plan(self, ids: Collection[str] | None = None) -> "Plan":
+        """Return the artifacts with their forests built, optionally only those with given ids.
 
         Raises:
-            LimitError: it is too much for any way in; nothing has been built.
+            LimitError: they exceed the limits of all load methods; nothing has been built.
         """
-        sizes = [one for one in self.sizes() if keys is None or one.key in keys]
-        excess = too_much(Estimate.of(sizes), Way.IMPORT, embedded=True)
+        sizes = [size for size in self.sizes() if ids is None or size.id in ids]
+        excess = limit_error(Estimate.of(sizes), LoadMethod.IMPORT, embedded=True)
         if excess is not None:
             raise excess
-        return Plan(tuple(self._thing(one.key) for one in sizes), tuple(self.schedules.left_out))
+        artifacts = tuple(self._artifact(size.id) for size in sizes)
+        return Plan(artifacts, tuple(self.selection.skipped))
 
-    def _thing(self, key: str) -> Thing:
-        if key == self.where.spec:
-            return TopologyThing(self.where)
-        if key in self._forests:
-            # Only the ports' array is made here, a byte a node and tree.
-            name, arguments = self._forests[key]
-            return ForestThing(forest(self.where, name, self.root, **arguments))
-        return self._schedules[key]
-
-    @cached_property
-    def _forests(self) -> dict[str, tuple[str, Mapping[str, int | str]]]:
-        label = self.where.label(self.root)
-        return {f"{self.where.spec}:{word}:{label}": chosen for word, chosen in self.trees.items()}
+    def _artifact(self, artifact_id: str) -> Artifact:
+        if artifact_id == self.topology.spec:
+            return TopologyArtifact(self.topology)
+        if artifact_id in self._forests:
+            # This creates only the array of ports, one byte per node and tree.
+            name, arguments = self._forests[artifact_id]
+            return ForestArtifact(forest(self.topology, name, self.root, **arguments))
+        return self._schedules[artifact_id]
 
     @cached_property
-    def _schedules(self) -> dict[str, ScheduleThing]:
-        sends = (
-            ScheduleThing(one.rule, self.where, self.root, one.ports, one.arguments)
-            for one in self.schedules.chosen.values()
-        )
-        return {one.key: one for one in sends}
+    def _forests(self) -> dict[str, tuple[str, Arguments]]:
+        spec = self.topology.spec
+        label = self.topology.label(self.root)
+        return {f"{spec}:{text}:{label}": chosen for text, chosen in self.constructions.items()}
+
+    @cached_property
+    def _schedules(self) -> dict[str, ScheduleArtifact]:
+        artifacts = [
+            ScheduleArtifact(one.algorithm, self.topology, self.root, one.ports, one.arguments)
+            for one in self.selection.schedules.values()
+        ]
+        return {artifact.id: artifact for artifact in artifacts}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Things in the order in which they depend on each other: the topology, its forests, their schedules.
+    """Artifacts to store, in the order of their dependencies.
 
-    ``left_out`` are the reasons why schedules that ``all`` covers are not among them.
+    Attributes:
+        artifacts: the topology, its forests, and their schedules.
+        skipped: the reasons why schedules covered by ``all`` were skipped.
     """
 
-    things: tuple[Thing, ...]
-    left_out: tuple[str, ...] = ()
+    artifacts: tuple[Artifact, ...]
+    skipped: tuple[str, ...] = ()
 
-    def plan(self, keys: Collection[str] | None = None) -> "Plan":
-        """Itself, or only the things of these names: a plan may stand where a `Wish` does."""
-        return (
-            self
-            if keys is None
-            else replace(self, things=tuple(one for one in self.things if one.key in keys))
-        )
+    def plan(self, ids: Collection[str] | None = None) -> "Plan":
+        """Return the plan, or its artifacts with given ids; as `IngestRequest.plan`."""
+        if ids is None:
+            return self
+        return replace(self, artifacts=tuple(one for one in self.artifacts if one.id in ids))
 
-    def sizes(self) -> list[Size]:
-        """What each thing takes."""
-        return [Size(one.kind, one.key, one.nodes, one.relationships) for one in self.things]
+    def sizes(self) -> list[ArtifactSize]:
+        """Return the size of each artifact."""
+        return [
+            ArtifactSize(one.kind, one.id, one.nodes, one.relationships) for one in self.artifacts
+        ]
 
     @property
     def estimate(self) -> Estimate:
-        """What all of it takes, if nothing is there yet."""
-        return Estimate.of(self.things)
+        """Total size of all artifacts."""
+        return Estimate.of(self.artifacts)
 
 
-def wish(
+def parse_request(
     spec: str,
     trees: str | Iterable[str] = (),
     schedules: str | Iterable[str] = (),
     root: int | str = 0,
-    ports: str = OWN,
+    ports: str = DEFAULT_PORTS,
     segments: int | None = None,
     messages: int | None = None,
-) -> Wish:
-    """What to store of a topology, however much it is; the arguments are those of `plan`.
+) -> IngestRequest:
+    """Check a request to store artifacts of a topology, regardless of their size.
+
+    Args:
+        spec: the topology, such as ``S5``.
+        trees: constructions, such as ``greedy`` or ``dimension-change(base=multiple,i=2)``, or
+            ``all`` for those that need no arguments.
+        schedules: algorithms, such as ``multiple``, ``allgather:necklace`` or ``all``. The forests
+            that they use are stored with them.
+        root: label or rank of the root of forests and schedules.
+        ports: port model of the schedules: ``all``, ``one``, ``both``, or ``default``: the default
+            of each algorithm.
+        segments: segments per tree, for algorithms that segment the message; None for their
+            defaults.
+        messages: number of unit messages, for algorithms that send them; None for their defaults.
 
     Raises:
         InputError: a name, the root or a number is wrong.
     """
-    where = topology(spec)
-    selection = select(where, schedules, ports, segments, messages)
-    along = (
-        one.rule.forest_construction(where, one.ports, one.arguments)
-        for one in selection.chosen.values()
-    )
-    words = [*_constructions(where, trees), *(word for word in along if word is not None)]
-    # A construction given twice counts once, however written.
-    chosen = {format_spec(*one): one for one in map(parse_spec, words)}
-    return Wish(where, where.node(root), chosen, selection)
+    topology = parse_topology(spec)
+    selection = select_schedules(topology, schedules, ports, segments, messages)
+    texts = [
+        construction
+        for text in split_specs(trees)
+        for construction in (plain_constructions(topology) if text == ALL else (text,))
+    ]
+    for chosen in selection.schedules.values():
+        used = chosen.algorithm.forest_construction(topology, chosen.ports, chosen.arguments)
+        if used is not None:
+            texts.append(used)
+    # Different texts of the same construction have the same normal form.
+    constructions = {format_spec(*one): one for one in map(parse_spec, texts)}
+    return IngestRequest(topology, topology.node(root), constructions, selection)
 
 
 def plan(
@@ -141,33 +213,122 @@ def plan(
     trees: str | Iterable[str] = (),
     schedules: str | Iterable[str] = (),
     root: int | str = 0,
-    ports: str = OWN,
+    ports: str = DEFAULT_PORTS,
     segments: int | None = None,
     messages: int | None = None,
 ) -> Plan:
-    """What to store of a topology.
-
-    Args:
-        spec: the topology, such as S5.
-        trees: constructions, such as ``greedy`` or ``dimension-change(base=multiple,i=2)``, or ``all`` of those that need no
-            arguments.
-        schedules: algorithms in the words of `starcast.ingest.selection`, such as ``multiple``, ``allgather:necklace`` or
-            ``all``. The trees that they send along are stored with them.
-        root: label or rank of the root of trees and schedules.
-        ports: the port model of the schedules: ``all``, ``one``, ``both``, or ``own``: each algorithm's first.
-        segments: pieces of the message for each tree, for algorithms that cut it; each one's default unless given.
-        messages: unit messages, for algorithms that send those; likewise.
+    """Plan the storing of artifacts of a topology; see `parse_request` for the arguments.
 
     Raises:
         InputError: a name, the root or a number is wrong.
-        LimitError: it is too much for any way in; nothing has been built.
+        LimitError: the artifacts exceed the limits of all load methods; nothing has been built.
+
+    Example:
+        >>> [artifact.id for artifact in plan("S4", "greedy").artifacts]
+        ['S4', 'S4:greedy:1234']
     """
-    return wish(spec, trees, schedules, root, ports, segments, messages).plan()
+    return parse_request(spec, trees, schedules, root, ports, segments, messages).plan()
 
 
-def _constructions(topology: Topology, trees: str | Iterable[str]) -> list[str]:
-    return [
-        one
-        for word in split_specs(trees)
-        for one in (plain_constructions(topology) if word == ALL else (word,))
-    ]
+def select_schedules(
+    topology: Topology,
+    schedules: str | Iterable[str],
+    ports: str = DEFAULT_PORTS,
+    segments: int | None = None,
+    messages: int | None = None,
+) -> Selection:
+    """Select schedules by the words of a user; see `parse_request` for the arguments.
+
+    Raises:
+        InputError: a word, a port model or an argument is wrong, or a named algorithm does not
+            support it.
+    """
+    models = _port_models(ports)
+    counts = {"segments": segments, "messages": messages}
+    for name, count in counts.items():
+        if count is not None:
+            check_count(name, count)
+    selection = Selection()
+    for word in split_specs(schedules):
+        name, own_arguments = parse_spec(word, "algorithm")
+        collective, _, algorithm_name = name.rpartition(":")
+        is_wildcard = algorithm_name == ALL
+        if is_wildcard:
+            algorithms = _all_algorithms(topology, collective, own_arguments)
+        else:
+            algorithms = (_named_algorithm(topology, collective, algorithm_name),)
+        for algorithm in algorithms:
+            # Numbers for all algorithms apply only to those that have the argument; arguments in
+            # parentheses are for this algorithm.
+            arguments = dict(own_arguments)
+            split_argument = algorithm.split_argument
+            count = counts.get(split_argument or "")
+            if split_argument is not None and count is not None:
+                arguments = {split_argument: count, **arguments}
+            _add(selection, algorithm, topology, models, arguments, is_wildcard=is_wildcard)
+    return selection
+
+
+def _add(
+    selection: Selection,
+    algorithm: Algorithm,
+    topology: Topology,
+    models: tuple[str | None, ...],
+    requested: Arguments,
+    *,
+    is_wildcard: bool,
+) -> None:
+    try:
+        arguments = algorithm.resolve_arguments(topology, requested)
+        chosen = [
+            SelectedSchedule(algorithm, algorithm.resolve_ports(model), arguments)
+            for model in models
+            if len(models) == 1 or model in algorithm.ports
+        ]
+    except InputError as error:
+        if not is_wildcard:
+            raise
+        selection.skipped.append(error.message)
+        return
+    for one in chosen:
+        selection.schedules[one.id(topology, 0)] = one
+
+
+def _named_algorithm(topology: Topology, collective: str, name: str) -> Algorithm:
+    algorithm = catalogue.find(collective or _collective_of(name), name)
+    catalogue.check_topology(algorithm, topology)
+    return algorithm
+
+
+def _collective_of(name: str) -> str:
+    """Return the collective of an algorithm that is named without one.
+
+    It is broadcast if that has such an algorithm, else the only collective that has it.
+    """
+    collectives = [one.collective for one in catalogue.algorithms() if one.name == name]
+    if len(collectives) > 1 and "broadcast" not in collectives:
+        words = " or ".join(f"'{collective}:{name}'" for collective in collectives)
+        raise InputError(f"'{name}' is an algorithm of several collectives", hint=f"write {words}")
+    return collectives[0] if len(collectives) == 1 else "broadcast"
+
+
+def _all_algorithms(
+    topology: Topology, collective: str, arguments: Mapping[str, object]
+) -> tuple[Algorithm, ...]:
+    if arguments:
+        raise InputError(
+            f"'{ALL}' takes no arguments",
+            hint="give --segments or --messages, or name an algorithm",
+        )
+    if collective:
+        check_collective(collective)
+    return catalogue.algorithms_on(topology, collective or None)
+
+
+def _port_models(ports: str) -> tuple[str | None, ...]:
+    if ports == DEFAULT_PORTS:
+        return (None,)
+    if ports == BOTH:
+        return tuple(PORT_MODELS)
+    check_ports(ports, (BOTH, DEFAULT_PORTS))
+    return (ports,)

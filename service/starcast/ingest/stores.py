@@ -1,12 +1,16 @@
-"""Both stores, opened together, and the lock under which they are changed."""
+"""Both stores, the lock for changing them, and the states of artifacts in PostgreSQL."""
 
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
 
 from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
 
 from starcast.database import models, sessions
 from starcast.endpoints import graph_address, store_url
@@ -16,18 +20,19 @@ from starcast.progress import Reporter
 from starcast.settings import Settings
 
 LOCK = "starcast ingest"
-_LOOK_AGAIN_SECONDS = 0.5
+_RETRY_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
 class Stores:
-    """The relational store, whose schema is ours, and the graph store.
+    """The relational store and the graph store.
 
     Attributes:
-        engine: the former.
-        graph: the latter.
-        batch: rows a transaction in the graph.
-        embedded: the settings of the embedded Neo4j, where that is the graph store: it may be stopped and its store replaced.
+        engine: the relational store, with the current schema.
+        graph: the graph store.
+        batch: rows per transaction in the graph.
+        embedded: the settings, if the graph store is the embedded Neo4j, which may be stopped and
+            whose data may be replaced; else None.
     """
 
     engine: Engine
@@ -37,7 +42,7 @@ class Stores:
 
     @property
     def id(self) -> uuid.UUID:
-        """The identity of the relational store, which the graph store has to share."""
+        """Id of the relational store, which the graph store must record."""
         with sessions.session(self.engine) as session:
             return session.scalars(select(models.Store.id)).one()
 
@@ -47,32 +52,31 @@ def open_stores(settings: Settings) -> Iterator[Stores]:
     """Connect to both stores.
 
     Raises:
-        UnavailableError: a server is down or refuses the login.
-        RejectedError: the relational schema is missing, older, newer, or somebody else's.
+        UnavailableError: a server is not running or refuses the login.
+        RejectedError: the relational schema is missing, older or newer, or is not starcast's.
     """
     with ExitStack() as stack:
         engine = sessions.connect(store_url(settings))
         stack.callback(engine.dispose)
         sessions.check(engine)
         graph = stack.enter_context(Graph.open(graph_address(settings)))
-        yield Stores(
-            engine, graph, settings.batch, settings if settings.neo4j_uri is None else None
-        )
+        embedded = settings if settings.neo4j_uri is None else None
+        yield Stores(engine, graph, settings.batch, embedded)
 
 
 @contextmanager
-def exclusively(engine: Engine, wait: bool, reporter: Reporter) -> Iterator[None]:
-    """Hold the lock under which both stores are changed; PostgreSQL frees it when this process ends, however it ends.
+def lock_stores(engine: Engine, wait: bool, reporter: Reporter) -> Iterator[None]:
+    """Hold the lock for changing the stores; PostgreSQL releases it when this process ends.
 
     Raises:
-        BusyError: another process holds it, and waiting was not asked for.
+        BusyError: another process holds the lock, and ``wait`` is False.
     """
     busy = BusyError(
         "another process is ingesting into these stores or dropping from them",
-        hint="try again when it is done, or add --wait",
+        hint="try again when it has finished, or add --wait",
     )
     with ExitStack() as stack:
-        told = False
+        is_reported = False
         while True:
             try:
                 stack.enter_context(sessions.holding(engine, LOCK, busy))
@@ -80,8 +84,139 @@ def exclusively(engine: Engine, wait: bool, reporter: Reporter) -> Iterator[None
             except BusyError:
                 if not wait:
                     raise
-            if not told:
+            if not is_reported:
                 reporter.say("waiting for another process that is ingesting or dropping")
-                told = True
-            time.sleep(_LOOK_AGAIN_SECONDS)
+                is_reported = True
+            time.sleep(_RETRY_SECONDS)
         yield
+
+
+class LoadState(StrEnum):
+    """State of an artifact in PostgreSQL's table ``materialization``.
+
+    ``planned``: being built; ``loading``: being written to the stores, or deleted from them;
+    ``complete``: verified and usable; ``failed``: abandoned, with the reason in ``error``.
+    """
+
+    PLANNED = "planned"
+    LOADING = "loading"
+    COMPLETE = "complete"
+    FAILED = "failed"
+
+
+#: Allowed transitions; None stands for an artifact without a row. Only a loading artifact becomes
+#: complete, and a complete one must be loading before its row is deleted, so that an interrupted
+#: drop is detected.
+TRANSITIONS: dict[LoadState | None, frozenset[LoadState | None]] = {
+    None: frozenset({LoadState.PLANNED}),
+    LoadState.PLANNED: frozenset({LoadState.LOADING, LoadState.FAILED, None}),
+    LoadState.LOADING: frozenset({LoadState.COMPLETE, LoadState.FAILED, None}),
+    LoadState.COMPLETE: frozenset({LoadState.LOADING}),
+    LoadState.FAILED: frozenset({LoadState.PLANNED, None}),
+}
+
+
+@dataclass(frozen=True)
+class Reference:
+    """An artifact by kind and id."""
+
+    kind: str
+    id: str
+
+    @property
+    def spec(self) -> str:
+        """Spec of its topology, with which every id begins."""
+        return self.id.partition(":")[0]
+
+    @property
+    def build_order(self) -> tuple[int, str]:
+        """Sort key: topologies, then forests, then schedules."""
+        return (models.KINDS.index(self.kind), self.id)
+
+    @property
+    def deletion_order(self) -> tuple[int, str]:
+        """Sort key: schedules, then forests, then topologies."""
+        return (-models.KINDS.index(self.kind), self.id)
+
+
+def read_state(session: Session, kind: str, artifact_id: str) -> LoadState | None:
+    """Return the state of an artifact, and lock its row; None if it has no row."""
+    row = session.get(models.Materialization, (kind, artifact_id), with_for_update=True)
+    return None if row is None else LoadState(row.state)
+
+
+def set_state(
+    session: Session, kind: str, artifact_id: str, state: LoadState, **values: Any
+) -> None:
+    """Change the state of an artifact, and set other columns of its row.
+
+    Raises:
+        BusyError: the transition is not allowed, because another process has changed the state.
+    """
+    _check_transition(session, kind, artifact_id, state)
+    row = session.get(models.Materialization, (kind, artifact_id))
+    if row is None:
+        row = models.Materialization(kind=kind, key=artifact_id)
+    defaults: dict[str, Any] = {}
+    if state is LoadState.PLANNED:
+        defaults = {
+            "started_at": datetime.now(UTC),
+            "finished_at": None,
+            "expected_checksum": "",
+            "found_nodes": None,
+            "found_relationships": None,
+            "found_checksum": None,
+        }
+    if state in {LoadState.PLANNED, LoadState.COMPLETE}:
+        defaults["error"] = None
+    if state in {LoadState.COMPLETE, LoadState.FAILED}:
+        defaults["finished_at"] = datetime.now(UTC)
+    for name, value in {**defaults, **values}.items():
+        setattr(row, name, value)
+    row.state = state.value
+    session.add(row)
+    session.flush()
+
+
+def set_columns(session: Session, kind: str, artifact_id: str, **values: Any) -> None:
+    """Set columns of an artifact's row without changing its state."""
+    row = session.get_one(models.Materialization, (kind, artifact_id))
+    for name, value in values.items():
+        setattr(row, name, value)
+    session.flush()
+
+
+def delete_row(session: Session, kind: str, artifact_id: str) -> None:
+    """Delete an artifact's row, if it has one.
+
+    Raises:
+        BusyError: the artifact is complete.
+    """
+    _check_transition(session, kind, artifact_id, None)
+    row = session.get(models.Materialization, (kind, artifact_id))
+    if row is not None:
+        session.delete(row)
+        session.flush()
+
+
+def complete_rows(session: Session) -> list[models.Materialization]:
+    """Return the rows of all complete artifacts, in the order of building."""
+    query = select(models.Materialization).where(
+        models.Materialization.state == LoadState.COMPLETE.value
+    )
+    rows = session.scalars(query)
+    return sorted(rows, key=lambda row: Reference(row.kind, row.key).build_order)
+
+
+def _check_transition(
+    session: Session, kind: str, artifact_id: str, target: LoadState | None
+) -> None:
+    state = read_state(session, kind, artifact_id)
+    if state is target is None:
+        return
+    if target not in TRANSITIONS[state]:
+        raise BusyError(
+            f"{kind} {artifact_id} is {state or 'not stored'} and cannot become "
+            f"{target or 'deleted'}: another process has changed it",
+            hint="see 'starcast topology list', then try again",
+        )

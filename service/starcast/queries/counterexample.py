@@ -13,7 +13,7 @@ from starcast.claims.verdict import Verdict
 from starcast.collectives.model import COLLECTIVES
 from starcast.errors import NotFoundError, StarcastError
 from starcast.graph.schema import FOREST, LINK, NODE, ON, SCHEDULE, SEND, TOPOLOGY, TREE_EDGE
-from starcast.ingest.planning import wish
+from starcast.ingest.planning import parse_request
 from starcast.topologies import Topology
 
 _ARROW = " -> "
@@ -172,7 +172,7 @@ def _whole(at: Place) -> list[str]:
             "RETURN schedule, topology, schedule.steps AS steps, schedule.units AS units",
         ]
     return [
-        f"MATCH (topology:{TOPOLOGY.name} {{name: {quoted(at.topology.spec)}}})",
+        f"MATCH (topology:{TOPOLOGY.name} {{spec: {quoted(at.topology.spec)}}})",
         "RETURN topology, topology.nodes AS nodes, topology.degree AS degree,"
         " topology.diameter AS diameter",
     ]
@@ -241,7 +241,7 @@ def _ingest(topology: Topology, of: str) -> str:
     """Return the command that ingests a forest or schedule; empty if there is none."""
     parts = of.split(":")
     if len(parts) == 3 and parts[0] == topology.spec:
-        trees, schedules, ports, flags = parts[1], "", "own", ["--trees", parts[1]]
+        trees, schedules, ports, flags = parts[1], "", "default", ["--trees", parts[1]]
     elif len(parts) == 6 and parts[0] == topology.spec:
         words = f"{parts[1]}:{parts[2]}" + (f"({parts[4]})" if parts[4] else "")
         trees, schedules, ports, flags = (
@@ -254,7 +254,9 @@ def _ingest(topology: Topology, of: str) -> str:
         return ""
     root = parts[-1] if parts[-1] != "expanded" else topology.label(0)
     try:
-        brought = {one.key for one in wish(topology.spec, trees, schedules, root, ports).sizes()}
+        brought = {
+            one.id for one in parse_request(topology.spec, trees, schedules, root, ports).sizes()
+        }
     except StarcastError:
         return ""
     if root != topology.label(0):

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 from starcast.errors import LimitError
-from starcast.graph.connection import Graph
-from starcast.graph.results import Answer
+from starcast.graph.connection import Graph, QueryResult
 from starcast.queries.pack import Query
 from starcast.queries.parameters import STORED, bind
 from starcast.queries.state import require_complete
@@ -17,7 +16,7 @@ def run(
     *,
     row_limit: int = 1_000,
     timeout: float = 30.0,
-) -> Answer:
+) -> QueryResult:
     """Ask a query.
 
     Args:
@@ -36,7 +35,7 @@ def run(
     values = bind(query.parameters, given)
     require_complete(graph, query.parameters, values)
     try:
-        return graph.ask(query.cypher, values, timeout, row_limit)
+        return graph.run(query.cypher, values, timeout, row_limit)
     except LimitError as error:
         raise LimitError(
             f"{query.name}: {error.message}", hint=f"{narrower(query)}; or {error.hint}"

@@ -15,7 +15,7 @@ from typing import Any
 from starcast.collectives.model import EXPANDED
 from starcast.drawing import Link, Picture
 from starcast.errors import InputError
-from starcast.graph.results import Answer
+from starcast.graph.connection import QueryResult
 from starcast.queries.header import Column
 from starcast.queries.pack import Query
 from starcast.queries.parameters import STORED, Parameter, named_topologies
@@ -47,7 +47,7 @@ def check_drawable(query: Query, values: Mapping[str, Any]) -> Topology:
     )
 
 
-def picture(query: Query, values: Mapping[str, Any], answer: Answer) -> Picture:
+def picture(query: Query, values: Mapping[str, Any], answer: QueryResult) -> Picture:
     """What an answer names, to be drawn.
 
     Raises:

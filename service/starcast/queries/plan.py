@@ -46,7 +46,7 @@ def problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]:
     """
     sample = {parameter.name: _sample(parameter) for parameter in query.parameters}
     try:
-        answer = graph.ask(f"EXPLAIN {query.cypher}", sample)
+        answer = graph.run(f"EXPLAIN {query.cypher}", sample)
     except InputError as error:
         return [error.message]
     found = [notice.text for notice in answer.notices if not _not_yet(notice.status, notice.text)]

@@ -8,23 +8,23 @@ from starcast.collectives.catalogue import REGISTRIES
 from starcast.collectives.model import EXPANDED
 from starcast.errors import InputError, NotFoundError
 from starcast.graph.connection import Graph
-from starcast.graph.schema import State
+from starcast.graph.schema import GraphState
 from starcast.queries.file_errors import meant
 from starcast.queries.parameters import STORED, Parameter, names
 from starcast.trees import constructions
 
 _STATES = {
-    "topology": "MATCH (t:Topology) WHERE t.name IN $names RETURN t.name AS name, t.state AS state",
+    "topology": "MATCH (t:Topology) WHERE t.spec IN $names RETURN t.spec AS name, t.state AS state",
     "forest": """
         MATCH (f:Forest)-[:ON]->(t:Topology) WHERE f.id IN $names
         RETURN f.id AS name, CASE t.state WHEN 'complete' THEN f.state ELSE t.state END AS state, f.trees AS trees""",
     "schedule": """
         MATCH (s:Schedule) WHERE s.id IN $names
-        MATCH (t:Topology {name: s.topology})
+        MATCH (t:Topology {spec: s.topology})
         RETURN s.id AS name, CASE t.state WHEN 'complete' THEN s.state ELSE t.state END AS state""",
 }
 _KEYS = {
-    "topology": ("Topology", "name"),
+    "topology": ("Topology", "spec"),
     "forest": ("Forest", "id"),
     "schedule": ("Schedule", "id"),
 }
@@ -49,7 +49,7 @@ def require_complete(
         for name in asked:
             if name not in found:
                 raise _missing(graph, kind, name)
-            if found[name]["state"] != State.COMPLETE:
+            if found[name]["state"] != GraphState.COMPLETE:
                 raise _unfit(kind, name, found[name]["state"])
         if kind == "forest":
             _check_trees(found, [int(tree) for tree in names(parameters, values, "tree")])
@@ -57,7 +57,7 @@ def require_complete(
 
 def _unfit(kind: str, name: str, state: str) -> NotFoundError:
     """What is there and may not be used."""
-    if state == State.IMPORTED:
+    if state == GraphState.IMPORTED:
         return NotFoundError(
             f"the {kind} '{name}' was imported, and nobody has compared it yet",
             hint="run 'starcast graph adopt', which compares it and makes it complete",

@@ -6,10 +6,10 @@ from functools import cache
 from typing import Any
 
 from starcast.collectives import Schedule, schedule
-from starcast.graph.artifact_nodes import Owner, forest_owner, schedule_owner, topology_owner
+from starcast.graph.artifact_nodes import ArtifactNode, forest_node, schedule_node, topology_node
 from starcast.graph.connection import Graph
 from starcast.graph.rows import Rows, link_rows, send_rows, tree_rows
-from starcast.graph.writer import Bolt, refresh_plans
+from starcast.graph.writer import BoltWriter, refresh_plans
 from starcast.progress import Silent
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest, plain_constructions
@@ -119,7 +119,7 @@ def without_indexes(graph: Graph) -> Iterator[None]:
                 graph.write(f"DROP {kind} {row['name']}")
         yield
     finally:
-        Bolt(graph, 20_000).prepare()
+        BoltWriter(graph, 20_000).prepare()
 
 
 def _empty(graph: Graph) -> None:
@@ -128,28 +128,28 @@ def _empty(graph: Graph) -> None:
 
 
 def _fill(graph: Graph, specs: Sequence[str]) -> None:
-    way = Bolt(graph, 20_000)
+    way = BoltWriter(graph, 20_000)
     way.prepare()
     for spec in specs:
         _load_topology(way, topology(spec))
         for grown in forests(spec):
-            _load(way, forest_owner(grown), tree_rows(grown))
+            _load(way, forest_node(grown), tree_rows(grown))
         for planned in schedules(spec):
-            _load(way, schedule_owner(planned), send_rows(planned))
+            _load(way, schedule_node(planned), send_rows(planned))
     refresh_plans(graph)
 
 
-def _load_topology(way: Bolt, place: Topology) -> None:
-    owner = topology_owner(place)
+def _load_topology(way: BoltWriter, place: Topology) -> None:
+    owner = topology_node(place)
     way.begin(owner)
     with Silent().task("", place.nodes) as task:
-        way.nodes(place, task)
-        way.relationships(link_rows(place), task)
+        way.write_nodes(place, task)
+        way.write_relationships(link_rows(place), task)
     way.finish(owner)
 
 
-def _load(way: Bolt, owner: Owner, rows: Rows) -> None:
+def _load(way: BoltWriter, owner: ArtifactNode, rows: Rows) -> None:
     way.begin(owner)
     with Silent().task("", len(rows)) as task:
-        way.relationships(rows, task)
+        way.write_relationships(rows, task)
     way.finish(owner)

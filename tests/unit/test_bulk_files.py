@@ -1,4 +1,4 @@
-"""The files of an offline import, read back by Python's own CSV reader: headers, numbers, quotes, and every row."""
+"""Files of an offline import, read with Python's CSV reader: headers, numbers, quotes, all rows."""
 
 import csv
 import re
@@ -10,9 +10,15 @@ from uuid import UUID
 import pytest
 
 from starcast.collectives.catalogue import algorithms_on
-from starcast.graph import bulk, rows
+from starcast.graph import bulk_files, rows
 from starcast.graph.schema import LABELS, RELATIONSHIPS, VERSION, first_key
-from starcast.ingest.artifacts import Built, ForestThing, ScheduleThing, Thing, TopologyThing
+from starcast.ingest.artifacts import (
+    Artifact,
+    BuiltArtifact,
+    ForestArtifact,
+    ScheduleArtifact,
+    TopologyArtifact,
+)
 from starcast.ingest.planning import plan
 from starcast.progress import Silent
 from starcast.topologies import topology
@@ -22,8 +28,8 @@ STORE = UUID("00000000-0000-4000-8000-000000000001")
 Table = list[dict[str, str]]
 
 
-def things() -> list[Thing]:
-    """Things whose names hold commas and parentheses, partial trees, a symmetric schedule, one that sends along a forest."""
+def artifacts() -> list[Artifact]:
+    """Artifacts with commas in their ids, partial trees, a symmetric schedule, one with a forest."""
     s4, nk = topology("S4"), topology("S4,2")
     grown = [
         forest(s4, "multiple", "3142"),
@@ -34,7 +40,7 @@ def things() -> list[Thing]:
     rules = {(str(rule.collective), rule.name): rule for rule in algorithms_on(s4)}
     asked = (("broadcast", "multiple"), ("alltoall", "exact"), ("gather", "balanced"))
     sends = [
-        ScheduleThing(
+        ScheduleArtifact(
             rule,
             s4,
             5 if rule.sources(s4, rule.ports[0]) == 1 else 0,
@@ -44,30 +50,32 @@ def things() -> list[Thing]:
         for rule in (rules[one] for one in asked)
     ]
     along = [
-        ForestThing(forest(s4, word, one.root))
+        ForestArtifact(forest(s4, word, one.root))
         for one in sends
-        if (word := one.rule.forest_construction(s4, one.ports, one.arguments))
+        if (word := one.algorithm.forest_construction(s4, one.ports, one.arguments))
     ]
-    return [TopologyThing(s4), TopologyThing(nk), *map(ForestThing, grown), *along, *sends]
+    return [TopologyArtifact(s4), TopologyArtifact(nk), *map(ForestArtifact, grown), *along, *sends]
 
 
 @pytest.fixture(scope="module")
-def built() -> list[Built]:
-    """The things, built."""
-    return [thing.build() for thing in things()]
+def built() -> list[BuiltArtifact]:
+    """The artifacts, built."""
+    return [thing.build() for thing in artifacts()]
 
 
 @pytest.fixture(scope="module")
-def written(built: list[Built], tmp_path_factory: pytest.TempPathFactory) -> bulk.BulkFiles:
+def written(
+    built: list[BuiltArtifact], tmp_path_factory: pytest.TempPathFactory
+) -> bulk_files.BulkFiles:
     """Their files, in blocks so small that every file has several."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows, "BLOCK", 50)
-        patch.setattr(bulk, "BLOCK", 7)
-        return bulk.write(tmp_path_factory.mktemp("files"), STORE, iter(built), Silent())
+        patch.setattr(bulk_files, "BLOCK", 7)
+        return bulk_files.write(tmp_path_factory.mktemp("files"), STORE, iter(built), Silent())
 
 
-def table(written: bulk.BulkFiles, name: str) -> Table:
-    """A file as rows by column, without the columns' types."""
+def table(written: bulk_files.BulkFiles, name: str) -> Table:
+    """Return a file as rows by column, without the columns' types."""
     with (written.folder / f"{name.lower()}.csv").open(newline="", encoding="utf-8") as file:
         names, *lines = csv.reader(file)
     plain = [re.sub(r"(?<=.):.*", "", name) for name in names]
@@ -75,12 +83,12 @@ def table(written: bulk.BulkFiles, name: str) -> Table:
 
 
 def numbers(lines: Table, *names: str) -> list[tuple[int, ...]]:
-    """These columns as numbers, sorted."""
+    """Return columns as integers, sorted."""
     return sorted(tuple(int(line[name]) for name in names) for line in lines)
 
 
-def test_the_headers_are_those_of_the_schema(written: bulk.BulkFiles) -> None:
-    """The properties in the order declared, with their types, after the numbers of nodes."""
+def test_headers_follow_the_schema(written: bulk_files.BulkFiles) -> None:
+    """Properties in the order of declaration, with their types, after the node numbers."""
     kinds = {"STRING": "string", "INTEGER": "long", "BOOLEAN": "boolean"}
     for thing in (*LABELS, *RELATIONSHIPS):
         ids = ":ID" if thing in LABELS else ":START_ID,:END_ID"
@@ -90,15 +98,17 @@ def test_the_headers_are_those_of_the_schema(written: bulk.BulkFiles) -> None:
         ] == expected
 
 
-def test_nodes_are_numbered_without_a_gap(written: bulk.BulkFiles, built: list[Built]) -> None:
-    """What `--id-type=actual` demands: over all files, from 0, each number once."""
+def test_nodes_are_numbered_without_gaps(
+    written: bulk_files.BulkFiles, built: list[BuiltArtifact]
+) -> None:
+    """`--id-type=actual` requires each number from 0 once, over all files."""
     found = sorted(int(line[":ID"]) for label in LABELS for line in table(written, label.name))
     assert found == list(range(written.nodes))
     assert written.nodes == 1 + len(built) + sum(one.content.nodes for one in built)
 
 
-def test_nodes_have_their_key_rank_and_label(written: bulk.BulkFiles) -> None:
-    """Those of both topologies, each in the order of ranks."""
+def test_nodes_have_their_key_rank_and_label(written: bulk_files.BulkFiles) -> None:
+    """The nodes of both topologies, in the order of ranks."""
     found = [
         (one["topology"], int(one["key"]), int(one["rank"]), one["label"])
         for one in table(written, "Node")
@@ -111,17 +121,17 @@ def test_nodes_have_their_key_rank_and_label(written: bulk.BulkFiles) -> None:
     assert found == expected
 
 
-def test_the_nodes_of_things_have_all_properties_and_are_only_imported(
-    written: bulk.BulkFiles, built: list[Built]
+def test_artifact_nodes_have_all_properties_and_are_imported(
+    written: bulk_files.BulkFiles, built: list[BuiltArtifact]
 ) -> None:
-    """Texts as they are, numbers and truths as Neo4j reads them, nothing where there is no value."""
+    """Texts are unchanged; numbers and booleans are as Neo4j reads them; absent values are empty."""
     found = [line for name in ("Topology", "Forest", "Schedule") for line in table(written, name)]
     expected = sorted(
-        ({**one.owner.properties, "state": "imported"} for one in built),
-        key=lambda one: str(one.get("id", one.get("name"))),
+        ({**one.node.properties, "state": "imported"} for one in built),
+        key=lambda one: str(one.get("id", one.get("spec"))),
     )
     plain = [{name: value for name, value in line.items() if name != ":ID"} for line in found]
-    plain.sort(key=lambda one: one.get("id", one.get("name", "")))
+    plain.sort(key=lambda one: one.get("id", one.get("spec", "")))
     assert plain == [{name: _text(value) for name, value in one.items()} for one in expected]
 
 
@@ -131,8 +141,8 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def test_an_empty_text_is_no_missing_value(written: bulk.BulkFiles) -> None:
-    """The importer takes ``""`` for a text and nothing for no property: arguments of a forest, k of S4."""
+def test_an_empty_text_differs_from_an_absent_property(written: bulk_files.BulkFiles) -> None:
+    """The importer reads ``""`` as an empty text and an empty field as an absent property."""
     lines = (written.folder / "forest.csv").read_text().splitlines()
     assert any(',multiple,"",' in line for line in lines)
     assert any(',"base=greedy,i=2",' in line for line in lines)
@@ -141,16 +151,16 @@ def test_an_empty_text_is_no_missing_value(written: bulk.BulkFiles) -> None:
 
 
 @pytest.mark.parametrize("name", ["LINK", "TREE_EDGE", "SEND"])
-def test_relationships_are_those_of_the_things(
-    written: bulk.BulkFiles, built: list[Built], name: str
+def test_relationships_are_those_of_the_artifacts(
+    written: bulk_files.BulkFiles, built: list[BuiltArtifact], name: str
 ) -> None:
-    """Every row of every thing: both ends by the numbers of their nodes, and all properties."""
+    """Every row of every artifact, with the numbers of both ends and all properties."""
     kind = next(one for one in RELATIONSHIPS if one.name == name)
     place = {(one["topology"], int(one["rank"])): int(one[":ID"]) for one in table(written, "Node")}
     lines, compared = table(written, name), 0
     for one in built:
         whole = one.rows
-        if whole.kind is not kind:
+        if whole.relationship is not kind:
             continue
         ends = [
             [place[one.topology.spec, rank] for rank in column.tolist()]
@@ -159,16 +169,18 @@ def test_relationships_are_those_of_the_things(
         expected = sorted(
             zip(*ends, *(column.tolist() for column in whole.columns.values()), strict=True)
         )
-        own = [line for line in lines if line[str(kind.owner)] == one.owner.key]
+        own = [line for line in lines if line[str(kind.artifact_property)] == one.node.id]
         assert numbers(own, ":START_ID", ":END_ID", *kind.columns) == expected
         compared += len(own)
     assert compared == len(lines) > 0
 
 
-def test_things_hang_from_what_they_are_on(written: bulk.BulkFiles, built: list[Built]) -> None:
-    """Forests from topologies, schedules from their forests, and nothing else."""
+def test_artifacts_are_related_to_their_parents(
+    written: bulk_files.BulkFiles, built: list[BuiltArtifact]
+) -> None:
+    """Forests to topologies, schedules to their forests, and nothing else."""
     named = {
-        int(line[":ID"]): line.get("id", line.get("name"))
+        int(line[":ID"]): line.get("id", line.get("spec"))
         for kind in ("Topology", "Forest", "Schedule")
         for line in table(written, kind)
     }
@@ -178,19 +190,21 @@ def test_things_hang_from_what_they_are_on(written: bulk.BulkFiles, built: list[
             for start, end in numbers(table(written, name), ":START_ID", ":END_ID")
         }
         assert found == {
-            (one.owner.key, one.owner.parent[2])
+            (one.node.id, one.node.parent[2])
             for one in built
-            if one.owner.parent and one.owner.parent[0].name == name
+            if one.node.parent and one.node.parent[0].name == name
         }
 
 
-def test_the_store_node_names_the_relational_store(written: bulk.BulkFiles) -> None:
+def test_the_store_node_names_the_relational_store(written: bulk_files.BulkFiles) -> None:
     assert table(written, "Store") == [{":ID": "0", "id": str(STORE), "schema": str(VERSION)}]
 
 
-def test_what_is_told_of_the_files_is_true(written: bulk.BulkFiles, built: list[Built]) -> None:
-    """Rows and bytes, and one argument a file, as seen from anywhere."""
-    hanging = sum(one.owner.parent is not None for one in built)
+def test_the_summary_describes_the_files(
+    written: bulk_files.BulkFiles, built: list[BuiltArtifact]
+) -> None:
+    """Rows, bytes, and one argument per file, for any path of the folder."""
+    hanging = sum(one.node.parent is not None for one in built)
     assert written.relationships == hanging + sum(one.content.relationships for one in built)
     assert written.bytes == sum(file.stat().st_size for file in written.folder.iterdir())
     files = {argument.rpartition("/")[2] for argument in written.arguments}
@@ -199,9 +213,11 @@ def test_what_is_told_of_the_files_is_true(written: bulk.BulkFiles, built: list[
     assert written.arguments_in("/x")[-1] == "--relationships=USES=/x/uses.csv"
 
 
-def test_kinds_that_there_are_none_of_have_no_file(tmp_path: Path) -> None:
-    """The importer would refuse a file without a header, and has no use for one."""
-    written = bulk.write(tmp_path, STORE, [TopologyThing(topology("S3")).build()], Silent())
+def test_absent_kinds_have_no_file(tmp_path: Path) -> None:
+    """The importer refuses files without a header."""
+    written = bulk_files.write(
+        tmp_path, STORE, [TopologyArtifact(topology("S3")).build()], Silent()
+    )
     assert sorted(file.name for file in tmp_path.iterdir()) == [
         "link.csv",
         "node.csv",
@@ -211,8 +227,8 @@ def test_kinds_that_there_are_none_of_have_no_file(tmp_path: Path) -> None:
     assert len(written.arguments) == 4
 
 
-def test_an_empty_store_is_its_own_node(tmp_path: Path) -> None:
-    written = bulk.write(tmp_path, STORE, [], Silent())
+def test_an_empty_store_has_only_the_store_node(tmp_path: Path) -> None:
+    written = bulk_files.write(tmp_path, STORE, [], Silent())
     assert (written.nodes, written.relationships, written.arguments) == (
         1,
         0,
@@ -220,36 +236,38 @@ def test_an_empty_store_is_its_own_node(tmp_path: Path) -> None:
     )
 
 
-def test_what_hangs_from_nothing_is_refused(tmp_path: Path) -> None:
-    """A forest comes after its topology."""
+def test_a_forest_before_its_topology_is_refused(tmp_path: Path) -> None:
+    """Artifacts must come in the order of their dependencies."""
     with pytest.raises(KeyError, match="S4"):
-        bulk.write(tmp_path, STORE, [ForestThing(forest("S4", "greedy")).build()], Silent())
+        bulk_files.write(
+            tmp_path, STORE, [ForestArtifact(forest("S4", "greedy")).build()], Silent()
+        )
 
 
-def test_a_folder_with_files_is_not_written_over(tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "store.csv").write_text("mine")
     with pytest.raises(FileExistsError):
-        bulk.write(tmp_path, STORE, [], Silent())
+        bulk_files.write(tmp_path, STORE, [], Silent())
     assert (tmp_path / "store.csv").read_text() == "mine"
 
 
-SIZED: dict[str, Callable[[], Sequence[Thing]]] = {
-    "S6": lambda: plan("S6", ["multiple"], ["broadcast:multiple", "alltoall:exact"]).things,
-    "S6,4": lambda: plan("S6,4", ["nk-multiple"]).things,
-    "Q7": lambda: plan("Q7", ["edge-disjoint-binomial"]).things,
+SIZED: dict[str, Callable[[], Sequence[Artifact]]] = {
+    "S6": lambda: plan("S6", ["multiple"], ["broadcast:multiple", "alltoall:exact"]).artifacts,
+    "S6,4": lambda: plan("S6,4", ["nk-multiple"]).artifacts,
+    "Q7": lambda: plan("Q7", ["edge-disjoint-binomial"]).artifacts,
 }
 
 
 @pytest.mark.parametrize("name", SIZED)
-def test_the_estimate_is_an_upper_bound_and_no_wild_one(name: str, tmp_path: Path) -> None:
-    """Bytes of all rows, for the width of the largest number that there is."""
+def test_the_estimate_is_a_tight_upper_bound(name: str, tmp_path: Path) -> None:
+    """Bytes of all rows, for the number of digits of the largest number."""
     chosen = SIZED[name]()
-    written = bulk.write(tmp_path, STORE, [thing.build() for thing in chosen], Silent())
+    written = bulk_files.write(tmp_path, STORE, [thing.build() for thing in chosen], Silent())
     largest = len(str(written.nodes))
     estimated = sum(
-        one.nodes * bulk.node_bytes(one.topology, largest)
-        + one.relationships * bulk.row_bytes(one.kind, one.key, largest)
+        one.nodes * bulk_files.node_bytes(one.topology, largest)
+        + one.relationships * bulk_files.row_bytes(one.kind, one.id, largest)
         for one in chosen
     )
-    assert written.bytes < estimated + 2000  # headers, and the nodes of the things
+    assert written.bytes < estimated + 2000  # headers, and the nodes of the artifacts
     assert written.bytes > 0.6 * estimated

@@ -1,0 +1,451 @@
+"""Ingesting, dropping and rebuilding artifacts in both stores.
+
+A rebuild recreates the graph from what PostgreSQL records, by an offline import or over Bolt.
+Everything stored can be built again, so no data of starcast are lost. Data of other programs are
+never deleted over Bolt, except relationships at recreated nodes, and never without being asked.
+
+Over Bolt, all artifacts to rebuild are first deleted. Until each has been recreated, it is
+``failed`` with the reason `REBUILDING`: after an interruption, the next rebuild continues, and an
+ingest creates the artifacts that it is asked for.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import select
+
+from starcast.database import models, sessions
+from starcast.embedded import rebuild as embedded_rebuild
+from starcast.errors import RejectedError
+from starcast.graph import audit, ownership
+from starcast.graph.deletion import delete_orphans, delete_outdated_nodes
+from starcast.graph.schema import VERSION
+from starcast.graph.writer import BoltWriter, refresh_plans
+from starcast.ingest.artifacts import Artifact, artifact_from_id
+from starcast.ingest.listing import find
+from starcast.ingest.load_methods import LoadMethod, choose_method
+from starcast.ingest.loading import (
+    LOST,
+    Loaded,
+    OnStage,
+    discard,
+    find_dependents,
+    find_references,
+    load,
+    recover,
+)
+from starcast.ingest.offline import adopt, import_all, share_seconds
+from starcast.ingest.planning import ArtifactSize, IngestRequest, Plan
+from starcast.ingest.stores import (
+    LoadState,
+    Reference,
+    Stores,
+    complete_rows,
+    delete_row,
+    lock_stores,
+    read_state,
+    set_columns,
+)
+from starcast.progress import Reporter, Silent
+from starcast.support.text import pluralize
+
+#: Why an artifact is ``failed`` that a rebuild has deleted and not yet recreated.
+REBUILDING = "'starcast graph rebuild' has not recreated it yet"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Result of an ingest.
+
+    Attributes:
+        created: artifacts that were stored.
+        present: ids of artifacts that were already stored.
+        recovered: ids of artifacts that were cleaned up first.
+        seconds: duration of the whole ingest.
+    """
+
+    created: list[Loaded]
+    present: list[str]
+    recovered: list[str]
+    seconds: float = field(compare=False)
+
+    @property
+    def rows(self) -> int:
+        """Number of nodes and relationships created."""
+        return sum(one.nodes + one.relationships for one in self.created)
+
+    def __str__(self) -> str:
+        present = len(self.present)
+        if not self.created:
+            return f"nothing to create: {present} of {present} are already stored"
+        rate = self.rows / max(sum(one.seconds for one in self.created), 1e-9)
+        already = f", {present} already stored" if present else ""
+        return (
+            f"created {len(self.created)}{already}: {self.rows:,} rows in {self.seconds:.1f} s, "
+            f"{rate:,.0f} rows/s including verification"
+        )
+
+
+def _ignore_stage(stage: str, artifact: Artifact) -> None:
+    pass
+
+
+def ingest(
+    stores: Stores,
+    request: Plan | IngestRequest,
+    wait: bool = False,
+    reporter: Reporter | None = None,
+    on_stage: OnStage = _ignore_stage,
+    method: LoadMethod = LoadMethod.AUTO,
+) -> Summary:
+    """Store the requested artifacts that are not stored yet; repeating it creates nothing.
+
+    Args:
+        stores: both stores, open.
+        request: what to store. Of an `IngestRequest`, only missing artifacts are built.
+        wait: wait for other processes instead of raising BusyError.
+        reporter: receives progress messages.
+        on_stage: called after each stage (`loading.STAGES`, `offline.STAGES`); tests interrupt
+            there.
+        method: the load method; see `choose_method`.
+
+    Raises:
+        BusyError: another process is changing the stores.
+        UnavailableError: a server stopped, or the graph belongs to another database or program;
+            complete artifacts stay.
+        RejectedError: a verification failed; that artifact is not stored, complete ones stay.
+        LimitError: the request exceeds the limits or the disk; nothing was written.
+        InputError: an import was requested for a server that is not the embedded one.
+    """
+    listener = reporter or Silent()
+    began = time.monotonic()
+    with lock_stores(stores.engine, wait, listener):
+        _tidy(stores, listener)
+        ownership.claim(stores.graph, stores.id)
+        adopt(stores, listener)
+        recovered = recover(stores, listener)
+        sizes = request.sizes()
+        missing = _find_missing(stores, sizes)
+        created = _create(stores, request, missing, method, listener, on_stage) if missing else []
+    present = [size.id for size in sizes if size not in missing]
+    recovered_ids = [reference.id for reference in recovered]
+    return Summary(created, present, recovered_ids, time.monotonic() - began)
+
+
+def _tidy(stores: Stores, reporter: Reporter) -> None:
+    if stores.embedded is not None:
+        embedded_rebuild.tidy(stores.embedded, reporter)
+
+
+def _find_missing(stores: Stores, sizes: Iterable[ArtifactSize]) -> list[ArtifactSize]:
+    with sessions.session(stores.engine) as session:
+        return [
+            size
+            for size in sizes
+            if read_state(session, size.kind, size.id) is not LoadState.COMPLETE
+        ]
+
+
+def _stored_sizes(stores: Stores) -> list[ArtifactSize]:
+    with sessions.session(stores.engine) as session:
+        return [
+            ArtifactSize(row.kind, row.key, row.expected_nodes, row.expected_relationships)
+            for row in complete_rows(session)
+        ]
+
+
+def _create(
+    stores: Stores,
+    request: Plan | IngestRequest,
+    missing: list[ArtifactSize],
+    requested: LoadMethod,
+    reporter: Reporter,
+    on_stage: OnStage,
+) -> list[Loaded]:
+    embedded = stores.embedded is not None
+    chosen = choose_method(requested, missing, _stored_sizes(stores), embedded=embedded)
+    if chosen.method is LoadMethod.IMPORT:
+        _refuse_import_losses(stores)
+    reporter.say(chosen.reason)
+    artifacts = request.plan({size.id for size in missing}).artifacts
+    if chosen.method is LoadMethod.IMPORT:
+        return import_all(stores, artifacts, reporter, on_stage)
+    writer = BoltWriter(stores.graph, stores.batch)
+    writer.prepare()
+    created = []
+    for artifact in artifacts:
+        created.append(load(stores, writer, artifact, reporter, on_stage))
+        _report_complete(artifact, reporter)
+    refresh_plans(stores.graph)
+    return created
+
+
+def _report_complete(artifact: Artifact, reporter: Reporter) -> None:
+    rows = artifact.nodes + artifact.relationships
+    reporter.say(f"{artifact.kind} {artifact.id}: {rows:,} rows, compared and complete")
+
+
+def _refuse_import_losses(stores: Stores) -> None:
+    """Check that the graph holds no data of other programs, since an import replaces the store.
+
+    Raises:
+        RejectedError: it does.
+    """
+    nodes, relationships = audit.describe_losses(stores.graph, None)
+    if nodes or relationships:
+        raise RejectedError(
+            "an offline import would delete data of other programs: "
+            + ", ".join([*nodes, *relationships]),
+            hint="keep them in a Neo4j database of their own, or add --method bolt",
+        )
+
+
+def drop(
+    stores: Stores,
+    kind: str,
+    artifact_id: str,
+    cascade: bool = False,
+    wait: bool = False,
+    reporter: Reporter | None = None,
+) -> list[str]:
+    """Delete an artifact from both stores, in transactions of bounded size.
+
+    Args:
+        stores: both stores, open.
+        kind: topology, forest or schedule.
+        artifact_id: the artifact's id.
+        cascade: also delete the artifacts that depend on it.
+        wait: wait for other processes instead of raising BusyError.
+        reporter: receives progress messages.
+
+    Returns:
+        The ids of the deleted artifacts.
+
+    Raises:
+        NotFoundError: the artifact is not stored.
+        RejectedError: other artifacts depend on it, and ``cascade`` is False.
+        BusyError: another process is changing the stores.
+    """
+    listener = reporter or Silent()
+    with lock_stores(stores.engine, wait, listener):
+        ownership.claim(stores.graph, stores.id)
+        recover(stores, listener)
+        target = Reference(kind, artifact_id)
+        with sessions.session(stores.engine) as session:
+            find(session, kind, artifact_id)
+            dependents = find_dependents(session, target)
+        if dependents and not cascade:
+            raise RejectedError(
+                f"{artifact_id} has dependents: {_format_ids(dependents)}",
+                hint="drop them first, or add --cascade",
+            )
+        dropped = [*dependents, target]
+        for reference in dropped:
+            discard(stores, reference, None, listener)
+            with sessions.session(stores.engine) as session:
+                delete_row(session, reference.kind, reference.id)
+            listener.say(f"{reference.kind} {reference.id}: dropped")
+    return [reference.id for reference in dropped]
+
+
+def _format_ids(references: Sequence[Reference]) -> str:
+    shown = ", ".join(reference.id for reference in references[:5])
+    return shown if len(references) <= 5 else f"{shown} and {len(references) - 5} more"
+
+
+@dataclass(frozen=True)
+class RebuildRequest:
+    """What to rebuild.
+
+    Attributes:
+        ids: artifacts, each with its dependents; everything if empty.
+        method: the load method.
+        discard_foreign: delete data of other programs that cannot be kept.
+        wait: wait for other processes instead of raising BusyError.
+    """
+
+    ids: Sequence[str] = ()
+    method: LoadMethod = LoadMethod.AUTO
+    discard_foreign: bool = False
+    wait: bool = False
+
+
+def rebuild(
+    stores: Stores, request: RebuildRequest, reporter: Reporter | None = None
+) -> list[Loaded]:
+    """Recreate artifacts in the graph store from PostgreSQL's records; return what was recreated.
+
+    A graph with an older schema is always rebuilt completely.
+
+    Raises:
+        NotFoundError: no artifact with such an id is stored.
+        OwnershipError: the graph belongs to another PostgreSQL database or program.
+        RejectedError: data of other programs would be deleted, or a verification failed.
+        InputError: an import was requested for a server that is not the embedded one.
+        LimitError: the artifacts exceed the limit of the load method.
+        BusyError: another process is changing the stores.
+    """
+    listener = reporter or Silent()
+    with lock_stores(stores.engine, request.wait, listener):
+        _tidy(stores, listener)
+        is_outdated = _take_over(stores)
+        ids = request.ids
+        if is_outdated:
+            listener.say(f"the graph has an older schema than {VERSION}: rebuilding everything")
+            ids = ()
+        artifacts, others = _find_artifacts(stores, ids)
+        embedded = stores.embedded is not None
+        chosen = choose_method(request.method, artifacts, others, embedded=embedded)
+        # Without artifacts there is nothing to import, but an outdated graph must be cleaned.
+        by_import = chosen.method is LoadMethod.IMPORT and bool(artifacts)
+        _refuse_rebuild_losses(stores, artifacts, request, listener, by_import=by_import)
+        if not artifacts and not is_outdated:
+            return []
+        listener.say(chosen.reason)
+        if by_import:
+            return _rebuild_by_import(stores, artifacts, listener)
+        return _rebuild_over_bolt(stores, artifacts, listener, is_outdated=is_outdated)
+
+
+def _take_over(stores: Stores) -> bool:
+    """Check that the graph belongs to this PostgreSQL database; repair the record if that is safe.
+
+    The record of ownership may have been edited manually. Repairing it is safe if both stores are
+    the embedded ones of the same home, which no other program uses, and PostgreSQL knows every
+    artifact in the graph. An empty graph is claimed.
+
+    Returns:
+        Whether the graph belongs to this database but has an older schema.
+
+    Raises:
+        OwnershipError: the graph does not belong to this database, or its owner is unknown.
+    """
+    identity = str(stores.id)
+    try:
+        ownership.claim(stores.graph, stores.id)
+    except ownership.OutdatedSchemaError:
+        return True
+    except ownership.OwnershipError as error:
+        is_known = _knows_all_artifacts(stores)
+        is_private = stores.embedded is not None and stores.embedded.postgres_uri is None
+        if not is_known:
+            raise
+        if not is_private:
+            hint = f"{error.hint}; or, if it is the right one, {audit.store_advice(identity)}"
+            raise ownership.OwnershipError(error.message, hint=hint) from None
+        ownership.mark(stores.graph, identity)
+    return False
+
+
+def _knows_all_artifacts(stores: Stores) -> bool:
+    """Return whether the graph holds artifacts, all known, of no newer version of starcast."""
+    owner = ownership.read_owner(stores.graph)
+    in_graph = audit.read_artifact_nodes(stores.graph)
+    with sessions.session(stores.engine) as session:
+        is_known = all(session.get(models.Materialization, name) is not None for name in in_graph)
+    return bool(in_graph) and is_known and (owner is None or owner[1] <= VERSION)
+
+
+def _find_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact], list[Artifact]]:
+    """Return the artifacts to rebuild and the other complete ones, in the order of building.
+
+    Artifacts that were complete and are lost, or that an interrupted rebuild deleted, can be
+    rebuilt as well.
+    """
+    chosen: list[Artifact] = []
+    others: list[Artifact] = []
+    with sessions.session(stores.engine) as session:
+        wanted = find_references(session, ids)
+        references = [
+            Reference(row.kind, row.key)
+            for row in session.scalars(select(models.Materialization))
+            if row.state == LoadState.COMPLETE or row.error in {LOST, REBUILDING}
+        ]
+        for reference in sorted(references, key=lambda one: one.build_order):
+            artifact = artifact_from_id(session, reference.kind, reference.id)
+            (chosen if reference in wanted else others).append(artifact)
+    return chosen, others
+
+
+def _refuse_rebuild_losses(
+    stores: Stores,
+    artifacts: Sequence[Artifact],
+    request: RebuildRequest,
+    reporter: Reporter,
+    *,
+    by_import: bool,
+) -> None:
+    """Check that no data of other programs are deleted unless requested; report what is kept.
+
+    Raises:
+        RejectedError: data would be deleted.
+    """
+    topologies = None if by_import else [artifact.id for artifact in artifacts if artifact.nodes]
+    nodes, relationships = audit.describe_losses(stores.graph, topologies)
+    if nodes and not by_import:
+        reporter.say(f"keeping data of other programs: {', '.join(nodes)}")
+        nodes = []
+    if (nodes or relationships) and not request.discard_foreign:
+        raise RejectedError(
+            "a rebuild would delete data of other programs: " + ", ".join([*nodes, *relationships]),
+            hint="keep them in a Neo4j database of their own, or add --discard-foreign",
+        )
+
+
+def _rebuild_by_import(
+    stores: Stores, artifacts: Sequence[Artifact], reporter: Reporter
+) -> list[Loaded]:
+    began = time.monotonic()
+    with sessions.session(stores.engine) as session:
+        # An import includes all complete artifacts; only the others must be named.
+        lost = [
+            artifact
+            for artifact in artifacts
+            if read_state(session, artifact.kind, artifact.id) is not LoadState.COMPLETE
+        ]
+    import_all(stores, lost, reporter, _ignore_stage)
+    return share_seconds(artifacts, time.monotonic() - began)
+
+
+def _rebuild_over_bolt(
+    stores: Stores, artifacts: Sequence[Artifact], reporter: Reporter, *, is_outdated: bool
+) -> list[Loaded]:
+    references = [Reference(artifact.kind, artifact.id) for artifact in artifacts]
+    for reference in sorted(references, key=lambda one: one.deletion_order):
+        discard(stores, reference, REBUILDING, reporter)
+    recover(stores, reporter)
+    with sessions.session(stores.engine) as session:
+        kept = {(row.kind, row.key) for row in complete_rows(session)}
+    orphans = delete_orphans(stores.graph, kept, stores.batch)
+    if orphans:
+        noun = pluralize(orphans, "node or relationship", "nodes and relationships")
+        reporter.say(f"deleted {noun} of artifacts that do not exist")
+    audit.drop_wrong_indexes(stores.graph)
+    if is_outdated:
+        delete_outdated_nodes(stores.graph)
+        # Only now: after an interruption before this point, everything must be rebuilt again.
+        ownership.mark(stores.graph, str(stores.id))
+    writer = BoltWriter(stores.graph, stores.batch)
+    writer.prepare()
+    return [_recreate(stores, writer, artifact, reporter) for artifact in artifacts]
+
+
+def _recreate(stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: Reporter) -> Loaded:
+    def on_stage(stage: str, artifact: Artifact) -> None:
+        if stage == "planned":
+            _note_rebuilding(stores, artifact)
+
+    try:
+        loaded = load(stores, writer, artifact, reporter, on_stage)
+    except KeyboardInterrupt:
+        _note_rebuilding(stores, artifact)
+        raise
+    _report_complete(artifact, reporter)
+    return loaded
+
+
+def _note_rebuilding(stores: Stores, artifact: Artifact) -> None:
+    """Record until the artifact is complete that it was stored before, in case of interruptions."""
+    with sessions.session(stores.engine) as session:
+        set_columns(session, artifact.kind, artifact.id, error=REBUILDING)

@@ -1,0 +1,142 @@
+"""Listings and descriptions of what is stored, and a check whether the graph still holds it."""
+
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from starcast.database import models, repository, sessions
+from starcast.errors import NotFoundError, RejectedError
+from starcast.graph import reader
+from starcast.graph.ownership import check_ownership
+from starcast.ingest.stores import LoadState, Reference, Stores
+from starcast.support.text import did_you_mean
+from starcast.topologies import topology as parse_topology
+
+Row = dict[str, Any]
+
+_MODEL = {"topology": models.Topology, "forest": models.Forest, "schedule": models.Schedule}
+_COLUMNS = {
+    "topology": ("family", "nodes", "links", "degree", "diameter"),
+    "forest": ("topology", "construction", "root_label", "trees", "height", "congestion"),
+    "schedule": (
+        "topology",
+        "collective",
+        "algorithm",
+        "ports",
+        "arguments",
+        "steps",
+        "transmissions",
+        "largest_packet",
+    ),
+}
+
+
+def columns(kind: str) -> list[str]:
+    """Return the columns of a listing of artifacts of a kind."""
+    return ["id", *_COLUMNS[kind], "state", "error"]
+
+
+def list_artifacts(session: Session, kind: str, spec: str | None = None) -> list[Row]:
+    """Return all known artifacts of a kind, complete or not, optionally those of one topology."""
+    query = (
+        select(models.Materialization)
+        .where(models.Materialization.kind == kind)
+        .order_by(models.Materialization.key)
+    )
+    rows = [
+        row for row in session.scalars(query) if spec in {None, Reference(row.kind, row.key).spec}
+    ]
+    return [_describe(session, row) for row in rows]
+
+
+def find(session: Session, kind: str, artifact_id: str) -> models.Materialization:
+    """Return the row of a known artifact.
+
+    Raises:
+        NotFoundError: the artifact is not known; the hint names a similar id.
+    """
+    row = session.get(models.Materialization, (kind, artifact_id))
+    if row is None:
+        query = select(models.Materialization.key).where(models.Materialization.kind == kind)
+        suggestion = did_you_mean(artifact_id, session.scalars(query))
+        raise NotFoundError(
+            f"no {kind} '{artifact_id}' is stored", hint=f"{suggestion}see 'starcast {kind} list'"
+        )
+    return row
+
+
+def describe_artifact(session: Session, kind: str, artifact_id: str) -> list[Row]:
+    """Return a description of an artifact, as rows of property and value.
+
+    Raises:
+        NotFoundError: the artifact is not known.
+    """
+    row = find(session, kind, artifact_id)
+    values = _describe(session, row)
+    if kind == "forest":
+        values |= _describe_trees(session, artifact_id)
+    values["method"] = row.way
+    for name in (
+        "expected_nodes",
+        "expected_relationships",
+        "expected_checksum",
+        "found_checksum",
+        "finished_at",
+    ):
+        values[name] = getattr(row, name)
+    return [
+        {"property": name.replace("_", " "), "value": value}
+        for name, value in values.items()
+        if value is not None
+    ]
+
+
+def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
+    """Recompute counts and checksums of an artifact in Neo4j, and compare them with its record.
+
+    Raises:
+        NotFoundError: the artifact is not known.
+        RejectedError: it is not complete, or the graph holds something else.
+        UnavailableError: the graph belongs to another database.
+    """
+    check_ownership(stores.graph, stores.id)
+    with sessions.session(stores.engine) as session:
+        row = find(session, kind, artifact_id)
+        expected = (row.expected_nodes, row.expected_relationships, row.expected_checksum)
+        state = row.state
+    if state != LoadState.COMPLETE:
+        raise RejectedError(
+            f"{kind} {artifact_id} is {state}, not complete", hint="ingest it again"
+        )
+    topology = parse_topology(Reference(kind, artifact_id).spec)
+    found = reader.read_content(stores.graph, kind, artifact_id, topology)
+    if (found.nodes, found.relationships, found.checksum) != expected:
+        nodes, relationships, checksum = expected
+        raise RejectedError(
+            f"the graph holds {found} for {artifact_id}, instead of {nodes:,} nodes, "
+            f"{relationships:,} relationships, checksum {checksum}",
+            hint=f"run 'starcast graph rebuild {artifact_id}'",
+        )
+
+
+def _describe(session: Session, row: models.Materialization) -> Row:
+    stored = session.get(_MODEL[row.kind], row.key)
+    values: Row = {name: getattr(stored, name, None) for name in _COLUMNS[row.kind]}
+    if values.get("arguments"):
+        arguments = sorted(values["arguments"].items())
+        values["arguments"] = ",".join(f"{name}={value}" for name, value in arguments)
+    return {"id": row.key, **values, "state": row.state, "error": row.error}
+
+
+def _describe_trees(session: Session, forest_id: str) -> Row:
+    if session.get(models.Forest, forest_id) is None:
+        return {}
+    forest = repository.load_forest(session, forest_id)
+    loads = forest.load_histogram().items()
+    return {
+        "heights": forest.heights.tolist(),
+        "leaves": forest.leaves.tolist(),
+        "sizes": forest.sizes.tolist(),
+        "links_by_load": ", ".join(f"{links} carry {load}" for load, links in loads),
+    }

@@ -1,0 +1,93 @@
+"""Ownership: an empty graph is claimed, the own one recognised, every other one left unchanged."""
+
+import uuid
+
+import pytest
+
+from starcast.errors import UnavailableError
+from starcast.graph.connection import Graph
+from starcast.graph.ownership import OutdatedSchemaError, check_ownership, claim, read_owner
+from starcast.graph.schema import VERSION
+from starcast.graph.writer import BoltWriter
+from support.checks import check_nodes, counts
+
+OURS, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
+
+
+@pytest.fixture(autouse=True)
+def _constraints(bolt: BoltWriter) -> None:
+    """Create the constraints, as any ingest does."""
+    bolt.prepare()
+
+
+def test_an_empty_graph_is_claimed_once(graph: Graph) -> None:
+    """The second claim finds the graph already paired."""
+    assert claim(graph, OURS)
+    assert not claim(graph, OURS)
+    assert check_nodes(graph, "Store", ("id", "schema")) == {(str(OURS), VERSION)}
+    check_ownership(graph, OURS)
+
+
+def test_checking_an_empty_graph_does_not_claim_it(graph: Graph) -> None:
+    """It is reported as empty."""
+    assert read_owner(graph) is None
+    with pytest.raises(UnavailableError, match="is empty"):
+        check_ownership(graph, OURS)
+    assert counts(graph) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "named"),
+    [
+        ("CREATE (:Person {name: 'Ada'})-[:KNOWS]->(:Person:Author)", ":Author, :Person"),
+        ("CREATE (:Node {rank: 0}), (:Topology {spec: 'mine'})", ":Node, :Topology"),
+        ("CREATE ({name: 'nobody'})", "nodes without a label"),
+        ("CREATE (:Store {name: 'a shop', id: 7})", ":Store"),
+    ],
+)
+def test_a_foreign_graph_is_refused_and_not_changed(graph: Graph, theirs: str, named: str) -> None:
+    """The error names its labels, even if they equal labels of starcast."""
+    graph.write(theirs)
+    before = counts(graph)
+    for function in (claim, check_ownership):
+        with pytest.raises(UnavailableError, match="belongs to another program") as caught:
+            function(graph, OURS)
+        assert named in caught.value.message
+        assert caught.value.hint
+    assert counts(graph) == before
+
+
+def test_a_graph_of_another_database_is_refused(graph: Graph) -> None:
+    """The error names both ids and the settings to check, also if its schema is older."""
+    claim(graph, OTHER)
+    for version in (VERSION, 1):
+        graph.write("MATCH (s:Store) SET s.schema = $version", {"version": version})
+        with pytest.raises(UnavailableError, match="another PostgreSQL database") as caught:
+            claim(graph, OURS)
+        assert str(OURS) in caught.value.message
+        assert str(OTHER) in caught.value.message
+        assert "STARCAST_POSTGRES_URI" in caught.value.hint
+    assert check_nodes(graph, "Store", ("id",)) == {(str(OTHER),)}
+
+
+@pytest.mark.parametrize(
+    ("version", "hint"),
+    [(99, "update starcast"), (1, "starcast graph rebuild"), (0, "starcast graph rebuild")],
+)
+def test_another_schema_is_refused(graph: Graph, version: int, hint: str) -> None:
+    """A newer schema needs a newer starcast; an older graph can be rebuilt."""
+    claim(graph, OURS)
+    graph.write("MATCH (s:Store) SET s.schema = $version", {"version": version})
+    with pytest.raises(UnavailableError, match=f"has schema {version}") as caught:
+        claim(graph, OURS)
+    assert hint in caught.value.hint
+    assert isinstance(caught.value, OutdatedSchemaError) == (version < VERSION)
+
+
+def test_concurrent_claims_create_one_store_node(graph: Graph) -> None:
+    """MERGE on the unique property takes a lock."""
+    claim(graph, OURS)
+    graph.write(
+        "MERGE (s:Store {schema: $version}) ON CREATE SET s.id = 'second'", {"version": VERSION}
+    )
+    assert check_nodes(graph, "Store", ("id",)) == {(str(OURS),)}
