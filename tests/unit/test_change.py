@@ -1,4 +1,4 @@
-"""Label change and dimension change, Tseng & Sheu definitions 3 and 4: path by path, and the wrong readings distinguished."""
+"""Label change and dimension change (Tseng & Sheu, Def. 3 and 4), and wrong readings."""
 
 from collections import Counter
 from functools import cache
@@ -126,7 +126,7 @@ def test_changes_add_up(tree: str, data: st.DataObject) -> None:
 @every_tree
 @given(st.data())
 def test_the_trees_lc_of_dc_are_dc_at_another_root(tree: str, data: st.DataObject) -> None:
-    """LC(x, DC(i, T)), the trees of Algorithm 2, are what `dimension-change` yields at the root x."""
+    """LC(x, DC(i, T)), the trees of Algorithm 2, are `dimension-change` at the root x."""
     n = data.draw(st.integers(3, 6))
     x = tuple(data.draw(st.permutations(range(1, n + 1))))
     i = data.draw(st.integers(0, n - 2))
@@ -136,7 +136,7 @@ def test_the_trees_lc_of_dc_are_dc_at_another_root(tree: str, data: st.DataObjec
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_dc_of_the_greedy_tree_does_not_replace_for_multiple(n: int) -> None:
-    """Pitfall 4: all trees DC(i, L(I)) together have congestion n-1; n = 4: 18 links with load 3."""
+    """Pitfall 4: the trees DC(i, L(I)) have congestion n-1; n = 4: 18 links with load 3."""
     load = np.stack([dimension_changed(n, "greedy", i).load() for i in range(n - 1)]).sum(axis=0)
     assert load.max() == n - 1
     assert n != 4 or np.count_nonzero(load == 3) == 18
@@ -295,7 +295,7 @@ def test_on_the_complete_graph_the_symbols_but_the_first_turn(n: int, i: int, tr
 
 @pytest.mark.parametrize(("n", "k"), [(4, 2), (5, 2), (5, 3), (6, 2), (6, 3), (6, 4)])
 def test_elsewhere_on_nk_stars_dimensions_cannot_change(n: int, k: int) -> None:
-    """Moving the dimensions of labels of n symbols reaches not all nodes, for every i; so it is refused, with the reason."""
+    """Moved dimensions of labels of n symbols do not reach all nodes, so it is refused."""
     tree = links_of(forest(f"S{n},{k}", "nk-greedy"), 0)
     assert len(page.literally_changed(0, tree, n, k)) == topology(f"S{n},{k}").nodes
     for i in range(1, n - 1):

@@ -212,7 +212,7 @@ def test_the_legend_of_an_nk_star_lists_ports() -> None:
 
 
 def test_colours_are_distinguishable_with_any_colour_vision() -> None:
-    """Seen in shades of grey, or by protanopes and deuteranopes (Machado et al. 2009), none of the first four is another."""
+    """In grey and for protanopes and deuteranopes (Machado et al. 2009) the first four differ."""
     shown = {"grey": np.full((3, 3), [0.2126, 0.7152, 0.0722])}
     shown["protanopia"] = np.array(
         [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]

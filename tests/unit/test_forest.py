@@ -1,4 +1,4 @@
-"""The forest array: metrics compared with slow recomputation, and `verify()` on corrupted arrays."""
+"""The forest array: metrics against slow recomputation, `verify()` on corrupted arrays."""
 
 from math import factorial
 from pathlib import Path

@@ -210,7 +210,7 @@ def test_k_equal_to_one_is_the_complete_graph(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(2, 8))
 def test_k_one_less_than_n_is_the_star_graph(n: int) -> None:
-    """Append the missing symbol: the same ranks, the same neighbours over the same ports, the same distances."""
+    """With the missing symbol appended: the same ranks, neighbours, ports and distances."""
     star, same = topology(f"S{n}"), topology(f"S{n},{n - 1}")
     assert [star.label(rank)[:-1] for rank in range(star.nodes)] == same.labels().tolist()
     assert star.ports == same.ports
@@ -267,7 +267,7 @@ def test_formulas_1_and_2_are_the_distance(n: int, k: int) -> None:
 
 @every_size
 def test_charging_for_no_chain_or_for_the_missing_symbol_is_distinguished(n: int, k: int) -> None:
-    """Pitfall 4: formula (2) costs nothing without chains, and m does not count the missing symbol."""
+    """Pitfall 4: no chains cost nothing in formula (2); m does not count the missing symbol."""
     distances = topology(f"S{n},{k}").distances()
     without = [v for v in oracles_nk.nodes(n, k) if not oracles_nk.externals(v)]
     assert all(
@@ -333,7 +333,7 @@ def test_translation_is_an_automorphism_and_carries_ports(n: int, k: int) -> Non
 
 @pytest.mark.parametrize(("n", "k"), [(4, 2), (5, 3), (6, 2), (6, 4)])
 def test_residual_ports_do_change_under_translation(n: int, k: int) -> None:
-    """Or `carried_ports` would not be needed; with n-k+1 = 2 symbols in the clique there is one port and it stays."""
+    """With n-k+1 = 2 symbols in the clique there is one residual port, which stays."""
     t = topology(f"S{n},{k}")
     residual = np.full(t.nodes, n, dtype=np.uint8)
     assert any((t.carried_ports(root, residual) != residual).any() for root in range(t.nodes))

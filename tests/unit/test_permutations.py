@@ -97,7 +97,7 @@ def test_ten_eleven_and_twelve_are_written_a_b_and_c(n: int) -> None:
 
 @given(two_nodes())
 def test_labels_distinguish_permutations(pair: tuple[oracles.Node, oracles.Node]) -> None:
-    """No label of ten or more symbols can be read in two ways: every one has exactly n characters."""
+    """Labels of ten or more symbols are unambiguous: all have exactly n characters."""
     texts = permutations.labels(np.stack([row(x) for x in pair])).tolist()
     assert (texts[0] == texts[1]) == (pair[0] == pair[1])
     assert {len(text) for text in texts} == {len(pair[0])}

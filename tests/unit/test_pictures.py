@@ -181,7 +181,7 @@ def test_every_link_among_the_nodes_is_drawn_once(picture: Picture, layout: Layo
 
 @every_picture
 def test_a_link_reaches_from_box_to_box(picture: Picture, layout: Layout) -> None:
-    """It begins and ends at the edges: not inside, where the label is, and no further from it than its head is long."""
+    """It begins and ends at the edges of the boxes, at most an arrowhead away."""
     seen = Seen(sketch(picture, layout))
     for stroke in seen.strokes:
         labels = re.split(r" -\d+->? ", stroke.words.split(",")[0])

@@ -25,7 +25,7 @@ def size_and_rank(draw: st.DrawFn, largest: int = 12) -> tuple[int, int]:
 
 
 def oracle_distance(node: oracles.Node, root: oracles.Node) -> int:
-    """Misplaced symbols and cycles, Akers & Krishnamurthy; `test_the_formula` holds it against breadth-first search."""
+    """Displaced symbols and cycles (Akers & Krishnamurthy); tested against breadth-first search."""
     home = {symbol: place for place, symbol in enumerate(root)}
     left = {place for place, symbol in enumerate(node) if home[symbol] != place}
     moved, cycles = len(left), 0
@@ -235,7 +235,7 @@ def test_distances_are_those_of_breadth_first_search(n: int) -> None:
 
 @pytest.mark.parametrize("n", [8, 9])
 def test_distances_to_far_roots_fall_by_one_towards_the_root(n: int) -> None:
-    """One node at 0, neighbours differ by one, and all others have a nearer neighbour: that defines the distance."""
+    """One node at 0, neighbours differ by one, all others have a nearer neighbour."""
     t = topology(f"S{n}")
     for root in (0, t.nodes - 1, int(np.random.default_rng(n).integers(t.nodes))):
         result = t.distances(root).astype(np.int64)
