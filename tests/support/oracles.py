@@ -1,8 +1,8 @@
 """The definitions node by node: slow, and independent of the array implementation.
 
 A node is the tuple of its symbols, a tree maps every node but the root to its parent, a schedule is
-a list of rows. References are to the definitions of Tseng & Sheu (A1 to A6) and of Sheu, Liaw & Chen
-(B1, B2), all counted from 1. This module imports nothing from starcast.
+a list of rows. References are to the definitions of Tseng & Sheu (A1 to A6) and of Sheu, Liaw &
+Chen (B1, B2), all counted from 1. This module imports nothing from starcast.
 """
 
 from collections import Counter, deque
@@ -280,7 +280,7 @@ def depths(tree: Tree, root: Node) -> dict[Node, int]:
 
 
 def profile(tree: Tree, root: Node) -> list[int]:
-    """The number of nodes stand on each level."""
+    """Return the number of nodes on each level."""
     counts = Counter(depths(tree, root).values())
     return [counts[level] for level in range(max(counts) + 1)]
 
@@ -291,7 +291,7 @@ def leaves(tree: Tree, root: Node) -> set[Node]:
 
 
 def sizes(tree: Tree, root: Node) -> dict[Node, int]:
-    """The number of nodes every node's subtree has, itself included."""
+    """Return the number of nodes of every node's subtree, including itself."""
     counts = dict.fromkeys(depths(tree, root), 0)
     for start in counts:
         node = start
@@ -303,19 +303,19 @@ def sizes(tree: Tree, root: Node) -> dict[Node, int]:
 
 
 def load(trees: Iterable[Tree]) -> Counter[tuple[Node, Node]]:
-    """The number of trees use each directed link, parent to child."""
+    """Return the number of trees that use each directed link, parent to child."""
     return Counter((parent, child) for tree in trees for child, parent in tree.items())
 
 
 def load_histogram(trees: Sequence[Tree], n: int) -> dict[int, int]:
-    """The number of directed links carry each load, 0 included."""
+    """Return the number of directed links by load, including 0."""
     histogram = Counter(load(trees).values())
     histogram[0] = factorial(n) * (n - 1) - sum(histogram.values())
     return {amount: links for amount, links in sorted(histogram.items()) if links}
 
 
 def is_spanning(tree: Tree, root: Node) -> bool:
-    """Whether every node leads to the root."""
+    """Return whether every node leads to the root."""
     try:
         return len(depths(tree, root)) == factorial(len(root)) and root not in tree
     except (KeyError, RuntimeError):

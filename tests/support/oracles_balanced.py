@@ -72,7 +72,7 @@ def necklace(x: Node) -> tuple[Node, ...]:
 
 
 def period(x: Node) -> int:
-    """The number of nodes the necklace has: p(x)."""
+    """The number of nodes of the necklace: p(x)."""
     return len(necklace(x))
 
 

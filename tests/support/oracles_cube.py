@@ -73,5 +73,5 @@ def depths(tree: Tree, r: str) -> dict[str, int]:
 
 
 def load(trees: Sequence[Tree]) -> Counter[tuple[str, str]]:
-    """The number of trees use each directed link, parent to child."""
+    """The number of trees that use each directed link, parent to child."""
     return Counter((parent, child) for tree in trees for child, parent in tree.items())

@@ -28,7 +28,7 @@ def in_front(x: Node, symbol: int) -> Node:
 
 
 def is_adjacent(x: Node) -> bool:
-    """Whether the node is a neighbour of I."""
+    """Return whether the node is a neighbour of I."""
     return identity(len(x)) in [swap(x, d) for d in dimensions(x)]
 
 
@@ -233,7 +233,7 @@ def path(tree: Tree, x: Node) -> list[Node]:
 
 
 def unreached(trees: Sequence[Tree], root: Node) -> int:
-    """The number of pairs (node, subtree) there are in which the node does not lead to the root."""
+    """The number of pairs (node, subtree) in which the node does not lead to the root."""
     missing = 0
     for tree in trees:
         leads = {root: True}

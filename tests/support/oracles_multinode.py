@@ -40,7 +40,7 @@ def rdim(i: int, e: int, n: int) -> int:
 
 
 def odd(x: Node) -> bool:
-    """Whether x is an odd permutation."""
+    """Return whether x is an odd permutation."""
     return sum(a > b for a, b in combinations(x, 2)) % 2 == 1
 
 

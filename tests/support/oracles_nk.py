@@ -1,7 +1,7 @@
 """The definitions of definitions/nk-star.md node by node.
 
-Slow, and independent of the array implementation. A node is the tuple of its k symbols, counted from
-1, and a tree maps every node but the root to its parent.
+Slow, and independent of the array implementation. A node is the tuple of its k symbols, counted
+from 1, and a tree maps every node but the root to its parent.
 """
 
 from collections import Counter
@@ -199,7 +199,7 @@ def path_length(n: int, k: int, i: int) -> int:
 
 
 def undirected_load(trees: Iterable[Tree]) -> Counter[frozenset[Node]]:
-    """The number of trees use each link in either direction: not what congestion means."""
+    """The number of trees that use each link in either direction, which is not the congestion."""
     counts: Counter[frozenset[Node]] = Counter()
     for (one, other), amount in load(trees).items():
         counts[frozenset((one, other))] += amount

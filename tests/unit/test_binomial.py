@@ -102,7 +102,7 @@ def test_opposite_directions_are_used_by_two_trees(d: int) -> None:
 
 @pytest.mark.parametrize("d", SIZES)
 def test_heights_of_the_edge_disjoint_trees(d: int) -> None:
-    """d + 1, except on Q_1; the root has one child in each tree, across the tree's port."""
+    """The height is d + 1, except on Q_1; the root has one child in each tree, across its port."""
     built = forest(f"Q{d}", "edge-disjoint-binomial")
     assert built.heights.tolist() == [d + 1 if d > 1 else 1] * d
     assert [np.flatnonzero(row == 0).tolist() for row in built.parents()] == [

@@ -176,7 +176,7 @@ def test_hubs_change_with_the_trees(construction: str, tree: str) -> None:
 
 
 def closer(trees: Forest) -> list[int]:
-    """The number of nodes of each tree have a parent that is closer to the hub."""
+    """Return the number of nodes of each tree whose parent is closer to the hub."""
     assert trees.verify_hubs is not None
     result = []
     for hub, parents in zip(trees.verify_hubs, trees.parents(), strict=True):

@@ -187,7 +187,7 @@ def test_levels_and_dimensions_by_walking(case: Case) -> None:
 
 
 def shared(paths: list[list[int]], apart: str) -> int:
-    """The number of of these paths with the same two ends meet in one place at most."""
+    """Return the greatest number of these paths that share a place."""
     met: Counter[Any] = Counter()
     for path in paths:
         links = {frozenset(link) for link in pairwise(path)}
@@ -357,7 +357,7 @@ def spoilt(case: Case, data: st.DataObject) -> Spoilt:
 
 
 def leads_to_root(trees: Forest, row: list[int]) -> bool:
-    """Whether every entry is a port and leads to the root, by walking up node by node."""
+    """Return whether every entry is a port and leads to the root."""
     across = around(trees.topology.spec)
     for start in range(len(row)):
         node, steps = start, 0

@@ -273,7 +273,7 @@ def satisfies_lemma_6(wrong: Sequence[oracles.Tree], n: int) -> bool:
 
 
 def is_rotated(wrong: Sequence[oracles.Tree], n: int) -> bool:
-    """Whether R takes subtree l to subtree r(l)."""
+    """Return whether R maps subtree l to subtree r(l)."""
     return all(
         rotated(tree) == wrong[page.r(number, n) - 2] for number, tree in enumerate(wrong, start=2)
     )

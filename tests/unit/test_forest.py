@@ -257,7 +257,7 @@ def test_a_changed_entry_is_detected_unless_it_is_another_spanning_tree(
 
 
 def hangs_together(tree: oracles.Tree, root: oracles.Node) -> bool:
-    """Whether every node that has a parent leads to the root: a spanning tree, or part of one."""
+    """Return whether every node with a parent leads to the root."""
     try:
         oracles.depths(tree, root)
     except (KeyError, RuntimeError):
@@ -284,7 +284,7 @@ def test_the_node_that_verify_names_does_not_reach_the_root(
 
 
 def leads_home(tree: oracles.Tree, node: oracles.Node, root: oracles.Node) -> bool:
-    """Whether walking up from the node ends at the root."""
+    """Return whether the parents of a node lead to the root."""
     for _ in range(len(tree) + 1):
         if node == root:
             return True

@@ -69,7 +69,7 @@ def test_the_cycle_visits_every_node_once_and_closes(n: int) -> None:
 
 
 def test_s4_is_laceable() -> None:
-    """All 12 odd targets have paths, even ones have none; in S_3 an odd one has none (pitfall 4)."""
+    """All odd targets have paths, no even one has; in S_3 an odd one has none (pitfall 4)."""
     for m, reached in ((3, 2), (4, 12)):
         start = oracles.identity(m)
         targets = [
@@ -220,7 +220,7 @@ def schedule(n: int) -> list[page.Send]:
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_the_schedule_sends_down_the_tree_and_takes_the_fewest_steps(n: int) -> None:
-    """n (n-2)! = ceil((n!-1)/(n-1)) steps, n-1 nodes in each but the last, each type once."""
+    """It takes n (n-2)! = ceil((n!-1)/(n-1)) steps, n-1 nodes each but in the last."""
     sends = schedule(n)
     informed = {oracles.identity(n): 0}
     for send in sends:

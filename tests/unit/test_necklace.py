@@ -240,7 +240,7 @@ def as_the_page_has_it(n: int) -> dict[int, page.Generator]:
 
 
 def not_shorter(result: page.Numbered) -> int:
-    """The number of nodes v does not lead closer to the root."""
+    """Return the number of nodes whose neighbour across v is not closer to the root."""
     return sum(distance(parent) >= distance(x) for x, parent in result.tree.items())
 
 

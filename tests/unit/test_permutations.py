@@ -104,8 +104,8 @@ def test_labels_distinguish_permutations(pair: tuple[oracles.Node, oracles.Node]
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1234", "123456", "12344", "12346", "1234a", "1234 ", "1234０", "0123"]
-)  # noqa: RUF001
+    "text", ["", "1234", "123456", "12344", "12346", "1234a", "1234 ", "1234\uff10", "0123"]
+)
 def test_an_invalid_label_is_refused_with_a_hint(text: str) -> None:
     with pytest.raises(StarcastError, match="label") as refusal:
         permutations.parse(text, 5)
