@@ -446,9 +446,9 @@ def execute(
     Without faults a row that breaks a rule is recorded and not executed. With faults nothing is
     recorded: rows of dead nodes and links, and of units not held, are skipped.
     """
-    everybody = nodes(len(root))
-    alive = set(everybody) - set(dead_nodes)
-    holds: dict[Node, set[int]] = {node: set() for node in everybody}
+    all_nodes = nodes(len(root))
+    alive = set(all_nodes) - set(dead_nodes)
+    holds: dict[Node, set[int]] = {node: set() for node in all_nodes}
     holds[root] = set(range(units)) if root in alive else set()
     broken: list[Broken] = []
     moved: list[Plain] = []
@@ -527,9 +527,9 @@ class Prices(NamedTuple):
     byte: Fraction
 
 
-def ceil_div(part: int, whole: int) -> int:
+def ceil_div(part: int, total: int) -> int:
     """The quotient rounded up."""
-    return -(-part // whole)
+    return -(-part // total)
 
 
 def ceil_log2(value: int) -> int:

@@ -54,4 +54,4 @@ def literally_changed(i: int, tree: Tree, n: int, k: int) -> set[Node]:
         (dimension,) = [d for d in range(2, n + 1) if swap(above, d)[:k] == node]
         label[node] = swap(above, dimension)
         image[node] = swap(image[tree[node]], moved(dimension, i, n))
-    return {one[:k] for one in image.values()}
+    return {item[:k] for item in image.values()}

@@ -75,19 +75,19 @@ def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
     """The types of the first Hamiltonian path between two nodes over free positions, or None."""
     total = factorial(len(free))
     types: list[int] = []
-    seen = {u}
+    visited = {u}
 
     def onward(x: Node) -> bool:
-        if len(seen) == total:
+        if len(visited) == total:
             return x == goal
         for i in sorted(free)[1:]:
             y = swap(x, i)
-            if y not in seen and (y != goal or len(seen) == total - 1):
-                seen.add(y)
+            if y not in visited and (y != goal or len(visited) == total - 1):
+                visited.add(y)
                 types.append(i)
                 if onward(y):
                     return True
-                seen.discard(y)
+                visited.discard(y)
                 types.pop()
         return False
 

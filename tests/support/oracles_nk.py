@@ -148,7 +148,7 @@ def distance(v: Node) -> int:
     total = sum(len(cycle) + (-1 if 1 in cycle else 1) for cycle in internal_cycles(v))
     if chains:
         total += (
-            sum(map(len, chains)) + len(chains) + (-1 if any(1 in one for one in chains) else 1)
+            sum(map(len, chains)) + len(chains) + (-1 if any(1 in first for first in chains) else 1)
         )
     return total
 
@@ -201,8 +201,8 @@ def path_length(n: int, k: int, i: int) -> int:
 def undirected_load(trees: Iterable[Tree]) -> Counter[frozenset[Node]]:
     """The number of trees that use each link in either direction, which is not the congestion."""
     counts: Counter[frozenset[Node]] = Counter()
-    for (one, other), amount in load(trees).items():
-        counts[frozenset((one, other))] += amount
+    for (first, other), amount in load(trees).items():
+        counts[frozenset((first, other))] += amount
     return counts
 
 

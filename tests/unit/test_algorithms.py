@@ -115,12 +115,12 @@ def test_the_expanded_schedule_has_the_same_figures(
     if not plan.symmetric:
         assert plan.expand() is plan
         return
-    one, all_together = simulate(plan), simulate(plan.expand())
+    single, all_together = simulate(plan), simulate(plan.expand())
     assert all_together.complete
     for name in ("steps", "transmissions", "largest_packet"):
-        assert getattr(one, name) == getattr(all_together, name)
-    assert np.array_equal(one.links_used, all_together.links_used)
-    assert np.array_equal(one.packet_sizes, all_together.packet_sizes)
+        assert getattr(single, name) == getattr(all_together, name)
+    assert np.array_equal(single.links_used, all_together.links_used)
+    assert np.array_equal(single.packet_sizes, all_together.packet_sizes)
     assert plan.expand().units == plan.units * plan.topology.nodes
     other = build(spec, entry, ports, root=2)
     assert other.id != plan.id
@@ -178,7 +178,7 @@ def test_every_algorithm_of_the_design_s_table_exists() -> None:
     table["gather"] = table["scatter"]
     result = {
         collective: {
-            entry.name: " ".join(one.name for one in entry.arguments)
+            entry.name: " ".join(argument.name for argument in entry.arguments)
             for entry in algorithms(collective)
         }
         for collective in COLLECTIVES
@@ -247,7 +247,7 @@ def test_the_schedule_is_complete_for_all_arguments_and_roots(
     case: Any, share: int, copies: int, root: int
 ) -> None:
     spec, entry, ports = case.values
-    given_to = {one.name for one in entry.arguments}
+    given_to = {argument.name for argument in entry.arguments}
     share *= 3 if entry.name == "perfectly-balanced" else 1
     asked = {"segments": share, "messages": share, "copies": copies}
     plan = build(

@@ -221,9 +221,9 @@ def test_paths_are_followed_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
     from starcast.checkers import paths
 
     trees = [forest("S4", "multiple", root=5), forest("S4", "edge-disjoint", root=5)]
-    whole = [checkers.disjoint_paths(*parts(one)) for one in trees]
+    complete = [checkers.disjoint_paths(*parts(item)) for item in trees]
     monkeypatch.setattr(paths, "_CELLS", 1)
-    assert [checkers.disjoint_paths(*parts(one)) for one in trees] == whole
+    assert [checkers.disjoint_paths(*parts(item)) for item in trees] == complete
 
 
 # Statements of the papers
@@ -301,7 +301,7 @@ def test_all_dimension_changes_together_use_dimensions_equally_on_every_level(
     alone = forest(f"S{n}", tree)
     assert together.measured == tuple(alone.level_profile().sum(axis=0)[1:].tolist())
     assert (
-        len({checkers.dimension_balance(topology(f"S{n}"), one, 0).holds for one in changed}) == 1
+        len({checkers.dimension_balance(topology(f"S{n}"), item, 0).holds for item in changed}) == 1
     )
 
 
@@ -452,7 +452,7 @@ OF_PORTS = {"branch sizes", "balance", "dimensions", "dimension balance"}
 
 def test_every_checker_is_run() -> None:
     functions = {function for function in checkers.__all__ if function != "Evidence"}
-    named = {one.replace("-", " ") for one in MEASURES} | {"rooted", "spanning"}
+    named = {item.replace("-", " ") for item in MEASURES} | {"rooted", "spanning"}
     assert {function.replace("_", " ") for function in functions} - named == {
         "disjoint paths",
         "level dimensions",
@@ -468,9 +468,9 @@ def test_every_checker_is_run() -> None:
 def test_translations_preserve_every_measurement(case: Case, data: st.DataObject) -> None:
     root = data.draw(st.integers(0, topology(case.spec).nodes - 1))
     at_identity, at_root = case.build(), case.build(root)
-    for one, measure in MEASURES.items():
-        if one not in OF_PORTS or topology(case.spec).family != "nk-star":
-            assert measure(*parts(at_root)) == measure(*parts(at_identity)), one
+    for item, measure in MEASURES.items():
+        if item not in OF_PORTS or topology(case.spec).family != "nk-star":
+            assert measure(*parts(at_root)) == measure(*parts(at_identity)), item
 
 
 @given(st.data())
@@ -482,8 +482,8 @@ def test_the_order_of_the_trees_does_not_matter(data: st.DataObject) -> None:
     )
     trees = case.build()
     order = data.draw(st.permutations(range(trees.trees)))
-    for one in set(MEASURES) - {"height", "shortest paths", "branch sizes"}:
-        measure = MEASURES[one]
+    for item in set(MEASURES) - {"height", "shortest paths", "branch sizes"}:
+        measure = MEASURES[item]
         assert measure(trees.topology, trees.parent_port[list(order)], trees.root) == measure(
             *parts(trees)
         )

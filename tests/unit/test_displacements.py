@@ -111,7 +111,7 @@ def test_the_documented_cycles() -> None:
 def test_ties_begin_with_6(n: int, tied: int) -> None:
     """Pitfall 11: several nodes may have the smallest cycle; the lowest is the generator."""
     contests = [page.contest(ring[0]) for ring in starting(n)]
-    assert sum(list(one.values()).count(min(one.values())) > 1 for one in contests) == tied
+    assert sum(list(first.values()).count(min(first.values())) > 1 for first in contests) == tied
     highest = generators(n, lambda y, cycle: (cycle, tuple(-symbol for symbol in y)))
     assert sum(map(oracles.Node.__ne__, highest, expected(n))) == tied
 

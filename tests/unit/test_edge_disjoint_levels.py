@@ -43,7 +43,7 @@ def test_the_detours_add_up_to_the_level_sum(n: int) -> None:
 
 
 def test_the_least_detours_are_taken_first() -> None:
-    kind = next(one for one in detours(6) if min(one.none, one.two, one.four) > 0)
+    kind = next(first for first in detours(6) if min(first.none, first.two, first.four) > 0)
     result = sorted([0] * kind.none + [2] * kind.two + [4] * kind.four)
     assert [kind.least(trees) for trees in range(6)] == [sum(result[:trees]) for trees in range(6)]
 

@@ -59,12 +59,12 @@ def test_heights_profiles_leaves_and_sizes(n: int, construction: str) -> None:
     for root in roots(n):
         both = pair(n, construction, root)
         profiles = [oracles.profile(tree, root) for tree in both.trees]
-        heights = [len(one) - 1 for one in profiles]
+        heights = [len(item) - 1 for item in profiles]
         assert list(both.forest.heights) == heights
         assert both.forest.height == max(heights)
         assert list(both.forest.leaves) == [len(oracles.leaves(tree, root)) for tree in both.trees]
         width = max(heights) + 1
-        padded = [one + [0] * (width - len(one)) for one in profiles]
+        padded = [item + [0] * (width - len(item)) for item in profiles]
         assert np.asarray(both.forest.level_profile()).tolist() == padded
 
 

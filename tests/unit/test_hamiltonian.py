@@ -245,9 +245,9 @@ def test_no_two_sources_share_a_link_in_a_step(n: int) -> None:
         for send in sends
     )
     assert max(used.values()) == 1
-    one, other = (next(send for send in sends if send.step == step) for step in (1, 2))
+    first, other = (next(send for send in sends if send.step == step) for step in (1, 2))
     clash = Counter(
-        (oracles.compose(q, send.tail), 2) for q in oracles.nodes(n) for send in (one, other)
+        (oracles.compose(q, send.tail), 2) for q in oracles.nodes(n) for send in (first, other)
     )
     assert max(clash.values()) == 2
 

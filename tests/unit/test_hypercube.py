@@ -151,5 +151,5 @@ def test_a_large_hypercube_agrees_with_single_nodes() -> None:
     for port in t.ports:
         assert np.array_equal(t.neighbours(port)[some], t.neighbours(port, some))
     assert t.distances(some[0].item())[some].tolist() == [
-        int(one ^ some[0]).bit_count() for one in some
+        int(first ^ some[0]).bit_count() for first in some
     ]

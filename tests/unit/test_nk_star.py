@@ -30,8 +30,8 @@ def size_and_ranks(draw: st.DrawFn, largest: int = 35) -> tuple[int, int, int, i
     """An (n,k)-star and two of its nodes."""
     n = draw(st.integers(2, largest))
     k = draw(st.integers(1, max(k for k in range(1, n) if perm(n, k) <= perm(12, 12))))
-    one, other = (draw(st.integers(0, perm(n, k) - 1)) for _ in range(2))
-    return n, k, one, other
+    node, other = (draw(st.integers(0, perm(n, k) - 1)) for _ in range(2))
+    return n, k, node, other
 
 
 def node_of_label(text: str) -> oracles.Node:
@@ -120,10 +120,10 @@ def test_labels_are_in_rank_order(n: int, k: int) -> None:
 
 @given(size_and_ranks())
 def test_rank_and_label_undo_each_other(drawn: tuple[int, int, int, int]) -> None:
-    n, k, one, other = drawn
+    n, k, node, other = drawn
     t = topology(f"S{n},{k}")
-    assert [t.rank(label) for label in t.labels([one, other]).tolist()] == [one, other]
-    assert (t.label(one) < t.label(other)) == (one < other)
+    assert [t.rank(label) for label in t.labels([node, other]).tolist()] == [node, other]
+    assert (t.label(node) < t.label(other)) == (node < other)
 
 
 @pytest.mark.parametrize("label", ["", "12", "1234", "112", "127", "12a", "102"])
@@ -283,11 +283,11 @@ def test_the_distance_to_the_identity_and_to_any_root_follows_the_definition(
     drawn: tuple[int, int, int, int], data: st.DataObject
 ) -> None:
     """On stars too large for breadth-first search, where a full array is still small."""
-    n, k, one, _ = drawn
+    n, k, node, _ = drawn
     k = min(k, 4) if n > 9 else min(k, 6)
     k = 2 if n > 20 else k
     t = topology(f"S{n},{k}")
-    v, root = one % t.nodes, data.draw(st.integers(0, t.nodes - 1))
+    v, root = node % t.nodes, data.draw(st.integers(0, t.nodes - 1))
     back = oracles_nk.inverse(oracles_nk.extension(node_of_label(t.label(root)), n))
     expected = oracles_nk.distance(oracles_nk.relabel(back, node_of_label(t.label(v))))
     assert int(t.distances(root)[v]) == expected

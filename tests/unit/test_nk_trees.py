@@ -217,8 +217,10 @@ def test_heights_and_profiles_of_mt(n: int, k: int) -> None:
     built = forest(f"S{n},{k}", "nk-multiple")
     trees = oracles_nk.multiple_at_identity(n, k)
     levels = [oracles.depths(tree, home(n, k)) for tree in trees]
-    assert built.levels().tolist() == [[one[v] for v in oracles_nk.nodes(n, k)] for one in levels]
-    assert built.heights.tolist() == [max(one.values()) for one in levels]
+    assert built.levels().tolist() == [
+        [first[v] for v in oracles_nk.nodes(n, k)] for first in levels
+    ]
+    assert built.heights.tolist() == [max(first.values()) for first in levels]
     bounds = [oracles_nk.diameter(n, k) + oracles_nk.path_length(n, k, i) for i in range(1, n)]
     short = [
         i

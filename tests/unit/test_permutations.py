@@ -76,7 +76,7 @@ def test_the_first_and_the_last_rank_are_the_two_sorted_orders(n: int) -> None:
 @pytest.mark.parametrize(("n", "length"), [(2, 1), (5, 2), (5, 4), (6, 3), (7, 1)])
 def test_arrangements_are_ranked_in_lexicographic_order(n: int, length: int) -> None:
     rows = permutations.arrangements(n, length)
-    result = [symbols(one) for one in rows]
+    result = [symbols(first) for first in rows]
     assert len(result) == factorial(n) // factorial(n - length)
     assert result == sorted({x[:length] for x in oracles.nodes(n)})
     assert permutations.arrangement_rank(rows, n).tolist() == list(range(len(result)))
@@ -138,7 +138,7 @@ def test_compose_is_associative_and_accepts_several_rows(
     left = permutations.compose(permutations.compose(row(p), row(q)), row(x))
     assert symbols(left) == oracles.compose(p, oracles.compose(q, x))
     rows = permutations.compose(row(p), np.stack([row(q), row(x)]))
-    assert [symbols(one) for one in rows] == [oracles.compose(p, q), oracles.compose(p, x)]
+    assert [symbols(first) for first in rows] == [oracles.compose(p, q), oracles.compose(p, x)]
 
 
 @given(node())

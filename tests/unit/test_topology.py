@@ -181,13 +181,13 @@ def test_neighbours_are_exchanges(n: int) -> None:
 @pytest.mark.parametrize("n", [2, 3, 7, 8, 9])
 def test_crossing_a_port_and_its_reverse_returns(n: int) -> None:
     t = topology(f"S{n}")
-    everybody = np.arange(t.nodes)
+    all_nodes = np.arange(t.nodes)
     for port in t.ports:
         across = t.neighbours(port)
         assert across.shape == (t.nodes,)
         assert np.issubdtype(across.dtype, np.integer)
-        assert not np.any(across == everybody)
-        assert np.array_equal(t.neighbours(t.reverse_port(port))[across], everybody)
+        assert not np.any(across == all_nodes)
+        assert np.array_equal(t.neighbours(t.reverse_port(port))[across], all_nodes)
 
 
 @pytest.mark.parametrize("n", [7, 8, 9])
