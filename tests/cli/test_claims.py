@@ -141,7 +141,7 @@ def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) 
             "TS.L5 says nothing about Q3",
             "it is looked at on S3, S4",
         ),
-        (("check", "TS.L5", "--sizes", "T3"), 2, "'T3' names no topology", ""),
+        (("check", "TS.L5", "--sizes", "T3"), 2, "unknown topology 'T3'", ""),
         (("check", "TS.L5", "--sizes", ","), 2, "there are no sizes", "--sizes S4,S5"),
         (
             ("check", "--level", "full", "--sizes", "S3"),
