@@ -133,7 +133,7 @@ def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) 
             "claim TS.L5 is not about Q3",
             "it is verified on S3, S4",
         ),
-        (("check", "TS.L5", "--sizes", "T3"), 2, "'T3' names no topology", ""),
+        (("check", "TS.L5", "--sizes", "T3"), 2, "unknown topology 'T3'", ""),
         (("check", "TS.L5", "--sizes", ","), 2, "--sizes is empty", "--sizes S4,S5"),
         (
             ("check", "--level", "full", "--sizes", "S3"),

@@ -178,7 +178,7 @@ def test_a_query_needs_a_server(starcast: Starcast) -> None:
             "the parameter 'least' is an integer that is 1 or more",
         ),
         (("neighbours", "topology=S4", "node=1244"), 2, "1244"),
-        (("neighbours", "topology=T4", "node=1234"), 2, "'T4' names no topology"),
+        (("neighbours", "topology=T4", "node=1234"), 2, "unknown topology 'T4'"),
         (("neighbours", "S4"), 2, "'S4' is no parameter"),
         (
             ("neighbours", "topology=S4", "topology=S5"),
@@ -512,7 +512,7 @@ def test_an_answer_without_rows_is_no_picture(starcast: Starcast, home: Path) ->
     words = ("query", "run", "shared-links", "forest=S4:multiple:1234", "least=99", "-f", "svg")
     result = starcast(*words, home=home)
     assert (result.code, result.out) == (2, "")
-    assert "the answer has no node" in result.err
+    assert "the result has no nodes" in result.err
 
 
 def test_the_formats_and_layouts_are_those_of_listings_and_drawings() -> None:

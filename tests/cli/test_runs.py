@@ -672,7 +672,7 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(
         (
             ("run", "once", "S4", "broadcast", "mulitple", "-m", "1"),
             2,
-            "'mulitple' is no broadcast algorithm",
+            "unknown broadcast algorithm 'mulitple'",
         ),
         (("run", "once", "S4", "gossip", "multiple", "-m", "1"), 2, "unknown collective 'gossip'"),
         (

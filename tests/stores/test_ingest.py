@@ -199,7 +199,7 @@ def test_a_rejected_forest_is_not_stored(stores: Stores) -> None:
     ports = forest(where, "greedy").parent_port.copy()
     ports[0, 5], ports[0, where.neighbours(2)[5]] = 2, 2
     bad = Forest(where, ports, construction="cyclic")
-    with pytest.raises(RejectedError, match="is no forest"):
+    with pytest.raises(RejectedError, match="is not a forest"):
         ingest(stores, Plan((TopologyArtifact(where), ForestArtifact(bad))))
     assert states(stores) == {"S4": "complete", bad.id: "failed"}
     assert stored_counts(stores)["forest"] == 0

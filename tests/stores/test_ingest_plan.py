@@ -103,7 +103,7 @@ def test_arguments_in_parentheses() -> None:
         ("exact", {"ports": "one"}, "no port model 'one'"),
         ("edge-disjoint(copies=4)", {}, "copies is 4"),
         ("scatter:perfectly-balanced", {"messages": 4}, "multiple of n-1 = 3"),
-        ("allgather:dimension-change(base=multiple)", {}, "no single spanning tree"),
+        ("allgather:dimension-change(base=multiple)", {}, "not a single spanning tree"),
         ("all(messages=2)", {}, "takes no arguments"),
     ],
 )

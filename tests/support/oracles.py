@@ -1,8 +1,8 @@
-"""The definition pages node by node: tuples and dictionaries, slow, and independent of the array implementation.
+"""The definitions node by node: slow, and independent of the array implementation.
 
-A node is the tuple of its symbols, a tree maps every node but the root to its parent, a schedule is a list of rows.
-References are to the definitions of Tseng & Sheu (A1 to A6) and of Sheu, Liaw & Chen (B1, B2), all counted from 1.
-Nothing here imports starcast: what both sides share is the page.
+A node is the tuple of its symbols, a tree maps every node but the root to its parent, a schedule is
+a list of rows. References are to the definitions of Tseng & Sheu (A1 to A6) and of Sheu, Liaw &
+Chen (B1, B2), all counted from 1. This module imports nothing from starcast.
 """
 
 from collections import Counter, deque
@@ -42,7 +42,7 @@ def ranks(n: int) -> dict[Node, int]:
 
 
 def rank_by_counting(node: Node) -> int:
-    """The number of permutations come before: for each position, the smaller symbols to its right."""
+    """Count the permutations before: for each position, the smaller symbols to its right."""
     return sum(
         sum(later < symbol for later in node[place + 1 :]) * factorial(len(node) - 1 - place)
         for place, symbol in enumerate(node)
@@ -90,7 +90,7 @@ def cyclic_roots(n: int) -> list[Node]:
 
 
 def derangements(n: int) -> int:
-    """The number of permutations leave no symbol in place, counted from the recurrence d_n = (n-1)(d_{n-1} + d_{n-2})."""
+    """Count the permutations without fixed points by d_n = (n-1)(d_{n-1} + d_{n-2})."""
     before, now = 1, 0
     for size in range(2, n + 1):
         before, now = now, (size - 1) * (now + before)
@@ -184,7 +184,7 @@ def path_dimensions(r: Node, i: int) -> list[int]:
 
 
 def path_dimensions_by_cycles(n: int, i: int) -> list[int]:
-    """A2: the same from the cycles C_k = (k, c(k), ..): tail(C_1), then every C_k closed by k again."""
+    """A2: the same from the cycles C_k = (k, c(k), ..): tail(C_1), then each C_k and k."""
     crossed: list[int] = []
     for k in range(1, gcd(n, i) + 1):
         cycle, position = [k], (k - 1 + i) % n + 1
@@ -203,7 +203,7 @@ def height_of_multiple(n: int) -> int:
 
 @dataclass(frozen=True)
 class Send:
-    """One message of the Sheu-Liaw-Chen procedure: the step is the one after the sender's own receipt."""
+    """A message of the Sheu-Liaw-Chen procedure, one step after the sender received it."""
 
     step: int
     sender: Node
@@ -242,7 +242,7 @@ def recursive_substar(source: Node) -> Tree:
 
 
 def informed_per_step(n: int) -> list[int]:
-    """B1: the coefficients of P_n(z) = product of (1 + z + (i-2) z^2) for i = 2..n, without trailing zeros."""
+    """B1: the coefficients of P_n(z) = product of (1 + z + (i-2) z^2) for i = 2..n."""
     coefficients = [1]
     for i in range(2, n + 1):
         trees = [0] * (len(coefficients) + 2)
@@ -264,7 +264,7 @@ def label_change(x: Node, tree: Tree) -> Tree:
 
 
 def depths(tree: Tree, root: Node) -> dict[Node, int]:
-    """Every node's level, by walking up; a cycle or a foreign root is a KeyError or a RuntimeError."""
+    """Return every node's level; a cycle is a RuntimeError, another root a KeyError."""
     result = {root: 0}
     for start in tree:
         trail, node = [], start
@@ -280,7 +280,7 @@ def depths(tree: Tree, root: Node) -> dict[Node, int]:
 
 
 def profile(tree: Tree, root: Node) -> list[int]:
-    """The number of nodes stand on each level."""
+    """Return the number of nodes on each level."""
     counts = Counter(depths(tree, root).values())
     return [counts[level] for level in range(max(counts) + 1)]
 
@@ -291,7 +291,7 @@ def leaves(tree: Tree, root: Node) -> set[Node]:
 
 
 def sizes(tree: Tree, root: Node) -> dict[Node, int]:
-    """The number of nodes every node's subtree has, itself included."""
+    """Return the number of nodes of every node's subtree, including itself."""
     counts = dict.fromkeys(depths(tree, root), 0)
     for start in counts:
         node = start
@@ -303,19 +303,19 @@ def sizes(tree: Tree, root: Node) -> dict[Node, int]:
 
 
 def load(trees: Iterable[Tree]) -> Counter[tuple[Node, Node]]:
-    """The number of trees use each directed link, parent to child."""
+    """Return the number of trees that use each directed link, parent to child."""
     return Counter((parent, child) for tree in trees for child, parent in tree.items())
 
 
 def load_histogram(trees: Sequence[Tree], n: int) -> dict[int, int]:
-    """The number of directed links carry each load, 0 included."""
+    """Return the number of directed links by load, including 0."""
     histogram = Counter(load(trees).values())
     histogram[0] = factorial(n) * (n - 1) - sum(histogram.values())
     return {amount: links for amount, links in sorted(histogram.items()) if links}
 
 
 def is_spanning(tree: Tree, root: Node) -> bool:
-    """Whether every node leads to the root."""
+    """Return whether every node leads to the root."""
     try:
         return len(depths(tree, root)) == factorial(len(root)) and root not in tree
     except (KeyError, RuntimeError):
@@ -371,7 +371,7 @@ def by_dimension(rows: Iterable[Row], n: int) -> set[Row]:
 
 
 def recursive_substar_one_port(source: Node, messages: int) -> set[Row]:
-    """B2: children one a slot right after receipt, Rule 2 before Rule 1, by dimension; a message every n-1 slots."""
+    """B2: one child per slot after receipt, Rule 2 before Rule 1; a message per n-1 slots."""
     served: dict[Node, list[Send]] = {}
     for send in recursive_substar_sends(source):
         served.setdefault(send.sender, []).append(send)
@@ -441,14 +441,14 @@ def execute(
     dead_nodes: Collection[Node] = (),
     dead_links: Collection[frozenset[Node]] = (),
 ) -> Outcome:
-    """Broadcast by rows: holds sets, store and forward, one packet a directed link a step.
+    """Broadcast by rows: holds sets, store and forward, one packet per directed link and step.
 
-    Without faults a row that breaks a rule is noted and not carried out. With faults nothing is noted: what is down,
-    or not held, does not move.
+    Without faults a row that breaks a rule is recorded and not executed. With faults nothing is
+    recorded: rows of dead nodes and links, and of units not held, are skipped.
     """
-    everybody = nodes(len(root))
-    alive = set(everybody) - set(dead_nodes)
-    holds: dict[Node, set[int]] = {node: set() for node in everybody}
+    all_nodes = nodes(len(root))
+    alive = set(all_nodes) - set(dead_nodes)
+    holds: dict[Node, set[int]] = {node: set() for node in all_nodes}
     holds[root] = set(range(units)) if root in alive else set()
     broken: list[Broken] = []
     moved: list[Plain] = []
@@ -527,9 +527,9 @@ class Prices(NamedTuple):
     byte: Fraction
 
 
-def ceil_div(part: int, whole: int) -> int:
+def ceil_div(part: int, total: int) -> int:
     """The quotient rounded up."""
-    return -(-part // whole)
+    return -(-part // total)
 
 
 def ceil_log2(value: int) -> int:
@@ -556,7 +556,7 @@ def time_of_multiple(n: int, ports: str, segments: int, prices: Prices) -> Fract
 
 
 def best_segments(n: int, prices: Prices) -> int:
-    """The whole p >= 1 with the least time (3), by trying: the time is convex in p, so the first rise ends it."""
+    """Return the integer p >= 1 with the least time (3), which is convex in p."""
     p = 1
     while time_of_multiple(n, "all", p + 1, prices) < time_of_multiple(n, "all", p, prices):
         p += 1

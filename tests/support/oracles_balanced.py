@@ -1,8 +1,8 @@
-"""The scattering trees node by node, as definitions/fragopoulou-akl.md has them (A0, A5; Fragopoulou & Akl 1993, section 5).
+"""The scatter trees of definitions/fragopoulou-akl.md (A0, A5) node by node.
 
-Slow, and written without sight of the array form: what both sides share is the page. Positions, symbols and dimensions are
-counted from 1, cycles are tuples in which symbol s is followed by x_s, and a necklace is the list of its nodes in the order
-of rotation.
+Slow, and independent of the array implementation. Positions, symbols and dimensions are counted
+from 1, cycles are tuples in which symbol s is followed by x_s, and a necklace is the list of its
+nodes in the order of rotation (Fragopoulou & Akl 1993, section 5).
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ def turned_to_end(cycle: Cycle, symbol: int) -> Cycle:
 
 
 def cycle_of(x: Node, symbol: int) -> Cycle:
-    """The cycle (s, x_s, ..) written with the symbol leftmost; of one symbol if it is in its place."""
+    """The cycle (s, x_s, ..) with this symbol first; a single symbol if it is fixed."""
     cycle = [symbol]
     while x[cycle[-1] - 1] != symbol:
         cycle.append(x[cycle[-1] - 1])
@@ -72,7 +72,7 @@ def necklace(x: Node) -> tuple[Node, ...]:
 
 
 def period(x: Node) -> int:
-    """The number of nodes the necklace has: p(x)."""
+    """The number of nodes of the necklace: p(x)."""
     return len(necklace(x))
 
 
@@ -83,7 +83,7 @@ def necklaces(n: int) -> tuple[tuple[Node, ...], ...]:
 
 
 def necklaces_counted(n: int) -> int:
-    """h(n) by Burnside's lemma: R^j moves 2..n in g = gcd(j, n-1) cycles, and the nodes that it keeps commute with r^j."""
+    """h(n) by Burnside's lemma: R^j has g = gcd(j, n-1) cycles; nodes it fixes commute with r^j."""
     kept = 0
     for j in range(n - 1):
         g = gcd(j, n - 1)
@@ -121,7 +121,7 @@ def parent_dimension(x: Node) -> int:
 
 
 def tree(root: Node, inner: Callable[[Node], int], leaf: Callable[[Node], int]) -> Tree:
-    """Nodes with x_1 != 1 hang across one dimension, the others across another, all of it moved to the root."""
+    """Return the tree by the rules for x_1 != 1 and for x_1 = 1, translated to the root."""
     e = identity(len(root))
     across = {x: leaf(x) if x[0] == 1 else inner(x) for x in nodes(len(root)) if x != e}
     return {compose(root, x): compose(root, swap(x, dimension)) for x, dimension in across.items()}
@@ -140,7 +140,7 @@ def left_minima(text: Sequence[int], k: int, n: int) -> list[bool]:
 
 
 def splitting(x: Node) -> set[int]:
-    """Children, case 3: symbols of the 1-cycle but its first and the one before 1, minimal in the whole canonical string."""
+    """Children, case 3: inner symbols of the 1-cycle that are minima of the canonical string."""
     text = [symbol for cycle in canonical(x) for symbol in cycle]
     last = canonical(x)[-1]
     excluded = {last[0], last[-2], 1}
@@ -156,7 +156,7 @@ def inserting(x: Node) -> set[int]:
 
 
 def leaf_child(x: Node, *, repeated: bool) -> set[int]:
-    """Children, case 1: the neighbour that starts with 1, if the displacements agree; modulo its period for copies."""
+    """Children, case 1: the neighbour that starts with 1, if the displacements agree."""
     k = position(x, 1)
     y = swap(x, k)
     if y == identity(len(x)):
@@ -209,7 +209,7 @@ def v(m: int, n: int) -> int:
 
 @cache
 def running_numbers(n: int, first: int = 1) -> dict[Node, int]:
-    """The number m of every 1-starting node but e, where the first number is 1 (or, for later copies, what comes next)."""
+    """The number m of every 1-starting node except e; later copies continue the numbers."""
     starting = [ring for ring in necklaces(n) if ring[0][0] == 1]
     numbers: dict[Node, int] = {}
     m = first

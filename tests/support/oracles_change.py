@@ -1,7 +1,6 @@
-"""DC(i, T), Tseng & Sheu 1997, Def. 4, path by path, and the readings of LC and DC that the page warns of.
+"""DC(i, T) (Tseng & Sheu 1997, Def. 4) path by path, and wrong readings of LC and DC.
 
-Slow, and written without sight of the array form: what both sides share is the page. Node by node LC is
-`oracles.label_change`.
+Slow, and independent of the array implementation. `oracles.label_change` is LC node by node.
 """
 
 from collections.abc import Callable
@@ -47,7 +46,7 @@ def extended(p: Node, n: int) -> Node:
 
 
 def literally_changed(i: int, tree: Tree, n: int, k: int) -> set[Node]:
-    """The ends of the paths with moved dimensions, read on labels of n symbols; a path takes the bracket's order along."""
+    """The ends of the paths with moved dimensions, on labels of n symbols."""
     label = {identity(k): identity(n)}
     image = {identity(k): identity(n)}
     for node in sorted(tree, key=depths(tree, identity(k)).__getitem__):
@@ -55,4 +54,4 @@ def literally_changed(i: int, tree: Tree, n: int, k: int) -> set[Node]:
         (dimension,) = [d for d in range(2, n + 1) if swap(above, d)[:k] == node]
         label[node] = swap(above, dimension)
         image[node] = swap(image[tree[node]], moved(dimension, i, n))
-    return {one[:k] for one in image.values()}
+    return {item[:k] for item in image.values()}

@@ -1,6 +1,6 @@
-"""The hypercube and Johnsson & Ho's binomial trees node by node: labels as text, slow, without sight of the array implementation.
+"""The hypercube and Johnsson & Ho's binomial trees, with labels as text.
 
-A node is its bit string, bit 1 the leftmost. Nothing here imports starcast.
+A node is its bit string, bit 1 the leftmost. This module imports nothing from starcast.
 """
 
 from collections import Counter
@@ -26,9 +26,9 @@ def xor(x: str, r: str) -> str:
 
 
 def binomial(r: str, order: Sequence[int]) -> Tree:
-    """The spanning binomial tree by its children: a node turns any bit that comes, in the order, before all its ones.
+    """The spanning binomial tree: a node's children flip a bit before all its ones in an order.
 
-    The order of the bits is that of Johnsson & Ho's leading zeroes: from left to right for the tree itself.
+    The order is that of Johnsson & Ho's leading zeroes: from left to right for the tree itself.
     """
     tree: Tree = {}
 
@@ -46,7 +46,7 @@ def binomial(r: str, order: Sequence[int]) -> Tree:
 
 
 def edge_disjoint_binomial(r: str) -> list[Tree]:
-    """Tree i: the binomial tree of r's neighbour across port i, its bits in the order i, i+1, .., with r's link turned."""
+    """Tree i: the binomial tree of r's neighbour across port i, re-rooted at r."""
     d, trees = len(r), []
     for i in range(1, d + 1):
         order = [(i - 1 + steps) % d + 1 for steps in range(d)]
@@ -73,5 +73,5 @@ def depths(tree: Tree, r: str) -> dict[str, int]:
 
 
 def load(trees: Sequence[Tree]) -> Counter[tuple[str, str]]:
-    """The number of trees use each directed link, parent to child."""
+    """The number of trees that use each directed link, parent to child."""
     return Counter((parent, child) for tree in trees for child, parent in tree.items())

@@ -1,7 +1,7 @@
-"""SPT, SPG and EDT node by node, as definitions/edge-disjoint-trees.md has them (Fragopoulou & Akl 1996, Def. 6 to 8).
+"""SPT, SPG and EDT of definitions/edge-disjoint-trees.md node by node.
 
-Slow, and written without sight of the array form: what both sides share is the page. Positions, symbols, dimensions and
-subtrees are counted as there: symbols from 1, subtrees l = 2..n.
+Slow, and independent of the array implementation. Symbols are counted from 1, subtrees are l = 2..n
+(Fragopoulou & Akl 1996, Def. 6 to 8).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ def in_front(x: Node, symbol: int) -> Node:
 
 
 def is_adjacent(x: Node) -> bool:
-    """Whether the node is a neighbour of I."""
+    """Return whether the node is a neighbour of I."""
     return identity(len(x)) in [swap(x, d) for d in dimensions(x)]
 
 
@@ -223,7 +223,7 @@ def translated(parents: Mapping[Node, Node | None], root: Node) -> Tree:
 
 
 def path(tree: Tree, x: Node) -> list[Node]:
-    """From the node to where its chain of parents ends, both included; a chain that never ends is a RuntimeError."""
+    """The chain of parents from a node to its end; an endless chain is a RuntimeError."""
     chain = [x]
     while chain[-1] in tree:
         chain.append(tree[chain[-1]])
@@ -233,7 +233,7 @@ def path(tree: Tree, x: Node) -> list[Node]:
 
 
 def unreached(trees: Sequence[Tree], root: Node) -> int:
-    """The number of pairs (node, subtree) there are in which the node does not lead to the root."""
+    """The number of pairs (node, subtree) in which the node does not lead to the root."""
     missing = 0
     for tree in trees:
         leads = {root: True}
@@ -248,7 +248,7 @@ def unreached(trees: Sequence[Tree], root: Node) -> int:
 
 
 def depth_first(trees: Sequence[Tree], root: Node) -> list[list[tuple[Node, Node]]]:
-    """The links (parent, child) of every subtree in depth-first order, children of subtree k by dimension in phi_k."""
+    """The links (parent, child) of every subtree, depth first, children in the order phi_k."""
     orders = []
     for k, tree in enumerate(trees, start=2):
         children: dict[Node, set[Node]] = {}

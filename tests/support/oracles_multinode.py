@@ -1,7 +1,7 @@
-"""Multinode broadcast trees node by node, as definitions/fragopoulou-akl.md has them (A0 to A4; Fragopoulou & Akl 1993).
+"""Multinode broadcast trees of definitions/fragopoulou-akl.md (A0 to A4) node by node.
 
-Slow, and written without sight of the array form: what both sides share is the page. Symbols, positions, types (dimensions)
-and subtrees are counted as there. Cycle notation: symbol s is followed by x_s.
+Slow, and independent of the array implementation. Symbols, positions, types (dimensions) and
+subtrees are counted as in that document; in cycle notation symbol s is followed by x_s.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ def rdim(i: int, e: int, n: int) -> int:
 
 
 def odd(x: Node) -> bool:
-    """Whether x is an odd permutation."""
+    """Return whether x is an odd permutation."""
     return sum(a > b for a, b in combinations(x, 2)) % 2 == 1
 
 
@@ -72,22 +72,22 @@ def visited(start: Node, types: Iterable[int]) -> list[Node]:
 
 
 def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
-    """The types of the first Hamiltonian path between two nodes over free positions, types ascending; None if there is none."""
+    """The types of the first Hamiltonian path between two nodes over free positions, or None."""
     total = factorial(len(free))
     types: list[int] = []
-    seen = {u}
+    visited = {u}
 
     def onward(x: Node) -> bool:
-        if len(seen) == total:
+        if len(visited) == total:
             return x == goal
         for i in sorted(free)[1:]:
             y = swap(x, i)
-            if y not in seen and (y != goal or len(seen) == total - 1):
-                seen.add(y)
+            if y not in visited and (y != goal or len(visited) == total - 1):
+                visited.add(y)
                 types.append(i)
                 if onward(y):
                     return True
-                seen.discard(y)
+                visited.discard(y)
                 types.pop()
         return False
 
@@ -95,7 +95,7 @@ def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
 
 
 def ham_path(u: Node, goal: Node, free: frozenset[int]) -> list[int]:
-    """The types of the path through all nodes that differ from u in free positions only, as the page recurs."""
+    """The types of the path through all nodes that differ from u in free positions only."""
     m = len(free)
     if m <= 4:
         result = depth_first(u, goal, sorted(free))
@@ -115,7 +115,7 @@ def ham_path(u: Node, goal: Node, free: frozenset[int]) -> list[int]:
 
 
 def leaving(cur: Node, following: int, inner: frozenset[int]) -> Node:
-    """f: the next symbol in front, the rest ascending, the two largest free positions exchanged for parity's sake."""
+    """f: the next symbol first, the rest ascending, the last two exchanged if parity requires."""
     f = list(cur)
     rest = sorted({cur[i - 1] for i in inner} - {following})
     f[0] = following

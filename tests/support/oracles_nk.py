@@ -1,7 +1,7 @@
-"""definitions/nk-star.md node by node: tuples and dictionaries, slow, and written without sight of the array implementation.
+"""The definitions of definitions/nk-star.md node by node.
 
-A node is the tuple of its k symbols, everything counts from 1, and a tree maps every node but the root to its parent.
-Nothing here imports starcast.
+Slow, and independent of the array implementation. A node is the tuple of its k symbols, counted
+from 1, and a tree maps every node but the root to its parent.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from math import gcd
 
 from support.oracles import Node, Tree, identity, load, rerooted, shift
 
-#: Which symbol comes to the front of v, whose first symbol is external, in a tree rooted at the identity.
+#: The new first symbol of v, whose first symbol is external, in a tree at the identity.
 Reading = Callable[[Node], int]
 
 
@@ -111,7 +111,7 @@ def root_of(i: int, n: int, k: int) -> Node:
 
 
 def chain(v: Node, e: int) -> list[int]:
-    """j_1, .., j_m of an external symbol e: where e stands, where the symbol j_1 stands, and so on; j_m stands nowhere."""
+    """j_1, .., j_m of an external symbol e: the position of e, of the symbol j_1, and so on."""
     walk = [v.index(e) + 1]
     while walk[-1] in v:
         walk.append(v.index(walk[-1]) + 1)
@@ -129,7 +129,7 @@ def desired(v: Node, e: int) -> int:
 
 
 def internal_cycles(v: Node) -> list[list[int]]:
-    """The cycles of length 2 or more among the symbols that stand in misplaced positions and lead back to themselves."""
+    """The cycles of two or more displaced symbols that return to themselves."""
     in_chains = {j for e in externals(v) for j in chain(v, e)}
     left = {j for j in range(1, len(v) + 1) if v[j - 1] != j} - in_chains
     result = []
@@ -143,12 +143,12 @@ def internal_cycles(v: Node) -> list[list[int]]:
 
 
 def distance(v: Node) -> int:
-    """Formulas (1) and (2): each internal cycle, and all external chains together, which cost nothing if there are none."""
+    """Formulas (1) and (2): each internal cycle, and all external chains together."""
     chains = [chain(v, e) for e in externals(v)]
     total = sum(len(cycle) + (-1 if 1 in cycle else 1) for cycle in internal_cycles(v))
     if chains:
         total += (
-            sum(map(len, chains)) + len(chains) + (-1 if any(1 in one for one in chains) else 1)
+            sum(map(len, chains)) + len(chains) + (-1 if any(1 in first for first in chains) else 1)
         )
     return total
 
@@ -157,7 +157,7 @@ def distance(v: Node) -> int:
 
 
 def others_first(v: Node) -> int:
-    """Definition 3 repaired: the least desired symbol of the other external symbols; the own if there is no other."""
+    """Definition 3, corrected: the least desired symbol of the others, else the own."""
     e = v[0]
     return min([desired(v, f) for f in externals(v) if f != e], default=desired(v, e))
 
@@ -199,10 +199,10 @@ def path_length(n: int, k: int, i: int) -> int:
 
 
 def undirected_load(trees: Iterable[Tree]) -> Counter[frozenset[Node]]:
-    """The number of trees use each link in either direction: not what congestion means."""
+    """The number of trees that use each link in either direction, which is not the congestion."""
     counts: Counter[frozenset[Node]] = Counter()
-    for (one, other), amount in load(trees).items():
-        counts[frozenset((one, other))] += amount
+    for (first, other), amount in load(trees).items():
+        counts[frozenset((first, other))] += amount
     return counts
 
 
@@ -220,12 +220,12 @@ def least_of_all(v: Node) -> int:
 
 
 def by_size(v: Node) -> int:
-    """Desired symbols by rank: the j-th smallest external symbol desires the j-th smallest missing one."""
+    """By rank: the j-th smallest external symbol desires the j-th smallest missing one."""
     return _matched(v, sorted(externals(v)))
 
 
 def by_label_order(v: Node) -> int:
-    """Desired symbols by rank: the j-th external symbol of the label desires the j-th smallest missing one."""
+    """By rank: the j-th external symbol of the label desires the j-th smallest missing one."""
     return _matched(v, externals(v))
 
 

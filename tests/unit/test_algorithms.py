@@ -115,12 +115,12 @@ def test_the_expanded_schedule_has_the_same_figures(
     if not plan.symmetric:
         assert plan.expand() is plan
         return
-    one, all_together = simulate(plan), simulate(plan.expand())
+    single, all_together = simulate(plan), simulate(plan.expand())
     assert all_together.complete
     for name in ("steps", "transmissions", "largest_packet"):
-        assert getattr(one, name) == getattr(all_together, name)
-    assert np.array_equal(one.links_used, all_together.links_used)
-    assert np.array_equal(one.packet_sizes, all_together.packet_sizes)
+        assert getattr(single, name) == getattr(all_together, name)
+    assert np.array_equal(single.links_used, all_together.links_used)
+    assert np.array_equal(single.packet_sizes, all_together.packet_sizes)
     assert plan.expand().units == plan.units * plan.topology.nodes
     other = build(spec, entry, ports, root=2)
     assert other.id != plan.id
@@ -154,29 +154,31 @@ def test_along_names_the_forest_whose_trees_it_numbers(
 
 def test_every_algorithm_of_the_design_s_table_exists() -> None:
     """The names that other tools rely on, with their arguments (design, section 3)."""
+    both = "messages copies"
     table = {
         "broadcast": {
-            "greedy": "segments", "multiple": "segments", "recursive-substar": "messages", "edge-disjoint": "messages copies",
-            "nk-greedy": "segments", "nk-multiple": "segments", "binomial": "segments",
-            "edge-disjoint-binomial": "messages copies",
+            "greedy": "segments", "multiple": "segments", "recursive-substar": "messages",
+            "edge-disjoint": both, "nk-greedy": "segments", "nk-multiple": "segments",
+            "binomial": "segments", "edge-disjoint-binomial": both,
         },
         "allgather": {
             "dimension-change": "base", "rotated-hamiltonian": "messages", "necklace": "messages",
-            "hamiltonian-cycle": "messages", "edge-disjoint": "messages copies", "nk-greedy": "", "nk-multiple": "",
+            "hamiltonian-cycle": "messages", "edge-disjoint": both, "nk-greedy": "",
+            "nk-multiple": "",
         },
         "scatter": {
-            "balanced": "messages", "near-balanced": "messages", "perfectly-balanced": "messages", "one-port": "messages",
-            "edge-disjoint": "messages copies",
+            "balanced": "messages", "near-balanced": "messages", "perfectly-balanced": "messages",
+            "one-port": "messages", "edge-disjoint": both,
         },
         "alltoall": {
-            "necklace": "", "perfectly-balanced": "messages", "exact": "messages", "one-port": "messages",
-            "edge-disjoint": "messages copies",
+            "necklace": "", "perfectly-balanced": "messages", "exact": "messages",
+            "one-port": "messages", "edge-disjoint": both,
         },
     }  # fmt: skip
     table["gather"] = table["scatter"]
     result = {
         collective: {
-            entry.name: " ".join(one.name for one in entry.arguments)
+            entry.name: " ".join(argument.name for argument in entry.arguments)
             for entry in algorithms(collective)
         }
         for collective in COLLECTIVES
@@ -245,7 +247,7 @@ def test_the_schedule_is_complete_for_all_arguments_and_roots(
     case: Any, share: int, copies: int, root: int
 ) -> None:
     spec, entry, ports = case.values
-    given_to = {one.name for one in entry.arguments}
+    given_to = {argument.name for argument in entry.arguments}
     share *= 3 if entry.name == "perfectly-balanced" else 1
     asked = {"segments": share, "messages": share, "copies": copies}
     plan = build(

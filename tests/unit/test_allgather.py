@@ -252,7 +252,7 @@ def test_greedy_is_the_tree_if_none_is_named() -> None:
     ["multiple", "edge-disjoint", "perfectly-balanced", "nk-greedy", "nonsense", "label-change"],
 )
 def test_what_is_no_single_spanning_tree_is_refused(tree: str) -> None:
-    with refused(tree, "no single spanning tree"):
+    with refused(tree, "not a single spanning tree"):
         allgather("S4", "dimension-change", base=tree)
 
 

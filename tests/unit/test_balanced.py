@@ -1,4 +1,4 @@
-"""The scattering trees, Fragopoulou & Akl 1993, section 5: node by node, Theorems 9 and 10, and the wrong readings."""
+"""The scatter trees (Fragopoulou & Akl 1993, section 5): Theorems 9 and 10, wrong readings."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -135,7 +135,7 @@ def test_the_subtrees_of_balanced_differ_by_one_at_most(n: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_the_running_numbers_follow_the_definition(n: int) -> None:
-    """1, 2, .. without the root, which has none; copies of a message go on where the last one ended."""
+    """1, 2, .. without the root; copies of a message continue the numbers."""
     share = factorial(n - 1) - 1
     for copy in range(n):
         numbers = running_numbers(topology(f"S{n}"), copy)
@@ -149,7 +149,7 @@ def test_the_running_numbers_follow_the_definition(n: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_several_copies_are_as_balanced_as_one(n: int) -> None:
-    """ceil(M(n!-1)/(n-1)) for every M: each link across v(m) shortens the distance, and no v is used twice more."""
+    """ceil(M(n!-1)/(n-1)) for every M: every v is used equally often up to one."""
     used = dict.fromkeys(range(2, n + 1), 0)
     for copy in range(2 * n):
         for x, m in zip(
@@ -206,7 +206,7 @@ def test_the_children_follow_the_definition(n: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_displacement_d_is_below_link_d_plus_2(n: int) -> None:
-    """Theorem 9.2. Hence the first subtree has a node of every necklace, and link d+2 those of a period above d."""
+    """Theorem 9.2: the first subtree has a node of every necklace, link d+2 of periods above d."""
     root = oracles.identity(n)
     (tree,) = trees_of(built(n, "near-balanced"))
     assert all(page.branch_dimension(x, tree, root) == page.displacement(x) + 2 for x in tree)
@@ -227,7 +227,7 @@ def test_the_known_sizes(n: int, sizes: list[int]) -> None:
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_parents_rotate_except_at_the_end_of_a_short_necklace(n: int) -> None:
-    """R(parent(x)) = parent(R(x)), what Rules 9 and 10 rest on; only from the last node of a short necklace it fails."""
+    """R(parent(x)) = parent(R(x)) (Rules 9, 10), except at the last node of a short necklace."""
     (tree,) = trees_of(built(n, "near-balanced"))
     for x, parent in tree.items():
         around = page.displacement(x) == page.period(x) - 1 and page.period(x) < n - 1
@@ -250,7 +250,7 @@ def test_the_children_of_copies_follow_the_definition(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_every_tree_has_a_copy_of_every_necklace(n: int) -> None:
-    """Theorem 10.2, 10.3 and 10.6, pitfall 12: h copies each; a node is in (n-1)/p trees, every p-th from d on."""
+    """Theorems 10.2, 10.3, 10.6, pitfall 12: a node is in (n-1)/p trees, every p-th from d on."""
     trees = built(n, "perfectly-balanced")
     assert trees.sizes.tolist() == [1 + page.necklaces_counted(n)] * (n - 1)
     for x, inside in zip(oracles.nodes(n), trees.members().T, strict=True):
@@ -268,7 +268,7 @@ def test_every_tree_has_a_copy_of_every_necklace(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_the_messages_divide_equally(n: int) -> None:
-    """Pitfall 12: of M = n-1 messages for each node a copy carries p(x), so a subtree carries n!-1, as M(n!-1)/(n-1) says."""
+    """Pitfall 12: with M = n-1 messages per node a copy carries p(x), and a subtree n!-1."""
     for tree in trees_of(built(n, "perfectly-balanced")):
         assert sum(page.period(x) for x in tree) == factorial(n) - 1
 
@@ -336,7 +336,7 @@ def test_the_sizes_of_s8() -> None:
 
 
 def differing(n: int, wrong: Callable[[oracles.Node], int]) -> int:
-    """The number of nodes that do not start with 1 get another dimension; all are still on shortest paths."""
+    """Count the nodes not starting with 1 that get another dimension; paths stay shortest."""
     distances, changed = oracles.distances(oracles.identity(n)), 0
     (tree,) = trees_of(built(n, "near-balanced"))
     for x in outside(n):
@@ -381,7 +381,7 @@ def test_the_ordering_is_not_the_plain_one(n: int, different: int) -> None:
 
 @pytest.mark.parametrize(("n", "occurs"), [(3, False), (4, False), (5, True), (6, True)])
 def test_fixed_symbols_make_children_of_one_cycle_only(n: int, occurs: bool) -> None:
-    """Pitfall 9: as the paper prints it, nodes with several cycles would take children that hang elsewhere."""
+    """Pitfall 9: as printed, nodes with several cycles would have children of other nodes."""
     (tree,) = trees_of(built(n, "near-balanced"))
     several = [x for x in outside(n) if len(page.cycles(x)) > 1]
     printed = [(x, oracles.swap(x, j)) for x in several for j in range(2, n + 1) if x[j - 1] == j]
@@ -404,7 +404,7 @@ def test_left_minima_are_those_of_the_whole_string(n: int, extra: bool) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_both_neighbours_of_1_are_excluded(n: int) -> None:
-    """Pitfall 9: across the first symbol of the 1-cycle leads the way up, across the one before 1 a node that starts with 1."""
+    """Pitfall 9: across the first symbol of the 1-cycle is the parent, so it is no child."""
     (tree,) = trees_of(built(n, "near-balanced"))
     for x in outside(n):
         last = page.canonical(x)[-1]

@@ -1,4 +1,4 @@
-"""Binomial trees on hypercubes: the arrays against Johnsson & Ho's definitions bit string by bit string."""
+"""Binomial trees on hypercubes, compared with Johnsson & Ho's definitions."""
 
 from math import comb
 
@@ -69,7 +69,7 @@ def test_turning_trailing_zeroes_is_distinguished(d: int) -> None:
 
 @pytest.mark.parametrize("d", SIZES)
 def test_the_edge_disjoint_trees_are_rotated_binomial_trees(d: int) -> None:
-    """Tree i-1: the binomial tree of the neighbour across port i, its bits in the order i, i+1, .., re-rooted."""
+    """Tree i-1: the binomial tree of the neighbour across port i, bits from i on, re-rooted."""
     for root in some_roots(d):
         built = forest(f"Q{d}", "edge-disjoint-binomial", root=root)
         assert built.parents().tolist() == [
@@ -80,7 +80,7 @@ def test_the_edge_disjoint_trees_are_rotated_binomial_trees(d: int) -> None:
 
 @pytest.mark.parametrize("d", SIZES)
 def test_they_are_edge_disjoint_for_every_root(d: int) -> None:
-    """With links taken with their direction; and every directed link but those into the root is used."""
+    """Every directed link except those into the root is used exactly once."""
     t = topology(f"Q{d}")
     for root in range(t.nodes):
         built = forest(t, "edge-disjoint-binomial", root=root)
@@ -94,7 +94,7 @@ def test_they_are_edge_disjoint_for_every_root(d: int) -> None:
 
 @pytest.mark.parametrize("d", SIZES)
 def test_opposite_directions_are_used_by_two_trees(d: int) -> None:
-    """As undirected links they are not disjoint, and d trees of N-1 links could not be: there are d N / 2."""
+    """As undirected links they overlap: d trees of N-1 links, but only d N / 2 links."""
     load = oracles_cube.load(oracles_cube.edge_disjoint_binomial("0" * d))
     assert set(load.values()) == {1}
     assert any((child, parent) in load for parent, child in load) == (d > 1)
@@ -102,7 +102,7 @@ def test_opposite_directions_are_used_by_two_trees(d: int) -> None:
 
 @pytest.mark.parametrize("d", SIZES)
 def test_heights_of_the_edge_disjoint_trees(d: int) -> None:
-    """They are d + 1, but for the one link of Q_1; the root has one child in each tree, across the tree's own port."""
+    """The height is d + 1, except on Q_1; the root has one child in each tree, across its port."""
     built = forest(f"Q{d}", "edge-disjoint-binomial")
     assert built.heights.tolist() == [d + 1 if d > 1 else 1] * d
     assert [np.flatnonzero(row == 0).tolist() for row in built.parents()] == [
@@ -123,7 +123,7 @@ def test_heights_of_the_edge_disjoint_trees(d: int) -> None:
 
 @pytest.mark.parametrize("d", range(3, 9))
 def test_without_rotation_the_trees_would_overlap(d: int) -> None:
-    """Binomial trees of the root's neighbours, all with the bits from left to right: all but one use the same link."""
+    """With bits from left to right, all binomial trees but one would use the same link."""
     root = "0" * d
     trees = [
         oracles_cube.binomial(oracles_cube.flip(root, i), range(1, d + 1)) for i in range(1, d + 1)

@@ -1,4 +1,4 @@
-"""Label change and dimension change, Tseng & Sheu definitions 3 and 4: path by path, and the wrong readings distinguished."""
+"""Label change and dimension change (Tseng & Sheu, Def. 3 and 4), and wrong readings."""
 
 from collections import Counter
 from functools import cache
@@ -55,7 +55,7 @@ def test_label_change_takes_every_node_y_to_x_after_y(n: int, tree: str) -> None
     for x in roots(n):
         trees = label_changed(n, tree, x)
         assert trees_of(trees) == [
-            oracles.label_change(x, one) for one in trees_of(at_identity(n, tree))
+            oracles.label_change(x, item) for item in trees_of(at_identity(n, tree))
         ]
         assert trees.root == oracles.ranks(n)[x]
         trees.verify()
@@ -68,7 +68,8 @@ def test_dimension_change_moves_the_dimensions_of_every_path_from_the_identity(
 ) -> None:
     trees = dimension_changed(n, tree, i)
     assert trees_of(trees) == [
-        page.dimension_change(i, one, oracles.identity(n)) for one in trees_of(at_identity(n, tree))
+        page.dimension_change(i, item, oracles.identity(n))
+        for item in trees_of(at_identity(n, tree))
     ]
     trees.verify()
 
@@ -79,8 +80,8 @@ def test_dimension_change_keeps_any_root(n: int, i: int, tree: str) -> None:
     """DC(i, T) for T at r: the paths from r, not the rotation of T."""
     for root in roots(n):
         trees = dimension_changed(n, tree, i, root)
-        network = [oracles.label_change(root, one) for one in trees_of(at_identity(n, tree))]
-        assert trees_of(trees) == [page.dimension_change(i, one, root) for one in network]
+        relabelled = [oracles.label_change(root, item) for item in trees_of(at_identity(n, tree))]
+        assert trees_of(trees) == [page.dimension_change(i, item, root) for item in relabelled]
         assert trees.root == oracles.ranks(n)[root]
         trees.verify()
 
@@ -126,17 +127,17 @@ def test_changes_add_up(tree: str, data: st.DataObject) -> None:
 @every_tree
 @given(st.data())
 def test_the_trees_lc_of_dc_are_dc_at_another_root(tree: str, data: st.DataObject) -> None:
-    """LC(x, DC(i, T)), the trees of Algorithm 2, are what `dimension-change` yields at the root x."""
+    """LC(x, DC(i, T)), the trees of Algorithm 2, are `dimension-change` at the root x."""
     n = data.draw(st.integers(3, 6))
     x = tuple(data.draw(st.permutations(range(1, n + 1))))
     i = data.draw(st.integers(0, n - 2))
-    both = [oracles.label_change(x, one) for one in trees_of(dimension_changed(n, tree, i))]
+    both = [oracles.label_change(x, item) for item in trees_of(dimension_changed(n, tree, i))]
     assert trees_of(dimension_changed(n, tree, i, x)) == both
 
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_dc_of_the_greedy_tree_does_not_replace_for_multiple(n: int) -> None:
-    """Pitfall 4: all trees DC(i, L(I)) together have congestion n-1; n = 4: 18 links with load 3."""
+    """Pitfall 4: the trees DC(i, L(I)) have congestion n-1; n = 4: 18 links with load 3."""
     load = np.stack([dimension_changed(n, "greedy", i).load() for i in range(n - 1)]).sum(axis=0)
     assert load.max() == n - 1
     assert n != 4 or np.count_nonzero(load == 3) == 18
@@ -176,7 +177,7 @@ def test_hubs_change_with_the_trees(construction: str, tree: str) -> None:
 
 
 def closer(trees: Forest) -> list[int]:
-    """The number of nodes of each tree have a parent that is closer to the hub."""
+    """Return the number of nodes of each tree whose parent is closer to the hub."""
     assert trees.verify_hubs is not None
     result = []
     for hub, parents in zip(trees.verify_hubs, trees.parents(), strict=True):
@@ -253,7 +254,8 @@ def test_label_change_on_nk_stars_relabels_by_the_extension(n: int, k: int, tree
         trees = forest(network, "label-change", root=root, base=tree)
         q = page.extended(oracles.node_of(network.label(root)), n)
         expected = [
-            {oracles.compose(q, a): oracles.compose(q, b) for a, b in one.items()} for one in before
+            {oracles.compose(q, a): oracles.compose(q, b) for a, b in item.items()}
+            for item in before
         ]
         assert [links_of(trees, row) for row in range(trees.trees)] == expected
         trees.verify()
@@ -280,22 +282,22 @@ def test_on_the_star_graph_as_an_nk_star_dimensions_change_as_on_s_n(n: int, i: 
 @pytest.mark.parametrize("tree", ["nk-greedy", "nk-multiple"])
 def test_on_the_complete_graph_the_symbols_but_the_first_turn(n: int, i: int, tree: str) -> None:
     """With k = 1 the symbol s >= 2 becomes ((s-2+i) mod (n-1)) + 2."""
-    network = forest(f"S{n},1", tree)
+    before = forest(f"S{n},1", tree)
     trees = forest(f"S{n},1", "dimension-change", base=tree, i=i)
 
     def turned(node: oracles.Node) -> oracles.Node:
         return node if node == (1,) else (page.moved(node[0], i, n),)
 
-    for row in range(network.trees):
+    for row in range(before.trees):
         assert links_of(trees, row) == {
-            turned(a): turned(b) for a, b in links_of(network, row).items()
+            turned(a): turned(b) for a, b in links_of(before, row).items()
         }
     trees.verify()
 
 
 @pytest.mark.parametrize(("n", "k"), [(4, 2), (5, 2), (5, 3), (6, 2), (6, 3), (6, 4)])
 def test_elsewhere_on_nk_stars_dimensions_cannot_change(n: int, k: int) -> None:
-    """Moving the dimensions of labels of n symbols reaches not all nodes, for every i; so it is refused, with the reason."""
+    """Moved dimensions of labels of n symbols do not reach all nodes, so it is refused."""
     tree = links_of(forest(f"S{n},{k}", "nk-greedy"), 0)
     assert len(page.literally_changed(0, tree, n, k)) == topology(f"S{n},{k}").nodes
     for i in range(1, n - 1):

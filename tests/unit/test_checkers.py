@@ -102,7 +102,7 @@ every_tiny = pytest.mark.parametrize("case", TINY, ids=name)
 
 @pytest.mark.parametrize("case", [*SMALL, *LARGER], ids=name)
 def test_every_construction_is_a_forest(case: Case) -> None:
-    """Rooted from every root, spanning unless it says otherwise, and as many nodes and levels as it says itself."""
+    """Every forest is rooted, spanning unless partial, with the nodes and levels it states."""
     for root in few_roots(case.spec) if case in SMALL else [topology(case.spec).nodes - 1]:
         trees = case.build(root)
         result = checkers.rooted(*parts(trees))
@@ -187,7 +187,7 @@ def test_levels_and_dimensions_by_walking(case: Case) -> None:
 
 
 def shared(paths: list[list[int]], apart: str) -> int:
-    """The number of of these paths with the same two ends meet in one place at most."""
+    """Return the greatest number of these paths that share a place."""
     met: Counter[Any] = Counter()
     for path in paths:
         links = {frozenset(link) for link in pairwise(path)}
@@ -221,9 +221,9 @@ def test_paths_are_followed_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
     from starcast.checkers import paths
 
     trees = [forest("S4", "multiple", root=5), forest("S4", "edge-disjoint", root=5)]
-    whole = [checkers.disjoint_paths(*parts(one)) for one in trees]
+    complete = [checkers.disjoint_paths(*parts(item)) for item in trees]
     monkeypatch.setattr(paths, "_CELLS", 1)
-    assert [checkers.disjoint_paths(*parts(one)) for one in trees] == whole
+    assert [checkers.disjoint_paths(*parts(item)) for item in trees] == complete
 
 
 # Statements of the papers
@@ -231,7 +231,7 @@ def test_paths_are_followed_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_edge_disjoint_trees(n: int) -> None:
-    """Lemma 6: edge-disjoint, all n-1 paths to a node disjoint, no more than 4 links longer than the distance."""
+    """Lemma 6: edge-disjoint, n-1 disjoint paths to a node, detours of at most 4 links."""
     trees = parts(forest(f"S{n}", "edge-disjoint", root=n))
     assert checkers.edge_disjoint(*trees).holds
     assert checkers.disjoint_paths(*trees).holds
@@ -256,7 +256,7 @@ def test_edge_disjoint_binomial_trees(d: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_multiple_trees_share_links_and_paths(n: int) -> None:
-    """Lemma 6: congestion 2; the trees are not edge-disjoint, their paths to a node not disjoint either."""
+    """Lemma 6: congestion 2; neither edge-disjoint nor with disjoint paths."""
     trees = parts(forest(f"S{n}", "multiple"))
     assert checkers.congestion(*trees, 2).holds
     assert checkers.edge_disjoint(*trees).measured == 2
@@ -278,7 +278,7 @@ def test_the_shortest_path_graph_has_disjoint_paths(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_balanced_trees(n: int) -> None:
-    """At most one node between the subtrees of `balanced`; all those of `perfectly-balanced` equal, greedy ones far from it."""
+    """Branches of `balanced` differ by one, of `perfectly-balanced` by none, `greedy` by many."""
     assert checkers.balance(*parts(forest(f"S{n}", "balanced"))).holds
     assert checkers.balance(*parts(forest(f"S{n}", "perfectly-balanced")), slack=0).holds
     greedy = checkers.balance(*parts(forest(f"S{n}", "greedy")))
@@ -301,7 +301,7 @@ def test_all_dimension_changes_together_use_dimensions_equally_on_every_level(
     alone = forest(f"S{n}", tree)
     assert together.measured == tuple(alone.level_profile().sum(axis=0)[1:].tolist())
     assert (
-        len({checkers.dimension_balance(topology(f"S{n}"), one, 0).holds for one in changed}) == 1
+        len({checkers.dimension_balance(topology(f"S{n}"), item, 0).holds for item in changed}) == 1
     )
 
 
@@ -345,7 +345,7 @@ class Spoilt(NamedTuple):
 
 
 def spoilt(case: Case, data: st.DataObject) -> Spoilt:
-    """Any entry of the forest at any root, changed into any port, into none, or into a number that is not a port."""
+    """Change any entry of the forest to any port, to 0, or to a number that is not a port."""
     t = topology(case.spec)
     trees = case.build(data.draw(st.sampled_from(few_roots(case.spec))))
     tree, node = data.draw(st.integers(0, trees.trees - 1)), data.draw(st.integers(0, t.nodes - 1))
@@ -357,7 +357,7 @@ def spoilt(case: Case, data: st.DataObject) -> Spoilt:
 
 
 def leads_to_root(trees: Forest, row: list[int]) -> bool:
-    """Whether every entry is a port and leads to the root, by walking up node by node."""
+    """Return whether every entry is a port and leads to the root."""
     across = around(trees.topology.spec)
     for start in range(len(row)):
         node, steps = start, 0
@@ -374,7 +374,7 @@ def leads_to_root(trees: Forest, row: list[int]) -> bool:
 @settings(max_examples=25)
 @given(st.data())
 def test_a_changed_entry_is_detected(case: Case, data: st.DataObject) -> None:
-    """No forest any more, and the tree is named; or another forest, and then two links are loaded differently."""
+    """Either the array is rejected with its tree, or the load of two links changes."""
     trees, tree, node, ports = spoilt(case, data)
     rooted = checkers.rooted(trees.topology, ports, trees.root)
     spanning = checkers.spanning(trees.topology, ports, trees.root)
@@ -411,7 +411,7 @@ def agrees_with_verify(judged: Forest, evidence: Evidence) -> None:
 @pytest.mark.parametrize("spec", ["S3", "S4", "S5", "Q2", "Q4"])
 @given(st.data())
 def test_no_entry_of_edge_disjoint_trees_can_change(spec: str, data: st.DataObject) -> None:
-    """They use every directed link but those into the root: another parent is always a link of another tree."""
+    """All directed links except those into the root are used, so a change causes an overlap."""
     case = Case(spec, "edge-disjoint" if spec[0] == "S" else "edge-disjoint-binomial")
     trees, _, _, ports = spoilt(case, data)
     topology = (trees.topology, ports, trees.root)
@@ -452,7 +452,7 @@ OF_PORTS = {"branch sizes", "balance", "dimensions", "dimension balance"}
 
 def test_every_checker_is_run() -> None:
     functions = {function for function in checkers.__all__ if function != "Evidence"}
-    named = {one.replace("-", " ") for one in MEASURES} | {"rooted", "spanning"}
+    named = {item.replace("-", " ") for item in MEASURES} | {"rooted", "spanning"}
     assert {function.replace("_", " ") for function in functions} - named == {
         "disjoint paths",
         "level dimensions",
@@ -468,9 +468,9 @@ def test_every_checker_is_run() -> None:
 def test_translations_preserve_every_measurement(case: Case, data: st.DataObject) -> None:
     root = data.draw(st.integers(0, topology(case.spec).nodes - 1))
     at_identity, at_root = case.build(), case.build(root)
-    for one, measure in MEASURES.items():
-        if one not in OF_PORTS or topology(case.spec).family != "nk-star":
-            assert measure(*parts(at_root)) == measure(*parts(at_identity)), one
+    for item, measure in MEASURES.items():
+        if item not in OF_PORTS or topology(case.spec).family != "nk-star":
+            assert measure(*parts(at_root)) == measure(*parts(at_identity)), item
 
 
 @given(st.data())
@@ -482,8 +482,8 @@ def test_the_order_of_the_trees_does_not_matter(data: st.DataObject) -> None:
     )
     trees = case.build()
     order = data.draw(st.permutations(range(trees.trees)))
-    for one in set(MEASURES) - {"height", "shortest paths", "branch sizes"}:
-        measure = MEASURES[one]
+    for item in set(MEASURES) - {"height", "shortest paths", "branch sizes"}:
+        measure = MEASURES[item]
         assert measure(trees.topology, trees.parent_port[list(order)], trees.root) == measure(
             *parts(trees)
         )
@@ -580,7 +580,7 @@ def test_two_trees_over_the_direct_link_are_not_disjoint() -> None:
 
 
 def test_opposite_directions_are_not_an_overlap() -> None:
-    """Two paths round the six nodes of S_3 in opposite directions use every link both ways and stay edge-disjoint."""
+    """Two paths around S_3 in opposite directions use every link both ways, edge-disjoint."""
     t = topology("S3")
     around = np.zeros((2, 6), dtype=np.uint8)
     for tree, turn in enumerate(((2, 3, 2, 3, 2), (3, 2, 3, 2, 3))):

@@ -140,14 +140,14 @@ def test_igraph_has_every_edge_of_every_tree_with_its_attributes(
         (*edge.tuple, edge["tree"], edge["level"], edge["port"]) for edge in graph.es
     ) == edges(trees)
     for tree in range(trees.trees):
-        one = to_igraph(trees, tree)
+        item = to_igraph(trees, tree)
         assert (
-            sorted(one.subcomponent(trees.root, mode="out"))
+            sorted(item.subcomponent(trees.root, mode="out"))
             == np.flatnonzero(trees.members()[tree]).tolist()
         )
-        assert one.ecount() == trees.sizes[tree] - 1
+        assert item.ecount() == trees.sizes[tree] - 1
         assert (
-            max(one.distances(trees.root)[0], key=lambda d: d if d < np.inf else -1)
+            max(item.distances(trees.root)[0], key=lambda d: d if d < np.inf else -1)
             == trees.heights[tree]
         )
 

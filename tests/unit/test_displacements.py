@@ -1,4 +1,4 @@
-"""Necklaces, generators and displacements (Fragopoulou & Akl 1993, section 2 and Def. 7 to 9), and the wrong readings."""
+"""Necklaces, generators and displacements (Fragopoulou & Akl 1993, section 2, Def. 7 to 9)."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ def starting(n: int) -> list[tuple[oracles.Node, ...]]:
 
 
 def generators(n: int, better: Contest, *, fixed: bool = False) -> list[oracles.Node]:
-    """The winners of every 1-starting necklace by another reading; ``fixed`` lets nodes with 2 in its place compete."""
+    """The generators by another reading; ``fixed`` admits nodes with 2 in position 2."""
     rivals = [{y: page.cycle_of(y, 2) for y in ring if fixed or y[1] != 2} for ring in starting(n)]
     return [min(contest, key=lambda y: better(y, contest[y])) for contest in rivals]
 
@@ -109,16 +109,16 @@ def test_the_documented_cycles() -> None:
 
 @pytest.mark.parametrize(("n", "tied"), [(3, 0), (4, 0), (5, 0), (6, 2), (7, 5)])
 def test_ties_begin_with_6(n: int, tied: int) -> None:
-    """Pitfall 11: several nodes of a necklace have the smallest cycle of 2; the lowest of them is the generator."""
+    """Pitfall 11: several nodes may have the smallest cycle; the lowest is the generator."""
     contests = [page.contest(ring[0]) for ring in starting(n)]
-    assert sum(list(one.values()).count(min(one.values())) > 1 for one in contests) == tied
+    assert sum(list(first.values()).count(min(first.values())) > 1 for first in contests) == tied
     highest = generators(n, lambda y, cycle: (cycle, tuple(-symbol for symbol in y)))
     assert sum(map(oracles.Node.__ne__, highest, expected(n))) == tied
 
 
 @pytest.mark.parametrize(("n", "different"), [(5, 0), (6, 1), (7, 14)])
 def test_a_proper_prefix_is_smaller(n: int, different: int) -> None:
-    """Pitfall 11: (2 3) before (2 3 4); with the end of the cycle greater than every symbol other nodes win."""
+    """Pitfall 11: (2 3) before (2 3 4); if the cycle's end were greatest, other nodes would win."""
     longer = generators(n, lambda y, cycle: ((*cycle, n + 1), y))
     assert sum(map(oracles.Node.__ne__, longer, expected(n))) == different
 

@@ -53,7 +53,7 @@ class Drawing:
         self.root = ET.fromstring(text)  # noqa: S314 - our own document
         self.texts = self.root.findall(f"{SVG}text")
         rects = self.root.findall(f"{SVG}rect")[1:]
-        labels = {(one.get("x"), float(one.get("y", 0))): one.text or "" for one in self.texts}
+        labels = {(item.get("x"), float(item.get("y", 0))): item.text or "" for item in self.texts}
         self.boxes = []
         for rect in rects:
             x, y, width, height = (
@@ -67,11 +67,11 @@ class Drawing:
             assert len(result) == 1
             self.boxes.append(Box(result[0], x, y, width, height))
         self.lines = []
-        for one in self.root.findall(f"{SVG}line"):
-            title = one.find(f"{SVG}title")
+        for item in self.root.findall(f"{SVG}line"):
+            title = item.find(f"{SVG}title")
             if title is not None:
-                x1, y1, x2, y2 = (float(one.get(name, 0)) for name in ("x1", "y1", "x2", "y2"))
-                colours = one.get("stroke", ""), one.get("stroke-dasharray", "")
+                x1, y1, x2, y2 = (float(item.get(name, 0)) for name in ("x1", "y1", "x2", "y2"))
+                colours = item.get("stroke", ""), item.get("stroke-dasharray", "")
                 self.lines.append(Line(title.text or "", x1, y1, x2, y2, *colours))
 
     @property
@@ -108,7 +108,7 @@ def test_every_edge_goes_down_from_parent_to_child_in_the_colour_of_its_port(
             parent = topology.label(int(topology.neighbours(back, [child])[0]))
             expected.add((f"{parent} -{port}-> {topology.label(child)}", *style(topology, port)))
             line = next(
-                one for one in result.lines if one.words.endswith(f"> {topology.label(child)}")
+                item for item in result.lines if item.words.endswith(f"> {topology.label(child)}")
             )
             above, below = boxes[parent], boxes[topology.label(child)]
             ends = (
@@ -164,8 +164,8 @@ def test_edges_do_not_cross(spec: str, construction: str, tree: int) -> None:
     for line in result.lines:
         rows[line.y1].append(line)
     for row in rows.values():
-        for one, other in combinations(row, 2):
-            assert (one.x1 - other.x1) * (one.x2 - other.x2) >= -1e-6
+        for item, other in combinations(row, 2):
+            assert (item.x1 - other.x1) * (item.x2 - other.x2) >= -1e-6
 
 
 def test_a_parent_is_above_its_children_ordered_by_dimension() -> None:
@@ -200,7 +200,7 @@ def test_the_legend_lists_exactly_the_dimensions_that_occur() -> None:
         "4",
         "5",
     ]
-    samples = [one.get("stroke") for one in result.root.findall(f"{SVG}line")[:4]]
+    samples = [item.get("stroke") for item in result.root.findall(f"{SVG}line")[:4]]
     assert samples == list(COLOURS[:4])
     _, path = drawing("S3", "greedy", 0)
     assert [text.text for text in path.texts[2:5]] == ["dimension", "2", "3"]
@@ -212,7 +212,7 @@ def test_the_legend_of_an_nk_star_lists_ports() -> None:
 
 
 def test_colours_are_distinguishable_with_any_colour_vision() -> None:
-    """Seen in shades of grey, or by protanopes and deuteranopes (Machado et al. 2009), none of the first four is another."""
+    """In grey and for protanopes and deuteranopes (Machado et al. 2009) the first four differ."""
     shown = {"grey": np.full((3, 3), [0.2126, 0.7152, 0.0722])}
     shown["protanopia"] = np.array(
         [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]
@@ -226,11 +226,12 @@ def test_colours_are_distinguishable_with_any_colour_vision() -> None:
     linear = [
         [(int(colour[at : at + 2], 16) / 255) ** 2.2 for at in (1, 3, 5)] for colour in COLOURS
     ]
-    for name, seen in shown.items():
+    for name, drawn in shown.items():
         some = 3 if name == "grey" else len(COLOURS)
-        for one, other in combinations(linear[:some], 2):
+        for item, other in combinations(linear[:some], 2):
             difference = np.abs(
-                (np.clip(seen @ one, 0, 1)) ** (1 / 2.2) - np.clip(seen @ other, 0, 1) ** (1 / 2.2)
+                (np.clip(drawn @ item, 0, 1)) ** (1 / 2.2)
+                - np.clip(drawn @ other, 0, 1) ** (1 / 2.2)
             )
             assert difference.max() > 0.05, name
 

@@ -1,4 +1,4 @@
-"""EDT, Fragopoulou & Akl 1996, definition 8: node by node, Lemma 6, and the wrong readings distinguished."""
+"""EDT (Fragopoulou & Akl 1996, Def. 8): node by node, Lemma 6, and wrong readings."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from support.meeting import refused, roots, tree_of
 
 SIZES = range(2, 8)
 
-#: The parents in subtrees 2, 3, 4 of S_4: those the paper names, and the ones that Def. 6 and Lemma 4 leave over.
+#: The parents in subtrees 2, 3, 4 of S_4: those in the paper, and those by Def. 6 and Lemma 4.
 EXAMPLES = {
     "3124": ["2134", "1324", "4123"],
     "2143": ["4123", "3142", "1243"],
@@ -59,7 +59,7 @@ def test_every_parent_is_the_page_s_at_other_roots(n: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_the_children_follow_the_definition(n: int) -> None:
-    """EDT.D8.consistent: the rules for parents and for children are inverse to one another in every subtree."""
+    """EDT.D8.consistent: the rules for parents and children are inverse in every subtree."""
     for number, tree in enumerate(trees(n), start=2):
         children: dict[oracles.Node, set[oracles.Node]] = {x: set() for x in oracles.nodes(n)}
         for child, parent in tree.items():
@@ -76,7 +76,7 @@ def test_the_worked_examples() -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_every_tree_spans(n: int) -> None:
-    """EDT.D8.spanning, judged by the forest's own checker and by walking up; one tree for each neighbour of the root."""
+    """EDT.D8.spanning, by `verify` and by following parents; one tree per neighbour of the root."""
     for root in roots(n)[: 2 if n == 7 else None]:
         edt = built(n, root)
         edt.verify()
@@ -125,7 +125,7 @@ def test_subtrees_are_rotations_of_one_another(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_paths_are_node_disjoint_and_little_longer_than_the_distance(n: int) -> None:
-    """EDT.L6.3: the n-1 paths of a node meet in it and the root only; 4 links more than the distance at most."""
+    """EDT.L6.3: the n-1 paths to a node are disjoint, with detours of at most 4 links."""
     root = oracles.identity(n)
     longer = 0
     for x, distance in oracles.distances(root).items():
@@ -140,7 +140,7 @@ def test_paths_are_node_disjoint_and_little_longer_than_the_distance(n: int) -> 
     ("n", "height"), [(2, 1), (3, 5), (4, 7), (5, 8), (6, 10), (7, 11), (8, 13)]
 )
 def test_the_heights(n: int, height: int) -> None:
-    """EDT.L6.4 with room: counted from the root, all trees are floor(3n/2) + 1 high from n = 3 on, not D + 4."""
+    """EDT.L6.4: the height is floor(3n/2) + 1 from n = 3 on, less than D + 4."""
     assert built(n).heights.tolist() == [height] * (n - 1)
     assert height == (3 * n // 2 + 1 if n > 2 else 1)
     assert height <= oracles.diameter(n) + (2 if n % 2 else 3)
@@ -198,7 +198,7 @@ def test_ascending_children_would_collide(n: int) -> None:
 
 
 def test_the_smallest_star() -> None:
-    """On S_2: one tree of one link; the documented rules hold as they stand (21 is adjacent to the root: case 2, l = k)."""
+    """On S_2: one tree of one link (21 is adjacent to the root: case 2, l = k)."""
     for root, ports in (("12", [0, 2]), ("21", [2, 0])):
         trees = forest("S2", "edge-disjoint", root=root)
         trees.verify()
@@ -273,7 +273,7 @@ def satisfies_lemma_6(wrong: Sequence[oracles.Tree], n: int) -> bool:
 
 
 def is_rotated(wrong: Sequence[oracles.Tree], n: int) -> bool:
-    """Whether R takes subtree l to subtree r(l)."""
+    """Return whether R maps subtree l to subtree r(l)."""
     return all(
         rotated(tree) == wrong[page.r(number, n) - 2] for number, tree in enumerate(wrong, start=2)
     )
@@ -292,7 +292,7 @@ def test_the_page_s_own_reading_satisfies_all(n: int) -> None:
 def test_leftwards_or_by_value_only_an_example_and_the_tables_decide(
     n: int, reading: page.FirstMisplaced
 ) -> None:
-    """Pitfall 2: all that the lemmas say holds, so they cannot tell; 2143 does, in all its three parents."""
+    """Pitfall 2: the lemmas hold for both readings; 2143 differs in all its three parents."""
     wrong = read_with(reading, n)
     assert satisfies_lemma_6(wrong, n)
     assert is_rotated(wrong, n)
@@ -312,7 +312,7 @@ def test_the_smallest_misplaced_only_rotation_and_the_tables_decide(n: int) -> N
 
 @pytest.mark.parametrize(("n", "pairs"), [(3, 0), (4, 9), (5, 100), (6, 1085)])
 def test_case_3_swapped_does_not_span(n: int, pairs: int) -> None:
-    """Pitfall 3: from n = 4 on; n = 3 has no case 3. So many pairs (node, subtree) are not reached."""
+    """Pitfall 3: from n = 4 on; n = 3 has no case 3. This many pairs are not reached."""
     root = oracles.identity(n)
     wrong = page.edt(root, case_3_swapped)
     assert page.unreached(wrong, root) == pairs
@@ -346,6 +346,6 @@ def test_every_case_by_dimension_is_not_a_forest(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_links_without_direction_are_in_two_trees(n: int) -> None:
-    """Pitfall 5: disjoint is meant by direction; all but the root's links carry two trees, one each way."""
+    """Pitfall 5: disjointness is by direction; all other links carry two trees, one each way."""
     undirected = Counter(frozenset(link) for tree in trees(n) for link in tree.items())
     assert Counter(undirected.values()) == {1: n - 1, 2: (n - 1) * (factorial(n) - 2) // 2}

@@ -1,4 +1,4 @@
-"""Levels in the trees EDT are counted right without growing them, and so are the rows of what is sent along them."""
+"""Levels in the trees EDT, counted without building the trees, and rows of schedules."""
 
 from collections import Counter
 
@@ -34,7 +34,7 @@ def test_so_many_nodes_have_such_detours(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(2, 13))
 def test_the_detours_add_up_to_the_level_sum(n: int) -> None:
-    """Two ways to count, far beyond the trees that can be grown: the kinds one by one, and the sum that is proved."""
+    """Kind by kind and by the closed form, for sizes that cannot be built."""
     network = topology(f"S{n}")
     kinds = list(detours(n))
     assert sum(kind.nodes for kind in kinds) == network.nodes - 1
@@ -43,7 +43,7 @@ def test_the_detours_add_up_to_the_level_sum(n: int) -> None:
 
 
 def test_the_least_detours_are_taken_first() -> None:
-    kind = next(one for one in detours(6) if min(one.none, one.two, one.four) > 0)
+    kind = next(first for first in detours(6) if min(first.none, first.two, first.four) > 0)
     result = sorted([0] * kind.none + [2] * kind.two + [4] * kind.four)
     assert [kind.least(trees) for trees in range(6)] == [sum(result[:trees]) for trees in range(6)]
 
@@ -56,7 +56,7 @@ def test_short_necklaces_are_found_one_by_one(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(2, 8))
 def test_the_rows_of_a_scatter_are_counted_without_its_trees(n: int) -> None:
-    """For any number of copies and messages, whether or not the short necklaces' cards come out even."""
+    """For any number of copies and messages, also if short necklaces are shared unevenly."""
     network = topology(f"S{n}")
     along = forest(network, "edge-disjoint")
     levels = along.levels()
@@ -79,7 +79,7 @@ def test_the_rows_of_a_large_scatter_are_counted_without_its_trees(n: int, copie
 
 @pytest.mark.parametrize("collective", ["scatter", "gather", "alltoall"])
 def test_detours_count_where_memory_ends(collective: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On S_10 three copies down shortest paths would be few enough; they take detours, and nothing is grown to know it."""
+    """On S_10 the detours of three copies are counted without building anything."""
 
     def nothing(*_: object) -> None:
         raise AssertionError("trees were built")

@@ -250,7 +250,7 @@ def test_topologies_ascend_by_size_not_by_letters() -> None:
     ("change", "words"),
     [
         ({"topology": "S13"}, "out of range"),
-        ({"topology": "T4"}, "names no topology"),
+        ({"topology": "T4"}, "unknown topology"),
         ({"collective": "gossip"}, "no collective"),
         ({"algorithm": "mulitple"}, "no broadcast algorithm"),
         ({"ports": "two"}, "no port model 'two'"),
@@ -338,9 +338,9 @@ GIVEN = {"topology": "S5", "algorithm": "edge-disjoint", "m": 1}
         ),
         (
             {"collective": "allgather", "algorithm": "dimension-change", "tree": "multiple"},
-            "no single spanning tree",
+            "not a single spanning tree",
         ),
-        ({"collective": "scatter", "algorithm": "multiple"}, "'multiple' is no scatter algorithm"),
+        ({"collective": "scatter", "algorithm": "multiple"}, "unknown scatter algorithm 'multiple'"),
         ({"ports": "one"}, "no port model 'one'"),
     ],
 )

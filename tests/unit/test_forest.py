@@ -1,4 +1,4 @@
-"""The forest array: metrics compared with slow recomputation, and `verify()` on corrupted arrays."""
+"""The forest array: metrics against slow recomputation, `verify()` on corrupted arrays."""
 
 from math import factorial
 from pathlib import Path
@@ -59,12 +59,12 @@ def test_heights_profiles_leaves_and_sizes(n: int, construction: str) -> None:
     for root in roots(n):
         both = pair(n, construction, root)
         profiles = [oracles.profile(tree, root) for tree in both.trees]
-        heights = [len(one) - 1 for one in profiles]
+        heights = [len(item) - 1 for item in profiles]
         assert list(both.forest.heights) == heights
         assert both.forest.height == max(heights)
         assert list(both.forest.leaves) == [len(oracles.leaves(tree, root)) for tree in both.trees]
         width = max(heights) + 1
-        padded = [one + [0] * (width - len(one)) for one in profiles]
+        padded = [item + [0] * (width - len(item)) for item in profiles]
         assert np.asarray(both.forest.level_profile()).tolist() == padded
 
 
@@ -257,7 +257,7 @@ def test_a_changed_entry_is_detected_unless_it_is_another_spanning_tree(
 
 
 def hangs_together(tree: oracles.Tree, root: oracles.Node) -> bool:
-    """Whether every node that has a parent leads to the root: a spanning tree, or part of one."""
+    """Return whether every node with a parent leads to the root."""
     try:
         oracles.depths(tree, root)
     except (KeyError, RuntimeError):
@@ -284,7 +284,7 @@ def test_the_node_that_verify_names_does_not_reach_the_root(
 
 
 def leads_home(tree: oracles.Tree, node: oracles.Node, root: oracles.Node) -> bool:
-    """Whether walking up from the node ends at the root."""
+    """Return whether the parents of a node lead to the root."""
     for _ in range(len(tree) + 1):
         if node == root:
             return True

@@ -20,15 +20,15 @@ SPECS = ("S2", "S4", "S5", "S4,2", "S5,1", "Q3")
 PLAIN = [(spec, name) for spec in SPECS for name in plain_constructions(spec)]
 
 
-def same(one: Forest, other: Forest) -> bool:
+def same(first: Forest, other: Forest) -> bool:
     """Return whether two forests are equal in all fields."""
     parts = ("topology", "root", "construction", "spanning", "id", "trees")
     return (
-        all(getattr(one, name) == getattr(other, name) for name in parts)
-        and dict(one.arguments) == dict(other.arguments)
-        and (one.verify_hubs is None) == (other.verify_hubs is None)
-        and list(one.verify_hubs or ()) == list(other.verify_hubs or ())
-        and np.array_equal(one.parent_port, other.parent_port)
+        all(getattr(first, name) == getattr(other, name) for name in parts)
+        and dict(first.arguments) == dict(other.arguments)
+        and (first.verify_hubs is None) == (other.verify_hubs is None)
+        and list(first.verify_hubs or ()) == list(other.verify_hubs or ())
+        and np.array_equal(first.parent_port, other.parent_port)
     )
 
 
@@ -77,7 +77,7 @@ def test_every_construction_can_be_saved_and_opened(
 @pytest.mark.parametrize("arguments", [{"base": "multiple"}, {"base": "shortest-path", "i": 2}])
 def test_arguments_keep_their_types(tmp_path: Path, arguments: dict[str, str | int]) -> None:
     name = "dimension-change" if "i" in arguments else "label-change"
-    assert {one.name for one in CONSTRUCTIONS[name].arguments} == set(arguments)
+    assert {first.name for first in CONSTRUCTIONS[name].arguments} == set(arguments)
     trees = forest("S4", name, "4132", **arguments)
     trees.save(tmp_path / "f.npz")
     assert same(Forest.open(tmp_path / "f.npz"), trees)

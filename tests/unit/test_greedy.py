@@ -1,4 +1,4 @@
-"""L(r), Tseng & Sheu definition 1: against the rule, node by node, and against its wrong readings."""
+"""L(r) (Tseng & Sheu, Def. 1), compared with the rule and with wrong readings."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def test_the_documented_examples() -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_every_node_follows_the_rule(n: int) -> None:
-    """The port is r's position of the first symbol, or the first misplaced one, spelled out here once more."""
+    """The port is r's position of the first symbol, or the first displaced position."""
     for root in roots(n):
         row = forest(f"S{n}", "greedy", root=oracles.label(root)).parent_port[0]
         for node, port in zip(oracles.nodes(n), row.tolist(), strict=True):
@@ -75,7 +75,7 @@ def is_leaf_by_the_page(v: oracles.Node, r: oracles.Node) -> bool:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_the_tie_break_takes_the_first_misplaced_position_and_not_the_last(n: int) -> None:
-    """Pitfall 13: the last one gives trees of the same heights and loads; only the table distinguishes them."""
+    """Pitfall 13: the last one gives the same heights and loads; only the table differs."""
     root = oracles.identity(n)
     other = {v: v if v == root else oracles.swap(v, last_alpha(v, root)) for v in oracles.nodes(n)}
     del other[root]

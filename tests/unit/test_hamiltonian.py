@@ -1,4 +1,4 @@
-"""Hamiltonian paths and cycles of S_n, and the trees of Fragopoulou & Akl's sections 3.1 and 4 made of them."""
+"""Hamiltonian paths and cycles of S_n, and the trees of Fragopoulou & Akl 1993, 3.1 and 4."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ def test_the_cycle_visits_every_node_once_and_closes(n: int) -> None:
 
 
 def test_s4_is_laceable() -> None:
-    """All 12 odd targets work, and no even one; of the 3 odd targets of S_3 one does not, so that it is no base (pitfall 4)."""
+    """All odd targets have paths, no even one has; in S_3 an odd one has none (pitfall 4)."""
     for m, reached in ((3, 2), (4, 12)):
         start = oracles.identity(m)
         targets = [
@@ -92,7 +92,7 @@ def all_paths(way: list[oracles.Node]) -> Iterator[list[oracles.Node]]:
 
 
 def test_the_paths_of_the_base_are_the_first_of_all() -> None:
-    """Of all Hamiltonian paths of S_4 from 1234 the one whose word comes first, for each last node."""
+    """For each last node, the Hamiltonian path of S_4 from 1234 whose word comes first."""
     start = oracles.identity(4)
     first: dict[oracles.Node, list[oracles.Node]] = {}
     for way in all_paths([start]):
@@ -129,7 +129,7 @@ def test_the_tree_of_rotated_paths_follows_the_definition(n: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_subtree_j_is_a_hamiltonian_path_of_the_nodes_with_1_in_position_j(n: int) -> None:
-    """Theorem 4: it starts at j23..(j-1)1(j+1)..n; the (n-1)! nodes of it stand one below the other."""
+    """Theorem 4: it starts at j23..(j-1)1(j+1)..n and has one node per level."""
     tree = tree_of(built(n, "rotated-hamiltonian").parent_port[0], n)
     levels = built(n, "rotated-hamiltonian").levels()[0]
     for j in range(2, n + 1):
@@ -142,7 +142,7 @@ def test_subtree_j_is_a_hamiltonian_path_of_the_nodes_with_1_in_position_j(n: in
 
 @pytest.mark.parametrize("n", SIZES)
 def test_subtree_j_is_the_rotation_of_the_one_before(n: int) -> None:
-    """Theorem 4: R moves positions and symbols together (pitfall 2); the types are t_j(i) = (i+j-4) mod (n-1) + 2."""
+    """Theorem 4: R moves positions and symbols; t_j(i) = (i+j-4) mod (n-1) + 2 (pitfall 2)."""
     tree = tree_of(built(n, "rotated-hamiltonian").parent_port[0], n)
     second = {x: parent for x, parent in tree.items() if x[1] == 1}
     for j in range(2, n + 1):
@@ -159,7 +159,7 @@ def test_subtree_j_is_the_rotation_of_the_one_before(n: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_rule_1_for_every_root(n: int) -> None:
-    """Any x with the root's first symbol is a child of g_i(x) where x_i is the root's last symbol (pitfall 3)."""
+    """A node x with the root's first symbol is a child of g_i(x), x_i the root's last symbol."""
     for root in roots(n)[: 2 if n == 7 else None]:
         tree = tree_of(built(n, "rotated-hamiltonian", root).parent_port[0], n)
         for x in oracles.nodes(n):
@@ -169,7 +169,7 @@ def test_rule_1_for_every_root(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_the_position_of_symbol_n_in_the_node_itself_is_another_tree(n: int) -> None:
-    """Pitfall 3: it is the position of n in q^-1.x. In x it is 1 for some roots, where there is no link."""
+    """Pitfall 3: it is the position of n in q^-1.x. In x it may be 1, which is no dimension."""
     root = oracles.shift(
         oracles.identity(n), 1
     )  # n12..: no other node with its first symbol has n behind it
@@ -220,7 +220,7 @@ def schedule(n: int) -> list[page.Send]:
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_the_schedule_sends_down_the_tree_and_takes_the_fewest_steps(n: int) -> None:
-    """In n (n-2)! = ceil((n!-1)/(n-1)) steps, n-1 nodes in each but the last; every type once a step at most."""
+    """It takes n (n-2)! = ceil((n!-1)/(n-1)) steps, n-1 nodes each but in the last."""
     sends = schedule(n)
     informed = {oracles.identity(n): 0}
     for send in sends:
@@ -237,7 +237,7 @@ def test_the_schedule_sends_down_the_tree_and_takes_the_fewest_steps(n: int) -> 
 
 @pytest.mark.parametrize("n", [3, 4])
 def test_no_two_sources_share_a_link_in_a_step(n: int) -> None:
-    """A0: types that differ within a step keep the translations of all sources apart; two that agree do not."""
+    """A0: different types within a step separate the translations of all sources."""
     sends = schedule(n)
     used = Counter(
         (send.step, oracles.compose(q, send.tail), send.type)
@@ -245,16 +245,16 @@ def test_no_two_sources_share_a_link_in_a_step(n: int) -> None:
         for send in sends
     )
     assert max(used.values()) == 1
-    one, other = (next(send for send in sends if send.step == step) for step in (1, 2))
+    first, other = (next(send for send in sends if send.step == step) for step in (1, 2))
     clash = Counter(
-        (oracles.compose(q, send.tail), 2) for q in oracles.nodes(n) for send in (one, other)
+        (oracles.compose(q, send.tail), 2) for q in oracles.nodes(n) for send in (first, other)
     )
     assert max(clash.values()) == 2
 
 
 @pytest.mark.parametrize("n", [3, 4, 5])
 def test_phase_1_needs_local_knowledge_only(n: int) -> None:
-    """Every node sends on what came over t_j(w_{t-1}) across t_j(w_t); it then lacks what starts with its first symbol."""
+    """Every node forwards what arrived over t_j(w_{t-1}) across t_j(w_t)."""
     word = page.w(n)
     arrived = {x: dict.fromkeys(range(2, n + 1), x) for x in oracles.nodes(n)}
     held = {x: {x} for x in oracles.nodes(n)}
@@ -273,7 +273,7 @@ def test_phase_1_needs_local_knowledge_only(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_several_messages_share_one_phase_2(n: int) -> None:
-    """M messages in ceil(M(n!-1)/(n-1)) steps: copy c has symbol 2 + (c mod (n-1)) in place of n. Repetition takes more."""
+    """ceil(M(n!-1)/(n-1)) steps: copy c uses symbol 2 + (c mod (n-1)) instead of n."""
     loads = [
         np.bincount(phase_2_ports(n, symbol)[1:], minlength=n + 1) for symbol in range(2, n + 1)
     ]
@@ -312,7 +312,7 @@ def test_it_is_one_path_whose_end_is_next_to_the_root(n: int) -> None:
 
 @pytest.mark.parametrize("n", [3, 4])
 def test_all_sources_cross_one_type_per_step(n: int) -> None:
-    """Translation keeps types, so in step t every node sends across the t-th of the word: one send, one receipt each."""
+    """Translation keeps types: in step t all nodes send across the t-th type of the word."""
     word = cycle_word(n)
     for root in oracles.nodes(n):
         trees = built(n, "hamiltonian-cycle", root)
@@ -323,7 +323,7 @@ def test_all_sources_cross_one_type_per_step(n: int) -> None:
 
 @pytest.mark.parametrize("n", [4, 5])
 def test_the_cycle_from_another_root_is_another_cycle(n: int) -> None:
-    """Section 4 has one cycle for all sources. The forest at q is a translation, as every forest is, and another cycle."""
+    """Section 4 has one cycle for all sources; the forest at q is a translated, other cycle."""
     start = oracles.identity(n)
     cycle = page.visited(start, page.cycle_types(n))[:-1]
     links = set(zip(cycle, [*cycle[1:], start], strict=True))

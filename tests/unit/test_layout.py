@@ -63,8 +63,11 @@ def test_the_mirror_image_of_a_tree_is_the_mirror_image_of_its_drawing(children:
 def test_equal_subtrees_look_the_same(children: Children) -> None:
     """Three copies of a tree side by side have the same shape."""
     size = 1 + sum(map(len, children.values()))
-    copies = {parent + shift: [child + shift for child in below] for shift in range(1, 3 * size + 1, size)
-              for parent, below in children.items()}  # fmt: skip
+    copies = {
+        parent + shift: [child + shift for child in below]
+        for shift in range(1, 3 * size + 1, size)
+        for parent, below in children.items()
+    }
     place = tidy_layout(0, {0: [1, 1 + size, 1 + 2 * size], **copies})
     for node in range(1, size + 1):
         steps = [place[node + copy * size] - place[1 + copy * size] for copy in range(3)]
@@ -83,7 +86,7 @@ def test_a_path_is_a_line_however_long() -> None:
 
 
 def test_a_deep_subtree_makes_room_only_where_it_is_wide() -> None:
-    """Of three children the middle one is a leaf, and the outer ones spread two levels further down."""
+    """The middle one of three children is a leaf; the outer ones spread two levels further down."""
     place = tidy_layout(0, {0: [1, 2, 3], 1: [4], 4: [5, 6, 7], 3: [8], 8: [9, 10, 11]})
     assert [place[node] for node in (1, 2, 3)] == [1, 2.5, 4]
 

@@ -11,25 +11,9 @@ from starcast.topologies import topology
 from starcast.trees import forest, plain_constructions
 from starcast.trees.metrics import forest_metrics
 
-SPECS = [
-    "S2",
-    "S3",
-    "S4",
-    "S5",
-    "S6",
-    "S3,1",
-    "S4,1",
-    "S4,2",
-    "S4,3",
-    "S5,2",
-    "S5,3",
-    "S6,2",
-    "S6,4",
-    "Q1",
-    "Q2",
-    "Q3",
-    "Q5",
-]
+STARS = ["S2", "S3", "S4", "S5", "S6"]
+NK_STARS = ["S3,1", "S4,1", "S4,2", "S4,3", "S5,2", "S5,3", "S6,2", "S6,4"]
+SPECS = [*STARS, *NK_STARS, "Q1", "Q2", "Q3", "Q5"]
 CASES = [(spec, name) for spec in SPECS for name in plain_constructions(spec)]
 
 

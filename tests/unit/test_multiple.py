@@ -1,4 +1,4 @@
-"""The n-1 trees L-hat(rho^i(r)), Tseng & Sheu definition 2: heights, paths, loads, and the wrong readings distinguished."""
+"""The n-1 trees L-hat(rho^i(r)) (Tseng & Sheu, Def. 2): heights, paths, loads, wrong readings."""
 
 from math import gcd
 
@@ -41,7 +41,7 @@ def test_one_tree_for_every_shift_in_order(n: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_profiles_of_every_tree(n: int) -> None:
-    """The number of nodes stand on each level of tree i, tree by tree: a left shift would swap i and n-i."""
+    """The level profile of tree i; a left shift would exchange i and n-i."""
     for root in oracles.cyclic_roots(n):
         both = pair(n, "multiple", root)
         result = np.asarray(both.forest.level_profile()).tolist()
@@ -52,7 +52,7 @@ def test_profiles_of_every_tree(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(4, 8))
 def test_heights_are_those_of_lemma_5(n: int) -> None:
-    """D_n + n + gcd(n,i) - 2; for n = 2 and 3 the lemma does not hold and the oracle decides (test_forest)."""
+    """D_n + n + gcd(n,i) - 2; the lemma does not hold for n = 2 and 3 (see test_forest)."""
     heights = [oracles.diameter(n) + n + gcd(n, i) - 2 for i in range(1, n)]
     assert list(forest(f"S{n}", "multiple").heights) == heights
 
@@ -91,7 +91,7 @@ def test_congestion_is_at_most_two_for_every_root(n: int) -> None:
     ],
 )
 def test_the_load_histogram(n: int, histogram: dict[int, int]) -> None:
-    """Known numbers, counted once by the oracle and kept: both sides would have to change together."""
+    """Known numbers, counted once by the oracle."""
     assert oracles.load_histogram(oracles.multiple(oracles.identity(n)), n) == histogram
     assert dict(forest(f"S{n}", "multiple").load_histogram()) == histogram
 
@@ -112,7 +112,7 @@ def test_the_paths_of_s6_cross_the_dimensions_on_the_page() -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_every_path_follows_its_cycles(n: int) -> None:
-    """tail(C_1), C_2, 2, C_3, 3, ..; n + gcd(n,i) - 2 links; the path to rho^i(r) is p_i itself, not reversed."""
+    """tail(C_1), C_2, 2, C_3, 3, ..; n + gcd(n,i) - 2 links; p_i itself, not reversed."""
     for root in roots(n):
         built = forest(f"S{n}", "multiple", root=oracles.label(root))
         for i in range(1, n):
@@ -169,7 +169,7 @@ def left_shifted(root: oracles.Node) -> list[oracles.Tree]:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_a_shift_to_the_left_is_distinguished(n: int) -> None:
-    """Pitfall 5: it swaps i with n-i, which heights (n >= 4) and loads do not show; the profiles and tables do."""
+    """Pitfall 5: it exchanges i and n-i, which profiles and tables show, heights do not."""
     root = oracles.identity(n)
     wrong = left_shifted(root)
     assert oracles.load_histogram(wrong, n) == oracles.load_histogram(oracles.multiple(root), n)

@@ -1,4 +1,4 @@
-"""The MBST of Fragopoulou & Akl's section 3.2: node by node, Theorem 8, and the wrong readings distinguished."""
+"""MBST (Fragopoulou & Akl 1993, section 3.2): node by node, Theorem 8, and wrong readings."""
 
 from collections import Counter
 from functools import cache
@@ -87,7 +87,7 @@ def test_every_number_occurs_once_and_the_root_has_0(n: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_numbers_follow_distances_and_kinds_of_necklaces(n: int) -> None:
-    """D_1, D_2, ..; in each N_k1, the necklaces that do not start with 1, those that do; a necklace by rotation."""
+    """D_1, D_2, ..; in each N_k1, necklaces not starting with 1, those that do; by rotation."""
     order = page.mbst(n).order
     defined = {
         necklace(result.node)
@@ -111,7 +111,7 @@ def test_numbers_follow_distances_and_kinds_of_necklaces(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(2, 10))
 def test_the_generators(n: int) -> None:
-    """G_k is at distance k, in a necklace of n-1 nodes; there is none for n odd and k = D (pitfall 6)."""
+    """G_k is at distance k, in a necklace of n-1 nodes; undefined for n odd, k = D (pitfall 6)."""
     result = generators(topology(f"S{n}"))
     assert list(result) == list(range(1, oracles.diameter(n) + (n + 1) % 2))
     for k, (node, dimension) in result.items():
@@ -123,7 +123,7 @@ def test_the_generators(n: int) -> None:
 
 
 def test_the_generators_of_s6_in_cycle_notation() -> None:
-    """One cycle for k = 1..5; for k = 6, 7 one and two pairs, and the type is the smallest symbol of the last pair."""
+    """One cycle for k = 1..5; pairs for k = 6, 7, with the last pair's smallest symbol."""
     written: dict[int, tuple[list[tuple[int, ...]], int]] = {
         1: ([(2, 1)], 2),
         2: ([(3, 2, 1)], 3),
@@ -142,7 +142,7 @@ def test_the_generators_of_s6_in_cycle_notation() -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_the_parents_of_n_k1_are_in_the_previous_one(n: int) -> None:
-    """The type of G_k leads to G_(k-1), so v leads each node of N_k1 into N_(k-1)1: in the same place of it."""
+    """The type of G_k leads to G_(k-1), so v leads N_k1 into N_(k-1)1, rotation by rotation."""
     result = generators(topology(f"S{n}"))
     ranks, above = oracles.ranks(n), parents(n)
     for k in range(2, len(result) + 1):
@@ -165,7 +165,7 @@ def test_the_farthest_nodes_start_with_1_if_n_is_odd(n: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_first_nodes_exist_for_every_necklace_and_type(n: int) -> None:
-    """No matching is needed: each type 2..n shortens the way of some node of each necklace, short ones too."""
+    """No matching is needed: each type 2..n shortens the distance of a node of each necklace."""
     for result in necklaces(n):
         assert set().union(*map(page.shortening, result)) == set(range(2, n + 1))
 
@@ -175,7 +175,7 @@ def test_first_nodes_exist_for_every_necklace_and_type(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(2, 10))
 def test_each_step_reaches_n_minus_1_nodes_over_all_types(n: int) -> None:
-    """Theorem 8.1: ceil((n!-1)/(n-1)) steps; the last one has n-2 nodes, for n!-1 is one less than a multiple of n-1."""
+    """Theorem 8.1: ceil((n!-1)/(n-1)) steps, n-1 nodes in each and n-2 in the last."""
     ports = built(n).parent_port[0, 1:]
     cells = Counter(zip(steps(n)[1:].tolist(), ports.tolist(), strict=True))
     assert set(cells.values()) == {1}
@@ -200,7 +200,7 @@ def test_parents_are_reached_in_an_earlier_step(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 9))
 def test_theorem_8_3_does_not_hold_to_the_letter(n: int) -> None:
-    """Pitfall 5: m(x) - m(x') >= n-1 fails for neighbours of the root and for others, and yet the trees are right."""
+    """Pitfall 5: m(x) - m(x') >= n-1 fails for some nodes; the trees are correct anyway."""
     near = np.flatnonzero(numbers(n)[1:] - numbers(n)[parents(n)][1:] < n - 1) + 1
     distances = topology(f"S{n}").distances()[near]
     assert len(near) == max(3, n - 1)
@@ -240,7 +240,7 @@ def as_the_page_has_it(n: int) -> dict[int, page.Generator]:
 
 
 def not_shorter(result: page.Numbered) -> int:
-    """The number of nodes v does not lead closer to the root."""
+    """Return the number of nodes whose neighbour across v is not closer to the root."""
     return sum(distance(parent) >= distance(x) for x, parent in result.tree.items())
 
 
@@ -260,7 +260,7 @@ def test_the_right_reading(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_cycles_written_the_other_way_round_lead_away(n: int) -> None:
-    """Pitfall 1: s is followed by x_s. Read as s stands in position of the next, G_k is the inverse."""
+    """Pitfall 1: s is followed by x_s. In the other reading G_k is the inverse."""
     chosen = {
         k: page.Generator(oracles.inverse(x), i) for k, (x, i) in as_the_page_has_it(n).items()
     }
@@ -269,7 +269,7 @@ def test_cycles_written_the_other_way_round_lead_away(n: int) -> None:
 
 @pytest.mark.parametrize("n", [4, 6])
 def test_the_largest_symbol_of_the_last_pair_leads_elsewhere(n: int) -> None:
-    """Pitfall 7: the ways are as short, but the farthest N_k1 does not are children of the one before."""
+    """Pitfall 7: paths stay shortest, but the farthest N_k1 has parents elsewhere."""
     chosen = {
         k: page.Generator(x, i + 1 if k >= n else i) for k, (x, i) in as_the_page_has_it(n).items()
     }
@@ -301,7 +301,7 @@ def test_without_generators_the_tree_differs(n: int) -> None:
 
 @pytest.mark.parametrize("n", [4, 5, 6])
 def test_the_two_cycles_at_the_right_merge(n: int) -> None:
-    """N_k1, k >= n: v of a node is in another cycle than 1 and its parent has one cycle fewer, of as many symbols."""
+    """N_k1, k >= n: v is in another cycle than 1, and the parent has one cycle fewer."""
     for k, (x, _) in as_the_page_has_it(n).items():
         if k >= n:
             for turned in necklace(x):

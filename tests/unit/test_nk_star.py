@@ -30,8 +30,8 @@ def size_and_ranks(draw: st.DrawFn, largest: int = 35) -> tuple[int, int, int, i
     """An (n,k)-star and two of its nodes."""
     n = draw(st.integers(2, largest))
     k = draw(st.integers(1, max(k for k in range(1, n) if perm(n, k) <= perm(12, 12))))
-    one, other = (draw(st.integers(0, perm(n, k) - 1)) for _ in range(2))
-    return n, k, one, other
+    node, other = (draw(st.integers(0, perm(n, k) - 1)) for _ in range(2))
+    return n, k, node, other
 
 
 def node_of_label(text: str) -> oracles.Node:
@@ -120,10 +120,10 @@ def test_labels_are_in_rank_order(n: int, k: int) -> None:
 
 @given(size_and_ranks())
 def test_rank_and_label_undo_each_other(drawn: tuple[int, int, int, int]) -> None:
-    n, k, one, other = drawn
+    n, k, node, other = drawn
     t = topology(f"S{n},{k}")
-    assert [t.rank(label) for label in t.labels([one, other]).tolist()] == [one, other]
-    assert (t.label(one) < t.label(other)) == (one < other)
+    assert [t.rank(label) for label in t.labels([node, other]).tolist()] == [node, other]
+    assert (t.label(node) < t.label(other)) == (node < other)
 
 
 @pytest.mark.parametrize("label", ["", "12", "1234", "112", "127", "12a", "102"])
@@ -210,7 +210,7 @@ def test_k_equal_to_one_is_the_complete_graph(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(2, 8))
 def test_k_one_less_than_n_is_the_star_graph(n: int) -> None:
-    """Append the missing symbol: the same ranks, the same neighbours over the same ports, the same distances."""
+    """With the missing symbol appended: the same ranks, neighbours, ports and distances."""
     star, same = topology(f"S{n}"), topology(f"S{n},{n - 1}")
     assert [star.label(rank)[:-1] for rank in range(star.nodes)] == same.labels().tolist()
     assert star.ports == same.ports
@@ -267,7 +267,7 @@ def test_formulas_1_and_2_are_the_distance(n: int, k: int) -> None:
 
 @every_size
 def test_charging_for_no_chain_or_for_the_missing_symbol_is_distinguished(n: int, k: int) -> None:
-    """Pitfall 4: formula (2) costs nothing without chains, and m does not count the missing symbol."""
+    """Pitfall 4: no chains cost nothing in formula (2); m does not count the missing symbol."""
     distances = topology(f"S{n},{k}").distances()
     without = [v for v in oracles_nk.nodes(n, k) if not oracles_nk.externals(v)]
     assert all(
@@ -283,11 +283,11 @@ def test_the_distance_to_the_identity_and_to_any_root_follows_the_definition(
     drawn: tuple[int, int, int, int], data: st.DataObject
 ) -> None:
     """On stars too large for breadth-first search, where a full array is still small."""
-    n, k, one, _ = drawn
+    n, k, node, _ = drawn
     k = min(k, 4) if n > 9 else min(k, 6)
     k = 2 if n > 20 else k
     t = topology(f"S{n},{k}")
-    v, root = one % t.nodes, data.draw(st.integers(0, t.nodes - 1))
+    v, root = node % t.nodes, data.draw(st.integers(0, t.nodes - 1))
     back = oracles_nk.inverse(oracles_nk.extension(node_of_label(t.label(root)), n))
     expected = oracles_nk.distance(oracles_nk.relabel(back, node_of_label(t.label(v))))
     assert int(t.distances(root)[v]) == expected
@@ -333,7 +333,7 @@ def test_translation_is_an_automorphism_and_carries_ports(n: int, k: int) -> Non
 
 @pytest.mark.parametrize(("n", "k"), [(4, 2), (5, 3), (6, 2), (6, 4)])
 def test_residual_ports_do_change_under_translation(n: int, k: int) -> None:
-    """Or `carried_ports` would not be needed; with n-k+1 = 2 symbols in the clique there is one port and it stays."""
+    """With n-k+1 = 2 symbols in the clique there is one residual port, which stays."""
     t = topology(f"S{n},{k}")
     residual = np.full(t.nodes, n, dtype=np.uint8)
     assert any((t.carried_ports(root, residual) != residual).any() for root in range(t.nodes))

@@ -1,4 +1,4 @@
-"""SP and MT on (n,k)-stars: the arrays against definitions/nk-star.md, its numbers, and its wrong readings distinguished."""
+"""SP and MT on (n,k)-stars, compared with definitions/nk-star.md and with wrong readings."""
 
 from itertools import permutations
 
@@ -40,7 +40,7 @@ def ports_of(tree: oracles.Tree, n: int, k: int) -> NDArray[np.uint8]:
 
 
 def too_deep(tree: oracles.Tree, n: int, k: int) -> tuple[int, int]:
-    """How much higher than the diameter a tree is, and how many nodes stand below their distance."""
+    """The excess of the height over the diameter, and the nodes below their distance."""
     result, levels = oracles_nk.distances(home(n, k), n), oracles.depths(tree, home(n, k))
     return max(levels.values()) - oracles_nk.diameter(n, k), sum(
         levels[v] > result[v] for v in levels
@@ -164,7 +164,7 @@ def test_the_least_of_all_and_matching_by_size_are_distinguishable_by_the_height
 def test_matching_in_label_order_is_distinguished_by_the_depths_where_the_height_hides_it(
     n: int, k: int
 ) -> None:
-    """Pitfall 1: but for (6,4) the height stays the diameter, and only single nodes are too deep."""
+    """Pitfall 1: except for (6,4) the height is the diameter, and only few nodes are too deep."""
     excess = {
         (5, 3): (0, 2),
         (6, 3): (0, 6),
@@ -188,7 +188,7 @@ def differs(wrong: oracles.Tree, n: int, k: int, expected: bool) -> None:
 
 @pytest.mark.parametrize(("n", "k"), [(5, 2), (5, 3), (6, 3), (7, 3)])
 def test_the_least_symbol_value_at_other_roots_is_distinguished(n: int, k: int) -> None:
-    """Pitfall 6: also shortest-path trees, but others as soon as there can be two others, so from (6,3) on."""
+    """Pitfall 6: also shortest-path trees, but different ones from (6,3) on."""
     informed = 0
     for root in oracles_nk.nodes(n, k)[:: 1 if n < 7 else 7]:
         wrong = oracles_nk.greedy_by_values(root, n)
@@ -217,8 +217,10 @@ def test_heights_and_profiles_of_mt(n: int, k: int) -> None:
     built = forest(f"S{n},{k}", "nk-multiple")
     trees = oracles_nk.multiple_at_identity(n, k)
     levels = [oracles.depths(tree, home(n, k)) for tree in trees]
-    assert built.levels().tolist() == [[one[v] for v in oracles_nk.nodes(n, k)] for one in levels]
-    assert built.heights.tolist() == [max(one.values()) for one in levels]
+    assert built.levels().tolist() == [
+        [first[v] for v in oracles_nk.nodes(n, k)] for first in levels
+    ]
+    assert built.heights.tolist() == [max(first.values()) for first in levels]
     bounds = [oracles_nk.diameter(n, k) + oracles_nk.path_length(n, k, i) for i in range(1, n)]
     short = [
         i
@@ -279,7 +281,7 @@ def test_congestion_counts_each_direction_for_itself(n: int, k: int) -> None:
     ],
 )
 def test_the_load_histogram_of_mt(n: int, k: int, histogram: dict[int, int]) -> None:
-    """Known numbers, counted once by the oracle and kept: both sides would have to change together."""
+    """Known numbers, counted once by the oracle."""
     assert dict(forest(f"S{n},{k}", "nk-multiple").load_histogram()) == histogram
 
 

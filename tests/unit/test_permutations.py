@@ -76,7 +76,7 @@ def test_the_first_and_the_last_rank_are_the_two_sorted_orders(n: int) -> None:
 @pytest.mark.parametrize(("n", "length"), [(2, 1), (5, 2), (5, 4), (6, 3), (7, 1)])
 def test_arrangements_are_ranked_in_lexicographic_order(n: int, length: int) -> None:
     rows = permutations.arrangements(n, length)
-    result = [symbols(one) for one in rows]
+    result = [symbols(first) for first in rows]
     assert len(result) == factorial(n) // factorial(n - length)
     assert result == sorted({x[:length] for x in oracles.nodes(n)})
     assert permutations.arrangement_rank(rows, n).tolist() == list(range(len(result)))
@@ -97,15 +97,15 @@ def test_ten_eleven_and_twelve_are_written_a_b_and_c(n: int) -> None:
 
 @given(two_nodes())
 def test_labels_distinguish_permutations(pair: tuple[oracles.Node, oracles.Node]) -> None:
-    """No label of ten or more symbols can be read in two ways: every one has exactly n characters."""
+    """Labels of ten or more symbols are unambiguous: all have exactly n characters."""
     texts = permutations.labels(np.stack([row(x) for x in pair])).tolist()
     assert (texts[0] == texts[1]) == (pair[0] == pair[1])
     assert {len(text) for text in texts} == {len(pair[0])}
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1234", "123456", "12344", "12346", "1234a", "1234 ", "1234０", "0123"]
-)  # noqa: RUF001
+    "text", ["", "1234", "123456", "12344", "12346", "1234a", "1234 ", "1234\uff10", "0123"]
+)
 def test_an_invalid_label_is_refused_with_a_hint(text: str) -> None:
     with pytest.raises(StarcastError, match="label") as refusal:
         permutations.parse(text, 5)
@@ -138,7 +138,7 @@ def test_compose_is_associative_and_accepts_several_rows(
     left = permutations.compose(permutations.compose(row(p), row(q)), row(x))
     assert symbols(left) == oracles.compose(p, oracles.compose(q, x))
     rows = permutations.compose(row(p), np.stack([row(q), row(x)]))
-    assert [symbols(one) for one in rows] == [oracles.compose(p, q), oracles.compose(p, x)]
+    assert [symbols(first) for first in rows] == [oracles.compose(p, q), oracles.compose(p, x)]
 
 
 @given(node())

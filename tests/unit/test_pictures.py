@@ -35,8 +35,8 @@ class Seen:
         root = ET.fromstring(text)  # noqa: S314 - our own document
         self.width, self.height = float(root.get("width", 0)), float(root.get("height", 0))
         words = [
-            (float(one.get("x", 0)), float(one.get("y", 0)), one.text or "")
-            for one in root.findall(f"{SVG}text")
+            (float(item.get("x", 0)), float(item.get("y", 0)), item.text or "")
+            for item in root.findall(f"{SVG}text")
         ]
         self.words = [text for _, _, text in words]
         self.boxes: dict[str, tuple[float, float, float, float]] = {}
@@ -54,9 +54,9 @@ class Seen:
             self.dark += [label] if rect.get("fill") == "#222222" else []
         self.strokes = [_stroke(group) for group in root.findall(f"{SVG}g")]
         self.levels = {
-            float(one.get("y1", 0))
-            for one in root.findall(f"{SVG}line")
-            if one.get("stroke") == "#EEEEEE"
+            float(item.get("y1", 0))
+            for item in root.findall(f"{SVG}line")
+            if item.get("stroke") == "#EEEEEE"
         }
 
 
@@ -91,7 +91,7 @@ def paths(spec: str, source: str, ports: list[list[int]]) -> Picture:
         for port in walked:
             links[link(place, at, port)] += 1
             at = place.label(int(place.neighbours(port, [place.rank(at)])[0]))
-    nodes = dict.fromkeys(end for one in links for end in (one.sender, one.receiver))
+    nodes = dict.fromkeys(end for item in links for end in (item.sender, item.receiver))
     return Picture(place, "Paths", f"topology={spec}", tuple(nodes), links, place.rank(source))
 
 
@@ -130,42 +130,46 @@ every_picture = pytest.mark.parametrize(
 
 @every_picture
 def test_every_node_has_one_box_and_the_source_is_dark(picture: Picture, layout: Layout) -> None:
-    seen = Seen(sketch(picture, layout))
+    drawn = Seen(sketch(picture, layout))
     wanted = {*picture.nodes, *([] if picture.source is None else [picture.source])}
-    assert sorted(seen.boxes) == sorted(picture.topology.label(node) for node in wanted)
-    assert seen.dark == ([] if picture.source is None else [picture.topology.label(picture.source)])
+    assert sorted(drawn.boxes) == sorted(picture.topology.label(node) for node in wanted)
+    assert drawn.dark == (
+        [] if picture.source is None else [picture.topology.label(picture.source)]
+    )
 
 
 @every_picture
 def test_no_box_touches_another_and_everything_is_on_the_sheet(
     picture: Picture, layout: Layout
 ) -> None:
-    seen = Seen(sketch(picture, layout))
-    for x, y, width, height in seen.boxes.values():
-        assert width / 2 < x < seen.width - width / 2
-        assert height / 2 < y < seen.height - height / 2
-    for (x, y, width, height), (u, v, _, _) in combinations(seen.boxes.values(), 2):
+    drawn = Seen(sketch(picture, layout))
+    for x, y, width, height in drawn.boxes.values():
+        assert width / 2 < x < drawn.width - width / 2
+        assert height / 2 < y < drawn.height - height / 2
+    for (x, y, width, height), (u, v, _, _) in combinations(drawn.boxes.values(), 2):
         assert abs(x - u) > width + 2 or abs(y - v) > height + 2
-    for start, end in (stroke.ends for stroke in seen.strokes):
-        assert all(0 < x < seen.width and 0 < y < seen.height for x, y in (start, end))
+    for start, end in (stroke.ends for stroke in drawn.strokes):
+        assert all(0 < x < drawn.width and 0 < y < drawn.height for x, y in (start, end))
 
 
 @every_picture
 def test_every_link_among_the_nodes_is_drawn_once(picture: Picture, layout: Layout) -> None:
     """Each in the colour of its port; a link that nobody names is faint beside those that are."""
-    seen, place = Seen(sketch(picture, layout)), picture.topology
-    drawn = {stroke.words.split(",")[0]: stroke for stroke in seen.strokes}
-    assert len(drawn) == len(seen.strokes)
-    for one, times in picture.links.items():
-        stroke = drawn.pop(f"{place.label(one.sender)} -{one.port}-> {place.label(one.receiver)}")
+    content, place = Seen(sketch(picture, layout)), picture.topology
+    drawn = {stroke.words.split(",")[0]: stroke for stroke in content.strokes}
+    assert len(drawn) == len(content.strokes)
+    for item, times in picture.links.items():
+        stroke = drawn.pop(
+            f"{place.label(item.sender)} -{item.port}-> {place.label(item.receiver)}"
+        )
         assert (stroke.arrow, stroke.faint, stroke.colour) == (
             True,
             False,
-            style(place, one.port)[0],
+            style(place, item.port)[0],
         )
         assert stroke.words.endswith(f", {times} times") == (times > 1)
-    nodes = [place.rank(label) for label in seen.boxes]
-    named = {frozenset((one.sender, one.receiver)) for one in picture.links}
+    nodes = [place.rank(label) for label in content.boxes]
+    named = {frozenset((item.sender, item.receiver)) for item in picture.links}
     left = {
         frozenset((node, int(other)))
         for node in nodes
@@ -181,12 +185,12 @@ def test_every_link_among_the_nodes_is_drawn_once(picture: Picture, layout: Layo
 
 @every_picture
 def test_a_link_reaches_from_box_to_box(picture: Picture, layout: Layout) -> None:
-    """It begins and ends at the edges: not inside, where the label is, and no further from it than its head is long."""
-    seen = Seen(sketch(picture, layout))
-    for stroke in seen.strokes:
+    """It begins and ends at the edges of the boxes, at most an arrowhead away."""
+    drawn = Seen(sketch(picture, layout))
+    for stroke in drawn.strokes:
         labels = re.split(r" -\d+->? ", stroke.words.split(",")[0])
         for label, (x, y) in zip(labels, stroke.ends, strict=True):
-            u, v, width, height = seen.boxes[label]
+            u, v, width, height = drawn.boxes[label]
             outside = max(abs(x - u) - width / 2, abs(y - v) - height / 2)
             assert 0 <= outside + 0.1 <= 8.5
 
@@ -197,31 +201,31 @@ def test_a_link_reaches_from_box_to_box(picture: Picture, layout: Layout) -> Non
 def test_levels_are_distances_from_the_source(name: str) -> None:
     picture = PICTURES[name]
     assert picture.source is not None
-    seen, place = Seen(sketch(picture, Layout.LEVELS)), picture.topology
+    drawn, place = Seen(sketch(picture, Layout.LEVELS)), picture.topology
     heights: dict[int, set[float]] = {}
-    for label, (_, y, _, _) in seen.boxes.items():
+    for label, (_, y, _, _) in drawn.boxes.items():
         heights.setdefault(int(place.distances(picture.source)[place.rank(label)]), set()).add(
             round(y, 1)
         )
     assert all(len(result) == 1 for result in heights.values())
     rows = [min(heights[level]) for level in sorted(heights)]
     assert rows == sorted(rows)
-    assert seen.levels == set(rows)
-    assert f"levels: distance from {place.label(picture.source)}" in seen.words[2]
+    assert drawn.levels == set(rows)
+    assert f"levels: distance from {place.label(picture.source)}" in drawn.words[2]
 
 
 def test_opposite_links_are_drawn_side_by_side() -> None:
-    strokes = {one.words: one for one in Seen(sketch(PICTURES["there and back"])).strokes}
+    strokes = {item.words: item for item in Seen(sketch(PICTURES["there and back"])).strokes}
     forth, back = strokes["2134 -2-> 1234"], strokes["1234 -2-> 2134"]
-    for one, other in zip(forth.ends, reversed(back.ends), strict=True):
-        assert max(abs(one[0] - other[0]), abs(one[1] - other[1])) > 2
+    for item, other in zip(forth.ends, reversed(back.ends), strict=True):
+        assert max(abs(item[0] - other[0]), abs(item[1] - other[1])) > 2
 
 
 def test_a_link_of_several_rows_is_wider() -> None:
-    seen = Seen(sketch(paths("S4", "1234", [[2, 3], [2, 4]])))
-    widths = {one.words: one.width for one in seen.strokes}
+    drawn = Seen(sketch(paths("S4", "1234", [[2, 3], [2, 4]])))
+    widths = {item.words: item.width for item in drawn.strokes}
     assert widths["1234 -2-> 2134, 2 times"] > widths["2134 -3-> 3124"] == widths["2134 -4-> 4132"]
-    assert "wider: in several rows" in seen.words[2]
+    assert "wider: in several rows" in drawn.words[2]
     assert "wider" not in Seen(sketch(paths("S4", "1234", [[2, 3]]))).words[2]
 
 
@@ -244,22 +248,22 @@ def test_the_default_layout_is_levels_with_named_links_and_a_ring_without() -> N
 
 
 def test_a_source_that_no_row_names_is_at_the_centre_of_the_ring() -> None:
-    seen = Seen(sketch(PICTURES["far nodes around one"], Layout.RING))
-    others = [box[:2] for label, box in seen.boxes.items() if label != "12345"]
-    assert seen.boxes["12345"][:2] == pytest.approx(np.mean(others, axis=0), abs=0.1)
+    drawn = Seen(sketch(PICTURES["far nodes around one"], Layout.RING))
+    others = [box[:2] for label, box in drawn.boxes.items() if label != "12345"]
+    assert drawn.boxes["12345"][:2] == pytest.approx(np.mean(others, axis=0), abs=0.1)
 
 
 def test_a_cycle_is_drawn_as_a_cycle() -> None:
     """S3 is a cycle of six nodes: in its ring every link joins neighbours."""
-    seen = Seen(sketch(members("S3")))
-    middle = np.mean([box[:2] for box in seen.boxes.values()], axis=0)
+    drawn = Seen(sketch(members("S3")))
+    middle = np.mean([box[:2] for box in drawn.boxes.values()], axis=0)
     turns = {
         label: np.arctan2(box[1] - middle[1], box[0] - middle[0])
-        for label, box in seen.boxes.items()
+        for label, box in drawn.boxes.items()
     }
     around = sorted(turns, key=lambda label: turns[label])
-    joined = {frozenset((one, around[(place + 1) % 6])) for place, one in enumerate(around)}
-    assert {frozenset(re.split(r" -\d+- ", stroke.words)) for stroke in seen.strokes} == joined
+    joined = {frozenset((item, around[(place + 1) % 6])) for place, item in enumerate(around)}
+    assert {frozenset(re.split(r" -\d+- ", stroke.words)) for stroke in drawn.strokes} == joined
 
 
 def shortest(spec: str, source: str, target: str) -> list[list[int]]:
@@ -284,13 +288,13 @@ def test_shortest_paths_are_drawn_without_crossings_where_there_is_a_way() -> No
     """From 1234 to 2143 there are four, over 12 nodes and 14 links, in the plane."""
     picture = paths("S4", "1234", shortest("S4", "1234", "2143"))
     assert (len(picture.nodes), len(picture.links)) == (12, 14)
-    place, seen = picture.topology, Seen(sketch(picture))
+    place, drawn = picture.topology, Seen(sketch(picture))
     level = place.distances("1234")
-    middle = {rank: seen.boxes[place.label(rank)][0] for rank in picture.nodes}
-    for one, other in combinations(picture.links, 2):
-        if level[one.sender] == level[other.sender]:
-            assert (middle[one.sender] - middle[other.sender]) * (
-                middle[one.receiver] - middle[other.receiver]
+    middle = {rank: drawn.boxes[place.label(rank)][0] for rank in picture.nodes}
+    for item, other in combinations(picture.links, 2):
+        if level[item.sender] == level[other.sender]:
+            assert (middle[item.sender] - middle[other.sender]) * (
+                middle[item.receiver] - middle[other.receiver]
             ) >= -1e-6
 
 
@@ -322,12 +326,12 @@ def test_arranged_nodes_are_apart_and_above_their_neighbours() -> None:
     """Three chains of three, given crossed, are three straight lines."""
     level = np.repeat([0, 1, 2], 3)
     weight = np.zeros((9, 9))
-    for one, other in [(0, 5), (1, 3), (2, 4), (5, 7), (3, 6), (4, 8)]:
-        weight[one, other] = weight[other, one] = 1
+    for item, other in [(0, 5), (1, 3), (2, 4), (5, 7), (3, 6), (4, 8)]:
+        weight[item, other] = weight[other, item] = 1
     place = arrange(level, weight)
     assert place.min() == 0
-    for one, other in zip(*np.nonzero(weight), strict=True):
-        assert place[one] == pytest.approx(place[other], abs=1e-6)
+    for item, other in zip(*np.nonzero(weight), strict=True):
+        assert place[item] == pytest.approx(place[other], abs=1e-6)
     for row in range(3):
         assert np.diff(np.sort(place[level == row])).min() >= 1 - 1e-9
 

@@ -1,4 +1,4 @@
-"""The broadcast tree of Sheu, Liaw & Chen against their procedure run as recursion, and against its wrong readings."""
+"""The tree of Sheu, Liaw & Chen, compared with their procedure and with wrong readings."""
 
 from collections import Counter
 from math import factorial
@@ -31,7 +31,7 @@ def test_levels_are_the_steps_of_the_procedure(n: int) -> None:
 
 
 def test_the_paper_s_example_on_s4() -> None:
-    """1234 to 2134, 3214, 4231; then 4231 to 2431, 3241; 2134 to 3124, 4132; 3214 to 2314, 4213; five steps in all."""
+    """1234 to 2134, 3214, 4231; 4231 to 2431, 3241; 2134 to 3124, 4132; 3214 to 2314, 4213; ..."""
     built = forest("S4", "recursive-substar")
     children: dict[str, set[str]] = {}
     for child, parent in tree_of(built.parent_port[0], 4).items():
@@ -81,7 +81,7 @@ def test_a_third_of_the_nodes_are_leaves(n: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_relay_nodes(n: int) -> None:
-    """B1: n!/k! of them for each k = 3..n; a relay has a child over a dimension above its parent link's."""
+    """B1: n!/k! for each k = 3..n; a relay has a child above the dimension of its parent link."""
     parents = forest(f"S{n}", "recursive-substar").parent_port[0]
     tree = tree_of(parents, n)
     ranks = oracles.ranks(n)
@@ -95,7 +95,7 @@ def test_relay_nodes(n: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_no_node_sends_twice_over_a_dimension_or_back(n: int) -> None:
-    """All sends of a node are in one step, so they must leave over different links, none of them the parent's."""
+    """All sends of a node are in one step, so they use different links, and not the parent's."""
     used: dict[oracles.Node, list[int]] = {}
     for child, parent in tree_of(forest(f"S{n}", "recursive-substar").parent_port[0], n).items():
         for end in (child, parent):
@@ -115,7 +115,7 @@ def informed(
     rule_2: bool = True,
     again: bool = False,
 ) -> Counter[oracles.Node]:
-    """How often each node is informed when Rule 2 is read in another way; a node informed twice sends once."""
+    """How often each node is informed by another reading of Rule 2; it sends only once."""
     counted: Counter[oracles.Node] = Counter()
     queue = [(oracles.identity(n), n, True, n)]
     for s, dim1, flag, dim2 in queue:

@@ -1,4 +1,4 @@
-"""SPT and SPG, Fragopoulou & Akl 1996, definitions 6 and 7: node by node, and what Lemmas 4 and 5 say."""
+"""SPT and SPG (Fragopoulou & Akl 1996, Def. 6 and 7): node by node, Lemmas 4 and 5."""
 
 from math import factorial
 
@@ -78,7 +78,7 @@ def test_c1_and_c2_divide_the_dimensions_within_the_substar(n: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_spt_is_a_shortest_path_tree_whose_subtree_k_is_s_k(n: int) -> None:
-    """EDT.L4, at every root: the branch across dimension k holds the nodes with the root's first symbol in position k."""
+    """EDT.L4, at every root: branch k has the nodes with the root's first symbol in position k."""
     for root in roots(n)[: 2 if n == 7 else None]:
         trees = built(n, "shortest-path", root)
         trees.verify()
@@ -116,7 +116,7 @@ def test_tree_l_of_spg_has_s_l_and_s_1(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_s_1_has_node_disjoint_paths_of_least_total_length_through_spg(n: int) -> None:
-    """EDT.L5, the second half: n-1 disjoint paths leave by all neighbours, and each goes on as shortly as can be."""
+    """EDT.L5, second half: n-1 disjoint paths over all neighbours, each as short as possible."""
     root = oracles.identity(n)
     distance = oracles.distances(root)
     trees = trees_of(built(n, "shortest-path-graph"))
@@ -159,7 +159,7 @@ def test_the_smallest_star() -> None:
     ("n", "spt", "spg"), [(3, 2, 3), (4, 4, 5), (5, 5, 6), (6, 7, 8), (7, 8, 9), (8, 10, 11)]
 )
 def test_the_heights(n: int, spt: int, spg: int) -> None:
-    """Counted once and kept. For odd n the farthest nodes are all in S^1, which SPT leaves out and SPG hangs lowest."""
+    """Counted once. For odd n all farthest nodes are in S^1: SPT omits it, SPG has it lowest."""
     assert spt == oracles.diameter(n) - n % 2
     assert spg == spt + 1
     assert built(n, "shortest-path").heights.tolist() == [spt]

@@ -64,7 +64,7 @@ def test_what_fits_is_accepted_and_one_byte_more_refused(monkeypatch: pytest.Mon
     memory.require(1000, "arrays")
     with pytest.raises(LimitError) as refusal:
         memory.require(1001, "arrays")
-    assert refusal.value.message.startswith("arrays need about")
+    assert refusal.value.message.startswith("arrays take about")
     assert refusal.value.hint
 
 

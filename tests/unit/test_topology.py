@@ -25,7 +25,7 @@ def size_and_rank(draw: st.DrawFn, largest: int = 12) -> tuple[int, int]:
 
 
 def oracle_distance(node: oracles.Node, root: oracles.Node) -> int:
-    """Misplaced symbols and cycles, Akers & Krishnamurthy; `test_the_formula` holds it against breadth-first search."""
+    """Displaced symbols and cycles (Akers & Krishnamurthy); tested against breadth-first search."""
     home = {symbol: place for place, symbol in enumerate(root)}
     left = {place for place, symbol in enumerate(node) if home[symbol] != place}
     moved, cycles = len(left), 0
@@ -181,13 +181,13 @@ def test_neighbours_are_exchanges(n: int) -> None:
 @pytest.mark.parametrize("n", [2, 3, 7, 8, 9])
 def test_crossing_a_port_and_its_reverse_returns(n: int) -> None:
     t = topology(f"S{n}")
-    everybody = np.arange(t.nodes)
+    all_nodes = np.arange(t.nodes)
     for port in t.ports:
         across = t.neighbours(port)
         assert across.shape == (t.nodes,)
         assert np.issubdtype(across.dtype, np.integer)
-        assert not np.any(across == everybody)
-        assert np.array_equal(t.neighbours(t.reverse_port(port))[across], everybody)
+        assert not np.any(across == all_nodes)
+        assert np.array_equal(t.neighbours(t.reverse_port(port))[across], all_nodes)
 
 
 @pytest.mark.parametrize("n", [7, 8, 9])
@@ -235,7 +235,7 @@ def test_distances_are_those_of_breadth_first_search(n: int) -> None:
 
 @pytest.mark.parametrize("n", [8, 9])
 def test_distances_to_far_roots_fall_by_one_towards_the_root(n: int) -> None:
-    """One node at 0, neighbours differ by one, and all others have a nearer neighbour: that defines the distance."""
+    """One node at 0, neighbours differ by one, all others have a nearer neighbour."""
     t = topology(f"S{n}")
     for root in (0, t.nodes - 1, int(np.random.default_rng(n).integers(t.nodes))):
         result = t.distances(root).astype(np.int64)

@@ -49,7 +49,7 @@ def require(needed: int, purpose: str, hint: str = _SMALLER) -> None:
     """
     if needed > physical():
         raise LimitError(
-            f"{purpose} need about {needed / 1e9:,.1f} GB, and this machine has "
+            f"{purpose} take about {needed / 1e9:,.1f} GB, and this machine has "
             f"{physical() / 1e9:,.1f} GB of memory",
             hint=hint,
         )

@@ -39,8 +39,7 @@ def balanced(topology: Topology, root: int) -> Forest:
 
     The largest branch has ceil((n!-1)/(n-1)) nodes.
 
-    Reference:
-        Fragopoulou & Akl 1993, section 5.1.
+    Reference: Fragopoulou & Akl 1993, section 5.1.
     """
     leaves = numbered_dimension(running_numbers(topology), topology.n)
     return _one_tree(topology, root, leaves, "balanced")
@@ -51,8 +50,7 @@ def near_balanced(topology: Topology, root: int) -> Forest:
 
     The first branch has one node of every necklace.
 
-    Reference:
-        Fragopoulou & Akl 1993, Def. 13.
+    Reference: Fragopoulou & Akl 1993, Def. 13.
     """
     starting = factorial(topology.n - 1)
     leaves = displacements(topology.n)[:starting] + np.uint8(2)
@@ -60,14 +58,11 @@ def near_balanced(topology: Topology, root: int) -> Forest:
 
 
 def perfectly_balanced(topology: Topology, root: int) -> Forest:
-    """Return n-1 partial trees with equally many nodes.
+    """Return n-1 partial trees with equally many nodes (Fragopoulou & Akl 1993, Def. 15).
 
     Tree l-2 is the branch across dimension l. It has one node of every necklace, and is the
     rotation of tree l-3. It is defined for n >= 3: in S_2 there is nothing to rotate
     (docs/definitions/fragopoulou-akl.md, pitfall 18).
-
-    Reference:
-        Fragopoulou & Akl 1993, Def. 15.
     """
     n = topology.n
     rows = np.zeros((n - 1, topology.nodes), dtype=np.uint8)

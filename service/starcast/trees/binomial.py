@@ -26,8 +26,7 @@ from starcast.trees.model import Forest
 def binomial(topology: Topology, root: int) -> Forest:
     """Return the spanning binomial tree, a shortest-path tree with comb(d, l) nodes on level l.
 
-    Reference:
-        Johnsson & Ho 1989.
+    Reference: Johnsson & Ho 1989.
     """
     row = np.zeros((1, topology.nodes), dtype=np.uint8)
     for port in topology.ports:  # the nodes whose leftmost 1 is this bit are a run
@@ -40,8 +39,7 @@ def binomial(topology: Topology, root: int) -> Forest:
 def edge_disjoint_binomial(topology: Topology, root: int) -> Forest:
     """Return the d edge-disjoint spanning binomial trees of height d+1 (1 for d = 1).
 
-    Reference:
-        Johnsson & Ho 1989.
+    Reference: Johnsson & Ho 1989.
     """
     d = topology.n
     rows = np.empty((d, topology.nodes), dtype=np.uint8)

@@ -28,8 +28,7 @@ from starcast.trees.model import Forest
 def label_change(topology: Topology, root: int, base: Forest) -> Forest:
     """Return LC(root, T) for every tree T of a forest at the identity.
 
-    Reference:
-        Tseng & Sheu 1997, Def. 3.
+    Reference: Tseng & Sheu 1997, Def. 3.
     """
     hubs = base.verify_hubs
     if hubs is not None:
@@ -54,8 +53,7 @@ def dimension_change(topology: Topology, root: int, base: Forest, i: int) -> For
         i: by how many places the dimensions move, 0 to n-2. The definition takes it modulo n-1;
             here every tree has one name only.
 
-    Reference:
-        Tseng & Sheu 1997, Def. 4.
+    Reference: Tseng & Sheu 1997, Def. 4.
     """
     rows = np.empty_like(base.parent_port)
     for chunk in topology.chunks():

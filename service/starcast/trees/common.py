@@ -22,8 +22,7 @@ def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) 
         root: the root's symbols, uint8 ``[n]``.
         out: uint8 ``[n!]``.
 
-    Reference:
-        Tseng & Sheu 1997, Def. 1.
+    Reference: Tseng & Sheu 1997, Def. 1.
     """
     n = topology.n
     position = permutations.inverse(root).tolist()

@@ -26,8 +26,7 @@ def edge_disjoint(topology: Topology, root: int) -> Forest:
 
     Tree l-2 reaches all nodes through the root's neighbour across dimension l.
 
-    Reference:
-        Fragopoulou & Akl 1996, Def. 8.
+    Reference: Fragopoulou & Akl 1996, Def. 8.
     """
     rows = np.empty((topology.n - 1, topology.nodes), dtype=np.uint8)
     write_s1(topology.n, rows)

@@ -15,8 +15,7 @@ def greedy(topology: Topology, root: int) -> Forest:
     The parent of v is g_a(v), where a is the position of v_1 in r if that is not 1, and else the
     first position a >= 2 in which v differs from r.
 
-    Reference:
-        Tseng & Sheu 1997, Def. 1.
+    Reference: Tseng & Sheu 1997, Def. 1.
     """
     rows = np.empty((1, topology.nodes), dtype=np.uint8)
     write_greedy_ports(topology, permutations.unrank(topology.n, root)[0], rows[0])

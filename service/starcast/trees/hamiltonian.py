@@ -19,12 +19,9 @@ from starcast.trees.model import Forest
 
 
 def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
-    """Return the tree of rotated Hamiltonian paths.
+    """Return the tree of rotated Hamiltonian paths (Fragopoulou & Akl 1993, section 3.1).
 
     Step t of phase 1 extends T_j across dimension `phase_1_word` [t-1], rotated j-2 times.
-
-    Reference:
-        Fragopoulou & Akl 1993, section 3.1.
     """
     n = topology.n
     row = np.zeros((1, topology.nodes), dtype=np.uint8)
@@ -45,8 +42,7 @@ def hamiltonian_cycle(topology: Topology, root: int) -> Forest:
     all roots cross the same dimension in a step. Section 4 uses one cycle for all roots instead:
     `walk` along `cycle_word`, entered at another node.
 
-    Reference:
-        Fragopoulou & Akl 1993, section 4.
+    Reference: Fragopoulou & Akl 1993, section 4.
     """
     row = np.zeros((1, topology.nodes), dtype=np.uint8)
     word = cycle_word(topology.n)[:-1]

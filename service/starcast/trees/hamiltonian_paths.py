@@ -30,8 +30,7 @@ def path_word(m: int) -> Word:
     and after its advances all lower counters run through their values. So the word for k is k + 1
     copies of the word for k - 1, each with the table at that time.
 
-    Reference:
-        Knuth, The Art of Computer Programming, 7.2.1.2, Algorithm E.
+    Reference: Knuth, The Art of Computer Programming, 7.2.1.2, Algorithm E.
     """
     word = np.zeros(0, dtype=np.intp)  # as indices in the table at its start
     after = np.arange(m)  # the origin of the table's entries at its end

@@ -162,8 +162,7 @@ class Forest:
         """The number of nodes of each tree, including the root, int64 ``[trees]``.
 
         Raises:
-            RejectedError: an entry is not a port, the root has a parent, or a spanning tree lacks
-                a node.
+            RejectedError: an entry is impossible; cycles are not detected.
         """
         self._check_entries()
         return freeze(np.asarray(np.count_nonzero(self.parent_port, axis=1) + 1, dtype=np.int64))
@@ -209,8 +208,7 @@ class Forest:
             int16 ``[nodes, ports]``, by the parent's rank and port, ports in the topology's order.
 
         Raises:
-            RejectedError: an entry is not a port, the root has a parent, or a spanning tree lacks
-                a node.
+            RejectedError: an entry is impossible; cycles are not detected.
 
         Example:
             >>> forest("S5", "multiple").load()[0].tolist()
@@ -226,8 +224,7 @@ class Forest:
         """The greatest load of a directed link.
 
         Raises:
-            RejectedError: an entry is not a port, the root has a parent, or a spanning tree lacks
-                a node.
+            RejectedError: an entry is impossible; cycles are not detected.
         """
         return max(int(self._load_of(port).max()) for port in self._checked_ports())
 
@@ -235,8 +232,7 @@ class Forest:
         """Return the number of directed links by load; unused links have load 0.
 
         Raises:
-            RejectedError: an entry is not a port, the root has a parent, or a spanning tree lacks
-                a node.
+            RejectedError: an entry is impossible; cycles are not detected.
         """
         counts: dict[int, int] = {}
         for port in self._checked_ports():
@@ -253,8 +249,7 @@ class Forest:
         """Return whether every directed link is used by at most one tree.
 
         Raises:
-            RejectedError: an entry is not a port, the root has a parent, or a spanning tree lacks
-                a node.
+            RejectedError: an entry is impossible; cycles are not detected.
         """
         return self.congestion <= 1
 

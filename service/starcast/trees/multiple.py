@@ -13,13 +13,10 @@ from starcast.trees.model import Forest
 
 
 def multiple(topology: Topology, root: int) -> Forest:
-    """Return the n-1 trees L-hat(rho^i(r)), i = 1..n-1.
+    """Return the n-1 trees L-hat(rho^i(r)), i = 1..n-1 (Tseng & Sheu 1997, Def. 2).
 
     Tree i-1 is the undirected tree L(rho^i(r)), re-rooted at r; rho shifts the label right by one
     position.
-
-    Reference:
-        Tseng & Sheu 1997, Def. 2.
     """
     rows = np.empty((topology.n - 1, topology.nodes), dtype=np.uint8)
     hubs = [_write_tree(topology, root, i, row) for i, row in enumerate(rows, 1)]

@@ -50,8 +50,7 @@ class _NecklaceList(NamedTuple):
 def necklace(topology: Topology, root: int) -> Forest:
     """Return MBST, a shortest-path tree: the parent of node number m is across dimension v(m).
 
-    Reference:
-        Fragopoulou & Akl 1993, section 3.2.
+    Reference: Fragopoulou & Akl 1993, section 3.2.
     """
     row = dimensions(topology.n, numbering(topology))[None, :]
     rows = translate_ports(topology, row, root)

@@ -29,8 +29,7 @@ _ROWS = 2**15  # labels at a time: they and their tables stay in the cache
 def nk_greedy(topology: Topology, root: int) -> Forest:
     """Return the shortest-path tree SP(r), with its links directed away from the root.
 
-    Reference:
-        Li, Chen, Xiang & Yao, Def. 3.
+    Reference: Li, Chen, Xiang & Yao, Def. 3.
     """
     star = require_nk_star(topology)
     rows = np.empty((1, star.nodes), dtype=np.uint8)

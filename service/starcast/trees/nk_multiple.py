@@ -16,8 +16,7 @@ def nk_multiple(topology: Topology, root: int) -> Forest:
     R_i shifts the root's extension, a label of n symbols, right by i positions; its first k
     symbols are the node.
 
-    Reference:
-        Li, Chen, Xiang & Yao, Def. 4 and 5.
+    Reference: Li, Chen, Xiang & Yao, Def. 4 and 5.
     """
     star = require_nk_star(topology)
     extended = star.extension(root)

@@ -25,8 +25,7 @@ class _Front(NamedTuple):
 def recursive_substar(topology: Topology, root: int) -> Forest:
     """Return the tree in which every node informs its children one step after it was informed.
 
-    Reference:
-        Sheu, Liaw & Chen 1993, section 2, Rules 1 and 2.
+    Reference: Sheu, Liaw & Chen 1993, section 2, Rules 1 and 2.
     """
     row = np.zeros(topology.nodes, dtype=np.uint8)
     front = _Front(np.zeros(1, np.int32), np.full(1, topology.n, np.uint8), np.zeros(1, np.uint8))

@@ -41,8 +41,7 @@ class Slab(NamedTuple):
 def shortest_path(topology: Topology, root: int) -> Forest:
     """Return SPT: one tree of the root and S^2, .., S^n; its branch across dimension k is S^k.
 
-    Reference:
-        Fragopoulou & Akl 1996, Def. 6.
+    Reference: Fragopoulou & Akl 1996, Def. 6.
     """
     row = np.zeros((1, topology.nodes), dtype=np.uint8)
     for slab, part in slabs(topology.n, row):
@@ -52,13 +51,10 @@ def shortest_path(topology: Topology, root: int) -> Forest:
 
 
 def shortest_path_graph(topology: Topology, root: int) -> Forest:
-    """Return SPG: n-1 trees, each a branch of SPT with all of S^1.
+    """Return SPG: n-1 trees, each a branch of SPT with all of S^1 (Fragopoulou & Akl 1996, Def. 7).
 
     Tree l-2, l = 2..n, is SPT's branch S^l together with the nodes of S^1, whose parents are across
     dimension l.
-
-    Reference:
-        Fragopoulou & Akl 1996, Def. 7.
     """
     rows = np.zeros((topology.n - 1, topology.nodes), dtype=np.uint8)
     write_s1(topology.n, rows)

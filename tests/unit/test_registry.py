@@ -1,0 +1,68 @@
+"""Registries of constructions and algorithms, and the checks of arguments."""
+
+from dataclasses import replace
+
+import pytest
+
+from starcast.collectives.catalogue import REGISTRIES
+from starcast.errors import InputError
+from starcast.registry import Argument, Registry
+from starcast.topologies import topology
+from starcast.trees.catalogue import CONSTRUCTIONS, Construction
+
+GREEDY = CONSTRUCTIONS["greedy"]
+
+
+def test_entries_are_found_by_name_in_the_order_of_registration() -> None:
+    registry = Registry("construction", [GREEDY])
+    other = replace(GREEDY, name="other")
+    registry.register(other)
+    assert list(registry) == ["greedy", "other"]
+    assert registry.find("other") is registry["other"] is other
+    assert len(registry) == 2
+
+
+def test_a_name_can_be_registered_once() -> None:
+    registry = Registry("construction", [GREEDY])
+    with pytest.raises(InputError, match=r"the construction 'greedy' exists already"):
+        registry.register(replace(GREEDY, source="Doe 2026"))
+    assert registry.find("greedy").source == "Tseng & Sheu 1997, Def. 1"
+
+
+@pytest.mark.parametrize(
+    ("registry", "name", "close"),
+    [(CONSTRUCTIONS, "gready", "greedy"), (REGISTRIES["alltoall"], "exakt", "exact")],
+)
+def test_an_unknown_name_is_refused_with_the_closest_name(
+    registry: Registry[Construction], name: str, close: str
+) -> None:
+    with pytest.raises(InputError) as refusal:
+        registry.find(name)
+    assert refusal.value.message == f"unknown {registry.noun} '{name}'"
+    assert refusal.value.hint.startswith(f"did you mean '{close}'?")
+
+
+def test_an_entry_is_refused_on_a_topology_that_it_does_not_support() -> None:
+    with pytest.raises(InputError, match=r"not defined on Q4: it is defined on star graphs"):
+        CONSTRUCTIONS.check_topology(GREEDY, topology("Q4"))
+    smallest = CONSTRUCTIONS["perfectly-balanced"]
+    assert smallest.unsupported_reason(topology("S2")) == "it is defined for n >= 3"
+    assert smallest.supports(topology("S3"))
+
+
+def test_arguments_have_defaults_or_are_required() -> None:
+    required = Argument("i", "a number of places", kind="index", maximum=lambda _: 3)
+    entry = replace(GREEDY, arguments=(required, Argument("copies", "copies", lambda _: 2)))
+    assert entry.resolve_arguments(topology("S4"), {"i": 3}) == {"i": 3, "copies": 2}
+    assert entry.default_arguments(topology("S4")) == {"copies": 2}
+    for arguments, message in (
+        ({}, "needs the argument 'i'"),
+        ({"i": 4}, "i is 4, which is out of range on S4"),
+        ({"i": True}, "i is True, not a whole number"),
+        ({"i": 0, "copies": 0}, "copies is 0"),
+        ({"i": 0, "copy": 1}, "has no argument 'copy'"),
+    ):
+        with pytest.raises(InputError) as refusal:
+            entry.resolve_arguments(topology("S4"), arguments)
+        assert message in refusal.value.message
+        assert refusal.value.hint
