@@ -79,7 +79,7 @@ def all_sources(schedule: Schedule) -> list[Hop]:
     return for_all(at_identity, every, relabelled(n))
 
 
-def everybody_gets_everything(schedule: Schedule, hops: list[Hop]) -> Execution:
+def assert_complete(schedule: Schedule, hops: list[Hop]) -> Execution:
     """Execute all sources together; assert that no rule is violated and every unit is delivered.
 
     starcast's simulator must report the same for the symmetric and for the expanded schedule.

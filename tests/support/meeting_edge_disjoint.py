@@ -35,7 +35,7 @@ def built(
 def rows(
     collective: str, n: int, messages: int, copies: int, root: Node | None = None
 ) -> tuple[Plain, ...]:
-    """The array form's rows with nodes for ranks, of one source where there are many."""
+    """The array form's rows with nodes for ranks, for one source."""
     return tuple(plain_rows(built(collective, n, messages, copies, root)))
 
 
@@ -55,7 +55,7 @@ def held_first(collective: str, root: Node, messages: int) -> dict[Node, set[int
     return {root: set(range(count))}
 
 
-def owed_last(
+def required_last(
     collective: str, root: Node, messages: int, alive: Callable[[Node], bool] = lambda _: True
 ) -> dict[Node, set[int]]:
     """Return the units that each node must receive; dead nodes receive and send nothing."""
@@ -75,9 +75,11 @@ def own_units(node: Node, messages: int) -> range:
     return range(first, first + messages)
 
 
-def lacking(owed: dict[Node, set[int]], got: dict[Node, set[int]]) -> set[tuple[Node, int]]:
+def lacking(required: dict[Node, set[int]], got: dict[Node, set[int]]) -> set[tuple[Node, int]]:
     """Who lacks what."""
-    return {(node, unit) for node, units in owed.items() for unit in units - got.get(node, set())}
+    return {
+        (node, unit) for node, units in required.items() for unit in units - got.get(node, set())
+    }
 
 
 @cache

@@ -40,7 +40,7 @@ def built(base: Base, **arguments: int | str) -> Schedule:
     return build(spec, collective, name, ports, **arguments)
 
 
-# The oracle beside the simulator
+# Comparison with the oracle
 
 
 def plan_of(schedule: Schedule) -> Plan:
@@ -155,7 +155,7 @@ def changed(schedule: Schedule, row: int, **values: int) -> Schedule:
 
 
 def kept(schedule: Schedule, rows: Sequence[int] | np.ndarray[Any, Any]) -> Schedule:
-    """The schedule of these rows alone, in this order, repeated where named twice."""
+    """Return the schedule of these rows, in this order, with repetitions."""
     return replace(
         schedule,
         **{name: getattr(schedule, name)[np.asarray(rows, dtype=np.int64)] for name in COLUMNS},

@@ -16,7 +16,7 @@ from starcast.trees import forest
 from starcast.trees.catalogue import single_trees
 from support import oracles
 from support import oracles_allgather as page
-from support.allgathers import all_sources, allgather, everybody_gets_everything, hops_of
+from support.allgathers import all_sources, allgather, assert_complete, hops_of
 from support.meeting import refused, tree_of
 
 TREES = single_trees("S4")
@@ -70,7 +70,7 @@ def test_segments_take_the_trees_in_the_page_s_order(n: int) -> None:
 @both_models
 @every_tree
 @pytest.mark.parametrize("n", range(2, 5))
-def test_everybody_gets_everything_and_every_link_carries_n_t_segments(
+def test_every_node_receives_every_unit_and_every_link_carries_n_t_segments(
     n: int, tree: str, ports: str
 ) -> None:
     """A5: everything on one directed link is one packet, of exactly N_t segments.
@@ -78,7 +78,7 @@ def test_everybody_gets_everything_and_every_link_carries_n_t_segments(
     So it is on every directed link, and one-port on those of the sub-step's dimension.
     """
     schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
-    done = everybody_gets_everything(schedule, all_sources(schedule))
+    done = assert_complete(schedule, all_sources(schedule))
     sub_steps = n - 1 if ports == "one" else 1
     sizes = level_sizes(n, tree)
     assert sorted(done.loads) == list(range(1, sub_steps * len(sizes) + 1))
@@ -92,9 +92,9 @@ def test_everybody_gets_everything_and_every_link_carries_n_t_segments(
 @pytest.mark.parametrize(
     ("tree", "ports"), [("greedy", "all"), ("greedy", "one"), ("hamiltonian-cycle", "all")]
 )
-def test_everybody_gets_everything_on_s5(tree: str, ports: str) -> None:
+def test_every_node_receives_every_unit_on_s5(tree: str, ports: str) -> None:
     schedule = allgather("S5", "dimension-change", ports, base=tree)
-    everybody_gets_everything(schedule, all_sources(schedule))
+    assert_complete(schedule, all_sources(schedule))
 
 
 @both_models
@@ -151,7 +151,7 @@ def test_steps_and_packets_are_theorem_3_s(n: int, tree: str) -> None:
 @every_tree
 @pytest.mark.parametrize("n", range(2, 8))
 def test_one_port_takes_a_sub_step_for_each_dimension(n: int, tree: str) -> None:
-    """Section 5.2: (n-1) h_T sub-steps, none of them empty, and the dimension says which."""
+    """Section 5.2: (n-1) h_T sub-steps, none of them empty, determined by the dimension."""
     schedule = allgather(f"S{n}", "dimension-change", "one", base=tree)
     assert schedule.steps == (n - 1) * forest(f"S{n}", tree).height
     assert np.array_equal(np.unique(schedule.step), np.arange(1, schedule.steps + 1))
@@ -164,7 +164,7 @@ def test_the_greedy_tree_takes_the_diameter(n: int) -> None:
     assert allgather(f"S{n}", "dimension-change").steps == oracles.diameter(n)
 
 
-# What the schedule says of itself
+# Metadata of the schedule
 
 
 @both_models
@@ -274,5 +274,5 @@ def test_it_begins_with_s2(algorithm: str) -> None:
     """Two nodes send each other their message: one step."""
     schedule = allgather("S2", algorithm)
     assert (schedule.steps, len(schedule)) == (1, 1)
-    everybody_gets_everything(schedule, all_sources(schedule))
+    assert_complete(schedule, all_sources(schedule))
     assert catalogue.find("allgather", algorithm).runs_on(topology("S2"))

@@ -13,7 +13,7 @@ from starcast.topologies import topology
 from starcast.trees import forest as build_forest
 from support import oracles, oracles_multinode
 from support import oracles_allgather as page
-from support.allgathers import all_sources, allgather, everybody_gets_everything, hops_of
+from support.allgathers import all_sources, allgather, assert_complete, hops_of
 from support.meeting import refused
 from support.oracles_balanced import v
 
@@ -158,18 +158,18 @@ def test_the_numbers_of_the_mbst_cannot_run_on_over_the_copies(n: int) -> None:
 @every_algorithm
 @pytest.mark.parametrize("messages", [1, 2, 3, 4])
 @pytest.mark.parametrize("n", [2, 3, 4])
-def test_everybody_gets_everything(n: int, messages: int, algorithm: str) -> None:
+def test_every_node_receives_every_unit(n: int, messages: int, algorithm: str) -> None:
     schedule = allgather(f"S{n}", algorithm, messages=messages)
-    done = everybody_gets_everything(schedule, all_sources(schedule))
+    done = assert_complete(schedule, all_sources(schedule))
     assert max(done.loads) == schedule.steps
     assert all(set(load.values()) == {1} for load in done.loads.values())
     assert sum(map(len, done.loads.values())) == messages * factorial(n) * (factorial(n) - 1)
 
 
 @every_algorithm
-def test_everybody_gets_everything_on_s5(algorithm: str) -> None:
+def test_every_node_receives_every_unit_on_s5(algorithm: str) -> None:
     schedule = allgather("S5", algorithm, messages=1)
-    everybody_gets_everything(schedule, all_sources(schedule))
+    assert_complete(schedule, all_sources(schedule))
 
 
 @every_algorithm
@@ -263,7 +263,7 @@ def test_one_port_all_nodes_use_one_dimension_and_forward_what_they_got(
             assert hop.unit == (received[step - 1, hop.sender] if place else (hop.sender, message))
 
 
-# What the schedule says of itself
+# Metadata of the schedule
 
 
 @every_algorithm

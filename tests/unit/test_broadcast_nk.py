@@ -68,7 +68,7 @@ def build_pipeline(
 
 
 def is_the_page_s(schedule: Schedule, share: int) -> None:
-    """The rows are the page's, and by the plain execution everybody gets everything."""
+    """The rows are the page's, and by the plain execution every node receives every unit."""
     topology, every = schedule.topology, places(schedule)
     root = every[schedule.root]
     trees = pages_trees(topology.spec, schedule.algorithm, root)

@@ -290,7 +290,7 @@ def test_where_no_link_is_shared_the_closed_form_is_what_it_takes(n: int) -> Non
 
 
 def best(n: int, algorithm: str, ports: str, paid: oracles.Prices) -> tuple[float, int]:
-    """What starcast says: over the reals, over whole numbers."""
+    """Return starcast's optimum, over the reals and over whole numbers."""
     return costs.optimal_pieces(
         topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid)
     )
@@ -314,7 +314,7 @@ def test_the_best_whole_share_is_found(
 
 
 @given(st.integers(3, 12), prices)
-def test_the_best_share_of_multiple_is_beside_equation_5(n: int, paid: oracles.Prices) -> None:
+def test_the_best_share_of_multiple_is_next_to_equation_5(n: int, paid: oracles.Prices) -> None:
     """p* = sqrt(2m(h-1)T_c / ((n-1)T_s)); the integer optimum is next to it, at least 1."""
     square = 2 * paid.m * paid.byte / (n - 1) * (oracles.height_of_multiple(n) - 1) / paid.start_up
     floor = isqrt(square.numerator // square.denominator)

@@ -139,7 +139,7 @@ def fewest_steps(spec: str, one_port: bool) -> int:
 def informed(
     known: frozenset[int], links: dict[int, set[int]], one_port: bool
 ) -> set[frozenset[int]]:
-    """Who can know it a step later, where each tells all neighbours, or one."""
+    """Return the possible sets of informed nodes one step later, for all ports or one port."""
     if not one_port:
         return {known.union(*(links[node] for node in known))}
     after = {known}

@@ -16,7 +16,7 @@ from starcast.trees import forest as build_forest
 from support import oracles_costs
 from support.pricing import CUBES, NK_STARS, STARS, Case, built, cases, priced, run, simulated_cost
 
-#: Executions cost what their form says, start-ups, bytes and transmissions, all-port or one-port.
+#: Executions cost the same as their form: start-ups, bytes and transmissions, by port model.
 EXACT = {
     ("broadcast", "greedy", "all"),
     ("broadcast", "recursive-substar", "all"),
@@ -244,7 +244,7 @@ def test_theorem_10_starts_up_too_seldom_or_too_often() -> None:
 
 
 def test_theorem_11_s_bytes_are_a_lower_bound() -> None:
-    """Met for k = 1, and for k = n-1, where the ports are dimensions and translation keeps them."""
+    """Attained for k = 1 and k = n-1, where ports are dimensions and translation keeps them."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         topology = as_topology(case.spec)
@@ -262,7 +262,7 @@ def test_theorem_11_s_bytes_are_a_lower_bound() -> None:
 def test_no_execution_beats_the_bound(
     which: tuple[str, str, str], m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
-    """In time, and in steps and transmissions where it is of unit messages; with as many copies."""
+    """In time, and for unit messages in steps and transmissions, with as many copies."""
     machine = costs.Machine(start_up, byte)
     for case in all_of(*which):
         topology, asked = as_topology(case.spec), case.asked

@@ -33,7 +33,7 @@ def same(cost: costs.Cost, page: oracles_costs.Cost, m: Fraction, machine: costs
     """A cost is the page's, in all its parts, and exact."""
     assert cost.start_ups == page.start_ups
     assert cost.bytes == page.share * m
-    if page.transmissions is not None:  # else the page says nothing, and only executions judge
+    if page.transmissions is not None:  # otherwise only executions can check them
         assert cost.transmissions == page.transmissions
     assert cost.time == page.start_ups * machine.t_s + page.share * m * machine.t_c
     assert isinstance(cost.time, Fraction)
@@ -96,7 +96,7 @@ def test_a_message_has_as_many_units_as_the_schedule_cuts_it_into(key: tuple[str
         assert schedule.units == units * (topology.nodes if addressed else 1) * sources, case
 
 
-# What forms are made of
+# Parts of forms
 
 
 @pytest.mark.parametrize("n", range(2, 7))

@@ -160,7 +160,7 @@ def test_without_a_start_up_time_there_is_no_best_number(key: tuple[str, str]) -
 def test_any_pipeline_s_best_number_is_found(
     fixed: int, slope: int, b: int, d: int, period: int
 ) -> None:
-    """Steps of a whole number and ceil(c p / period), each of d/p bytes, and b bytes besides."""
+    """Steps of a whole number and ceil(c p / period), each of d/p bytes, and b further bytes."""
 
     def price(pieces: int) -> costs.Cost:
         steps = fixed - (-slope * pieces // period)

@@ -95,10 +95,10 @@ def test_entering_cycles_at_their_smallest_symbol_breaks_the_bound() -> None:
 
 
 @pytest.mark.parametrize("n", range(5, 9))
-@pytest.mark.parametrize("rule", [min, max])
-def test_no_fixed_entry_balances_any_n(n: int, algorithm: type) -> None:
+@pytest.mark.parametrize("choose", [min, max])
+def test_no_fixed_entry_balances_any_n(n: int, choose: type) -> None:
     """Larger stars, smallest and largest symbol: the greatest load is above the share as well."""
-    assert max(page.loads(n, algorithm).values()) > oracles.ceil_div(page.short_hops(n), n - 1)
+    assert max(page.loads(n, choose).values()) > oracles.ceil_div(page.short_hops(n), n - 1)
 
 
 @pytest.mark.parametrize("n", range(3, 9))

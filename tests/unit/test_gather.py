@@ -40,8 +40,8 @@ def test_the_rows_are_those_of_the_page_s_scatter_backwards(
 @pytest.mark.parametrize(
     ("n", "algorithm", "messages"), [*cases(range(2, 5), 1), *((5, name, 4) for name in SCATTERS)]
 )
-def test_the_root_gets_what_everybody_has(n: int, algorithm: str, messages: int) -> None:
-    """Leaves send first, and nobody sends what has not come yet."""
+def test_the_root_receives_all_units(n: int, algorithm: str, messages: int) -> None:
+    """Leaves send first, and no node sends a unit before it arrived."""
     root = oracles.nodes(n)[-1]
     rows = plain_rows(schedule("gather", n, algorithm, messages, root))
     end = page.executed(rows, page.deserved(root, messages), one_port=algorithm == "one-port")

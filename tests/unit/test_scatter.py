@@ -103,11 +103,13 @@ def test_the_rows_are_the_page_s_on_larger_stars(n: int, algorithm: str, message
     )
 
 
-# What must hold, whoever made it
+# Properties of all scatters
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 2))
-def test_everybody_is_served_and_no_link_carries_two(n: int, algorithm: str, messages: int) -> None:
+def test_every_node_is_served_and_no_link_carries_two(
+    n: int, algorithm: str, messages: int
+) -> None:
     root = oracles.nodes(n)[factorial(n) // 3]
     rows = plain_rows(schedule(n, algorithm, messages, root))
     end = page.executed(rows, page.owned(root, messages), one_port=algorithm == "one-port")
@@ -116,7 +118,7 @@ def test_everybody_is_served_and_no_link_carries_two(n: int, algorithm: str, mes
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
 @pytest.mark.parametrize("n", [5, 6])
-def test_everybody_is_served_on_larger_stars(n: int, algorithm: str) -> None:
+def test_every_node_is_served_on_larger_stars(n: int, algorithm: str) -> None:
     """With M = n-1, so that all copies and trees are in use."""
     root = oracles.shift(oracles.identity(n), 2)
     rows = plain_rows(schedule(n, algorithm, n - 1, root))
@@ -196,7 +198,7 @@ def test_the_simulator_finds_it_complete(
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_the_balanced_scatter_meets_the_bound_for_every_number_of_messages(n: int) -> None:
-    """The root has M(n!-1) units to send over n-1 links: nobody is faster, whatever M is."""
+    """The root has M(n!-1) units to send over n-1 links: no schedule is faster, for any M."""
     for messages in {1, 2, n - 2, n - 1, n, 2 * n - 3} - {0}:
         assert schedule(n, "balanced", messages).steps == oracles.ceil_div(
             messages * (factorial(n) - 1), n - 1
@@ -425,7 +427,7 @@ def test_what_a_scatter_says_of_itself(algorithm: str) -> None:
 
 
 def test_defaults() -> None:
-    """One message, and n-1 where it has to be a multiple."""
+    """Return one message, or n-1 if a multiple is required."""
     for algorithm in SCATTERS:
         expected = 4 if algorithm == "perfectly-balanced" else 1
         assert dict(build("S5", "scatter", algorithm).arguments) == {"messages": expected}

@@ -1,4 +1,4 @@
-"""Schedules as columns: the page's rows exactly, and what a schedule says of itself."""
+"""Schedules as columns: the page's rows exactly, and metadata of schedules."""
 
 from dataclasses import FrozenInstanceError, replace
 from math import factorial

@@ -33,7 +33,7 @@ def changed(schedule: Schedule, row: int, **values: int) -> Schedule:
 
 
 def kept(schedule: Schedule, rows: Sequence[int]) -> Schedule:
-    """The schedule of these rows alone, in this order, repeated where named twice."""
+    """Return the schedule of these rows, in this order, with repetitions."""
     return replace(schedule, **{name: getattr(schedule, name)[list(rows)] for name in COLUMNS})
 
 
@@ -349,8 +349,8 @@ def test_a_schedule_of_no_rows_delivers_nothing() -> None:
     assert len(run.links_used) == len(run.packet_sizes) == 0
 
 
-def test_the_schedule_is_not_believed() -> None:
-    """Another root, or more units than are sent: the same rows no longer keep the promise."""
+def test_the_schedule_is_not_trusted() -> None:
+    """With another root or more units, the same rows do not satisfy the postcondition."""
     schedule = broadcast(4, "greedy", "all", 2)
     assert simulate(replace(schedule, root=1)).violation is not None
     more = simulate(replace(schedule, units=3))
@@ -419,7 +419,7 @@ def test_rows_that_were_dropped_are_no_violation_under_faults(
 
 
 @every_base
-def test_a_dead_node_cuts_off_its_subtrees_and_is_owed_nothing(algorithm: str, ports: str) -> None:
+def test_a_dead_node_cuts_off_its_subtrees_and_need_not_receive(algorithm: str, ports: str) -> None:
     schedule = broadcast(5, algorithm, ports, 1)
     assert schedule.forest is not None
     t, dead = schedule.topology, int(schedule.forest.parents()[0].max())
@@ -430,7 +430,7 @@ def test_a_dead_node_cuts_off_its_subtrees_and_is_owed_nothing(algorithm: str, p
     agrees(run, executed(schedule, [dead]))
 
 
-def test_a_dead_leaf_harms_nobody() -> None:
+def test_a_dead_leaf_has_no_effect_on_others() -> None:
     schedule = broadcast(5, "greedy", "all", 2)
     assert schedule.forest is not None
     leaf = next(
@@ -443,9 +443,7 @@ def test_a_dead_leaf_harms_nobody() -> None:
 
 
 @every_base
-def test_a_dead_root_sends_nothing_and_everybody_else_is_owed_everything(
-    algorithm: str, ports: str
-) -> None:
+def test_a_dead_root_sends_nothing_and_all_units_are_missing(algorithm: str, ports: str) -> None:
     schedule = broadcast(4, algorithm, ports, 2)
     run = simulate(schedule, faults=["1234"])
     assert (run.steps, run.transmissions, run.complete) == (0, 0, False)
@@ -453,7 +451,7 @@ def test_a_dead_root_sends_nothing_and_everybody_else_is_owed_everything(
     agrees(run, executed(schedule, ["1234"]))
 
 
-def test_when_all_are_dead_nobody_is_owed_anything() -> None:
+def test_if_all_nodes_are_dead_nothing_is_missing() -> None:
     run = simulate(broadcast(3, "greedy", "all", 1), faults=range(6))
     assert run.complete
     assert run.missing == 0
@@ -469,7 +467,7 @@ def test_a_dead_link_is_dead_in_both_directions(link: tuple[int | str, int | str
     assert {label[-1] for label, _ in run.undelivered} == {"1"}
 
 
-def test_a_dead_link_that_no_tree_uses_harms_nobody() -> None:
+def test_a_dead_link_that_no_tree_uses_has_no_effect_on_others() -> None:
     schedule = broadcast(4, "greedy", "all", 1)
     t = schedule.topology
     used = {

@@ -126,7 +126,7 @@ def test_a_relay_that_dies_between_two_hops_acknowledges_nothing() -> None:
     schedule = driven()
     receivers = schedule.receiver[
         schedule.tree == 0
-    ].tolist()  # hop i, from 0, is made in step i + 1
+    ].tolist()  # hop i, from 0, takes place in step i + 1
     senders = schedule.sender[schedule.tree == 0].tolist()
     tried = 0
     for relay in sorted(set(senders) - {0}):
@@ -234,7 +234,7 @@ def test_what_does_not_go_round_depth_first_is_refused(algorithm: str, faults: l
         simulate_acknowledged(build("S4", "allgather", algorithm), faults)
 
 
-def test_a_schedule_that_breaks_a_rule_is_refused() -> None:
+def test_a_schedule_with_a_violation_is_refused() -> None:
     with refused("violates a rule"):
         simulate_acknowledged(changed(driven(), 5, port=9))
 

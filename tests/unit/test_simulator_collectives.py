@@ -170,7 +170,7 @@ def test_lots_are_sometimes_wrong_and_sometimes_not(collective: str, ports: str)
     } & set(rules)
 
 
-# The two ways to know who holds what
+# Two representations of ownership
 
 
 def by_table(postcondition: Postcondition, rows: Rows, end: int) -> ArrivalTimes:
@@ -330,7 +330,7 @@ def test_more_units_with_a_destination_than_memory_are_refused(collective: str) 
         simulate(replace(schedule, units=24 * 10**12))
 
 
-def test_no_units_are_a_promise_kept() -> None:
+def test_without_units_the_postcondition_holds() -> None:
     schedule = built(("S4", "scatter", "balanced", "all"))
     run = simulate(replace(kept(schedule, []), units=0))
     assert run.complete
@@ -338,7 +338,7 @@ def test_no_units_are_a_promise_kept() -> None:
         replace(schedule, units=0)
 
 
-def test_arrivals_are_kept_by_what_the_promise_needs() -> None:
+def test_arrivals_are_stored_as_the_postcondition_requires() -> None:
     """A table for units that all nodes receive, journeys for units with one destination."""
     everything, addressed = (
         built(("S4", "allgather", "edge-disjoint", "all")),

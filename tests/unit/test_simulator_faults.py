@@ -1,4 +1,4 @@
-"""Faults: how they are written, from which step on they are, and what everybody is still owed."""
+"""Faults: their notation, their first step, and the units that are still required."""
 
 from itertools import combinations
 
@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast import Fault, as_topology, simulate
+from starcast import Fault, simulate
 from starcast import schedule as build
 from starcast.errors import StarcastError
 from starcast.simulator import FaultLike
+from starcast.topologies import as_topology
 from support.meeting import refused
 from support.simulating import Base, bases, built, fault_sets, judged_alike, kept
 
@@ -147,7 +148,7 @@ def test_a_row_in_the_step_of_the_fault_is_lost_and_one_before_it_is_not() -> No
     assert simulate(schedule, [Fault((first, other), at + 1)]).complete
 
 
-def test_a_node_that_dies_in_the_end_is_owed_nothing_all_the_same() -> None:
+def test_a_node_that_dies_in_the_end_need_not_receive_either() -> None:
     """It lacks its own unit alone, until it dies, long after the schedule's last step."""
     schedule = build("S4", "scatter", "balanced")
     last = int(schedule.receiver[-1])
@@ -180,11 +181,11 @@ def test_of_a_fault_given_twice_the_earliest_step_counts(what: str | tuple[str, 
         assert run.remarks == alone.remarks
 
 
-# What everybody is owed
+# Required units
 
 
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("step", "expected"),
     [
         (1, "from the start: it sends nothing"),
         (2, "from step 2: it sends nothing from then on"),
@@ -193,7 +194,7 @@ def test_of_a_fault_given_twice_the_earliest_step_counts(what: str | tuple[str, 
 @pytest.mark.parametrize(
     ("collective", "algorithm"), [("broadcast", "recursive-substar"), ("scatter", "balanced")]
 )
-def test_a_dead_root_leaves_everybody_without_and_that_is_said(
+def test_a_dead_root_delivers_nothing_and_a_remark_says_so(
     collective: str, algorithm: str, step: int, expected: str
 ) -> None:
     """Of two messages, in step 1 the first one leaves."""
@@ -203,7 +204,7 @@ def test_a_dead_root_leaves_everybody_without_and_that_is_said(
     assert run.remarks == (f"node 1234 is the root and dead {expected}",)
 
 
-def test_where_the_root_of_a_gather_is_dead_nobody_is_owed_anything_and_that_is_said() -> None:
+def test_a_gather_with_a_dead_root_is_complete_and_a_remark_says_so() -> None:
     run = judged_alike(built(("S4", "gather", "balanced", "all")), [Fault("1234")])
     assert (run.complete, run.missing) == (True, 0)
     (remark,) = run.remarks
@@ -223,7 +224,7 @@ def test_a_fault_elsewhere_needs_no_remark() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dead", "said"),
+    ("dead", "expected"),
     [
         (
             ["2134"],
@@ -245,7 +246,7 @@ def test_a_fault_elsewhere_needs_no_remark() -> None:
 @pytest.mark.parametrize(
     ("collective", "algorithm"), [("allgather", "edge-disjoint"), ("alltoall", "exact")]
 )
-def test_nobody_is_owed_what_a_dead_node_had_to_send(
+def test_units_of_dead_nodes_are_not_required(
     collective: str, algorithm: str, dead: list[FaultLike], expected: str
 ) -> None:
     """With many sources, a remark reports that a dead node's units are not required."""
@@ -266,8 +267,8 @@ def test_nobody_is_owed_what_a_dead_node_had_to_send(
     assert simulate(schedule, [("1234", "2134")]).remarks == ()
 
 
-def test_a_leaf_of_a_gather_that_is_dead_harms_nobody() -> None:
-    """Nobody is owed what it had to send, and nobody sends through it."""
+def test_a_dead_leaf_of_a_gather_has_no_effect() -> None:
+    """Its units are not required, and no node sends through it."""
     schedule = build("S4", "gather", "balanced")
     assert schedule.forest is not None
     inner = set(schedule.forest.parents()[0].tolist())

@@ -15,7 +15,7 @@ from support.simulating import Base, bases, built, by_lot, changed, fault_sets, 
 
 
 def symmetric(*specs: str) -> list[Base]:
-    """The algorithms whose schedule of one source stands for all."""
+    """Return the algorithms whose schedule of one source represents all sources."""
     return [base for base in bases(*specs) if built(base).symmetric]
 
 
