@@ -1,4 +1,4 @@
-"""The schedules along edge-disjoint trees in both forms, and what each collective owes."""
+"""Schedules along edge-disjoint trees in both forms, and the units that collectives require."""
 
 from collections.abc import Callable
 from functools import cache
@@ -26,7 +26,7 @@ ADDRESSED = ("scatter", "gather", "alltoall")
 def built(
     collective: str, n: int, messages: int, copies: int, root: Node | None = None
 ) -> Schedule:
-    """The array form's."""
+    """Return starcast's schedule."""
     at = label(root or identity(n))
     return build(f"S{n}", collective, "edge-disjoint", root=at, messages=messages, copies=copies)
 
@@ -40,7 +40,7 @@ def rows(
 
 
 def others(root: Node) -> list[Node]:
-    """All nodes but the root."""
+    """Return all nodes except the root."""
     return [node for node in nodes(len(root)) if node != root]
 
 
@@ -76,7 +76,7 @@ def own_units(node: Node, messages: int) -> range:
 
 
 def lacking(required: dict[Node, set[int]], got: dict[Node, set[int]]) -> set[tuple[Node, int]]:
-    """Who lacks what."""
+    """Return the missing (node, unit) pairs."""
     return {
         (node, unit) for node, units in required.items() for unit in units - got.get(node, set())
     }

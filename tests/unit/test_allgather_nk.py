@@ -209,7 +209,7 @@ def test_rows_are_counted_before_they_are_built(n: int, k: int, algorithm: str, 
 @both_models
 @every_algorithm
 @pytest.mark.parametrize("root", [0, "325"])
-def test_what_it_says(root: int | str, algorithm: str, ports: str) -> None:
+def test_metadata(root: int | str, algorithm: str, ports: str) -> None:
     schedule = allgather("S5,3", algorithm, ports, root)
     at = (root or "123") if ports == "all" else "expanded"
     assert schedule.id == f"S5,3:allgather:{algorithm}:{ports}::{at}"
@@ -224,7 +224,7 @@ def test_what_it_says(root: int | str, algorithm: str, ports: str) -> None:
 
 
 @every_algorithm
-def test_written_out_it_is_the_same_whichever_source_is_named(algorithm: str) -> None:
+def test_the_expanded_schedule_does_not_depend_on_the_root(algorithm: str) -> None:
     first, other = allgather("S4,2", algorithm, "one", "31"), allgather("S4,2", algorithm, "one")
     assert hops_of(first) == hops_of(other)
     assert (
@@ -242,7 +242,7 @@ def test_it_has_no_arguments_and_runs_on_nk_stars_only(algorithm: str) -> None:
         allgather("S4", algorithm)
 
 
-def test_what_is_too_large_written_out_is_refused_before_it_is_built() -> None:
+def test_an_expansion_that_is_too_large_is_refused_before_it_is_built() -> None:
     """One source of S_{10,4} represents all 5040 all-port, but not one-port."""
     assert allgather("S10,4", "nk-greedy", "all").steps == oracles_nk.diameter(10, 4)
     with refused(f"{5040 * 9 * 5039:,} rows", exit_code=7):

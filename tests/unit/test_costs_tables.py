@@ -54,13 +54,13 @@ def problem(
 
 
 def row(asked: Problem, name: str) -> CostRow:
-    """The one row of that name."""
+    """Return the only row of that name."""
     (result,) = [line for line in build_table(asked) if line.name == name]
     return result
 
 
 def cost_of(result: CostRow) -> costs.Cost:
-    """Its cost, which it has."""
+    """Return the cost of a row that has one."""
     assert result.cost is not None
     return result.cost
 

@@ -277,7 +277,7 @@ def test_fewer_messages_than_a_multiple_would_not_fill_the_perfect_trees(n: int)
 
 
 @pytest.mark.parametrize("n", range(3, 9))
-def test_the_trees_of_copies_come_again_after_n_minus_1(n: int) -> None:
+def test_the_trees_of_copies_repeat_after_n_minus_1(n: int) -> None:
     """(n-1)! is 0 modulo n-1 for n >= 3, so each copy moves v back by one, and n-1 copies by 0."""
     topology = as_topology(f"S{n}")
     hung = [
@@ -303,7 +303,7 @@ def test_the_forest_is_the_stack_of_the_trees_used(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", range(3, 7))
-def test_copies_of_a_message_meet_on_no_link(n: int) -> None:
+def test_copies_of_a_message_never_share_a_link(n: int) -> None:
     """A directed link in several trees of the stack has the same level and subtree in all."""
     forest = balanced_forest(as_topology(f"S{n}"), n - 1)
     above, levels = root_ports(forest), forest.levels()
@@ -319,9 +319,7 @@ def test_copies_of_a_message_meet_on_no_link(n: int) -> None:
     "construction", ["balanced", "perfectly-balanced", "multiple", "hamiltonian-cycle"]
 )
 @pytest.mark.parametrize("root", ["1234", "4213"])
-def test_the_root_s_port_above_a_node_is_where_walking_up_ends(
-    construction: str, root: str
-) -> None:
+def test_root_ports_are_found_by_following_parents(construction: str, root: str) -> None:
     forest, source = build_forest("S4", construction, root=root), oracles.node_of(root)
     for row, above in zip(forest.parent_port, root_ports(forest), strict=True):
         tree = tree_of(row.tolist(), 4)
@@ -333,7 +331,7 @@ def test_the_root_s_port_above_a_node_is_where_walking_up_ends(
 
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
-def test_the_forest_is_the_catalogue_s_where_the_algorithm_says_so(algorithm: str) -> None:
+def test_the_forest_is_the_construction_of_the_algorithm(algorithm: str) -> None:
     entry = find("scatter", algorithm)
     for messages in (1, 4):
         if algorithm == "perfectly-balanced" and messages == 1:
@@ -415,7 +413,7 @@ def test_a_node_s_messages_are_spread_over_its_trees_in_turn(messages: int) -> N
 
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
-def test_what_a_scatter_says_of_itself(algorithm: str) -> None:
+def test_metadata_of_a_scatter(algorithm: str) -> None:
     s = schedule(5, algorithm, 8, (5, 4, 3, 2, 1))
     ports = "one" if algorithm == "one-port" else "all"
     assert (s.collective, s.algorithm, s.ports, s.root, s.packets, s.symmetric) == (
@@ -434,7 +432,7 @@ def test_defaults() -> None:
     assert {row.name for row in algorithms("scatter")} >= set(SCATTERS)
 
 
-def test_the_perfect_trees_begin_with_s3() -> None:
+def test_the_perfectly_balanced_trees_start_with_s3() -> None:
     with refused("perfectly-balanced", "S2"):
         build("S2", "scatter", "perfectly-balanced")
 
