@@ -16,7 +16,7 @@ from starcast.trees import forest
 from starcast.trees.catalogue import single_trees
 from support import oracles
 from support import oracles_allgather as page
-from support.allgathers import all_sources, allgather, assert_complete, hops_of
+from support.allgather_checks import all_sources, allgather, assert_complete, hops_of
 from support.meeting import refused, tree_of
 
 TREES = single_trees("S4")

@@ -11,7 +11,7 @@ from starcast.topologies import as_topology
 from starcast.trees import forest
 from support import oracles, oracles_nk
 from support import oracles_allgather as page
-from support.allgathers import allgather, assert_complete, hops_of, places, relabelled
+from support.allgather_checks import allgather, assert_complete, hops_of, places, relabelled
 from support.meeting import refused
 
 ALGORITHMS = ("nk-greedy", "nk-multiple")

@@ -13,7 +13,7 @@ from starcast.topologies import topology
 from starcast.trees import forest as build_forest
 from support import oracles, oracles_multinode
 from support import oracles_allgather as page
-from support.allgathers import all_sources, allgather, assert_complete, hops_of
+from support.allgather_checks import all_sources, allgather, assert_complete, hops_of
 from support.meeting import refused
 from support.oracles_balanced import v
 

@@ -13,7 +13,7 @@ from starcast.collectives import schedule as build
 from starcast.topologies import as_topology
 from starcast.trees import forest
 from support import oracles, oracles_cube, oracles_nk
-from support.allgathers import assert_simulator_agrees, hops_of, places
+from support.allgather_checks import assert_simulator_agrees, hops_of, places
 from support.oracles_allgather import Hop, execute
 
 ALGORITHMS = ("nk-greedy", "nk-multiple")

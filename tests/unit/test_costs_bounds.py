@@ -10,9 +10,9 @@ from starcast import costs
 from starcast.collectives.model import COLLECTIVES
 from starcast.topologies import as_topology
 from support import oracles, oracles_costs
+from support.cost_cases import MACHINE, MESSAGE, SMALL
 from support.meeting import refused
 from support.oracles_costs import Asked
-from support.pricing import MACHINE, MESSAGE, SMALL
 
 SPECS = (*SMALL, "S6", "S7", "S12", "S6,3", "S7,2", "Q7", "Q20")
 

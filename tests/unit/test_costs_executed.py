@@ -14,7 +14,17 @@ from starcast.simulator import simulate
 from starcast.topologies import as_topology
 from starcast.trees import forest as build_forest
 from support import oracles_costs
-from support.pricing import CUBES, NK_STARS, STARS, Case, built, cases, priced, run, simulated_cost
+from support.cost_cases import (
+    CUBES,
+    NK_STARS,
+    STARS,
+    Case,
+    built,
+    cases,
+    priced,
+    run,
+    simulated_cost,
+)
 
 #: Executions cost the same as their form: start-ups, bytes and transmissions, by port model.
 EXACT = {

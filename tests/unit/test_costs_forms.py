@@ -20,9 +20,9 @@ from starcast.trees import forest
 from starcast.trees.catalogue import single_trees
 from starcast.trees.edge_disjoint_levels import level_sum
 from support import oracles, oracles_costs
+from support.cost_cases import SMALL, Case, built, cases, priced, unit
 from support.meeting import refused
 from support.oracles_costs import Asked
-from support.pricing import SMALL, Case, built, cases, priced, unit
 
 LARGE = ("S6", "S7", "S9", "S12", "S6,2", "S6,3", "S6,5", "Q7", "Q12")
 

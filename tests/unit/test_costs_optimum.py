@@ -13,8 +13,8 @@ from starcast.collectives.catalogue import ALGORITHMS
 from starcast.costs.forms import find_optimum
 from starcast.errors import InputError
 from starcast.topologies import Topology, as_topology
+from support.cost_cases import MACHINE
 from support.meeting import refused
-from support.pricing import MACHINE
 
 CUT = [key for key, algorithm in ALGORITHMS.items() if algorithm.split_argument]
 

@@ -19,8 +19,8 @@ from starcast.costs.tables import CostRow, Problem, build_table, execute_row
 from starcast.simulator import simulate
 from starcast.topologies import as_topology
 from support import oracles, oracles_costs
+from support.cost_cases import MACHINE
 from support.meeting import refused
-from support.pricing import MACHINE
 
 #: Printed rows of the tables, by family, collective and port model.
 CITED = {

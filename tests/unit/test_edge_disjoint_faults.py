@@ -17,7 +17,7 @@ from starcast import simulator
 from starcast.simulator import simulate
 from support import oracles
 from support import oracles_edge_disjoint_schedules as page
-from support.meeting_edge_disjoint import (
+from support.edge_disjoint_cases import (
     COLLECTIVES,
     built,
     held_first,

@@ -16,8 +16,7 @@ from starcast.topologies import topology
 from starcast.trees import forest as build_forest
 from support import oracles
 from support import oracles_edge_disjoint_schedules as page
-from support.meeting import refused, roots
-from support.meeting_edge_disjoint import (
+from support.edge_disjoint_cases import (
     ADDRESSED,
     COLLECTIVES,
     PAGES,
@@ -28,6 +27,7 @@ from support.meeting_edge_disjoint import (
     rows,
     tree_levels,
 )
+from support.meeting import refused, roots
 from support.oracles import identity
 
 #: n, messages and copies for all cases: fewer copies than trees, as many; x divides n-1 or not.

@@ -18,7 +18,7 @@ from starcast.simulator import Fault, Simulation, simulate, simulate_acknowledge
 from starcast.trees import forest as build_forest
 from support import oracles_simulator as oracle
 from support.meeting import refused
-from support.simulating import agrees, changed, down, fault_sets, kept, plan_of, same
+from support.simulator_cases import agrees, changed, down, fault_sets, kept, plan_of, same
 
 
 @cache

@@ -17,7 +17,7 @@ from starcast.simulator.postconditions import Postcondition, derive_postconditio
 from starcast.simulator.rows import Rows
 from starcast.topologies import topology
 from support.meeting import refused
-from support.simulating import (
+from support.simulator_cases import (
     MUTATIONS,
     Base,
     assert_same_verdict,

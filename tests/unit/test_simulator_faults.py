@@ -13,7 +13,7 @@ from starcast.errors import StarcastError
 from starcast.simulator import FaultLike
 from starcast.topologies import as_topology
 from support.meeting import refused
-from support.simulating import Base, assert_same_verdict, bases, built, fault_sets, kept
+from support.simulator_cases import Base, assert_same_verdict, bases, built, fault_sets, kept
 
 # How they are written
 

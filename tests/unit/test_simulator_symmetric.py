@@ -11,7 +11,7 @@ from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
 from starcast.simulator import simulate
 from support.meeting import refused
-from support.simulating import (
+from support.simulator_cases import (
     Base,
     bases,
     built,
