@@ -396,7 +396,7 @@ def test_a_schedule_that_breaks_a_rule_has_no_figures(monkeypatch: pytest.Monkey
     [
         ({"collective": "reduce"}, "reduce"),
         ({"ports": "both"}, "both"),
-        ({"m": Fraction(-1)}, "-1"),
+        ({"message_bytes": Fraction(-1)}, "-1"),
         ({"segments": 0}, "segments"),
         ({"messages": 0}, "messages"),
         ({"copies": 0}, "copies"),

@@ -223,7 +223,7 @@ def test_only_an_allgather_waits() -> None:
         build("S4", "broadcast", "edge-disjoint"),
         build("S4", "alltoall", "edge-disjoint"),
     ):
-        with refused("no allgather"):
+        with refused("not an allgather"):
             simulate_acknowledged(other)
 
 
