@@ -170,7 +170,7 @@ def rotated_hamiltonian(n: int, messages: int) -> set[Hop]:
 
 
 def joint_phase_2(n: int, symbols: Sequence[int], after: int) -> Iterator[Hop]:
-    """Copy c's leaf u hangs across the position of the copy's symbol in u."""
+    """The parent of leaf u in copy c is across the position of the copy's symbol in u."""
     for i in range(2, n + 1):
         served = [
             (c, u) for c, s in enumerate(symbols) for u in multinode.leaves(n) if u[i - 1] == s

@@ -205,7 +205,7 @@ def _as_gather(
     }
 
 
-#: Every algorithm, by what its page says it costs.
+#: The cost of every algorithm by its page.
 PAGE: dict[tuple[str, str], Callable[[Size, Asked], Cost]] = _as_gather(
     {
         ("broadcast", "greedy"): lambda here, asked: _piped(

@@ -46,7 +46,7 @@ def share(messages: int, copies: int, trees: int) -> int:
 
 @cache
 def edt(root: Node) -> list[Tree]:
-    """The page's trees, made once."""
+    """The page's trees, cached."""
     return page.edt(root)
 
 
@@ -132,7 +132,7 @@ def depth_first(root: Node) -> list[list[tuple[Node, Node]]]:
 
 @dataclass(frozen=True)
 class Addressed:
-    """A copy on its way: where to (at the identity), its message, its tree and its level there."""
+    """A copy: its destination (for the identity), message, tree and level."""
 
     goal: Node
     message: int

@@ -42,15 +42,15 @@ def fewest_steps(n: int, messages: int) -> int:
 
 def problems(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
     """Return the first violation by the schedule of source 12..n; unit is destination * M + i."""
-    everybody = nodes(n)
+    all_nodes = nodes(n)
     travelled: dict[int, list[Plain]] = defaultdict(list)
     for row in sorted(rows, key=attrgetter("step")):
         travelled[row.unit].append(row)
     result = set[str]()
     if set(travelled) != set(range(messages, factorial(n) * messages)):
-        result.add("not exactly the messages to everybody else")
+        result.add("not exactly the messages to all other nodes")
     for unit, hops in travelled.items():
-        result |= journey_problems(hops, everybody[unit // messages % len(everybody)])
+        result |= journey_problems(hops, all_nodes[unit // messages % len(all_nodes)])
     if len(rows) != messages * total_distance(
         n
     ):  # no way is shorter than the distance, so all are as long
@@ -76,7 +76,7 @@ def journey_problems(hops: Sequence[Plain], destination: Node) -> set[str]:
     if hops[0].sender != root or any(
         after.sender != before.receiver for before, after in pairwise(hops)
     ):
-        result.add("not where the message is")
+        result.add("the sender does not hold the message")
     if hops[-1].receiver != destination:
         result.add("not at its destination")
     return result
@@ -92,24 +92,24 @@ def array_problems(
     messages: int,
 ) -> set[str]:
     """The same of columns, at once."""
-    everybody = np.array(list(permutations(range(1, n + 1))), dtype=np.int8)
+    all_nodes = np.array(list(permutations(range(1, n + 1))), dtype=np.int8)
     order = np.lexsort((step, unit))
     step, sender, port, receiver, unit = (
         c[order].astype(np.int64) for c in (step, sender, port, receiver, unit)
     )
     first = np.r_[True, unit[1:] != unit[:-1]]
     last = np.r_[first[1:], True]
-    exchanged = everybody[sender]
+    exchanged = all_nodes[sender]
     row = np.arange(len(step))
-    exchanged[row, 0], exchanged[row, port - 1] = everybody[sender, port - 1], everybody[sender, 0]
+    exchanged[row, 0], exchanged[row, port - 1] = all_nodes[sender, port - 1], all_nodes[sender, 0]
     checks = {
-        "not exactly the messages to everybody else": not np.array_equal(
+        "not exactly the messages to all other nodes": not np.array_equal(
             unit[first], np.arange(messages, factorial(n) * messages)
         ),
         "a step before the first": bool((step < 1).any()),
         "not in increasing steps": bool((np.diff(step)[~first[1:]] <= 0).any()),
-        "no link": bool((port < 2).any()) or not np.array_equal(exchanged, everybody[receiver]),
-        "not where the message is": bool(sender[first].any())
+        "no link": bool((port < 2).any()) or not np.array_equal(exchanged, all_nodes[receiver]),
+        "the sender does not hold the message": bool(sender[first].any())
         or bool((sender[1:] != receiver[:-1])[~first[1:]].any()),
         "not at its destination": not np.array_equal(receiver[last], unit[last] // messages),
         "not a shortest path": len(step) != messages * total_distance(n),
@@ -127,13 +127,13 @@ def exchanged(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
 
     The unit is (source * N + destination) * M + i.
 
-    A message is in one place: whoever passes it on has it no more.
+    A message is in one place: a node that forwards it no longer has it.
     """
-    everybody = nodes(n)
+    all_nodes = nodes(n)
     pairs = [
         (source, destination)
-        for source in everybody
-        for destination in everybody
+        for source in all_nodes
+        for destination in all_nodes
         for _ in range(messages)
     ]
     place = [source for source, _ in pairs]
@@ -145,13 +145,13 @@ def exchanged(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
         if len({row.unit for row in now}) < len(now):
             result.add("a message twice in a step")
         if any(place[row.unit] != row.sender for row in now):
-            result.add("not where the message is")
+            result.add("the sender does not hold the message")
         if any(row.port < 2 or swap(row.sender, row.port) != row.receiver for row in now):
             result.add("no link")
         for row in now:
             place[row.unit] = row.receiver
     if place != [destination for _, destination in pairs]:
-        result.add("somebody lacks somebody's message")
+        result.add("a message is missing")
     return result
 
 
@@ -194,7 +194,7 @@ def walked(start: Node, types: Iterable[int]) -> Node:
 
 
 def loads(n: int, entry: Callable[[Cycle], int]) -> Counter[int]:
-    """How often the words of X cross each type if every cycle is entered where a rule says."""
+    """Return how often the words of X cross each type under a rule for entries."""
     result: Counter[int] = Counter()
     for x in short_nodes(n):
         result.update(homeward(x, {cycle: entry(cycle) for cycle in cycles(x)}))

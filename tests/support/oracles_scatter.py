@@ -86,7 +86,7 @@ def path(parents: Tree, root: Node, x: Node) -> tuple[Node, ...]:
 
 
 def balanced_copy(root: Node, copy: int) -> Tree:
-    """The tree of one copy: its running numbers begin where those of the copy before ended."""
+    """The tree of one copy: its running numbers continue those of the previous copy."""
     n = len(root)
     numbers = running_numbers(n, 1 + copy * (factorial(n - 1) - 1))
     return tree(root, parent_dimension, lambda x: v(numbers[x], n))
@@ -273,7 +273,7 @@ def all_sources(rows: Iterable[Plain], n: int, messages: int) -> list[Plain]:
     return result
 
 
-# What must hold of rows, whoever made them
+# Properties of all valid rows
 
 
 def owned(root: Node, messages: int) -> dict[Node, set[int]]:
@@ -284,7 +284,7 @@ def owned(root: Node, messages: int) -> dict[Node, set[int]]:
 
 
 def deserved(root: Node, messages: int) -> dict[Node, set[int]]:
-    """What scatter ends with, and gather begins with: everybody's own units."""
+    """Return the final units of a scatter, the initial units of a gather: each node's own."""
     return {
         x: {r * messages + i for i in range(messages)} if x != root else set()
         for x, r in ranks(len(root)).items()

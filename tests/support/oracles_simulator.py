@@ -70,7 +70,7 @@ def world(spec: str) -> World:
 
 
 class Row(NamedTuple):
-    """A row of a schedule; a sender or receiver that does not exist is no label of the world."""
+    """A row of a schedule; a sender or receiver need not be a label of the topology."""
 
     step: int
     sender: str
@@ -82,7 +82,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """A schedule: what it promises and by which rules it is to be executed."""
+    """A schedule: its postcondition, its rules and its rows."""
 
     world: World
     collective: str
@@ -149,10 +149,10 @@ def execute(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
     dead = {node for node in plan.world.nodes if frozenset([node]) in faults}
     voided = dead if plan.collective in ("allgather", "gather", "alltoall") else set()
     for unit, source, destination in messages:
-        owed = plan.world.nodes if destination is None else [destination]
+        required = plan.world.nodes if destination is None else [destination]
         outcome.missing |= {
             (node, unit)
-            for node in owed
+            for node in required
             if node not in dead and source not in voided and unit not in holds[node]
         }
     count(outcome)
@@ -292,16 +292,18 @@ def acknowledged(
     for (source, tree), own in walks.items():
         walk = Walk(own, faults)
         if not walk.served(source):
-            stalled[source, tree] = walk.made
+            stalled[source, tree] = walk.completed
         tried |= walk.tried
     return tried, stalled
 
 
 class Walk:
-    """The traversal of one tree of one source; the clock stands at the step of the last row."""
+    """The traversal of one tree of one source; the clock is the step of the last row."""
 
     def __init__(self, rows: Iterable[Row], faults: Faults) -> None:
-        self.faults, self.made, self.clock = faults, 0, 0
+        self.faults = faults
+        self.completed = 0
+        self.clock = 0
         self.tried: set[Row] = set()
         self.children: dict[str, dict[str, list[Row]]] = {}
         for row in rows:
@@ -314,7 +316,7 @@ class Walk:
             self.clock = group[-1].step
             if not all(is_up(row, self.faults) for row in group):
                 return False
-            self.made += 1
+            self.completed += 1
             if not self.served(child):
                 return False
             if not is_up(Row(self.clock, child, 0, node, 0, 0), self.faults):

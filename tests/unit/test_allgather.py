@@ -16,7 +16,7 @@ from starcast.trees import forest
 from starcast.trees.catalogue import single_trees
 from support import oracles
 from support import oracles_allgather as page
-from support.allgathers import all_sources, allgather, everybody_gets_everything, hops_of
+from support.allgather_checks import all_sources, allgather, assert_complete, hops_of
 from support.meeting import refused, tree_of
 
 TREES = single_trees("S4")
@@ -70,7 +70,7 @@ def test_segments_take_the_trees_in_the_page_s_order(n: int) -> None:
 @both_models
 @every_tree
 @pytest.mark.parametrize("n", range(2, 5))
-def test_everybody_gets_everything_and_every_link_carries_n_t_segments(
+def test_every_node_receives_every_unit_and_every_link_carries_n_t_segments(
     n: int, tree: str, ports: str
 ) -> None:
     """A5: everything on one directed link is one packet, of exactly N_t segments.
@@ -78,7 +78,7 @@ def test_everybody_gets_everything_and_every_link_carries_n_t_segments(
     So it is on every directed link, and one-port on those of the sub-step's dimension.
     """
     schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
-    done = everybody_gets_everything(schedule, all_sources(schedule))
+    done = assert_complete(schedule, all_sources(schedule))
     sub_steps = n - 1 if ports == "one" else 1
     sizes = level_sizes(n, tree)
     assert sorted(done.loads) == list(range(1, sub_steps * len(sizes) + 1))
@@ -92,9 +92,9 @@ def test_everybody_gets_everything_and_every_link_carries_n_t_segments(
 @pytest.mark.parametrize(
     ("tree", "ports"), [("greedy", "all"), ("greedy", "one"), ("hamiltonian-cycle", "all")]
 )
-def test_everybody_gets_everything_on_s5(tree: str, ports: str) -> None:
+def test_every_node_receives_every_unit_on_s5(tree: str, ports: str) -> None:
     schedule = allgather("S5", "dimension-change", ports, base=tree)
-    everybody_gets_everything(schedule, all_sources(schedule))
+    assert_complete(schedule, all_sources(schedule))
 
 
 @both_models
@@ -109,7 +109,7 @@ def test_the_expanded_schedule_is_the_page_s_for_all_sources(n: int, tree: str, 
     assert len(wide) == factorial(n) * len(schedule)
 
 
-def test_a_tree_that_is_rooted_elsewhere_does_not_do() -> None:
+def test_a_tree_with_another_root_is_not_suitable() -> None:
     """Pitfall 3: LC(x, T) starts at x only if T is rooted at the identity.
 
     Otherwise sources send units that they do not hold.
@@ -151,7 +151,7 @@ def test_steps_and_packets_are_theorem_3_s(n: int, tree: str) -> None:
 @every_tree
 @pytest.mark.parametrize("n", range(2, 8))
 def test_one_port_takes_a_sub_step_for_each_dimension(n: int, tree: str) -> None:
-    """Section 5.2: (n-1) h_T sub-steps, none of them empty, and the dimension says which."""
+    """Section 5.2: (n-1) h_T sub-steps, none of them empty, determined by the dimension."""
     schedule = allgather(f"S{n}", "dimension-change", "one", base=tree)
     assert schedule.steps == (n - 1) * forest(f"S{n}", tree).height
     assert np.array_equal(np.unique(schedule.step), np.arange(1, schedule.steps + 1))
@@ -164,13 +164,13 @@ def test_the_greedy_tree_takes_the_diameter(n: int) -> None:
     assert allgather(f"S{n}", "dimension-change").steps == oracles.diameter(n)
 
 
-# What the schedule says of itself
+# Metadata of the schedule
 
 
 @both_models
 @every_tree
 @pytest.mark.parametrize("n", [5, 6, 7])
-def test_the_simulator_finds_it_right(n: int, tree: str, ports: str) -> None:
+def test_the_simulator_accepts_it(n: int, tree: str, ports: str) -> None:
     """There are n! (n-1) (n!-1) transmissions; the largest packet of a step is N_t."""
     schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
     run = simulate(schedule)
@@ -186,7 +186,7 @@ def test_the_simulator_finds_it_right(n: int, tree: str, ports: str) -> None:
 
 @both_models
 @every_tree
-def test_what_it_says(tree: str, ports: str) -> None:
+def test_metadata(tree: str, ports: str) -> None:
     schedule = allgather("S5", "dimension-change", ports, root="54321", base=tree)
     entry = catalogue.find("allgather", "dimension-change")
     assert (schedule.units, schedule.packets, schedule.symmetric, schedule.root) == (
@@ -225,7 +225,7 @@ def test_its_forest_is_the_stack_of_the_changed_trees(tree: str) -> None:
 
 
 @given(st.sampled_from(TREES), st.sampled_from(["all", "one"]), st.permutations(range(1, 5)))
-def test_any_source_may_be_written_out(tree: str, ports: str, symbols: list[int]) -> None:
+def test_any_source_can_be_the_root(tree: str, ports: str, symbols: list[int]) -> None:
     """Source q's hops are the identity's, relabelled by q; all sources together are the same."""
     q = tuple(symbols)
     original = allgather("S4", "dimension-change", ports, base=tree)
@@ -243,7 +243,7 @@ def test_any_source_may_be_written_out(tree: str, ports: str, symbols: list[int]
     assert set(hops_of(moved.expand())) == set(hops_of(original.expand()))
 
 
-def test_greedy_is_the_tree_if_none_is_named() -> None:
+def test_the_default_base_is_greedy() -> None:
     assert dict(allgather("S4", "dimension-change").arguments) == {"tree": "greedy"}
 
 
@@ -251,7 +251,7 @@ def test_greedy_is_the_tree_if_none_is_named() -> None:
     "tree",
     ["multiple", "edge-disjoint", "perfectly-balanced", "nk-greedy", "nonsense", "label-change"],
 )
-def test_what_is_no_single_spanning_tree_is_refused(tree: str) -> None:
+def test_a_base_that_is_not_a_single_spanning_tree_is_refused(tree: str) -> None:
     with refused(tree, "not a single spanning tree"):
         allgather("S4", "dimension-change", base=tree)
 
@@ -262,7 +262,7 @@ def test_it_is_defined_on_stars_only(spec: str) -> None:
         allgather(spec, "dimension-change")
 
 
-def test_what_is_too_large_is_refused_before_it_is_built() -> None:
+def test_a_schedule_that_is_too_large_is_refused_before_it_is_built() -> None:
     with refused("rows", exit_code=7):
         allgather("S11", "dimension-change")
 
@@ -270,9 +270,9 @@ def test_what_is_too_large_is_refused_before_it_is_built() -> None:
 @pytest.mark.parametrize(
     "algorithm", ["dimension-change", "rotated-hamiltonian", "necklace", "hamiltonian-cycle"]
 )
-def test_it_begins_with_s2(algorithm: str) -> None:
+def test_s2_is_the_smallest_size(algorithm: str) -> None:
     """Two nodes send each other their message: one step."""
     schedule = allgather("S2", algorithm)
     assert (schedule.steps, len(schedule)) == (1, 1)
-    everybody_gets_everything(schedule, all_sources(schedule))
+    assert_complete(schedule, all_sources(schedule))
     assert catalogue.find("allgather", algorithm).supports(topology("S2"))

@@ -11,7 +11,7 @@ from starcast.topologies import as_topology
 from starcast.trees import forest
 from support import oracles, oracles_nk
 from support import oracles_allgather as page
-from support.allgathers import allgather, everybody_gets_everything, hops_of, places, relabelled
+from support.allgather_checks import allgather, assert_complete, hops_of, places, relabelled
 from support.meeting import refused
 
 ALGORITHMS = ("nk-greedy", "nk-multiple")
@@ -113,9 +113,9 @@ def test_translation_would_bring_residual_links_into_other_sub_steps() -> None:
 @both_models
 @every_algorithm
 @every_size
-def test_everybody_gets_everything(n: int, k: int, algorithm: str, ports: str) -> None:
+def test_every_node_receives_every_unit(n: int, k: int, algorithm: str, ports: str) -> None:
     schedule = allgather(f"S{n},{k}", algorithm, ports)
-    done = everybody_gets_everything(schedule, hops_of(schedule.expand()))
+    done = assert_complete(schedule, hops_of(schedule.expand()))
     if ports == "one":
         for step, load in done.loads.items():
             assert {port for _, port in load} == {(step - 1) % (n - 1) + 2}
@@ -180,7 +180,7 @@ def test_k_one_less_than_n_is_the_star(n: int, ports: str) -> None:
         assert np.array_equal(getattr(schedule, name), getattr(star, name)[first])
 
 
-# What the schedule says of itself
+# Metadata of the schedule
 
 
 @both_models
@@ -209,7 +209,7 @@ def test_rows_are_counted_before_they_are_built(n: int, k: int, algorithm: str, 
 @both_models
 @every_algorithm
 @pytest.mark.parametrize("root", [0, "325"])
-def test_what_it_says(root: int | str, algorithm: str, ports: str) -> None:
+def test_metadata(root: int | str, algorithm: str, ports: str) -> None:
     schedule = allgather("S5,3", algorithm, ports, root)
     at = (root or "123") if ports == "all" else "expanded"
     assert schedule.id == f"S5,3:allgather:{algorithm}:{ports}::{at}"
@@ -224,7 +224,7 @@ def test_what_it_says(root: int | str, algorithm: str, ports: str) -> None:
 
 
 @every_algorithm
-def test_written_out_it_is_the_same_whichever_source_is_named(algorithm: str) -> None:
+def test_the_expanded_schedule_does_not_depend_on_the_root(algorithm: str) -> None:
     first, other = allgather("S4,2", algorithm, "one", "31"), allgather("S4,2", algorithm, "one")
     assert hops_of(first) == hops_of(other)
     assert (
@@ -242,8 +242,8 @@ def test_it_has_no_arguments_and_runs_on_nk_stars_only(algorithm: str) -> None:
         allgather("S4", algorithm)
 
 
-def test_what_is_too_large_written_out_is_refused_before_it_is_built() -> None:
-    """One source of S_{10,4} stands for all 5040 all-port, and one-port it cannot."""
+def test_an_expansion_that_is_too_large_is_refused_before_it_is_built() -> None:
+    """One source of S_{10,4} represents all 5040 all-port, but not one-port."""
     assert allgather("S10,4", "nk-greedy", "all").steps == oracles_nk.diameter(10, 4)
     with refused(f"{5040 * 9 * 5039:,} rows", exit_code=7):
         allgather("S10,4", "nk-multiple", "one")

@@ -13,7 +13,7 @@ from starcast.topologies import topology
 from starcast.trees import forest as build_forest
 from support import oracles, oracles_multinode
 from support import oracles_allgather as page
-from support.allgathers import all_sources, allgather, everybody_gets_everything, hops_of
+from support.allgather_checks import all_sources, allgather, assert_complete, hops_of
 from support.meeting import refused
 from support.oracles_balanced import v
 
@@ -121,7 +121,7 @@ def test_the_types_of_a_step_are_different(n: int, algorithm: str) -> None:
 
 @all_port
 @pytest.mark.parametrize("n", range(3, 8))
-def test_all_links_are_busy_but_for_one_cell(n: int, algorithm: str) -> None:
+def test_all_links_are_busy_except_for_one_cell(n: int, algorithm: str) -> None:
     """n-1 messages fill every cell of (n!-1) steps; each one less leaves a cell empty."""
     full = allgather(f"S{n}", algorithm, messages=n - 1)
     assert len(full) == full.steps * (n - 1)
@@ -143,7 +143,7 @@ def test_one_symbol_for_all_copies_would_take_longer(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", range(3, 7))
-def test_the_numbers_of_the_mbst_cannot_run_on_over_the_copies(n: int) -> None:
+def test_the_numbers_of_the_mbst_cannot_continue_over_the_copies(n: int) -> None:
     """A3's recipe with another first type than 2 reaches a node in the step of its parent.
 
     Therefore copies are rotated.
@@ -158,23 +158,23 @@ def test_the_numbers_of_the_mbst_cannot_run_on_over_the_copies(n: int) -> None:
 @every_algorithm
 @pytest.mark.parametrize("messages", [1, 2, 3, 4])
 @pytest.mark.parametrize("n", [2, 3, 4])
-def test_everybody_gets_everything(n: int, messages: int, algorithm: str) -> None:
+def test_every_node_receives_every_unit(n: int, messages: int, algorithm: str) -> None:
     schedule = allgather(f"S{n}", algorithm, messages=messages)
-    done = everybody_gets_everything(schedule, all_sources(schedule))
+    done = assert_complete(schedule, all_sources(schedule))
     assert max(done.loads) == schedule.steps
     assert all(set(load.values()) == {1} for load in done.loads.values())
     assert sum(map(len, done.loads.values())) == messages * factorial(n) * (factorial(n) - 1)
 
 
 @every_algorithm
-def test_everybody_gets_everything_on_s5(algorithm: str) -> None:
+def test_every_node_receives_every_unit_on_s5(algorithm: str) -> None:
     schedule = allgather("S5", algorithm, messages=1)
-    everybody_gets_everything(schedule, all_sources(schedule))
+    assert_complete(schedule, all_sources(schedule))
 
 
 @every_algorithm
 @pytest.mark.parametrize("n", range(2, 8))
-def test_the_simulator_finds_it_right(n: int, algorithm: str) -> None:
+def test_the_simulator_accepts_it(n: int, algorithm: str) -> None:
     """M n! (n!-1) transmissions, one message a link, in as many steps as the schedule has."""
     for messages in numbers_of_messages(n):
         schedule = allgather(f"S{n}", algorithm, messages=messages)
@@ -247,7 +247,7 @@ def test_phase_2_is_rule_1(n: int) -> None:
 
 @pytest.mark.parametrize("messages", [1, 2])
 @pytest.mark.parametrize("n", [2, 3, 4])
-def test_one_port_all_nodes_use_one_dimension_and_forward_what_they_got(
+def test_one_port_all_nodes_use_one_dimension_and_forward_received_units(
     n: int, messages: int
 ) -> None:
     """A4: first the own message, later what came in the step before."""
@@ -263,12 +263,12 @@ def test_one_port_all_nodes_use_one_dimension_and_forward_what_they_got(
             assert hop.unit == (received[step - 1, hop.sender] if place else (hop.sender, message))
 
 
-# What the schedule says of itself
+# Metadata of the schedule
 
 
 @every_algorithm
 @pytest.mark.parametrize("messages", [1, 2, 4, 9])
-def test_what_it_says(messages: int, algorithm: str) -> None:
+def test_metadata(messages: int, algorithm: str) -> None:
     schedule = allgather("S5", algorithm, root="54321", messages=messages)
     entry = catalogue.find("allgather", algorithm)
     assert (schedule.units, schedule.packets, schedule.symmetric, schedule.root) == (
@@ -323,7 +323,7 @@ def test_rotated_trees_of_the_mbst_are_shortest_path_trees(n: int) -> None:
 
 
 @given(st.sampled_from(ALGORITHMS), st.integers(1, 5), st.permutations(range(1, 5)))
-def test_any_source_may_be_written_out(algorithm: str, messages: int, symbols: list[int]) -> None:
+def test_any_source_can_be_the_root(algorithm: str, messages: int, symbols: list[int]) -> None:
     q = tuple(symbols)
     original = allgather("S4", algorithm, messages=messages)
     moved = allgather("S4", algorithm, root=oracles.label(q), messages=messages)

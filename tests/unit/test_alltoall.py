@@ -166,7 +166,7 @@ def test_the_expansion_is_the_page_s(n: int, algorithm: str, messages: int) -> N
 
 
 @pytest.mark.parametrize("algorithm", ["necklace", "perfectly-balanced"])
-def test_one_wrong_dimension_makes_sources_meet(algorithm: str) -> None:
+def test_one_wrong_dimension_is_a_conflict_of_sources(algorithm: str) -> None:
     """The converse of Theorem 2: a dimension used twice in a step is a conflict of two sources."""
     s = schedule(4, algorithm, 3)
     rows = plain_rows(s)
@@ -272,7 +272,7 @@ def test_a_bound_of_m_messages_is_not_m_bounds_of_one() -> None:
 
 
 @pytest.mark.parametrize("algorithm", EXCHANGES)
-def test_what_an_alltoall_says_of_itself(algorithm: str) -> None:
+def test_metadata_of_an_alltoall(algorithm: str) -> None:
     messages = 1 if algorithm == "necklace" else 8
     s = schedule(5, algorithm, messages, (5, 4, 3, 2, 1))
     ports = "one" if algorithm == "one-port" else "all"

@@ -13,7 +13,7 @@ from starcast.collectives import schedule as build
 from starcast.topologies import as_topology
 from starcast.trees import forest
 from support import oracles, oracles_cube, oracles_nk
-from support.allgathers import hops_of, places, simulator_agrees
+from support.allgather_checks import assert_simulator_agrees, hops_of, places
 from support.oracles_allgather import Hop, execute
 
 ALGORITHMS = ("nk-greedy", "nk-multiple")
@@ -68,7 +68,7 @@ def build_pipeline(
 
 
 def is_the_page_s(schedule: Schedule, share: int) -> None:
-    """The rows are the page's, and by the plain execution everybody gets everything."""
+    """The rows are the page's, and by the plain execution every node receives every unit."""
     topology, every = schedule.topology, places(schedule)
     root = every[schedule.root]
     trees = pages_trees(topology.spec, schedule.algorithm, root)
@@ -91,12 +91,12 @@ def is_the_page_s(schedule: Schedule, share: int) -> None:
     )
     assert done.broken is None
     assert all(held == set(range(schedule.units)) for held in done.holds.values())
-    simulator_agrees(schedule, done)
+    assert_simulator_agrees(schedule, done)
     assert schedule.packets or max(max(load.values()) for load in done.loads.values()) == 1
 
 
 def some_roots(spec: str) -> list[int]:
-    """All roots of what is small, else the identity, the last and one between."""
+    """Return all roots of small topologies, else the first, the last and one between."""
     count = as_topology(spec).nodes
     return list(range(count)) if count <= 12 else [0, count // 3, count - 1]
 

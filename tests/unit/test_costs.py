@@ -26,7 +26,7 @@ def machine(paid: oracles.Prices) -> costs.Machine:
 
 
 def closed(n: int, algorithm: str, ports: str, share: int, paid: oracles.Prices) -> costs.Cost:
-    """The closed form that starcast has."""
+    """Return starcast's closed form."""
     arguments = {BROADCASTS[algorithm]: share}
     return costs.closed_form(
         topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid), **arguments
@@ -67,7 +67,7 @@ def test_closed_forms_are_the_page_s(
 
 @pytest.mark.parametrize("n", SIZES)
 def test_nothing_is_rounded(n: int) -> None:
-    """Pitfall 6: a third of a byte, and a message of 10^30 bytes and one, stay what they are."""
+    """Pitfall 6: a third of a byte, and a message of 10^30 bytes and one, stay exact."""
     paid = oracles.Prices(Fraction(10**30) + Fraction(1, 3), Fraction(1, 7), Fraction(1, 11))
     for algorithm in ALGORITHMS:
         for ports in ("all", "one"):
@@ -104,7 +104,7 @@ def test_the_smallest_stars_by_hand(n: int) -> None:
 
 @pytest.mark.parametrize("share", [0, -1, 1.5, "2"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_share_that_is_none_is_refused(algorithm: str, share: object) -> None:
+def test_an_invalid_share_is_refused(algorithm: str, share: object) -> None:
     paid = oracles.Prices(Fraction(1), Fraction(1), Fraction(1))
     with refused(BROADCASTS[algorithm]):
         closed(5, algorithm, "all", share, paid)  # type: ignore[arg-type]
@@ -127,7 +127,7 @@ def test_unknown_names_and_negative_amounts_are_refused() -> None:
 
 
 @pytest.mark.parametrize("ports", ["", "both", "All"])
-def test_an_unknown_port_model_is_refused_and_not_taken_for_another(ports: str) -> None:
+def test_an_unknown_port_model_is_refused(ports: str) -> None:
     t, unit_machine = topology("S5"), costs.Machine(t_s=Fraction(1), t_c=Fraction(1))
     with refused():
         costs.closed_form(t, "broadcast", "greedy", ports, Fraction(1), unit_machine)
@@ -273,7 +273,7 @@ def test_the_closed_form_counts_what_the_simulation_does(
 
 
 @pytest.mark.parametrize("n", range(2, 7))
-def test_where_no_link_is_shared_the_closed_form_is_what_it_takes(n: int) -> None:
+def test_without_shared_links_the_closed_form_is_exact(n: int) -> None:
     paid = oracles.Prices(Fraction(100), Fraction(3), Fraction(1, 3))
     for algorithm in ("greedy", "recursive-substar"):
         schedule = broadcast(n, algorithm, "all", 4)
@@ -290,7 +290,7 @@ def test_where_no_link_is_shared_the_closed_form_is_what_it_takes(n: int) -> Non
 
 
 def best(n: int, algorithm: str, ports: str, paid: oracles.Prices) -> tuple[float, int]:
-    """What starcast says: over the reals, over whole numbers."""
+    """Return starcast's optimum, over the reals and over whole numbers."""
     return costs.optimal_pieces(
         topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid)
     )
@@ -302,7 +302,7 @@ cheap = st.fractions(min_value=1, max_value=100, max_denominator=20)
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(st.integers(2, 12), st.builds(oracles.Prices, cheap, cheap, cheap))
-def test_the_best_whole_share_is_found(
+def test_the_best_integer_share_is_found(
     algorithm: str, ports: str, n: int, paid: oracles.Prices
 ) -> None:
     """Find the minimum by trial: the time is convex, so it only grows after its first rise."""
@@ -314,7 +314,7 @@ def test_the_best_whole_share_is_found(
 
 
 @given(st.integers(3, 12), prices)
-def test_the_best_share_of_multiple_is_beside_equation_5(n: int, paid: oracles.Prices) -> None:
+def test_the_best_share_of_multiple_is_next_to_equation_5(n: int, paid: oracles.Prices) -> None:
     """p* = sqrt(2m(h-1)T_c / ((n-1)T_s)); the integer optimum is next to it, at least 1."""
     square = 2 * paid.m * paid.byte / (n - 1) * (oracles.height_of_multiple(n) - 1) / paid.start_up
     floor = isqrt(square.numerator // square.denominator)
@@ -327,7 +327,7 @@ def test_the_best_share_of_multiple_is_beside_equation_5(n: int, paid: oracles.P
 
 
 @given(st.integers(3, 8), st.builds(oracles.Prices, cheap, cheap, cheap))
-def test_the_best_whole_share_costs_at_most_one_start_up_more_than_the_real_one(
+def test_the_best_integer_share_costs_at_most_one_start_up_more_than_the_real_optimum(
     n: int, paid: oracles.Prices
 ) -> None:
     """A6: T(max(1, ceil p*)) < T(p*) + T_s, with T(p*) = (sqrt((h-1) T_s) + sqrt(a))^2."""
@@ -348,7 +348,7 @@ def test_on_s2_one_segment_is_best(algorithm: str, ports: str) -> None:
     assert best(2, algorithm, ports, paid) == (0, 1)
 
 
-def test_long_messages_are_cut_into_many_segments_and_short_ones_into_one() -> None:
+def test_long_messages_are_split_into_many_segments_and_short_ones_into_one() -> None:
     assert (
         best(5, "multiple", "all", oracles.Prices(Fraction(1), Fraction(10**6), Fraction(1)))[1]
         == 1

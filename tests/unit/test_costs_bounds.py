@@ -10,9 +10,9 @@ from starcast import costs
 from starcast.collectives.model import COLLECTIVES
 from starcast.topologies import as_topology
 from support import oracles, oracles_costs
+from support.cost_cases import MACHINE, MESSAGE, SMALL
 from support.meeting import refused
 from support.oracles_costs import Asked
-from support.pricing import MACHINE, MESSAGE, SMALL
 
 SPECS = (*SMALL, "S6", "S7", "S12", "S6,3", "S7,2", "Q7", "Q20")
 
@@ -139,7 +139,7 @@ def fewest_steps(spec: str, one_port: bool) -> int:
 def informed(
     known: frozenset[int], links: dict[int, set[int]], one_port: bool
 ) -> set[frozenset[int]]:
-    """Who can know it a step later, where each tells all neighbours, or one."""
+    """Return the possible sets of informed nodes one step later, for all ports or one port."""
     if not one_port:
         return {known.union(*(links[node] for node in known))}
     after = {known}
@@ -151,7 +151,7 @@ def informed(
 @pytest.mark.parametrize(
     "spec", ["S2", "S3", "S2,1", "S3,1", "S4,1", "S5,1", "S3,2", "Q1", "Q2", "Q3", "S4,2"]
 )
-def test_the_start_ups_are_the_fewest_that_a_broadcast_can_do_with(spec: str) -> None:
+def test_the_start_ups_are_the_minimum_for_a_broadcast(spec: str) -> None:
     """The bound is valid, and tight for messages of few bytes: also on two nodes, and for m = 0."""
     for ports in ("all", "one"):
         fewest = fewest_steps(spec, ports == "one")
@@ -224,7 +224,7 @@ def test_gathering_is_bounded_as_scattering() -> None:
         ("Q4", "broadcast", "all", {"messages": 9}, "Fragopoulou & Akl 1996, Table 3"),
     ],
 )
-def test_the_source_is_who_states_it(
+def test_the_source_is_the_paper_that_states_the_bound(
     spec: str, collective: str, ports: str, arguments: dict[str, int], source: str
 ) -> None:
     assert bound(spec, collective, ports, **arguments).source == source
@@ -233,7 +233,9 @@ def test_the_source_is_who_states_it(
 @pytest.mark.parametrize(
     ("spec", "collective", "ports"), [("S5,2", "alltoall", "all"), ("Q4", "broadcast", "one")]
 )
-def test_what_no_paper_states_is_starcast_s(spec: str, collective: str, ports: str) -> None:
+def test_bounds_that_no_paper_states_have_the_source_starcast(
+    spec: str, collective: str, ports: str
+) -> None:
     assert bound(spec, collective, ports).source.startswith("starcast")
 
 

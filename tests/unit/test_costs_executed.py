@@ -13,7 +13,7 @@ from starcast.simulator import simulate
 from starcast.topologies import as_topology
 from starcast.trees import forest as build_forest
 from support import oracles_costs
-from support.pricing import (
+from support.cost_cases import (
     ALGORITHMS,
     CUBES,
     NK_STARS,
@@ -26,7 +26,7 @@ from support.pricing import (
     simulated_cost,
 )
 
-#: Executions cost what their form says, start-ups, bytes and transmissions, all-port or one-port.
+#: Executions cost the same as their form: start-ups, bytes and transmissions, by port model.
 EXACT = {
     ("broadcast", "greedy", "all"),
     ("broadcast", "recursive-substar", "all"),
@@ -102,7 +102,7 @@ def test_a_form_has_a_note_on_a_topology_where_an_execution_differs_and_on_no_ot
 def relation(
     test: Callable[[Case, costs.Cost, costs.Cost], None], *which: tuple[str, str, str]
 ) -> None:
-    """Judge every case of some algorithms: the case, its form, what it took."""
+    """Parametrize a check over the cases of some algorithms: case, form, simulated cost."""
     for entry in which:
         for case in all_of(*entry):
             form, real = priced(case), simulated_cost(case)
@@ -113,7 +113,7 @@ def relation(
 @pytest.mark.parametrize(
     "which", [("broadcast", "greedy", "one"), ("broadcast", "binomial", "one")]
 )
-def test_one_port_the_last_slot_is_not_all_needed(which: tuple[str, str, str]) -> None:
+def test_one_port_the_last_slot_can_end_with_idle_sub_slots(which: tuple[str, str, str]) -> None:
     """The form counts ``degree`` sub-slots per slot; executions end with the last one in use."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
@@ -131,8 +131,8 @@ def test_one_port_the_greedy_tree_needs_all_of_the_last_slot_for_even_n(n: int, 
     assert differ(priced(case), simulated_cost(case)) == (n % 2 == 1) == bool(priced(case).note)
 
 
-def test_edge_disjoint_binomial_trees_take_the_form_s_time_but_on_q1() -> None:
-    """The one tree of Q_1 is 1 high, not d + 1."""
+def test_edge_disjoint_binomial_trees_take_the_form_s_time_except_on_q1() -> None:
+    """The only tree of Q_1 has height 1, not d + 1."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         assert form.start_ups - real.start_ups == (case.spec == "Q1")
@@ -160,7 +160,7 @@ def test_the_multiple_trees_take_equation_3_s_steps_and_less_time() -> None:
 
 
 def test_edge_disjoint_trees_are_lower_than_the_paper_says() -> None:
-    """It takes them for D + 4 high; they are D + 3 for even n, D + 2 for odd n."""
+    """The paper assumes height D + 4; it is D + 3 for even n and D + 2 for odd n."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         n = as_topology(case.spec).n
@@ -224,7 +224,7 @@ def test_theorem_4_s_links_are_evenly_loaded_for_k_1_alone() -> None:
     relation(judge, ("allgather", "nk-greedy", "all"))
 
 
-def test_theorem_5_starts_up_n_times_too_often() -> None:
+def test_theorem_5_has_n_times_too_many_start_ups() -> None:
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         topology = as_topology(case.spec)
         assert form.bytes == real.bytes
@@ -238,7 +238,7 @@ def test_theorem_5_starts_up_n_times_too_often() -> None:
     relation(judge, ("allgather", "nk-greedy", "one"))
 
 
-def test_theorem_10_starts_up_too_seldom_or_too_often() -> None:
+def test_theorem_10_has_too_few_or_too_many_start_ups() -> None:
     """2D - 1 equals a tree's height only by chance; the bytes are too few unless k = 1."""
     differences = set()
 
@@ -254,7 +254,7 @@ def test_theorem_10_starts_up_too_seldom_or_too_often() -> None:
 
 
 def test_theorem_11_s_bytes_are_a_lower_bound() -> None:
-    """Met for k = 1, and for k = n-1, where the ports are dimensions and translation keeps them."""
+    """Attained for k = 1 and k = n-1, where ports are dimensions and translation keeps them."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         topology = as_topology(case.spec)
@@ -272,7 +272,7 @@ def test_theorem_11_s_bytes_are_a_lower_bound() -> None:
 def test_no_execution_beats_the_bound(
     which: tuple[str, str, str], m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
-    """In time, and in steps and transmissions where it is of unit messages; with as many copies."""
+    """In time, and for unit messages in steps and transmissions, with as many copies."""
     machine = costs.Machine(start_up, byte)
     for case in all_of(*which):
         topology, asked = as_topology(case.spec), case.asked
@@ -299,7 +299,7 @@ def test_no_execution_beats_the_bound(
 @pytest.mark.parametrize(
     "which", [entry for entry in EVERY if entry[0] in MULTI_SOURCE], ids=" ".join
 )
-def test_a_symmetric_schedule_costs_what_it_costs_written_out(which: tuple[str, str, str]) -> None:
+def test_a_symmetric_schedule_costs_the_same_expanded(which: tuple[str, str, str]) -> None:
     for case in [
         case
         for case in all_of(*which)

@@ -19,9 +19,9 @@ from starcast.trees import forest
 from starcast.trees.catalogue import single_trees
 from starcast.trees.edge_disjoint_levels import level_sum
 from support import oracles, oracles_costs
+from support.cost_cases import ALGORITHMS, SMALL, Case, built, cases, priced, unit
 from support.meeting import refused
 from support.oracles_costs import Asked
-from support.pricing import ALGORITHMS, SMALL, Case, built, cases, priced, unit
 
 LARGE = ("S6", "S7", "S9", "S12", "S6,2", "S6,3", "S6,5", "Q7", "Q12")
 
@@ -29,10 +29,10 @@ amounts = st.fractions(min_value=0, max_value=10**6, max_denominator=1000)
 
 
 def same(cost: costs.Cost, page: oracles_costs.Cost, m: Fraction, machine: costs.Machine) -> None:
-    """A cost is the page's, in all its parts, and exact."""
+    """Assert that a cost equals the page's in all its parts."""
     assert cost.start_ups == page.start_ups
     assert cost.bytes == page.share * m
-    if page.transmissions is not None:  # else the page says nothing, and only executions judge
+    if page.transmissions is not None:  # otherwise only executions can check them
         assert cost.transmissions == page.transmissions
     assert cost.time == page.start_ups * machine.t_s + page.share * m * machine.t_c
     assert isinstance(cost.time, Fraction)
@@ -47,7 +47,7 @@ def test_every_algorithm_of_the_catalogue_has_a_form_and_no_other_has() -> None:
 @pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
 @settings(max_examples=10)
 @given(amounts, amounts, amounts)
-def test_forms_are_the_pages_whatever_message_and_machine(
+def test_forms_are_the_pages_for_any_message_and_machine(
     key: tuple[str, str], m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
     machine = costs.Machine(start_up, byte)
@@ -85,8 +85,8 @@ def test_forms_are_the_pages_on_small_and_large_topologies(key: tuple[str, str])
 
 
 @pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
-def test_a_message_has_as_many_units_as_the_schedule_cuts_it_into(key: tuple[str, str]) -> None:
-    """Of a scatter or alltoall, each of the N destinations has that many."""
+def test_a_message_has_as_many_units_as_the_schedule_splits_it_into(key: tuple[str, str]) -> None:
+    """In a scatter or alltoall each of the N destinations has that many."""
     for case in grouped("S2", "S4", "S3,1", "S4,2", "S4,3", "Q1", "Q3", shares=(1, 3))[key]:
         topology = as_topology(case.spec)
         schedule, units = built(case), 1 / unit(case, Fraction(1))
@@ -95,11 +95,11 @@ def test_a_message_has_as_many_units_as_the_schedule_cuts_it_into(key: tuple[str
         assert schedule.units == units * (topology.nodes if addressed else 1) * sources, case
 
 
-# What forms are made of
+# Parts of forms
 
 
 @pytest.mark.parametrize("n", range(2, 7))
-def test_necklaces_are_counted_and_their_distances_summed_without_looking(n: int) -> None:
+def test_necklace_counts_and_distance_sums_are_computed_without_enumeration(n: int) -> None:
     page = oracles_costs.necklaces(n)
     assert counts.necklace_count(n) == len(page)
     assert counts.necklace_distance_sum(n, oracles_costs.star(n).t) == sum(
@@ -256,7 +256,7 @@ def test_a_form_asked_for_another_port_model_is_refused() -> None:
 ONE = costs.Machine(Fraction(1), Fraction(1))
 
 
-def test_sources_say_whose_a_form_is() -> None:
+def test_sources_name_the_paper_of_a_form() -> None:
     """Forms for copies and messages that no paper covers have the source starcast."""
 
     def source(collective: str, algorithm: str, **arguments: int) -> str:

@@ -12,8 +12,8 @@ from starcast import costs
 from starcast.costs.forms import find_optimum
 from starcast.errors import InputError
 from starcast.topologies import Topology, as_topology
+from support.cost_cases import ALGORITHMS, MACHINE
 from support.meeting import refused
-from support.pricing import ALGORITHMS, MACHINE
 
 CUT = [key for key, algorithm in ALGORITHMS.items() if algorithm.split_argument]
 
@@ -110,15 +110,15 @@ def test_the_real_optimum_of_edge_disjoint_trees(
 
 
 @pytest.mark.parametrize("key", CUT, ids=" by ".join)
-def test_messages_of_no_length_are_not_cut(key: tuple[str, str]) -> None:
+def test_messages_of_no_length_are_not_split(key: tuple[str, str]) -> None:
     topology, algorithm = home(key, 4), ALGORITHMS[key]
     real, integer = costs.optimal_pieces(topology, *key, algorithm.ports[0], Fraction(0), MACHINE)
     assert real == 0
     assert integer == (topology.degree if key[1] == "perfectly-balanced" else 1)
 
 
-def test_astronomic_messages_are_found_at_once() -> None:
-    """Neither a search nor a float: the square root of 10^60 is a whole number of thirty digits."""
+def test_the_optimum_for_huge_messages_is_exact() -> None:
+    """Neither search nor floats: the square root of 10^60 has thirty digits."""
     topology = as_topology("S5")
     machine = costs.Machine(Fraction(1), Fraction(1))
     _, integer = costs.optimal_pieces(
@@ -132,7 +132,7 @@ def test_astronomic_messages_are_found_at_once() -> None:
     [key for key, algorithm in ALGORITHMS.items() if not algorithm.split_argument],
     ids=" by ".join,
 )
-def test_what_is_not_cut_has_no_best_number(key: tuple[str, str]) -> None:
+def test_a_message_that_is_not_split_has_no_best_number(key: tuple[str, str]) -> None:
     with refused(key[1]):
         costs.optimal_pieces(home(key, 4), *key, "all", Fraction(1), MACHINE)
 
@@ -159,7 +159,7 @@ def test_without_a_start_up_time_there_is_no_best_number(key: tuple[str, str]) -
 def test_any_pipeline_s_best_number_is_found(
     fixed: int, slope: int, b: int, d: int, period: int
 ) -> None:
-    """Steps of a whole number and ceil(c p / period), each of d/p bytes, and b bytes besides."""
+    """Steps of a whole number and ceil(c p / period), each of d/p bytes, and b further bytes."""
 
     def price(pieces: int) -> costs.Cost:
         steps = fixed - (-slope * pieces // period)

@@ -19,10 +19,10 @@ from starcast.costs.tables import CostRow, Problem, build_table, execute_row
 from starcast.simulator import simulate
 from starcast.topologies import as_topology
 from support import oracles, oracles_costs
+from support.cost_cases import MACHINE
 from support.meeting import refused
-from support.pricing import MACHINE
 
-#: Rows of the papers' tables that are no algorithm here, by family, collective and port model.
+#: Printed rows of the tables, by family, collective and port model.
 CITED = {
     ("star", "broadcast", "all"): {"Day & Tripathi [7]"},
     ("star", "broadcast", "one"): {
@@ -54,13 +54,13 @@ def problem(
 
 
 def row(asked: Problem, name: str) -> CostRow:
-    """The one row of that name."""
+    """Return the only row of that name."""
     (result,) = [line for line in build_table(asked) if line.name == name]
     return result
 
 
 def cost_of(result: CostRow) -> costs.Cost:
-    """Its cost, which it has."""
+    """Return the cost of a row that has one."""
     assert result.cost is not None
     return result.cost
 
@@ -75,7 +75,7 @@ def test_a_table_has_all_algorithms_all_printed_rows_and_the_bounds(
     spec: str, collective: str, ports: str
 ) -> None:
     topology, rows = as_topology(spec), build_table(problem(spec, collective, ports))
-    beside = f"lower bound, unit messages, Q{oracles.ceil_log2(topology.nodes)}"
+    cube_bound = f"lower bound, unit messages, Q{oracles.ceil_log2(topology.nodes)}"
     ours = {
         algorithm.name
         for algorithm in algorithms_on(topology, collective)
@@ -84,11 +84,11 @@ def test_a_table_has_all_algorithms_all_printed_rows_and_the_bounds(
     printed = CITED.get((topology.family, collective, ports), set())
     bounds = {"lower bound", "lower bound, unit messages"}
     if topology.family != "hypercube":
-        bounds.add(beside)
+        bounds.add(cube_bound)
     assert len(rows) == len({line.name for line in rows})
     assert {line.name for line in rows} == ours | printed | bounds
     assert {line.name for line in rows if line.arguments is not None} == ours
-    others = {line for line in printed if "as printed" not in line} | ({beside} & bounds)
+    others = {line for line in printed if "as printed" not in line} | ({cube_bound} & bounds)
     unstated = {line.name for line in rows if line.source.startswith("starcast")}
     assert {line.name for line in rows if line.cited} == others - unstated
 
@@ -148,7 +148,7 @@ def test_qiu_s_row_says_that_there_is_no_closed_form() -> None:
 
 
 @pytest.mark.parametrize("n", range(2, 13))
-def test_the_hypercube_beside_a_star_has_at_least_as_many_nodes(n: int) -> None:
+def test_the_hypercube_compared_with_a_star_has_at_least_as_many_nodes(n: int) -> None:
     """FA Table 5 for the least k = ceil(log2 n!): also Q_29 for S_12, which cannot be named."""
     k = oracles.ceil_log2(factorial(n))
     assert 2 ** (k - 1) < factorial(n) <= 2**k
@@ -188,7 +188,7 @@ def test_another_hypercube_can_be_asked_for(spec: str) -> None:
 
 
 def test_more_copies_than_the_hypercube_has_links_have_no_row() -> None:
-    """Q_3 beside the 5 nodes of S_{5,1}: 4 copies do not go over 3 links, and one does."""
+    """Q_3 compared with S_{5,1}: 4 copies exceed its 3 links, one copy does not."""
     asked = problem("S5,1", "scatter", copies=4)
     result = row(asked, "lower bound, unit messages, Q3, 4 copies")
     assert result.cost is None
@@ -396,7 +396,7 @@ def test_a_schedule_that_breaks_a_rule_has_no_figures(monkeypatch: pytest.Monkey
     [
         ({"collective": "reduce"}, "reduce"),
         ({"ports": "both"}, "both"),
-        ({"m": Fraction(-1)}, "-1"),
+        ({"message_bytes": Fraction(-1)}, "-1"),
         ({"segments": 0}, "segments"),
         ({"messages": 0}, "messages"),
         ({"copies": 0}, "copies"),

@@ -98,7 +98,7 @@ def test_steps_and_transmissions(d: int, messages: int, copies: int) -> None:
 def test_every_message_comes_through_as_many_trees_as_it_has_copies(
     d: int, messages: int, copies: int
 ) -> None:
-    """And nobody sends what has not come through that tree."""
+    """And no node sends a unit before it arrived through that tree."""
     result = rows(schedule(d, messages, copies))
     for node, message in product(nodes(d)[1:], range(messages)):
         trees = [row.tree for row in result if row.receiver == node and row.unit == message]

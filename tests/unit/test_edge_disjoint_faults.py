@@ -17,13 +17,13 @@ from starcast import simulator
 from starcast.simulator import simulate
 from support import oracles
 from support import oracles_edge_disjoint_schedules as page
-from support.meeting_edge_disjoint import (
+from support.edge_disjoint_cases import (
     COLLECTIVES,
     built,
     held_first,
     lacking,
     others,
-    owed_last,
+    required_last,
     rows,
 )
 from support.oracles import Node, Plain, identity, swap
@@ -68,7 +68,7 @@ def lost(
 
     root = identity(len(result[0].sender))
     got, _ = page.holdings(result, held_first(collective, root, messages), up, apart=apart)
-    return lacking(owed_last(collective, root, messages, lambda node: node not in dead), got)
+    return lacking(required_last(collective, root, messages, lambda node: node not in dead), got)
 
 
 # x copies survive x-1 faults
@@ -181,7 +181,7 @@ def test_as_many_faults_as_copies_cut_a_node_off(collective: str, n: int, messag
     """For each x, receiver and unit: the unit survives if all but one of its last links fail."""
     for copies in range(1, n):
         result = rows(collective, n, messages, copies)
-        for receiver, units in owed_last(collective, identity(n), messages).items():
+        for receiver, units in required_last(collective, identity(n), messages).items():
             for unit in units:
                 last = inlets(result, receiver, unit)
                 assert len(set(last)) == copies
@@ -192,10 +192,10 @@ def test_as_many_faults_as_copies_cut_a_node_off(collective: str, n: int, messag
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize("n", [3, 4])
 def test_as_many_faults_as_copies_at_the_source_leave_all_without(collective: str, n: int) -> None:
-    """The first links of a unit's x copies: nobody gets it. The trees are known, not the faults."""
+    """If the first links of a unit's x copies fail, no node receives it."""
     for copies in range(1, n):
         result = rows(collective, n, 1, copies)
-        for receiver, units in owed_last(collective, identity(n), 1).items():
+        for receiver, units in required_last(collective, identity(n), 1).items():
             for unit in units:
                 source = oracles.nodes(n)[unit] if collective == "gather" else identity(n)
                 first = set(outlets(result, source, unit))
@@ -270,7 +270,7 @@ def test_all_sources_of_a_small_star_survive(collective: str) -> None:
             assert oracles.ranks(3)[source] * single.units + own in got[node]
 
 
-# The simulator says the same
+# Agreement with the simulator
 
 
 def named(fault: Fault) -> str | tuple[str, str]:

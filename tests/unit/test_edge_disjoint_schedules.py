@@ -16,18 +16,18 @@ from starcast.topologies import topology
 from starcast.trees import forest as build_forest
 from support import oracles
 from support import oracles_edge_disjoint_schedules as page
-from support.meeting import refused, roots
-from support.meeting_edge_disjoint import (
+from support.edge_disjoint_cases import (
     ADDRESSED,
     COLLECTIVES,
     PAGES,
     built,
     held_first,
     lacking,
-    owed_last,
+    required_last,
     rows,
     tree_levels,
 )
+from support.meeting import refused, roots
 from support.oracles import identity
 
 #: n, messages and copies for all cases: fewer copies than trees, as many; x divides n-1 or not.
@@ -106,15 +106,13 @@ def test_every_row_is_the_page_s_wherever_one_looks(
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize(("n", "messages", "copies"), SMALL + LARGER)
-def test_it_is_sound_and_everybody_gets_what_is_owed(
-    collective: str, n: int, messages: int, copies: int
-) -> None:
+def test_it_is_sound_and_complete(collective: str, n: int, messages: int, copies: int) -> None:
     """Store and forward, separately for each tree; no directed link carries two units per step."""
     result, root = rows(collective, n, messages, copies), identity(n)
     assert page.sound(result)
     got, late = page.holdings(result, held_first(collective, root, messages), apart=True)
     assert late == 0
-    assert not lacking(owed_last(collective, root, messages), got)
+    assert not lacking(required_last(collective, root, messages), got)
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
@@ -122,10 +120,10 @@ def test_it_is_sound_and_everybody_gets_what_is_owed(
 def test_every_unit_comes_through_as_many_trees_as_it_has_copies(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
-    """Where it is owed it arrives x times, and never twice through a tree."""
+    """A unit reaches its destinations x times, and never twice through a tree."""
     root, result = identity(n), rows(collective, n, messages, copies)
     arrivals = Counter((row.receiver, row.unit, row.tree) for row in result)
-    for node, units in owed_last(collective, root, messages).items():
+    for node, units in required_last(collective, root, messages).items():
         for unit in units:
             times = [arrivals[node, unit, tree] for tree in range(n - 1)]
             assert sorted(times, reverse=True) == [1] * copies + [0] * (n - 1 - copies)
@@ -347,14 +345,14 @@ def test_pipelining_within_a_group_collides(collective: str, n: int) -> None:
 @pytest.mark.parametrize("n", [3, 4, 5])
 def test_an_exchange_over_necklaces_misses_some(n: int) -> None:
     """Pitfall 8: one node per necklace is not enough; each destination occurs once per tree."""
-    everybody = [(x, tree) for x in oracles.nodes(n)[1:] for tree in range(n - 1)]
-    assert sorted(met(oracles.nodes(n)[1:])) == everybody
+    every_pair = [(x, tree) for x in oracles.nodes(n)[1:] for tree in range(n - 1)]
+    assert sorted(met(oracles.nodes(n)[1:])) == every_pair
     leaders = [x for x in oracles.nodes(n)[1:] if x == min(page.orbit(x))]
-    assert set(met(leaders)) < set(everybody)
+    assert set(met(leaders)) < set(every_pair)
 
 
 def met(bases: Sequence[oracles.Node]) -> list[tuple[oracles.Node, int]]:
-    """Which node is reached through which tree where these are the base nodes."""
+    """Return the (node, tree) pairs reached for these base nodes."""
     rows = page.alltoall(identity(len(bases[0])), 1, len(bases[0]) - 1, bases)
     rank = oracles.ranks(len(bases[0]))
     return [(row.receiver, row.tree) for row in rows if rank[row.receiver] == row.unit]

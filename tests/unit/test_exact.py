@@ -142,7 +142,7 @@ CORRUPTIONS: dict[str, tuple[Callable[[Schedule], Schedule], str]] = {
     "dropped row": (lambda schedule: rows(schedule, np.arange(len(schedule)) != 5), "not"),
     "lost message": (
         lambda schedule: rows(schedule, schedule.unit != 7),
-        "not exactly the messages to everybody else",
+        "not exactly the messages to all other nodes",
     ),
     "early row": (hurried, "not in increasing steps"),
     "detour": (detour, "not a shortest path"),
@@ -161,11 +161,11 @@ CORRUPTIONS: dict[str, tuple[Callable[[Schedule], Schedule], str]] = {
     ),
     "other receiver": (
         lambda schedule: changed(schedule, "receiver", 9, (schedule.receiver[9] + 1) % 24),
-        "not where the message is",
+        "the sender does not hold the message",
     ),
     "other message": (
         lambda schedule: changed(schedule, "unit", 9, schedule.unit[9] % 23 + 1),
-        "not where the message is",
+        "the sender does not hold the message",
     ),
     "doubled row": (
         lambda schedule: rows(schedule, np.r_[np.arange(len(schedule)), 3]),
@@ -254,7 +254,7 @@ def test_the_schedule_is_the_same_every_time(n: int, messages: int) -> None:
     assert all(np.array_equal(getattr(once, name), getattr(again, name)) for name in COLUMNS)
 
 
-# Other sources, and what the schedule says of itself
+# Other sources, and metadata of the schedule
 
 
 @pytest.mark.parametrize("source", ["1234", "2134", "4132", "3421"])
@@ -334,15 +334,15 @@ def test_what_memory_does_not_hold_is_refused_at_once() -> None:
 def test_the_simulator_sees_it_complete_in_the_fewest_steps(n: int, messages: int) -> None:
     """M n! t_n transmissions of all sources; all directed links are busy except for spare cells."""
     run = simulate(exact(n, messages))
-    everybody = len(exact(n, messages).topology.labels())
+    nodes = len(exact(n, messages).topology.labels())
     assert run.violation is None
     assert run.complete
     assert run.missing == 0
     assert run.steps == page.fewest_steps(n, messages)
-    assert run.transmissions == everybody * messages * page.total_distance(n)
+    assert run.transmissions == nodes * messages * page.total_distance(n)
     assert run.largest_packet == 1
     idle = run.steps * (n - 1) - messages * page.total_distance(n)
-    assert int(np.sum(everybody * (n - 1) - run.links_used)) == everybody * idle
+    assert int(np.sum(nodes * (n - 1) - run.links_used)) == nodes * idle
 
 
 @pytest.mark.parametrize("source", ["12345", "54321", "31524"])

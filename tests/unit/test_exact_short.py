@@ -95,10 +95,10 @@ def test_entering_cycles_at_their_smallest_symbol_breaks_the_bound() -> None:
 
 
 @pytest.mark.parametrize("n", range(5, 9))
-@pytest.mark.parametrize("rule", [min, max])
-def test_no_fixed_entry_balances_any_n(n: int, algorithm: type) -> None:
+@pytest.mark.parametrize("choose", [min, max])
+def test_no_fixed_entry_balances_any_n(n: int, choose: type) -> None:
     """Larger stars, smallest and largest symbol: the greatest load is above the share as well."""
-    assert max(page.loads(n, algorithm).values()) > oracles.ceil_div(page.short_hops(n), n - 1)
+    assert max(page.loads(n, choose).values()) > oracles.ceil_div(page.short_hops(n), n - 1)
 
 
 @pytest.mark.parametrize("n", range(3, 9))
@@ -128,7 +128,7 @@ def test_symbols_are_tried_in_ascending_order() -> None:
     assert choose_entries([(4, 2, 3), (4, 3), (3, 4)], {2: 1, 3: 1, 4: 1}) == [2, 4, 3]
 
 
-def test_entries_that_cannot_be_are_a_defect() -> None:
+def test_impossible_entries_are_an_internal_error() -> None:
     with refused("cannot be balanced", exit_code=1):
         choose_entries([(2, 3), (2, 3), (2, 3)], {2: 1, 3: 1, 4: 5})
 
@@ -196,14 +196,14 @@ def test_the_opening_leaves_an_idle_cell_per_dimension_for_every_step_too_many(
         assert cells == free[: len(cells)]
 
 
-def test_idle_cells_that_are_missing_are_a_defect() -> None:
+def test_missing_idle_cells_are_an_internal_error() -> None:
     """Three words that all cross dimension 2 and none 3: 3 steps instead of an equal share of 2."""
     words = [exact_short.Word(node, 0, (2,)) for node in range(1, 4)]
     with refused("fewer than 1 idle steps", exit_code=1):
         exact_short._idle_steps(3, words, [(1,), (2,), (3,)], 3)
 
 
-def test_too_few_full_necklaces_are_a_defect() -> None:
+def test_too_few_full_necklaces_are_an_internal_error() -> None:
     begun = exact_short.Opening((), (), 9, np.zeros((3, 4), dtype=np.int64))
     length = np.array([1, 2])
     with refused("2 groups of full necklaces and idle cells for 4", exit_code=1):
@@ -214,7 +214,7 @@ def test_too_few_full_necklaces_are_a_defect() -> None:
 
 
 @pytest.mark.parametrize(("n", "messages"), [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 8)])
-def test_there_are_groups_enough_for_the_idle_cells(n: int, messages: int) -> None:
+def test_there_are_enough_groups_for_the_idle_cells(n: int, messages: int) -> None:
     full = (
         page.full_necklaces(n) if n <= 8 else factorial(n - 1)
     )  # at least: all that do not start with 1
@@ -222,7 +222,7 @@ def test_there_are_groups_enough_for_the_idle_cells(n: int, messages: int) -> No
 
 
 @pytest.mark.parametrize("n", range(3, 9))
-def test_one_hop_a_step_would_leave_groups_enough(n: int) -> None:
+def test_one_hop_per_step_would_leave_enough_groups(n: int) -> None:
     """(n-2) L <= (n-1) F: for n <= 6 this is the proof, beyond it follows from the bounds below."""
     assert (n - 2) * page.short_hops(n) <= (n - 1) * page.full_necklaces(n)
 

@@ -40,8 +40,8 @@ def test_the_rows_are_those_of_the_page_s_scatter_backwards(
 @pytest.mark.parametrize(
     ("n", "algorithm", "messages"), [*cases(range(2, 5), 1), *((5, name, 4) for name in SCATTERS)]
 )
-def test_the_root_gets_what_everybody_has(n: int, algorithm: str, messages: int) -> None:
-    """Leaves send first, and nobody sends what has not come yet."""
+def test_the_root_receives_all_units(n: int, algorithm: str, messages: int) -> None:
+    """Leaves send first, and no node sends a unit before it arrived."""
     root = oracles.nodes(n)[-1]
     rows = plain_rows(schedule("gather", n, algorithm, messages, root))
     end = page.executed(rows, page.deserved(root, messages), one_port=algorithm == "one-port")
@@ -101,13 +101,13 @@ def test_reversed_links_of_an_nk_star_have_other_ports() -> None:
 @pytest.mark.parametrize(
     ("collective", "algorithm"), [("broadcast", "greedy"), ("alltoall", "necklace")]
 )
-def test_what_has_no_reverse_is_refused(collective: str, algorithm: str) -> None:
+def test_other_collectives_cannot_be_reversed(collective: str, algorithm: str) -> None:
     with refused(collective, "reverse"):
         reverse_schedule(build("S4", collective, algorithm))
 
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
-def test_what_a_gather_says_of_itself(algorithm: str) -> None:
+def test_metadata_of_a_gather(algorithm: str) -> None:
     s, root = schedule("gather", 5, algorithm, 8, (5, 4, 3, 2, 1)), (5, 4, 3, 2, 1)
     scatter = schedule("scatter", 5, algorithm, 8, root)
     assert (s.collective, s.packets, s.symmetric, s.root) == ("gather", False, False, 119)

@@ -104,11 +104,13 @@ def test_the_rows_are_the_page_s_on_larger_stars(n: int, algorithm: str, message
     )
 
 
-# What must hold, whoever made it
+# Properties of all scatters
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 2))
-def test_everybody_is_served_and_no_link_carries_two(n: int, algorithm: str, messages: int) -> None:
+def test_every_node_is_served_and_no_link_carries_two(
+    n: int, algorithm: str, messages: int
+) -> None:
     root = oracles.nodes(n)[factorial(n) // 3]
     rows = plain_rows(schedule(n, algorithm, messages, root))
     end = page.executed(rows, page.owned(root, messages), one_port=algorithm == "one-port")
@@ -117,7 +119,7 @@ def test_everybody_is_served_and_no_link_carries_two(n: int, algorithm: str, mes
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
 @pytest.mark.parametrize("n", [5, 6])
-def test_everybody_is_served_on_larger_stars(n: int, algorithm: str) -> None:
+def test_every_node_is_served_on_larger_stars(n: int, algorithm: str) -> None:
     """With M = n-1, so that all copies and trees are in use."""
     root = oracles.shift(oracles.identity(n), 2)
     rows = plain_rows(schedule(n, algorithm, n - 1, root))
@@ -197,7 +199,7 @@ def test_the_simulator_finds_it_complete(
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_the_balanced_scatter_meets_the_bound_for_every_number_of_messages(n: int) -> None:
-    """The root has M(n!-1) units to send over n-1 links: nobody is faster, whatever M is."""
+    """The root has M(n!-1) units to send over n-1 links: no schedule is faster, for any M."""
     for messages in {1, 2, n - 2, n - 1, n, 2 * n - 3} - {0}:
         assert schedule(n, "balanced", messages).steps == oracles.ceil_div(
             messages * (factorial(n) - 1), n - 1
@@ -276,7 +278,7 @@ def test_fewer_messages_than_a_multiple_would_not_fill_the_perfect_trees(n: int)
 
 
 @pytest.mark.parametrize("n", range(3, 9))
-def test_the_trees_of_copies_come_again_after_n_minus_1(n: int) -> None:
+def test_the_trees_of_copies_repeat_after_n_minus_1(n: int) -> None:
     """(n-1)! is 0 modulo n-1 for n >= 3, so each copy moves v back by one, and n-1 copies by 0."""
     topology = as_topology(f"S{n}")
     hung = [
@@ -302,7 +304,7 @@ def test_the_forest_is_the_stack_of_the_trees_used(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", range(3, 7))
-def test_copies_of_a_message_meet_on_no_link(n: int) -> None:
+def test_copies_of_a_message_never_share_a_link(n: int) -> None:
     """A directed link in several trees of the stack has the same level and subtree in all."""
     forest = balanced_forest(as_topology(f"S{n}"), n - 1)
     above, levels = root_ports(forest), forest.levels()
@@ -318,9 +320,7 @@ def test_copies_of_a_message_meet_on_no_link(n: int) -> None:
     "construction", ["balanced", "perfectly-balanced", "multiple", "hamiltonian-cycle"]
 )
 @pytest.mark.parametrize("root", ["1234", "4213"])
-def test_the_root_s_port_above_a_node_is_where_walking_up_ends(
-    construction: str, root: str
-) -> None:
+def test_root_ports_are_found_by_following_parents(construction: str, root: str) -> None:
     forest, source = build_forest("S4", construction, root=root), oracles.node_of(root)
     for row, above in zip(forest.parent_port, root_ports(forest), strict=True):
         tree = tree_of(row.tolist(), 4)
@@ -332,7 +332,7 @@ def test_the_root_s_port_above_a_node_is_where_walking_up_ends(
 
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
-def test_the_forest_is_the_catalogue_s_where_the_algorithm_says_so(algorithm: str) -> None:
+def test_the_forest_is_the_construction_of_the_algorithm(algorithm: str) -> None:
     entry = find("scatter", algorithm)
     for messages in (1, 4):
         if algorithm == "perfectly-balanced" and messages == 1:
@@ -414,7 +414,7 @@ def test_a_node_s_messages_are_spread_over_its_trees_in_turn(messages: int) -> N
 
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
-def test_what_a_scatter_says_of_itself(algorithm: str) -> None:
+def test_metadata_of_a_scatter(algorithm: str) -> None:
     s = schedule(5, algorithm, 8, (5, 4, 3, 2, 1))
     ports = "one" if algorithm == "one-port" else "all"
     assert (s.collective, s.algorithm, s.ports, s.root, s.packets, s.symmetric) == (
@@ -426,14 +426,14 @@ def test_what_a_scatter_says_of_itself(algorithm: str) -> None:
 
 
 def test_defaults() -> None:
-    """One message, and n-1 where it has to be a multiple."""
+    """Return one message, or n-1 if a multiple is required."""
     for algorithm in SCATTERS:
         expected = 4 if algorithm == "perfectly-balanced" else 1
         assert dict(build("S5", "scatter", algorithm).arguments) == {"messages": expected}
     assert {row.name for row in algorithms("scatter")} >= set(SCATTERS)
 
 
-def test_the_perfect_trees_begin_with_s3() -> None:
+def test_the_perfectly_balanced_trees_start_with_s3() -> None:
     with refused("perfectly-balanced", "S2"):
         build("S2", "scatter", "perfectly-balanced")
 

@@ -1,4 +1,4 @@
-"""Schedules as columns: the page's rows exactly, and what a schedule says of itself."""
+"""Schedules as columns: the page's rows exactly, and metadata of schedules."""
 
 from dataclasses import FrozenInstanceError, replace
 from math import factorial
@@ -121,7 +121,7 @@ def test_columns_are_whole_numbers_of_equal_length(n: int, algorithm: str, ports
 
 @both_models
 @every_broadcast
-def test_what_a_schedule_says_of_itself(algorithm: str, ports: str) -> None:
+def test_metadata_of_a_schedule(algorithm: str, ports: str) -> None:
     schedule = broadcast(5, algorithm, ports, 4, (5, 4, 3, 2, 1))
     argument = BROADCASTS[algorithm]
     assert (schedule.topology.spec, schedule.collective, schedule.algorithm, schedule.ports) == (
@@ -168,7 +168,7 @@ def test_columns_of_different_length_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("algorithm", sorted(BROADCASTS))
-def test_one_unit_a_tree_and_all_ports_unless_said_otherwise(algorithm: str) -> None:
+def test_the_defaults_are_one_unit_per_tree_and_all_ports(algorithm: str) -> None:
     schedule = build("S4", "broadcast", algorithm)
     assert schedule.ports == "all"
     assert schedule.root == 0
@@ -177,9 +177,7 @@ def test_one_unit_a_tree_and_all_ports_unless_said_otherwise(algorithm: str) -> 
 
 @pytest.mark.parametrize("share", [0, -1, 1.5, 2.0, "2", True, None])
 @pytest.mark.parametrize("algorithm", sorted(BROADCASTS))
-def test_a_share_that_is_no_whole_number_from_1_on_is_refused(
-    algorithm: str, share: object
-) -> None:
+def test_a_share_that_is_not_a_positive_integer_is_refused(algorithm: str, share: object) -> None:
     with refused(BROADCASTS[algorithm]):
         build("S4", "broadcast", algorithm, **{BROADCASTS[algorithm]: share})  # type: ignore[arg-type]
 
@@ -187,7 +185,7 @@ def test_a_share_that_is_no_whole_number_from_1_on_is_refused(
 @pytest.mark.parametrize(
     ("algorithm", "foreign"), [("greedy", "messages"), ("recursive-substar", "segments")]
 )
-def test_an_argument_of_another_algorithm_is_refused_and_the_own_one_named(
+def test_an_argument_of_another_algorithm_is_refused_with_a_hint(
     algorithm: str, foreign: str
 ) -> None:
     arguments: dict[str, Any] = {foreign: 2}
@@ -219,19 +217,19 @@ def test_an_unknown_algorithm_is_refused_and_the_known_named(algorithm: str) -> 
 
 
 @pytest.mark.parametrize("root", ["1235", "12344", "", 24, -1])
-def test_a_root_that_is_no_node_is_refused(root: str | int) -> None:
+def test_a_root_that_is_not_a_node_is_refused(root: str | int) -> None:
     with refused(str(root)):
         build("S4", "broadcast", "greedy", root=root)
 
 
 @pytest.mark.parametrize("spec", ["Q4", "S5,2"])
 @pytest.mark.parametrize("algorithm", sorted(BROADCASTS))
-def test_an_algorithm_is_refused_where_it_is_not_defined(algorithm: str, spec: str) -> None:
+def test_an_algorithm_is_refused_on_other_families(algorithm: str, spec: str) -> None:
     with refused(algorithm, spec):
         build(spec, "broadcast", algorithm)
 
 
-def test_a_topology_that_is_none_is_refused() -> None:
+def test_an_unknown_topology_is_refused() -> None:
     with refused("S13"):
         build("S13", "broadcast", "greedy")
 
@@ -253,7 +251,7 @@ def test_more_units_than_memory_holds_are_refused_before_anything_is_built(segme
     assert refusal.value.hint
 
 
-def test_columns_are_read_only_and_a_replaced_schedule_shares_nothing_that_can_be_written() -> None:
+def test_columns_are_read_only_and_writable_arrays_are_copied() -> None:
     s = build("S4", "broadcast", "multiple", segments=2)
     step = s.step.copy()
     other = replace(s, step=step)
@@ -279,13 +277,13 @@ def test_columns_are_read_only_and_a_replaced_schedule_shares_nothing_that_can_b
     ],
     ids=str,
 )
-def test_what_cannot_be_a_schedule_is_refused(change: dict[str, Any], named: str) -> None:
+def test_invalid_columns_and_names_are_refused(change: dict[str, Any], named: str) -> None:
     schedule = build("S4", "broadcast", "greedy")
     with refused(*named.split()):
         replace(schedule, **change)
 
 
-def test_the_hints_say_what_there_is() -> None:
+def test_hints_list_the_valid_names() -> None:
     schedule = build("S4", "broadcast", "greedy")
     with pytest.raises(StarcastError) as of_collective:
         replace(schedule, collective="reduce")  # type: ignore[arg-type]
@@ -298,8 +296,8 @@ def test_the_hints_say_what_there_is() -> None:
     assert of_ports.value.hint == "write all or one"
 
 
-def test_a_schedule_may_be_made_by_hand() -> None:
-    """Of lists, and of names in place of topology and root; without rows it may be of no units."""
+def test_a_schedule_can_be_built_from_arrays() -> None:
+    """From lists, with a spec and a label; without rows it can have no units."""
     columns: dict[str, Any] = {
         "step": [1],
         "sender": [1],
@@ -329,7 +327,7 @@ def test_a_share_may_be_a_numpy_integer() -> None:
     assert build("S4", "broadcast", "greedy", segments=share).arguments == {"segments": 3}
 
 
-def test_a_schedule_beyond_memory_is_refused_before_its_trees_are_grown(
+def test_a_schedule_beyond_memory_is_refused_before_its_trees_are_built(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(trees, "forest", lambda *_: pytest.fail("trees were grown"))

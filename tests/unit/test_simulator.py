@@ -1,4 +1,4 @@
-"""The simulator against one that goes step by step: spoilt schedules, faults, and bad input."""
+"""The simulator against one that goes step by step: mutated schedules, faults, and bad input."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ def changed(schedule: Schedule, row: int, **values: int) -> Schedule:
 
 
 def kept(schedule: Schedule, rows: Sequence[int]) -> Schedule:
-    """The schedule of these rows alone, in this order, repeated where named twice."""
+    """Return the schedule of these rows, in this order, with repetitions."""
     return replace(schedule, **{name: getattr(schedule, name)[list(rows)] for name in COLUMNS})
 
 
@@ -46,9 +46,9 @@ def extended(schedule: Schedule, *rows: tuple[int, int, int, int, int, int]) -> 
     return replace(schedule, **more)
 
 
-def judged_alike(spoilt: Schedule) -> None:
+def assert_same_verdict(mutated: Schedule) -> None:
     """Both simulators count the same without violation, or name a row of the same first step."""
-    outcome, run = executed(spoilt), simulate(spoilt)
+    outcome, run = executed(mutated), simulate(mutated)
     if not outcome.broken:
         assert run.violation is None
         assert run.complete == (not outcome.missing)
@@ -96,9 +96,9 @@ def inner_row(schedule: Schedule) -> int:
 def test_dropped_rows(algorithm: str, ports: str, data: st.DataObject) -> None:
     schedule = broadcast(4, algorithm, ports, 2)
     gone = data.draw(st.sets(st.integers(0, len(schedule) - 1), min_size=1, max_size=3))
-    spoilt = kept(schedule, [row for row in range(len(schedule)) if row not in gone])
-    assert not simulate(spoilt).complete
-    judged_alike(spoilt)
+    mutated = kept(schedule, [row for row in range(len(schedule)) if row not in gone])
+    assert not simulate(mutated).complete
+    assert_same_verdict(mutated)
 
 
 @every_base
@@ -106,7 +106,7 @@ def test_dropped_rows(algorithm: str, ports: str, data: st.DataObject) -> None:
 def test_rows_in_another_step(algorithm: str, ports: str, data: st.DataObject) -> None:
     schedule = broadcast(4, algorithm, ports, 2)
     row = data.draw(st.integers(0, len(schedule) - 1))
-    judged_alike(changed(schedule, row, step=data.draw(st.integers(-1, schedule.steps + 2))))
+    assert_same_verdict(changed(schedule, row, step=data.draw(st.integers(-1, schedule.steps + 2))))
 
 
 @every_base
@@ -114,7 +114,7 @@ def test_rows_in_another_step(algorithm: str, ports: str, data: st.DataObject) -
 def test_another_receiver(algorithm: str, ports: str, data: st.DataObject) -> None:
     schedule = broadcast(4, algorithm, ports, 2)
     row = data.draw(st.integers(0, len(schedule) - 1))
-    judged_alike(changed(schedule, row, receiver=data.draw(st.integers(0, 23))))
+    assert_same_verdict(changed(schedule, row, receiver=data.draw(st.integers(0, 23))))
 
 
 @every_base
@@ -122,18 +122,18 @@ def test_another_receiver(algorithm: str, ports: str, data: st.DataObject) -> No
 def test_another_port(algorithm: str, ports: str, data: st.DataObject) -> None:
     schedule = broadcast(4, algorithm, ports, 2)
     row = data.draw(st.integers(0, len(schedule) - 1))
-    judged_alike(changed(schedule, row, port=data.draw(st.integers(0, 6))))
+    assert_same_verdict(changed(schedule, row, port=data.draw(st.integers(0, 6))))
 
 
 @every_base
 @given(st.data())
 def test_another_link(algorithm: str, ports: str, data: st.DataObject) -> None:
-    """Sender, port and receiver belong together, but not here."""
+    """Sender, port and receiver are consistent, but the row does not belong there."""
     schedule = broadcast(4, algorithm, ports, 2)
     row, sender = data.draw(st.integers(0, len(schedule) - 1)), data.draw(st.integers(0, 23))
     port = data.draw(st.integers(2, 4))
     receiver = int(schedule.topology.neighbours(port, [sender])[0])
-    judged_alike(changed(schedule, row, sender=sender, port=port, receiver=receiver))
+    assert_same_verdict(changed(schedule, row, sender=sender, port=port, receiver=receiver))
 
 
 @every_base
@@ -141,7 +141,7 @@ def test_another_link(algorithm: str, ports: str, data: st.DataObject) -> None:
 def test_another_unit(algorithm: str, ports: str, data: st.DataObject) -> None:
     schedule = broadcast(4, algorithm, ports, 2)
     row = data.draw(st.integers(0, len(schedule) - 1))
-    judged_alike(changed(schedule, row, unit=data.draw(st.integers(-1, schedule.units))))
+    assert_same_verdict(changed(schedule, row, unit=data.draw(st.integers(-1, schedule.units))))
 
 
 @every_base
@@ -151,40 +151,40 @@ def test_doubled_rows(algorithm: str, ports: str, data: st.DataObject) -> None:
     row = data.draw(st.integers(0, len(schedule) - 1))
     doubled = kept(schedule, [*range(len(schedule)), row])
     assert simulate(doubled).violation is not None
-    judged_alike(doubled)
+    assert_same_verdict(doubled)
 
 
 @every_base
 @given(st.data())
-def test_two_rows_that_change_places(algorithm: str, ports: str, data: st.DataObject) -> None:
+def test_two_rows_that_swap_steps(algorithm: str, ports: str, data: st.DataObject) -> None:
     schedule = broadcast(4, algorithm, ports, 2)
     first, other = data.draw(
         st.lists(st.integers(0, len(schedule) - 1), min_size=2, max_size=2, unique=True)
     )
     steps = schedule.step.copy()
     steps[[first, other]] = steps[[other, first]]
-    judged_alike(replace(schedule, step=steps))
+    assert_same_verdict(replace(schedule, step=steps))
 
 
 @every_base
 @given(st.data())
-def test_of_several_wrong_rows_one_of_the_earliest_step_is_named(
+def test_of_several_invalid_rows_one_of_the_earliest_step_is_named(
     algorithm: str, ports: str, data: st.DataObject
 ) -> None:
     """An early row that is sent too soon comes before a late row with an invalid address."""
-    spoilt = broadcast(4, algorithm, ports, 2)
+    mutated = broadcast(4, algorithm, ports, 2)
     for _ in range(data.draw(st.integers(2, 4))):
-        row = data.draw(st.integers(0, len(spoilt) - 1))
+        row = data.draw(st.integers(0, len(mutated) - 1))
         name, highest = data.draw(
-            st.sampled_from([("step", spoilt.steps), ("receiver", 23), ("port", 6)])
+            st.sampled_from([("step", mutated.steps), ("receiver", 23), ("port", 6)])
         )
-        spoilt = changed(spoilt, row, **{name: data.draw(st.integers(1, highest))})
-    judged_alike(spoilt)
+        mutated = changed(mutated, row, **{name: data.draw(st.integers(1, highest))})
+    assert_same_verdict(mutated)
 
 
 @every_base
 @given(st.integers(0, 2**32))
-def test_the_order_of_the_rows_says_nothing(algorithm: str, ports: str, seed: int) -> None:
+def test_the_order_of_the_rows_does_not_matter(algorithm: str, ports: str, seed: int) -> None:
     schedule = broadcast(4, algorithm, ports, 2)
     order = np.random.default_rng(seed).permutation(len(schedule)).tolist()
     run = simulate(kept(schedule, order))
@@ -194,7 +194,7 @@ def test_the_order_of_the_rows_says_nothing(algorithm: str, ports: str, seed: in
 
 @every_base
 def test_the_sentence_names_step_sender_port_receiver_and_rule(algorithm: str, ports: str) -> None:
-    """A unit that is passed on in the first step, before it is there."""
+    """A unit that is forwarded in the first step, before it arrives."""
     schedule = broadcast(5, algorithm, ports, 2)
     row = inner_row(schedule)
     run = simulate(changed(schedule, row, step=1))
@@ -212,7 +212,7 @@ def test_the_sentence_names_step_sender_port_receiver_and_rule(algorithm: str, p
 
 
 @every_base
-def test_a_dropped_row_to_a_leaf_is_an_undelivered_unit_and_no_violation(
+def test_a_dropped_row_to_a_leaf_is_an_undelivered_unit_not_a_violation(
     algorithm: str, ports: str
 ) -> None:
     schedule = broadcast(5, algorithm, ports, 2)
@@ -244,7 +244,7 @@ def test_a_unit_cannot_leave_in_the_step_in_which_it_arrives() -> None:
     assert f"step {arrival}:" in run.violation
 
 
-def test_a_unit_that_waits_is_no_violation() -> None:
+def test_a_unit_that_waits_is_not_a_violation() -> None:
     """A row may come later than it must, if the rows after it do too."""
     schedule = broadcast(5, "greedy", "all", 1)
     run = simulate(replace(schedule, step=2 * schedule.step + 3))
@@ -255,8 +255,8 @@ def test_a_unit_that_waits_is_no_violation() -> None:
     assert run.packet_sizes[0] == 0
 
 
-def test_receiving_again_over_another_link_is_no_violation() -> None:
-    """Redundant messages cost, but break no rule of the port models."""
+def test_receiving_again_over_another_link_is_not_a_violation() -> None:
+    """Redundant messages violate no rule of the port models."""
     schedule = broadcast(4, "greedy", "all", 1)
     back = int(schedule.topology.neighbours(2, [23])[0])
     run = simulate(extended(schedule, (schedule.steps + 1, 23, 2, back, 0, 0)))
@@ -265,16 +265,16 @@ def test_receiving_again_over_another_link_is_no_violation() -> None:
     assert run.transmissions == 24
 
 
-def test_sending_again_later_over_the_same_link_is_no_violation() -> None:
+def test_sending_again_later_over_the_same_link_is_not_a_violation() -> None:
     """The models limit the units on a link per step (conventions.md), not over time."""
     schedule = broadcast(4, "greedy", "all", 1)
     again = kept(schedule, [*range(len(schedule)), 0])
     late = changed(again, len(schedule), step=schedule.steps + 1)
-    judged_alike(late)
+    assert_same_verdict(late)
     assert simulate(late).complete
 
 
-def test_units_may_share_a_packet_where_the_schedule_says_so() -> None:
+def test_units_may_share_a_packet_if_the_schedule_allows_packets() -> None:
     """Tseng & Sheu's packets hold several units; Fragopoulou & Akl's links carry one a step."""
     schedule = broadcast(4, "multiple", "all", 1)
     assert simulate(schedule).complete
@@ -282,17 +282,17 @@ def test_units_may_share_a_packet_where_the_schedule_says_so() -> None:
     run = simulate(one_a_step)
     assert run.violation is not None
     assert "step 1:" in run.violation
-    judged_alike(one_a_step)
+    assert_same_verdict(one_a_step)
 
 
 @pytest.mark.parametrize("algorithm", sorted(BROADCASTS))
-def test_an_all_port_schedule_is_no_one_port_schedule(algorithm: str) -> None:
+def test_an_all_port_schedule_is_not_a_one_port_schedule(algorithm: str) -> None:
     claimed = replace(broadcast(4, algorithm, "all", 1), ports="one")
     run = simulate(claimed)
     assert run.violation is not None
     assert "one-port" in run.violation
     assert "step 1:" in run.violation
-    judged_alike(claimed)
+    assert_same_verdict(claimed)
 
 
 @pytest.mark.parametrize("algorithm", sorted(BROADCASTS))
@@ -301,24 +301,24 @@ def test_a_one_port_schedule_is_an_all_port_schedule(algorithm: str) -> None:
 
 
 def test_two_receipts_in_a_step_are_caught_although_all_senders_differ() -> None:
-    """One-port: the second way to break it, at the receiver."""
+    """One-port: the violation at the receiver."""
     schedule = broadcast(4, "greedy", "one", 1)
     t = schedule.topology
     last = schedule.steps
-    spoilt = extended(
+    mutated = extended(
         schedule, *((last + 1, int(t.neighbours(port, [7])[0]), port, 7, 0, 0) for port in (2, 3))
     )
-    run = simulate(spoilt)
+    run = simulate(mutated)
     assert run.violation is not None
     assert f"step {last + 1}:" in run.violation
     assert t.label(7) in run.violation
-    judged_alike(spoilt)
-    assert simulate(replace(spoilt, ports="all")).violation is None
+    assert_same_verdict(mutated)
+    assert simulate(replace(mutated, ports="all")).violation is None
 
 
 @pytest.mark.parametrize("name", ["sender", "receiver"])
 @pytest.mark.parametrize("rank", [-1, 120, 2**31 - 1])
-def test_a_row_to_or_from_nowhere_is_a_violation(name: str, rank: int) -> None:
+def test_a_row_with_an_unknown_node_is_a_violation(name: str, rank: int) -> None:
     run = simulate(changed(broadcast(5, "greedy", "all", 1), 3, **{name: rank}))
     assert run.violation is not None
     assert str(rank) in run.violation
@@ -326,7 +326,7 @@ def test_a_row_to_or_from_nowhere_is_a_violation(name: str, rank: int) -> None:
 
 
 @pytest.mark.parametrize("unit", [-1, 2, 99])
-def test_a_unit_that_there_is_not_is_a_violation(unit: int) -> None:
+def test_an_unknown_unit_is_a_violation(unit: int) -> None:
     run = simulate(changed(broadcast(5, "greedy", "all", 2), 3, unit=unit))
     assert run.violation is not None
     assert str(unit) in run.violation
@@ -349,8 +349,8 @@ def test_a_schedule_of_no_rows_delivers_nothing() -> None:
     assert len(run.links_used) == len(run.packet_sizes) == 0
 
 
-def test_the_schedule_is_not_believed() -> None:
-    """Another root, or more units than are sent: the same rows no longer keep the promise."""
+def test_the_schedule_is_not_trusted() -> None:
+    """With another root or more units, the same rows do not satisfy the postcondition."""
     schedule = broadcast(4, "greedy", "all", 2)
     assert simulate(replace(schedule, root=1)).violation is not None
     more = simulate(replace(schedule, units=3))
@@ -405,21 +405,21 @@ def test_under_faults_both_simulators_lose_the_same_units(
 
 @every_base
 @given(st.data())
-def test_rows_that_were_dropped_are_no_violation_under_faults(
+def test_dropped_rows_are_not_a_violation_under_faults(
     algorithm: str, ports: str, data: st.DataObject
 ) -> None:
-    """A sender that does not hold the unit stays silent; why it does not is the same to it."""
+    """A sender that does not hold the unit drops the row."""
     schedule = broadcast(4, algorithm, ports, 2)
     gone = data.draw(st.integers(0, len(schedule) - 1))
-    spoilt = kept(schedule, [row for row in range(len(schedule)) if row != gone])
+    mutated = kept(schedule, [row for row in range(len(schedule)) if row != gone])
     drawn = data.draw(faults(24, "S4"))
-    run = simulate(spoilt, faults=drawn)
+    run = simulate(mutated, faults=drawn)
     assert run.violation is None
-    agrees(run, executed(spoilt, drawn))
+    agrees(run, executed(mutated, drawn))
 
 
 @every_base
-def test_a_dead_node_cuts_off_its_subtrees_and_is_owed_nothing(algorithm: str, ports: str) -> None:
+def test_a_dead_node_cuts_off_its_subtrees_and_need_not_receive(algorithm: str, ports: str) -> None:
     schedule = broadcast(5, algorithm, ports, 1)
     assert schedule.forest is not None
     t, dead = schedule.topology, int(schedule.forest.parents()[0].max())
@@ -430,7 +430,7 @@ def test_a_dead_node_cuts_off_its_subtrees_and_is_owed_nothing(algorithm: str, p
     agrees(run, executed(schedule, [dead]))
 
 
-def test_a_dead_leaf_harms_nobody() -> None:
+def test_a_dead_leaf_has_no_effect_on_others() -> None:
     schedule = broadcast(5, "greedy", "all", 2)
     assert schedule.forest is not None
     leaf = next(
@@ -443,9 +443,7 @@ def test_a_dead_leaf_harms_nobody() -> None:
 
 
 @every_base
-def test_a_dead_root_sends_nothing_and_everybody_else_is_owed_everything(
-    algorithm: str, ports: str
-) -> None:
+def test_a_dead_root_sends_nothing_and_all_units_are_missing(algorithm: str, ports: str) -> None:
     schedule = broadcast(4, algorithm, ports, 2)
     run = simulate(schedule, faults=["1234"])
     assert (run.steps, run.transmissions, run.complete) == (0, 0, False)
@@ -453,7 +451,7 @@ def test_a_dead_root_sends_nothing_and_everybody_else_is_owed_everything(
     agrees(run, executed(schedule, ["1234"]))
 
 
-def test_when_all_are_dead_nobody_is_owed_anything() -> None:
+def test_if_all_nodes_are_dead_nothing_is_missing() -> None:
     run = simulate(broadcast(3, "greedy", "all", 1), faults=range(6))
     assert run.complete
     assert run.missing == 0
@@ -469,7 +467,7 @@ def test_a_dead_link_is_dead_in_both_directions(link: tuple[int | str, int | str
     assert {label[-1] for label, _ in run.undelivered} == {"1"}
 
 
-def test_a_dead_link_that_no_tree_uses_harms_nobody() -> None:
+def test_a_dead_link_that_no_tree_uses_has_no_effect_on_others() -> None:
     schedule = broadcast(4, "greedy", "all", 1)
     t = schedule.topology
     used = {
@@ -519,19 +517,19 @@ def test_faults_may_come_from_any_iterable() -> None:
     "fault",
     ["1235", "123", "", 24, -1, ("1234", "2143"), ("1234", "1234"), ("1234", "999"), (0, 99)],
 )
-def test_a_fault_that_is_no_node_and_no_link_is_refused(fault: FaultLike) -> None:
+def test_a_fault_that_is_neither_node_nor_link_is_refused(fault: FaultLike) -> None:
     with refused():
         simulate(broadcast(4, "greedy", "all", 1), faults=[fault])
 
 
 @pytest.mark.parametrize("fault", [(), ("1234",), ("1234", "2134", "3214"), None, 1.5])
-def test_what_is_neither_node_nor_pair_is_refused(fault: object) -> None:
+def test_a_fault_of_another_type_is_refused(fault: object) -> None:
     with refused():
         simulate(broadcast(4, "greedy", "all", 1), faults=[fault])  # type: ignore[list-item]
 
 
-def test_a_fault_is_checked_before_the_schedule_is_judged() -> None:
-    """A broken schedule does not hide a misspelt fault."""
+def test_faults_are_checked_before_the_schedule() -> None:
+    """An invalid schedule does not hide a misspelt fault."""
     broken = changed(broadcast(4, "greedy", "all", 1), 0, port=9)
     with refused("1235"):
         simulate(broken, faults=["1235"])
@@ -543,7 +541,7 @@ def test_more_units_than_memory_are_refused_with_a_way_out() -> None:
 
 
 @pytest.mark.parametrize("faults", ["21345", None, 5])
-def test_faults_that_are_no_list_are_refused(faults: object) -> None:
+def test_faults_that_are_not_a_list_are_refused(faults: object) -> None:
     with pytest.raises(StarcastError, match="not a list") as refusal:
         simulate(build("S5", "broadcast", "greedy"), faults=faults)  # type: ignore[arg-type]
     assert refusal.value.hint

@@ -18,7 +18,7 @@ from starcast.simulator import Fault, Simulation, simulate, simulate_acknowledge
 from starcast.trees import forest as build_forest
 from support import oracles_simulator as oracle
 from support.meeting import refused
-from support.simulating import agrees, changed, down, fault_sets, kept, plan_of, same
+from support.simulator_cases import agrees, changed, down, fault_sets, kept, plan_of, same
 
 
 @cache
@@ -100,7 +100,7 @@ def test_by_hand_and_by_the_catalogue_the_traversals_are_the_same(messages: int)
 
 
 @given(st.data())
-def test_both_simulators_stall_alike(data: st.DataObject) -> None:
+def test_both_simulators_stall_at_the_same_hops(data: st.DataObject) -> None:
     schedule = data.draw(
         st.sampled_from(
             [by_hand(2), driven(), driven(2, 1), driven(4, 2), driven(spec="S3", copies=2)]
@@ -109,7 +109,7 @@ def test_both_simulators_stall_alike(data: st.DataObject) -> None:
     alike(schedule, data.draw(fault_sets(schedule.topology, schedule.steps + 2)))
 
 
-def test_what_is_not_acknowledged_stops_the_rest_of_that_tree_alone() -> None:
+def test_a_missing_acknowledgement_stops_only_the_rest_of_that_tree() -> None:
     """A dead leaf of one tree does not delay the other trees before they reach it themselves."""
     schedule = driven()
     result = simulate_acknowledged(schedule, ["4321"])
@@ -126,7 +126,7 @@ def test_a_relay_that_dies_between_two_hops_acknowledges_nothing() -> None:
     schedule = driven()
     receivers = schedule.receiver[
         schedule.tree == 0
-    ].tolist()  # hop i, from 0, is made in step i + 1
+    ].tolist()  # hop i, from 0, takes place in step i + 1
     senders = schedule.sender[schedule.tree == 0].tolist()
     tried = 0
     for relay in sorted(set(senders) - {0}):
@@ -169,7 +169,7 @@ def test_one_dead_node_of_s4_keeps_messages_from_healthy_nodes_although_there_ar
 
 
 def test_one_dead_link_of_s4_does_not() -> None:
-    """Exhaustive: what one tree does not bring before it stalls, another one does."""
+    """Exhaustive: units that one tree does not deliver before it stalls arrive through another."""
     schedule = driven()
     for link in links():
         run = simulate_acknowledged(schedule, [link])
@@ -177,7 +177,7 @@ def test_one_dead_link_of_s4_does_not() -> None:
         assert run.simulation.complete
 
 
-def test_two_dead_nodes_are_the_n_minus_2_faults_that_it_should_tolerate() -> None:
+def test_two_dead_nodes_are_not_tolerated_although_the_paper_says_so() -> None:
     """All pairs of S4: three copies survive if driven by steps, not with acknowledgements."""
     schedule = driven()
     for pair in combinations(range(24), 2):
@@ -186,7 +186,7 @@ def test_two_dead_nodes_are_the_n_minus_2_faults_that_it_should_tolerate() -> No
 
 
 def test_two_dead_links_are_too_many_as_well() -> None:
-    """All pairs that one link, over port 2 at the identity, is of; the others are their images."""
+    """All pairs that contain the link over port 2 at the identity; other pairs are images."""
     schedule = driven()
     first, *others = links()
     for other in others:
@@ -223,23 +223,23 @@ def test_only_an_allgather_waits() -> None:
         build("S4", "broadcast", "edge-disjoint"),
         build("S4", "alltoall", "edge-disjoint"),
     ):
-        with refused("no allgather"):
+        with refused("not an allgather"):
             simulate_acknowledged(other)
 
 
 @pytest.mark.parametrize("algorithm", ["rotated-hamiltonian", "necklace", "dimension-change"])
 @pytest.mark.parametrize("faults", [[], ["2134"]])
-def test_what_does_not_go_round_depth_first_is_refused(algorithm: str, faults: list[str]) -> None:
+def test_other_traversals_are_refused(algorithm: str, faults: list[str]) -> None:
     with refused("depth first"):
         simulate_acknowledged(build("S4", "allgather", algorithm), faults)
 
 
-def test_a_schedule_that_breaks_a_rule_is_refused() -> None:
+def test_a_schedule_with_a_violation_is_refused() -> None:
     with refused("violates a rule"):
         simulate_acknowledged(changed(driven(), 5, port=9))
 
 
-def test_a_second_visit_is_no_traversal() -> None:
+def test_a_second_visit_is_refused() -> None:
     """The first hop once more, in a step of its own."""
     schedule = driven()
     twice = kept(schedule, [*range(len(schedule)), 0])
@@ -250,13 +250,13 @@ def test_a_second_visit_is_no_traversal() -> None:
 
 
 def test_the_hamiltonian_path_is_a_traversal_without_branches() -> None:
-    """One tree, one child each: whatever fails stops the rest of every path that meets it."""
+    """One tree, one child per node: a fault stops the rest of every path through it."""
     schedule = build("S4", "allgather", "hamiltonian-cycle")
     assert simulate_acknowledged(schedule).simulation.complete
     faults = [Fault("4321").on(schedule.topology)]
     same(alike(schedule, faults), simulate(schedule, faults))
 
 
-def test_faults_are_checked_here_too() -> None:
+def test_faults_are_checked() -> None:
     with refused("1235"):
         simulate_acknowledged(driven(), ["1235"])

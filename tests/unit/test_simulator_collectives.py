@@ -17,22 +17,22 @@ from starcast.simulator.postconditions import Postcondition, derive_postconditio
 from starcast.simulator.rows import Rows
 from starcast.topologies import topology
 from support.meeting import refused
-from support.simulating import (
-    SPOILS,
+from support.simulator_cases import (
+    MUTATIONS,
     Base,
+    assert_same_verdict,
     bases,
     built,
-    by_lot,
     changed,
     fault_sets,
-    judged_alike,
     kept,
+    mutate,
+    mutated,
     names_the_first,
     no_rows,
-    rows_by_lot,
+    random_rows,
+    random_schedules,
     same,
-    spoil,
-    spoilt,
 )
 
 SMALL = bases("S3", "S4", "Q3", "S4,2")
@@ -42,27 +42,27 @@ every_small = pytest.mark.parametrize("base", SMALL, ids=" ".join)
 
 @every_small
 def test_both_simulators_accept_every_algorithm_and_count_alike(base: Base) -> None:
-    assert judged_alike(built(base)).complete
+    assert assert_same_verdict(built(base)).complete
 
 
 @pytest.mark.parametrize("base", bases("S4"), ids=" ".join)
 @settings(max_examples=4)
 @given(st.data())
-def test_what_is_spoilt_is_judged_alike(base: Base, data: st.DataObject) -> None:
-    judged_alike(data.draw(spoilt(built(base))))
+def test_mutated_schedules_get_the_same_verdict(base: Base, data: st.DataObject) -> None:
+    assert_same_verdict(data.draw(mutated(built(base))))
 
 
-@pytest.mark.parametrize("way", SPOILS)
+@pytest.mark.parametrize("way", MUTATIONS)
 @given(st.data())
-def test_every_way_to_spoil_a_schedule_is_judged_alike_for_every_collective(
+def test_every_mutation_gets_the_same_verdict_for_every_collective(
     way: str, data: st.DataObject
 ) -> None:
     schedule = built(data.draw(st.sampled_from(bases("S3", "Q2", "S3,1", "S4,2"))))
-    judged_alike(spoil(data.draw, schedule, way))
+    assert_same_verdict(mutate(data.draw, schedule, way))
 
 
 @every_small
-def test_a_dropped_row_is_caught_wherever_it_stood(base: Base) -> None:
+def test_any_dropped_row_is_caught(base: Base) -> None:
     """A single copy reaches each node once: without any one of its rows a unit is missing."""
     schedule = built(base)
     for row in np.linspace(0, len(schedule) - 1, 12).astype(int).tolist():
@@ -72,7 +72,7 @@ def test_a_dropped_row_is_caught_wherever_it_stood(base: Base) -> None:
 
 
 @every_small
-def test_a_doubled_row_is_caught_wherever_it_stood(base: Base) -> None:
+def test_any_doubled_row_is_caught(base: Base) -> None:
     schedule = built(base)
     for row in np.linspace(0, len(schedule) - 1, 12).astype(int).tolist():
         run = simulate(kept(schedule, [*range(len(schedule)), row]))
@@ -104,7 +104,7 @@ def test_another_receiver_or_port_is_caught(base: Base, data: st.DataObject) -> 
 
 
 @every_small
-def test_what_leaves_in_the_step_in_which_it_arrives_is_caught(base: Base) -> None:
+def test_a_unit_that_leaves_in_its_arrival_step_is_caught(base: Base) -> None:
     schedule = built(base)
     keys = zip(schedule.receiver.tolist(), schedule.unit.tolist(), strict=True)
     arrival = dict(zip(keys, schedule.step.tolist(), strict=True))
@@ -120,7 +120,7 @@ def test_what_leaves_in_the_step_in_which_it_arrives_is_caught(base: Base) -> No
 @settings(max_examples=5)
 @given(st.data())
 def test_another_unit_is_caught(base: Base, data: st.DataObject) -> None:
-    """Somebody lacks the unit that the row no longer carries."""
+    """The unit that the row no longer carries is missing."""
     schedule = built(base)
     row = data.draw(st.integers(0, len(schedule) - 1))
     unit = data.draw(
@@ -131,36 +131,36 @@ def test_another_unit_is_caught(base: Base, data: st.DataObject) -> None:
 
 @settings(max_examples=100)
 @given(st.data())
-def test_schedules_by_lot_are_judged_alike(data: st.DataObject) -> None:
-    schedule = data.draw(by_lot("S3", "Q2", "S3,1", "S4,2", "S4,1"))
-    run = judged_alike(schedule)
+def test_random_schedules_get_the_same_verdict(data: st.DataObject) -> None:
+    schedule = data.draw(random_schedules("S3", "Q2", "S3,1", "S4,2", "S4,1"))
+    run = assert_same_verdict(schedule)
     if not schedule.symmetric:
         names_the_first(run, schedule)
 
 
 @settings(max_examples=60)
 @given(st.data())
-def test_schedules_by_lot_lose_the_same_under_faults(data: st.DataObject) -> None:
-    schedule = data.draw(by_lot("S3", "Q2", "S3,1", "S4,2"))
+def test_random_schedules_lose_the_same_units_under_faults(data: st.DataObject) -> None:
+    schedule = data.draw(random_schedules("S3", "Q2", "S3,1", "S4,2"))
     faults = data.draw(fault_sets(schedule.topology, 7))
-    names_the_first(judged_alike(schedule, faults), schedule, faults)
+    names_the_first(assert_same_verdict(schedule, faults), schedule, faults)
 
 
 @given(st.data())
-def test_spoilt_schedules_are_judged_alike_under_faults(data: st.DataObject) -> None:
+def test_mutated_schedules_get_the_same_verdict_under_faults(data: st.DataObject) -> None:
     """Invalid addresses and conflicts are violations under faults too; missing units are not."""
-    schedule = data.draw(spoilt(built(data.draw(st.sampled_from(bases("S3", "Q2", "S4,2"))))))
-    judged_alike(schedule, data.draw(fault_sets(schedule.topology, max(schedule.steps, 1))))
+    schedule = data.draw(mutated(built(data.draw(st.sampled_from(bases("S3", "Q2", "S4,2"))))))
+    assert_same_verdict(schedule, data.draw(fault_sets(schedule.topology, max(schedule.steps, 1))))
 
 
 @pytest.mark.parametrize(("collective", "ports"), list(product(COLLECTIVES, ("all", "one"))))
-def test_lots_are_sometimes_wrong_and_sometimes_not(collective: str, ports: str) -> None:
+def test_random_schedules_include_valid_and_invalid_ones(collective: str, ports: str) -> None:
     """The tests above see both verdicts of every collective, under both port models."""
     empty = no_rows(topology("S3"), collective, ports)
     rules = []
     for seed in range(30):
         schedule = replace(
-            empty, **rows_by_lot(empty, np.random.default_rng(seed), 4, seed % 2 / 10)
+            empty, **random_rows(empty, np.random.default_rng(seed), 4, seed % 2 / 10)
         )
         rules.append((simulate(schedule).violation or "sound").rpartition(": ")[-1])
     assert rules.count("sound") >= 15
@@ -170,7 +170,7 @@ def test_lots_are_sometimes_wrong_and_sometimes_not(collective: str, ports: str)
     } & set(rules)
 
 
-# The two ways to know who holds what
+# Two representations of ownership
 
 
 def by_table(postcondition: Postcondition, rows: Rows, end: int) -> ArrivalTimes:
@@ -185,10 +185,10 @@ def by_pairs(postcondition: Postcondition, rows: Rows, end: int) -> ArrivalTimes
 
 @settings(max_examples=40)
 @given(st.data())
-def test_tables_and_sorted_pairs_and_journeys_say_the_same(data: st.DataObject) -> None:
+def test_tables_sorted_pairs_and_journeys_agree(data: st.DataObject) -> None:
     schedule = data.draw(
-        by_lot("S3", "Q2", "S4,2")
-        | st.sampled_from(bases("S3", "S4")).flatmap(lambda base: spoilt(built(base)))
+        random_schedules("S3", "Q2", "S4,2")
+        | st.sampled_from(bases("S3", "S4")).flatmap(lambda base: mutated(built(base)))
     )
     forms = (
         [by_table, by_pairs]
@@ -207,8 +207,8 @@ def test_tables_and_sorted_pairs_and_journeys_say_the_same(data: st.DataObject) 
 
 @settings(max_examples=40)
 @given(st.data())
-def test_tables_and_sorted_pairs_say_the_same_under_faults(data: st.DataObject) -> None:
-    schedule = data.draw(by_lot("S3", "Q2", "S4,2"))
+def test_tables_and_sorted_pairs_agree_under_faults(data: st.DataObject) -> None:
+    schedule = data.draw(random_schedules("S3", "Q2", "S4,2"))
     faults = data.draw(fault_sets(schedule.topology, 7))
     runs = []
     for places in (lambda postcondition, _rows, _end: Table(postcondition), Pairs):
@@ -229,7 +229,7 @@ def test_batches_make_no_difference(collective: str, symmetric: bool, length: in
     empty = no_rows(topology("S3"), collective, "all", each=2, symmetric=symmetric)
     for seed in range(12):
         schedule = replace(
-            empty, **rows_by_lot(empty, np.random.default_rng(seed), 5, seed % 3 / 20)
+            empty, **random_rows(empty, np.random.default_rng(seed), 5, seed % 3 / 20)
         )
         for faults in ([], [Fault(2, 3), Fault((0, 5))]):
             reference = simulate(schedule, faults)
@@ -268,7 +268,7 @@ def test_a_unit_with_one_destination_may_branch_and_meet_again() -> None:
         "unit": np.full(len(paths), unit),
     }
     ports = [next(p for p in t.ports if int(t.neighbours(p, [a])[0]) == b) for _, a, b, _ in paths]
-    run = judged_alike(replace(schedule, port=np.array(ports), **columns))
+    run = assert_same_verdict(replace(schedule, port=np.array(ports), **columns))
     assert run.violation is None
     assert run.missing == 4
 
@@ -277,7 +277,7 @@ def test_a_unit_with_one_destination_may_branch_and_meet_again() -> None:
 
 
 @pytest.mark.parametrize("last", [254, 255, 256, 65_534, 65_535, 65_536, 70_000])
-def test_late_steps_are_not_mistaken_for_never(last: int) -> None:
+def test_late_steps_are_not_confused_with_never(last: int) -> None:
     """Arrivals are kept in as few bytes as the last step needs."""
     schedule = built(("S3", "broadcast", "greedy", "all"))
     late = replace(schedule, step=schedule.step + (last - schedule.steps))
@@ -288,14 +288,14 @@ def test_late_steps_are_not_mistaken_for_never(last: int) -> None:
     assert simulate(twice).violation is not None
     before = simulate(changed(late, leaf, port=0))
     assert (before.violation is None, before.complete) == (False, False)
-    judged_alike(changed(late, leaf, port=0, step=last + 300))
+    assert_same_verdict(changed(late, leaf, port=0, step=last + 300))
 
 
 def test_a_violation_far_behind_the_other_rows_does_not_make_them_arrive() -> None:
-    """Who never got a unit did not get it before a step of any number."""
+    """A unit that never arrived did not arrive before a step of any number."""
     schedule = built(("S3", "broadcast", "greedy", "all"))
     leaf = int(np.flatnonzero(~np.isin(schedule.receiver, schedule.sender))[-1])
-    run = judged_alike(changed(schedule, leaf, port=0, step=10_000))
+    run = assert_same_verdict(changed(schedule, leaf, port=0, step=10_000))
     assert run.missing == 1
 
 
@@ -315,7 +315,7 @@ def test_steps_too_late_to_be_counted_are_refused() -> None:
         ("alltoall", "exact"),
     ],
 )
-def test_units_that_cannot_be_shared_out_are_refused(collective: str, algorithm: str) -> None:
+def test_an_impossible_number_of_units_is_refused(collective: str, algorithm: str) -> None:
     schedule = build("S4", collective, algorithm).expand()
     with refused(collective, f"{schedule.units + 1:,}"):
         simulate(replace(schedule, units=schedule.units + 1))
@@ -330,7 +330,7 @@ def test_more_units_with_a_destination_than_memory_are_refused(collective: str) 
         simulate(replace(schedule, units=24 * 10**12))
 
 
-def test_no_units_are_a_promise_kept() -> None:
+def test_without_units_the_postcondition_holds() -> None:
     schedule = built(("S4", "scatter", "balanced", "all"))
     run = simulate(replace(kept(schedule, []), units=0))
     assert run.complete
@@ -338,7 +338,7 @@ def test_no_units_are_a_promise_kept() -> None:
         replace(schedule, units=0)
 
 
-def test_arrivals_are_kept_by_what_the_promise_needs() -> None:
+def test_arrivals_are_stored_as_the_postcondition_requires() -> None:
     """A table for units that all nodes receive, journeys for units with one destination."""
     everything, addressed = (
         built(("S4", "allgather", "edge-disjoint", "all")),

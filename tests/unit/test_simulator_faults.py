@@ -1,4 +1,4 @@
-"""Faults: how they are written, from which step on they are, and what everybody is still owed."""
+"""Faults: their notation, their first step, and the units that are still required."""
 
 from itertools import combinations
 
@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast import Fault, as_topology, simulate
+from starcast import Fault, simulate
 from starcast import schedule as build
 from starcast.errors import StarcastError
 from starcast.simulator import FaultLike
+from starcast.topologies import as_topology
 from support.meeting import refused
-from support.simulating import Base, bases, built, fault_sets, judged_alike, kept
+from support.simulator_cases import Base, assert_same_verdict, bases, built, fault_sets, kept
 
 # How they are written
 
@@ -75,8 +76,8 @@ def test_the_same_fault_is_written_in_one_way() -> None:
         "21345@²",
     ],
 )
-def test_what_is_written_otherwise_is_refused(text: str) -> None:
-    with refused(text.strip(), "no fault"):
+def test_other_notations_are_refused(text: str) -> None:
+    with refused(text.strip(), "not a fault"):
         Fault.parse(text)
 
 
@@ -107,14 +108,14 @@ def test_a_pair_may_come_as_a_list() -> None:
     "fault",
     ["1235", "123", 24, -1, None, 1.5, ("1234", "2143"), ("1234", "1234"), ("1234", "9"), (0, 99)],
 )
-def test_what_is_not_there_cannot_fail(fault: object) -> None:
+def test_unknown_nodes_and_links_are_refused(fault: object) -> None:
     with refused():
         Fault(fault).on(as_topology("S4"))  # type: ignore[arg-type]
     with refused():
         simulate(build("S4", "broadcast", "greedy"), faults=[Fault(fault, 2)])  # type: ignore[arg-type]
 
 
-def test_one_fault_is_no_list_of_faults() -> None:
+def test_a_single_fault_is_not_a_list_of_faults() -> None:
     with pytest.raises(StarcastError, match="not a list"):
         simulate(build("S4", "broadcast", "greedy"), faults=Fault("2134"))  # type: ignore[arg-type]
 
@@ -129,11 +130,11 @@ def test_a_node_that_dies_takes_part_until_the_step_before(base: Base) -> None:
     for rank in range(0, schedule.topology.nodes, 2):
         steps = range(1, schedule.steps + 2, max(schedule.steps // 4, 1))
         moved = [
-            judged_alike(schedule, [Fault(rank, step).on(schedule.topology)]).transmissions
+            assert_same_verdict(schedule, [Fault(rank, step).on(schedule.topology)]).transmissions
             for step in steps
         ]
         assert moved == sorted(moved)
-        assert judged_alike(
+        assert assert_same_verdict(
             schedule, [Fault(rank, schedule.steps + 1).on(schedule.topology)]
         ).transmissions == len(schedule)
 
@@ -147,8 +148,8 @@ def test_a_row_in_the_step_of_the_fault_is_lost_and_one_before_it_is_not() -> No
     assert simulate(schedule, [Fault((first, other), at + 1)]).complete
 
 
-def test_a_node_that_dies_in_the_end_is_owed_nothing_all_the_same() -> None:
-    """It lacks its own unit alone, until it dies, long after the schedule's last step."""
+def test_a_node_that_dies_in_the_end_need_not_receive_either() -> None:
+    """Only its own unit is missing, until it dies, long after the last step."""
     schedule = build("S4", "scatter", "balanced")
     last = int(schedule.receiver[-1])
     lacking = kept(schedule, np.flatnonzero((schedule.receiver != last) | (schedule.unit != last)))
@@ -161,7 +162,7 @@ def test_the_earlier_of_two_faults_counts() -> None:
     schedule = build("S4", "broadcast", "edge-disjoint", messages=6)
     for node, link in ((2, 5), (5, 2)):
         faults = [Fault(6, node).on(schedule.topology), Fault((0, 6), link).on(schedule.topology)]
-        judged_alike(schedule, faults)
+        assert_same_verdict(schedule, faults)
 
 
 @pytest.mark.parametrize("what", ["2134", ("1234", "2134")])
@@ -169,7 +170,7 @@ def test_of_a_fault_given_twice_the_earliest_step_counts(what: str | tuple[str, 
     """In either order; a link from either end."""
     schedule = build("S4", "alltoall", "edge-disjoint")
     other = what if isinstance(what, str) else what[::-1]
-    alone = judged_alike(schedule, [Fault(what, 3)])
+    alone = assert_same_verdict(schedule, [Fault(what, 3)])
     for faults in ([Fault(what, 3), Fault(other, 5)], [Fault(other, 5), Fault(what, 3)]):
         run = simulate(schedule, faults)
         assert (run.transmissions, run.missing, run.undelivered) == (
@@ -180,11 +181,11 @@ def test_of_a_fault_given_twice_the_earliest_step_counts(what: str | tuple[str, 
         assert run.remarks == alone.remarks
 
 
-# What everybody is owed
+# Required units
 
 
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("step", "expected"),
     [
         (1, "from the start: it sends nothing"),
         (2, "from step 2: it sends nothing from then on"),
@@ -193,18 +194,18 @@ def test_of_a_fault_given_twice_the_earliest_step_counts(what: str | tuple[str, 
 @pytest.mark.parametrize(
     ("collective", "algorithm"), [("broadcast", "recursive-substar"), ("scatter", "balanced")]
 )
-def test_a_dead_root_leaves_everybody_without_and_that_is_said(
+def test_a_dead_root_delivers_nothing_and_a_remark_says_so(
     collective: str, algorithm: str, step: int, expected: str
 ) -> None:
     """Of two messages, in step 1 the first one leaves."""
-    run = judged_alike(build("S4", collective, algorithm, messages=2), [Fault("1234", step)])
+    run = assert_same_verdict(build("S4", collective, algorithm, messages=2), [Fault("1234", step)])
     assert not run.complete
     assert (run.missing == 2 * 23) == (step == 1)
     assert run.remarks == (f"node 1234 is the root and dead {expected}",)
 
 
-def test_where_the_root_of_a_gather_is_dead_nobody_is_owed_anything_and_that_is_said() -> None:
-    run = judged_alike(built(("S4", "gather", "balanced", "all")), [Fault("1234")])
+def test_a_gather_with_a_dead_root_is_complete_and_a_remark_says_so() -> None:
+    run = assert_same_verdict(built(("S4", "gather", "balanced", "all")), [Fault("1234")])
     assert (run.complete, run.missing) == (True, 0)
     (remark,) = run.remarks
     assert "1234" in remark
@@ -223,7 +224,7 @@ def test_a_fault_elsewhere_needs_no_remark() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dead", "said"),
+    ("dead", "expected"),
     [
         (
             ["2134"],
@@ -245,12 +246,12 @@ def test_a_fault_elsewhere_needs_no_remark() -> None:
 @pytest.mark.parametrize(
     ("collective", "algorithm"), [("allgather", "edge-disjoint"), ("alltoall", "exact")]
 )
-def test_nobody_is_owed_what_a_dead_node_had_to_send(
+def test_units_of_dead_nodes_are_not_required(
     collective: str, algorithm: str, dead: list[FaultLike], expected: str
 ) -> None:
     """With many sources, a remark reports that a dead node's units are not required."""
     schedule = build("S4", collective, algorithm)
-    run = judged_alike(
+    run = assert_same_verdict(
         schedule,
         [
             (first if isinstance(first, Fault) else Fault(first)).on(schedule.topology)
@@ -267,20 +268,20 @@ def test_nobody_is_owed_what_a_dead_node_had_to_send(
     assert simulate(schedule, [("1234", "2134")]).remarks == ()
 
 
-def test_a_leaf_of_a_gather_that_is_dead_harms_nobody() -> None:
-    """Nobody is owed what it had to send, and nobody sends through it."""
+def test_a_dead_leaf_of_a_gather_has_no_effect() -> None:
+    """Its units are not required, and no node sends through it."""
     schedule = build("S4", "gather", "balanced")
     assert schedule.forest is not None
     inner = set(schedule.forest.parents()[0].tolist())
     leaf = next(rank for rank in range(24) if rank not in inner)
-    run = judged_alike(schedule, [Fault(leaf).on(schedule.topology)])
+    run = assert_same_verdict(schedule, [Fault(leaf).on(schedule.topology)])
     assert run.complete
     assert run.missing == 0
 
 
 @pytest.mark.parametrize("collective", ["broadcast", "allgather"])
 def test_two_copies_survive_any_one_fault_and_one_does_not(collective: str) -> None:
-    """Exhaustively over the nodes (but the root of a broadcast) and the links of S4."""
+    """Exhaustively over the nodes (except the root of a broadcast) and the links of S4."""
     first, two = (
         built(("S4", collective, "edge-disjoint", "all"), copies=copies) for copies in (1, 2)
     )
@@ -305,7 +306,7 @@ def test_under_many_faults_at_once() -> None:
         Fault((rank, int(topology.neighbours(2, [rank])[0])), 2).on(topology)
         for rank in range(1, 24, 7)
     ]
-    run = judged_alike(schedule, faults)
+    run = assert_same_verdict(schedule, faults)
     assert run.missing > 0
     assert run.transmissions < len(schedule) * 24
 

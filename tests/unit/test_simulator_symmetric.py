@@ -11,11 +11,21 @@ from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
 from starcast.simulator import simulate
 from support.meeting import refused
-from support.simulating import Base, bases, built, by_lot, changed, fault_sets, kept, same, spoilt
+from support.simulator_cases import (
+    Base,
+    bases,
+    built,
+    changed,
+    fault_sets,
+    kept,
+    mutated,
+    random_schedules,
+    same,
+)
 
 
 def symmetric(*specs: str) -> list[Base]:
-    """The algorithms whose schedule of one source stands for all."""
+    """Return the algorithms whose schedule of one source represents all sources."""
     return [base for base in bases(*specs) if built(base).symmetric]
 
 
@@ -24,7 +34,7 @@ SMALL = symmetric("S3", "S4", "S3,1", "S4,2", "S4,3", "S5,3")
 
 
 @pytest.mark.parametrize("base", [*SMALL, *symmetric("S5")], ids=" ".join)
-def test_one_source_says_what_all_written_out_say(base: Base) -> None:
+def test_one_source_gives_the_results_of_the_expansion(base: Base) -> None:
     schedule = built(base)
     run = simulate(schedule)
     assert run.complete
@@ -34,21 +44,23 @@ def test_one_source_says_what_all_written_out_say(base: Base) -> None:
 @pytest.mark.parametrize("base", [base for base in SMALL if base[0] != "S5,3"], ids=" ".join)
 @settings(max_examples=6)
 @given(st.data())
-def test_spoilt_schedules_get_one_verdict(base: Base, data: st.DataObject) -> None:
-    schedule = data.draw(spoilt(built(base)))
+def test_mutated_schedules_get_the_verdict_of_their_expansion(
+    base: Base, data: st.DataObject
+) -> None:
+    schedule = data.draw(mutated(built(base)))
     if addressed(schedule):  # what is not cannot be written out
         same(simulate(schedule), simulate(schedule.expand()))
 
 
 @settings(max_examples=80)
-@given(by_lot("S3", "S4", "Q2", "Q3", "S3,1", "S4,2", "S4,3", symmetric=True))
-def test_schedules_by_lot_get_one_verdict(schedule: Schedule) -> None:
+@given(random_schedules("S3", "S4", "Q2", "Q3", "S3,1", "S4,2", "S4,3", symmetric=True))
+def test_random_schedules_get_the_verdict_of_their_expansion(schedule: Schedule) -> None:
     same(simulate(schedule), simulate(schedule.expand()))
 
 
 @given(st.data())
-def test_under_faults_all_sources_are_written_out(data: st.DataObject) -> None:
-    schedule = data.draw(by_lot("S3", "Q2", "S4,2", symmetric=True))
+def test_under_faults_schedules_are_expanded(data: st.DataObject) -> None:
+    schedule = data.draw(random_schedules("S3", "Q2", "S4,2", symmetric=True))
     faults = data.draw(fault_sets(schedule.topology, 7))
     symmetric_run, all_of_them = simulate(schedule, faults), simulate(schedule.expand(), faults)
     same(symmetric_run, all_of_them)
@@ -58,12 +70,12 @@ def test_under_faults_all_sources_are_written_out(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("root", [0, 1, 7, 23])
 @pytest.mark.parametrize("base", symmetric("S4"), ids=" ".join)
-def test_whichever_source_is_written_out(base: Base, root: int) -> None:
+def test_the_results_do_not_depend_on_the_source(base: Base, root: int) -> None:
     spec, collective, name, ports = base
     same(simulate(build(spec, collective, name, ports, root)), simulate(built(base)))
 
 
-def test_two_rows_of_one_port_collide_somewhere_whatever_their_senders() -> None:
+def test_two_rows_of_one_port_conflict_for_any_senders() -> None:
     """Lemma 7 of Fragopoulou & Akl 1996: one source alone would not notice."""
     schedule = built(("S4", "allgather", "edge-disjoint", "all"))
     late = int(np.flatnonzero(schedule.step == schedule.steps)[0])
@@ -106,8 +118,8 @@ def test_counts_are_those_of_all_sources() -> None:
     assert run.largest_packet == 1
 
 
-def test_undelivered_units_are_those_of_the_source_that_is_written_out() -> None:
-    """By the units of its own rows, and counted for all sources."""
+def test_undelivered_units_are_those_of_the_given_source() -> None:
+    """Named by the units of its rows, and counted for all sources."""
     schedule = built(("S4", "alltoall", "exact", "all"))
     last = len(schedule) - 1
     run = simulate(kept(schedule, range(last)))
@@ -117,8 +129,8 @@ def test_undelivered_units_are_those_of_the_source_that_is_written_out() -> None
     assert run.missing == 24
 
 
-def test_what_no_memory_holds_written_out_is_refused_only_where_it_must_be_written_out() -> None:
-    """S_8 is judged by its one source; under a fault, all 40 320 would have to be written out."""
+def test_an_expansion_beyond_memory_is_refused_only_if_it_is_needed() -> None:
+    """S_8 is checked by its one source; under a fault all 40 320 would have to be expanded."""
     schedule = build("S8", "alltoall", "exact")
     assert simulate(schedule).complete
     with refused("rows", exit_code=7):

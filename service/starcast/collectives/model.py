@@ -125,7 +125,7 @@ class Schedule:
             )
         if len(self) and self.units < 1:
             raise InputError(
-                f"the schedule has {len(self):,} rows but {self.units} units",
+                f"a {self.collective} of {self.units} units cannot have {len(self):,} rows",
                 hint="give the number of units: units are numbered from 0 to units - 1",
             )
 

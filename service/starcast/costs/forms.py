@@ -77,16 +77,10 @@ def unit_bytes(
     Sheu 1997, Table 1, row [16]), ``segments=p`` into p units per tree. With neither argument the
     message is one unit per tree.
 
-    Args:
-        topology: the topology or its spec.
-        collective: the name of the collective.
-        algorithm: the name of the algorithm.
-        message_bytes: m, the bytes of the message.
-        arguments: the algorithm's arguments.
+    Arguments are those of `closed_form`.
 
     Raises:
-        InputError: a name or an argument is invalid, or the algorithm is not defined on the
-            topology.
+        InputError: as in `closed_form`.
     """
     check_message(message_bytes)
     topology = as_topology(topology)
@@ -150,14 +144,7 @@ def optimal_pieces(
     Only numbers that the algorithm is defined for count: multiples of n-1 for the perfectly
     balanced trees.
 
-    Args:
-        topology: the topology or its spec.
-        collective: the name of the collective.
-        algorithm: the name of the algorithm.
-        ports: ``all`` or ``one``.
-        message_bytes: m, the bytes of the message.
-        machine: T_s and T_c.
-        arguments: the algorithm's other arguments, such as ``copies``.
+    Arguments are those of `closed_form`, without the number of pieces.
 
     Returns:
         The optimum over the reals, and over whole numbers >= 1; see `find_optimum`.

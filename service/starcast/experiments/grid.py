@@ -51,7 +51,7 @@ class Grid:
     """Every combination of the values on its axes, each axis in ascending order without repetition.
 
     An axis that an algorithm does not have collapses for it, so that no point comes twice. Counts may be words: ``best`` is
-    the whole number of `starcast.costs.best_share` at each m, T_s and T_c, ``degree`` the degree of the topology, n-1 on S_n.
+    the whole number of `starcast.costs.optimal_pieces` at each m, T_s and T_c, ``degree`` the degree of the topology, n-1 on S_n.
 
     Attributes:
         topology, algorithm, m, T_s, T_c: as in `Point`; m, T_s and T_c in bytes, time a packet and time a byte.

@@ -146,10 +146,10 @@ class Outages:
             label = self.topology.label(dead[0][0])
             nodes = f"{len(dead)} nodes are" if len(dead) > 1 else f"node {label} is"
             own, target = ("their", "them") if len(dead) > 1 else ("its", "it")
-            rule = (
+            consequence = (
                 f"{own} own units need not be delivered, and nothing need be delivered to {target}"
             )
-            return (f"{nodes} dead: {rule}",)
+            return (f"{nodes} dead: {consequence}",)
         return tuple(
             self._remark_on_root(postcondition, step)
             for rank, step in dead

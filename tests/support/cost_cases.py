@@ -35,17 +35,17 @@ class Case(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What its form is called by."""
+        """Its key in `FORMS`."""
         return self.collective, self.algorithm
 
     @property
     def entry(self) -> Algorithm:
-        """Its row in the catalogue."""
+        """Its definition in the catalogue."""
         return ALGORITHMS[self.key]
 
     @property
     def arguments(self) -> dict[str, int | str]:
-        """What the algorithm takes of what is asked."""
+        """The arguments that the algorithm has."""
         names = [argument.name for argument in self.entry.arguments]
         settings: dict[str, int | str] = {"copies": self.asked.copies} if "copies" in names else {}
         return settings | (
@@ -54,7 +54,7 @@ class Case(NamedTuple):
 
 
 def priced(case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE) -> costs.Cost:
-    """Its closed form."""
+    """Return the cost by the closed form."""
     return costs.closed_form(
         as_topology(case.spec),
         case.collective,
@@ -67,27 +67,27 @@ def priced(case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE) 
 
 
 def unit(case: Case, m: Fraction = MESSAGE) -> Fraction:
-    """The bytes of one of its units."""
+    """Return the bytes of one unit."""
     return costs.unit_bytes(
         as_topology(case.spec), case.collective, case.algorithm, m, **case.arguments
     )
 
 
 def built(case: Case) -> Schedule:
-    """Its schedule."""
+    """Return its schedule."""
     return schedule(case.spec, case.collective, case.algorithm, case.asked.ports, **case.arguments)
 
 
 @cache
 def run(case: Case) -> Simulation:
-    """Its execution."""
+    """Return its simulation."""
     return simulate(built(case))
 
 
 def simulated_cost(
     case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE
 ) -> costs.Cost:
-    """What its execution costs."""
+    """Return the cost of its simulation."""
     return costs.price_simulation(run(case), unit(case, m), machine)
 
 

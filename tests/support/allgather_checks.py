@@ -15,7 +15,7 @@ from support.oracles_allgather import Execution, Hop, execute, for_all
 def allgather(
     spec: str, algorithm: str, ports: str | None = None, root: int | str = 0, **arguments: int | str
 ) -> Schedule:
-    """The array form's schedule."""
+    """Return starcast's schedule."""
     return build(spec, "allgather", algorithm, ports=ports, root=root, **arguments)
 
 
@@ -79,7 +79,7 @@ def all_sources(schedule: Schedule) -> list[Hop]:
     return for_all(at_identity, every, relabelled(n))
 
 
-def everybody_gets_everything(schedule: Schedule, hops: list[Hop]) -> Execution:
+def assert_complete(schedule: Schedule, hops: list[Hop]) -> Execution:
     """Execute all sources together; assert that no rule is violated and every unit is delivered.
 
     starcast's simulator must report the same for the symmetric and for the expanded schedule.
@@ -102,12 +102,12 @@ def everybody_gets_everything(schedule: Schedule, hops: list[Hop]) -> Execution:
     everything = set[Any]().union(*own.values())
     assert all(held == everything for held in done.holds.values())
     for judged in (schedule, schedule.expand()):
-        simulator_agrees(judged, done)
+        assert_simulator_agrees(judged, done)
     return done
 
 
-def simulator_agrees(schedule: Schedule, done: Execution) -> None:
-    """The simulator finds the schedule right, and counts what the plain execution counted."""
+def assert_simulator_agrees(schedule: Schedule, done: Execution) -> None:
+    """Assert that the simulator accepts the schedule and counts the same."""
     run = simulate(schedule)
     assert run.violation is None
     assert (run.complete, run.missing) == (True, 0)

@@ -40,11 +40,11 @@ def built(base: Base, **arguments: int | str) -> Schedule:
     return build(spec, collective, name, ports, **arguments)
 
 
-# The oracle beside the simulator
+# Comparison with the oracle
 
 
 def plan_of(schedule: Schedule) -> Plan:
-    """A schedule in the oracle's words; a rank that is none has a name that no node has."""
+    """Return a schedule as a plan of the oracle; invalid ranks get labels of no node."""
     topology = world(schedule.topology.spec)
     columns = zip(*(getattr(schedule, name).tolist() for name in COLUMNS), strict=True)
     rows = [
@@ -71,12 +71,12 @@ def named(nodes: Sequence[str], rank: int) -> str:
 
 
 def down(faults: Iterable[Fault]) -> Faults:
-    """Faults by labels in the oracle's words."""
+    """Return faults by labels for the oracle."""
     return {frozenset(str(end) for end in fault.ends): fault.step for fault in faults}
 
 
-def judged_alike(schedule: Schedule, faults: Sequence[Fault] = ()) -> Simulation:
-    """Simulate, and agree with the oracle on the verdict and on every count."""
+def assert_same_verdict(schedule: Schedule, faults: Sequence[Fault] = ()) -> Simulation:
+    """Simulate; assert that the oracle agrees on the verdict and on every count."""
     run, outcome = simulate(schedule, faults), execute_all(plan_of(schedule), down(faults))
     agrees(run, outcome)
     if outcome.broken:
@@ -91,7 +91,7 @@ def judged_alike(schedule: Schedule, faults: Sequence[Fault] = ()) -> Simulation
 
 
 def agrees(run: Simulation, outcome: Outcome) -> None:
-    """Both counted the same."""
+    """Assert that all counts agree."""
     assert run.steps == len(outcome.links_used)
     assert run.transmissions == outcome.transmissions
     assert run.links_used.tolist() == outcome.links_used
@@ -120,7 +120,7 @@ def names(sentence: str, row: Row) -> bool:
 
 
 def same(run: Simulation, other: Simulation) -> None:
-    """Two simulations say the same, but for the unit that each names first."""
+    """Assert that two simulations agree, except for the unit in the violation."""
     assert (run.violation is None, run.complete) == (other.violation is None, other.complete)
     assert (run.violation or "").partition(":")[0] == (other.violation or "").partition(":")[
         0
@@ -131,10 +131,10 @@ def same(run: Simulation, other: Simulation) -> None:
     assert np.array_equal(run.packet_sizes, other.packet_sizes)
 
 
-# Spoilt schedules
+# Mutated schedules
 
-#: The ways to spoil a schedule.
-SPOILS = (
+#: The ways to mutate a schedule.
+MUTATIONS = (
     "dropped",
     "another step",
     "early",
@@ -155,15 +155,15 @@ def changed(schedule: Schedule, row: int, **values: int) -> Schedule:
 
 
 def kept(schedule: Schedule, rows: Sequence[int] | np.ndarray[Any, Any]) -> Schedule:
-    """The schedule of these rows alone, in this order, repeated where named twice."""
+    """Return the schedule of these rows, in this order, with repetitions."""
     return replace(
         schedule,
         **{name: getattr(schedule, name)[np.asarray(rows, dtype=np.int64)] for name in COLUMNS},
     )
 
 
-def spoil(draw: Draw, schedule: Schedule, way: str) -> Schedule:
-    """The schedule with one row spoilt."""
+def mutate(draw: Draw, schedule: Schedule, way: str) -> Schedule:
+    """The schedule with one row mutated."""
     row, topology = draw(st.integers(0, len(schedule) - 1)), schedule.topology
     every = range(len(schedule))
     match way:
@@ -198,10 +198,10 @@ def spoil(draw: Draw, schedule: Schedule, way: str) -> Schedule:
 
 
 @st.composite
-def spoilt(draw: st.DrawFn, schedule: Schedule, most: int = 2) -> Schedule:
-    """The schedule with a few rows spoilt, in any way."""
+def mutated(draw: st.DrawFn, schedule: Schedule, most: int = 2) -> Schedule:
+    """The schedule with a few rows mutated, in any way."""
     for _ in range(draw(st.integers(1, most))):
-        schedule = spoil(draw, schedule, draw(st.sampled_from(SPOILS)))
+        schedule = mutate(draw, schedule, draw(st.sampled_from(MUTATIONS)))
     return schedule
 
 
@@ -209,7 +209,7 @@ def spoilt(draw: st.DrawFn, schedule: Schedule, most: int = 2) -> Schedule:
 
 
 @st.composite
-def by_lot(draw: st.DrawFn, *specs: str, symmetric: bool | None = None) -> Schedule:
+def random_schedules(draw: st.DrawFn, *specs: str, symmetric: bool | None = None) -> Schedule:
     """Draw a random schedule: nodes mostly send units that they hold."""
     topology = as_topology(draw(st.sampled_from(specs)))
     collective = draw(st.sampled_from(MULTI_SOURCE if symmetric else COLLECTIVES))
@@ -228,7 +228,7 @@ def by_lot(draw: st.DrawFn, *specs: str, symmetric: bool | None = None) -> Sched
     lot = np.random.default_rng(draw(st.integers(0, 2**32)))
     return replace(
         schedule,
-        **rows_by_lot(schedule, lot, draw(st.integers(1, 6)), draw(st.sampled_from([0.0, 0.1]))),
+        **random_rows(schedule, lot, draw(st.integers(1, 6)), draw(st.sampled_from([0.0, 0.1]))),
     )
 
 
@@ -255,7 +255,7 @@ def powers(collective: str, *, symmetric: bool) -> int:
     return {"broadcast": 0, "allgather": 1, "scatter": 1, "gather": 1, "alltoall": 2}[kind]
 
 
-def rows_by_lot(
+def random_rows(
     schedule: Schedule, lot: np.random.Generator, steps: int, astray: float
 ) -> Mapping[str, Any]:
     """Return random rows in random order.
@@ -294,7 +294,7 @@ def rows_by_lot(
 
 
 def taken(schedule: Schedule, sender: int, port: int, receiver: int, unit: int) -> set[object]:
-    """What a row takes up in its step, that no other row should take up."""
+    """Return the resources that a row occupies in its step."""
     if schedule.symmetric:
         return {"all"} if schedule.ports == "one" else {port}
     if schedule.ports == "one":

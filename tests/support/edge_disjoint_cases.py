@@ -1,4 +1,4 @@
-"""The schedules along edge-disjoint trees in both forms, and what each collective owes."""
+"""Schedules along edge-disjoint trees in both forms, and the units that collectives require."""
 
 from collections.abc import Callable
 from functools import cache
@@ -26,7 +26,7 @@ ADDRESSED = ("scatter", "gather", "alltoall")
 def built(
     collective: str, n: int, messages: int, copies: int, root: Node | None = None
 ) -> Schedule:
-    """The array form's."""
+    """Return starcast's schedule."""
     at = label(root or identity(n))
     return build(f"S{n}", collective, "edge-disjoint", root=at, messages=messages, copies=copies)
 
@@ -35,12 +35,12 @@ def built(
 def rows(
     collective: str, n: int, messages: int, copies: int, root: Node | None = None
 ) -> tuple[Plain, ...]:
-    """The array form's rows with nodes for ranks, of one source where there are many."""
+    """The array form's rows with nodes for ranks, for one source."""
     return tuple(plain_rows(built(collective, n, messages, copies, root)))
 
 
 def others(root: Node) -> list[Node]:
-    """All nodes but the root."""
+    """Return all nodes except the root."""
     return [node for node in nodes(len(root)) if node != root]
 
 
@@ -55,7 +55,7 @@ def held_first(collective: str, root: Node, messages: int) -> dict[Node, set[int
     return {root: set(range(count))}
 
 
-def owed_last(
+def required_last(
     collective: str, root: Node, messages: int, alive: Callable[[Node], bool] = lambda _: True
 ) -> dict[Node, set[int]]:
     """Return the units that each node must receive; dead nodes receive and send nothing."""
@@ -75,9 +75,11 @@ def own_units(node: Node, messages: int) -> range:
     return range(first, first + messages)
 
 
-def lacking(owed: dict[Node, set[int]], got: dict[Node, set[int]]) -> set[tuple[Node, int]]:
-    """Who lacks what."""
-    return {(node, unit) for node, units in owed.items() for unit in units - got.get(node, set())}
+def lacking(required: dict[Node, set[int]], got: dict[Node, set[int]]) -> set[tuple[Node, int]]:
+    """Return the missing (node, unit) pairs."""
+    return {
+        (node, unit) for node, units in required.items() for unit in units - got.get(node, set())
+    }
 
 
 @cache
