@@ -52,7 +52,7 @@ def stores(held: Stores) -> Stores:
 
 
 class Edit(NamedTuple):
-    """What somebody does, and what has to be described of it, beginning with the name of the thing.
+    """A manual edit, and the beginnings of the expected descriptions.
 
     ``counted`` are the lines of counts and checksums, ``named`` those of the rows.
     """
@@ -100,7 +100,7 @@ EDITS = {
         "CREATE (:Node {key: 5, topology: 'S9', rank: 24, label: '4444'})",
         ["S9: 1 node of a topology that does not exist"],
     ),
-    "somebody's node of our label": Edit(
+    "a foreign node with a label of starcast": Edit(
         "CREATE (:Node {name: 'x'})",
         [f"{STORE}: 1 Node without a valid {_ALL_OF_NODE} and with the additional property name"],
     ),
@@ -123,7 +123,7 @@ EDITS = {
         ["S4: it has 37 links, not 36"],
         ["S4: LINK 1234-2143 is unexpected"],
     ),
-    "a link stands twice": Edit(
+    "a duplicate link": Edit(
         f"{_LABELS} MATCH (a)-[r:LINK]->(b) CREATE (a)-[s:LINK]->(b) SET s = properties(r)",
         ["S4: it has 37 links, not 36"],
         ["S4: LINK 1234-2134 is duplicated"],
@@ -143,7 +143,7 @@ EDITS = {
         [f"{GREEDY}: its tree edges differ from those of the generator"],
         [f"{GREEDY}: TREE_EDGE from 1234 to 2134: tree 1, not 0, port 4, not 2"],
     ),
-    "an edge is turned round": Edit(
+    "a reversed edge": Edit(
         f"{_TREE} CREATE (b)-[x:TREE_EDGE]->(a) SET x = properties(e) DELETE e",
         [f"{GREEDY}: its tree edges differ from those of the generator"],
         [
@@ -224,7 +224,7 @@ EDITS = {
         "MATCH (t:Topology) SET t.state = 'loading'",
         ["S4: (:Topology) has state loading, not complete"],
     ),
-    "what a forest hangs from": Edit(
+    "a forest's parent": Edit(
         f"MATCH (f:Forest {{id: '{GREEDY}'}})-[r:ON]->() DELETE r",
         [f"{GREEDY}: (:Forest) depends on another artifact"],
     ),
@@ -236,7 +236,7 @@ EDITS = {
         "MATCH (t:Topology) CREATE (:Forest {id: 'S4:mine:1234', topology: 'S4', state: 'complete'})-[:ON]->(t)",
         ["S4:mine:1234: the graph has a forest that PostgreSQL does not know"],
     ),
-    "a thing of no name": Edit(
+    "a malformed id": Edit(
         "CREATE (:Topology {spec: 'mine'})",
         ["mine: the graph has a topology that PostgreSQL does not know"],
     ),
@@ -248,7 +248,7 @@ EDITS = {
         "MATCH (n:Node {rank: 3}) SET n:Marked",
         [f"{STORE}: 1 node Node has the additional label :`Marked`"],
     ),
-    "somebody's nodes": Edit(
+    "nodes of another program": Edit(
         "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person)",
         [
             f"{STORE}: 2 nodes have the labels Person, which are not starcast's",

@@ -41,7 +41,7 @@ def assert_correct(stores: Stores, what: Plan) -> None:
 
 
 def element_ids(stores: Stores, pattern: str) -> set[str]:
-    """Return the server's element_ids of nodes or relationships ``n``; recreated ones have others."""
+    """Return the server's ids of nodes or relationships ``n``; recreated ones have others."""
     return {row["id"] for row in stores.graph.read(f"MATCH {pattern} RETURN elementId(n) AS id")}
 
 
@@ -138,7 +138,7 @@ BREAKS = {
         ("nodes go", KeyboardInterrupt),
         ("edges come", KeyboardInterrupt),
     ],
-    element_ids=str,
+    ids=str,
 )
 def test_an_interrupted_rebuild_continues(
     few: Stores, what: Plan, place: str, error: type[BaseException]

@@ -56,7 +56,7 @@ def test_all_covers_what_is_defined_on_the_topology(spec: str, root: str, trees:
 
 @pytest.mark.parametrize("words", ["multiple", "broadcast:greedy", "recursive-substar"])
 def test_a_schedule_that_is_not_defined_is_refused(words: str) -> None:
-    """The error plan_ids the algorithm and the topology."""
+    """The error names the algorithm and the topology."""
     with pytest.raises(InputError, match=rf"{words.rpartition(':')[2]} is not defined on Q4"):
         plan("Q4", schedules=words)
 
@@ -343,7 +343,7 @@ def test_stored_artifacts_count_for_an_import_only() -> None:
 
 
 def test_limits_on_a_server_of_the_user() -> None:
-    """The error has figures over Bolt and plan_ids `starcast export`; an import is an input error."""
+    """The error names `starcast export`, and an import is an input error."""
     with pytest.raises(LimitError, match="over Bolt") as limit:
         choose_method(LoadMethod.AUTO, TEN, [], embedded=False)
     assert f"{BOLT_ROW_LIMIT:,} rows" in limit.value.message

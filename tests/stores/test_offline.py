@@ -156,7 +156,7 @@ def test_a_differing_store_is_never_used(own: Settings) -> None:
     with opened(own) as stores:
         with pytest.raises(
             RejectedError,
-            match="S3: found 6 nodes, 5 relationships, checksum .*; expected 6 nodes, 6 ",
+            match=r"S3: found 6 nodes, 5 relationships, checksum .*; expected 6 nodes, 6 ",
         ):
             ingest(stores, what, on_stage=spoil, method=LoadMethod.IMPORT)
         assert seen == ["rebuilding"]
