@@ -29,7 +29,7 @@ WHAT = plan("S4", "greedy", "multiple", segments=2)
 
 
 @pytest.fixture(scope="module")
-def held(graph_address: GraphAddress, store_url: URL) -> Iterator[Stores]:
+def stored_before(graph_address: GraphAddress, store_url: URL) -> Iterator[Stores]:
     """S4 with the multiple trees, the greedy tree and a broadcast, stored."""
     empty(graph_address)
     with new_database(store_url) as url, Graph.open(graph_address) as graph:
@@ -43,12 +43,12 @@ def held(graph_address: GraphAddress, store_url: URL) -> Iterator[Stores]:
 
 
 @pytest.fixture
-def stores(held: Stores) -> Stores:
+def stores(stored_before: Stores) -> Stores:
     """The same, rebuilt if the previous test failed."""
-    if verify(held):
-        held.graph.write("MATCH (n) DETACH DELETE n")
-        rebuild(held, RebuildRequest(method=LoadMethod.BOLT))
-    return held
+    if verify(stored_before):
+        stored_before.graph.write("MATCH (n) DETACH DELETE n")
+        rebuild(stored_before, RebuildRequest(method=LoadMethod.BOLT))
+    return stored_before
 
 
 class Edit(NamedTuple):
@@ -266,28 +266,31 @@ EDITS = {
         "MATCH (n) DETACH DELETE n",
         [
             f"{STORE}: no node (:Store)",
-            *(f"{key}: it is not in the graph" for key in ("S4", GREEDY, TREES, SENDS)),
+            *(
+                f"{artifact_id}: it is not in the graph"
+                for artifact_id in ("S4", GREEDY, TREES, SENDS)
+            ),
         ],
     ),
 }
 
 
-def described(findings: Sequence[Problem]) -> list[str]:
+def described(problems: Sequence[Problem]) -> list[str]:
     """Return artifacts and descriptions."""
-    return [f"{finding.artifact}: {finding.description}" for finding in findings]
+    return [f"{problem.artifact}: {problem.description}" for problem in problems]
 
 
 def match_once(lines: Sequence[str], beginnings: Sequence[str]) -> bool:
     """Return whether each beginning matches one line, and every line is matched."""
     matched = [[line for line in lines if line.startswith(one)] for one in beginnings]
-    return len(lines) == len(beginnings) and all(len(found) == 1 for found in matched)
+    return len(lines) == len(beginnings) and all(len(actual) == 1 for actual in matched)
 
 
-def follow_advice(stores: Stores, findings: Sequence[Problem]) -> None:
+def follow_advice(stores: Stores, problems: Sequence[Problem]) -> None:
     """Do what the advice of the problems says."""
     commands = set()
-    for finding in findings:
-        command, _, cypher = finding.advice.partition("in Neo4j: ")
+    for problem in problems:
+        command, _, cypher = problem.advice.partition("in Neo4j: ")
         for statement in filter(None, cypher.split("; ")):
             stores.graph.write(statement)
         commands.add(command.partition(";")[0])
@@ -305,9 +308,9 @@ def test_a_manual_edit_is_described_and_repaired(stores: Stores, name: str) -> N
     """Counts and checksums show the artifact, rows the row; after the advice nothing differs."""
     edit = EDITS[name]
     stores.graph.write(edit.cypher)
-    findings = verify(stores, depth=ALL)
-    assert match_once(described(findings), [*edit.counted, *edit.named]), described(findings)
-    follow_advice(stores, findings)
+    problems = verify(stores, depth=ALL)
+    assert match_once(described(problems), [*edit.counted, *edit.named]), described(problems)
+    follow_advice(stores, problems)
     assert described(verify(stores, depth=ALL)) == []
 
 

@@ -123,10 +123,13 @@ def export(
     with sessions.session(engine) as session:
         store = session.scalars(select(models.Store.id)).one()
         artifacts = stored_artifacts(session)
-    sizes = [ArtifactSize(one.kind, one.id, one.nodes, one.relationships) for one in artifacts]
+    sizes = [
+        ArtifactSize(artifact.kind, artifact.id, artifact.nodes, artifact.relationships)
+        for artifact in artifacts
+    ]
     new: list[ArtifactSize] = []
     if request is not None:
-        stored = {one.id for one in artifacts}
+        stored = {artifact.id for artifact in artifacts}
         new = [size for size in request.sizes() if size.id not in stored]
     _check_space(target, [*sizes, *new], listener)
     if request is not None:

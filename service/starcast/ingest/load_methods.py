@@ -97,10 +97,12 @@ class Estimate:
     def of(cls, artifacts: Iterable[Sized]) -> Self:
         """Return the total size of artifacts."""
         listed = list(artifacts)
-        nodes = sum(one.nodes for one in listed)
-        relationships = sum(one.relationships for one in listed)
-        stored = sum(one.relationships * BYTES_PER_RELATIONSHIP[one.kind] for one in listed)
-        file_bytes = sum(_file_bytes(one) for one in listed)
+        nodes = sum(artifact.nodes for artifact in listed)
+        relationships = sum(artifact.relationships for artifact in listed)
+        stored = sum(
+            artifact.relationships * BYTES_PER_RELATIONSHIP[artifact.kind] for artifact in listed
+        )
+        file_bytes = sum(_file_bytes(artifact) for artifact in listed)
         return cls(nodes, relationships, stored + nodes * BYTES_PER_NODE, file_bytes)
 
     @property
