@@ -1,4 +1,4 @@
-"""A real offline import: exported files, imported by Neo4j's own tool on a separate server, adopted."""
+"""A real offline import: files are exported, imported by Neo4j's own tool, and adopted."""
 
 import os
 import shlex
@@ -31,7 +31,8 @@ from starcast.settings import Settings
 from starcast.topologies import topology
 from support.checks import assert_stored, same_rows
 
-#: Every family, names with commas and parentheses, all constructions and so partial trees, schedules of all collectives.
+#: Every family, ids with commas and parentheses, all constructions, and schedules of all
+#: collectives.
 STORED = (
     plan("S4,2", ["all"]),
     plan("Q4", ["all"]),
@@ -120,7 +121,8 @@ def test_an_exported_and_imported_graph_is_adopted(
 def _check_properties(graph: Graph) -> None:
     """Absent properties are absent, empty texts are present, numbers are numbers."""
     kinds = graph.read(
-        "MATCH (t:Topology) RETURN t.spec AS name, 't.k' IN [x IN keys(t) | 't.' + x] AS k ORDER BY name"
+        "MATCH (t:Topology) RETURN t.spec AS name, 't.k' IN [x IN keys(t) | 't.' + x] AS k "
+        "ORDER BY name"
     )
     assert [(row["name"], row["k"]) for row in kinds] == [
         ("Q4", False),
@@ -133,6 +135,7 @@ def _check_properties(graph: Graph) -> None:
     )
     assert empty == [{"arguments": "", "root": 0}]
     actual = graph.read(
-        f"MATCH (n:{NODE.name} {{topology: 'S4,2', label: '12'}}) RETURN n.rank AS rank, labels(n) AS labels"
+        f"MATCH (n:{NODE.name} {{topology: 'S4,2', label: '12'}}) "
+        "RETURN n.rank AS rank, labels(n) AS labels"
     )
     assert actual == [{"rank": topology("S4,2").node("12"), "labels": ["Node"]}]

@@ -119,7 +119,8 @@ EDITS = {
         ["S4: LINK 1234-2134 is missing"],
     ),
     "a link more": Edit(
-        "MATCH (a:Node {label: '1234'}), (b:Node {label: '2143'}) CREATE (a)-[:LINK {topology: 'S4', port: 2}]->(b)",
+        "MATCH (a:Node {label: '1234'}), (b:Node {label: '2143'}) "
+        "CREATE (a)-[:LINK {topology: 'S4', port: 2}]->(b)",
         ["S4: it has 37 links, not 36"],
         ["S4: LINK 1234-2143 is unexpected"],
     ),
@@ -152,7 +153,8 @@ EDITS = {
         ],
     ),
     "an edge of a forest that does not exist": Edit(
-        f"{_TREE} CREATE (a)-[:TREE_EDGE {{forest: 'S4:mine:1234', tree: 0, level: 1, port: 2}}]->(b)",
+        f"{_TREE} CREATE (a)-[:TREE_EDGE "
+        "{forest: 'S4:mine:1234', tree: 0, level: 1, port: 2}]->(b)",
         ["S4:mine:1234: 1 TREE_EDGE of a forest that does not exist"],
     ),
     "an edge belongs to another forest": Edit(
@@ -233,7 +235,8 @@ EDITS = {
         [f"{GREEDY}: no node (:Forest)"],
     ),
     "a forest more": Edit(
-        "MATCH (t:Topology) CREATE (:Forest {id: 'S4:mine:1234', topology: 'S4', state: 'complete'})-[:ON]->(t)",
+        "MATCH (t:Topology) "
+        "CREATE (:Forest {id: 'S4:mine:1234', topology: 'S4', state: 'complete'})-[:ON]->(t)",
         ["S4:mine:1234: the graph has a forest that PostgreSQL does not know"],
     ),
     "a malformed id": Edit(

@@ -41,7 +41,7 @@ def assert_correct(stores: Stores, stored_plan: Plan) -> None:
 
 
 def element_ids(stores: Stores, pattern: str) -> set[str]:
-    """Return the server's ids of nodes or relationships ``n``; recreated ones have others."""
+    """Return the server's ids of nodes or relationships ``n``; recreation changes them."""
     return {row["id"] for row in stores.graph.read(f"MATCH {pattern} RETURN elementId(n) AS id")}
 
 
@@ -119,7 +119,8 @@ class Breaking(Silent):
             raise self._error
 
 
-#: Batches of ten rows: 14 of sends go first, 7 of edges, 12 of nodes with links; 3 of nodes, 4, 7 and 14 of the others come.
+#: In batches of ten rows: 14 batches of sends are deleted, 7 of edges, 12 of nodes with links; then
+#: 3 of nodes, 4 of links, 7 of edges and 14 of sends are written.
 BREAKS = {
     "sends go": 3,
     "edges go": 18,
@@ -143,7 +144,7 @@ BREAKS = {
 def test_an_interrupted_rebuild_continues(
     few: Stores, stored_plan: Plan, place: str, error: type[BaseException]
 ) -> None:
-    """Nothing incomplete is marked complete, nothing is forgotten, and the next rebuild finishes."""
+    """Nothing incomplete is called complete, nothing is forgotten, the next rebuild finishes."""
     with pytest.raises(error):
         rebuild(few, BOLT, Breaking(BREAKS[place], error))
     only_verified_is_complete(few)
@@ -171,7 +172,8 @@ def test_an_ingest_after_an_interrupted_rebuild(few: Stores, stored_plan: Plan) 
 def test_nodes_of_other_programs_are_kept(stores: Stores, stored_plan: Plan) -> None:
     """Nodes with other labels, or without starcast's properties, and their relationships."""
     stores.graph.write(
-        "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person {name: 'y'}), ({name: 'z'}), (:Node {name: 'w'})"
+        "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person {name: 'y'}), ({name: 'z'}), "
+        "(:Node {name: 'w'})"
     )
     rebuild(stores, RebuildRequest(method=LoadMethod.BOLT, discard_foreign=True))
     assert {
@@ -253,7 +255,8 @@ def test_orphans_are_deleted(stores: Stores, stored_plan: Plan) -> None:
         "UNWIND range(1, 2500) AS i CREATE (:Node {key: i, topology: 'S9', rank: i, label: 'x'})"
     )
     stores.graph.write(
-        "MATCH (a:Node {rank: 0}), (b:Node {rank: 1}) CREATE (a)-[:SEND {schedule: 'mine', step: 1}]->(b)"
+        "MATCH (a:Node {rank: 0}), (b:Node {rank: 1}) "
+        "CREATE (a)-[:SEND {schedule: 'mine', step: 1}]->(b)"
     )
     rebuild(replace(stores, batch=1000), RebuildRequest([SENDS], LoadMethod.BOLT))
     assert_correct(stores, stored_plan)

@@ -26,7 +26,7 @@ def mixed(values: list[int]) -> int:
 
 @pytest.mark.parametrize("spec", ["S2", "S3", "S4", "S5"])
 def test_links_are_those_of_the_definition(spec: str) -> None:
-    """Exchange the first symbol with another: each pair once, from the lower rank, with its port."""
+    """Exchange the first symbol with another: each pair once, from the lower rank."""
     network = topology(spec)
     labels = network.labels().tolist()
     expected = set()

@@ -169,27 +169,35 @@ def _small_pages(topology: Topology, size: int) -> list[dict[str, int]]:
 
 
 EDITS = {
-    "a relationship is gone": "MATCH ()-[r:TREE_EDGE {tree: 1, level: 2}]->() WITH r LIMIT 1 DELETE r",
+    "a missing relationship": (
+        "MATCH ()-[r:TREE_EDGE {tree: 1, level: 2}]->() WITH r LIMIT 1 DELETE r"
+    ),
     "a relationship is doubled": (
-        "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, r, b LIMIT 1 CREATE (a)-[s:TREE_EDGE]->(b) SET s = properties(r)"
+        "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, r, b LIMIT 1 "
+        "CREATE (a)-[s:TREE_EDGE]->(b) SET s = properties(r)"
     ),
     "a port is edited": "MATCH ()-[r:TREE_EDGE {port: 2}]->() WITH r LIMIT 1 SET r.port = 3",
     "a level is edited": "MATCH ()-[r:TREE_EDGE {level: 1}]->() WITH r LIMIT 1 SET r.level = 2",
     "a tree is edited": "MATCH ()-[r:TREE_EDGE {tree: 0}]->() WITH r LIMIT 1 SET r.tree = 1",
     "a property is gone": "MATCH ()-[r:TREE_EDGE {tree: 0}]->() WITH r LIMIT 1 REMOVE r.port",
     "a relationship is moved": (
-        "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, r, b ORDER BY a.rank, b.rank LIMIT 1 MATCH (c:Node {rank: (b.rank + 1) % 24}) "
+        "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, r, b ORDER BY a.rank, b.rank LIMIT 1 "
+        "MATCH (c:Node {rank: (b.rank + 1) % 24}) "
         "CREATE (a)-[s:TREE_EDGE]->(c) SET s = properties(r) DELETE r"
     ),
     "a relationship is turned round": (
-        "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, r, b LIMIT 1 CREATE (b)-[s:TREE_EDGE]->(a) SET s = properties(r) DELETE r"
+        "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, r, b LIMIT 1 "
+        "CREATE (b)-[s:TREE_EDGE]->(a) SET s = properties(r) DELETE r"
     ),
     "two relationships exchange their ends": (
         "MATCH (a)-[r:TREE_EDGE {tree: 0, level: 2}]->(b) WITH a, r, b LIMIT 1 "
         "MATCH (c)-[s:TREE_EDGE {tree: 0, level: 3}]->(d) WITH a, r, b, c, s, d LIMIT 1 "
-        "CREATE (a)-[x:TREE_EDGE]->(d) SET x = properties(r) CREATE (c)-[y:TREE_EDGE]->(b) SET y = properties(s) DELETE r, s"
+        "CREATE (a)-[x:TREE_EDGE]->(d) SET x = properties(r) "
+        "CREATE (c)-[y:TREE_EDGE]->(b) SET y = properties(s) DELETE r, s"
     ),
-    "a relationship has another owner": "MATCH ()-[r:TREE_EDGE]->() WITH r LIMIT 1 SET r.forest = 'S4:greedy:1234'",
+    "a relationship of another forest": (
+        "MATCH ()-[r:TREE_EDGE]->() WITH r LIMIT 1 SET r.forest = 'S4:greedy:1234'"
+    ),
 }
 
 
@@ -206,7 +214,8 @@ NODE_EDITS = {
     "a label is edited": "MATCH (n:Node {rank: 3}) SET n.label = '1423'",
     "a rank is edited": "MATCH (n:Node {rank: 3}) SET n.rank = 99",
     "two labels are exchanged": (
-        "MATCH (a:Node {rank: 3}), (b:Node {rank: 4}) WITH a, b, a.label AS x, b.label AS y SET a.label = y, b.label = x"
+        "MATCH (a:Node {rank: 3}), (b:Node {rank: 4}) WITH a, b, a.label AS x, b.label AS y "
+        "SET a.label = y, b.label = x"
     ),
     "a node is gone": "MATCH (n:Node {rank: 3}) DETACH DELETE n",
     "a node has another topology": "MATCH (n:Node {rank: 3}) SET n.topology = 'S5'",
@@ -292,7 +301,10 @@ def test_an_absent_artifact_is_not_found(graph: Graph) -> None:
 def test_refreshed_plans_use_the_index(graph: Graph, trees: Forest) -> None:
     """Before that, the planner's statistics lack the new tree edges, and it scans all of them."""
     refresh_plans(graph)
-    statement = "EXPLAIN MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->() RETURN count(e) AS edges"
+    statement = (
+        "EXPLAIN MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->() "
+        "RETURN count(e) AS edges"
+    )
     plan = graph.run(statement, {"forest": trees.id}).plan
     while plan is not None and "children" in plan:
         (plan,) = plan["children"]

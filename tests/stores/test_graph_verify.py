@@ -1,4 +1,4 @@
-"""Scope and depth of `verify`, and what it skips; `test_graph_edits.py` has all kinds of manual edits."""
+"""Scope and depth of `verify`, and what it skips; manual edits are in `test_graph_edits.py`."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -189,7 +189,10 @@ INDEXES = {
         "the constraint starcast_node_key on Node(key) is missing",
     ),
     "an index is on something else": (
-        "DROP INDEX starcast_node_topology_label; CREATE INDEX starcast_node_topology_label FOR (n:Node) ON (n.label)",
+        (
+            "DROP INDEX starcast_node_topology_label; "
+            "CREATE INDEX starcast_node_topology_label FOR (n:Node) ON (n.label)"
+        ),
         "the index starcast_node_topology_label on Node(topology, label) is on Node(label)",
     ),
     "a constraint is but an index": (

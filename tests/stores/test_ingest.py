@@ -253,7 +253,10 @@ def test_an_incomplete_schedule_is_not_stored(
 
 MEDDLING = {
     "a port": "MATCH ()-[r:TREE_EDGE]->() WITH r LIMIT 1 SET r.port = r.port % 3 + 2",
-    "a relationship": "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, b, r LIMIT 1 CREATE (a)-[s:TREE_EDGE]->(b) SET s = properties(r)",
+    "a relationship": (
+        "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, b, r LIMIT 1 "
+        "CREATE (a)-[s:TREE_EDGE]->(b) SET s = properties(r)"
+    ),
     "the forest's node": "MATCH (f:Forest) SET f.height = 77",
 }
 
@@ -411,7 +414,7 @@ def test_a_drop_keeps_other_artifacts(stores: Stores) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "key", "near"),
+    ("kind", "artifact_id", "near"),
     [
         ("topology", "S44", "S4"),
         ("forest", "S4:multipl:1234", "S4:multiple:1234"),
@@ -437,8 +440,16 @@ def test_stored_artifacts_are_listed_and_described(stores: Stores, stored_plan: 
     with session(stores.engine) as opened:
         row = list_artifacts(opened, "forest", "S4")[0]
         assert [row[name] for name in columns("forest")] == [
-            "S4:multiple:1234", "S4", "multiple", "1234", 3, built_forest.height, built_forest.congestion, "complete", None,
-        ]  # fmt: skip
+            "S4:multiple:1234",
+            "S4",
+            "multiple",
+            "1234",
+            3,
+            built_forest.height,
+            built_forest.congestion,
+            "complete",
+            None,
+        ]
         assert list_artifacts(opened, "forest", "S5") == []
         shown = {
             row["property"]: row["value"] for row in describe_artifact(opened, "forest", S4[1])

@@ -117,22 +117,31 @@ def test_a_drop_adopts_first(stores: Stores, stored_plan: Plan) -> None:
 
 DAMAGES = {
     "a relationship is missing": (
-        f"MATCH ()-[e:TREE_EDGE {{forest: '{FOREST}', tree: 1, level: 2}}]->() WITH e LIMIT 1 DELETE e",
+        (
+            f"MATCH ()-[e:TREE_EDGE {{forest: '{FOREST}', tree: 1, level: 2}}]->() "
+            "WITH e LIMIT 1 DELETE e"
+        ),
         "68",
     ),
     "a relationship has another port": (
-        f"MATCH ()-[e:TREE_EDGE {{forest: '{FOREST}'}}]->() WITH e LIMIT 1 SET e.port = e.port % 3 + 2",
+        (
+            f"MATCH ()-[e:TREE_EDGE {{forest: '{FOREST}'}}]->() "
+            "WITH e LIMIT 1 SET e.port = e.port % 3 + 2"
+        ),
         "checksum",
     ),
-    "there is a relationship too many": (
-        f"MATCH (a)-[e:TREE_EDGE {{forest: '{FOREST}'}}]->(b) WITH a, b, e LIMIT 1 CREATE (b)-[f:TREE_EDGE]->(a) SET f = e",
+    "an additional relationship": (
+        (
+            f"MATCH (a)-[e:TREE_EDGE {{forest: '{FOREST}'}}]->(b) WITH a, b, e LIMIT 1 "
+            "CREATE (b)-[f:TREE_EDGE]->(a) SET f = e"
+        ),
         "70 relationships",
     ),
-    "its node says otherwise": (
+    "its node differs": (
         f"MATCH (f:Forest {{id: '{FOREST}'}}) SET f.height = 1",
         "the property height",
     ),
-    "it hangs from nothing": (
+    "it has no parent": (
         f"MATCH (:Forest {{id: '{FOREST}'}})-[r:ON]->() DELETE r",
         "the artifact that it depends on",
     ),
@@ -280,7 +289,8 @@ def test_all_contents_include_orphans(stores: Stores, stored_plan: Plan) -> None
         "MATCH (n:Node {topology: 'S3', rank: 0}) CREATE (n)-[:LINK {topology: 'S4', port: 2}]->(n)"
     )
     stores.graph.write(
-        "MATCH (n:Node {topology: 'S3', rank: 0}) CREATE (n)-[:TREE_EDGE {forest: 'none', tree: 0}]->(n)"
+        "MATCH (n:Node {topology: 'S3', rank: 0}) "
+        "CREATE (n)-[:TREE_EDGE {forest: 'none', tree: 0}]->(n)"
     )
     actual = reader.read_all_contents(stores.graph)
     assert actual["topology", "S4"].relationships == 37

@@ -19,7 +19,7 @@ PLANS = (
 )
 
 
-@pytest.mark.parametrize("asked", PLANS, ids=lambda requested: str(requested[0]))
+@pytest.mark.parametrize("requested", PLANS, ids=lambda requested: str(requested[0]))
 def test_an_id_leads_back_to_its_artifact(
     engine: Engine, requested: tuple[str, list[str], list[str], str, str]
 ) -> None:
@@ -39,7 +39,7 @@ def test_an_id_leads_back_to_its_artifact(
 
 
 @pytest.mark.parametrize(
-    ("kind", "key"),
+    ("kind", "artifact_id"),
     [
         ("topology", "S99"),
         ("topology", "S4:multiple:1234"),

@@ -135,11 +135,17 @@ def test_all_means_all_that_need_no_arguments(stores: Stores, spec: str) -> None
 
 def test_constructions_with_arguments_have_a_normal_form() -> None:
     """In a list separated by commas, with arguments in any order, each once."""
-    text = "greedy, dimension-change(base=multiple,i=2),dimension-change(base=multiple,i=2),label-change(base=greedy)"
+    text = (
+        "greedy, dimension-change(base=multiple,i=2),dimension-change(base=multiple,i=2),"
+        "label-change(base=greedy)"
+    )
     ids = [artifact.id for artifact in plan("S4", text).artifacts]
     assert ids == [
-        "S4", "S4:greedy:1234", "S4:dimension-change(base=multiple,i=2):1234", "S4:label-change(base=greedy):1234",
-    ]  # fmt: skip
+        "S4",
+        "S4:greedy:1234",
+        "S4:dimension-change(base=multiple,i=2):1234",
+        "S4:label-change(base=greedy):1234",
+    ]
     assert [artifact.id for artifact in plan("S4", ["greedy", *text.split(", ")]).artifacts] == ids
 
 
@@ -169,12 +175,16 @@ def test_forests_of_the_same_construction_can_coexist(stores: Stores) -> None:
         plan("S4", "dimension-change(base=greedy,i=1),dimension-change(base=greedy,i=2),greedy"),
     )
     assert check_nodes(stores.graph, "Forest", ("construction", "arguments")) == {
-        ("greedy", ""), ("dimension-change", "base=greedy,i=1"), ("dimension-change", "base=greedy,i=2"),
-    }  # fmt: skip
+        ("greedy", ""),
+        ("dimension-change", "base=greedy,i=1"),
+        ("dimension-change", "base=greedy,i=2"),
+    }
     with session(stores.engine) as opened:
         assert [row["name"] for row in list_artifacts(opened, "forest", "S4")] == [
-            "S4:dimension-change(base=greedy,i=1):1234", "S4:dimension-change(base=greedy,i=2):1234", "S4:greedy:1234",
-        ]  # fmt: skip
+            "S4:dimension-change(base=greedy,i=1):1234",
+            "S4:dimension-change(base=greedy,i=2):1234",
+            "S4:greedy:1234",
+        ]
 
 
 def test_a_forest_without_arguments_is_read(stores: Stores) -> None:

@@ -88,7 +88,10 @@ def test_all_algorithms_of_a_collective() -> None:
 
 def test_arguments_in_parentheses() -> None:
     """Each schedule has its own arguments, else those for all, else the algorithm's defaults."""
-    words = "alltoall:exact(messages=2),allgather:dimension-change(base=necklace),edge-disjoint(copies=3),exact"
+    words = (
+        "alltoall:exact(messages=2),allgather:dimension-change(base=necklace),"
+        "edge-disjoint(copies=3),exact"
+    )
     assert plan_ids("S4", schedules=words, messages=5)[1:] == [
         "S4:edge-disjoint:1234",
         "S4:alltoall:exact:all:messages=2:1234",
@@ -216,8 +219,17 @@ def test_sizes_of_forests_need_no_building(spec: str) -> None:
     assert parse_request(*requested).sizes() == sizes
 
 
-@pytest.mark.parametrize("words", ["greedi", "dimension-change(base=greedy,i=4)", "dimension-change(base=greedy)",
-                                   "dimension-change(base=binomial,i=1)", "greedy(i=1)", "binomial"])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        "greedi",
+        "dimension-change(base=greedy,i=4)",
+        "dimension-change(base=greedy)",
+        "dimension-change(base=binomial,i=1)",
+        "greedy(i=1)",
+        "binomial",
+    ],
+)
 def test_sizes_of_invalid_forests_have_the_error_of_the_plan(words: str) -> None:
     with pytest.raises(InputError) as of_sizes:
         parse_request("S5", words).sizes()
@@ -314,7 +326,7 @@ SMALL, NINE, TEN = (
 
 
 @pytest.mark.parametrize(
-    ("asked", "new", "embedded", "taken"),
+    ("requested", "new", "embedded", "expected"),
     [
         (LoadMethod.AUTO, SMALL, True, LoadMethod.BOLT),
         (LoadMethod.AUTO, NINE, True, LoadMethod.IMPORT),
@@ -326,19 +338,19 @@ SMALL, NINE, TEN = (
     ],
 )
 def test_the_faster_load_method_is_chosen(
-    requested: LoadMethod, new: list[ArtifactSize], embedded: bool, taken: LoadMethod
+    requested: LoadMethod, new: list[ArtifactSize], embedded: bool, expected: LoadMethod
 ) -> None:
     """Unless a method is requested; the reason has the rows and the time."""
     choice = choose_method(requested, new, [], embedded=embedded)
     size = Estimate.of(new)
-    assert choice.method is taken
+    assert choice.method is expected
     assert f"{size.rows:,}" in choice.reason
     assert (
-        format_duration(size.import_seconds if taken is LoadMethod.IMPORT else size.seconds)
+        format_duration(size.import_seconds if expected is LoadMethod.IMPORT else size.seconds)
         in choice.reason
     )
     if requested is LoadMethod.AUTO and embedded:
-        assert (size.import_seconds < size.seconds) == (taken is LoadMethod.IMPORT)
+        assert (size.import_seconds < size.seconds) == (expected is LoadMethod.IMPORT)
 
 
 def test_stored_artifacts_count_for_an_import_only() -> None:

@@ -29,7 +29,7 @@ Table = list[dict[str, str]]
 
 
 def artifacts() -> list[Artifact]:
-    """Artifacts with commas in their ids, partial trees, a symmetric schedule, one with a forest."""
+    """Artifacts with commas in their ids, partial trees, schedules with and without forests."""
     s4, nk = topology("S4"), topology("S4,2")
     built_forest = [
         forest(s4, "multiple", "3142"),
@@ -132,7 +132,7 @@ def test_nodes_have_their_key_rank_and_label(written: bulk_files.BulkFiles) -> N
 def test_artifact_nodes_have_all_properties_and_are_imported(
     written: bulk_files.BulkFiles, built: list[BuiltArtifact]
 ) -> None:
-    """Texts are unchanged; numbers and booleans are as Neo4j reads them; absent values are empty."""
+    """Texts are unchanged, numbers and booleans are as Neo4j reads them, others empty."""
     actual = [line for name in ("Topology", "Forest", "Schedule") for line in table(written, name)]
     expected = sorted(
         ({**one.node.properties, "state": "imported"} for one in built),
