@@ -115,11 +115,11 @@ class Model:
         )
 
     def first(self, topology: Topology) -> int:
-        """What is added to a rank to make what `end` looks for."""
+        """Return the number to add to a rank for the look-up in `end`."""
         return first_key(topology)
 
     def owner(self, name: str) -> object:
-        """What relationships say of the forest or the schedule that they are part of."""
+        """Return the value by which relationships identify their forest or schedule."""
         return name
 
     def gaps(self) -> dict[str, str]:
@@ -216,7 +216,7 @@ class LinkIndex(Model):
     links = "MATCH (a)-[l:LINK WHERE l.topology = $topology]->(b)"
 
     def relationship_indexes(self) -> Iterator[str]:
-        """And one on links."""
+        """Also an index on links."""
         yield from super().relationship_indexes()
         yield "CREATE INDEX link IF NOT EXISTS FOR ()-[l:LINK]-() ON (l.topology)"
 
@@ -313,7 +313,7 @@ class TypePerTree(Model):
     differs = "-[:TREE_3 {forest, level, port}]->, an index on the forest for each type"
 
     def relationship_indexes(self) -> Iterator[str]:
-        """One a tree."""
+        """An index per tree."""
         for tree in range(self.topology.degree):
             yield f"CREATE INDEX tree_{tree} IF NOT EXISTS FOR ()-[e:TREE_{tree}]-() ON (e.forest)"
         yield "CREATE INDEX step IF NOT EXISTS FOR ()-[s:SEND]-() ON (s.schedule, s.step)"
@@ -385,7 +385,7 @@ class TypePerForest(Model):
     differs = "-[:`S8:multiple:12345678` {tree, level, port}]->, an index on the tree for each type"
 
     def relationship_indexes(self) -> Iterator[str]:
-        """One a forest."""
+        """An index per forest."""
         for forest in (self.forest, self.other):
             yield f"CREATE INDEX `tree_{forest}` IF NOT EXISTS FOR ()-[e:`{forest}`]-() ON (e.tree)"
         yield "CREATE INDEX step IF NOT EXISTS FOR ()-[s:SEND]-() ON (s.schedule, s.step)"

@@ -87,7 +87,7 @@ EDITS = {
         "MATCH (n:Node {rank: 3}) SET n.label = 1342",
         [
             "S4: 1 Node without a valid label (STRING)",
-            "S4: its rows cannot be summed: a property is missing or of another type",
+            "S4: its rows cannot be summed: a property is missing or has another type",
         ],
         ["S4: the node 1342: label 1342, not 1342"],
     ),
