@@ -1,9 +1,10 @@
-"""Models of the graph against each other: what each costs to write and to keep, and how fast it answers.
+"""Comparison of graph models: cost of writing, size, and speed of queries.
 
-Each model gets an embedded stack of its own, one after the other, and the same content: a warm-up topology that stays, then
-S7 and S8 with `multiple`, `greedy` and a broadcast. Two figures go with each piece of work: the wall clock's, and
-the processor time that the server took for it, which a busy machine disturbs less. `docs/decisions/0007-graph-model.md` has
-the tables. Not part of ``make bench``: ``python -m benchmarks model`` takes about a quarter of an hour.
+Each model has its own embedded stack, one after the other, with the same content: a warm-up
+topology, then S7 and S8 with `multiple`, `greedy` and a broadcast. Each cost is measured as wall
+clock time and as processor time of the server, which depends less on other load.
+``docs/decisions/0007-graph-model.md`` has the tables. This is not part of ``make bench``:
+``python -m benchmarks model`` takes about a quarter of an hour.
 """
 
 import math
@@ -33,7 +34,7 @@ from starcast.topologies import Topology
 SIZES = ("S7", "S8")
 WARM_UP = "S8,5"
 ROUNDS = 7
-#: A question is asked again and again until the server has worked so many seconds: they are counted in hundredths.
+#: A query is repeated until the server has worked this long, since it counts hundredths of seconds.
 LEAST = 0.1
 TIMEOUT = 120.0
 MB = 1e6
@@ -41,7 +42,7 @@ MB = 1e6
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of the wall clock, and of the server's processor time."""
+    """Wall-clock seconds, and seconds of the server's processor time."""
 
     wall: float
     processor: float
@@ -49,7 +50,16 @@ class Cost:
 
 @dataclass
 class Result:
-    """What one model costs: `asked` by size and question, `written` by size and kind (microseconds a row), bytes."""
+    """Costs of a model.
+
+    Attributes:
+        model: the model.
+        asked: cost by size and question.
+        written: cost by size and kind, in microseconds per row.
+        answers: rows by size and question.
+        size: bytes of the store.
+        indexes: bytes of its indexes.
+    """
 
     model: type[Model]
     asked: dict[tuple[str, str], Cost] = field(default_factory=dict)
@@ -59,7 +69,7 @@ class Result:
     indexes: int = 0
 
     def mean(self, spec: str) -> float:
-        """The geometric mean of the server's seconds over all questions."""
+        """Return the geometric mean of the server's seconds over all questions."""
         return math.exp(
             sum(math.log(self.asked[spec, name].processor) for name in QUESTIONS) / len(QUESTIONS)
         )
@@ -77,23 +87,23 @@ class Content:
 
     @classmethod
     def of(cls, spec: str) -> "Content":
-        """The n-1 trees, one tree and a broadcast along the trees."""
-        where = topology(spec)
+        """Build a forest of n-1 trees, a single tree, and a broadcast along the forest."""
+        network = topology(spec)
         names = (
-            ("nk-multiple", "nk-greedy") if where.family == "nk-star" else ("multiple", "greedy")
+            ("nk-multiple", "nk-greedy") if network.family == "nk-star" else ("multiple", "greedy")
         )
-        trees, tree = (forest(where, name) for name in names)
-        sends = schedule(where, "broadcast", names[0], segments=1)
+        trees, tree = (forest(network, name) for name in names)
+        sends = schedule(network, "broadcast", names[0], segments=1)
         rows = (
-            ("LINK", link_rows(where)),
+            ("LINK", link_rows(network)),
             ("TREE_EDGE", tree_rows(trees)),
             ("", tree_rows(tree)),
             ("SEND", send_rows(sends)),
         )
-        return cls(where, trees, tree, rows, sends.id)
+        return cls(network, trees, tree, rows, sends.id)
 
     def parameters(self) -> dict[str, object]:
-        """What the questions are asked of: the first tree's child of the root, and a step in the middle."""
+        """Return the questions' parameters: a child of the root, and a step in the middle."""
         step = max(1, self.forest.height // 2)
         child = int(self.topology.neighbours(2)[self.forest.root])
         return {
@@ -108,7 +118,7 @@ class Content:
 
 
 def figures() -> Iterator[Figure]:
-    """Every model against the one that is shipped, by the geometric mean of the server's time over the questions on S8.
+    """Compare every model with the shipped one, by the mean server time per question on S8.
 
     Raises:
         AssertionError: two models answer a question differently.
@@ -118,7 +128,10 @@ def figures() -> Iterator[Figure]:
     for model in MODELS:
         results.append(_measured(model, contents))
         say(
-            f"{model.name}: {results[-1].mean(SIZES[-1]) * 1000:.3g} ms, {results[-1].size / MB:.0f} MB"
+
+                f"{model.name}: {results[-1].mean(SIZES[-1]) * 1000:.3g} ms, "
+                f"{results[-1].size / MB:.0f} MB"
+
         )
     shipped, *others = results
     for result in others:
@@ -141,14 +154,14 @@ def _measured(model: type[Model], contents: list[Content]) -> Result:
                 result = _Run(model, graph, settings).run(contents)
         finally:
             stack.down(settings.home, Silent())
-        # Only now: stopping writes everything to the store's files, for which Community has no command.
+        # A stop writes everything to the store's files; Community has no command for that.
         store = settings.home / "neo4j" / "data" / "databases" / "neo4j"
         result.size, result.indexes = _bytes(store), _bytes(store / "schema")
         return result
 
 
 class _Run:
-    """One model in one store."""
+    """A model in a store."""
 
     def __init__(self, model: type[Model], graph: Graph, settings: Settings) -> None:
         self._result, self._graph, self._settings = Result(model), graph, settings
@@ -221,7 +234,7 @@ class _Run:
             )
 
     def _cost(self, work: Callable[[], object], least: float = 0.0) -> Cost:
-        """What one run of the work costs, repeated until the server has worked for ``least`` seconds."""
+        """Return the cost of a call, repeated until the server has worked for ``least`` seconds."""
         runs, before, begin = 0, self._used(), perf_counter()
         while runs == 0 or self._used() - before < least:
             work()
@@ -238,7 +251,7 @@ def _bytes(folder: Path) -> int:
 
 
 def _tables(results: list[Result]) -> None:
-    """Two tables: writing and keeping by model; the questions by model, milliseconds of the server's time."""
+    """Print two tables: writing and size per model; milliseconds of the server per question."""
     columns = [
         "model",
         *(f"{spec} {kind}" for spec in SIZES for kind in ("Node", "LINK", "TREE_EDGE", "SEND")),

@@ -1,7 +1,7 @@
-"""The models of the graph that `benchmarks.model` compares: how each is declared, written, and asked best.
+"""The graph models that `benchmarks.model` compares: declarations, writing and queries.
 
-A question is one text with gaps such as ``{edges}``; a model fills them with what suits it. So all models answer the same
-questions, and differ in how nodes, tree edges and links are found.
+A question is a text with gaps such as ``{edges}``, which each model fills with its own patterns. So
+all models answer the same questions, and differ in how nodes, tree edges and links are found.
 """
 
 import re
@@ -16,32 +16,51 @@ from starcast.graph.rows import Rows
 from starcast.graph.schema import TREE_EDGE, first_key
 from starcast.topologies import Topology
 
-#: What a question may ask for: ``$topology $forest $other $tree $schedule $step $node``, and what a model's gaps bind.
+#: The questions. They may use ``$topology $forest $other $tree $schedule $step $node``, and the
+#: variables that the gaps bind.
 QUESTIONS: Mapping[str, str] = {
-    "neighbours of a node": "MATCH {node} MATCH (v)-[l:LINK]-(w) RETURN w.label AS node ORDER BY node",
+    "neighbours of a node": (
+        "MATCH {node} MATCH (v)-[l:LINK]-(w) RETURN w.label AS node ORDER BY node"
+    ),
     "arrivals at a node": "MATCH {node} MATCH (v)<-[s:SEND WHERE s.schedule = $schedule]-(w) "
     "RETURN s.step AS step, s.unit AS unit, w.label AS sender ORDER BY step, unit, sender",
     "paths to the root": "MATCH {node} {climb} RETURN tree, hops ORDER BY tree",
     "cut off by a node": "MATCH {node} {descend} RETURN tree, count(*) AS nodes ORDER BY tree",
-    "distance profile": "MATCH {node} MATCH (v)-[links:LINK*0..]-(w) WITH w, min(size(links)) AS distance "
+    "distance profile": "MATCH {node} MATCH (v)-[links:LINK*0..]-(w) "
+    "WITH w, min(size(links)) AS distance "
     "RETURN distance, count(*) AS nodes ORDER BY distance",
-    "members of a substar": "MATCH {nodes} WHERE v.label ENDS WITH '21' RETURN count(*) AS nodes, sum(v.rank) AS ranks",
+    "members of a substar": (
+        "MATCH {nodes} WHERE v.label ENDS WITH '21' RETURN count(*) AS nodes, sum(v.rank) AS ranks"
+    ),
     "links by port": "{links} RETURN l.port AS port, count(*) AS links ORDER BY port",
     "sends of a step": "{step} RETURN s.port AS port, count(DISTINCT a) AS links ORDER BY port",
-    "fan-out in a tree": "{tree} WITH a, count(*) AS children RETURN children, count(*) AS nodes ORDER BY children",
-    "level profile": "{edges} RETURN tree, e.level AS level, count(*) AS nodes ORDER BY tree, level",
-    "load histogram": "{edges} WITH a, b, count(*) AS load RETURN load, count(*) AS links ORDER BY load",
-    "tree pairs": "{edges} WITH a, b, collect(tree) AS trees WHERE size(trees) > 1 UNWIND trees AS x UNWIND trees AS y "
+    "fan-out in a tree": (
+        "{tree} WITH a, count(*) AS children RETURN children, count(*) AS nodes ORDER BY children"
+    ),
+    "level profile": (
+        "{edges} RETURN tree, e.level AS level, count(*) AS nodes ORDER BY tree, level"
+    ),
+    "load histogram": (
+        "{edges} WITH a, b, count(*) AS load RETURN load, count(*) AS links ORDER BY load"
+    ),
+    "tree pairs": "{edges} WITH a, b, collect(tree) AS trees WHERE size(trees) > 1 "
+    "UNWIND trees AS x UNWIND trees AS y "
     "WITH x, y WHERE x < y RETURN x, y, count(*) AS links ORDER BY x, y",
-    "two forests": "{both} WITH a, b, count(DISTINCT forest) AS forests WHERE forests > 1 RETURN count(*) AS links",
+    "two forests": (
+        "{both} WITH a, b, count(DISTINCT forest) AS forests WHERE forests > 1 "
+        "RETURN count(*) AS links"
+    ),
 }
 
 
 class Model:
-    """As starcast ships it."""
+    """The shipped model."""
 
     name = "shipped"
-    differs = "integer key, topology as a property, indexes TREE_EDGE(forest, tree) and SEND(schedule, step)"
+    differs = (
+        "integer key, topology as a property, indexes TREE_EDGE(forest, tree) and "
+        "SEND(schedule, step)"
+    )
     #: Labels of a node, and how it is found by label, by rank, and all of them.
     labels, node = "Node", "(v:Node {topology: $topology, label: $node})"
     nodes = "(v:Node {topology: $topology} WHERE v.rank >= 0)"
@@ -60,7 +79,10 @@ class Model:
     def indexes(self) -> Iterator[str]:
         """The statements that make constraints and indexes for what is to be written next."""
         yield "CREATE CONSTRAINT node_key IF NOT EXISTS FOR (n:Node) REQUIRE n.key IS UNIQUE"
-        yield "CREATE CONSTRAINT node_rank IF NOT EXISTS FOR (n:Node) REQUIRE (n.topology, n.rank) IS UNIQUE"
+        yield (
+            "CREATE CONSTRAINT node_rank IF NOT EXISTS FOR (n:Node) "
+            "REQUIRE (n.topology, n.rank) IS UNIQUE"
+        )
         yield "CREATE INDEX node_label IF NOT EXISTS FOR (n:Node) ON (n.topology, n.label)"
         yield from self.relationship_indexes()
 
@@ -70,20 +92,20 @@ class Model:
         yield "CREATE INDEX step IF NOT EXISTS FOR ()-[s:SEND]-() ON (s.schedule, s.step)"
 
     def create_nodes(self) -> str:
-        """The statement that writes a batch of nodes; as `starcast.graph.writer` does."""
+        """Return the statement that writes a batch of nodes."""
         return (
             f"UNWIND range(0, size($labels) - 1) AS i CREATE (:{self.labels} {{{self.properties}}})"
         )
 
     def create(self, rows: Rows) -> Iterator[tuple[str, Rows]]:
-        """The statements that write these relationships, each with the rows that it writes."""
+        """Yield the statements that write relationships, each with its rows."""
         yield (
             self.relationships(rows.relationship.name, rows.relationship.artifact_property, rows),
             rows,
         )
 
     def relationships(self, kind: str, owner: str | None, rows: Rows) -> str:
-        """The statement of one type of relationship: ``$rows`` are groups by start, as `starcast.graph.writer` makes them."""
+        """Return the statement for a type; ``$rows`` are batches of `starcast.graph.writer`."""
         columns = [f"{name}: r[{place}]" for place, name in enumerate(rows.columns, start=1)]
         properties = ", ".join([*([f"{owner}: $owner"] if owner else []), *columns])
         start, end = self.end.format("g[0]"), self.end.format("r[0]")
@@ -93,15 +115,15 @@ class Model:
         )
 
     def first(self, topology: Topology) -> int:
-        """What is added to a rank to make what `end` looks for."""
+        """Return the number to add to a rank for the look-up in `end`."""
         return first_key(topology)
 
     def owner(self, name: str) -> object:
-        """What relationships say of the forest or the schedule that they are part of."""
+        """Return the value by which relationships identify their forest or schedule."""
         return name
 
     def gaps(self) -> dict[str, str]:
-        """What stands in the gaps of `QUESTIONS`."""
+        """Return the texts for the gaps of `QUESTIONS`."""
         node, nodes = self.named(self.node), self.named(self.nodes)
         starts = re.sub(r"\bv\b", "a", nodes)
         return {
@@ -117,15 +139,15 @@ class Model:
         }
 
     def named(self, pattern: str) -> str:
-        """A pattern with the topology's name in it, where names are labels."""
+        """Return a pattern with the topology's spec, for models with a label per topology."""
         return pattern.replace("{label}", self.topology.spec)
 
     def edges(self) -> str:
-        """All edges e from a to b of the forest, and their tree."""
+        """Match all edges e from a to b of the forest, and their tree."""
         return f"{self.edges_of.format('$forest')} WITH a, b, e, e.tree AS tree"
 
     def both(self) -> str:
-        """The ends a, b and the forest of all edges of both forests."""
+        """Match the ends a, b and the forest of all edges of both forests."""
         parts = [
             f"{self.edges_of.format(name)} RETURN a, b, {name} AS forest"
             for name in ("$forest", "$other")
@@ -133,27 +155,34 @@ class Model:
         return f"CALL () {{ {' UNION ALL '.join(parts)} }}"
 
     def tree_edge(self) -> str:
-        """An edge of one tree on a path."""
+        """Match an edge of one tree on a path."""
         return "e:TREE_EDGE WHERE e.forest = $forest AND e.tree = tree"
 
     def climb(self) -> str:
-        """From v to the root in each tree."""
+        """Match the path from v to the root in each tree."""
         return (
-            f"UNWIND range(0, {self.trees - 1}) AS tree MATCH up = (v)(()<-[{self.tree_edge()}]-())*(root) "
+            f"UNWIND range(0, {self.trees - 1}) AS tree "
+            f"MATCH up = (v)(()<-[{self.tree_edge()}]-())*(root) "
             "WHERE root.rank = 0 WITH tree, length(up) AS hops"
         )
 
     def descend(self) -> str:
-        """From v to everything below it in each tree."""
-        return f"UNWIND range(0, {self.trees - 1}) AS tree MATCH (v)(()-[{self.tree_edge()}]->())+(below) WITH tree, below"
+        """Match everything below v in each tree."""
+        return (
+            f"UNWIND range(0, {self.trees - 1}) AS tree "
+            f"MATCH (v)(()-[{self.tree_edge()}]->())+(below) WITH tree, below"
+        )
 
 
 class Unindexed(Model):
-    """What was shipped before: forests and schedules are found from the nodes."""
+    """The model of earlier versions: forests and schedules are found from the nodes."""
 
     name = "no relationship index"
     differs = "tree edges and sends are found from the nodes of the topology"
-    edges_of = "MATCH (a:Node {{topology: $topology}} WHERE a.rank >= 0)-[e:TREE_EDGE WHERE e.forest = {}]->(b)"
+    edges_of = (
+        "MATCH (a:Node {{topology: $topology}} WHERE a.rank >= 0)-[e:TREE_EDGE "
+        "WHERE e.forest = {}]->(b)"
+    )
     one_tree = (
         "MATCH {nodes} MATCH (a)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree = $tree]->(b)"
     )
@@ -167,7 +196,7 @@ class Unindexed(Model):
 
 
 class ForestIndex(Model):
-    """A shorter index."""
+    """An index on the forest without the tree."""
 
     name = "TREE_EDGE(forest)"
     differs = "an index on the forest alone; sends as shipped"
@@ -180,20 +209,20 @@ class ForestIndex(Model):
 
 
 class LinkIndex(Model):
-    """One index more."""
+    """An additional index on links."""
 
     name = "LINK(topology)"
     differs = "as shipped, with an index on the links' topology"
     links = "MATCH (a)-[l:LINK WHERE l.topology = $topology]->(b)"
 
     def relationship_indexes(self) -> Iterator[str]:
-        """And one on links."""
+        """Also an index on links."""
         yield from super().relationship_indexes()
         yield "CREATE INDEX link IF NOT EXISTS FOR ()-[l:LINK]-() ON (l.topology)"
 
 
 class Numbered(Model):
-    """Forests and schedules are known to their relationships by number."""
+    """Relationships identify forests and schedules by numbers."""
 
     name = "numbered owners"
     differs = (
@@ -206,7 +235,7 @@ class Numbered(Model):
 
 
 class Composite(Model):
-    """No key."""
+    """Nodes have no integer key."""
 
     name = "composite key"
     differs = "no integer key: the writer finds an end by (topology, rank)"
@@ -223,7 +252,7 @@ class Composite(Model):
 
 
 class Labelled(Model):
-    """The topology is a label, in the texts of queries."""
+    """The topology is a label, written into the text of queries."""
 
     name = "label a topology"
     differs = (
@@ -236,17 +265,20 @@ class Labelled(Model):
         """Two a topology."""
         name = self.topology.spec
         yield "CREATE CONSTRAINT node_key IF NOT EXISTS FOR (n:Node) REQUIRE n.key IS UNIQUE"
-        yield f"CREATE CONSTRAINT `rank_{name}` IF NOT EXISTS FOR (n:`{name}`) REQUIRE n.rank IS UNIQUE"
+        yield (
+            f"CREATE CONSTRAINT `rank_{name}` IF NOT EXISTS FOR (n:`{name}`) "
+            "REQUIRE n.rank IS UNIQUE"
+        )
         yield f"CREATE INDEX `label_{name}` IF NOT EXISTS FOR (n:`{name}`) ON (n.label)"
         yield from self.relationship_indexes()
 
     def create_nodes(self) -> str:
-        """With the topology's label."""
+        """Return the statement that writes a batch of nodes."""
         return self.named(super().create_nodes())
 
 
 class Dynamic(Labelled):
-    """The same, and queries that need no text of their own for each topology."""
+    """The topology is a label that queries take as a parameter."""
 
     name = "dynamic label"
     differs = "the same store; queries find the label by a parameter, (v:$($topology))"
@@ -254,7 +286,7 @@ class Dynamic(Labelled):
 
 
 class LabelledRank(Labelled):
-    """The label of the topology makes the rank a key."""
+    """The topology is a label, so that the rank is a key."""
 
     name = "label, rank as key"
     differs = "(:S8 {rank, label}): no key either, the writer finds an end by label and rank"
@@ -275,19 +307,19 @@ class LabelledRank(Labelled):
 
 
 class TypePerTree(Model):
-    """TREE_0, TREE_1, ... with the forest as an indexed property."""
+    """Types TREE_0, TREE_1, ... with the forest as an indexed property."""
 
     name = "type a tree"
     differs = "-[:TREE_3 {forest, level, port}]->, an index on the forest for each type"
 
     def relationship_indexes(self) -> Iterator[str]:
-        """One a tree."""
+        """An index per tree."""
         for tree in range(self.topology.degree):
             yield f"CREATE INDEX tree_{tree} IF NOT EXISTS FOR ()-[e:TREE_{tree}]-() ON (e.forest)"
         yield "CREATE INDEX step IF NOT EXISTS FOR ()-[s:SEND]-() ON (s.schedule, s.step)"
 
     def create(self, rows: Rows) -> Iterator[tuple[str, Rows]]:
-        """One statement a tree."""
+        """Yield the statements that write relationships, each with its rows."""
         if rows.relationship is not TREE_EDGE:
             yield from super().create(rows)
             return
@@ -296,19 +328,22 @@ class TypePerTree(Model):
             yield self.relationships(f"TREE_{tree}", "forest", part), part
 
     def gaps(self) -> dict[str, str]:
-        """The number of the tree stands in the text."""
+        """Return the texts for the gaps of `QUESTIONS`."""
         return super().gaps() | {"tree": "MATCH (a)-[e:TREE_2 WHERE e.forest = $forest]->(b)"}
 
     def edges(self) -> str:
-        """The trees one after the other."""
+        """Match all edges e from a to b of the forest, and their tree."""
         return self._trees(
             "MATCH (a)-[e:TREE_{0} WHERE e.forest = $forest]->(b) RETURN a, b, e, {0} AS tree"
         )
 
     def both(self) -> str:
-        """The trees of both one after the other; the other forest has one."""
+        """Match the ends a, b and the forest of all edges of both forests."""
         parts = [
-            f"MATCH (a)-[e:TREE_{tree} WHERE e.forest = $forest]->(b) RETURN a, b, $forest AS forest"
+            (
+                f"MATCH (a)-[e:TREE_{tree} WHERE e.forest = $forest]->(b) "
+                "RETURN a, b, $forest AS forest"
+            )
             for tree in self._all
         ]
         parts.append(
@@ -317,17 +352,21 @@ class TypePerTree(Model):
         return f"CALL () {{ {' UNION ALL '.join(parts)} }}"
 
     def climb(self) -> str:
-        """One pattern a tree."""
+        """Match the path from v to the root in each tree."""
         return self._trees(
-            "MATCH up = (v)(()<-[e:TREE_{0} WHERE e.forest = $forest]-())*(root) WHERE root.rank = 0 "
+            "MATCH up = (v)(()<-[e:TREE_{0} WHERE e.forest = $forest]-())*(root) "
+            "WHERE root.rank = 0 "
             "RETURN {0} AS tree, length(up) AS hops",
             "v",
         )
 
     def descend(self) -> str:
-        """One pattern a tree."""
+        """Match everything below v in each tree."""
         return self._trees(
-            "MATCH (v)(()-[e:TREE_{0} WHERE e.forest = $forest]->())+(below) RETURN {0} AS tree, below",
+            (
+                "MATCH (v)(()-[e:TREE_{0} WHERE e.forest = $forest]->())+(below) "
+                "RETURN {0} AS tree, below"
+            ),
             "v",
         )
 
@@ -340,34 +379,34 @@ class TypePerTree(Model):
 
 
 class TypePerForest(Model):
-    """A type a forest, with the tree as an indexed property."""
+    """A type per forest, with the tree as an indexed property."""
 
     name = "type a forest"
     differs = "-[:`S8:multiple:12345678` {tree, level, port}]->, an index on the tree for each type"
 
     def relationship_indexes(self) -> Iterator[str]:
-        """One a forest."""
+        """An index per forest."""
         for forest in (self.forest, self.other):
             yield f"CREATE INDEX `tree_{forest}` IF NOT EXISTS FOR ()-[e:`{forest}`]-() ON (e.tree)"
         yield "CREATE INDEX step IF NOT EXISTS FOR ()-[s:SEND]-() ON (s.schedule, s.step)"
 
     def create(self, rows: Rows) -> Iterator[tuple[str, Rows]]:
-        """The owner is the type."""
+        """Yield the statements that write relationships, each with its rows."""
         if rows.relationship is TREE_EDGE:
             yield self.relationships(rows.artifact_id, None, rows), rows
         else:
             yield from super().create(rows)
 
     def gaps(self) -> dict[str, str]:
-        """The forest stands in the text."""
+        """Return the texts for the gaps of `QUESTIONS`."""
         return super().gaps() | {"tree": f"MATCH (a)-[e:`{self.forest}` WHERE e.tree = $tree]->(b)"}
 
     def edges(self) -> str:
-        """Everything of one type."""
+        """Match all edges e from a to b of the forest, and their tree."""
         return f"MATCH (a)-[e:`{self.forest}`]->(b) WITH a, b, e, e.tree AS tree"
 
     def both(self) -> str:
-        """Everything of two types."""
+        """Match the ends a, b and the forest of all edges of both forests."""
         parts = [
             f"MATCH (a)-[e:`{forest}`]->(b) RETURN a, b, '{forest}' AS forest"
             for forest in (self.forest, self.other)
@@ -375,7 +414,7 @@ class TypePerForest(Model):
         return f"CALL () {{ {' UNION ALL '.join(parts)} }}"
 
     def tree_edge(self) -> str:
-        """The tree is a property, as shipped."""
+        """Match an edge of one tree on a path."""
         return f"e:`{self.forest}` WHERE e.tree = tree"
 
 
@@ -395,7 +434,7 @@ MODELS: Sequence[type[Model]] = (
 
 
 def _chosen(rows: Rows, mask: Any) -> Rows:
-    """Some of the rows, without their tree."""
+    """Return some of the rows, without their tree."""
     columns = {name: column[mask] for name, column in rows.columns.items() if name != "tree"}
     kind = replace(
         rows.relationship,

@@ -1,4 +1,4 @@
-"""The offline import, from a running embedded stack that holds S6 with all trees: from the command to an answered query."""
+"""Offline imports by an embedded stack that holds S6 with all trees, up to an answered query."""
 
 import os
 import tempfile
@@ -31,7 +31,7 @@ _LOOK_SECONDS = 0.5
 
 
 def figures() -> Iterator[Figure]:
-    """Seconds of each ingest against BoltWriter at the rate that the content before it went in; the import alone; memory."""
+    """Measure each ingest against Bolt at the previous rate, the import alone, and memory."""
     for words, most in ASKED:
         wanted = parse_request(*words)
         with _stack() as settings:
@@ -93,7 +93,7 @@ def _stack() -> Iterator[Settings]:
 def _ingest(
     settings: Settings, wanted: IngestRequest, method: LoadMethod, stages: dict[str, float]
 ) -> Summary:
-    """Ingest, and note when each stage was over for the last time."""
+    """Ingest, and record when each stage was last finished."""
     stages["begun"] = perf_counter()
 
     def note(stage: str, _: Artifact) -> None:
@@ -104,20 +104,20 @@ def _ingest(
 
 
 def _rate(summary: Summary) -> float:
-    """Rows a second, with proofs."""
+    """Return the rows per second, including verification."""
     return summary.rows / sum(one.seconds for one in summary.created)
 
 
 def _answered(settings: Settings, wanted: IngestRequest) -> None:
     with Graph.open(graph_address(settings)) as graph:
-        found = graph.read(_ASK, {"topology": wanted.topology.spec})[0]["neighbours"]
-        if found != wanted.topology.degree:
-            raise AssertionError(f"{found} neighbours of a node of {wanted.topology.spec}")
+        neighbours = graph.read(_ASK, {"topology": wanted.topology.spec})[0]["neighbours"]
+        if neighbours != wanted.topology.degree:
+            raise AssertionError(f"{neighbours} neighbours of a node of {wanted.topology.spec}")
 
 
 @contextmanager
 def _peak(home: Home) -> Iterator[Callable[[], int]]:
-    """The most bytes that this process, what it started and the servers held together, as far as it was looked at."""
+    """Sample the greatest memory of this process, its children and the servers."""
     most, over = [0], threading.Event()
 
     def watch() -> None:
@@ -134,7 +134,7 @@ def _peak(home: Home) -> Iterator[Callable[[], int]]:
 
 
 def _family(home: Home) -> set[int]:
-    """This process, whose children are counted with it, and the servers, published or not."""
+    """Return this process and the servers, published or not."""
     own = psutil.Process()
     children = {child.pid for child in own.children(recursive=True)}
     servers = [home.published()["postgres"].pid] + [

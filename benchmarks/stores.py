@@ -1,4 +1,4 @@
-"""What goes into the stores and how fast, on an embedded stack of its own: nodes and links over BoltWriter, rows by COPY."""
+"""Speed of both stores on a separate embedded stack: nodes and links over Bolt, rows by COPY."""
 
 import tempfile
 from collections.abc import Iterator
@@ -28,16 +28,16 @@ COUNT = 1_000_000
 WARM_UP = 15.0  # seconds
 
 
-class _Nobody:
+class _SilentTask:
     def advance(self, amount: int = 1) -> None:
         pass
 
 
-_NOBODY = _Nobody()
+_TASK = _SilentTask()
 
 
 def figures() -> Iterator[Figure]:
-    """Bolt on S7 and S8, warm, against MERGE of single relationships; COPY against INSERT of lists."""
+    """Measure Bolt on S7 and S8 against MERGE of single relationships, COPY against INSERT."""
     with tempfile.TemporaryDirectory(prefix="starcast-bench-") as folder:
         settings = Settings.load(home=Path(folder) / "home")
         stack.up(settings, Silent())
@@ -52,41 +52,44 @@ def figures() -> Iterator[Figure]:
 
 
 def _bolt(graph: Graph, batch: int) -> Iterator[Figure]:
-    way = BoltWriter(graph, batch)
-    way.prepare()
+    writer = BoltWriter(graph, batch)
+    writer.prepare()
     s7, s8 = topology("S7"), topology("S8")
     trees = rows.tree_rows(forest(s7, "multiple"))
-    _nodes(way, s7)
+    _nodes(writer, s7)
     merging = _merge_rate(graph, s7, 1_000)
     begin = perf_counter()
     while (
         perf_counter() - begin < WARM_UP
     ):  # a cold server is several times slower for its first seconds
-        way.write_relationships(trees, _NOBODY)
-    yield _figure("S7 links", _rate(way, rows.link_rows(s7)), merging)
-    yield _figure("S7 tree edges", _rate(way, trees), merging)
-    _nodes(way, s8)
-    yield _figure("S8 links", _rate(way, rows.link_rows(s8)), merging)
+        writer.write_relationships(trees, _TASK)
+    yield _figure("S7 links", _rate(writer, rows.link_rows(s7)), merging)
+    yield _figure("S7 tree edges", _rate(writer, trees), merging)
+    _nodes(writer, s8)
+    yield _figure("S8 links", _rate(writer, rows.link_rows(s8)), merging)
 
 
 def _figure(what: str, rate: float, merging: float) -> Figure:
     return Figure(f"Bolt, {what}", rate, "relationships/s", "> 40 000", "MERGE one by one", merging)
 
 
-def _nodes(way: BoltWriter, topology: Topology) -> None:
-    way.begin(topology_node(topology))
-    way.write_nodes(topology, _NOBODY)
+def _nodes(writer: BoltWriter, topology: Topology) -> None:
+    writer.begin(topology_node(topology))
+    writer.write_nodes(topology, _TASK)
 
 
-def _rate(way: BoltWriter, links: rows.Rows) -> float:
-    """Relationships a second; the best of two rounds. Nobody looks at what a benchmark writes twice."""
-    return len(links) / seconds(lambda: way.write_relationships(links, _NOBODY), repeats=2)
+def _rate(writer: BoltWriter, links: rows.Rows) -> float:
+    """Return the relationships per second, the better of two rounds."""
+    return len(links) / seconds(lambda: writer.write_relationships(links, _TASK), repeats=2)
 
 
 def _merge_rate(graph: Graph, topology: Topology, count: int) -> float:
-    """What the naive way reaches: a statement a relationship, in one transaction."""
+    """Return the speed of one MERGE statement per relationship, in one transaction."""
     ends = zip(range(count), topology.neighbours(2)[:count].tolist(), strict=True)
-    statement = f"MATCH (a:Node {{topology: $t, rank: $a}}) MATCH (b:Node {{topology: $t, rank: $b}}) MERGE (a)-[:{LINK.name}]->(b)"
+    statement = (
+        "MATCH (a:Node {topology: $t, rank: $a}) MATCH (b:Node {topology: $t, rank: $b}) "
+        f"MERGE (a)-[:{LINK.name}]->(b)"
+    )
     with (
         graph.driver.session(database=graph.database) as session,
         session.begin_transaction() as transaction,

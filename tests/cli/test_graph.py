@@ -67,7 +67,7 @@ def test_verify_names_what_differs(starcast: Starcast, stores: Stores, what: Pla
             io.StringIO(starcast("graph", "verify", "S4", "--all", "--format", "csv").out)
         )
     )
-    assert [row["thing"] for row in rows] == ["S4", "S4"]
+    assert [row["artifact"] for row in rows] == ["S4", "S4"]
     assert (rows[1]["found"], rows[1]["expected"], rows[1]["advice"]) == (
         "port 4",
         "port 2",
@@ -75,7 +75,7 @@ def test_verify_names_what_differs(starcast: Starcast, stores: Stores, what: Pla
     )
     made = starcast("graph", "rebuild", "S4", "--format", "json")
     assert made.code == 0, made.err
-    assert [row["name"] for row in json.loads(made.out)] == ["S4", TREES]
+    assert [row["id"] for row in json.loads(made.out)] == ["S4", TREES]
     assert "made 2 things anew" in made.err
     assert starcast("graph", "verify", "--all").code == 0
     assert_stored(stores, what)
@@ -95,9 +95,9 @@ def test_a_drawn_seed_is_told(starcast: Starcast, what: Plan) -> None:
     [
         (["verify", "--sample", "2", "--all"], 2, "--sample and --all exclude each other"),
         (["verify", "--seed", "2"], 2, "--seed draws a sample, and none is asked for"),
-        (["verify", "S5"], 3, "nothing of the name 'S5' is stored"),
-        (["rebuild", "S5"], 3, "nothing of the name 'S5' is stored"),
-        (["rebuild", "--way", "import"], 2, "this server is not starcast's own"),
+        (["verify", "S5"], 3, "no artifact 'S5' is stored"),
+        (["rebuild", "S5"], 3, "no artifact 'S5' is stored"),
+        (["rebuild", "--way", "import"], 2, "only with the embedded Neo4j"),
     ],
 )
 def test_bad_words(
@@ -119,12 +119,12 @@ def test_adopt(starcast: Starcast, stores: Stores, what: Plan) -> None:
         )
     waiting = starcast("graph", "verify", "--format", "json")
     assert waiting.code == 6
-    assert {row["what"].partition(" has ")[2] for row in json.loads(waiting.out)} == {
+    assert {row["description"].partition(" has ")[2] for row in json.loads(waiting.out)} == {
         "state imported, not complete"
     }
     done = starcast("graph", "adopt", "--format", "json")
     assert done.code == 0, done.err
-    assert [row["name"] for row in json.loads(done.out)] == ["S4", TREES]
+    assert [row["id"] for row in json.loads(done.out)] == ["S4", TREES]
     assert "adopted 2 things" in done.err
     assert_stored(stores, what)
     again = starcast("graph", "adopt")

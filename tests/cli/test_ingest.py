@@ -62,10 +62,10 @@ def test_the_main_job(starcast: Starcast, stores: Stores) -> None:
     first = starcast("ingest", "S5", "--trees", "all", "--schedules", "all", "--format", "json")
     assert first.code == 0
     what = plan("S5", "all", "all")
-    assert [row["name"] for row in json.loads(first.out)] == [thing.id for thing in what.artifacts]
+    assert [row["id"] for row in json.loads(first.out)] == [thing.id for thing in what.artifacts]
     things = len(what.artifacts)
     assert things > 1 + len(plain_constructions("S5"))
-    assert f"over BoltWriter: {what.estimate.rows:,} rows" in first.err
+    assert f"over Bolt: {what.estimate.rows:,} rows" in first.err
     assert f"created {things}" in first.err
     assert "rows/s" in first.err
     assert_stored(stores, what)
@@ -99,7 +99,7 @@ def test_a_dry_run_needs_no_server(
     result = starcast("ingest", "S8", "--trees", "multiple", "--dry-run", "--format", "csv")
     assert result.code == 0
     rows = list(csv.DictReader(io.StringIO(result.out)))
-    assert [(row["name"], row["nodes"], row["relationships"]) for row in rows] == [
+    assert [(row["id"], row["nodes"], row["relationships"]) for row in rows] == [
         ("S8", "40320", "141120"),
         ("S8:multiple:12345678", "0", str(7 * 40319)),
         ("", "40320", str(141120 + 7 * 40319)),
@@ -108,7 +108,7 @@ def test_a_dry_run_needs_no_server(
     for way in ("over Bolt", "by import"):
         assert float(rows[-1][f"seconds {way}"]) > 1
     assert float(rows[-1]["megabytes meanwhile"]) > float(rows[-1]["megabytes"])
-    assert "over BoltWriter: 463,673 rows" in result.err
+    assert "over Bolt: 463,673 rows" in result.err
     assert untouched(stores)
 
 
@@ -126,7 +126,7 @@ def test_a_dry_run_shows_what_is_too_much_as_well(
         "ingest", "S11", "--trees", "all", "--schedules", "all", "--dry-run", "--format", "json"
     )
     assert result.code == 0
-    rows = {row["name"]: row for row in json.loads(result.out)}
+    rows = {row["id"]: row for row in json.loads(result.out)}
     assert rows["S11"]["nodes"] == 39_916_800
     assert rows["S11:multiple:123456789ab"]["relationships"] == 10 * 39_916_799
     assert rows[""]["relationships"] == sum(
@@ -163,7 +163,7 @@ def test_too_large_is_a_limit(starcast: Starcast, stores: Stores) -> None:
     error, hint = refused(starcast("ingest", "S10"), 7)
     assert "3,628,800 nodes and 16,329,600 relationships" in error
     assert "GB" in error
-    assert "min of writing and comparing over BoltWriter, on a warm server" in error
+    assert "min of writing and comparing over Bolt on a warm server" in error
     assert "starcast export" in hint
     assert "--dry-run" in hint
     assert {name: count for name, count in stored_counts(stores).items() if count} == {}
@@ -180,7 +180,7 @@ def test_an_import_into_a_server_of_the_user_s_is_bad_input(
 def test_a_dry_run_says_which_way_an_embedded_stack_would_go(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """By import where that is faster or asked for, over BoltWriter if asked for; nothing has to run."""
+    """By import where that is faster or asked for, over Bolt if asked for; nothing has to run."""
     for name in ("NEO4J_URI", "POSTGRES_URI"):
         monkeypatch.delenv(f"STARCAST_{name}")
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "nothing"))
@@ -273,14 +273,14 @@ def test_listing(starcast: Starcast, stores: Stores) -> None:
     starcast("ingest", "S4", "--schedules", "greedy")
     starcast("ingest", "S3", "--trees", "greedy")
     topologies = json.loads(starcast("topology", "list", "-f", "json").out)
-    assert [(row["name"], row["nodes"], row["links"], row["state"]) for row in topologies] == [
+    assert [(row["id"], row["nodes"], row["links"], row["state"]) for row in topologies] == [
         ("S3", 6, 6, "complete"),
         ("S4", 24, 36, "complete"),
     ]
     trees = list(
         csv.DictReader(io.StringIO(starcast("tree", "list", "--topology", "S3", "-f", "csv").out))
     )
-    assert [(row["name"], row["root_label"]) for row in trees] == [("S3:greedy:123", "123")]
+    assert [(row["id"], row["root_label"]) for row in trees] == [("S3:greedy:123", "123")]
     schedules = starcast("schedule", "list", "-f", "markdown").out.splitlines()
     assert len(schedules) == 3
     assert "S4:broadcast:greedy:all:segments=1:1234" in schedules[2]
@@ -315,7 +315,7 @@ def test_trees_with_arguments(starcast: Starcast, stores: Stores) -> None:
     assert_stored(stores, plan("S4", words, root="4321"))
     name = "S4:dimension-change(base=multiple,i=1):4321"
     listed = json.loads(starcast("tree", "list", "-f", "json").out)
-    assert [row["name"] for row in listed] == [name, "S4:greedy:4321"]
+    assert [row["id"] for row in listed] == [name, "S4:greedy:4321"]
     assert starcast("tree", "show", name, "--verify").code == 0
     loads = json.loads(
         starcast("query", "run", "load-histogram", f"forest={name}", "-f", "json").out
@@ -367,7 +367,7 @@ def test_dropping(starcast: Starcast, stores: Stores) -> None:
     """What depends on it is named; --cascade takes it along."""
     starcast("ingest", "S4", "--schedules", "greedy")
     error, hint = refused(starcast("topology", "drop", "S4"), 6)
-    assert "S4:broadcast:greedy:all:segments=1:1234, S4:greedy:1234 depend on S4" in error
+    assert "S4 has dependents: S4:broadcast:greedy:all:segments=1:1234, S4:greedy:1234" in error
     assert "--cascade" in hint
     assert_stored(stores, plan("S4", schedules="greedy"))
     assert starcast("schedule", "drop", "S4:broadcast:greedy:all:segments=1:1234").code == 0

@@ -1,4 +1,4 @@
-"""A real offline import: exported files, imported by Neo4j's own tool on a separate server, adopted."""
+"""A real offline import: files are exported, imported by Neo4j's own tool, and adopted."""
 
 import os
 import shlex
@@ -31,7 +31,8 @@ from starcast.settings import Settings
 from starcast.topologies import topology
 from support.checks import assert_stored, same_rows
 
-#: Every family, names with commas and parentheses, all constructions and so partial trees, schedules of all collectives.
+#: Every family, ids with commas and parentheses, all constructions, and schedules of all
+#: collectives.
 STORED = (
     plan("S4,2", ["all"]),
     plan("Q4", ["all"]),
@@ -43,21 +44,21 @@ ASKED = plan("S4", ["all"], ["all"], ports="both")
 @pytest.fixture
 def everything(engine: Engine, graph: Graph) -> Plan:
     """Complete artifacts in PostgreSQL, and those exported with them; the graph is empty."""
-    stored = [thing for one in STORED for thing in one.artifacts]
+    stored = [artifact for one in STORED for artifact in one.artifacts]
     stores = Stores(engine, graph, 1000)
-    for thing in stored:
-        build_and_save(stores, "bolt", thing, lambda _stage, _thing: None)
+    for artifact in stored:
+        build_and_save(stores, "bolt", artifact, lambda _stage, _thing: None)
         with session(engine) as opened:
-            set_state(opened, thing.kind, thing.id, LoadState.COMPLETE)
+            set_state(opened, artifact.kind, artifact.id, LoadState.COMPLETE)
     return Plan((*stored, *ASKED.artifacts))
 
 
 @pytest.fixture
 def exported(engine: Engine, everything: Plan, tmp_path: Path) -> Export:
     """The export, in a folder whose name the import tool would misread as a path."""
-    format_spec = export(engine, tmp_path / "S4,2 and more", ASKED)
-    assert set(format_spec.artifacts) == {thing.id for thing in everything.artifacts}
-    return format_spec
+    written = export(engine, tmp_path / "S4,2 and more", ASKED)
+    assert set(written.artifacts) == {artifact.id for artifact in everything.artifacts}
+    return written
 
 
 @pytest.fixture
@@ -108,7 +109,7 @@ def test_an_exported_and_imported_graph_is_adopted(
         stores = Stores(engine, graph, 1000)
         assert {row["state"] for row in reader.read_states(graph).values()} == {"imported"}
         adopted = adopt(stores, Silent())
-        assert {one.id for one in adopted} == {thing.id for thing in everything.artifacts}
+        assert {one.id for one in adopted} == {artifact.id for artifact in everything.artifacts}
         assert_stored(stores, everything)
         for one in (*STORED, ASKED):
             topology = one.artifacts[0].topology
@@ -120,7 +121,8 @@ def test_an_exported_and_imported_graph_is_adopted(
 def _check_properties(graph: Graph) -> None:
     """Absent properties are absent, empty texts are present, numbers are numbers."""
     kinds = graph.read(
-        "MATCH (t:Topology) RETURN t.spec AS name, 't.k' IN [x IN keys(t) | 't.' + x] AS k ORDER BY name"
+        "MATCH (t:Topology) RETURN t.spec AS name, 't.k' IN [x IN keys(t) | 't.' + x] AS k "
+        "ORDER BY name"
     )
     assert [(row["name"], row["k"]) for row in kinds] == [
         ("Q4", False),
@@ -132,7 +134,8 @@ def _check_properties(graph: Graph) -> None:
         "MATCH (f:Forest {id: 'S4:greedy:1234'}) RETURN f.arguments AS arguments, f.root AS root"
     )
     assert empty == [{"arguments": "", "root": 0}]
-    found = graph.read(
-        f"MATCH (n:{NODE.name} {{topology: 'S4,2', label: '12'}}) RETURN n.rank AS rank, labels(n) AS labels"
+    actual = graph.read(
+        f"MATCH (n:{NODE.name} {{topology: 'S4,2', label: '12'}}) "
+        "RETURN n.rank AS rank, labels(n) AS labels"
     )
-    assert found == [{"rank": topology("S4,2").node("12"), "labels": ["Node"]}]
+    assert actual == [{"rank": topology("S4,2").node("12"), "labels": ["Node"]}]

@@ -29,7 +29,7 @@ WHAT = plan("S4", "greedy", "multiple", segments=2)
 
 
 @pytest.fixture(scope="module")
-def held(graph_address: GraphAddress, store_url: URL) -> Iterator[Stores]:
+def stored_before(graph_address: GraphAddress, store_url: URL) -> Iterator[Stores]:
     """S4 with the multiple trees, the greedy tree and a broadcast, stored."""
     empty(graph_address)
     with new_database(store_url) as url, Graph.open(graph_address) as graph:
@@ -43,16 +43,16 @@ def held(graph_address: GraphAddress, store_url: URL) -> Iterator[Stores]:
 
 
 @pytest.fixture
-def stores(held: Stores) -> Stores:
+def stores(stored_before: Stores) -> Stores:
     """The same, rebuilt if the previous test failed."""
-    if verify(held):
-        held.graph.write("MATCH (n) DETACH DELETE n")
-        rebuild(held, RebuildRequest(method=LoadMethod.BOLT))
-    return held
+    if verify(stored_before):
+        stored_before.graph.write("MATCH (n) DETACH DELETE n")
+        rebuild(stored_before, RebuildRequest(method=LoadMethod.BOLT))
+    return stored_before
 
 
 class Edit(NamedTuple):
-    """What somebody does, and what has to be described of it, beginning with the name of the thing.
+    """A manual edit, and the beginnings of the expected descriptions.
 
     ``counted`` are the lines of counts and checksums, ``named`` those of the rows.
     """
@@ -87,7 +87,7 @@ EDITS = {
         "MATCH (n:Node {rank: 3}) SET n.label = 1342",
         [
             "S4: 1 Node without a valid label (STRING)",
-            "S4: its rows cannot be summed: a property is missing or of another type",
+            "S4: its rows cannot be summed: a property is missing or has another type",
         ],
         ["S4: the node 1342: label 1342, not 1342"],
     ),
@@ -100,7 +100,7 @@ EDITS = {
         "CREATE (:Node {key: 5, topology: 'S9', rank: 24, label: '4444'})",
         ["S9: 1 node of a topology that does not exist"],
     ),
-    "somebody's node of our label": Edit(
+    "a foreign node with a label of starcast": Edit(
         "CREATE (:Node {name: 'x'})",
         [f"{STORE}: 1 Node without a valid {_ALL_OF_NODE} and with the additional property name"],
     ),
@@ -119,11 +119,12 @@ EDITS = {
         ["S4: LINK 1234-2134 is missing"],
     ),
     "a link more": Edit(
-        "MATCH (a:Node {label: '1234'}), (b:Node {label: '2143'}) CREATE (a)-[:LINK {topology: 'S4', port: 2}]->(b)",
+        "MATCH (a:Node {label: '1234'}), (b:Node {label: '2143'}) "
+        "CREATE (a)-[:LINK {topology: 'S4', port: 2}]->(b)",
         ["S4: it has 37 links, not 36"],
         ["S4: LINK 1234-2143 is unexpected"],
     ),
-    "a link stands twice": Edit(
+    "a duplicate link": Edit(
         f"{_LABELS} MATCH (a)-[r:LINK]->(b) CREATE (a)-[s:LINK]->(b) SET s = properties(r)",
         ["S4: it has 37 links, not 36"],
         ["S4: LINK 1234-2134 is duplicated"],
@@ -143,7 +144,7 @@ EDITS = {
         [f"{GREEDY}: its tree edges differ from those of the generator"],
         [f"{GREEDY}: TREE_EDGE from 1234 to 2134: tree 1, not 0, port 4, not 2"],
     ),
-    "an edge is turned round": Edit(
+    "a reversed edge": Edit(
         f"{_TREE} CREATE (b)-[x:TREE_EDGE]->(a) SET x = properties(e) DELETE e",
         [f"{GREEDY}: its tree edges differ from those of the generator"],
         [
@@ -152,7 +153,8 @@ EDITS = {
         ],
     ),
     "an edge of a forest that does not exist": Edit(
-        f"{_TREE} CREATE (a)-[:TREE_EDGE {{forest: 'S4:mine:1234', tree: 0, level: 1, port: 2}}]->(b)",
+        f"{_TREE} CREATE (a)-[:TREE_EDGE "
+        "{forest: 'S4:mine:1234', tree: 0, level: 1, port: 2}]->(b)",
         ["S4:mine:1234: 1 TREE_EDGE of a forest that does not exist"],
     ),
     "an edge belongs to another forest": Edit(
@@ -224,7 +226,7 @@ EDITS = {
         "MATCH (t:Topology) SET t.state = 'loading'",
         ["S4: (:Topology) has state loading, not complete"],
     ),
-    "what a forest hangs from": Edit(
+    "a forest's parent": Edit(
         f"MATCH (f:Forest {{id: '{GREEDY}'}})-[r:ON]->() DELETE r",
         [f"{GREEDY}: (:Forest) depends on another artifact"],
     ),
@@ -233,10 +235,11 @@ EDITS = {
         [f"{GREEDY}: no node (:Forest)"],
     ),
     "a forest more": Edit(
-        "MATCH (t:Topology) CREATE (:Forest {id: 'S4:mine:1234', topology: 'S4', state: 'complete'})-[:ON]->(t)",
+        "MATCH (t:Topology) "
+        "CREATE (:Forest {id: 'S4:mine:1234', topology: 'S4', state: 'complete'})-[:ON]->(t)",
         ["S4:mine:1234: the graph has a forest that PostgreSQL does not know"],
     ),
-    "a thing of no name": Edit(
+    "a malformed id": Edit(
         "CREATE (:Topology {spec: 'mine'})",
         ["mine: the graph has a topology that PostgreSQL does not know"],
     ),
@@ -248,7 +251,7 @@ EDITS = {
         "MATCH (n:Node {rank: 3}) SET n:Marked",
         [f"{STORE}: 1 node Node has the additional label :`Marked`"],
     ),
-    "somebody's nodes": Edit(
+    "nodes of another program": Edit(
         "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person)",
         [
             f"{STORE}: 2 nodes have the labels Person, which are not starcast's",
@@ -266,28 +269,31 @@ EDITS = {
         "MATCH (n) DETACH DELETE n",
         [
             f"{STORE}: no node (:Store)",
-            *(f"{key}: it is not in the graph" for key in ("S4", GREEDY, TREES, SENDS)),
+            *(
+                f"{artifact_id}: it is not in the graph"
+                for artifact_id in ("S4", GREEDY, TREES, SENDS)
+            ),
         ],
     ),
 }
 
 
-def described(findings: Sequence[Problem]) -> list[str]:
+def described(problems: Sequence[Problem]) -> list[str]:
     """Return artifacts and descriptions."""
-    return [f"{finding.artifact}: {finding.description}" for finding in findings]
+    return [f"{problem.artifact}: {problem.description}" for problem in problems]
 
 
 def match_once(lines: Sequence[str], beginnings: Sequence[str]) -> bool:
     """Return whether each beginning matches one line, and every line is matched."""
     matched = [[line for line in lines if line.startswith(one)] for one in beginnings]
-    return len(lines) == len(beginnings) and all(len(found) == 1 for found in matched)
+    return len(lines) == len(beginnings) and all(len(actual) == 1 for actual in matched)
 
 
-def follow_advice(stores: Stores, findings: Sequence[Problem]) -> None:
+def follow_advice(stores: Stores, problems: Sequence[Problem]) -> None:
     """Do what the advice of the problems says."""
     commands = set()
-    for finding in findings:
-        command, _, cypher = finding.advice.partition("in Neo4j: ")
+    for problem in problems:
+        command, _, cypher = problem.advice.partition("in Neo4j: ")
         for statement in filter(None, cypher.split("; ")):
             stores.graph.write(statement)
         commands.add(command.partition(";")[0])
@@ -305,9 +311,9 @@ def test_a_manual_edit_is_described_and_repaired(stores: Stores, name: str) -> N
     """Counts and checksums show the artifact, rows the row; after the advice nothing differs."""
     edit = EDITS[name]
     stores.graph.write(edit.cypher)
-    findings = verify(stores, depth=ALL)
-    assert match_once(described(findings), [*edit.counted, *edit.named]), described(findings)
-    follow_advice(stores, findings)
+    problems = verify(stores, depth=ALL)
+    assert match_once(described(problems), [*edit.counted, *edit.named]), described(problems)
+    follow_advice(stores, problems)
     assert described(verify(stores, depth=ALL)) == []
 
 

@@ -27,34 +27,34 @@ TREES, SENDS = "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234"
 
 
 @pytest.fixture
-def what(stores: Stores) -> Plan:
+def stored_plan(stores: Stores) -> Plan:
     """S4 with the multiple trees and a broadcast, stored."""
     wanted = plan("S4", schedules="multiple", segments=2)
     ingest(stores, wanted)
     return wanted
 
 
-def assert_correct(stores: Stores, what: Plan) -> None:
+def assert_correct(stores: Stores, stored_plan: Plan) -> None:
     """Check that everything is stored, and that verification finds no problem."""
     assert verify(stores, depth=ALL) == []
-    assert_stored(stores, what)
+    assert_stored(stores, stored_plan)
 
 
 def element_ids(stores: Stores, pattern: str) -> set[str]:
-    """Return the server's element_ids of nodes or relationships ``n``; recreated ones have others."""
+    """Return the server's ids of nodes or relationships ``n``; recreation changes them."""
     return {row["id"] for row in stores.graph.read(f"MATCH {pattern} RETURN elementId(n) AS id")}
 
 
-def test_everything_is_recreated(stores: Stores, what: Plan) -> None:
+def test_everything_is_recreated(stores: Stores, stored_plan: Plan) -> None:
     """Every node and relationship is new, and equals the old one."""
-    made = rebuild(stores, BOLT)
-    assert [one.id for one in made] == ["S4", TREES, SENDS]
-    assert [(one.nodes, one.relationships) for one in made] == [(24, 36), (0, 69), (0, 138)]
-    assert_correct(stores, what)
-    assert ingest(stores, what).created == []
+    original = rebuild(stores, BOLT)
+    assert [one.id for one in original] == ["S4", TREES, SENDS]
+    assert [(one.nodes, one.relationships) for one in original] == [(24, 36), (0, 69), (0, 138)]
+    assert_correct(stores, stored_plan)
+    assert ingest(stores, stored_plan).created == []
 
 
-def test_an_id_includes_dependents_only(stores: Stores, what: Plan) -> None:
+def test_an_id_includes_dependents_only(stores: Stores, stored_plan: Plan) -> None:
     """The topology is unchanged when its trees are recreated with their schedule."""
     nodes, edges, sends = "(n:Node)", "()-[n:TREE_EDGE]->()", "()-[n:SEND]->()"
     before = {pattern: element_ids(stores, pattern) for pattern in (nodes, edges, sends)}
@@ -64,7 +64,7 @@ def test_an_id_includes_dependents_only(stores: Stores, what: Plan) -> None:
         SENDS,
     ]
     assert element_ids(stores, nodes) == before[nodes]
-    assert_correct(stores, what)
+    assert_correct(stores, stored_plan)
     with pytest.raises(NotFoundError, match="S9"):
         rebuild(stores, RebuildRequest(["S9"]))
 
@@ -75,7 +75,7 @@ def test_an_empty_store_needs_no_rebuild(stores: Stores) -> None:
     assert counts(stores.graph) == (1, 0)
 
 
-def test_an_emptied_graph_is_rebuilt(stores: Stores, what: Plan) -> None:
+def test_an_emptied_graph_is_rebuilt(stores: Stores, stored_plan: Plan) -> None:
     """Also after another ingest, which marks the missing artifacts as lost."""
     stores.graph.write("MATCH (n) DETACH DELETE n")
     small = plan("S3")
@@ -84,15 +84,15 @@ def test_an_emptied_graph_is_rebuilt(stores: Stores, what: Plan) -> None:
     assert error_of(stores, "forest", TREES) == LOST
     assert {one.id for one in rebuild(stores, BOLT)} == {"S3", "S4", TREES, SENDS}
     assert verify(stores, depth=ALL) == []
-    assert {thing.id for thing in (*what.artifacts, *small.artifacts)} == {
-        key for key, state in states(stores).items() if state == "complete"
+    assert {artifact.id for artifact in (*stored_plan.artifacts, *small.artifacts)} == {
+        artifact_id for artifact_id, state in states(stores).items() if state == "complete"
     }
 
 
-def error_of(stores: Stores, kind: str, key: str) -> str | None:
+def error_of(stores: Stores, kind: str, artifact_id: str) -> str | None:
     """Return the error that PostgreSQL records."""
     with session(stores.engine) as opened:
-        return opened.get_one(models.Materialization, (kind, key)).error
+        return opened.get_one(models.Materialization, (kind, artifact_id)).error
 
 
 class Gone(BaseException):
@@ -119,7 +119,8 @@ class Breaking(Silent):
             raise self._error
 
 
-#: Batches of ten rows: 14 of sends go first, 7 of edges, 12 of nodes with links; 3 of nodes, 4, 7 and 14 of the others come.
+#: In batches of ten rows: 14 batches of sends are deleted, 7 of edges, 12 of nodes with links; then
+#: 3 of nodes, 4 of links, 7 of edges and 14 of sends are written.
 BREAKS = {
     "sends go": 3,
     "edges go": 18,
@@ -141,20 +142,22 @@ BREAKS = {
     ids=str,
 )
 def test_an_interrupted_rebuild_continues(
-    few: Stores, what: Plan, place: str, error: type[BaseException]
+    few: Stores, stored_plan: Plan, place: str, error: type[BaseException]
 ) -> None:
-    """Nothing incomplete is marked complete, nothing is forgotten, and the next rebuild finishes."""
+    """Nothing incomplete is called complete, nothing is forgotten, the next rebuild finishes."""
     with pytest.raises(error):
         rebuild(few, BOLT, Breaking(BREAKS[place], error))
     only_verified_is_complete(few)
     assert set(states(few)) == {"S4", TREES, SENDS}
     assert set(states(few).values()) != {"complete"}
     rebuild(few, BOLT)
-    assert_correct(few, what)
-    assert [error_of(few, thing.kind, thing.id) for thing in what.artifacts] == [None] * 3
+    assert_correct(few, stored_plan)
+    assert [error_of(few, artifact.kind, artifact.id) for artifact in stored_plan.artifacts] == [
+        None
+    ] * 3
 
 
-def test_an_ingest_after_an_interrupted_rebuild(few: Stores, what: Plan) -> None:
+def test_an_ingest_after_an_interrupted_rebuild(few: Stores, stored_plan: Plan) -> None:
     """It creates what is requested, and the other artifacts stay known."""
     with pytest.raises(Gone):
         rebuild(few, BOLT, Breaking(BREAKS["edges come"], Gone))
@@ -162,14 +165,15 @@ def test_an_ingest_after_an_interrupted_rebuild(few: Stores, what: Plan) -> None
     ingest(few, plan("S4"))
     assert states(few) == {"S4": "complete", TREES: "failed", SENDS: "failed"}
     assert error_of(few, "forest", TREES) == error_of(few, "schedule", SENDS) == REBUILDING
-    ingest(few, what)
-    assert_correct(few, what)
+    ingest(few, stored_plan)
+    assert_correct(few, stored_plan)
 
 
-def test_nodes_of_other_programs_are_kept(stores: Stores, what: Plan) -> None:
+def test_nodes_of_other_programs_are_kept(stores: Stores, stored_plan: Plan) -> None:
     """Nodes with other labels, or without starcast's properties, and their relationships."""
     stores.graph.write(
-        "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person {name: 'y'}), ({name: 'z'}), (:Node {name: 'w'})"
+        "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person {name: 'y'}), ({name: 'z'}), "
+        "(:Node {name: 'w'})"
     )
     rebuild(stores, RebuildRequest(method=LoadMethod.BOLT, discard_foreign=True))
     assert {
@@ -178,10 +182,10 @@ def test_nodes_of_other_programs_are_kept(stores: Stores, what: Plan) -> None:
     } == {*"wxyz"}
     assert len(stores.graph.read("MATCH (:Person)-[r:KNOWS]->(:Person) RETURN r")) == 1
     stores.graph.write("MATCH (n) WHERE n.name IN ['w', 'x', 'y', 'z'] DETACH DELETE n")
-    assert_correct(stores, what)
+    assert_correct(stores, stored_plan)
 
 
-def test_foreign_relationships_need_the_option(stores: Stores, what: Plan) -> None:
+def test_foreign_relationships_need_the_option(stores: Stores, stored_plan: Plan) -> None:
     """Those at recreated nodes are deleted only on request; rebuilding trees keeps them."""
     stores.graph.write("MATCH (n:Node {rank: 3}) CREATE (:Person)-[:LIKES]->(n)")
     before = counts(stores.graph)
@@ -196,12 +200,12 @@ def test_foreign_relationships_need_the_option(stores: Stores, what: Plan) -> No
     rebuild(stores, replace(BOLT, discard_foreign=True))
     assert counts(stores.graph) == (before[0], before[1] - 1)
     stores.graph.write("MATCH (n:Person) DELETE n")
-    assert_correct(stores, what)
+    assert_correct(stores, stored_plan)
 
 
 @pytest.mark.parametrize("edit", ["DETACH DELETE s", "SET s.id = 'x'", "REMOVE s.schema"])
 def test_an_edited_owner_is_refused_on_a_server_of_the_user(
-    stores: Stores, what: Plan, edit: str
+    stores: Stores, stored_plan: Plan, edit: str
 ) -> None:
     """The hint has the Cypher that repairs it."""
     stores.graph.write(f"MATCH (s:Store) {edit}")
@@ -211,19 +215,19 @@ def test_an_edited_owner_is_refused_on_a_server_of_the_user(
     assert counts(stores.graph) == before
     for statement in caught.value.hint.partition("in Neo4j: ")[2].split("; "):
         stores.graph.write(statement)
-    assert_correct(stores, what)
+    assert_correct(stores, stored_plan)
 
 
 @pytest.mark.parametrize(
     "edit", ["DETACH DELETE s", "SET s.id = 'x'", "REMOVE s.schema", "SET s.schema = 0"]
 )
 def test_an_edited_owner_is_repaired_on_the_embedded_server(
-    stores: Stores, stack_settings: Settings, what: Plan, edit: str
+    stores: Stores, stack_settings: Settings, stored_plan: Plan, edit: str
 ) -> None:
     """Both stores are of one home, and PostgreSQL knows all artifacts in the graph."""
     stores.graph.write(f"MATCH (s:Store) {edit}")
     rebuild(replace(stores, embedded=stack_settings), BOLT)
-    assert_correct(stores, what)
+    assert_correct(stores, stored_plan)
 
 
 @pytest.mark.parametrize(
@@ -234,10 +238,10 @@ def test_an_edited_owner_is_repaired_on_the_embedded_server(
     ],
 )
 def test_a_foreign_embedded_graph_is_refused(
-    stores: Stores, stack_settings: Settings, what: Plan, edit: str
+    stores: Stores, stack_settings: Settings, stored_plan: Plan, edit: str
 ) -> None:
     """A newer starcast wrote it, or it has artifacts that PostgreSQL does not know."""
-    del what
+    del stored_plan
     stores.graph.write(edit)
     before = counts(stores.graph)
     with pytest.raises(OwnershipError):
@@ -245,25 +249,26 @@ def test_a_foreign_embedded_graph_is_refused(
     assert counts(stores.graph) == before
 
 
-def test_orphans_are_deleted(stores: Stores, what: Plan) -> None:
+def test_orphans_are_deleted(stores: Stores, stored_plan: Plan) -> None:
     """Every rebuild deletes nodes and relationships of artifacts that do not exist."""
     stores.graph.write(
         "UNWIND range(1, 2500) AS i CREATE (:Node {key: i, topology: 'S9', rank: i, label: 'x'})"
     )
     stores.graph.write(
-        "MATCH (a:Node {rank: 0}), (b:Node {rank: 1}) CREATE (a)-[:SEND {schedule: 'mine', step: 1}]->(b)"
+        "MATCH (a:Node {rank: 0}), (b:Node {rank: 1}) "
+        "CREATE (a)-[:SEND {schedule: 'mine', step: 1}]->(b)"
     )
     rebuild(replace(stores, batch=1000), RebuildRequest([SENDS], LoadMethod.BOLT))
-    assert_correct(stores, what)
+    assert_correct(stores, stored_plan)
 
 
-def test_impossible_requests_are_refused(stores: Stores, what: Plan) -> None:
+def test_impossible_requests_are_refused(stores: Stores, stored_plan: Plan) -> None:
     """An import into a server of the user, and a rebuild while another process is working."""
     with pytest.raises(InputError, match="only with the embedded Neo4j"):
         rebuild(stores, RebuildRequest(method=LoadMethod.IMPORT))
     with lock_stores(stores.engine, False, Silent()), pytest.raises(BusyError):
         rebuild(stores, BOLT)
-    assert_correct(stores, what)
+    assert_correct(stores, stored_plan)
 
 
 #: Turns the current graph into one of schema 1: Topology.name, SEND.payload, its own constraint.
@@ -276,9 +281,9 @@ SCHEMA_1 = (
 )
 
 
-def assert_current(stores: Stores, what: Plan) -> None:
+def assert_current(stores: Stores, stored_plan: Plan) -> None:
     """Check that nothing of schema 1 is left."""
-    assert_correct(stores, what)
+    assert_correct(stores, stored_plan)
     names = {row["name"] for row in stores.graph.read("SHOW INDEXES YIELD name RETURN name")}
     assert "starcast_topology_name" not in names
     assert "starcast_topology_spec" in names
@@ -286,12 +291,12 @@ def assert_current(stores: Stores, what: Plan) -> None:
     assert stores.graph.read(old) == [{"n": 0}]
 
 
-def test_a_graph_of_schema_1_is_refused_and_rebuilt(stores: Stores, what: Plan) -> None:
+def test_a_graph_of_schema_1_is_refused_and_rebuilt(stores: Stores, stored_plan: Plan) -> None:
     """Every operation refuses it with the command that rebuilds it, which rebuilds everything."""
     for statement in SCHEMA_1:
         stores.graph.write(statement)
     for operation in (
-        lambda: ingest(stores, what),
+        lambda: ingest(stores, stored_plan),
         lambda: drop(stores, "schedule", SENDS),
         lambda: verify(stores),
         lambda: check_artifact(stores, "forest", TREES),
@@ -301,11 +306,13 @@ def test_a_graph_of_schema_1_is_refused_and_rebuilt(stores: Stores, what: Plan) 
         assert "starcast graph rebuild" in caught.value.hint
     rebuilt = rebuild(stores, RebuildRequest([SENDS], LoadMethod.BOLT))
     assert [one.id for one in rebuilt] == ["S4", TREES, SENDS]
-    assert_current(stores, what)
+    assert_current(stores, stored_plan)
 
 
 @pytest.mark.parametrize("place", ["edges go", "nodes come"])
-def test_an_interrupted_rebuild_of_schema_1_continues(few: Stores, what: Plan, place: str) -> None:
+def test_an_interrupted_rebuild_of_schema_1_continues(
+    few: Stores, stored_plan: Plan, place: str
+) -> None:
     """The graph keeps its old version until all its content has been deleted."""
     for statement in SCHEMA_1:
         few.graph.write(statement)
@@ -313,6 +320,6 @@ def test_an_interrupted_rebuild_of_schema_1_continues(few: Stores, what: Plan, p
         rebuild(few, BOLT, Breaking(BREAKS[place], Gone))
     if place == "edges go":
         with pytest.raises(OutdatedSchemaError):
-            ingest(few, what)
+            ingest(few, stored_plan)
     rebuild(few, BOLT)
-    assert_current(few, what)
+    assert_current(few, stored_plan)

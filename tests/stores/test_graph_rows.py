@@ -26,19 +26,21 @@ def mixed(values: list[int]) -> int:
 
 @pytest.mark.parametrize("spec", ["S2", "S3", "S4", "S5"])
 def test_links_are_those_of_the_definition(spec: str) -> None:
-    """Exchange the first symbol with another: each pair once, from the lower rank, with its port."""
-    where = topology(spec)
-    labels = where.labels().tolist()
+    """Exchange the first symbol with another: each pair once, from the lower rank."""
+    network = topology(spec)
+    labels = network.labels().tolist()
     expected = set()
     for rank, label in enumerate(labels):
-        for port in where.ports:
+        for port in network.ports:
             other = labels.index(label[port - 1] + label[1 : port - 1] + label[0] + label[port:])
             expected.add((min(rank, other), max(rank, other), port))
-    found = rows.link_rows(where)
+    actual = rows.link_rows(network)
     listed = list(
-        zip(found.start.tolist(), found.end.tolist(), found.columns["port"].tolist(), strict=True)
+        zip(
+            actual.start.tolist(), actual.end.tolist(), actual.columns["port"].tolist(), strict=True
+        )
     )
-    assert len(listed) == where.links
+    assert len(listed) == network.links
     assert set(listed) == expected
     assert listed == sorted(listed)
 
@@ -46,19 +48,21 @@ def test_links_are_those_of_the_definition(spec: str) -> None:
 @pytest.mark.parametrize("spec", ["S2,1", "S4,1", "S4,2", "S5,2", "S5,3", "S4,3", "Q1", "Q4"])
 def test_links_of_other_families_have_the_port_of_the_lower_rank(spec: str) -> None:
     """Also residual links, whose ends have different ports."""
-    where = topology(spec)
-    across = {port: where.neighbours(port).tolist() for port in where.ports}
+    network = topology(spec)
+    across = {port: network.neighbours(port).tolist() for port in network.ports}
     expected = [
         (a, b, port)
-        for a in range(where.nodes)
-        for port in where.ports
+        for a in range(network.nodes)
+        for port in network.ports
         if (b := across[port][a]) > a
     ]
-    found = rows.link_rows(where)
+    actual = rows.link_rows(network)
     listed = list(
-        zip(found.start.tolist(), found.end.tolist(), found.columns["port"].tolist(), strict=True)
+        zip(
+            actual.start.tolist(), actual.end.tolist(), actual.columns["port"].tolist(), strict=True
+        )
     )
-    assert len(listed) == len({(a, b) for a, b, _ in listed}) == where.links
+    assert len(listed) == len({(a, b) for a, b, _ in listed}) == network.links
     assert listed == sorted(expected)
 
 
@@ -72,27 +76,27 @@ def test_links_of_other_families_have_the_port_of_the_lower_rank(spec: str) -> N
 )
 def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, root: str) -> None:
     """Derived from the forest's array: parent, child, tree, level, and the parent's port."""
-    grown = forest(spec, construction, root)
-    topology, parents, levels = grown.topology, grown.parents(), grown.levels()
+    built_forest = forest(spec, construction, root)
+    topology, parents, levels = built_forest.topology, built_forest.parents(), built_forest.levels()
     expected = sorted(
         (
             int(parents[tree, node]),
             node,
             tree,
             int(levels[tree, node]),
-            topology.reverse_port(int(grown.parent_port[tree, node])),
+            topology.reverse_port(int(built_forest.parent_port[tree, node])),
         )
-        for tree in range(grown.trees)
+        for tree in range(built_forest.trees)
         for node in range(topology.nodes)
-        if node != grown.root
+        if node != built_forest.root
     )
-    found = rows.tree_rows(grown)
+    actual = rows.tree_rows(built_forest)
     assert (
         sorted(
             zip(
-                found.start.tolist(),
-                found.end.tolist(),
-                *(c.tolist() for c in found.columns.values()),
+                actual.start.tolist(),
+                actual.end.tolist(),
+                *(c.tolist() for c in actual.columns.values()),
                 strict=True,
             )
         )
@@ -104,26 +108,26 @@ def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, 
 
 def test_the_checksum_is_the_sum_over_rows() -> None:
     """Computed with arrays, and row by row with Python integers."""
-    found = rows.send_rows(schedule("S4", "broadcast", "multiple", segments=3))
+    actual = rows.send_rows(schedule("S4", "broadcast", "multiple", segments=3))
     listed = zip(
-        found.start.tolist(),
-        found.end.tolist(),
-        *(c.tolist() for c in found.columns.values()),
+        actual.start.tolist(),
+        actual.end.tolist(),
+        *(c.tolist() for c in actual.columns.values()),
         strict=True,
     )
-    assert found.checksum() == sum(mixed(list(row)) for row in listed)
+    assert actual.checksum() == sum(mixed(list(row)) for row in listed)
 
 
 def test_the_checksum_of_nodes_reads_labels_digit_by_digit() -> None:
     """Labels are numbers in base 37, with 0..9a..z as 1..36."""
-    where = topology("S4")
+    network = topology("S4")
     expected = 0
-    for rank, label in enumerate(where.labels().tolist()):
+    for rank, label in enumerate(network.labels().tolist()):
         code = 0
         for symbol in label:
             code = (code * 37 + rows.ALPHABET.index(symbol) + 1) % MODULUS
         expected += mixed([rank, rank, code])
-    assert rows.node_checksum(where) == expected
+    assert rows.node_checksum(network) == expected
 
 
 def changed(
@@ -181,11 +185,11 @@ def test_the_checksum_does_not_depend_on_the_order() -> None:
 
 def test_columns_that_do_not_fit_the_type_are_refused() -> None:
     """Names and lengths are checked when rows are created."""
-    where, few = topology("S3"), np.zeros(2, dtype=np.int64)
+    network, few = topology("S3"), np.zeros(2, dtype=np.int64)
     with pytest.raises(ValueError, match="has the columns"):
-        Rows(LINK, "S3", where, few, few, {"level": few})
+        Rows(LINK, "S3", network, few, few, {"level": few})
     with pytest.raises(ValueError, match="differ in length"):
-        Rows(LINK, "S3", where, few, few, {"port": few[:1]})
+        Rows(LINK, "S3", network, few, few, {"port": few[:1]})
 
 
 def test_a_topology_whose_ports_do_not_lead_back_is_rejected(
@@ -219,28 +223,31 @@ BLOCKS: dict[str, Callable[[], tuple[rows.Content, Rows, list[Rows]]]] = {
 }
 
 
-def _blocks(blocks: Iterator[Rows], whole: Rows) -> tuple[rows.Content, Rows, list[Rows]]:
-    return rows.rows_content(whole), whole, list(blocks)
+def _blocks(blocks: Iterator[Rows], joined_rows: Rows) -> tuple[rows.Content, Rows, list[Rows]]:
+    return rows.rows_content(joined_rows), joined_rows, list(blocks)
 
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_blocks_are_small_and_add_up(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Together the blocks have all rows, and their counts and checksums add up."""
     monkeypatch.setattr(rows, "BLOCK", 50)
-    content, whole, blocks = BLOCKS[name]()
+    content, joined_rows, blocks = BLOCKS[name]()
     assert len(blocks) > 1
     assert max(map(len, blocks)) <= 50
     assert rows.rows_content(blocks) == content
     assert same_rows(
-        rows.join_blocks(blocks, whole.relationship, whole.artifact_id, whole.topology), whole
+        rows.join_blocks(
+            blocks, joined_rows.relationship, joined_rows.artifact_id, joined_rows.topology
+        ),
+        joined_rows,
     )
 
 
 def test_the_checksum_of_nodes_is_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Labels are read for one block of ranks at a time."""
-    whole = rows.node_checksum(topology("S5"))
+    joined_rows = rows.node_checksum(topology("S5"))
     monkeypatch.setattr(rows, "BLOCK", 7)
-    assert rows.node_checksum(topology("S5")) == whole
+    assert rows.node_checksum(topology("S5")) == joined_rows
 
 
 def test_no_blocks_are_joined_to_no_rows() -> None:

@@ -61,21 +61,21 @@ def test_the_server_has_the_declared_constraints_and_indexes(
     """Keys are unique, looked-up tuples are indexed, and creating them again changes nothing."""
     bolt.prepare()
     constraints = graph.read("SHOW CONSTRAINTS YIELD labelsOrTypes, properties, type RETURN *")
-    found = {
+    actual = {
         (row["labelsOrTypes"][0], tuple(row["properties"]))
         for row in constraints
         if "UNIQUE" in row["type"]
     }
-    assert found == {(label.name, names) for label in schema.LABELS for names in label.unique}
+    assert actual == {(label.name, names) for label in schema.LABELS for names in label.unique}
     others = graph.read(
         "SHOW INDEXES YIELD labelsOrTypes, properties, owningConstraint, type, state RETURN *"
     )
     plain = [row for row in others if row["owningConstraint"] is None and row["type"] == "RANGE"]
     indexed = {(row["labelsOrTypes"][0], tuple(row["properties"])) for row in plain}
     assert indexed == {
-        (thing.name, names)
-        for thing in (*schema.LABELS, *schema.RELATIONSHIPS)
-        for names in thing.indexes
+        (artifact.name, names)
+        for artifact in (*schema.LABELS, *schema.RELATIONSHIPS)
+        for names in artifact.indexes
     }
     assert {row["state"] for row in others} == {"ONLINE"}
 

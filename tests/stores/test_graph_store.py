@@ -37,28 +37,28 @@ def write_topology(bolt: BoltWriter, topology: Topology) -> None:
     bolt.finish(artifact_nodes.topology_node(topology))
 
 
-def write_forest(bolt: BoltWriter, grown: Forest) -> None:
+def write_forest(bolt: BoltWriter, built_forest: Forest) -> None:
     """Write tree edges, and the forest's own node."""
-    bolt.begin(artifact_nodes.forest_node(grown))
+    bolt.begin(artifact_nodes.forest_node(built_forest))
     with Silent().task("", 0) as task:
-        bolt.write_relationships(rows.tree_rows(grown), task)
-    bolt.finish(artifact_nodes.forest_node(grown))
+        bolt.write_relationships(rows.tree_rows(built_forest), task)
+    bolt.finish(artifact_nodes.forest_node(built_forest))
 
 
 @pytest.fixture
 def s4(bolt: BoltWriter) -> Topology:
     """S4 in the graph."""
-    where = topology("S4")
-    write_topology(bolt, where)
-    return where
+    network = topology("S4")
+    write_topology(bolt, network)
+    return network
 
 
 @pytest.fixture
 def trees(bolt: BoltWriter, s4: Topology) -> Forest:
     """The multiple trees of S4 with root 3142, in the graph."""
-    grown = forest(s4, "multiple", "3142")
-    write_forest(bolt, grown)
-    return grown
+    built_forest = forest(s4, "multiple", "3142")
+    write_forest(bolt, built_forest)
+    return built_forest
 
 
 def test_nodes_have_key_topology_rank_and_label(graph: Graph, s4: Topology) -> None:
@@ -91,10 +91,10 @@ def test_the_topology_node_has_all_properties(graph: Graph, s4: Topology) -> Non
 
 def test_a_forest_is_read_back_unchanged(graph: Graph, trees: Forest) -> None:
     """It verifies and has the same id."""
-    found = reader.read_forest(graph, trees.id)
-    assert np.array_equal(found.parent_port, trees.parent_port)
-    assert (found.id, found.root, found.spanning) == (trees.id, trees.root, True)
-    found.verify()
+    actual = reader.read_forest(graph, trees.id)
+    assert np.array_equal(actual.parent_port, trees.parent_port)
+    assert (actual.id, actual.root, actual.spanning) == (trees.id, trees.root, True)
+    actual.verify()
     expected = {(trees.id, "S4", "multiple", "", trees.root, 3, trees.height, 2, "complete")}
     assert check_nodes(graph, "Forest", FOREST.names) == expected
     assert graph.read("MATCH (f:Forest)-[:ON]->(t:Topology) RETURN f.id AS f, t.spec AS t") == [
@@ -107,18 +107,22 @@ def test_a_schedule_is_read_back_unchanged(
     graph: Graph, bolt: BoltWriter, trees: Forest, ports: str
 ) -> None:
     """Its rows and parameters suffice for simulating it again."""
-    made = schedule("S4", "broadcast", "multiple", ports, root="3142", segments=3)
-    bolt.begin(artifact_nodes.schedule_node(made))
+    original = schedule("S4", "broadcast", "multiple", ports, root="3142", segments=3)
+    bolt.begin(artifact_nodes.schedule_node(original))
     with Silent().task("", 0) as task:
-        bolt.write_relationships(rows.send_rows(made), task)
-    found = reader.read_schedule(graph, made.id)
-    assert (found.id, found.units, found.packets) == (made.id, made.units, made.packets)
-    assert simulate(found).complete
-    assert simulate(found).violation is None
-    assert same_rows(rows.send_rows(found), rows.send_rows(made))
+        bolt.write_relationships(rows.send_rows(original), task)
+    actual = reader.read_schedule(graph, original.id)
+    assert (actual.id, actual.units, actual.packets) == (
+        original.id,
+        original.units,
+        original.packets,
+    )
+    assert simulate(actual).complete
+    assert simulate(actual).violation is None
+    assert same_rows(rows.send_rows(actual), rows.send_rows(original))
     assert graph.read("MATCH (s:Schedule)-[:USES]->(f) RETURN f.id AS f") == [{"f": trees.id}]
-    assert reader.read_content(graph, "schedule", made.id, trees.topology) == rows.rows_content(
-        rows.send_rows(made)
+    assert reader.read_content(graph, "schedule", original.id, trees.topology) == rows.rows_content(
+        rows.send_rows(original)
     )
 
 
@@ -128,30 +132,32 @@ def test_the_batch_size_does_not_change_the_result(
 ) -> None:
     """Batches may split groups of the same start node; every row advances the task."""
     bolt.prepare()
-    where, way, task = topology("S3"), BoltWriter(graph, batch), Counting()
-    way.begin(artifact_nodes.topology_node(where))
-    way.write_nodes(where, task)
-    way.write_relationships(rows.link_rows(where), task)
-    assert task.done == where.nodes + where.links
-    assert reader.read_content(graph, "topology", "S3", where) == rows.topology_content(
-        where, rows.link_rows(where)
+    network, writer, task = topology("S3"), BoltWriter(graph, batch), Counting()
+    writer.begin(artifact_nodes.topology_node(network))
+    writer.write_nodes(network, task)
+    writer.write_relationships(rows.link_rows(network), task)
+    assert task.done == network.nodes + network.links
+    assert reader.read_content(graph, "topology", "S3", network) == rows.topology_content(
+        network, rows.link_rows(network)
     )
 
 
 def test_pages_add_up(graph: Graph, bolt: BoltWriter, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts, checksums and arrays do not depend on the page size."""
-    where = topology("S5")
-    grown = forest(where, "greedy")
-    write_topology(bolt, where)
-    write_forest(bolt, grown)
-    monkeypatch.setattr(reader, "pages", lambda where, size=7: _small_pages(where, size))
-    assert reader.read_content(graph, "topology", "S5", where) == rows.topology_content(
-        where, rows.link_rows(where)
+    network = topology("S5")
+    built_forest = forest(network, "greedy")
+    write_topology(bolt, network)
+    write_forest(bolt, built_forest)
+    monkeypatch.setattr(reader, "pages", lambda network, size=7: _small_pages(network, size))
+    assert reader.read_content(graph, "topology", "S5", network) == rows.topology_content(
+        network, rows.link_rows(network)
     )
-    assert reader.read_content(graph, "forest", grown.id, where) == rows.rows_content(
-        rows.tree_rows(grown)
+    assert reader.read_content(graph, "forest", built_forest.id, network) == rows.rows_content(
+        rows.tree_rows(built_forest)
     )
-    assert np.array_equal(reader.read_forest(graph, grown.id).parent_port, grown.parent_port)
+    assert np.array_equal(
+        reader.read_forest(graph, built_forest.id).parent_port, built_forest.parent_port
+    )
 
 
 def _small_pages(topology: Topology, size: int) -> list[dict[str, int]]:
@@ -163,27 +169,35 @@ def _small_pages(topology: Topology, size: int) -> list[dict[str, int]]:
 
 
 EDITS = {
-    "a relationship is gone": "MATCH ()-[r:TREE_EDGE {tree: 1, level: 2}]->() WITH r LIMIT 1 DELETE r",
+    "a missing relationship": (
+        "MATCH ()-[r:TREE_EDGE {tree: 1, level: 2}]->() WITH r LIMIT 1 DELETE r"
+    ),
     "a relationship is doubled": (
-        "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, r, b LIMIT 1 CREATE (a)-[s:TREE_EDGE]->(b) SET s = properties(r)"
+        "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, r, b LIMIT 1 "
+        "CREATE (a)-[s:TREE_EDGE]->(b) SET s = properties(r)"
     ),
     "a port is edited": "MATCH ()-[r:TREE_EDGE {port: 2}]->() WITH r LIMIT 1 SET r.port = 3",
     "a level is edited": "MATCH ()-[r:TREE_EDGE {level: 1}]->() WITH r LIMIT 1 SET r.level = 2",
     "a tree is edited": "MATCH ()-[r:TREE_EDGE {tree: 0}]->() WITH r LIMIT 1 SET r.tree = 1",
     "a property is gone": "MATCH ()-[r:TREE_EDGE {tree: 0}]->() WITH r LIMIT 1 REMOVE r.port",
     "a relationship is moved": (
-        "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, r, b ORDER BY a.rank, b.rank LIMIT 1 MATCH (c:Node {rank: (b.rank + 1) % 24}) "
+        "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, r, b ORDER BY a.rank, b.rank LIMIT 1 "
+        "MATCH (c:Node {rank: (b.rank + 1) % 24}) "
         "CREATE (a)-[s:TREE_EDGE]->(c) SET s = properties(r) DELETE r"
     ),
     "a relationship is turned round": (
-        "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, r, b LIMIT 1 CREATE (b)-[s:TREE_EDGE]->(a) SET s = properties(r) DELETE r"
+        "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, r, b LIMIT 1 "
+        "CREATE (b)-[s:TREE_EDGE]->(a) SET s = properties(r) DELETE r"
     ),
     "two relationships exchange their ends": (
         "MATCH (a)-[r:TREE_EDGE {tree: 0, level: 2}]->(b) WITH a, r, b LIMIT 1 "
         "MATCH (c)-[s:TREE_EDGE {tree: 0, level: 3}]->(d) WITH a, r, b, c, s, d LIMIT 1 "
-        "CREATE (a)-[x:TREE_EDGE]->(d) SET x = properties(r) CREATE (c)-[y:TREE_EDGE]->(b) SET y = properties(s) DELETE r, s"
+        "CREATE (a)-[x:TREE_EDGE]->(d) SET x = properties(r) "
+        "CREATE (c)-[y:TREE_EDGE]->(b) SET y = properties(s) DELETE r, s"
     ),
-    "a relationship has another owner": "MATCH ()-[r:TREE_EDGE]->() WITH r LIMIT 1 SET r.forest = 'S4:greedy:1234'",
+    "a relationship of another forest": (
+        "MATCH ()-[r:TREE_EDGE]->() WITH r LIMIT 1 SET r.forest = 'S4:greedy:1234'"
+    ),
 }
 
 
@@ -200,7 +214,8 @@ NODE_EDITS = {
     "a label is edited": "MATCH (n:Node {rank: 3}) SET n.label = '1423'",
     "a rank is edited": "MATCH (n:Node {rank: 3}) SET n.rank = 99",
     "two labels are exchanged": (
-        "MATCH (a:Node {rank: 3}), (b:Node {rank: 4}) WITH a, b, a.label AS x, b.label AS y SET a.label = y, b.label = x"
+        "MATCH (a:Node {rank: 3}), (b:Node {rank: 4}) WITH a, b, a.label AS x, b.label AS y "
+        "SET a.label = y, b.label = x"
     ),
     "a node is gone": "MATCH (n:Node {rank: 3}) DETACH DELETE n",
     "a node has another topology": "MATCH (n:Node {rank: 3}) SET n.topology = 'S5'",
@@ -257,22 +272,22 @@ def test_deletion_deletes_exactly_one_artifact(
     graph: Graph, bolt: BoltWriter, trees: Forest, batch: int
 ) -> None:
     """The other forest, its topology and another topology are unchanged."""
-    where = trees.topology
-    other, task = forest(where, "greedy"), Counting()
+    network = trees.topology
+    other, task = forest(network, "greedy"), Counting()
     write_forest(bolt, other)
     write_topology(bolt, topology("S3"))
     before = counts(graph)
-    delete_artifact(graph, "forest", trees.id, where, batch, task)
+    delete_artifact(graph, "forest", trees.id, network, batch, task)
     assert task.done == 3 * 23
     assert counts(graph) == (before[0] - 1, before[1] - 3 * 23 - 1)
-    assert reader.read_content(graph, "forest", other.id, where) == rows.rows_content(
+    assert reader.read_content(graph, "forest", other.id, network) == rows.rows_content(
         rows.tree_rows(other)
     )
-    delete_artifact(graph, "forest", other.id, where, batch, task)
-    delete_artifact(graph, "topology", "S4", where, batch, task)
+    delete_artifact(graph, "forest", other.id, network, batch, task)
+    delete_artifact(graph, "topology", "S4", network, batch, task)
     assert check_nodes(graph, "Node", ("topology",)) == {("S3",)}
     assert check_nodes(graph, "Topology", ("spec",)) == {("S3",)}
-    delete_artifact(graph, "topology", "S4", where, batch, task)
+    delete_artifact(graph, "topology", "S4", network, batch, task)
 
 
 def test_an_absent_artifact_is_not_found(graph: Graph) -> None:
@@ -286,7 +301,10 @@ def test_an_absent_artifact_is_not_found(graph: Graph) -> None:
 def test_refreshed_plans_use_the_index(graph: Graph, trees: Forest) -> None:
     """Before that, the planner's statistics lack the new tree edges, and it scans all of them."""
     refresh_plans(graph)
-    statement = "EXPLAIN MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->() RETURN count(e) AS edges"
+    statement = (
+        "EXPLAIN MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->() "
+        "RETURN count(e) AS edges"
+    )
     plan = graph.run(statement, {"forest": trees.id}).plan
     while plan is not None and "children" in plan:
         (plan,) = plan["children"]

@@ -1,4 +1,4 @@
-"""Scope and depth of `verify`, and what it skips; `test_graph_edits.py` has all kinds of manual edits."""
+"""Scope and depth of `verify`, and what it skips; manual edits are in `test_graph_edits.py`."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -38,7 +38,7 @@ def stores(stores: Stores) -> Stores:
 
 
 @pytest.fixture
-def what(stores: Stores) -> Plan:
+def stored_plan(stores: Stores) -> Plan:
     """S4 with the multiple trees, the greedy tree and a broadcast, stored."""
     wanted = plan("S4", "greedy", "multiple", segments=2)
     ingest(stores, wanted)
@@ -51,26 +51,26 @@ LEVEL = (
 )
 
 
-def described(findings: Sequence[Problem]) -> list[str]:
+def described(problems: Sequence[Problem]) -> list[str]:
     """Return artifacts and descriptions."""
-    return [f"{finding.artifact}: {finding.description}" for finding in findings]
+    return [f"{problem.artifact}: {problem.description}" for problem in problems]
 
 
 def match_once(lines: Sequence[str], beginnings: Sequence[str]) -> bool:
     """Return whether each beginning matches one line, and every line is matched."""
     matched = [[line for line in lines if line.startswith(one)] for one in beginnings]
-    return len(lines) == len(beginnings) and all(len(found) == 1 for found in matched)
+    return len(lines) == len(beginnings) and all(len(actual) == 1 for actual in matched)
 
 
-def test_an_ingest_has_no_problems(stores: Stores, what: Plan) -> None:
+def test_an_ingest_has_no_problems(stores: Stores, stored_plan: Plan) -> None:
     """At any depth."""
-    assert {thing.id for thing in what.artifacts} == {"S4", GREEDY, TREES, SENDS}
+    assert {artifact.id for artifact in stored_plan.artifacts} == {"S4", GREEDY, TREES, SENDS}
     for depth in (Depth(), Depth(sample=24, seed=1), Depth(sample=1000), ALL):
         assert verify(stores, depth=depth) == []
     assert verify(stores, ["S4"], ALL) == []
 
 
-def test_a_deleted_node_changes_all_counts(stores: Stores, what: Plan) -> None:
+def test_a_deleted_node_changes_all_counts(stores: Stores, stored_plan: Plan) -> None:
     """Row by row, the first differences are described and the others counted."""
     stores.graph.write("MATCH (n:Node {label: '4321'}) DETACH DELETE n")
     counted = [
@@ -89,18 +89,19 @@ def test_a_deleted_node_changes_all_counts(stores: Stores, what: Plan) -> None:
         for line in closer
     )
     assert f"{SENDS}: and {138 - 126 - DESCRIBED} more differences" in closer
-    assert ingest(stores, what).created == []  # an ingest takes PostgreSQL's word
+    assert ingest(stores, stored_plan).created == []  # an ingest takes PostgreSQL's word
     rebuild(stores, RebuildRequest(["S4"], LoadMethod.BOLT))
     assert verify(stores, depth=ALL) == []
-    assert_stored(stores, what)
+    assert_stored(stores, stored_plan)
 
 
-def test_a_changed_key_is_described(stores: Stores, what: Plan) -> None:
+def test_a_changed_key_is_described(stores: Stores, stored_plan: Plan) -> None:
     """Ends are identified by keys, so all rows at the node differ, and the node is unexpected."""
     stores.graph.write("MATCH (n:Node {label: '4321'}) SET n.key = 7")
     counted = [f"S4: its {noun}s differ from those of the generator" for noun in ("node", "link")]
     counted += [
-        f"{key}: its tree edges differ from those of the generator" for key in (GREEDY, TREES)
+        f"{artifact_id}: its tree edges differ from those of the generator"
+        for artifact_id in (GREEDY, TREES)
     ]
     assert match_once(
         described(verify(stores)),
@@ -115,10 +116,10 @@ def test_a_changed_key_is_described(stores: Stores, what: Plan) -> None:
     assert f"{GREEDY}: TREE_EDGE of tree 0 from 1324 to a node with key 7 is unexpected" in closer
     rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))
     assert verify(stores, depth=ALL) == []
-    assert_stored(stores, what)
+    assert_stored(stores, stored_plan)
 
 
-def test_a_duplicate_artifact_node_is_repaired(stores: Stores, what: Plan) -> None:
+def test_a_duplicate_artifact_node_is_repaired(stores: Stores, stored_plan: Plan) -> None:
     """It requires a missing constraint; both nodes are deleted and the constraint recreated."""
     stores.graph.write("DROP CONSTRAINT starcast_forest_id")
     try:
@@ -127,15 +128,15 @@ def test_a_duplicate_artifact_node_is_repaired(stores: Stores, what: Plan) -> No
         assert described(verify(stores)) == [*sentences, f"{GREEDY}: there are 2 nodes (:Forest)"]
         rebuild(stores, RebuildRequest([GREEDY], LoadMethod.BOLT))
         assert verify(stores, depth=ALL) == []
-        assert_stored(stores, what)
+        assert_stored(stores, stored_plan)
     finally:
         stores.graph.write("MATCH (f:Forest) DETACH DELETE f")
         create_indexes(stores.graph)
 
 
-def test_a_sample_depends_on_its_seed(stores: Stores, what: Plan) -> None:
+def test_a_sample_depends_on_its_seed(stores: Stores, stored_plan: Plan) -> None:
     """All rows at sampled nodes are compared; edits elsewhere are counted, not described."""
-    topology = what.artifacts[0].topology
+    topology = stored_plan.artifacts[0].topology
     drawn = Depth(sample=4, seed=7).ranks(topology)
     assert drawn.tolist() == Depth(sample=4, seed=7).ranks(topology).tolist()
     assert drawn.tolist() != Depth(sample=4, seed=8).ranks(topology).tolist()
@@ -155,20 +156,20 @@ def test_a_sample_depends_on_its_seed(stores: Stores, what: Plan) -> None:
     assert all(topology.label(inside) in line for line in gone)
 
 
-def at_node(grown: Forest, rank: int) -> int:
+def at_node(built_forest: Forest, rank: int) -> int:
     """Return the number of tree edges that begin or end at a node."""
-    parents = grown.parents()
+    parents = built_forest.parents()
     return int((parents == rank).sum() + (parents[:, rank] >= 0).sum())
 
 
-def test_ids_limit_the_verification(stores: Stores, what: Plan) -> None:
+def test_ids_limit_the_verification(stores: Stores, stored_plan: Plan) -> None:
     """To the artifacts and their dependents; an unknown id is refused."""
-    del what
+    del stored_plan
     stores.graph.write(LEVEL)
     stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
     assert verify(stores, [TREES]) == []
-    assert {finding.artifact for finding in verify(stores, ["S4"])} == {GREEDY}
-    assert {finding.artifact for finding in verify(stores, [GREEDY, TREES])} == {GREEDY}
+    assert {problem.artifact for problem in verify(stores, ["S4"])} == {GREEDY}
+    assert {problem.artifact for problem in verify(stores, [GREEDY, TREES])} == {GREEDY}
     with pytest.raises(NotFoundError, match="S4:greddy:1234") as caught:
         verify(stores, ["S4:greddy:1234"])
     assert GREEDY in caught.value.hint
@@ -188,7 +189,10 @@ INDEXES = {
         "the constraint starcast_node_key on Node(key) is missing",
     ),
     "an index is on something else": (
-        "DROP INDEX starcast_node_topology_label; CREATE INDEX starcast_node_topology_label FOR (n:Node) ON (n.label)",
+        (
+            "DROP INDEX starcast_node_topology_label; "
+            "CREATE INDEX starcast_node_topology_label FOR (n:Node) ON (n.label)"
+        ),
         "the index starcast_node_topology_label on Node(topology, label) is on Node(label)",
     ),
     "a constraint is but an index": (
@@ -199,27 +203,29 @@ INDEXES = {
 
 
 @pytest.mark.parametrize("name", INDEXES, ids=str)
-def test_wrong_indexes_are_described_and_recreated(stores: Stores, what: Plan, name: str) -> None:
+def test_wrong_indexes_are_described_and_recreated(
+    stores: Stores, stored_plan: Plan, name: str
+) -> None:
     """The advice has the Cypher that creates them, and a rebuild does so too."""
     cypher, sentence = INDEXES[name]
     try:
         for statement in cypher.split(";"):
             stores.graph.write(statement)
-        [finding] = verify(stores)
-        assert finding.description == sentence
-        assert "CREATE " in finding.advice
+        [problem] = verify(stores)
+        assert problem.description == sentence
+        assert "CREATE " in problem.advice
         assert [one.description for one in verify(stores, ["S4"])] == [sentence]
         rebuild(stores, RebuildRequest([GREEDY], LoadMethod.BOLT))
         assert verify(stores, depth=ALL) == []
-        assert_stored(stores, what)
+        assert_stored(stores, stored_plan)
     finally:  # the server is that of all tests
         audit.drop_wrong_indexes(stores.graph)
         create_indexes(stores.graph)
 
 
-def test_another_forest_in_postgresql_is_described(stores: Stores, what: Plan) -> None:
+def test_another_forest_in_postgresql_is_described(stores: Stores, stored_plan: Plan) -> None:
     """The generator decides, neither the stored trees nor the recorded checksum."""
-    del what
+    del stored_plan
     with session(stores.engine) as opened:
         opened.get_one(models.Materialization, ("forest", GREEDY)).expected_checksum = "0-1"
         tree = opened.scalars(
@@ -235,21 +241,21 @@ def test_another_forest_in_postgresql_is_described(stores: Stores, what: Plan) -
     ]
 
 
-def test_an_incomplete_artifact_is_skipped(stores: Stores, what: Plan) -> None:
+def test_an_incomplete_artifact_is_skipped(stores: Stores, stored_plan: Plan) -> None:
     """An ingest may be working on it; it is reported as skipped."""
-    del what
+    del stored_plan
     stores.graph.write(LEVEL)
     stores.graph.write("MATCH (f:Forest {id: $key}) SET f.state = 'loading'", {"key": GREEDY})
     with session(stores.engine) as opened:
         opened.get_one(models.Materialization, ("forest", GREEDY)).state = "loading"
-    heard = Recorder()
-    assert verify(stores, reporter=heard) == []
-    assert f"skipped {GREEDY}: it is loading, not complete" in heard.lines
+    recorder = Recorder()
+    assert verify(stores, reporter=recorder) == []
+    assert f"skipped {GREEDY}: it is loading, not complete" in recorder.lines
 
 
-def test_an_artifact_that_changes_meanwhile_is_skipped(stores: Stores, what: Plan) -> None:
+def test_an_artifact_that_changes_meanwhile_is_skipped(stores: Stores, stored_plan: Plan) -> None:
     """Verification holds no lock; an artifact dropped during it is reported as skipped."""
-    del what
+    del stored_plan
 
     class DroppingRecorder(Recorder):
         def say(self, text: str) -> None:
@@ -257,9 +263,9 @@ def test_an_artifact_that_changes_meanwhile_is_skipped(stores: Stores, what: Pla
             if text.startswith("computing"):
                 drop(stores, "forest", GREEDY)
 
-    heard = DroppingRecorder()
-    assert verify(stores, reporter=heard) == []
-    assert f"skipped {GREEDY}: it was changed meanwhile; verify it again" in heard.lines
+    recorder = DroppingRecorder()
+    assert verify(stores, reporter=recorder) == []
+    assert f"skipped {GREEDY}: it was changed meanwhile; verify it again" in recorder.lines
 
 
 class Recorder(Silent):

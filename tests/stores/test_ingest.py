@@ -32,7 +32,7 @@ S4 = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234")
 
 
 @pytest.fixture
-def what() -> Plan:
+def stored_plan() -> Plan:
     """S4 with the multiple trees and their broadcast."""
     return plan("S4", schedules="multiple", segments=2)
 
@@ -41,22 +41,22 @@ def test_everything_is_stored(stores: Stores) -> None:
     """S5 with all constructions and algorithms, in both port models."""
     everything = plan("S5", "all", "all", ports="both", segments=2, messages=3)
     summary = ingest(stores, everything)
-    assert [one.id for one in summary.created] == [thing.id for thing in everything.artifacts]
+    assert [one.id for one in summary.created] == [artifact.id for artifact in everything.artifacts]
     assert summary.rows == everything.estimate.nodes + everything.estimate.relationships
     assert_stored(stores, everything)
 
 
 def test_plans_are_refreshed_after_the_last_artifact(
-    stores: Stores, what: Plan, monkeypatch: pytest.MonkeyPatch
+    stores: Stores, stored_plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once per ingest."""
-    told: list[int] = []
+    reported: list[int] = []
     monkeypatch.setattr(
-        "starcast.ingest.ingestion.refresh_plans", lambda _: told.append(len(states(stores)))
+        "starcast.ingest.ingestion.refresh_plans", lambda _: reported.append(len(states(stores)))
     )
-    ingest(stores, what)
-    ingest(stores, what)
-    assert told == [len(S4)]
+    ingest(stores, stored_plan)
+    ingest(stores, stored_plan)
+    assert reported == [len(S4)]
 
 
 @pytest.mark.parametrize("root", ["1234", "4321", "2143"])
@@ -75,16 +75,16 @@ def test_any_root(stores: Stores, root: str) -> None:
 def test_other_families(stores: Stores, spec: str, root: str, construction: str) -> None:
     """Nodes, links of every port and trees of (n,k)-stars and hypercubes."""
     everything = plan(spec, "all", "all", root=root)
-    assert f"{spec}:{construction}:{root}" in [thing.id for thing in everything.artifacts]
+    assert f"{spec}:{construction}:{root}" in [artifact.id for artifact in everything.artifacts]
     ingest(stores, everything)
     assert_stored(stores, everything)
 
 
-def test_a_second_ingest_creates_nothing(stores: Stores, what: Plan) -> None:
+def test_a_second_ingest_creates_nothing(stores: Stores, stored_plan: Plan) -> None:
     """Not a node, not a relationship, not a row."""
-    ingest(stores, what)
+    ingest(stores, stored_plan)
     before = counts(stores.graph), stored_counts(stores)
-    summary = ingest(stores, what)
+    summary = ingest(stores, stored_plan)
     assert (summary.created, summary.present, summary.recovered, summary.rows) == (
         [],
         list(S4),
@@ -110,31 +110,33 @@ def test_missing_artifacts_are_added(stores: Stores) -> None:
     }
 
 
-def test_the_stages_come_in_order(few: Stores, what: Plan) -> None:
+def test_the_stages_come_in_order(few: Stores, stored_plan: Plan) -> None:
     """Each stage of each artifact; the tests below interrupt at each."""
-    seen: list[tuple[str, str]] = []
-    ingest(few, what, on_stage=lambda stage, thing: seen.append((thing.kind, stage)))
+    observed: list[tuple[str, str]] = []
+    ingest(
+        few, stored_plan, on_stage=lambda stage, artifact: observed.append((artifact.kind, stage))
+    )
     for kind in ("topology", "forest", "schedule"):
-        found = [stage for one, stage in seen if one == kind]
-        assert list(dict.fromkeys(found)) == list(STAGES)
-        assert found.count("batch") >= 3
+        actual = [stage for one, stage in observed if one == kind]
+        assert list(dict.fromkeys(actual)) == list(STAGES)
+        assert actual.count("batch") >= 3
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_nothing_is_complete_while_loading(few: Stores, what: Plan, stage: str) -> None:
+def test_nothing_is_complete_while_loading(few: Stores, stored_plan: Plan, stage: str) -> None:
     """At every stage, whatever either store calls complete is complete."""
 
-    def look(at: str, thing: Artifact) -> None:
+    def look(at: str, artifact: Artifact) -> None:
         if at != stage:
             return
-        state = states(few)[thing.id]
+        state = states(few)[artifact.id]
         assert (state == "complete") == (at == "complete")
         if at not in {"finished", "complete"}:
-            assert (thing.id,) not in check_nodes(
-                few.graph, f"{thing.kind.capitalize()} {{state: 'complete'}}", ("id",)
+            assert (artifact.id,) not in check_nodes(
+                few.graph, f"{artifact.kind.capitalize()} {{state: 'complete'}}", ("id",)
             )
 
-    ingest(few, what, on_stage=look)
+    ingest(few, stored_plan, on_stage=look)
 
 
 class Break(Exception):  # noqa: N818 - not an error of anybody's
@@ -153,37 +155,39 @@ class Break(Exception):  # noqa: N818 - not an error of anybody's
     ],
 )
 def test_an_interrupted_ingest_is_cleaned_up(
-    few: Stores, what: Plan, how: type[BaseException], kind: str, stage: str
+    few: Stores, stored_plan: Plan, how: type[BaseException], kind: str, stage: str
 ) -> None:
     """Ctrl-C or a defect at any stage: complete artifacts stay, the next ingest does the rest."""
 
-    def broken(at: str, thing: Artifact) -> None:
-        if (at, thing.kind) == (stage, kind):
+    def broken(at: str, artifact: Artifact) -> None:
+        if (at, artifact.kind) == (stage, kind):
             raise how
 
     with pytest.raises(how):
-        ingest(few, what, on_stage=broken)
+        ingest(few, stored_plan, on_stage=broken)
     place = ("topology", "forest", "schedule").index(kind)
     done = place + (stage == "complete")
-    assert {key for key, state in states(few).items() if state == "complete"} == set(S4[:done])
+    assert {
+        artifact_id for artifact_id, state in states(few).items() if state == "complete"
+    } == set(S4[:done])
     if stage != "complete":
         assert states(few)[S4[place]] == "failed"
     if stage != "finished":
         only_verified_is_complete(few)
-    summary = ingest(few, what)
+    summary = ingest(few, stored_plan)
     assert summary.present == list(S4[:done])
-    assert_stored(few, what)
+    assert_stored(few, stored_plan)
 
 
-def test_the_error_of_a_failed_artifact_is_kept(stores: Stores, what: Plan) -> None:
+def test_the_error_of_a_failed_artifact_is_kept(stores: Stores, stored_plan: Plan) -> None:
     """The row records why, and nothing else of the artifact is left."""
 
-    def broken(at: str, thing: Artifact) -> None:
-        if (at, thing.kind) == ("written", "forest"):
+    def broken(at: str, artifact: Artifact) -> None:
+        if (at, artifact.kind) == ("written", "forest"):
             raise Break("out of cheese")
 
     with pytest.raises(Break):
-        ingest(stores, what, on_stage=broken)
+        ingest(stores, stored_plan, on_stage=broken)
     with session(stores.engine) as opened:
         assert [(row["state"], row["error"]) for row in list_artifacts(opened, "forest")] == [
             ("failed", "Break: out of cheese")
@@ -195,12 +199,12 @@ def test_the_error_of_a_failed_artifact_is_kept(stores: Stores, what: Plan) -> N
 
 def test_a_rejected_forest_is_not_stored(stores: Stores) -> None:
     """A forest with a cycle is not stored, its topology is."""
-    where = topology("S4")
-    ports = forest(where, "greedy").parent_port.copy()
-    ports[0, 5], ports[0, where.neighbours(2)[5]] = 2, 2
-    bad = Forest(where, ports, construction="cyclic")
+    network = topology("S4")
+    ports = forest(network, "greedy").parent_port.copy()
+    ports[0, 5], ports[0, network.neighbours(2)[5]] = 2, 2
+    bad = Forest(network, ports, construction="cyclic")
     with pytest.raises(RejectedError, match="is not a forest"):
-        ingest(stores, Plan((TopologyArtifact(where), ForestArtifact(bad))))
+        ingest(stores, Plan((TopologyArtifact(network), ForestArtifact(bad))))
     assert states(stores) == {"S4": "complete", bad.id: "failed"}
     assert stored_counts(stores)["forest"] == 0
     assert check_nodes(stores.graph, "Forest", ("id",)) == set()
@@ -235,9 +239,9 @@ def test_an_incomplete_schedule_is_not_stored(
     from starcast.ingest import artifacts
 
     def short(*words: object, **options: object) -> object:
-        made = schedule(*words, **options)  # type: ignore[arg-type]
+        original = schedule(*words, **options)  # type: ignore[arg-type]
         return dataclasses.replace(
-            made, **{name: getattr(made, name)[:-1] for name in things_columns}
+            original, **{name: getattr(original, name)[:-1] for name in things_columns}
         )
 
     things_columns = ("step", "sender", "port", "receiver", "tree", "unit")
@@ -249,35 +253,42 @@ def test_an_incomplete_schedule_is_not_stored(
 
 MEDDLING = {
     "a port": "MATCH ()-[r:TREE_EDGE]->() WITH r LIMIT 1 SET r.port = r.port % 3 + 2",
-    "a relationship": "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, b, r LIMIT 1 CREATE (a)-[s:TREE_EDGE]->(b) SET s = properties(r)",
+    "a relationship": (
+        "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, b, r LIMIT 1 "
+        "CREATE (a)-[s:TREE_EDGE]->(b) SET s = properties(r)"
+    ),
     "the forest's node": "MATCH (f:Forest) SET f.height = 77",
 }
 
 
 @pytest.mark.parametrize("edit", MEDDLING, ids=str)
-def test_a_differing_graph_is_not_complete(stores: Stores, what: Plan, edit: str) -> None:
+def test_a_differing_graph_is_not_complete(stores: Stores, stored_plan: Plan, edit: str) -> None:
     """Another program writes between the load and the comparison."""
 
-    def meddle(at: str, thing: Artifact) -> None:
-        if (at, thing.kind) == ("written", "forest"):
+    def meddle(at: str, artifact: Artifact) -> None:
+        if (at, artifact.kind) == ("written", "forest"):
             stores.graph.write(MEDDLING[edit])
 
     with pytest.raises(RejectedError, match="differs from S4:multiple:1234: found"):
-        ingest(stores, what, on_stage=meddle)
+        ingest(stores, stored_plan, on_stage=meddle)
     assert states(stores) == {"S4": "complete", "S4:multiple:1234": "failed"}
     assert check_nodes(stores.graph, "Forest", ("id",)) == set()
-    ingest(stores, what)
-    assert_stored(stores, what)
+    ingest(stores, stored_plan)
+    assert_stored(stores, stored_plan)
 
 
-def test_an_emptied_graph_is_filled_again(stores: Stores, what: Plan) -> None:
+def test_an_emptied_graph_is_filled_again(stores: Stores, stored_plan: Plan) -> None:
     """The graph is a materialization: PostgreSQL records what was in it."""
     ingest(stores, plan("S3", "greedy"))
-    ingest(stores, what)
+    ingest(stores, stored_plan)
     stores.graph.write("MATCH (n) DETACH DELETE n")
-    summary = ingest(stores, what)
+    summary = ingest(stores, stored_plan)
     assert [one.id for one in summary.created] == list(S4)
-    assert {key: state for key, state in states(stores).items() if key.startswith("S3")} == {
+    assert {
+        artifact_id: state
+        for artifact_id, state in states(stores).items()
+        if artifact_id.startswith("S3")
+    } == {
         "S3": "failed",
         "S3:greedy:123": "failed",
     }
@@ -286,25 +297,25 @@ def test_an_emptied_graph_is_filled_again(stores: Stores, what: Plan) -> None:
             "it is no longer in the graph store"
         }
     drop(stores, "topology", "S3", cascade=True)
-    assert_stored(stores, what)
+    assert_stored(stores, stored_plan)
 
 
 @pytest.mark.parametrize("label", ["Topology", "Forest", "Schedule"])
 def test_dependents_of_a_lost_artifact_are_recreated(
-    stores: Stores, what: Plan, label: str
+    stores: Stores, stored_plan: Plan, label: str
 ) -> None:
     """Everything else is kept."""
-    ingest(stores, what)
+    ingest(stores, stored_plan)
     stores.graph.write(f"MATCH (o:{label}) DETACH DELETE o")
-    summary = ingest(stores, what)
+    summary = ingest(stores, stored_plan)
     first = ("Topology", "Forest", "Schedule").index(label)
     assert summary.present == list(S4[:first])
-    assert_stored(stores, what)
+    assert_stored(stores, stored_plan)
 
 
-def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores, what: Plan) -> None:
+def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores, stored_plan: Plan) -> None:
     """As after restoring an older backup of PostgreSQL."""
-    ingest(stores, what)
+    ingest(stores, stored_plan)
     with stores.engine.begin() as connection:
         for table in ("schedule", "tree", "forest"):
             connection.execute(text(f"delete from {table}"))  # noqa: S608 - names of ours
@@ -314,12 +325,12 @@ def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores, what: Plan)
     assert_stored(stores, only)
 
 
-def test_a_second_process_is_refused_or_waits(stores: Stores, what: Plan) -> None:
+def test_a_second_process_is_refused_or_waits(stores: Stores, stored_plan: Plan) -> None:
     """The lock is held in PostgreSQL."""
     with ExitStack() as stack:
         stack.enter_context(lock_stores(stores.engine, wait=False, reporter=Silent()))
         calls: list[Callable[[], object]] = [
-            lambda: ingest(stores, what),
+            lambda: ingest(stores, stored_plan),
             lambda: drop(stores, "topology", "S4"),
         ]
         for call in calls:
@@ -327,52 +338,55 @@ def test_a_second_process_is_refused_or_waits(stores: Stores, what: Plan) -> Non
                 call()
             assert "--wait" in caught.value.hint
         assert counts(stores.graph) == (0, 0)
-        told = threading.Event()
+        reported = threading.Event()
 
         class Listener(Silent):
             def say(self, text: str) -> None:
                 if text.startswith("waiting"):
-                    told.set()
+                    reported.set()
 
         done: list[object] = []
         waiting = threading.Thread(
-            target=lambda: done.append(ingest(stores, what, wait=True, reporter=Listener()))
+            target=lambda: done.append(ingest(stores, stored_plan, wait=True, reporter=Listener()))
         )
         waiting.start()
-        assert told.wait(60)
+        assert reported.wait(60)
         assert not done
         stack.close()
         waiting.join(60)
         assert len(done) == 1
-    assert_stored(stores, what)
+    assert_stored(stores, stored_plan)
 
 
-def test_a_foreign_graph_is_unchanged(stores: Stores, what: Plan) -> None:
+def test_a_foreign_graph_is_unchanged(stores: Stores, stored_plan: Plan) -> None:
     """Nothing is written to either store."""
     stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
     with pytest.raises(UnavailableError, match=":Person"):
-        ingest(stores, what)
+        ingest(stores, stored_plan)
     assert counts(stores.graph) == (2, 1)
     assert set(stored_counts(stores).values()) == {0}
 
 
-def test_a_graph_of_another_database_is_unchanged(stores: Stores, what: Plan) -> None:
+def test_a_graph_of_another_database_is_unchanged(stores: Stores, stored_plan: Plan) -> None:
     """The ids are compared before anything is written."""
     stores.graph.write("CREATE (:Store {id: 'another', schema: 1})")
     with pytest.raises(UnavailableError, match="another PostgreSQL database"):
-        ingest(stores, what)
+        ingest(stores, stored_plan)
     assert counts(stores.graph) == (1, 0)
     assert set(stored_counts(stores).values()) == {0}
 
 
-def test_a_drop_names_the_dependents(stores: Stores, what: Plan) -> None:
+def test_a_drop_names_the_dependents(stores: Stores, stored_plan: Plan) -> None:
     """With cascade they are dropped first."""
-    ingest(stores, what)
+    ingest(stores, stored_plan)
     before = counts(stores.graph), stored_counts(stores)
-    for kind, key, leaning in (("topology", S4[0], (S4[2], S4[1])), ("forest", S4[1], (S4[2],))):
+    for kind, artifact_id, leaning in (
+        ("topology", S4[0], (S4[2], S4[1])),
+        ("forest", S4[1], (S4[2],)),
+    ):
         with pytest.raises(RejectedError) as caught:
-            drop(stores, kind, key)
-        assert caught.value.message == f"{key} has dependents: {', '.join(leaning)}"
+            drop(stores, kind, artifact_id)
+        assert caught.value.message == f"{artifact_id} has dependents: {', '.join(leaning)}"
     assert (counts(stores.graph), stored_counts(stores)) == before
     assert drop(stores, "forest", S4[1], cascade=True) == [S4[2], S4[1]]
     assert_stored(stores, plan("S4"))
@@ -381,12 +395,12 @@ def test_a_drop_names_the_dependents(stores: Stores, what: Plan) -> None:
     assert set(stored_counts(stores).values()) == {0}
 
 
-def test_a_dropped_artifact_can_be_stored_again(stores: Stores, what: Plan) -> None:
+def test_a_dropped_artifact_can_be_stored_again(stores: Stores, stored_plan: Plan) -> None:
     """With the same content."""
-    ingest(stores, what)
+    ingest(stores, stored_plan)
     drop(stores, "topology", "S4", cascade=True)
-    ingest(stores, what)
-    assert_stored(stores, what)
+    ingest(stores, stored_plan)
+    assert_stored(stores, stored_plan)
 
 
 def test_a_drop_keeps_other_artifacts(stores: Stores) -> None:
@@ -400,7 +414,7 @@ def test_a_drop_keeps_other_artifacts(stores: Stores) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "key", "near"),
+    ("kind", "artifact_id", "near"),
     [
         ("topology", "S44", "S4"),
         ("forest", "S4:multipl:1234", "S4:multiple:1234"),
@@ -408,43 +422,51 @@ def test_a_drop_keeps_other_artifacts(stores: Stores) -> None:
     ],
 )
 def test_an_unknown_id_is_not_found(
-    stores: Stores, what: Plan, kind: str, key: str, near: str
+    stores: Stores, stored_plan: Plan, kind: str, artifact_id: str, near: str
 ) -> None:
     """A drop and a description name a similar id."""
-    ingest(stores, what)
+    ingest(stores, stored_plan)
     with pytest.raises(NotFoundError) as caught:
-        drop(stores, kind, key)
+        drop(stores, kind, artifact_id)
     assert near in caught.value.hint
     with session(stores.engine) as opened, pytest.raises(NotFoundError):
-        describe_artifact(opened, kind, key)
+        describe_artifact(opened, kind, artifact_id)
 
 
-def test_stored_artifacts_are_listed_and_described(stores: Stores, what: Plan) -> None:
+def test_stored_artifacts_are_listed_and_described(stores: Stores, stored_plan: Plan) -> None:
     """With the forest's own figures."""
-    ingest(stores, what)
-    grown = forest("S4", "multiple")
+    ingest(stores, stored_plan)
+    built_forest = forest("S4", "multiple")
     with session(stores.engine) as opened:
         row = list_artifacts(opened, "forest", "S4")[0]
         assert [row[name] for name in columns("forest")] == [
-            "S4:multiple:1234", "S4", "multiple", "1234", 3, grown.height, grown.congestion, "complete", None,
-        ]  # fmt: skip
+            "S4:multiple:1234",
+            "S4",
+            "multiple",
+            "1234",
+            3,
+            built_forest.height,
+            built_forest.congestion,
+            "complete",
+            None,
+        ]
         assert list_artifacts(opened, "forest", "S5") == []
         shown = {
             row["property"]: row["value"] for row in describe_artifact(opened, "forest", S4[1])
         }
         assert (shown["heights"], shown["leaves"]) == (
-            grown.heights.tolist(),
-            grown.leaves.tolist(),
+            built_forest.heights.tolist(),
+            built_forest.leaves.tolist(),
         )
         assert shown["expected checksum"] == shown["found checksum"]
         assert {row["arguments"] for row in list_artifacts(opened, "schedule")} == {"segments=2"}
 
 
-def test_a_stored_artifact_can_be_checked(stores: Stores, what: Plan) -> None:
+def test_a_stored_artifact_can_be_checked(stores: Stores, stored_plan: Plan) -> None:
     """A manual edit is found long after the ingest."""
-    ingest(stores, what)
-    for kind, key in zip(("topology", "forest", "schedule"), S4, strict=True):
-        check_artifact(stores, kind, key)
+    ingest(stores, stored_plan)
+    for kind, artifact_id in zip(("topology", "forest", "schedule"), S4, strict=True):
+        check_artifact(stores, kind, artifact_id)
     stores.graph.write("MATCH ()-[r:SEND]->() WITH r LIMIT 1 SET r.unit = r.unit + 1")
     with pytest.raises(RejectedError, match="the graph holds"):
         check_artifact(stores, "schedule", S4[2])

@@ -19,27 +19,27 @@ PLANS = (
 )
 
 
-@pytest.mark.parametrize("asked", PLANS, ids=lambda asked: str(asked[0]))
+@pytest.mark.parametrize("requested", PLANS, ids=lambda requested: str(requested[0]))
 def test_an_id_leads_back_to_its_artifact(
-    engine: Engine, asked: tuple[str, list[str], list[str], str, str]
+    engine: Engine, requested: tuple[str, list[str], list[str], str, str]
 ) -> None:
     """Of every construction and algorithm: the same kind, id and size, without stored data."""
-    spec, trees, schedules, root, ports = asked
+    spec, trees, schedules, root, ports = requested
     chosen = plan(spec, trees, schedules, root, ports).artifacts
     with session(engine) as opened:
-        for thing in chosen:
-            found = artifact_from_id(opened, thing.kind, thing.id)
-            assert (found.kind, found.id, found.topology) == (
-                thing.kind,
-                thing.id,
-                thing.topology,
+        for artifact in chosen:
+            actual = artifact_from_id(opened, artifact.kind, artifact.id)
+            assert (actual.kind, actual.id, actual.topology) == (
+                artifact.kind,
+                artifact.id,
+                artifact.topology,
             )
-            assert (found.nodes, found.relationships) == (thing.nodes, thing.relationships)
-    assert len({thing.kind for thing in chosen}) == 3
+            assert (actual.nodes, actual.relationships) == (artifact.nodes, artifact.relationships)
+    assert len({artifact.kind for artifact in chosen}) == 3
 
 
 @pytest.mark.parametrize(
-    ("kind", "key"),
+    ("kind", "artifact_id"),
     [
         ("topology", "S99"),
         ("topology", "S4:multiple:1234"),
@@ -54,33 +54,35 @@ def test_an_id_leads_back_to_its_artifact(
         ("schedule", "S4:alltoall:exact:all:messages=1:expanded:1234"),
     ],
 )
-def test_other_ids_are_refused(engine: Engine, kind: str, key: str) -> None:
+def test_other_ids_are_refused(engine: Engine, kind: str, artifact_id: str) -> None:
     """Also other spellings of valid ids: two spellings would be two artifacts."""
     with session(engine) as opened, pytest.raises(InputError, match=f"is not the id of a {kind}"):
-        artifact_from_id(opened, kind, key)
+        artifact_from_id(opened, kind, artifact_id)
 
 
 def test_a_stored_forest_is_the_stored_array(engine: Engine, stores: Stores) -> None:
     """Not what its construction would build today."""
-    grown, other = forest("S4", "greedy"), forest("S4", "recursive-substar")
+    built_forest, other = forest("S4", "greedy"), forest("S4", "recursive-substar")
     twin = ForestArtifact(
-        Forest(topology("S4"), other.parent_port, construction=grown.construction)
+        Forest(topology("S4"), other.parent_port, construction=built_forest.construction)
     )
-    for thing in (*plan("S4").artifacts, twin):
-        build_and_save(stores, "bolt", thing, lambda _stage, _thing: None)
+    for artifact in (*plan("S4").artifacts, twin):
+        build_and_save(stores, "bolt", artifact, lambda _stage, _thing: None)
     with session(engine) as opened:
-        found = artifact_from_id(opened, "forest", grown.id)
-        assert isinstance(found, ForestArtifact)
-        assert (found.forest.parent_port == other.parent_port).all()
+        actual = artifact_from_id(opened, "forest", built_forest.id)
+        assert isinstance(actual, ForestArtifact)
+        assert (actual.forest.parent_port == other.parent_port).all()
 
 
 def test_complete_artifacts_come_in_the_order_of_building(engine: Engine, stores: Stores) -> None:
     """Incomplete ones are omitted."""
     chosen = plan("S4", ["multiple"], ["broadcast:multiple"]).artifacts
-    for thing in (*plan("S3").artifacts, *chosen):
-        build_and_save(stores, "bolt", thing, lambda _stage, _thing: None)
-    for thing in chosen:
+    for artifact in (*plan("S3").artifacts, *chosen):
+        build_and_save(stores, "bolt", artifact, lambda _stage, _thing: None)
+    for artifact in chosen:
         with session(engine) as opened:
-            set_state(opened, thing.kind, thing.id, LoadState.COMPLETE)
+            set_state(opened, artifact.kind, artifact.id, LoadState.COMPLETE)
     with session(engine) as opened:
-        assert [thing.id for thing in stored_artifacts(opened)] == [thing.id for thing in chosen]
+        assert [artifact.id for artifact in stored_artifacts(opened)] == [
+            artifact.id for artifact in chosen
+        ]

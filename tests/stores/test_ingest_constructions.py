@@ -50,30 +50,30 @@ def same(one: Forest, other: Forest) -> bool:
     )
 
 
-def from_postgresql(stores: Stores, key: str) -> Forest:
+def from_postgresql(stores: Stores, artifact_id: str) -> Forest:
     """Return the forest as the relational store has it."""
     with session(stores.engine) as opened:
-        return repository.load_forest(opened, key)
+        return repository.load_forest(opened, artifact_id)
 
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_construction_is_stored_and_reads_back_equal(stores: Stores, spec: str) -> None:
     """From PostgreSQL and from Neo4j, with a root that is not the identity; it still verifies."""
-    where = topology(spec)
-    root = where.nodes // 2 + 1
-    what = plan(spec, words(spec), root=root)
-    ingest(stores, what)
-    assert_stored(stores, what)
+    network = topology(spec)
+    root = network.nodes // 2 + 1
+    stored_plan = plan(spec, words(spec), root=root)
+    ingest(stores, stored_plan)
+    assert_stored(stores, stored_plan)
     for word in words(spec):
         name, arguments = parse_spec(word)
-        meant = forest(where, name, root, **arguments)
-        for found in (
+        meant = forest(network, name, root, **arguments)
+        for actual in (
             from_postgresql(stores, meant.id),
             reader.read_forest(stores.graph, meant.id),
         ):
-            assert same(found, meant)
-            found.verify()
-            assert found.load_histogram() == meant.load_histogram()
+            assert same(actual, meant)
+            actual.verify()
+            assert actual.load_histogram() == meant.load_histogram()
         check_artifact(stores, "forest", meant.id)
 
 
@@ -83,56 +83,70 @@ def test_the_spanning_property_is_stored(stores: Stores) -> None:
     partial = {name for name in plain_constructions("S4") if not forest("S4", name).spanning}
     assert {"shortest-path", "perfectly-balanced"} <= partial
     for name in plain_constructions("S4"):
-        key = f"S4:{name}:1234"
-        found = (
-            from_postgresql(stores, key).spanning,
-            reader.read_forest(stores.graph, key).spanning,
+        artifact_id = f"S4:{name}:1234"
+        actual = (
+            from_postgresql(stores, artifact_id).spanning,
+            reader.read_forest(stores.graph, artifact_id).spanning,
         )
-        assert found == ((name not in partial),) * 2
+        assert actual == ((name not in partial),) * 2
 
 
 def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
     """Height, leaves and size per tree in PostgreSQL, a relationship per edge in Neo4j."""
     ingest(stores, plan("S4", "perfectly-balanced"))
-    made = forest("S4", "perfectly-balanced")
+    original = forest("S4", "perfectly-balanced")
     with session(stores.engine) as opened:
         rows = list(opened.scalars(select(models.Tree).order_by(models.Tree.number)))
         assert [(row.height, row.leaves, row.size) for row in rows] == list(
-            zip(made.heights.tolist(), made.leaves.tolist(), made.sizes.tolist(), strict=True)
+            zip(
+                original.heights.tolist(),
+                original.leaves.tolist(),
+                original.sizes.tolist(),
+                strict=True,
+            )
         )
         assert [
             np.count_nonzero(np.frombuffer(row.parent_port, dtype=np.uint8)) for row in rows
-        ] == [size - 1 for size in made.sizes.tolist()]
+        ] == [size - 1 for size in original.sizes.tolist()]
         shown = {
-            row["property"]: row["value"] for row in describe_artifact(opened, "forest", made.id)
+            row["property"]: row["value"]
+            for row in describe_artifact(opened, "forest", original.id)
         }
-        assert shown["sizes"] == made.sizes.tolist()
+        assert shown["sizes"] == original.sizes.tolist()
     edges = stores.graph.read(
         "MATCH ()-[r:TREE_EDGE]->() RETURN r.tree AS tree, count(*) AS edges ORDER BY tree"
     )
-    assert [row["edges"] for row in edges] == [size - 1 for size in made.sizes.tolist()]
+    assert [row["edges"] for row in edges] == [size - 1 for size in original.sizes.tolist()]
 
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_all_means_all_that_need_no_arguments(stores: Stores, spec: str) -> None:
     """As in `starcast ingest SPEC --trees all --schedules all`."""
-    what = plan(spec, "all", "all")
+    stored_plan = plan(spec, "all", "all")
     forests = [
-        thing.forest.construction for thing in what.artifacts if isinstance(thing, ForestArtifact)
+        artifact.forest.construction
+        for artifact in stored_plan.artifacts
+        if isinstance(artifact, ForestArtifact)
     ]
     assert forests == list(plain_constructions(spec))
-    ingest(stores, what)
-    assert_stored(stores, what)
+    ingest(stores, stored_plan)
+    assert_stored(stores, stored_plan)
 
 
 def test_constructions_with_arguments_have_a_normal_form() -> None:
     """In a list separated by commas, with arguments in any order, each once."""
-    text = "greedy, dimension-change(base=multiple,i=2),dimension-change(base=multiple,i=2),label-change(base=greedy)"
-    keys = [thing.id for thing in plan("S4", text).artifacts]
-    assert keys == [
-        "S4", "S4:greedy:1234", "S4:dimension-change(base=multiple,i=2):1234", "S4:label-change(base=greedy):1234",
-    ]  # fmt: skip
-    assert [thing.id for thing in plan("S4", ["greedy", *text.split(", ")]).artifacts] == keys
+    text = (
+        "greedy, dimension-change(base=multiple,i=2),dimension-change(base=multiple,i=2),"
+        "label-change(base=greedy)"
+    )
+    ids = [artifact.id for artifact in plan("S4", text).artifacts]
+    assert ids == [
+        "S4",
+        "S4:greedy:1234",
+        "S4:dimension-change(base=multiple,i=2):1234",
+        "S4:label-change(base=greedy):1234",
+    ]
+    assert [artifact.id for artifact in plan("S4", ["greedy", *text.split(", ")]).artifacts] == ids
 
 
 @pytest.mark.parametrize(
@@ -161,12 +175,16 @@ def test_forests_of_the_same_construction_can_coexist(stores: Stores) -> None:
         plan("S4", "dimension-change(base=greedy,i=1),dimension-change(base=greedy,i=2),greedy"),
     )
     assert check_nodes(stores.graph, "Forest", ("construction", "arguments")) == {
-        ("greedy", ""), ("dimension-change", "base=greedy,i=1"), ("dimension-change", "base=greedy,i=2"),
-    }  # fmt: skip
+        ("greedy", ""),
+        ("dimension-change", "base=greedy,i=1"),
+        ("dimension-change", "base=greedy,i=2"),
+    }
     with session(stores.engine) as opened:
         assert [row["name"] for row in list_artifacts(opened, "forest", "S4")] == [
-            "S4:dimension-change(base=greedy,i=1):1234", "S4:dimension-change(base=greedy,i=2):1234", "S4:greedy:1234",
-        ]  # fmt: skip
+            "S4:dimension-change(base=greedy,i=1):1234",
+            "S4:dimension-change(base=greedy,i=2):1234",
+            "S4:greedy:1234",
+        ]
 
 
 def test_a_forest_without_arguments_is_read(stores: Stores) -> None:

@@ -28,7 +28,7 @@ SCRIPT = Path(__file__).with_name("break_off.py")
 
 
 @pytest.fixture
-def what() -> Plan:
+def stored_plan() -> Plan:
     """What `break_off.py` ingests."""
     return plan("S4", schedules="multiple", segments=2)
 
@@ -75,40 +75,42 @@ def killable(
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("kind", ["topology", "forest", "schedule"])
 def test_a_killed_ingest_is_finished_by_the_next(
-    stores: Stores, what: Plan, killable: Killable, kind: str, stage: str
+    stores: Stores, stored_plan: Plan, killable: Killable, kind: str, stage: str
 ) -> None:
     """Complete artifacts are kept, the rest is cleaned up; a third ingest creates nothing."""
     killable.dies("ingest", kind, stage)
     place = ("topology", "forest", "schedule").index(kind)
     done = place + (stage == "complete")
     left = states(stores)
-    assert [key for key in S4 if left.get(key) == "complete"] == list(S4[:done])
+    assert [artifact_id for artifact_id in S4 if left.get(artifact_id) == "complete"] == list(
+        S4[:done]
+    )
     if stage != "complete":
         assert left[S4[place]] == ("planned" if stage in {"planned", "built"} else "loading")
     if (
         stage != "finished"
     ):  # the graph has just called it complete, and it is; PostgreSQL has not yet
         only_verified_is_complete(stores)
-    summary = ingest(stores, what)
+    summary = ingest(stores, stored_plan)
     assert summary.present == list(S4[:done])
     assert S4[place] in (summary.present if stage == "complete" else summary.recovered)
-    assert_stored(stores, what)
-    assert ingest(stores, what).created == []
+    assert_stored(stores, stored_plan)
+    assert ingest(stores, stored_plan).created == []
 
 
 @pytest.mark.parametrize("advances", [1, 6, 12, 20, 26])
 def test_a_killed_drop_is_finished_by_the_next_ingest(
-    stores: Stores, what: Plan, killable: Killable, advances: int
+    stores: Stores, stored_plan: Plan, killable: Killable, advances: int
 ) -> None:
     """Partly dropped artifacts are not complete; the requested ones are stored again."""
-    ingest(stores, what)
+    ingest(stores, stored_plan)
     before = counts(stores.graph)
     killable.dies("drop", str(advances))
     only_verified_is_complete(stores)
     assert "loading" in states(stores).values()
     assert counts(stores.graph)[1] < before[1]
-    ingest(stores, what)
-    assert_stored(stores, what)
+    ingest(stores, stored_plan)
+    assert_stored(stores, stored_plan)
 
 
 class Wire:
@@ -146,14 +148,14 @@ class Wire:
 
 @pytest.mark.parametrize("stage", ["begun", "batch", "written"])
 def test_a_stopped_graph_server_is_one_sentence(
-    few: Stores, what: Plan, graph_address: GraphAddress, stage: str
+    few: Stores, stored_plan: Plan, graph_address: GraphAddress, stage: str
 ) -> None:
     """Complete artifacts stay, and once the server is back everything is finished."""
     host, _, port = graph_address.uri.partition("://")[2].partition(":")
     wire = Wire(host, int(port))
 
-    def cut(at: str, thing: Artifact) -> None:
-        if (at, thing.kind) == (stage, "forest"):
+    def cut(at: str, artifact: Artifact) -> None:
+        if (at, artifact.kind) == (stage, "forest"):
             wire.cut()
 
     try:
@@ -163,11 +165,11 @@ def test_a_stopped_graph_server_is_one_sentence(
                 UnavailableError, match="cannot be reached or closed the connection"
             ) as caught,
         ):
-            ingest(replace(few, graph=fragile), what, on_stage=cut)
+            ingest(replace(few, graph=fragile), stored_plan, on_stage=cut)
     finally:
         wire.cut()
     assert "\n" not in caught.value.message
     assert states(few) == {"S4": "complete", "S4:multiple:1234": "loading"}
     only_verified_is_complete(few)
-    ingest(few, what)
-    assert_stored(few, what)
+    ingest(few, stored_plan)
+    assert_stored(few, stored_plan)

@@ -23,7 +23,7 @@ from starcast.trees.spec_syntax import parse_spec
 
 def plan_ids(*words: object, **options: object) -> list[str]:
     """Return the ids of the artifacts of a plan."""
-    return [thing.id for thing in plan(*words, **options).artifacts]  # type: ignore[arg-type]
+    return [artifact.id for artifact in plan(*words, **options).artifacts]  # type: ignore[arg-type]
 
 
 def test_a_topology_alone() -> None:
@@ -36,7 +36,10 @@ def test_all_trees_and_all_schedules() -> None:
     assert plan_ids("S5", "all", "all") == [
         "S5",
         *[f"S5:{construction}:12345" for construction in plain_constructions("S5")],
-        *[schedule("S5", rule.collective, rule.name).id for rule in algorithms_on(topology("S5"))],
+        *[
+            schedule("S5", algorithm.collective, algorithm.name).id
+            for algorithm in algorithms_on(topology("S5"))
+        ],
     ]
 
 
@@ -56,7 +59,7 @@ def test_all_covers_what_is_defined_on_the_topology(spec: str, root: str, trees:
 
 @pytest.mark.parametrize("words", ["multiple", "broadcast:greedy", "recursive-substar"])
 def test_a_schedule_that_is_not_defined_is_refused(words: str) -> None:
-    """The error plan_ids the algorithm and the topology."""
+    """The error names the algorithm and the topology."""
     with pytest.raises(InputError, match=rf"{words.rpartition(':')[2]} is not defined on Q4"):
         plan("Q4", schedules=words)
 
@@ -78,12 +81,17 @@ def test_all_algorithms_of_a_collective() -> None:
     """Of one collective, and of all."""
     of_each = [set(plan_ids("S4", schedules=f"{collective}:all")) for collective in COLLECTIVES]
     assert set.union(*of_each) == set(plan_ids("S4", schedules="all"))
-    assert sum(len(found) for found in of_each) > len(set.union(*of_each))  # several share a forest
+    assert sum(len(actual) for actual in of_each) > len(
+        set.union(*of_each)
+    )  # several share a forest
 
 
 def test_arguments_in_parentheses() -> None:
     """Each schedule has its own arguments, else those for all, else the algorithm's defaults."""
-    words = "alltoall:exact(messages=2),allgather:dimension-change(base=necklace),edge-disjoint(copies=3),exact"
+    words = (
+        "alltoall:exact(messages=2),allgather:dimension-change(base=necklace),"
+        "edge-disjoint(copies=3),exact"
+    )
     assert plan_ids("S4", schedules=words, messages=5)[1:] == [
         "S4:edge-disjoint:1234",
         "S4:alltoall:exact:all:messages=2:1234",
@@ -116,11 +124,11 @@ def test_an_impossible_named_schedule_is_refused(
 
 def test_impossible_schedules_covered_by_all_are_skipped() -> None:
     """With the reason: messages not a multiple of n-1, or a missing port model."""
-    what = plan("S4", schedules="scatter:all", messages=4)
-    assert not any("perfectly-balanced" in thing.id for thing in what.artifacts)
-    assert ["scatter by perfectly-balanced" in reason for reason in what.skipped] == [True]
+    chosen_plan = plan("S4", schedules="scatter:all", messages=4)
+    assert not any("perfectly-balanced" in artifact.id for artifact in chosen_plan.artifacts)
+    assert ["scatter by perfectly-balanced" in reason for reason in chosen_plan.skipped] == [True]
     one_port = plan("S4", schedules="scatter:all", ports="one")
-    assert [thing.id for thing in one_port.artifacts if thing.kind == "schedule"] == [
+    assert [artifact.id for artifact in one_port.artifacts if artifact.kind == "schedule"] == [
         "S4:scatter:one-port:one:messages=1:1234"
     ]
     assert len(one_port.skipped) == 4
@@ -135,15 +143,18 @@ def test_counting_rows_builds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("neighbours", "distances", "translation"):
         monkeypatch.setattr(Star, name, nothing)
     monkeypatch.setattr(Forest, "__post_init__", nothing)
-    where = topology("S12")
-    for rule in algorithms_on(where):
-        for ports in rule.ports:
-            assert rule.count(where, ports, rule.resolve_arguments(where, {})) >= where.nodes - 1
+    network = topology("S12")
+    for algorithm in algorithms_on(network):
+        for ports in algorithm.ports:
+            assert (
+                algorithm.count(network, ports, algorithm.resolve_arguments(network, {}))
+                >= network.nodes - 1
+            )
 
 
 def test_root_ports_and_numbers_are_in_the_ids() -> None:
     """Both port models; segments or messages as the algorithm has them."""
-    found = plan_ids(
+    actual = plan_ids(
         "S4",
         "greedy",
         "greedy,recursive-substar",
@@ -152,7 +163,7 @@ def test_root_ports_and_numbers_are_in_the_ids() -> None:
         segments=3,
         messages=2,
     )
-    assert found == [
+    assert actual == [
         "S4",
         "S4:greedy:4321",
         "S4:recursive-substar:4321",
@@ -166,7 +177,7 @@ def test_root_ports_and_numbers_are_in_the_ids() -> None:
 @pytest.mark.parametrize("share", [1, 3])
 def test_sizes_are_known_before_anything_is_built(share: int) -> None:
     """They equal the sizes of what is built."""
-    what = plan(
+    chosen_plan = plan(
         "S5",
         "multiple",
         "greedy,multiple,recursive-substar",
@@ -175,15 +186,18 @@ def test_sizes_are_known_before_anything_is_built(share: int) -> None:
         segments=share,
         messages=share,
     )
-    for thing in what.artifacts:
-        built = thing.build()
+    for artifact in chosen_plan.artifacts:
+        built = artifact.build()
         assert (built.content.nodes, built.content.relationships) == (
-            thing.nodes,
-            thing.relationships,
+            artifact.nodes,
+            artifact.relationships,
         )
-        assert built.node.id == thing.id
+        assert built.node.id == artifact.id
     nodes, relationships = 120, 240 + 6 * 119 + 2 * 6 * 119 * share
-    assert (what.estimate.nodes, what.estimate.relationships) == (nodes, relationships)
+    assert (chosen_plan.estimate.nodes, chosen_plan.estimate.relationships) == (
+        nodes,
+        relationships,
+    )
     assert len(schedule("S5", "broadcast", "multiple", segments=share)) == 4 * 119 * share
 
 
@@ -197,16 +211,25 @@ def test_sizes_of_forests_need_no_building(spec: str) -> None:
         for name in changed
         for tree in plain_constructions(spec)
     ]
-    asked = (spec, ["all", *words], "all")
+    requested = (spec, ["all", *words], "all")
     sizes = [
-        ArtifactSize(thing.kind, thing.id, thing.nodes, thing.relationships)
-        for thing in plan(*asked).artifacts
+        ArtifactSize(artifact.kind, artifact.id, artifact.nodes, artifact.relationships)
+        for artifact in plan(*requested).artifacts
     ]
-    assert parse_request(*asked).sizes() == sizes
+    assert parse_request(*requested).sizes() == sizes
 
 
-@pytest.mark.parametrize("words", ["greedi", "dimension-change(base=greedy,i=4)", "dimension-change(base=greedy)",
-                                   "dimension-change(base=binomial,i=1)", "greedy(i=1)", "binomial"])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        "greedi",
+        "dimension-change(base=greedy,i=4)",
+        "dimension-change(base=greedy)",
+        "dimension-change(base=binomial,i=1)",
+        "greedy(i=1)",
+        "binomial",
+    ],
+)
 def test_sizes_of_invalid_forests_have_the_error_of_the_plan(words: str) -> None:
     with pytest.raises(InputError) as of_sizes:
         parse_request("S5", words).sizes()
@@ -280,21 +303,21 @@ def test_too_many_segments_are_refused() -> None:
 def test_only_requested_forests_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rest of a request may be stored already."""
     wanted = parse_request("S5", "greedy,multiple", "recursive-substar")
-    whole = wanted.plan()
-    assert [thing.id for thing in whole.artifacts] == [size.id for size in wanted.sizes()]
-    assert whole.sizes() == wanted.sizes()
-    keys = {"S5:multiple:12345"}
-    assert [thing.id for thing in whole.plan(keys).artifacts] == ["S5:multiple:12345"]
-    grown: list[str] = []
-    made = Forest.__post_init__
+    full_plan = wanted.plan()
+    assert [artifact.id for artifact in full_plan.artifacts] == [size.id for size in wanted.sizes()]
+    assert full_plan.sizes() == wanted.sizes()
+    ids = {"S5:multiple:12345"}
+    assert [artifact.id for artifact in full_plan.plan(ids).artifacts] == ["S5:multiple:12345"]
+    built_forest: list[str] = []
+    original = Forest.__post_init__
 
     def counted(one: Forest) -> None:
-        made(one)
-        grown.append(one.id)
+        original(one)
+        built_forest.append(one.id)
 
     monkeypatch.setattr(Forest, "__post_init__", counted)
-    assert [thing.id for thing in wanted.plan(keys).artifacts] == ["S5:multiple:12345"]
-    assert set(grown) == keys
+    assert [artifact.id for artifact in wanted.plan(ids).artifacts] == ["S5:multiple:12345"]
+    assert set(built_forest) == ids
 
 
 SMALL, NINE, TEN = (
@@ -303,7 +326,7 @@ SMALL, NINE, TEN = (
 
 
 @pytest.mark.parametrize(
-    ("asked", "new", "embedded", "taken"),
+    ("requested", "new", "embedded", "expected"),
     [
         (LoadMethod.AUTO, SMALL, True, LoadMethod.BOLT),
         (LoadMethod.AUTO, NINE, True, LoadMethod.IMPORT),
@@ -315,19 +338,19 @@ SMALL, NINE, TEN = (
     ],
 )
 def test_the_faster_load_method_is_chosen(
-    asked: LoadMethod, new: list[ArtifactSize], embedded: bool, taken: LoadMethod
+    requested: LoadMethod, new: list[ArtifactSize], embedded: bool, expected: LoadMethod
 ) -> None:
     """Unless a method is requested; the reason has the rows and the time."""
-    choice = choose_method(asked, new, [], embedded=embedded)
+    choice = choose_method(requested, new, [], embedded=embedded)
     size = Estimate.of(new)
-    assert choice.method is taken
+    assert choice.method is expected
     assert f"{size.rows:,}" in choice.reason
     assert (
-        format_duration(size.import_seconds if taken is LoadMethod.IMPORT else size.seconds)
+        format_duration(size.import_seconds if expected is LoadMethod.IMPORT else size.seconds)
         in choice.reason
     )
-    if asked is LoadMethod.AUTO and embedded:
-        assert (size.import_seconds < size.seconds) == (taken is LoadMethod.IMPORT)
+    if requested is LoadMethod.AUTO and embedded:
+        assert (size.import_seconds < size.seconds) == (expected is LoadMethod.IMPORT)
 
 
 def test_stored_artifacts_count_for_an_import_only() -> None:
@@ -343,7 +366,7 @@ def test_stored_artifacts_count_for_an_import_only() -> None:
 
 
 def test_limits_on_a_server_of_the_user() -> None:
-    """The error has figures over Bolt and plan_ids `starcast export`; an import is an input error."""
+    """The error names `starcast export`, and an import is an input error."""
     with pytest.raises(LimitError, match="over Bolt") as limit:
         choose_method(LoadMethod.AUTO, TEN, [], embedded=False)
     assert f"{BOLT_ROW_LIMIT:,} rows" in limit.value.message

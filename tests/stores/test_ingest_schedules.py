@@ -15,16 +15,16 @@ from starcast.topologies import topology
 from support.checks import assert_stored
 
 
-def stored_profile(stores: Stores, key: str) -> list[tuple[int, int, int, int]]:
+def stored_profile(stores: Stores, artifact_id: str) -> list[tuple[int, int, int, int]]:
     """Return the step profile of a schedule in PostgreSQL."""
     with session(stores.engine) as opened:
-        rows = repository.load_schedule_profile(opened, key)
+        rows = repository.load_schedule_profile(opened, artifact_id)
         return [(row.step, row.links_used, row.packets, row.largest_packet) for row in rows]
 
 
-def profile(made: Schedule) -> list[tuple[int, int, int, int]]:
+def profile(original: Schedule) -> list[tuple[int, int, int, int]]:
     """Return the step profile of a new simulation: a link carries one packet per step."""
-    result = simulate(made)
+    result = simulate(original)
     pairs = zip(result.links_used.tolist(), result.packet_sizes.tolist(), strict=True)
     return [(step, used, used, size) for step, (used, size) in enumerate(pairs, start=1)]
 
@@ -32,31 +32,31 @@ def profile(made: Schedule) -> list[tuple[int, int, int, int]]:
 @pytest.mark.parametrize("spec", ["S4", "S4,2", "Q3"])
 def test_a_schedule_is_stored_and_reads_back_equal(stores: Stores, spec: str) -> None:
     """In each port model, with a root that is not the identity, and with its step profile."""
-    where = topology(spec)
-    root = where.nodes // 2 + 1
-    rules = algorithms_on(where)
-    what = plan(
+    network = topology(spec)
+    root = network.nodes // 2 + 1
+    rules = algorithms_on(network)
+    stored_plan = plan(
         spec,
-        schedules=[f"{rule.collective}:{rule.name}" for rule in rules],
+        schedules=[f"{algorithm.collective}:{algorithm.name}" for algorithm in rules],
         root=root,
         ports="both",
     )
-    ingest(stores, what)
-    assert_stored(stores, what)
-    for rule in rules:
-        for ports in rule.ports:
-            made = schedule(spec, rule.collective, rule.name, ports, root)
-            found = reader.read_schedule(stores.graph, made.id)
+    ingest(stores, stored_plan)
+    assert_stored(stores, stored_plan)
+    for algorithm in rules:
+        for ports in algorithm.ports:
+            original = schedule(spec, algorithm.collective, algorithm.name, ports, root)
+            actual = reader.read_schedule(stores.graph, original.id)
             for column in COLUMNS:
-                assert np.array_equal(getattr(found, column), getattr(made, column))
-            assert simulate(found).complete
-            assert stored_profile(stores, made.id) == profile(made)
+                assert np.array_equal(getattr(actual, column), getattr(original, column))
+            assert simulate(actual).complete
+            assert stored_profile(stores, original.id) == profile(original)
 
 
 def test_a_schedule_with_its_own_trees_has_no_forest(stores: Stores) -> None:
     """The trees DC(i, T) are not a forest of the catalogue: only the topology is stored with it."""
-    what = plan("S4", schedules="allgather:dimension-change(base=balanced)")
-    ingest(stores, what)
-    assert [thing.kind for thing in what.artifacts] == ["topology", "schedule"]
-    assert_stored(stores, what)
+    stored_plan = plan("S4", schedules="allgather:dimension-change(base=balanced)")
+    ingest(stores, stored_plan)
+    assert [artifact.kind for artifact in stored_plan.artifacts] == ["topology", "schedule"]
+    assert_stored(stores, stored_plan)
     assert stores.graph.read("MATCH (:Schedule)-[u:USES]->() RETURN count(u) AS n") == [{"n": 0}]

@@ -68,9 +68,9 @@ def in_force(own: Settings) -> str:
     return data_directories.current(home.neo4j).name
 
 
-def artifact_ids(what: Plan) -> set[tuple[str, str]]:
+def artifact_ids(stored_plan: Plan) -> set[tuple[str, str]]:
     """Return the artifacts of plans, by kind and id."""
-    return {(thing.kind, thing.id) for thing in what.artifacts}
+    return {(artifact.kind, artifact.id) for artifact in stored_plan.artifacts}
 
 
 def in_graph(own: Settings) -> set[tuple[str, str]]:
@@ -79,12 +79,14 @@ def in_graph(own: Settings) -> set[tuple[str, str]]:
         return set(reader.read_states(stores.graph))
 
 
-def assert_complete(stores: Stores, things: set[tuple[str, str]]) -> None:
+def assert_complete(stores: Stores, artifacts: set[tuple[str, str]]) -> None:
     """Check that exactly these artifacts are complete in the graph, with correct checksums."""
-    found = reader.read_states(stores.graph)
-    assert {name: row["state"] for name, row in found.items()} == dict.fromkeys(things, "complete")
-    for kind, key in things:
-        check_artifact(stores, kind, key)
+    actual = reader.read_states(stores.graph)
+    assert {name: row["state"] for name, row in actual.items()} == dict.fromkeys(
+        artifacts, "complete"
+    )
+    for kind, artifact_id in artifacts:
+        check_artifact(stores, kind, artifact_id)
 
 
 def dies(own: Settings, stage: str) -> None:
@@ -102,10 +104,10 @@ def test_killed_before_the_server_stops(own: Settings, stage: str) -> None:
         data_directories.current(Home(own.home).neo4j),
         Home(own.home).published()["neo4j"].pid,
     )
-    held = in_graph(own)
+    stored_before = in_graph(own)
     dies(own, stage)
     with open_stores(own) as stores:  # no 'up' is needed
-        assert_complete(stores, held)
+        assert_complete(stores, stored_before)
         assert set(states(stores).values()) == {"complete", "loading"}
     stack.up(own, Silent())
     assert in_force(own) == before.name
@@ -114,23 +116,23 @@ def test_killed_before_the_server_stops(own: Settings, stage: str) -> None:
 
 def test_killed_during_the_comparison_the_old_store_stays(own: Settings) -> None:
     """An unpublished server is running; `up` stops it and starts the old directory."""
-    before, held = in_force(own), in_graph(own)
+    before, stored_before = in_force(own), in_graph(own)
     dies(own, "compared")
     assert data_directories.current(Home(own.home).neo4j).name == before
     with pytest.raises(UnavailableError, match="does not run"):
         graph_address(own)
     assert stack.status(own.home)[0].state == "starting"
     with opened(own) as stores:
-        assert_complete(stores, held)
+        assert_complete(stores, stored_before)
     assert in_force(own) == before
 
 
 def test_killed_after_the_change_the_new_store_stays(own: Settings) -> None:
     """Old and new artifacts are complete, the password is the same, a second ingest is empty."""
-    before, password, held = in_force(own), Home(own.home).password("neo4j"), in_graph(own)
+    before, password, stored_before = in_force(own), Home(own.home).password("neo4j"), in_graph(own)
     dies(own, "changed")
     with opened(own) as stores:
-        assert_complete(stores, held | artifact_ids(NEW))
+        assert_complete(stores, stored_before | artifact_ids(NEW))
         assert set(states(stores).values()) == {"complete"}
         forest = reader.read_forest(stores.graph, NEW.artifacts[1].id)
         assert np.array_equal(forest.parent_port, grow("S4", "multiple").parent_port)
@@ -141,34 +143,38 @@ def test_killed_after_the_change_the_new_store_stays(own: Settings) -> None:
 
 def test_a_differing_store_is_never_used(own: Settings) -> None:
     """It is changed before the comparison: the old store runs again on its port."""
-    before, address, held = in_force(own), graph_address(own), in_graph(own)
-    seen: list[str] = []
+    before, address, stored_before = in_force(own), graph_address(own), in_graph(own)
+    observed: list[str] = []
 
     def spoil(stage: str, _: Artifact) -> None:
         if stage == "indexed":
-            seen.append(stack.status(own.home)[0].state)
+            observed.append(stack.status(own.home)[0].state)
             with pytest.raises(UnavailableError, match="is away while its data are replaced"):
                 graph_address(own)
             with Graph.open(address) as fresh:
                 fresh.write("MATCH (a {topology: 'S3'})-[r:LINK]->() WITH r LIMIT 1 DELETE r")
 
-    what = plan("Q3", trees="binomial")
+    stored_plan = plan("Q3", trees="binomial")
     with opened(own) as stores:
         with pytest.raises(
             RejectedError,
-            match="S3: found 6 nodes, 5 relationships, checksum .*; expected 6 nodes, 6 ",
+            match=r"S3: found 6 nodes, 5 relationships, checksum .*; expected 6 nodes, 6 ",
         ):
-            ingest(stores, what, on_stage=spoil, method=LoadMethod.IMPORT)
-        assert seen == ["rebuilding"]
+            ingest(stores, stored_plan, on_stage=spoil, method=LoadMethod.IMPORT)
+        assert observed == ["rebuilding"]
         assert in_force(own) == before
-        assert_complete(stores, held)
-        failed = {key: state for key, state in states(stores).items() if state != "complete"}
-        assert failed == {thing.id: "failed" for thing in what.artifacts}
+        assert_complete(stores, stored_before)
+        failed = {
+            artifact_id: state
+            for artifact_id, state in states(stores).items()
+            if state != "complete"
+        }
+        assert failed == {artifact.id: "failed" for artifact in stored_plan.artifacts}
 
 
 def test_ctrl_c_during_the_import(own: Settings) -> None:
     """The tool ends, and the server was never stopped."""
-    before, held = Home(own.home).published(), in_graph(own)
+    before, stored_before = Home(own.home).published(), in_graph(own)
 
     class Interrupting(Silent):
         @contextmanager
@@ -187,10 +193,10 @@ def test_ctrl_c_during_the_import(own: Settings) -> None:
             ingest(stores, plan("Q3"), reporter=Interrupting(), method=LoadMethod.IMPORT)
         assert Home(own.home).published() == before
         in_force(own)
-        assert_complete(stores, held)
+        assert_complete(stores, stored_before)
         assert states(stores)["Q3"] == "failed"
         ingest(stores, plan("Q3"))
-        assert_complete(stores, held | artifact_ids(plan("Q3")))
+        assert_complete(stores, stored_before | artifact_ids(plan("Q3")))
         drop(stores, "topology", "Q3", cascade=True)
 
 
@@ -228,7 +234,7 @@ def test_a_disk_that_is_too_small(own: Settings, monkeypatch: pytest.MonkeyPatch
 
 def test_a_rebuild_repairs_manual_edits(own: Settings) -> None:
     """Data of other programs are kept unless they may be discarded; then the store is replaced."""
-    held, order = in_graph(own), RebuildRequest(method=LoadMethod.IMPORT)
+    stored_before, order = in_graph(own), RebuildRequest(method=LoadMethod.IMPORT)
     with open_stores(own) as stores:
         stores.graph.write("MATCH (n:Node) SET n.label = 'x'")
         stores.graph.write("MATCH (s:Store) DELETE s CREATE (:Person)-[:KNOWS]->(:Person)")
@@ -236,8 +242,8 @@ def test_a_rebuild_repairs_manual_edits(own: Settings) -> None:
             RejectedError, match="2 nodes with the label Person, 1 relationship of the type KNOWS"
         ):
             rebuild(stores, order)
-        made = rebuild(stores, replace(order, discard_foreign=True))
-        assert {(one.kind, one.id) for one in made} == held
+        original = rebuild(stores, replace(order, discard_foreign=True))
+        assert {(one.kind, one.id) for one in original} == stored_before
     with open_stores(own) as stores:
-        assert_complete(stores, held)
+        assert_complete(stores, stored_before)
         assert verify(stores, depth=Depth(all_rows=True)) == []

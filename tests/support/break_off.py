@@ -39,18 +39,18 @@ class Mortal(Silent):
 
 def main() -> None:
     """Do what the arguments say."""
-    what, *words = sys.argv[1:]
+    stored_plan, *words = sys.argv[1:]
     with open_stores(Settings.load()) as stores:
-        if what == "drop":
+        if stored_plan == "drop":
             drop(stores, "topology", "S4", cascade=True, reporter=Mortal(int(words[0])))
             return
-        kind, stage = words if what == "ingest" else ("topology", *words)
+        kind, stage = words if stored_plan == "ingest" else ("topology", *words)
 
-        def on_stage(at: str, thing: Artifact) -> None:
-            if (at, thing.kind) == (stage, kind):
+        def on_stage(at: str, artifact: Artifact) -> None:
+            if (at, artifact.kind) == (stage, kind):
                 die()
 
-        method = LoadMethod.BOLT if what == "ingest" else LoadMethod.IMPORT
+        method = LoadMethod.BOLT if stored_plan == "ingest" else LoadMethod.IMPORT
         ingest(
             stores, plan("S4", schedules="multiple", segments=2), on_stage=on_stage, method=method
         )

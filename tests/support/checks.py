@@ -70,7 +70,9 @@ def stored_counts(stores: Stores) -> dict[str, int]:
 
 def only_verified_is_complete(stores: Stores) -> None:
     """Check that whatever one of the stores calls complete has its recorded content."""
-    in_graph = {key: row["state"] for key, row in reader.read_states(stores.graph).items()}
+    in_graph = {
+        artifact_id: row["state"] for artifact_id, row in reader.read_states(stores.graph).items()
+    }
     with session(stores.engine) as opened:
         expected = {
             (row.kind, row.key): (
@@ -81,108 +83,116 @@ def only_verified_is_complete(stores: Stores) -> None:
             )
             for row in opened.scalars(select(models.Materialization))
         }
-    for (kind, key), state in in_graph.items():
-        if state == "complete" or expected.get((kind, key), ("",))[0] == "complete":
+    for (kind, artifact_id), state in in_graph.items():
+        if state == "complete" or expected.get((kind, artifact_id), ("",))[0] == "complete":
             assert state == "complete"
-            found = reader.read_content(stores.graph, kind, key, rows_topology(key))
-            assert (found.nodes, found.relationships, found.checksum) == expected[kind, key][1:]
-    for thing, (state, *_) in expected.items():
-        assert state != "complete" or in_graph.get(thing) == "complete"
+            actual = reader.read_content(
+                stores.graph, kind, artifact_id, rows_topology(artifact_id)
+            )
+            assert (actual.nodes, actual.relationships, actual.checksum) == expected[
+                kind, artifact_id
+            ][1:]
+    for artifact, (state, *_) in expected.items():
+        assert state != "complete" or in_graph.get(artifact) == "complete"
 
 
-def rows_topology(key: str) -> Any:
+def rows_topology(artifact_id: str) -> Any:
     """Return the topology of an artifact."""
     from starcast.topologies import topology
 
-    return topology(key.partition(":")[0])
+    return topology(artifact_id.partition(":")[0])
 
 
-def assert_stored(stores: Stores, what: Plan) -> None:
+def assert_stored(stores: Stores, stored_plan: Plan) -> None:
     """Check that both stores hold exactly the plan, complete and equal to newly built arrays."""
-    assert states(stores) == {thing.id: "complete" for thing in what.artifacts}
-    assert {key for _, key in reader.read_states(stores.graph)} == {
-        thing.id for thing in what.artifacts
+    assert states(stores) == {artifact.id: "complete" for artifact in stored_plan.artifacts}
+    assert {artifact_id for _, artifact_id in reader.read_states(stores.graph)} == {
+        artifact.id for artifact in stored_plan.artifacts
     }
     assert {row["state"] for row in reader.read_states(stores.graph).values()} == {"complete"}
-    owned = sum(_has_parent(thing) for thing in what.artifacts)
-    nodes = sum(thing.nodes for thing in what.artifacts) + len(what.artifacts) + 1
+    owned = sum(_has_parent(artifact) for artifact in stored_plan.artifacts)
+    nodes = (
+        sum(artifact.nodes for artifact in stored_plan.artifacts) + len(stored_plan.artifacts) + 1
+    )
     assert counts(stores.graph) == (
         nodes,
-        sum(thing.relationships for thing in what.artifacts) + owned,
+        sum(artifact.relationships for artifact in stored_plan.artifacts) + owned,
     )
-    topology = what.artifacts[0].topology
+    topology = stored_plan.artifacts[0].topology
     assert reader.read_labels(stores.graph, topology) == topology.labels().tolist()
     assert same_rows(reader.read_links(stores.graph, topology), rows.link_rows(topology))
     assert reader.find_node_differences(stores.graph, artifact_nodes.topology_node(topology)) == []
-    for thing in what.artifacts:
-        if isinstance(thing, ForestArtifact):
-            _forest_stored(stores, thing)
-        if isinstance(thing, ScheduleArtifact):
-            _schedule_stored(stores, thing)
+    for artifact in stored_plan.artifacts:
+        if isinstance(artifact, ForestArtifact):
+            _forest_stored(stores, artifact)
+        if isinstance(artifact, ScheduleArtifact):
+            _schedule_stored(stores, artifact)
 
 
-def _has_parent(thing: Artifact) -> bool:
+def _has_parent(artifact: Artifact) -> bool:
     """Return whether an artifact's node has a parent: a forest always, a schedule may."""
-    if not isinstance(thing, ScheduleArtifact):
-        return thing.kind == "forest"
+    if not isinstance(artifact, ScheduleArtifact):
+        return artifact.kind == "forest"
     return (
-        thing.algorithm.forest_construction(thing.topology, thing.ports, thing.arguments)
+        artifact.algorithm.forest_construction(
+            artifact.topology, artifact.ports, artifact.arguments
+        )
         is not None
     )
 
 
-def _forest_stored(stores: Stores, thing: ForestArtifact) -> None:
-    found = reader.read_forest(stores.graph, thing.id)
-    assert np.array_equal(found.parent_port, thing.forest.parent_port)
-    assert found.id == thing.id
-    rows_found = reader.read_rows(stores.graph, TREE_EDGE, thing.id, thing.topology)
-    assert same_rows(rows_found, rows.tree_rows(thing.forest))
+def _forest_stored(stores: Stores, artifact: ForestArtifact) -> None:
+    actual = reader.read_forest(stores.graph, artifact.id)
+    assert np.array_equal(actual.parent_port, artifact.forest.parent_port)
+    assert actual.id == artifact.id
+    rows_found = reader.read_rows(stores.graph, TREE_EDGE, artifact.id, artifact.topology)
+    assert same_rows(rows_found, rows.tree_rows(artifact.forest))
     with session(stores.engine) as opened:
-        kept = repository.load_forest(opened, thing.id)
+        kept = repository.load_forest(opened, artifact.id)
         figures = opened.execute(
             select(models.Tree.height, models.Tree.leaves, models.Tree.size)
-            .where(models.Tree.forest == thing.id)
+            .where(models.Tree.forest == artifact.id)
             .order_by(models.Tree.number)
         ).all()
-    assert np.array_equal(kept.parent_port, thing.forest.parent_port)
+    assert np.array_equal(kept.parent_port, artifact.forest.parent_port)
     fresh = zip(
-        thing.forest.heights.tolist(),
-        thing.forest.leaves.tolist(),
-        thing.forest.sizes.tolist(),
+        artifact.forest.heights.tolist(),
+        artifact.forest.leaves.tolist(),
+        artifact.forest.sizes.tolist(),
         strict=True,
     )
     assert [tuple(row) for row in figures] == list(fresh)
 
 
-def _schedule_stored(stores: Stores, thing: ScheduleArtifact) -> None:
+def _schedule_stored(stores: Stores, artifact: ScheduleArtifact) -> None:
     from starcast.collectives import schedule
 
     fresh = schedule(
-        thing.topology,
-        thing.algorithm.collective,
-        thing.algorithm.name,
-        thing.ports,
-        thing.root,
-        **thing.arguments,
+        artifact.topology,
+        artifact.algorithm.collective,
+        artifact.algorithm.name,
+        artifact.ports,
+        artifact.root,
+        **artifact.arguments,
     )
-    found = reader.read_schedule(stores.graph, thing.id)
+    actual = reader.read_schedule(stores.graph, artifact.id)
     for name in ("step", "sender", "port", "receiver", "tree", "unit"):
         ours, theirs = (
             np.lexsort((one.unit, one.tree, one.port, one.sender, one.step))
-            for one in (found, fresh)
+            for one in (actual, fresh)
         )
-        assert np.array_equal(getattr(found, name)[ours], getattr(fresh, name)[theirs])
+        assert np.array_equal(getattr(actual, name)[ours], getattr(fresh, name)[theirs])
     plain = {field.name for field in dataclasses.fields(fresh)} - {
         "topology",
         "forest",
         "arguments",
     }
     for name in plain - {"step", "sender", "port", "receiver", "tree", "unit"}:
-        assert getattr(found, name) == getattr(fresh, name)
-    assert (found.id, dict(found.arguments)) == (thing.id, dict(thing.arguments))
+        assert getattr(actual, name) == getattr(fresh, name)
+    assert (actual.id, dict(actual.arguments)) == (artifact.id, dict(artifact.arguments))
     with session(stores.engine) as opened:
-        row = opened.get_one(models.Schedule, thing.id)
-        sources = thing.topology.nodes if fresh.symmetric else 1
+        row = opened.get_one(models.Schedule, artifact.id)
+        sources = artifact.topology.nodes if fresh.symmetric else 1
         assert (row.transmissions, row.steps, row.forest) == (
             len(fresh) * sources,
             fresh.steps,

@@ -26,9 +26,9 @@ def graph(clean_graph: GraphAddress) -> Iterator[Graph]:
 @pytest.fixture
 def bolt(graph: Graph) -> BoltWriter:
     """The writer over Bolt, with constraints and indexes created."""
-    way = BoltWriter(graph, FEW)
-    way.prepare()
-    return way
+    writer = BoltWriter(graph, FEW)
+    writer.prepare()
+    return writer
 
 
 @pytest.fixture

@@ -29,38 +29,46 @@ Table = list[dict[str, str]]
 
 
 def artifacts() -> list[Artifact]:
-    """Artifacts with commas in their ids, partial trees, a symmetric schedule, one with a forest."""
+    """Artifacts with commas in their ids, partial trees, schedules with and without forests."""
     s4, nk = topology("S4"), topology("S4,2")
-    grown = [
+    built_forest = [
         forest(s4, "multiple", "3142"),
         forest(s4, "perfectly-balanced"),
         forest(nk, "nk-multiple"),
     ]
-    grown.append(forest(s4, "dimension-change", i=2, base="greedy"))
-    rules = {(str(rule.collective), rule.name): rule for rule in algorithms_on(s4)}
-    asked = (("broadcast", "multiple"), ("alltoall", "exact"), ("gather", "balanced"))
+    built_forest.append(forest(s4, "dimension-change", i=2, base="greedy"))
+    rules = {
+        (str(algorithm.collective), algorithm.name): algorithm for algorithm in algorithms_on(s4)
+    }
+    requested = (("broadcast", "multiple"), ("alltoall", "exact"), ("gather", "balanced"))
     sends = [
         ScheduleArtifact(
-            rule,
+            algorithm,
             s4,
-            5 if rule.sources(s4, rule.ports[0]) == 1 else 0,
-            rule.ports[0],
-            rule.resolve_arguments(s4, {}),
+            5 if algorithm.sources(s4, algorithm.ports[0]) == 1 else 0,
+            algorithm.ports[0],
+            algorithm.resolve_arguments(s4, {}),
         )
-        for rule in (rules[one] for one in asked)
+        for algorithm in (rules[one] for one in requested)
     ]
     along = [
         ForestArtifact(forest(s4, word, one.root))
         for one in sends
         if (word := one.algorithm.forest_construction(s4, one.ports, one.arguments))
     ]
-    return [TopologyArtifact(s4), TopologyArtifact(nk), *map(ForestArtifact, grown), *along, *sends]
+    return [
+        TopologyArtifact(s4),
+        TopologyArtifact(nk),
+        *map(ForestArtifact, built_forest),
+        *along,
+        *sends,
+    ]
 
 
 @pytest.fixture(scope="module")
 def built() -> list[BuiltArtifact]:
     """The artifacts, built."""
-    return [thing.build() for thing in artifacts()]
+    return [artifact.build() for artifact in artifacts()]
 
 
 @pytest.fixture(scope="module")
@@ -90,10 +98,12 @@ def numbers(lines: Table, *names: str) -> list[tuple[int, ...]]:
 def test_headers_follow_the_schema(written: bulk_files.BulkFiles) -> None:
     """Properties in the order of declaration, with their types, after the node numbers."""
     kinds = {"STRING": "string", "INTEGER": "long", "BOOLEAN": "boolean"}
-    for thing in (*LABELS, *RELATIONSHIPS):
-        ids = ":ID" if thing in LABELS else ":START_ID,:END_ID"
-        expected = ",".join([ids, *(f"{one.name}:{kinds[one.type]}" for one in thing.properties)])
-        assert (written.folder / f"{thing.name.lower()}.csv").read_text().splitlines()[
+    for artifact in (*LABELS, *RELATIONSHIPS):
+        ids = ":ID" if artifact in LABELS else ":START_ID,:END_ID"
+        expected = ",".join(
+            [ids, *(f"{one.name}:{kinds[one.type]}" for one in artifact.properties)]
+        )
+        assert (written.folder / f"{artifact.name.lower()}.csv").read_text().splitlines()[
             0
         ] == expected
 
@@ -102,14 +112,14 @@ def test_nodes_are_numbered_without_gaps(
     written: bulk_files.BulkFiles, built: list[BuiltArtifact]
 ) -> None:
     """`--id-type=actual` requires each number from 0 once, over all files."""
-    found = sorted(int(line[":ID"]) for label in LABELS for line in table(written, label.name))
-    assert found == list(range(written.nodes))
+    actual = sorted(int(line[":ID"]) for label in LABELS for line in table(written, label.name))
+    assert actual == list(range(written.nodes))
     assert written.nodes == 1 + len(built) + sum(one.content.nodes for one in built)
 
 
 def test_nodes_have_their_key_rank_and_label(written: bulk_files.BulkFiles) -> None:
     """The nodes of both topologies, in the order of ranks."""
-    found = [
+    actual = [
         (one["topology"], int(one["key"]), int(one["rank"]), one["label"])
         for one in table(written, "Node")
     ]
@@ -118,19 +128,19 @@ def test_nodes_have_their_key_rank_and_label(written: bulk_files.BulkFiles) -> N
         for spec in ("S4", "S4,2")
         for rank, label in enumerate(topology(spec).labels().tolist())
     ]
-    assert found == expected
+    assert actual == expected
 
 
 def test_artifact_nodes_have_all_properties_and_are_imported(
     written: bulk_files.BulkFiles, built: list[BuiltArtifact]
 ) -> None:
-    """Texts are unchanged; numbers and booleans are as Neo4j reads them; absent values are empty."""
-    found = [line for name in ("Topology", "Forest", "Schedule") for line in table(written, name)]
+    """Texts are unchanged, numbers and booleans are as Neo4j reads them, others empty."""
+    actual = [line for name in ("Topology", "Forest", "Schedule") for line in table(written, name)]
     expected = sorted(
         ({**one.node.properties, "state": "imported"} for one in built),
         key=lambda one: str(one.get("id", one.get("spec"))),
     )
-    plain = [{name: value for name, value in line.items() if name != ":ID"} for line in found]
+    plain = [{name: value for name, value in line.items() if name != ":ID"} for line in actual]
     plain.sort(key=lambda one: one.get("id", one.get("spec", "")))
     assert plain == [{name: _text(value) for name, value in one.items()} for one in expected]
 
@@ -159,15 +169,15 @@ def test_relationships_are_those_of_the_artifacts(
     place = {(one["topology"], int(one["rank"])): int(one[":ID"]) for one in table(written, "Node")}
     lines, compared = table(written, name), 0
     for one in built:
-        whole = one.rows
-        if whole.relationship is not kind:
+        joined_rows = one.rows
+        if joined_rows.relationship is not kind:
             continue
         ends = [
             [place[one.topology.spec, rank] for rank in column.tolist()]
-            for column in (whole.start, whole.end)
+            for column in (joined_rows.start, joined_rows.end)
         ]
         expected = sorted(
-            zip(*ends, *(column.tolist() for column in whole.columns.values()), strict=True)
+            zip(*ends, *(column.tolist() for column in joined_rows.columns.values()), strict=True)
         )
         own = [line for line in lines if line[str(kind.artifact_property)] == one.node.id]
         assert numbers(own, ":START_ID", ":END_ID", *kind.columns) == expected
@@ -185,11 +195,11 @@ def test_artifacts_are_related_to_their_parents(
         for line in table(written, kind)
     }
     for name in ("ON", "USES"):
-        found = {
+        actual = {
             (named[start], named[end])
             for start, end in numbers(table(written, name), ":START_ID", ":END_ID")
         }
-        assert found == {
+        assert actual == {
             (one.node.id, one.node.parent[2])
             for one in built
             if one.node.parent and one.node.parent[0].name == name
@@ -262,7 +272,7 @@ SIZED: dict[str, Callable[[], Sequence[Artifact]]] = {
 def test_the_estimate_is_a_tight_upper_bound(name: str, tmp_path: Path) -> None:
     """Bytes of all rows, for the number of digits of the largest number."""
     chosen = SIZED[name]()
-    written = bulk_files.write(tmp_path, STORE, [thing.build() for thing in chosen], Silent())
+    written = bulk_files.write(tmp_path, STORE, [artifact.build() for artifact in chosen], Silent())
     largest = len(str(written.nodes))
     estimated = sum(
         one.nodes * bulk_files.node_bytes(one.topology, largest)

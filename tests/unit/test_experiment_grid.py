@@ -340,7 +340,10 @@ GIVEN = {"topology": "S5", "algorithm": "edge-disjoint", "m": 1}
             {"collective": "allgather", "algorithm": "dimension-change", "tree": "multiple"},
             "not a single spanning tree",
         ),
-        ({"collective": "scatter", "algorithm": "multiple"}, "unknown scatter algorithm 'multiple'"),
+        (
+            {"collective": "scatter", "algorithm": "multiple"},
+            "unknown scatter algorithm 'multiple'",
+        ),
         ({"ports": "one"}, "no port model 'one'"),
     ],
 )

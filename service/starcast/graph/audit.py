@@ -322,7 +322,10 @@ def _check_element(graph: Graph, element: Label | Relationship) -> list[Problem]
     else:
         pattern = f"()-[n:{element.name}]->()"
         artifact = f"n.{element.artifact_property}" if element.artifact_property else "null"
-    tests = {one.name: f"n.{one.name} IS :: {one.type} NOT NULL" for one in element.properties}
+    tests = {
+        declared.name: f"n.{declared.name} IS :: {declared.type} NOT NULL"
+        for declared in element.properties
+    }
     valid = " AND ".join([*tests.values(), f"size(keys(n)) = {len(tests)}"])
     invalid = ", ".join(
         f"CASE WHEN {test} THEN null ELSE '{name}' END" for name, test in tests.items()
@@ -339,7 +342,9 @@ def _check_element(graph: Graph, element: Label | Relationship) -> list[Problem]
 
 
 def _describe_properties(element: Label | Relationship, row: dict[str, Any]) -> Problem:
-    types: dict[str, PropertyType] = {one.name: one.type for one in element.properties}
+    types: dict[str, PropertyType] = {
+        declared.name: declared.type for declared in element.properties
+    }
     phrases = []
     if row["invalid"]:
         listed = ", ".join(f"{name} ({types[name]})" for name in row["invalid"])

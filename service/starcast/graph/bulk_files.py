@@ -212,10 +212,14 @@ class _Files:
 
     def summary(self) -> BulkFiles:
         """Describe the files, which must be closed."""
-        written = [one for one in (*LABELS, *RELATIONSHIPS) if one.name in self.rows]
-        contents = tuple((_option(one), one.name, _file_name(one)) for one in written)
-        relationships = sum(self.rows[one.name] for one in written if isinstance(one, Relationship))
-        size = sum((self.folder / _file_name(one)).stat().st_size for one in written)
+        written = [element for element in (*LABELS, *RELATIONSHIPS) if element.name in self.rows]
+        contents = tuple(
+            (_option(element), element.name, _file_name(element)) for element in written
+        )
+        relationships = sum(
+            self.rows[element.name] for element in written if isinstance(element, Relationship)
+        )
+        size = sum((self.folder / _file_name(element)).stat().st_size for element in written)
         return BulkFiles(self.folder, contents, self.nodes, relationships, size)
 
     def _write_topology(self, topology: Topology, task: Task) -> None:

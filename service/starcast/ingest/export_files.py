@@ -123,10 +123,13 @@ def export(
     with sessions.session(engine) as session:
         store = session.scalars(select(models.Store.id)).one()
         artifacts = stored_artifacts(session)
-    sizes = [ArtifactSize(one.kind, one.id, one.nodes, one.relationships) for one in artifacts]
+    sizes = [
+        ArtifactSize(artifact.kind, artifact.id, artifact.nodes, artifact.relationships)
+        for artifact in artifacts
+    ]
     new: list[ArtifactSize] = []
     if request is not None:
-        stored = {one.id for one in artifacts}
+        stored = {artifact.id for artifact in artifacts}
         new = [size for size in request.sizes() if size.id not in stored]
     _check_space(target, [*sizes, *new], listener)
     if request is not None:
@@ -134,11 +137,11 @@ def export(
     ids = tuple(artifact.id for artifact in artifacts)
     with _create_folder(target) as temporary:
         built = (artifact.build() for artifact in artifacts)
-        format_spec = bulk_files.write(temporary, store, built, listener)
-        guide = format_guide(target, database, ids, format_spec)
-        (temporary / SCRIPT).write_text(format_script(format_spec), encoding="utf-8")
+        written = bulk_files.write(temporary, store, built, listener)
+        guide = format_guide(target, database, ids, written)
+        (temporary / SCRIPT).write_text(format_script(written), encoding="utf-8")
         (temporary / GUIDE).write_text(guide, encoding="utf-8")
-    return Export(replace(format_spec, folder=target), ids, guide)
+    return Export(replace(written, folder=target), ids, guide)
 
 
 def format_script(files: bulk_files.BulkFiles) -> str:

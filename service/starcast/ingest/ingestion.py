@@ -73,13 +73,13 @@ class Summary:
     @property
     def rows(self) -> int:
         """Number of nodes and relationships created."""
-        return sum(one.nodes + one.relationships for one in self.created)
+        return sum(loaded.nodes + loaded.relationships for loaded in self.created)
 
     def __str__(self) -> str:
         present = len(self.present)
         if not self.created:
             return f"nothing to create: {present} of {present} are already stored"
-        rate = self.rows / max(sum(one.seconds for one in self.created), 1e-9)
+        rate = self.rows / max(sum(loaded.seconds for loaded in self.created), 1e-9)
         already = f", {present} already stored" if present else ""
         return (
             f"created {len(self.created)}{already}: {self.rows:,} rows in {self.seconds:.1f} s, "
@@ -362,7 +362,7 @@ def _find_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact],
             for row in session.scalars(select(models.Materialization))
             if row.state == LoadState.COMPLETE or row.error in {LOST, REBUILDING}
         ]
-        for reference in sorted(references, key=lambda one: one.build_order):
+        for reference in sorted(references, key=lambda item: item.build_order):
             artifact = artifact_from_id(session, reference.kind, reference.id)
             (chosen if reference in wanted else others).append(artifact)
     return chosen, others
@@ -412,7 +412,7 @@ def _rebuild_over_bolt(
     stores: Stores, artifacts: Sequence[Artifact], reporter: Reporter, *, is_outdated: bool
 ) -> list[Loaded]:
     references = [Reference(artifact.kind, artifact.id) for artifact in artifacts]
-    for reference in sorted(references, key=lambda one: one.deletion_order):
+    for reference in sorted(references, key=lambda item: item.deletion_order):
         discard(stores, reference, REBUILDING, reporter)
     recover(stores, reporter)
     with sessions.session(stores.engine) as session:

@@ -96,11 +96,13 @@ class Estimate:
     @classmethod
     def of(cls, artifacts: Iterable[Sized]) -> Self:
         """Return the total size of artifacts."""
-        split_specs = list(artifacts)
-        nodes = sum(one.nodes for one in split_specs)
-        relationships = sum(one.relationships for one in split_specs)
-        stored = sum(one.relationships * BYTES_PER_RELATIONSHIP[one.kind] for one in split_specs)
-        file_bytes = sum(_file_bytes(one) for one in split_specs)
+        listed = list(artifacts)
+        nodes = sum(artifact.nodes for artifact in listed)
+        relationships = sum(artifact.relationships for artifact in listed)
+        stored = sum(
+            artifact.relationships * BYTES_PER_RELATIONSHIP[artifact.kind] for artifact in listed
+        )
+        file_bytes = sum(_file_bytes(artifact) for artifact in listed)
         return cls(nodes, relationships, stored + nodes * BYTES_PER_NODE, file_bytes)
 
     @property
@@ -163,9 +165,9 @@ def choose_method(
         InputError: an import is requested for a server that is not the embedded one.
         LimitError: the artifacts exceed the limit of the method.
     """
-    split_specs = list(new)
-    adding = Estimate.of(split_specs)
-    total = Estimate.of([*split_specs, *stored])
+    listed = list(new)
+    adding = Estimate.of(listed)
+    total = Estimate.of([*listed, *stored])
     if requested is LoadMethod.IMPORT and not embedded:
         raise InputError(
             "an offline import stops Neo4j and replaces its store, which starcast does only with "

@@ -280,9 +280,13 @@ def recover(stores: Stores, reporter: Reporter) -> list[Reference]:
         if is_well_formed(artifact_id):
             in_graph[Reference(kind, artifact_id)] = row["state"] or ""
     everything = known.keys() | in_graph.keys()
-    deleted = {one for one in everything if _is_unusable(known.get(one), in_graph.get(one))}
-    deleted |= {one for one in everything if _depends_on(one, deleted, forest_of)}
-    ordered = sorted(deleted, key=lambda one: one.deletion_order)
+    deleted = {
+        reference
+        for reference in everything
+        if _is_unusable(known.get(reference), in_graph.get(reference))
+    }
+    deleted |= {reference for reference in everything if _depends_on(reference, deleted, forest_of)}
+    ordered = sorted(deleted, key=lambda reference: reference.deletion_order)
     for reference in ordered:
         is_lost = known.get(reference) is LoadState.COMPLETE
         reason = LOST if is_lost else "deleting what an interrupted process left"
@@ -330,7 +334,7 @@ def find_references(session: Session, ids: Sequence[str]) -> set[Reference]:
     known = set(_read_states(session))
     if not ids:
         return known
-    by_id = {one.id: one for one in known}
+    by_id = {reference.id: reference for reference in known}
     for artifact_id in ids:
         if artifact_id not in by_id:
             raise NotFoundError(
@@ -338,7 +342,7 @@ def find_references(session: Session, ids: Sequence[str]) -> set[Reference]:
                 hint=f"{did_you_mean(artifact_id, by_id)}see 'starcast topology list'",
             )
     chosen = {by_id[artifact_id] for artifact_id in ids}
-    return chosen.union(*(find_dependents(session, one) for one in chosen))
+    return chosen.union(*(find_dependents(session, reference) for reference in chosen))
 
 
 def _read_states(session: Session) -> dict[Reference, LoadState]:
@@ -353,10 +357,13 @@ def _read_forests(session: Session) -> dict[str, str]:
 
 
 def _depends_on(
-    one: Reference, others: Collection[Reference], forest_of: Mapping[str, str]
+    reference: Reference, others: Collection[Reference], forest_of: Mapping[str, str]
 ) -> bool:
-    if one.kind == "topology":
+    if reference.kind == "topology":
         return False
-    if Reference("topology", one.spec) in others:
+    if Reference("topology", reference.spec) in others:
         return True
-    return one.kind == "schedule" and Reference("forest", forest_of.get(one.id, "")) in others
+    return (
+        reference.kind == "schedule"
+        and Reference("forest", forest_of.get(reference.id, "")) in others
+    )

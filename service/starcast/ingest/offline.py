@@ -214,13 +214,13 @@ class _Import:
 
     def _load(self, work: Rebuilding, everything: _Everything) -> None:
         self._reporter.say(f"writing the files of {len(everything)} artifacts")
-        format_spec = bulk_files.write(work.folder, self._stores.id, everything, self._reporter)
+        written = bulk_files.write(work.folder, self._stores.id, everything, self._reporter)
         self._on_stage("written")
         self._reporter.say(
-            f"importing {format_spec.nodes:,} nodes and {format_spec.relationships:,} relationships, "
-            f"{format_spec.bytes / files.MB:,.0f} MB"
+            f"importing {written.nodes:,} nodes and {written.relationships:,} relationships, "
+            f"{written.bytes / files.MB:,.0f} MB"
         )
-        work.load([*bulk_files.OPTIONS, *format_spec.arguments])
+        work.load([*bulk_files.OPTIONS, *written.arguments])
         self._on_stage("imported")
 
     def _compare(self, graph: Graph, expected: Mapping[Reference, ExpectedArtifact]) -> None:
@@ -233,11 +233,13 @@ class _Import:
 
 def share_seconds(artifacts: Sequence[Artifact], seconds: float) -> list[Loaded]:
     """Return loaded artifacts, each with a share of the time in proportion to its rows."""
-    total = sum(one.nodes + one.relationships for one in artifacts)
+    total = sum(artifact.nodes + artifact.relationships for artifact in artifacts)
     loaded = []
-    for one in artifacts:
-        share = seconds * (one.nodes + one.relationships) / max(total, 1)
-        loaded.append(Loaded(one.kind, one.id, one.nodes, one.relationships, share))
+    for artifact in artifacts:
+        share = seconds * (artifact.nodes + artifact.relationships) / max(total, 1)
+        loaded.append(
+            Loaded(artifact.kind, artifact.id, artifact.nodes, artifact.relationships, share)
+        )
     return loaded
 
 
@@ -248,7 +250,7 @@ def find_imported(stores: Stores) -> list[Reference]:
         for (kind, artifact_id), row in reader.read_states(stores.graph).items()
         if row["state"] == GraphState.IMPORTED.value
     ]
-    return sorted(references, key=lambda one: one.build_order)
+    return sorted(references, key=lambda reference: reference.build_order)
 
 
 def adopt(
@@ -282,21 +284,21 @@ def adopt(
     writer.create_indexes(stores.graph)
     reporter.say(f"comparing {len(waiting)} imported artifacts with their generators")
     imported = _compare_imported(stores, waiting, known or {}, reporter)
-    different = [one for one in imported if not one.is_correct]
+    different = [artifact for artifact in imported if not artifact.is_correct]
     if different and strict:
         hint = "nothing was changed; another program may have written to the graph"
         raise _rejected(different, hint)
     with sessions.session(stores.engine) as session:
-        excluded = {one.reference for one in different}
-        for one in different:
-            excluded.update(find_dependents(session, one.reference))
-    accepted = [one for one in imported if one.reference not in excluded]
+        excluded = {artifact.reference for artifact in different}
+        for artifact in different:
+            excluded.update(find_dependents(session, artifact.reference))
+    accepted = [artifact for artifact in imported if artifact.reference not in excluded]
     _accept(stores, accepted)
     if different:
         _refuse(stores, different)
         hint = "the next ingest or drop deletes it with its dependents; then ingest it again"
         raise _rejected(different, hint)
-    return [one.reference for one in accepted]
+    return [artifact.reference for artifact in accepted]
 
 
 def _compare_imported(
@@ -358,27 +360,27 @@ def _save(
 
 def _accept(stores: Stores, imported: Sequence[ImportedArtifact]) -> None:
     with sessions.session(stores.engine) as session:
-        for one in imported:
-            kind, artifact_id = one.reference.kind, one.reference.id
+        for artifact in imported:
+            kind, artifact_id = artifact.reference.kind, artifact.reference.id
             if read_state(session, kind, artifact_id) is not LoadState.COMPLETE:
                 set_state(session, kind, artifact_id, LoadState.COMPLETE)
-            columns = found_columns(one.found)
+            columns = found_columns(artifact.found)
             set_columns(session, kind, artifact_id, way=LoadMethod.IMPORT.value, **columns)
-    for one in imported:
-        _set_graph_state(stores, one.reference, GraphState.COMPLETE)
+    for artifact in imported:
+        _set_graph_state(stores, artifact.reference, GraphState.COMPLETE)
 
 
 def _refuse(stores: Stores, imported: Sequence[ImportedArtifact]) -> None:
     with sessions.session(stores.engine) as session:
-        for one in imported:
-            kind, artifact_id = one.reference.kind, one.reference.id
+        for artifact in imported:
+            kind, artifact_id = artifact.reference.kind, artifact.reference.id
             if read_state(session, kind, artifact_id) is LoadState.COMPLETE:
                 set_state(session, kind, artifact_id, LoadState.LOADING)
-            error = f"the import differs from {one}"
-            columns = found_columns(one.found)
+            error = f"the import differs from {artifact}"
+            columns = found_columns(artifact.found)
             set_state(session, kind, artifact_id, LoadState.FAILED, error=error, **columns)
-    for one in imported:
-        _set_graph_state(stores, one.reference, GraphState.LOADING)
+    for artifact in imported:
+        _set_graph_state(stores, artifact.reference, GraphState.LOADING)
 
 
 def _set_graph_state(stores: Stores, reference: Reference, state: GraphState) -> None:
@@ -386,7 +388,7 @@ def _set_graph_state(stores: Stores, reference: Reference, state: GraphState) ->
 
 
 def _rejected(different: Sequence[ImportedArtifact], hint: str) -> RejectedError:
-    described = "; ".join(str(one) for one in different[:_DESCRIBED])
+    described = "; ".join(str(artifact) for artifact in different[:_DESCRIBED])
     if len(different) > _DESCRIBED:
         described += f"; and {len(different) - _DESCRIBED} more"
     return RejectedError(f"the import differs from {described}", hint=hint)

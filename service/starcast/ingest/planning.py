@@ -129,8 +129,10 @@ class IngestRequest:
     @cached_property
     def _schedules(self) -> dict[str, ScheduleArtifact]:
         artifacts = [
-            ScheduleArtifact(one.algorithm, self.topology, self.root, one.ports, one.arguments)
-            for one in self.selection.schedules.values()
+            ScheduleArtifact(
+                chosen.algorithm, self.topology, self.root, chosen.ports, chosen.arguments
+            )
+            for chosen in self.selection.schedules.values()
         ]
         return {artifact.id: artifact for artifact in artifacts}
 
@@ -151,12 +153,15 @@ class Plan:
         """Return the plan, or its artifacts with given ids; as `IngestRequest.plan`."""
         if ids is None:
             return self
-        return replace(self, artifacts=tuple(one for one in self.artifacts if one.id in ids))
+        return replace(
+            self, artifacts=tuple(artifact for artifact in self.artifacts if artifact.id in ids)
+        )
 
     def sizes(self) -> list[ArtifactSize]:
         """Return the size of each artifact."""
         return [
-            ArtifactSize(one.kind, one.id, one.nodes, one.relationships) for one in self.artifacts
+            ArtifactSize(artifact.kind, artifact.id, artifact.nodes, artifact.relationships)
+            for artifact in self.artifacts
         ]
 
     @property
@@ -204,7 +209,9 @@ def parse_request(
         if used is not None:
             texts.append(used)
     # Different texts of the same construction have the same normal form.
-    constructions = {format_spec(*one): one for one in map(parse_spec, texts)}
+    constructions = {
+        format_spec(*construction): construction for construction in map(parse_spec, texts)
+    }
     return IngestRequest(topology, topology.node(root), constructions, selection)
 
 
@@ -290,8 +297,8 @@ def _add(
             raise
         selection.skipped.append(error.message)
         return
-    for one in chosen:
-        selection.schedules[one.id(topology, 0)] = one
+    for selected in chosen:
+        selection.schedules[selected.id(topology, 0)] = selected
 
 
 def _named_algorithm(topology: Topology, collective: str, name: str) -> Algorithm:
@@ -305,7 +312,9 @@ def _collective_of(name: str) -> str:
 
     It is broadcast if that has such an algorithm, else the only collective that has it.
     """
-    collectives = [one.collective for one in catalogue.algorithms() if one.name == name]
+    collectives = [
+        algorithm.collective for algorithm in catalogue.algorithms() if algorithm.name == name
+    ]
     if len(collectives) > 1 and "broadcast" not in collectives:
         words = " or ".join(f"'{collective}:{name}'" for collective in collectives)
         raise InputError(f"'{name}' is an algorithm of several collectives", hint=f"write {words}")

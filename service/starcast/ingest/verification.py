@@ -133,7 +133,7 @@ class _Verification:
             problems += self._check_unknown_nodes()
             contents = self._read_contents()
             problems += self._check_orphans(contents or {})
-        for reference in sorted(wanted, key=lambda one: one.build_order):
+        for reference in sorted(wanted, key=lambda item: item.build_order):
             problems += self._check_artifact(reference, contents)
         return problems
 
