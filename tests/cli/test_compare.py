@@ -161,7 +161,7 @@ def test_the_best_numbers_of_pieces_are_a_column_for_each_side_in_json_and_csv(
         (1, 1, "worse"),
         (6, 7, "worse"),
     ]
-    assert not any("p" in row for row in rows)
+    assert not any("segments" in row for row in rows)
     head = starcast("compare", "greedy", "several", "-f", "csv").out.splitlines()[0].split(",")
     assert head == list(rows[0])
     assert head[:2] == ["p greedy", "p several"]
@@ -209,26 +209,26 @@ def test_crossovers_are_told_beside_the_table_and_listed_on_demand(starcast: Sta
         )
         assert 16 <= row["m from"] <= row["m to"] <= 4096
         assert row["better below"] != row["better above"]
-    (best,) = [row for row in rows if row["p"].startswith("best") and "simulated" in row["figures"]]
+    (best,) = [row for row in rows if row["segments"].startswith("best") and "simulated" in row["figures"]]
     told = [
         line
         for line in starcast("compare", "sweep").err.splitlines()
         if line.startswith("crossover")
     ]
     assert len(told) == 1
-    assert f"{best['m']}: {best['better below']} is better below" in told[0]
+    assert f"{best['message_bytes']}: {best['better below']} is better below" in told[0]
     table = starcast("compare", "sweep", "--crossovers").out
     assert "better below" in table
-    assert best["m"] in table
+    assert best["message_bytes"] in table
     low, high = (
         json.loads(
             starcast(
                 "compare", "sweep", "--baseline", "sweep/multiple", "-f", "json", "--sort", order
             ).out
         )[0]
-        for order in ("m", "-m")
+        for order in ("message_bytes", "-m")
     )
-    assert low["m"] < best["m from"] < high["m"]
+    assert low["message_bytes"] < best["m from"] < high["message_bytes"]
 
 
 class _Words(HTMLParser):
@@ -264,7 +264,7 @@ def test_the_page_holds_rows_plots_crossovers_and_commands(
     assert elsewhere.startswith("starcast experiment run sweep")
     assert {repeat, elsewhere} <= set(words)
     for row in json.loads(starcast("compare", "sweep", "--crossovers", "-f", "json").out):
-        assert row["m"] in words
+        assert row["message_bytes"] in words
     svgs = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
     titles = [
         ET.fromstring(svg).findtext("{http://www.w3.org/2000/svg}title") or "" for svg in svgs
@@ -287,14 +287,14 @@ def test_the_steps_drawn_are_those_that_are_stored(starcast: Starcast) -> None:
     text = starcast("compare", "ours", "theirs", "-f", "html").out
     for name, algorithm in (("ours", "multiple"), ("theirs", "recursive-substar")):
         runs = json.loads(starcast("run", "list", "--experiment", name, "-f", "json").out)
-        fastest = min((run for run in runs if run["m"] == 4096), key=lambda run: run["time"])
+        fastest = min((run for run in runs if run["message_bytes"] == 4096), key=lambda run: run["time"])
         steps = json.loads(
             starcast("run", "show", str(fastest["run"]), "--steps", "-f", "json").out
         )
         # S4 has 24 nodes of 3 ports: 72 directed links.
         share = 100 * sum(step["links_used"] for step in steps) / (72 * len(steps))
         assert (
-            f"{algorithm}, p = {fastest['p']}: {len(steps)} steps, {share:.1f} % of the links busy on average"
+            f"{algorithm}, p = {fastest['segments']}: {len(steps)} steps, {share:.1f} % of the links busy on average"
             in text
         )
 
@@ -365,7 +365,7 @@ def test_topologies_are_crossed_on_demand_with_their_sizes_and_narrowed_by_condi
     )
     result = starcast(*words, "-f", "json")
     rows = json.loads(result.out)
-    assert [row["m"] for row in rows] == [16, 4096]
+    assert [row["message_bytes"] for row in rows] == [16, 4096]
     for row in rows:
         assert [
             row[f"{name} sizes/S4 greedy"] for name in ("topology", "nodes", "degree", "links")
@@ -397,7 +397,7 @@ def test_topologies_are_crossed_on_demand_with_their_sizes_and_narrowed_by_condi
     ("words", "code", "error"),
     [
         (("--across", "speed"), 2, "'speed' is no axis of a comparison"),
-        (("--across", "m"), 2, "m cannot be crossed"),
+        (("--across", "message_bytes"), 2, "m cannot be crossed"),
         (("--across", "algorithm"), 2, "a choice already"),
         (("--where", "topology"), 2, "'topology' is no condition"),
         (("--where", "speed=1"), 2, "'speed' is no axis of a run"),

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import URL, Engine, text
 
 from starcast.collectives import Schedule, schedule
-from starcast.experiments import execution, parallel
+from starcast.experiments import execution
 from starcast.experiments.grid import Point
 from support.fix_cli import Result, Starcast, name_store
 
@@ -97,7 +97,7 @@ def test_run_once_prints_three_costs_and_stores_them(starcast: Starcast) -> None
     ]
     assert "stored as run 1 in 'adhoc'" in result.err
     (stored,) = json.loads(starcast("run", "list", "-f", "json").out)
-    assert (stored["run"], stored["experiment"], stored["p"], stored["status"]) == (
+    assert (stored["run"], stored["experiment"], stored["segments"], stored["status"]) == (
         1,
         "adhoc",
         4,
@@ -153,7 +153,7 @@ def test_an_experiment_runs_once_and_is_listed_shown_and_dropped(starcast: Starc
         "1 4",
     )
     shown = starcast("experiment", "show", "ours", "-f", "csv")
-    assert [row["m"] for row in csv.DictReader(io.StringIO(shown.out))] == [
+    assert [row["message_bytes"] for row in csv.DictReader(io.StringIO(shown.out))] == [
         "64",
         "1024",
         "64",
@@ -220,7 +220,7 @@ def test_experiments_are_listed_whose_grid_this_starcast_refuses(
     for name in ("old", "ours"):
         assert starcast("experiment", "run", name, "--algorithm", "multiple", *GRID).code == 0
     with engine.begin() as connection:
-        refused = '{"topology": ["S4", "X9"], "algorithm": ["oracle"], "m": [8], "moon": ["full"], "title": "Old"}'
+        refused = '{"topology": ["S4", "X9"], "algorithm": ["oracle"], "message_bytes": [8], "moon": ["full"], "title": "Old"}'
         connection.execute(
             text("update experiment set grid = :grid, points = null where name = 'old'"),
             {"grid": refused},
@@ -230,7 +230,7 @@ def test_experiments_are_listed_whose_grid_this_starcast_refuses(
         ("old", 4, None),
         ("ours", 4, 4),
     ]
-    assert [(row["topology"], row["algorithm"], row["m"]) for row in rows] == [
+    assert [(row["topology"], row["algorithm"], row["message_bytes"]) for row in rows] == [
         ("S4 X9", "oracle", "8"), ("S4", "multiple", "64 1024"),
     ]  # fmt: skip
     table = starcast("experiment", "list").out
@@ -264,7 +264,7 @@ def test_trees_and_seeds_of_an_experiment_are_listed(starcast: Starcast) -> None
     )
     assert starcast("experiment", "run", "some", *words, *lot).code == 0
     (listed,) = json.loads(starcast("experiment", "list", "-f", "json").out)
-    assert (listed["tree"], listed["seed"], listed["runs"]) == ("greedy necklace", "3 4", 4)
+    assert (listed["base"], listed["seed"], listed["runs"]) == ("greedy necklace", "3 4", 4)
 
 
 @pytest.mark.usefixtures("database")
@@ -281,7 +281,7 @@ def test_a_grid_comes_from_a_file_and_flags_replace_its_axes(
         in starcast("experiment", "run", "one", "--grid", str(file), "-m", "9").err
     )
     rows = json.loads(starcast("run", "list", "--experiment", "one", "-f", "json").out)
-    assert [(row["algorithm"], row["m"], row["T_s"]) for row in rows] == [
+    assert [(row["algorithm"], row["message_bytes"], row["t_s"]) for row in rows] == [
         ("greedy", 9, 7),
         ("multiple", 9, 7),
     ]
@@ -307,7 +307,7 @@ def test_every_axis_has_a_flag(starcast: Starcast) -> None:
         (),
         ("2134", "1234-4231@2"),
     }
-    assert {row["p"] for row in rows} > {3}
+    assert {row["segments"] for row in rows} > {3}
     (command,) = [
         line for line in shown.err.splitlines() if line.startswith("starcast experiment run")
     ]
@@ -333,16 +333,16 @@ def test_trees_are_an_axis_and_a_column_only_where_there_are_some(starcast: Star
         ).code
         == 0
     )
-    assert [row["tree"] for row in json.loads(starcast("run", "list", "-f", "json").out)] == [
+    assert [row["base"] for row in json.loads(starcast("run", "list", "-f", "json").out)] == [
         "greedy",
         "necklace",
     ]
     table = starcast("run", "list").out
-    assert "tree" in table
+    assert "base" in table
     assert "copies" not in table
     assert starcast("experiment", "drop", "some").code == 0
     assert starcast(*words, "--algorithm", "necklace").code == 0
-    assert "tree" not in starcast("run", "list").out
+    assert "base" not in starcast("run", "list").out
 
 
 @pytest.mark.usefixtures("database")
@@ -410,7 +410,7 @@ def test_run_once_takes_every_collective_and_says_what_faults_cost(starcast: Sta
     assert result.code == 0
     assert "nobody alive lacks anything" in result.err
     (row,) = json.loads(starcast("run", "list", "-f", "json").out)
-    assert (row["copies"], row["p"], row["seed"], row["missing"], len(row["faults"])) == (
+    assert (row["copies"], row["segments"], row["seed"], row["missing"], len(row["faults"])) == (
         2,
         2,
         3,
@@ -475,7 +475,7 @@ def test_runs_are_listed_on_a_terminal_without_folding(
     title, head, cells, below = table_of(lines_of(starcast, monkeypatch, room, *words))
     rows = json.loads(starcast(*words, "-f", "json").out)
     assert [cell[0] for cell in cells] == [str(row["run"]) for row in rows]
-    assert {"run", "m", "time", "gap"} <= set(head)
+    assert {"run", "message_bytes", "time", "gap"} <= set(head)
     place = head.index("time")
     # A run that misses something has no gap, and so no cell there.
     whole = [
@@ -490,7 +490,7 @@ def test_runs_are_listed_on_a_terminal_without_folding(
     told = {part.split()[0] for part in title.split(", ")} | set(
         gone[1].split(", ") if gone else []
     )
-    usual = {"tree": None, "status": "complete", "seed": 0, "missing": 0}
+    usual = {"base": None, "status": "complete", "seed": 0, "missing": 0}
     assert set(rows[0]) - set(head) - told <= {
         name for name in usual if all(row[name] == usual[name] for row in rows)
     }
@@ -569,7 +569,7 @@ def test_reproduce_says_of_every_run_whether_it_agrees(starcast: Starcast, engin
 def test_compare_lays_two_experiments_side_by_side(starcast: Starcast) -> None:
     result = starcast("compare", "ours", "theirs", "-f", "json")
     rows = json.loads(result.out)
-    assert [(row["m"], row["p"]) for row in rows] == [(64, 1), (64, 4), (1024, 1), (1024, 4)]
+    assert [(row["message_bytes"], row["segments"]) for row in rows] == [(64, 1), (64, 4), (1024, 1), (1024, 4)]
     for row in rows:
         assert row["change"] == pytest.approx(row["time theirs"] - row["time ours"])
         assert row["verdict"] == ("better" if row["change"] < 0 else "worse")
@@ -652,13 +652,13 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(
     real = execution.execute
 
     def impatient(point: Point) -> execution.Execution:
-        if point.p > 1:
+        if point.segments > 1:
             raise KeyboardInterrupt
         return real(point)
 
     words = ("experiment", "run", "ours", "--algorithm", "multiple", *GRID)
     with monkeypatch.context() as patched:
-        patched.setattr(parallel, "execute", impatient)
+        patched.setattr(execution, "execute", impatient)
         assert starcast(*words).code == 130
     assert len(json.loads(starcast("run", "list", "-f", "json").out)) == 2
     assert "2 runs executed and stored, 2 were there" in starcast(*words).err

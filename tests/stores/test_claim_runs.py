@@ -61,7 +61,7 @@ def pairs(engine: Engine, number: int) -> set[running.Pair]:
 
 def count(engine: Engine) -> int:
     with session(engine) as opened:
-        return opened.scalar(select(func.count()).select_from(models.Ledger)) or 0
+        return opened.scalar(select(func.count()).select_from(models.ClaimRun)) or 0
 
 
 def test_verdicts_and_evidence_are_stored_as_they_were_found(
@@ -73,7 +73,7 @@ def test_verdicts_and_evidence_are_stored_as_they_were_found(
         stored = {
             verdict.claim: verdict for verdict in storage.load_verdicts(opened, outcome.ledger)
         }
-        row = storage.finished(opened, outcome.ledger)
+        row = storage.load_finished(opened, outcome.ledger)
         assert (row.names, row.level, row.sizes) == (NAMES, None, SIZES)
     assert stored == {verdict.claim: verdict for verdict in outcome.verdicts}
     fails = stored["TS.L5"]
@@ -105,7 +105,7 @@ def test_a_wider_question_uses_what_is_known_and_holds_it_itself(
         running.wanted([claims()[one.claim] for one in wider.verdicts], sizes=SIZES)
     )
     with session(engine) as opened:
-        opened.delete(storage.load_ledger(opened, first.ledger))
+        opened.delete(storage.load_claim_run(opened, first.ledger))
     with session(engine) as opened:
         assert len(storage.load_evidence(opened, wider.ledger, ["TS.h"])) == 2
 
@@ -138,7 +138,7 @@ def test_sources_that_change_meanwhile_end_it(engine: Engine) -> None:
         with pytest.raises(RejectedError):
             claim_run.look(engine, NAMES, sizes=SIZES, reporter=Silent())
     with session(engine) as opened:
-        (broken,) = storage.list_ledgers(opened)
+        (broken,) = storage.list_claim_runs(opened)
         assert broken.finished_at is None
         assert storage.known_pairs(opened, broken.id) == set()
 
@@ -164,13 +164,13 @@ def test_a_ledger_that_was_broken_off_has_no_verdicts_and_goes_on(
         with pytest.raises(BrokenOffError):
             looked()
     with session(engine) as opened:
-        (broken,) = storage.list_ledgers(opened)
+        (broken,) = storage.list_claim_runs(opened)
         assert storage.load_verdicts(opened, broken.id) == []
         assert storage.newest_verdicts(opened) == {}
         with pytest.raises(NotFoundError, match=f"ledger {broken.id} was broken off"):
-            storage.finished(opened, broken.id)
+            storage.load_finished(opened, broken.id)
         with pytest.raises(NotFoundError, match="no finished ledger is stored"):
-            storage.newest(opened)
+            storage.load_newest(opened)
     outcome = looked()
     assert (outcome.ledger, outcome.known) == (broken.id, len(saved))
     assert outcome.verdicts == running.judged(
@@ -182,7 +182,7 @@ def test_a_ledger_that_was_broken_off_has_no_verdicts_and_goes_on(
 
 def test_one_at_a_time(engine: Engine, looked: Callable[..., Outcome]) -> None:
     with (
-        sessions.holding(engine, "ledger", BusyError("")),
+        sessions.advisory_lock(engine, "ledger", BusyError("")),
         pytest.raises(BusyError, match="another process is at the ledger"),
     ):
         looked()
@@ -205,11 +205,11 @@ def test_the_newest_verdict_of_each_statement(
     first, second = looked(), looked(["TS.h"], ["S5"])
     with session(engine) as opened:
         found = storage.newest_verdicts(opened)
-        assert storage.newest(opened).id == second.ledger
-        assert storage.newest(opened, before=second.ledger).id == first.ledger
+        assert storage.load_newest(opened).id == second.ledger
+        assert storage.load_newest(opened, before=second.ledger).id == first.ledger
         for number in (-1, 99, 2**40):
             with pytest.raises(NotFoundError, match=f"no ledger {number} is stored"):
-                storage.load_ledger(opened, number)
+                storage.load_claim_run(opened, number)
         assert storage.count_verdicts(opened)[second.ledger] == {second.verdicts[0].verdict: 1}
     assert {name: row.id for name, (row, _) in found.items()} == {
         verdict.claim: second.ledger if verdict.claim == "TS.h" else first.ledger
@@ -281,7 +281,7 @@ def test_killed_it_leaves_nothing_that_is_believed_and_nobody_behind(
     assert "Traceback" not in said
     assert started.returncode == (130 if how == signal.SIGTERM else -how)
     with session(engine) as opened:
-        (broken,) = storage.list_ledgers(opened)
+        (broken,) = storage.list_claim_runs(opened)
         kept = storage.known_pairs(opened, broken.id)
         assert broken.finished_at is None
         assert storage.newest_verdicts(opened) == {}

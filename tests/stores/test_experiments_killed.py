@@ -14,7 +14,7 @@ from sqlalchemy import URL, Engine, func, select
 
 from starcast.database import models, repository
 from starcast.database.sessions import session
-from starcast.experiments.design import Design, read
+from starcast.experiments.design import Design, read_design
 from starcast.experiments.point import Point
 from starcast.experiments.running import run_experiment
 from starcast.progress import Silent
@@ -72,7 +72,7 @@ def design(tmp_path: Path) -> tuple[Path, Design]:
     """The grid, in a file and read."""
     file = tmp_path / "grid.toml"
     file.write_text(GRID, encoding="utf-8")
-    return file, read(str(file))
+    return file, read_design(str(file))
 
 
 @pytest.fixture

@@ -15,10 +15,8 @@ from sqlalchemy import Engine
 from starcast.database import repository
 from starcast.database.sessions import session
 from starcast.errors import InputError, LimitError
-from starcast.experiments import parallel
-from starcast.experiments.execution import needed
+from starcast.experiments.execution import count_processes, execute_all, required_memory
 from starcast.experiments.grid import Point
-from starcast.experiments.parallel import jobs_for
 from starcast.experiments.running import run_experiment
 from starcast.progress import Silent
 from support.experiments import FAULTY, runs
@@ -49,21 +47,21 @@ def test_several_processes_store_what_one_does(engine: Engine) -> None:
 
 def test_small_work_starts_no_processes_unless_they_are_asked_for() -> None:
     points = FAULTY.points()
-    assert jobs_for(points) == 1
-    assert jobs_for(points, 2) == 2
-    assert jobs_for(points[:1], 8) == 1
+    assert count_processes(points) == 1
+    assert count_processes(points, 2) == 2
+    assert count_processes(points[:1], 8) == 1
     large = [
-        replace(points[0], topology="S8", collective="broadcast", copies=1, faults=(), p=p)
+        replace(points[0], topology="S8", collective="broadcast", copies=1, faults=(), segments=p)
         for p in range(30, 90)
     ]
-    assert jobs_for(large) == min(len(os.sched_getaffinity(0)), len(large))
+    assert count_processes(large) == min(len(os.sched_getaffinity(0)), len(large))
     with pytest.raises(InputError, match="0 jobs cannot work"):
-        jobs_for(points, 0)
+        count_processes(points, 0)
 
 
 def finish(points: list[Point], done: list[Point]) -> None:
     """Execute points by three jobs, and keep what is done before an error."""
-    with parallel.executed(points, 3) as executions:
+    with execute_all(points, 3) as executions:
         for point, execution in executions:
             assert execution.error is None
             done.append(point)
@@ -75,7 +73,7 @@ def test_jobs_together_stay_within_the_memory_that_is_free(monkeypatch: pytest.M
         Point("S4", "broadcast", "multiple", "all", 4, Fraction(m), Fraction(1), Fraction(1))
         for m in range(1, 6)
     ]
-    huge = replace(points[0], p=10**6)
+    huge = replace(points[0], segments=10**6)
     at_once: list[int] = []
 
     def counted(futures: Any, **words: Any) -> Any:
@@ -85,7 +83,7 @@ def test_jobs_together_stay_within_the_memory_that_is_free(monkeypatch: pytest.M
     monkeypatch.setattr("starcast.support.processes.wait", counted)
     for room in (1, 2):
         at_once.clear()
-        free = SimpleNamespace(available=room * needed(points[0]))
+        free = SimpleNamespace(available=room * required_memory(points[0]))
         monkeypatch.setattr(psutil, "virtual_memory", lambda free=free: free)
         done: list[Point] = []
         with pytest.raises(LimitError, match="p = 1000000 needs about"):

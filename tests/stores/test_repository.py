@@ -30,7 +30,7 @@ from starcast.database import models, repository
 from starcast.database.bulk_copy import BLOCK, copy_columns
 from starcast.database.sessions import session
 from starcast.errors import NotFoundError, RejectedError
-from starcast.experiments.execution import execute, priced
+from starcast.experiments.execution import execute, price_run
 from starcast.experiments.grid import Point
 from starcast.simulator import simulate
 from starcast.topologies import topology
@@ -215,7 +215,7 @@ def test_a_run_reads_back_with_exact_figures_and_its_profile(engine: Engine) -> 
     execution = execute(POINT)
     assert execution.simulation is not None
     with session(engine) as opened:
-        run = priced(POINT, execution)
+        run = price_run(POINT, execution)
         run.experiment = repository.save_experiment(opened, "one", {}).id
         repository.save_run(opened, run, execution.profile)
         number = run.id
@@ -234,7 +234,7 @@ def test_a_run_reads_back_with_exact_figures_and_its_profile(engine: Engine) -> 
 
 def test_postgresql_computes_the_double_beside_an_exact_figure(engine: Engine) -> None:
     with session(engine) as opened:
-        run = priced(POINT, execute(POINT))
+        run = price_run(POINT, execute(POINT))
         run.experiment = repository.save_experiment(opened, "one", {}).id
         repository.save_run(opened, run)
         rows = opened.execute(
@@ -249,7 +249,7 @@ def test_postgresql_computes_the_double_beside_an_exact_figure(engine: Engine) -
 
 def test_a_figure_that_is_no_rational_number_is_refused(engine: Engine) -> None:
     with session(engine) as opened:
-        run = priced(POINT, execute(POINT))
+        run = price_run(POINT, execute(POINT))
         run.experiment = repository.save_experiment(opened, "one", {}).id
         repository.save_run(opened, run)
     for words in ("1/0", "-1", "0.5", ""):
@@ -264,7 +264,7 @@ def test_a_point_is_stored_once_in_an_experiment(engine: Engine) -> None:
 
     def save() -> None:
         with session(engine) as opened:
-            run = priced(POINT, execution)
+            run = price_run(POINT, execution)
             run.experiment = number
             repository.save_run(opened, run)
 
@@ -276,7 +276,7 @@ def test_a_point_is_stored_once_in_an_experiment(engine: Engine) -> None:
 def test_an_experiment_takes_its_runs_costs_and_profiles_with_it(engine: Engine) -> None:
     execution = execute(POINT)
     with session(engine) as opened:
-        run = priced(POINT, execution)
+        run = price_run(POINT, execution)
         run.experiment = repository.save_experiment(opened, "one", {}).id
         repository.save_run(opened, run, execution.profile)
     with session(engine) as opened:

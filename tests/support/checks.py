@@ -55,7 +55,7 @@ def same_rows(one: Rows, other: Rows) -> bool:
 def states(stores: Stores) -> dict[str, str]:
     """The state of everything that is known, by name."""
     with session(stores.engine) as opened:
-        return {row.key: row.state for row in opened.scalars(select(models.Materialization))}
+        return {row.id: row.state for row in opened.scalars(select(models.Materialization))}
 
 
 def stored_counts(stores: Stores) -> dict[str, int]:
@@ -73,7 +73,7 @@ def nothing_unproved_is_complete(stores: Stores) -> None:
     in_graph = {key: row["state"] for key, row in reader.states(stores.graph).items()}
     with session(stores.engine) as opened:
         expected = {
-            (row.kind, row.key): (
+            (row.kind, row.id): (
                 row.state,
                 row.expected_nodes,
                 row.expected_relationships,

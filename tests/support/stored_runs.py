@@ -26,12 +26,12 @@ def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: A
     """
     closed, bound = changes.pop("closed", rate), changes.pop("bound", 1)
     point = {
-        "id": next(NUMBERS), "topology": "S5", "collective": "broadcast", "algorithm": "multiple", "ports": "all", "p": 1,
-        "M": 1, "m": Fraction(m), "T_s": Fraction(100), "T_c": Fraction(1), "copies": 1, "tree": None, "faults": [],
+        "id": next(NUMBERS), "topology": "S5", "collective": "broadcast", "algorithm": "multiple", "ports": "all", "segments": 1,
+        "messages": 1, "message_bytes": Fraction(m), "t_s": Fraction(100), "t_c": Fraction(1), "copies": 1, "base": None, "faults": [],
         "seed": 0, "missing": 0, "status": "complete", "error": None, "provenance": PROVENANCE,
         "finished_at": datetime(2026, 11, 20, 12, tzinfo=UTC), **changes,
     }  # fmt: skip
-    start_up, byte = point["T_s"], point["T_c"]
+    start_up, byte = point["t_s"], point["t_c"]
     figures = {
         "steps": steps,
         "start_ups": Fraction(steps),
@@ -42,17 +42,17 @@ def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: A
         Cost(
             kind=kind,
             **figures,
-            bytes=each * point["m"],
-            time=steps * start_up + each * point["m"] * byte,
+            bytes=each * point["message_bytes"],
+            time=steps * start_up + each * point["message_bytes"] * byte,
         )
         for kind, each in (("simulated", Fraction(rate)), ("closed form", Fraction(closed)))
     ]
-    ends = Fraction(bound) * start_up, point["m"] / 4 * byte
+    ends = Fraction(bound) * start_up, point["message_bytes"] / 4 * byte
     costs.append(
         Cost(
             kind="lower bound",
             start_ups=Fraction(bound),
-            bytes=point["m"] / 4,
+            bytes=point["message_bytes"] / 4,
             time=max(ends),
             source="made up",
         )

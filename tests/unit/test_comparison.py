@@ -14,7 +14,7 @@ from starcast.comparison.matching import PARAMETERS, Side
 from starcast.comparison.side_names import letter
 from starcast.database.models import Cost, Run
 from starcast.errors import InputError, NotFoundError
-from starcast.experiments.execution import execute, priced
+from starcast.experiments.execution import execute, price_run
 from starcast.experiments.grid import Point
 
 
@@ -23,8 +23,8 @@ def run(
 ) -> Run:
     """A run of S5 broadcast multiple with these figures, unless told otherwise."""
     point = {
-        "topology": "S5", "collective": "broadcast", "algorithm": "multiple", "ports": "all", "p": 1, "M": 1,
-        "m": Fraction(64), "T_s": Fraction(100), "T_c": Fraction(1), "copies": 1, "tree": None, "faults": [], "seed": 0,
+        "topology": "S5", "collective": "broadcast", "algorithm": "multiple", "ports": "all", "segments": 1, "messages": 1,
+        "message_bytes": Fraction(64), "t_s": Fraction(100), "t_c": Fraction(1), "copies": 1, "base": None, "faults": [], "seed": 0,
         "missing": 0, "status": "complete", "provenance": {}, **changes,
     }  # fmt: skip
     costs = []
@@ -87,9 +87,9 @@ def test_a_run_that_does_not_deliver_has_no_gap_however_short_its_time() -> None
 
 def test_where_neither_side_has_a_run_there_is_no_verdict() -> None:
     """At m = 2 only c has a run; b lacks one as the baseline does, and what lacks is told once."""
-    sides = [side("a", run(10)), side("b", run(5)), side("c", run(5), run(6, m=Fraction(2)))]
+    sides = [side("a", run(10)), side("b", run(5)), side("c", run(5), run(6, message_bytes=Fraction(2)))]
     comparison = compare(sides)
-    lonely = next(row for row in comparison.rows() if row["m"] == 2)
+    lonely = next(row for row in comparison.rows() if row["message_bytes"] == 2)
     assert (lonely["verdict b"], lonely["verdict c"], lonely["note"]) == (
         None,
         NOT_COMPARABLE,
@@ -97,21 +97,21 @@ def test_where_neither_side_has_a_run_there_is_no_verdict() -> None:
     )
     (b, c) = report.verdicts(comparison)[1:]
     assert (b[BETTER], b[NOT_COMPARABLE], c[BETTER], c[NOT_COMPARABLE]) == (1, 0, 1, 1)
-    lines = [line["verdict"] for line in laid_out(comparison, stacked=True).rows if line["m"] == 2]
+    lines = [line["verdict"] for line in laid_out(comparison, stacked=True).rows if line["message_bytes"] == 2]
     assert lines == ["baseline", None, NOT_COMPARABLE]
 
 
 def test_algorithms_are_what_differs_where_the_sides_have_none_in_common() -> None:
     comparison = compare([
-        side("ours", run(10, p=1), run(9, p=4)),
-        side("theirs", run(12, p=1, algorithm="greedy"), run(8, p=4, algorithm="greedy")),
+        side("ours", run(10, segments=1), run(9, segments=4)),
+        side("theirs", run(12, segments=1, algorithm="greedy"), run(8, segments=4, algorithm="greedy")),
     ])  # fmt: skip
     rows = comparison.rows()
-    assert [(row["p"], row["time ours"], row["time theirs"], row["verdict"]) for row in rows] == [
+    assert [(row["segments"], row["time ours"], row["time theirs"], row["verdict"]) for row in rows] == [
         (1, 10, 12, WORSE),
         (4, 9, 8, BETTER),
     ]
-    assert comparison.columns()[0] == "p"
+    assert comparison.columns()[0] == "segments"
     assert comparison.shared()["algorithm"] == "multiple | greedy"
 
 
@@ -126,15 +126,15 @@ def test_algorithms_are_matched_where_the_sides_have_them_in_common() -> None:
 
 
 def test_one_run_each_may_differ_in_the_number_of_segments() -> None:
-    (row,) = compare([side("a", run(10, p=1)), side("b", run(8, p=4))]).rows()
-    assert (row["p"], row["verdict"]) == ("1 | 4", BETTER)
+    (row,) = compare([side("a", run(10, segments=1)), side("b", run(8, segments=4))]).rows()
+    assert (row["segments"], row["verdict"]) == ("1 | 4", BETTER)
 
 
 def test_a_number_of_segments_that_only_one_side_has_is_flagged_not_guessed() -> None:
-    few, many = side("few", run(10, p=1)), side("many", run(10, p=1), run(9, p=4), run(7, p=2))
+    few, many = side("few", run(10, segments=1)), side("many", run(10, segments=1), run(9, segments=4), run(7, segments=2))
     for sides in ((few, many), (many, few)):
         rows = compare(sides).rows()
-        assert [(row["p"], row["verdict"], row["note"]) for row in rows] == [
+        assert [(row["segments"], row["verdict"], row["note"]) for row in rows] == [
             (2, NOT_COMPARABLE, "few has no run with p = 2"),
             (4, NOT_COMPARABLE, "few has no run with p = 4"),
         ]
@@ -146,7 +146,7 @@ def one_and_best(algorithm: str, best: dict[str, int]) -> Side:
     return side(
         algorithm,
         *(
-            run(20 - p, topology=spec, algorithm=algorithm, p=p)
+            run(20 - p, topology=spec, algorithm=algorithm, segments=p)
             for spec in best
             for p in (1, best[spec])
         ),
@@ -163,7 +163,7 @@ def test_the_best_numbers_of_pieces_stand_beside_each_other_where_one_piece_is_s
         one_and_best("recursive-substar", {"S4": 4, "S5": 7, "S6": 6}),
     ])  # fmt: skip
     rows = comparison.rows(everything=True)
-    assert [(row["topology"], row["p"], row["note"]) for row in rows] == [
+    assert [(row["topology"], row["segments"], row["note"]) for row in rows] == [
         ("S4", 1, None), ("S4", "6 | 7 | 4", None), ("S5", 1, None), ("S5", "7 | 6 | 7", None), ("S6", 1, None),
         ("S6", "8 | 8 | 6", None),
     ]  # fmt: skip
@@ -174,22 +174,22 @@ def test_several_p_that_are_left_over_on_both_sides_are_what_differs_and_common_
     None
 ):
     comparison = compare([
-        side("a", *(run(20 - p, p=p) for p in (1, 2, 4))), side("b", *(run(10 - p, p=p) for p in (1, 3, 5))),
+        side("a", *(run(20 - p, segments=p) for p in (1, 2, 4))), side("b", *(run(10 - p, segments=p) for p in (1, 3, 5))),
     ])  # fmt: skip
-    assert [row["p"] for row in comparison.rows()] == [1, "2 | 3", "2 | 5", "4 | 3", "4 | 5"]
+    assert [row["segments"] for row in comparison.rows()] == [1, "2 | 3", "2 | 5", "4 | 3", "4 | 5"]
 
 
 def test_no_other_network_is_shown_where_a_run_of_the_same_question_is_stored() -> None:
     """S5 and S6 are on both sides, but b lacks p = 4 on S5 and has a p = 4 more on S6; only S7 and S4 are strangers."""
-    ours = [run(10, p=1), run(9, p=4), run(10, p=1, topology="S6"), run(10, topology="S4")]
+    ours = [run(10, segments=1), run(9, segments=4), run(10, segments=1, topology="S6"), run(10, topology="S4")]
     theirs = [
-        run(8, p=1),
-        run(8, p=1, topology="S6"),
-        run(7, p=4, topology="S6"),
+        run(8, segments=1),
+        run(8, segments=1, topology="S6"),
+        run(7, segments=4, topology="S6"),
         run(8, topology="S7"),
     ]
     comparison = compare([side("a", *ours), side("b", *theirs)])
-    notes = {(row["topology"], row["p"]): row["note"] for row in comparison.rows()}
+    notes = {(row["topology"], row["segments"]): row["note"] for row in comparison.rows()}
     assert notes == {
         ("S4 | S7", 1): "different topology (S4, S7)", ("S5", 1): None, ("S5", 4): "b has no run with p = 4", ("S6", 1): None,
         ("S6", 4): "a has no run with p = 4",
@@ -204,9 +204,9 @@ def test_no_other_network_is_shown_where_a_run_of_the_same_question_is_stored() 
         ({"topology": "S6"}, "different topology (S5, S6)"),
         ({"collective": "scatter"}, "different collective (broadcast, scatter)"),
         ({"ports": "one"}, "different ports (all, one)"),
-        ({"m": Fraction(23, 3)}, "different m (64, 23/3)"),
-        ({"T_s": Fraction(1)}, "different T_s (100, 1)"),
-        ({"T_c": Fraction(2)}, "different T_c (1, 2)"),
+        ({"message_bytes": Fraction(23, 3)}, "different m (64, 23/3)"),
+        ({"t_s": Fraction(1)}, "different T_s (100, 1)"),
+        ({"t_c": Fraction(2)}, "different T_c (1, 2)"),
         ({"topology": "S6", "ports": "one"}, "different topology (S5, S6), ports (all, one)"),
     ],
 )
@@ -242,26 +242,26 @@ def test_an_empty_side_is_flagged() -> None:
 
 
 def test_an_experiment_against_itself_has_nothing_to_show_unless_all_is_asked_for() -> None:
-    one = side("a", run(10), run(9, p=2))
+    one = side("a", run(10), run(9, segments=2))
     comparison = compare([one, one])
     assert comparison.rows() == []
     assert [each.name for each in comparison.sides] == ["a", "a (2)"]
-    assert "p" not in comparison.shared()
+    assert "segments" not in comparison.shared()
     assert [row["verdict"] for row in comparison.rows(everything=True)] == [SAME, SAME]
 
 
 def test_rows_that_do_not_differ_are_left_out_by_default() -> None:
-    a, b = side("a", run(10, p=1), run(9, p=2)), side("b", run(10, p=1), run(8, p=2))
-    assert [row["p"] for row in compare([a, b]).rows()] == [2]
-    assert [row["p"] for row in compare([a, b]).rows(everything=True)] == [1, 2]
+    a, b = side("a", run(10, segments=1), run(9, segments=2)), side("b", run(10, segments=1), run(8, segments=2))
+    assert [row["segments"] for row in compare([a, b]).rows()] == [2]
+    assert [row["segments"] for row in compare([a, b]).rows(everything=True)] == [1, 2]
 
 
 def test_only_columns_that_differ_are_shown_by_default_and_all_when_asked() -> None:
     comparison = compare(
-        [side("a", run(10, p=1), run(9, p=2)), side("b", run(7, p=1), run(8, p=2))]
+        [side("a", run(10, segments=1), run(9, segments=2)), side("b", run(7, segments=1), run(8, segments=2))]
     )
     assert comparison.columns() == [
-        "p",
+        "segments",
         "time a",
         "time b",
         "change",
@@ -323,12 +323,12 @@ def test_a_single_algorithm_alone_leaves_nothing_to_compare(sides: list[Side]) -
 
 def test_rows_ascend_by_size_of_topology_then_by_m_and_p() -> None:
     runs = [
-        run(m=Fraction(2), topology="S10"),
-        run(m=Fraction(10), topology="S9"),
-        run(m=Fraction(9), topology="S9"),
+        run(message_bytes=Fraction(2), topology="S10"),
+        run(message_bytes=Fraction(10), topology="S9"),
+        run(message_bytes=Fraction(9), topology="S9"),
     ]
     rows = compare([side("a", *runs), side("b", *runs)]).rows(everything=True)
-    assert [(row["topology"], row["m"]) for row in rows] == [("S9", 9), ("S9", 10), ("S10", 2)]
+    assert [(row["topology"], row["message_bytes"]) for row in rows] == [("S9", 9), ("S9", 10), ("S10", 2)]
 
 
 def test_runs_from_different_code_are_told() -> None:
@@ -342,8 +342,8 @@ points = st.builds(
     lambda **axes: axes,
     topology=st.sampled_from(["S4", "S5"]),
     ports=st.sampled_from(["all", "one"]),
-    p=st.integers(1, 3),
-    m=st.sampled_from([Fraction(1), Fraction(2)]),
+    segments=st.integers(1, 3),
+    message_bytes=st.sampled_from([Fraction(1), Fraction(2)]),
     algorithm=st.sampled_from(["greedy", "multiple"]),
 )
 sets_of_runs = st.lists(points, max_size=8, unique_by=lambda axes: tuple(axes.items())).map(
@@ -363,7 +363,7 @@ def test_every_run_is_in_some_row_and_a_verdict_needs_the_same_question(
         alike = (
             one
             and other
-            and (one.topology, one.ports, one.m) == (other.topology, other.ports, other.m)
+            and (one.topology, one.ports, one.message_bytes) == (other.topology, other.ports, other.message_bytes)
         )
         assert (row["verdict"] != NOT_COMPARABLE) == bool(alike)
         assert (row["note"] is None) == bool(alike)
@@ -414,7 +414,7 @@ def test_two_seeds_that_draw_the_same_faults_are_one_run_unless_the_figures_diff
 
 @pytest.mark.parametrize(
     "parameter",
-    [("copies", 1, 2), ("tree", "greedy", "balanced"), ("tree", None, "greedy"), ("p", 1, 7)],
+    [("copies", 1, 2), ("base", "greedy", "balanced"), ("base", None, "greedy"), ("segments", 1, 7)],
 )
 def test_a_choice_in_which_the_sides_have_nothing_in_common_is_what_differs(
     parameter: tuple[str, Any, Any],
@@ -428,7 +428,7 @@ def test_a_choice_in_which_the_sides_have_nothing_in_common_is_what_differs(
 
 
 @pytest.mark.parametrize(
-    "parameter", [("copies", 1, 2), ("tree", "greedy", "balanced"), ("tree", None, "greedy")]
+    "parameter", [("copies", 1, 2), ("base", "greedy", "balanced"), ("base", None, "greedy")]
 )
 def test_a_choice_that_the_sides_have_in_common_is_matched(parameter: tuple[str, Any, Any]) -> None:
     name, one, other = parameter
@@ -440,10 +440,10 @@ def test_a_choice_that_the_sides_have_in_common_is_matched(parameter: tuple[str,
 
 def test_runs_in_the_best_number_of_pieces_stand_beside_each_other_at_every_m() -> None:
     """What is best for one m of the one is best for another m of the other; p is no reason not to compare."""
-    ours = [run(10, m=Fraction(m), p=p) for m, p in ((1, 1), (8, 2), (64, 7))]
-    theirs = [run(9, m=Fraction(m), p=p, algorithm="greedy") for m, p in ((1, 1), (8, 7), (64, 2))]
+    ours = [run(10, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (8, 2), (64, 7))]
+    theirs = [run(9, message_bytes=Fraction(m), segments=p, algorithm="greedy") for m, p in ((1, 1), (8, 7), (64, 2))]
     rows = compare([side("a", *ours), side("b", *theirs)]).rows()
-    assert [(row["m"], row["p"], row["verdict"]) for row in rows] == [
+    assert [(row["message_bytes"], row["segments"], row["verdict"]) for row in rows] == [
         (1, 1, BETTER),
         (8, "2 | 7", BETTER),
         (64, "7 | 2", BETTER),
@@ -452,10 +452,10 @@ def test_runs_in_the_best_number_of_pieces_stand_beside_each_other_at_every_m() 
 
 def test_p_is_matched_within_an_algorithm_not_across_them() -> None:
     """The one side has multiple at 7 and greedy at 5, the other at 5 and at 7: each stands beside its own kind."""
-    before = side("a", run(10, p=7), run(20, p=5, algorithm="greedy"))
-    after = side("b", run(9, p=5), run(21, p=7, algorithm="greedy"))
+    before = side("a", run(10, segments=7), run(20, segments=5, algorithm="greedy"))
+    after = side("b", run(9, segments=5), run(21, segments=7, algorithm="greedy"))
     rows = compare([before, after]).rows()
-    assert {row["algorithm"]: (row["p"], row["verdict"]) for row in rows} == {
+    assert {row["algorithm"]: (row["segments"], row["verdict"]) for row in rows} == {
         "multiple": ("7 | 5", BETTER),
         "greedy": ("5 | 7", WORSE),
     }
@@ -495,14 +495,14 @@ def test_the_best_is_the_least_time_of_those_that_can_be_compared() -> None:
 
 
 def test_rows_may_be_ordered_by_any_column_either_way_with_the_empty_ones_last() -> None:
-    ours = side("a", *(run(time, m=Fraction(m)) for m, time in ((1, 30), (2, 10), (4, 20))))
-    theirs = side("b", *(run(time, m=Fraction(m)) for m, time in ((1, 31), (2, 5))))
+    ours = side("a", *(run(time, message_bytes=Fraction(m)) for m, time in ((1, 30), (2, 10), (4, 20))))
+    theirs = side("b", *(run(time, message_bytes=Fraction(m)) for m, time in ((1, 31), (2, 5))))
     comparison = compare([ours, theirs])
-    assert [row["m"] for row in comparison.ordered("time a").rows()] == [2, 4, 1]
-    assert [row["m"] for row in comparison.ordered("-time a").rows()] == [1, 4, 2]
-    assert [row["m"] for row in comparison.ordered("time b").rows()] == [2, 1, 4]
-    assert [row["m"] for row in comparison.ordered("-time b").rows()] == [1, 2, 4]
-    assert [row["m"] for row in comparison.ordered("-change").rows()] == [1, 2, 4]
+    assert [row["message_bytes"] for row in comparison.ordered("time a").rows()] == [2, 4, 1]
+    assert [row["message_bytes"] for row in comparison.ordered("-time a").rows()] == [1, 4, 2]
+    assert [row["message_bytes"] for row in comparison.ordered("time b").rows()] == [2, 1, 4]
+    assert [row["message_bytes"] for row in comparison.ordered("-time b").rows()] == [1, 2, 4]
+    assert [row["message_bytes"] for row in comparison.ordered("-change").rows()] == [1, 2, 4]
     assert comparison.ordered("time B").rows() == comparison.ordered("time b").rows()
     assert [row["best"] for row in comparison.ordered("-best").rows()] == ["b", "a", None]
 
@@ -512,7 +512,7 @@ def test_a_figure_alone_orders_by_the_least_that_a_side_has() -> None:
     sides = [
         side(
             f"sweep/{name}",
-            *(run(times[m][place], m=Fraction(m), bound=m, algorithm=name) for m in times),
+            *(run(times[m][place], message_bytes=Fraction(m), bound=m, algorithm=name) for m in times),
         )
         for place, name in enumerate(("greedy", "multiple", "edge-disjoint"))
     ]
@@ -525,7 +525,7 @@ def test_a_figure_alone_orders_by_the_least_that_a_side_has() -> None:
         "change %": [1, 4, 2],
     }
     for column, order in orders.items():
-        assert [row["m"] for row in comparison.ordered(column).rows()] == order, column
+        assert [row["message_bytes"] for row in comparison.ordered(column).rows()] == order, column
     assert (
         comparison.ordered("time multiple").matches
         == comparison.ordered("time sweep/multiple").matches
@@ -535,24 +535,24 @@ def test_a_figure_alone_orders_by_the_least_that_a_side_has() -> None:
 def test_programs_read_a_column_for_each_side_where_the_sides_of_some_row_differ_in_a_parameter() -> (
     None
 ):
-    ours = [run(10, m=Fraction(m), p=p) for m, p in ((1, 1), (2, 16), (4, 16))]
-    theirs = [run(9, m=Fraction(m), p=p) for m, p in ((1, 1), (2, 14))]
+    ours = [run(10, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (2, 16), (4, 16))]
+    theirs = [run(9, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (2, 14))]
     comparison = compare([side("a", *ours), side("b", *theirs)])
     assert comparison.listed() == [
-        "m", "p a", "p b", "time a", "time b", "change", "change %", "verdict", "gap a", "gap b", "best", "note",
+        "message_bytes", "p a", "p b", "time a", "time b", "change", "change %", "verdict", "gap a", "gap b", "best", "note",
     ]  # fmt: skip
     rows = comparison.rows()
-    assert [(row["m"], row["p a"], row["p b"]) for row in rows] == [
+    assert [(row["message_bytes"], row["p a"], row["p b"]) for row in rows] == [
         (1, 1, 1),
         (2, 16, 14),
         (4, 16, None),
     ]
-    assert [row["m"] for row in comparison.ordered("-p B").rows()] == [2, 1, 4]
-    same = compare([side("a", run(10, p=1), run(9, p=2)), side("b", run(7, p=1), run(8, p=2))])
-    assert same.listed()[0] == "p"
+    assert [row["message_bytes"] for row in comparison.ordered("-p B").rows()] == [2, 1, 4]
+    same = compare([side("a", run(10, segments=1), run(9, segments=2)), side("b", run(7, segments=1), run(8, segments=2))])
+    assert same.listed()[0] == "segments"
     everything = comparison.listed(everything=True)
-    assert {"algorithm", "p a", "p b", "faults", "tree"} < set(everything)
-    assert "p" not in everything
+    assert {"algorithm", "p a", "p b", "faults", "base"} < set(everything)
+    assert "segments" not in everything
     assert all(set(everything) <= set(row) for row in rows)
 
 
@@ -568,10 +568,10 @@ def test_a_crossed_axis_is_one_column_a_side_also_where_everything_is_listed() -
 
 
 def test_cells_of_numbers_and_of_words_can_be_ordered_together() -> None:
-    ours = [run(10, m=Fraction(1), p=3), run(10, m=Fraction(2), p=2)]
-    theirs = [run(9, m=Fraction(1), p=3), run(9, m=Fraction(2), p=9)]
-    rows = compare([side("a", *ours), side("b", *theirs)]).ordered("p").rows()
-    assert [row["p"] for row in rows] == [3, "2 | 9"]
+    ours = [run(10, message_bytes=Fraction(1), segments=3), run(10, message_bytes=Fraction(2), segments=2)]
+    theirs = [run(9, message_bytes=Fraction(1), segments=3), run(9, message_bytes=Fraction(2), segments=9)]
+    rows = compare([side("a", *ours), side("b", *theirs)]).ordered("segments").rows()
+    assert [row["segments"] for row in rows] == [3, "2 | 9"]
 
 
 def test_an_unknown_column_is_refused_with_the_names_that_there_are() -> None:
@@ -584,13 +584,13 @@ def test_an_unknown_column_is_refused_with_the_names_that_there_are() -> None:
 def test_one_experiment_is_taken_apart_by_tree_and_copies_too() -> None:
     runs = [
         *(run(10 + copies, algorithm="edge-disjoint", copies=copies) for copies in (1, 2)),
-        *(run(20, algorithm="dimension-change", tree=tree) for tree in ("greedy", "balanced")),
+        *(run(20, algorithm="dimension-change", base=tree) for tree in ("greedy", "balanced")),
         run(8),
     ]
     comparison = compare([side("sweep", *runs)])
     assert [each.name for each in comparison.sides] == [
-        "sweep/edge-disjoint copies=1", "sweep/edge-disjoint copies=2", "sweep/dimension-change tree=greedy",
-        "sweep/dimension-change tree=balanced", "sweep/multiple",
+        "sweep/edge-disjoint copies=1", "sweep/edge-disjoint copies=2", "sweep/dimension-change base=greedy",
+        "sweep/dimension-change base=balanced", "sweep/multiple",
     ]  # fmt: skip
     (row,) = comparison.rows()
     assert row["best"] == "sweep/multiple"
@@ -599,16 +599,16 @@ def test_one_experiment_is_taken_apart_by_tree_and_copies_too() -> None:
 
 def test_what_nobody_gave_is_not_told_of_all_rows() -> None:
     shared = compare([side("a", run(10)), side("b", run(5))]).shared()
-    assert not {"copies", "tree", "faults", "seed"} & set(shared)
+    assert not {"copies", "base", "faults", "seed"} & set(shared)
     shared = compare(
-        [side("a", run(10, copies=2, tree="greedy")), side("b", run(5, copies=2, tree="greedy"))]
+        [side("a", run(10, copies=2, base="greedy")), side("b", run(5, copies=2, base="greedy"))]
     ).shared()
-    assert (shared["copies"], shared["tree"]) == ("2", "greedy")
+    assert (shared["copies"], shared["base"]) == ("2", "greedy")
 
 
 def test_a_parameter_that_each_side_keeps_is_no_column_even_where_a_side_is_absent() -> None:
-    ours = side("a", run(10, m=Fraction(1)), run(10, m=Fraction(2)))
-    theirs = side("b", run(9, m=Fraction(1), algorithm="greedy"))
+    ours = side("a", run(10, message_bytes=Fraction(1)), run(10, message_bytes=Fraction(2)))
+    theirs = side("b", run(9, message_bytes=Fraction(1), algorithm="greedy"))
     comparison = compare([ours, theirs])
     assert "algorithm" not in comparison.columns()
     assert comparison.shared()["algorithm"] == "multiple | greedy"
@@ -618,11 +618,11 @@ def test_a_parameter_that_each_side_keeps_is_no_column_even_where_a_side_is_abse
 def test_several_matches_on_several_sides_do_not_multiply() -> None:
     """A baseline of one p against three sides of four others each: four rows, and each run is in one."""
     others = [
-        [run(place, p=p, algorithm=name) for p in (2, 3, 4, 5)]
+        [run(place, segments=p, algorithm=name) for p in (2, 3, 4, 5)]
         for place, name in enumerate(("b", "c", "d"))
     ]
     comparison = compare([side("a", run(10)), *(side(runs[0].algorithm, *runs) for runs in others)])
-    assert [row["p"] for row in comparison.rows()] == [f"1 | {p} | {p} | {p}" for p in (2, 3, 4, 5)]
+    assert [row["segments"] for row in comparison.rows()] == [f"1 | {p} | {p} | {p}" for p in (2, 3, 4, 5)]
 
 
 def test_letters_go_on_beyond_z() -> None:
@@ -639,14 +639,14 @@ def test_letters_go_on_beyond_z() -> None:
 
 def test_few_sides_stand_abreast_and_many_are_stacked_with_the_same_figures() -> None:
     sides = [
-        side(name, run(time, p=1), run(time + 1, p=2))
+        side(name, run(time, segments=1), run(time + 1, segments=2))
         for name, time in (("a", 10), ("b", 5), ("c", 20), ("d", 5))
     ]
     few, many = laid_out(compare(sides[:MOST_ABREAST])), laid_out(compare(sides))
     assert (few.together, few.columns) == (1, tuple(compare(sides[:MOST_ABREAST]).columns()))
     assert few.best == (frozenset({"time b"}), frozenset({"time b"}))
     assert many.together == 4
-    assert [(row["p"], row["side"], row["time"], row["verdict"]) for row in many.rows[:4]] == [
+    assert [(row["segments"], row["side"], row["time"], row["verdict"]) for row in many.rows[:4]] == [
         (1, "a", 10, "baseline"), (1, "b", 5, BETTER), (1, "c", 20, WORSE), (1, "d", 5, BETTER),
     ]  # fmt: skip
     assert [len(names) for names in many.best[:4]] == [0, 1, 0, 1]
@@ -655,9 +655,9 @@ def test_few_sides_stand_abreast_and_many_are_stacked_with_the_same_figures() ->
 
 def test_hundreds_of_runs_are_matched_and_told_apart() -> None:
     sizes = range(1, 201)
-    ours = [run(10, m=Fraction(m), p=p) for m in sizes for p in (1, 4)]
-    theirs = [run(9, m=Fraction(m), p=p, algorithm="greedy") for m in sizes for p in (1, 4)]
-    strange = [run(9, m=Fraction(m), p=p, topology="S6") for m in sizes for p in (1, 4)]
+    ours = [run(10, message_bytes=Fraction(m), segments=p) for m in sizes for p in (1, 4)]
+    theirs = [run(9, message_bytes=Fraction(m), segments=p, algorithm="greedy") for m in sizes for p in (1, 4)]
+    strange = [run(9, message_bytes=Fraction(m), segments=p, topology="S6") for m in sizes for p in (1, 4)]
     assert [row["verdict"] for row in compare([side("a", *ours), side("b", *theirs)]).rows()] == [
         BETTER
     ] * 400
@@ -671,12 +671,12 @@ def test_real_runs_compare_as_their_papers_say() -> None:
     def runs(algorithm: str) -> list[Run]:
         axes = ("S5", "broadcast", algorithm, "all")
         points = [Point(*axes, p, Fraction(65536), Fraction(100), Fraction(1)) for p in (1, 16)]
-        return [priced(point, execute(point)) for point in points]
+        return [price_run(point, execute(point)) for point in points]
 
     rows = compare(
         [side("multiple", *runs("multiple")), side("substar", *runs("recursive-substar"))]
     ).rows()
-    assert [(row["p"], row["steps substar"], row["verdict"]) for row in rows] == [
+    assert [(row["segments"], row["steps substar"], row["verdict"]) for row in rows] == [
         (1, 7, WORSE),
         (16, 22, WORSE),
     ]

@@ -54,10 +54,10 @@ def test_one_experiment_is_taken_apart_by_topology_and_algorithm_and_matched_at_
         "sweep/S5 greedy", "sweep/S5 edge-disjoint", "sweep/Q7 binomial", "sweep/Q7 edge-disjoint-binomial",
     ]  # fmt: skip
     rows = comparison.rows(everything=True)
-    assert [row["m"] for row in rows] == list(SIZES)
+    assert [row["message_bytes"] for row in rows] == list(SIZES)
     for row in rows:
         times = {
-            f"sweep/{spec} {name}": 100 * steps + rate * row["m"]
+            f"sweep/{spec} {name}": 100 * steps + rate * row["message_bytes"]
             for spec in ("S5", "Q7")
             for name, steps, rate in NETWORKS[spec]
         }
@@ -77,9 +77,9 @@ def test_the_gap_stays_that_of_each_run_by_its_own_bound() -> None:
     theirs = along(6, 5, SIZES, topology="Q7", bound=3)
     comparison = compare([side("stars", ours), side("cubes", theirs)], across=["topology"])
     for row in comparison.rows(everything=True):
-        time = 600 + 5 * row["m"]
-        assert row["gap stars"] == time / max(Fraction(600), row["m"] / 4)
-        assert row["gap cubes"] == time / max(Fraction(300), row["m"] / 4)
+        time = 600 + 5 * row["message_bytes"]
+        assert row["gap stars"] == time / max(Fraction(600), row["message_bytes"] / 4)
+        assert row["gap cubes"] == time / max(Fraction(300), row["message_bytes"] / 4)
         assert (row["change"], row["verdict"]) == (0, "same")
 
 
@@ -137,8 +137,8 @@ def test_one_algorithm_on_several_topologies_is_named_by_these() -> None:
     ("axis", "one", "other", "names"),
     [
         ("ports", "all", "one", ["sweep/all-port", "sweep/one-port"]),
-        ("T_s", Fraction(10), Fraction(1, 3), ["sweep/T_s=10", "sweep/T_s=1/3"]),
-        ("T_c", Fraction(1), Fraction(2), ["sweep/T_c=1", "sweep/T_c=2"]),
+        ("t_s", Fraction(10), Fraction(1, 3), ["sweep/T_s=10", "sweep/T_s=1/3"]),
+        ("t_c", Fraction(1), Fraction(2), ["sweep/T_c=1", "sweep/T_c=2"]),
     ],
 )
 def test_port_models_and_machines_may_be_crossed_too(
@@ -149,7 +149,7 @@ def test_port_models_and_machines_may_be_crossed_too(
         compare([side("sweep", runs)])
     comparison = compare([side("sweep", runs)], across=[axis])
     assert [each.name for each in comparison.sides] == names
-    assert [(row["m"], row["note"]) for row in comparison.rows(everything=True)] == [
+    assert [(row["message_bytes"], row["note"]) for row in comparison.rows(everything=True)] == [
         (m, None) for m in SIZES
     ]
     assert comparison.networks == ()
@@ -177,7 +177,7 @@ def test_several_axes_are_crossed_together_and_what_is_left_still_is_the_questio
 def test_an_m_that_one_network_lacks_is_flagged_not_guessed() -> None:
     ours, theirs = along(6, 5, SIZES, topology="S5"), along(9, 6, SIZES[:2], topology="Q7")
     rows = compare([side("a", ours), side("b", theirs)], across=["topology"]).rows()
-    assert [(row["m"], row["note"]) for row in rows] == [
+    assert [(row["message_bytes"], row["note"]) for row in rows] == [
         (16, None),
         (256, None),
         (4096, "b has no run with m = 4096"),
@@ -261,17 +261,17 @@ def test_the_same_algorithm_of_two_experiments_keeps_their_names_across_topologi
 
 def test_a_stacked_table_tells_of_each_side_in_its_own_line_what_differs() -> None:
     layout = laid_out(compare([sweep("S5", "Q7")], across=["topology"]).briefly())
-    assert layout.columns[:4] == ("m", "side", "steps", "time")
+    assert layout.columns[:4] == ("message_bytes", "side", "steps", "time")
     runs = [
         run
         for m, pieces in zip(SIZES, ((1, 2), (3, 4), (5, 6)), strict=True)
         for spec, p in zip(("S5", "Q7"), pieces, strict=True)
-        for run in along(6 + p, p, [m], topology=spec, p=p)
+        for run in along(6 + p, p, [m], topology=spec, segments=p)
     ]
     comparison = compare([side("sweep", runs)], across=["topology"]).briefly()
     layout = laid_out(comparison, stacked=True)
-    assert layout.columns[:3] == ("m", "side", "p")
-    assert [(row["m"], row["side"], row["p"]) for row in layout.rows] == [
+    assert layout.columns[:3] == ("message_bytes", "side", "segments")
+    assert [(row["message_bytes"], row["side"], row["segments"]) for row in layout.rows] == [
         (16, "S5", 1), (16, "Q7", 2), (256, "S5", 3), (256, "Q7", 4), (4096, "S5", 5), (4096, "Q7", 6),
     ]  # fmt: skip
     assert layout.parameters == 1
@@ -324,7 +324,7 @@ def test_conditions_of_one_axis_are_alternatives_and_those_of_several_hold_toget
         "algorithm=binomial",
     ]
     (narrowed,) = chosen([everything], wanted(conditions))
-    assert {(run.topology, run.algorithm, int(run.m)) for run in narrowed.runs} == {
+    assert {(run.topology, run.algorithm, int(run.message_bytes)) for run in narrowed.runs} == {
         (spec, name, m) for spec, name in (("S5", "greedy"), ("Q7", "binomial")) for m in (16, 256)
     }
     assert (narrowed.name, narrowed.commands) == (everything.name, everything.commands)
@@ -334,10 +334,10 @@ def test_conditions_of_one_axis_are_alternatives_and_those_of_several_hold_toget
 @pytest.mark.parametrize(
     ("condition", "axis", "text"),
     [
-        ("m=1e3", "m", "1000"),
-        (" m = 4/6 ", "m", "2/3"),
-        ("p=4.0", "p", "4"),
-        ("tree=-", "tree", "-"),
+        ("m=1e3", "message_bytes", "1000"),
+        (" m = 4/6 ", "message_bytes", "2/3"),
+        ("p=4.0", "segments", "4"),
+        ("tree=-", "base", "-"),
         ("faults=none", "faults", "none"),
         ("topology=S6,3", "topology", "S6,3"),
     ],

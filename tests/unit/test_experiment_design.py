@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from starcast.collectives import algorithms
 from starcast.errors import InputError
-from starcast.experiments.design import Design, examples, read
-from starcast.experiments.execution import BYTES_A_ROW, needed
+from starcast.experiments.design import Design, examples, read_design
+from starcast.experiments.execution import BYTES_PER_ROW, required_memory
 from starcast.experiments.grid import Grid
 from starcast.topologies import topology
 from support.meeting import refused
 
-GIVEN = {"topology": "S4", "algorithm": "multiple", "m": [1, "23/3"]}
+GIVEN = {"topology": "S4", "algorithm": "multiple", "message_bytes": [1, "23/3"]}
 TABLE = 'topology = "S4"\nalgorithm = "multiple"\nm = 1\n'
 
 axes = st.fixed_dictionaries(
@@ -25,7 +25,9 @@ axes = st.fixed_dictionaries(
         "algorithm": st.lists(st.sampled_from(["greedy", "edge-disjoint"]), min_size=1).map(
             lambda names: [*names, "edge-disjoint"]
         ),
-        "m": st.lists(st.fractions(0, 99, max_denominator=9).map(str), min_size=1, max_size=2),
+        "message_bytes": st.lists(
+            st.fractions(0, 99, max_denominator=9).map(str), min_size=1, max_size=2
+        ),
     },
     optional={
         "messages": st.lists(st.sampled_from([1, 3, "best", "degree"]), min_size=1),
@@ -65,34 +67,37 @@ def test_the_points_are_the_union_of_the_grids_each_once(design: Design) -> None
     points = design.points()
     assert len(points) == len(set(points))
     assert set(points) == set().union(*(grid.points() for grid in design.grids))
-    assert sorted(points) == sorted(point for some in design.together for point in some)
+    assert sorted(points) == sorted(point for some in design.groups for point in some)
 
 
 def test_what_an_older_starcast_stored_is_read() -> None:
     """Revision 0001 kept one collective as a word, and no axes of copies, faults and seeds."""
     old = {
         "collective": "broadcast", "topology": ["S4"], "algorithm": ["multiple", "recursive-substar"], "ports": ["all"],
-        "segments": [1, 4], "m": ["64"], "T_s": ["100"], "T_c": ["1"],
+        "segments": [1, 4], "message_bytes": ["64"], "t_s": ["100"], "t_c": ["1"],
     }  # fmt: skip
-    assert [(point.algorithm, point.p) for point in Design.from_json(old).points()] == [
+    assert [(point.algorithm, point.segments) for point in Design.from_json(old).points()] == [
         ("multiple", 1), ("multiple", 4), ("recursive-substar", 1), ("recursive-substar", 4),
     ]  # fmt: skip
 
 
 def test_a_file_is_one_grid_or_several_and_may_have_a_title(file: Callable[[str], str]) -> None:
-    one = read(file(f'title = "One"\ndescription = """\nTwo\nlines"""\n{TABLE}'))
+    one = read_design(file(f'title = "One"\ndescription = """\nTwo\nlines"""\n{TABLE}'))
     assert (one.title, one.description, len(one.grids)) == ("One", "Two\nlines", 1)
-    two = read(file(f"[[grid]]\n{TABLE}[[grid]]\n{TABLE.replace('S4', 'S3')}"))
+    two = read_design(file(f"[[grid]]\n{TABLE}[[grid]]\n{TABLE.replace('S4', 'S3')}"))
     assert [point.topology for point in two.points()] == ["S4", "S3"]
 
 
 def test_flags_replace_the_axis_in_every_grid(file: Callable[[str], str]) -> None:
     named = file(f"[[grid]]\n{TABLE}[[grid]]\n{TABLE.replace('S4', 'S3')}")
-    assert [(point.topology, str(point.m)) for point in read(named, {"m": ["9"]}).points()] == [
+    assert [
+        (point.topology, str(point.message_bytes))
+        for point in read_design(named, {"message_bytes": ["9"]}).points()
+    ] == [
         ("S4", "9"),
         ("S3", "9"),
     ]
-    assert {point.topology for point in read(named, {"topology": ["S5"]}).points()} == {"S5"}
+    assert {point.topology for point in read_design(named, {"topology": ["S5"]}).points()} == {"S5"}
 
 
 @pytest.mark.parametrize(
@@ -128,25 +133,25 @@ def test_a_file_that_is_no_design_is_refused_by_file_grid_and_key(
     file: Callable[[str], str], text: str, sentence: str
 ) -> None:
     with refused(sentence):
-        read(file(text))
+        read_design(file(text))
 
 
 def test_an_unknown_key_is_told_its_nearest(file: Callable[[str], str]) -> None:
     with pytest.raises(InputError) as refusal:
-        read(file(f"[[grid]]\n{TABLE}segmnets = 2"))
+        read_design(file(f"[[grid]]\n{TABLE}segmnets = 2"))
     assert refusal.value.hint.startswith("did you mean 'segments'?")
 
 
 def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
     with refused("the grid nowhere.toml cannot be read: No such file"):
-        read("nowhere.toml")
+        read_design("nowhere.toml")
     with refused("cannot be read: Is a directory"):
-        read(str(tmp_path))
+        read_design(str(tmp_path))
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
     with refused("binary.toml is not TOML"):
-        read(str(tmp_path / "binary.toml"))
+        read_design(str(tmp_path / "binary.toml"))
     with pytest.raises(InputError) as refusal:
-        read("tseng-sheu-1997-table1")
+        read_design("tseng-sheu-1997-table1")
     assert "did you mean 'tseng-sheu-1997-table-1'?" in refusal.value.hint
 
 
@@ -161,7 +166,7 @@ def test_one_grid_has_a_command_and_several_a_file() -> None:
 # The experiments that are shipped
 
 
-DESIGNS = {name: read(name) for name in examples()}
+DESIGNS = {name: read_design(name) for name in examples()}
 
 
 def test_every_paper_has_its_tables() -> None:
@@ -190,9 +195,9 @@ def test_a_shipped_experiment_says_what_it_is_and_how_long_it_takes(design: Desi
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=list(DESIGNS))
 def test_a_shipped_experiment_is_small_enough(design: Design) -> None:
     """A million rows take about a second on one core, and the largest schedule fits into 1 GB."""
-    sizes = [needed(some[0]) for some in design.together]
+    sizes = [required_memory(some[0]) for some in design.groups]
     assert max(sizes) < 1_000_000_000
-    assert sum(sizes) < 100_000_000 * BYTES_A_ROW
+    assert sum(sizes) < 100_000_000 * BYTES_PER_ROW
     assert len(design.points()) < 2_000
 
 

@@ -68,10 +68,10 @@ class Page(HTMLParser):
 def three(**changes: Any) -> Comparison:
     """Three algorithms at p = 1 and 4 that cross."""
     runs = [
-        *along(10, 2, SIZES, p=1, **changes), *along(13, 1, SIZES, p=4, **changes),
-        *along(7, 7, SIZES, p=1, algorithm="recursive-substar", **changes),
-        *along(10, 4, SIZES, p=4, algorithm="recursive-substar", **changes),
-        *along(15, Fraction(1, 2), SIZES, p=1, algorithm="edge-disjoint", **changes),
+        *along(10, 2, SIZES, segments=1, **changes), *along(13, 1, SIZES, segments=4, **changes),
+        *along(7, 7, SIZES, segments=1, algorithm="recursive-substar", **changes),
+        *along(10, 4, SIZES, segments=4, algorithm="recursive-substar", **changes),
+        *along(15, Fraction(1, 2), SIZES, segments=1, algorithm="edge-disjoint", **changes),
     ]  # fmt: skip
     return compare([side("sweep", runs)])
 
@@ -137,7 +137,7 @@ def test_ids_are_unique_and_every_reference_in_the_page_is_met() -> None:
                     "two",
                     [
                         *three().sides[0].runs,
-                        *along(9, 3, SIZES, T_s=Fraction(7), algorithm="greedy"),
+                        *along(9, 3, SIZES, t_s=Fraction(7), algorithm="greedy"),
                     ],
                 )
             ]
@@ -178,7 +178,7 @@ def test_many_sides_are_stacked_and_none_of_their_lines_is_lost() -> None:
     ]
     comparison = compare(sides)
     rows = Page(page(comparison)).rows
-    start = rows.index(["m", "side", "steps", "time", "change", "change %", "verdict", "gap"])
+    start = rows.index(["message_bytes", "side", "steps", "time", "change", "change %", "verdict", "gap"])
     block = rows[start + 1 : start + 1 + 5 * len(SIZES)]
     assert [row[-7].strip() for row in block] == list("abcde") * len(SIZES)
     assert [row[0] for row in block[::5]] == [str(m) for m in SIZES]
@@ -293,7 +293,7 @@ def test_the_marks_of_a_plot_stand_where_the_stored_figures_are() -> None:
     """Both axes are logarithmic: the places in the picture are linear in log m and log time, in one scale for all curves."""
     (panel,) = panels(three())
     svg = drawn(panel)
-    figures = [(spot.m, spot.time) for curve in panel.curves for spot in curve.spots()]
+    figures = [(spot.message_bytes, spot.time) for curve in panel.curves for spot in curve.spots()]
     shown = [mark for place in range(len(panel.curves)) for mark in marks(svg, f"curve-{place}")]
     assert len(shown) == len(figures) == 3 * len(SIZES)
     for axis, flipped in ((0, 1), (1, -1)):
@@ -337,8 +337,8 @@ def test_a_crossing_is_marked_where_the_curves_meet() -> None:
 
 
 def test_a_change_between_two_stored_m_is_a_band() -> None:
-    ours = [priced_run(10, 2, m, p=p) for p, m in enumerate(SIZES, start=1)]
-    theirs = [priced_run(3, 5, m, p=p, algorithm="greedy") for p, m in enumerate(SIZES, start=5)]
+    ours = [priced_run(10, 2, m, segments=p) for p, m in enumerate(SIZES, start=1)]
+    theirs = [priced_run(3, 5, m, segments=p, algorithm="greedy") for p, m in enumerate(SIZES, start=5)]
     (panel,) = panels(compare([side("a", ours), side("b", theirs)]))
     (found,) = crossovers.marked(crossovers.crossings(panel))
     svg = drawn(panel, [found])
@@ -377,7 +377,7 @@ def test_plots_say_what_they_show_to_those_who_do_not_see_them() -> None:
 def test_links_busy_are_drawn_for_the_fastest_run_of_each_at_the_greatest_common_m() -> None:
     comparison = three()
     (panel,) = panels(comparison)
-    chosen = {curve.label: (int(run.m), run.p) for curve, run in panel.profiled()}
+    chosen = {curve.label: (int(run.message_bytes), run.segments) for curve, run in panel.profiled()}
     assert chosen == {
         "multiple": (65536, 4),
         "recursive-substar": (65536, 4),
@@ -394,7 +394,7 @@ def test_links_busy_are_drawn_for_the_fastest_run_of_each_at_the_greatest_common
 
 
 def test_the_same_steps_are_drawn_once_however_many_machines_price_them() -> None:
-    slow, fast = three(), three(T_c=Fraction(2))
+    slow, fast = three(), three(t_c=Fraction(2))
     both = compare(
         [side("sweep", [run for made in (slow, fast) for each in made.sides for run in each.runs])]
     )
@@ -496,9 +496,9 @@ def test_a_plot_across_topologies_has_a_bound_for_each_and_shares_of_each_ones_l
 
 
 def test_changes_between_the_same_two_m_share_a_band_and_its_numbers() -> None:
-    ours = [priced_run(10, 2, m, p=p) for p, m in enumerate(SIZES, start=1)]
+    ours = [priced_run(10, 2, m, segments=p) for p, m in enumerate(SIZES, start=1)]
     others = [
-        [priced_run(start, 5, m, p=p, algorithm=f"a{start}") for p, m in enumerate(SIZES, start=5)]
+        [priced_run(start, 5, m, segments=p, algorithm=f"a{start}") for p, m in enumerate(SIZES, start=5)]
         for start in (7, 8, 9)
     ]
     (panel,) = panels(compare([side("a", [*ours, *(run for each in others for run in each)])]))

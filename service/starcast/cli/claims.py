@@ -246,15 +246,15 @@ def _checked(
         engine = _engine(ctx, stack, "nothing is stored") if stored else None
         if engine is None:
             return running.ledger(chosen(names), level, sizes, jobs, reporter())
-        from starcast.claims.claim_run import look
+        from starcast.claims.claim_run import verify_claims
 
         try:
-            outcome = look(engine, names, level, sizes, reporter=reporter(), jobs=jobs, again=again)
+            outcome = verify_claims(engine, names, level, sizes, reporter=reporter(), jobs=jobs, again=again)
         except KeyboardInterrupt:
             say("what was found is stored; the same command goes on with it, without --again")
             raise
         say(
-            f"ledger {outcome.ledger}: {pluralize(outcome.found, 'finding')} new, {outcome.known:,} known"
+            f"ledger {outcome.claim_run}: {pluralize(outcome.found, 'finding')} new, {outcome.known:,} known"
         )
         return outcome.verdicts
 
@@ -273,7 +273,7 @@ def _engine(ctx: typer.Context, stack: ExitStack, otherwise: str) -> "Engine | N
 
 def _stored(
     ctx: typer.Context, *, demanded: bool = False
-) -> "dict[str, tuple[models.Ledger, Verdict]]":
+) -> "dict[str, tuple[models.ClaimRun, Verdict]]":
     """The newest stored verdict of each statement, with its ledger; none where no server runs.
 
     Raises:
@@ -299,7 +299,7 @@ def _stored(
     return found
 
 
-def _code(ledger: "models.Ledger") -> str:
+def _code(ledger: "models.ClaimRun") -> str:
     from starcast.claims.fingerprint import fingerprint
 
     return f"starcast {ledger.version}, {'this code' if ledger.fingerprint == fingerprint() else 'other code than this'}"

@@ -257,13 +257,13 @@ def _machine(t_s: str, t_c: str) -> "Machine":
 
 
 def _exact(words: str, name: str) -> Any:
-    from starcast.experiments.values import number
+    from starcast.experiments.values import read_number
 
-    return number(words, name)
+    return read_number(words, name)
 
 
 def _pieces(words: str) -> int | None:
-    from starcast.experiments.values import BEST, count
+    from starcast.experiments.values import BEST, read_count
 
-    given = count(words, "segments", also=(BEST,))
+    given = read_count(words, "segments", (BEST,))
     return None if given == BEST else int(given)

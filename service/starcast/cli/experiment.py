@@ -76,9 +76,9 @@ def run_grid(
     from starcast.experiments.running import run_experiment
 
     flags = {
-        "topology": topology, "collective": collective, "algorithm": algorithm, "tree": tree, "ports": ports,
-        "segments": segments, "messages": messages, "copies": copies, "faults": faults, "seed": seed, "m": message,
-        "T_s": t_s, "T_c": t_c,
+        "topology": topology, "collective": collective, "algorithm": algorithm, "base": tree, "ports": ports,
+        "segments": segments, "messages": messages, "copies": copies, "faults": faults, "seed": seed, "message_bytes": message,
+        "t_s": t_s, "t_c": t_c,
     }  # fmt: skip
     design = read(grid, {axis: values for axis, values in flags.items() if values})
     with sigterm_as_interrupt(), store(ctx) as engine:
@@ -223,23 +223,23 @@ def drop(ctx: typer.Context, name: NameArgument) -> None:
 
 
 _GRID_COLUMNS = (
-    "topology", "collective", "algorithm", "tree", "ports", "segments", "messages", "copies", "faults", "seed", "m", "T_s",
-    "T_c",
+    "topology", "collective", "algorithm", "base", "ports", "segments", "messages", "copies", "faults", "seed", "message_bytes", "t_s",
+    "t_c",
 )  # fmt: skip
 _COLUMNS = ("experiment", "runs", "points", "failed", *_GRID_COLUMNS, "created")
 #: The columns that leave a table which does not fit on the terminal, the first one first.
 _SPARE = (
     "created",
     "seed",
-    "T_c",
-    "T_s",
+    "t_c",
+    "t_s",
     "faults",
     "copies",
     "messages",
     "segments",
     "ports",
-    "tree",
-    "m",
+    "base",
+    "message_bytes",
 )
 #: Values of an axis that such a table has room for.
 _SAID = 2

@@ -49,8 +49,8 @@ def once(
 
     values = {
         "topology": topology, "collective": collective, "algorithm": algorithm, "ports": ports, "segments": segments,
-        "messages": messages, "copies": copies, "tree": tree, "faults": faults, "seed": seed, "m": message, "T_s": t_s,
-        "T_c": t_c,
+        "messages": messages, "copies": copies, "base": tree, "faults": faults, "seed": seed, "message_bytes": message, "t_s": t_s,
+        "t_c": t_c,
     }  # fmt: skip
     (point,) = Grid.from_json(
         {axis: value for axis, value in values.items() if value is not None}

@@ -17,19 +17,19 @@ POINT = (
     "collective",
     "algorithm",
     "ports",
-    "tree",
-    "m",
-    "p",
+    "base",
+    "message_bytes",
+    "segments",
     "copies",
     "faults",
     "seed",
-    "T_s",
-    "T_c",
+    "t_s",
+    "t_c",
 )
 RUN_COLUMNS = ("run", "experiment", *POINT, "status", "steps", "time", "gap", "missing", "finished")
 #: What most runs have; a table in which all have it shows no such column.
 _USUAL: dict[str, Any] = {
-    "tree": None,
+    "base": None,
     "copies": 1,
     "faults": [],
     "seed": 0,
@@ -38,7 +38,7 @@ _USUAL: dict[str, Any] = {
 }
 #: The columns that leave a table which does not fit on the terminal, the first one first.
 _SPARE = (
-    "finished", "seed", "steps", "missing", "T_c", "T_s", "ports", "copies", "tree", "collective", "experiment", "topology",
+    "finished", "seed", "steps", "missing", "t_c", "t_s", "ports", "copies", "base", "collective", "experiment", "topology",
 )  # fmt: skip
 PROVENANCE = (
     "version",
@@ -173,7 +173,7 @@ def run_facts(run: "Run", experiment: str) -> dict[str, Any]:
     from starcast.experiments.grid import Point
 
     row = run_row(run, experiment)
-    facts = {name: row[name] for name in RUN_COLUMNS} | {"M": run.M, "error": run.error}
+    facts = {name: row[name] for name in RUN_COLUMNS} | {"messages": run.messages, "error": run.error}
     for cost in cost_rows(run):
         facts |= {f"{cost['cost']} {name}": cost[name] for name in ("steps", "time", "source")}
     for phase in ("build", "verify", "simulate", "price"):

@@ -31,7 +31,7 @@ BETTER, WORSE, SAME, NOT_COMPARABLE = "better", "worse", "same", "not comparable
 Judgement = tuple[Fraction | None, float | None, str | None]
 
 #: What most runs share in these, so that it need not be said.
-_SILENT = {"faults": "none", "copies": "1", "tree": "-"}
+_SILENT = {"faults": "none", "copies": "1", "base": "-"}
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ COLUMNS = (
     *AXES,
     "one",
     "other",
-    "p",
-    "m",
+    "segments",
+    "message_bytes",
     "m from",
     "m to",
     "better below",
@@ -72,7 +72,7 @@ class Crossing:
     def pieces(self) -> str:
         """The p in words: ``4``, ``16 | 4``, ``best 16 | 4``; where both ends have their own, ``best 2 | 6 to 3 | 7``."""
         ends = dict.fromkeys(
-            str(one) if one == other else f"{one} | {other}" for one, other in (self.p, self.until)
+            str(one) if one == other else f"{one} | {other}" for one, other in (self.segments, self.until)
         )
         told = " to ".join(ends)
         return f"best {told}" if self.choice == BEST else told
@@ -132,7 +132,7 @@ def rows(found: Iterable[Crossing]) -> list[dict[str, Any]]:
     return [
         {
             **{axis: words(of) if axis == "faults" else of for axis, of in zip(AXES, crossing.question, strict=True)},
-            "one": crossing.one, "other": crossing.other, "p": crossing.pieces, "m": crossing.place,
+            "one": crossing.one, "other": crossing.other, "segments": crossing.pieces, "message_bytes": crossing.place,
             "m from": crossing.low, "m to": crossing.high, "better below": crossing.below, "better above": crossing.above,
             "figures": crossing.figures,
         }
@@ -193,7 +193,7 @@ class _Region(NamedTuple):
 
 
 def _changes(panel: Panel, one: Curve, other: Curve, kind: str, choice: str) -> Iterator[Crossing]:
-    first, second = ({spot.m: spot for spot in curve.spots(kind)} for curve in (one, other))
+    first, second = ({spot.message_bytes: spot for spot in curve.spots(kind)} for curve in (one, other))
     sizes = sorted(first.keys() & second.keys())
     if len(sizes) < 2:
         return
@@ -210,12 +210,12 @@ def _changes(panel: Panel, one: Curve, other: Curve, kind: str, choice: str) -> 
         low, high = before.high, after.low
         how = AT if low == high else EQUAL if exact else BETWEEN
         time = before.line.at(low) if before.line is not None and how == AT else None
-        question, until = tuple(panel.question.values()), before.p if how == AT else after.p
+        question, until = tuple(panel.question.values()), before.segments if how == AT else after.segments
         yield Crossing(
             question,
             one.label,
             other.label,
-            before.p,
+            before.segments,
             until,
             low,
             high,
@@ -245,7 +245,7 @@ def _between(
         else:
             for m in (low, high):
                 yield _Region(
-                    m, m, first[m].time - second[m].time, (first[m].run.p, second[m].run.p)
+                    m, m, first[m].time - second[m].time, (first[m].run.segments, second[m].run.segments)
                 )
 
 

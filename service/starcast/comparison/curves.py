@@ -13,7 +13,7 @@ from starcast.database import models
 from starcast.topologies import topology
 
 #: What all points of a panel share: the question but for m.
-AXES = tuple(axis for axis in QUESTION if axis != "m")
+AXES = tuple(axis for axis in QUESTION if axis != "message_bytes")
 
 _BOUND = "lower bound"
 
@@ -59,10 +59,10 @@ class Curve:
         """The least time at each m, by m; of equal times that of the smaller p."""
         if kind not in self._spots:
             best: dict[Fraction, Spot] = {}
-            for run in sorted(self.runs, key=lambda run: run.p):
+            for run in sorted(self.runs, key=lambda run: run.segments):
                 time = figure(run, "time", kind)
-                if time is not None and (run.m not in best or time < best[run.m].time):
-                    best[run.m] = Spot(run.m, time, run)
+                if time is not None and (run.message_bytes not in best or time < best[run.message_bytes].time):
+                    best[run.message_bytes] = Spot(run.message_bytes, time, run)
             self._spots[kind] = tuple(best[m] for m in sorted(best))
         return self._spots[kind]
 
@@ -86,7 +86,7 @@ class Curve:
             for p, curve in self._by_p.items()
             if (line := _line(curve.runs, sizes, kind)) is not None
         }
-        best = {spot.m: spot.time for spot in self.spots(kind)}
+        best = {spot.message_bytes: spot.time for spot in self.spots(kind)}
         whole = bool(lines) and all(
             m in best and min(line.at(m) for line in lines.values()) == best[m] for m in sizes
         )
@@ -98,11 +98,11 @@ class Curve:
 
     @cached_property
     def _by_p(self) -> dict[int, "Curve"]:
-        pieces = sorted({run.p for run in self.runs})
+        pieces = sorted({run.segments for run in self.runs})
         if len(pieces) == 1:
             return {pieces[0]: self}
         return {
-            p: replace(self, runs=tuple(run for run in self.runs if run.p == p)) for p in pieces
+            p: replace(self, runs=tuple(run for run in self.runs if run.segments == p)) for p in pieces
         }
 
 
@@ -121,7 +121,7 @@ class Panel:
     @property
     def sizes(self) -> tuple[Fraction, ...]:
         """Every m that some curve has, ascending."""
-        return tuple(sorted({spot.m for curve in self.curves for spot in curve.spots()}))
+        return tuple(sorted({spot.message_bytes for curve in self.curves for spot in curve.spots()}))
 
     @property
     def bound(self) -> Mapping[Fraction, Fraction]:
@@ -139,8 +139,8 @@ class Panel:
         if start_ups is None or carried is None:
             return None
         lines = (
-            Line(start_ups * run.T_s, Fraction(0)),
-            Line(Fraction(0), carried / largest * run.T_c),
+            Line(start_ups * run.t_s, Fraction(0)),
+            Line(Fraction(0), carried / largest * run.t_c),
         )
         return (
             lines
@@ -153,8 +153,8 @@ class Panel:
         bounds: dict[Fraction, tuple[Fraction, models.Run]] = {}
         for run in (run for curve in self.curves for run in curve.runs):
             time = figure(run, "time", _BOUND)
-            if time is not None and (run.m not in bounds or time < bounds[run.m][0]):
-                bounds[run.m] = time, run
+            if time is not None and (run.message_bytes not in bounds or time < bounds[run.message_bytes][0]):
+                bounds[run.message_bytes] = time, run
         return {m: bounds[m] for m in sorted(bounds)}
 
     def apart(self) -> dict[str, "Panel"]:
@@ -169,14 +169,14 @@ class Panel:
 
     def profiled(self) -> list[tuple[Curve, models.Run]]:
         """For each curve the run whose steps are worth a look: its fastest at the greatest m that all curves have."""
-        common = set.intersection(*({spot.m for spot in curve.spots()} for curve in self.curves))
+        common = set.intersection(*({spot.message_bytes for spot in curve.spots()} for curve in self.curves))
         return [
             (
                 curve,
                 next(
                     spot.run
                     for spot in reversed(curve.spots())
-                    if not common or spot.m == max(common)
+                    if not common or spot.message_bytes == max(common)
                 ),
             )
             for curve in self.curves
@@ -186,8 +186,8 @@ class Panel:
 def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Line] | None:
     """The line through two spots under its p; None where they differ in p, or there is no such line."""
     return (
-        Curve("", (low.run, high.run)).lines((low.m, high.m), kind)
-        if low.run.p == high.run.p
+        Curve("", (low.run, high.run)).lines((low.message_bytes, high.message_bytes), kind)
+        if low.run.segments == high.run.segments
         else None
     )
 
@@ -196,7 +196,7 @@ def named(question: Mapping[str, Any]) -> str:
     """The values of `AXES` in words; without faults where there are none."""
     told = {axis: words(of) for axis, of in question.items()}
     faults = f", faults {told['faults']}" if question["faults"] else ""
-    machine = f"T_s = {told['T_s']}, T_c = {told['T_c']}"
+    machine = f"T_s = {told['t_s']}, T_c = {told['t_c']}"
     return f"{told['collective']} on {told['topology']}, {told['ports']}-port, {machine}{faults}"
 
 
@@ -279,18 +279,18 @@ def _curves(
 
 
 def _fingerprint(runs: Iterable[models.Run]) -> frozenset[tuple[Any, ...]]:
-    return frozenset((run.m, run.p, *(figure(run, what) for what in FIGURES)) for run in runs)
+    return frozenset((run.message_bytes, run.segments, *(figure(run, what) for what in FIGURES)) for run in runs)
 
 
 def _line(runs: Sequence[models.Run], sizes: Sequence[Fraction], kind: str) -> Line | None:
     """The time of runs of one p as a line through all these m, None where one is not stored or off the line."""
-    stored = {run.m: run for run in runs if figure(run, "time", kind) is not None}
+    stored = {run.message_bytes: run for run in runs if figure(run, "time", kind) is not None}
     if len(sizes) < 2 or any(m not in stored for m in sizes):
         return None
     largest = stored[max(sizes)]
     start_ups, carried = figure(largest, "start_ups", kind), figure(largest, "bytes", kind)
     if start_ups is None or carried is None:
         return None
-    line = Line(start_ups * largest.T_s, carried / largest.m * largest.T_c)
+    line = Line(start_ups * largest.t_s, carried / largest.message_bytes * largest.t_c)
     straight = all(line.at(m) == figure(stored[m], "time", kind) for m in sizes)
     return line if straight else None

@@ -16,8 +16,8 @@ Wanted = Mapping[str, frozenset[str]]
 
 _READ: dict[str, Callable[[str, str], Any]] = {
     "topology": lambda text, _: topology(text).spec,
-    **dict.fromkeys(("m", "T_s", "T_c"), number),
-    **dict.fromkeys(("p", "copies", "seed"), count),
+    **dict.fromkeys(("message_bytes", "t_s", "t_c"), number),
+    **dict.fromkeys(("segments", "copies", "seed"), count),
 }
 
 

@@ -21,12 +21,12 @@ from starcast.topologies import topology
 
 #: What two runs must share to be comparable, and what they are matched on if they can, in this order. p covers messages,
 #: which are p where an algorithm takes them; it comes last, since it depends on all the others.
-QUESTION = ("topology", "collective", "ports", "T_s", "T_c", "m", "faults")
-CHOICE = ("algorithm", "tree", "copies", "p")
+QUESTION = ("topology", "collective", "ports", "t_s", "t_c", "message_bytes", "faults")
+CHOICE = ("algorithm", "base", "copies", "segments")
 PARAMETERS = (*QUESTION, *CHOICE)
 
 #: The choice of which what is left over on both sides is matched: how many pieces are best depends on all the rest.
-_LEFT_OVER = "p"
+_LEFT_OVER = "segments"
 
 FIGURES = ("steps", "transmissions", "start_ups", "bytes", "time")
 #: The figure of runs under faults: how many (node, unit) pairs lack something in the end.
@@ -187,7 +187,7 @@ class _Matcher:
         return tuple(
             axis
             for axis in self._choice
-            if axis != "p" and self._values(ours, axis) & self._values(theirs, axis)
+            if axis != "segments" and self._values(ours, axis) & self._values(theirs, axis)
         )
 
     def _strangers(
@@ -198,7 +198,7 @@ class _Matcher:
         free = dict.fromkeys(others)
         common = self._common(place)
         for size in range(1, len(self._question) + 1):
-            for apart, last in product(combinations(self._question, size), (("p",), ())):
+            for apart, last in product(combinations(self._question, size), (("segments",), ())):
                 if len(chosen) == len(ones) or not free:
                     return chosen
                 axes = [axis for axis in (*self._question, *common, *last) if axis not in apart]

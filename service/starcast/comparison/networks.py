@@ -19,15 +19,15 @@ from starcast.errors import InputError
 from starcast.topologies import topology
 
 #: The axes of the question that may be made a choice.
-CROSSABLE = ("topology", "ports", "T_s", "T_c")
+CROSSABLE = ("topology", "ports", "t_s", "t_c")
 #: What is told of each side's network.
 NETWORK = ("nodes", "degree", "links")
 #: What a run alone may be told apart by from others of its experiment.
-PARTS = ("algorithm", "tree", "copies")
+PARTS = ("algorithm", "base", "copies")
 
 _WHY_NOT = {
     "collective": "a shorter time for another collective says nothing",
-    "m": "a shorter time for fewer bytes says nothing; '--crossovers' and the plots go along m",
+    "message_bytes": "a shorter time for fewer bytes says nothing; '--crossovers' and the plots go along m",
     "faults": "the time of a schedule does not depend on them",
     "seed": "it only chooses the faults, and they are part of the question",
 }

@@ -60,10 +60,10 @@ def times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], name: str
         for dashes, (topology, part) in zip(cycle(_BOUNDS), panel.apart().items(), strict=False):
             _bound(axes, part, topology, dashes)
         for place, curve in enumerate(panel.curves):
-            spots = [spot for spot in curve.spots() if spot.m > 0 and spot.time > 0]
+            spots = [spot for spot in curve.spots() if spot.message_bytes > 0 and spot.time > 0]
             gid, style = f"curve-{place}", styles.of(curve.label)
             axes.plot(*_path(curve, spots), **{**style, "marker": ""}, linewidth=1.8)
-            stored = _pairs((spot.m, spot.time) for spot in spots)
+            stored = _pairs((spot.message_bytes, spot.time) for spot in spots)
             axes.plot(*stored, **{**style, "linestyle": ""}, markersize=5.5, gid=gid)
             axes.plot([], [], **style, linewidth=1.8, label=curve.label)
             titles[gid] = [_told(curve, spot) for spot in spots]
@@ -138,13 +138,13 @@ def _bound(axes: Axes, panel: Panel, topology: str, dashes: tuple[float, ...]) -
 
 def _path(curve: Curve, spots: Sequence[Spot]) -> tuple[list[float], list[float]]:
     """The curve through its spots: the least of its lines, or between any two spots of one p their line."""
-    lines = curve.lines([spot.m for spot in spots])
-    path = [(spot.m, spot.time) for spot in spots]
+    lines = curve.lines([spot.message_bytes for spot in spots])
+    path = [(spot.message_bytes, spot.time) for spot in spots]
     for low, high in pairwise(spots):
         along = lines or shared_line(low, high)
         if along is not None:
             path += [
-                (m, min(line.at(m) for line in along.values())) for m in _between((low.m, high.m))
+                (m, min(line.at(m) for line in along.values())) for m in _between((low.message_bytes, high.message_bytes))
             ]
     return _pairs(sorted(set(path)))
 
@@ -220,11 +220,11 @@ def _pairs(points: Iterable[tuple[Fraction, Fraction]]) -> tuple[list[float], li
 
 
 def _told(curve: Curve, spot: Spot) -> str:
-    return f"{curve.label}: m = {spot.m}, time {float(spot.time):.6g}, p = {spot.run.p}, {figure(spot.run, 'steps')} steps"
+    return f"{curve.label}: m = {spot.message_bytes}, time {float(spot.time):.6g}, p = {spot.run.segments}, {figure(spot.run, 'steps')} steps"
 
 
 def _profile_label(curve: Curve, run: models.Run) -> str:
-    return f"{curve.label}, p = {run.p}"
+    return f"{curve.label}, p = {run.segments}"
 
 
 def _share(used: Sequence[int], links: int) -> str:

@@ -221,7 +221,7 @@ def _stepped(every: Iterable[Panel]) -> list[Panel]:
     stepped, seen = [], set[tuple[Any, ...]]()
     for panel in sorted(every, key=lambda panel: bool(panel.question["faults"])):
         topology = tuple(panel.question[axis] for axis in ("topology", "collective", "ports"))
-        steps = {(*topology, curve.label, run.p) for curve, run in panel.profiled()}
+        steps = {(*topology, curve.label, run.segments) for curve, run in panel.profiled()}
         if not steps <= seen:
             stepped.append(panel)
         seen |= steps
@@ -232,7 +232,7 @@ def _what(runs: Iterable[models.Run]) -> str:
     """The choices of a side in a line: its algorithms, and its p."""
     listed = list(runs)
     algorithms = ", ".join(dict.fromkeys(run.algorithm for run in listed))
-    pieces = sorted({run.p for run in listed})
+    pieces = sorted({run.segments for run in listed})
     told = (
         ", ".join(map(str, pieces))
         if len(pieces) <= _PIECES

@@ -134,7 +134,7 @@ def _stored(stores: Stores) -> list[Size]:
     with sessions.session(stores.engine) as session:
         rows = session.scalars(complete)
         return [
-            Size(row.kind, row.key, row.expected_nodes, row.expected_relationships) for row in rows
+            Size(row.kind, row.id, row.expected_nodes, row.expected_relationships) for row in rows
         ]
 
 

@@ -170,14 +170,14 @@ def _save(session: Session, thing: Thing, built: Built, state: State | None) -> 
         "expected_relationships": built.content.relationships,
     }
     if state in {None, State.FAILED}:
-        move(session, thing.kind, thing.key, State.PLANNED, way=_WAY, **expected)
+        move(session, thing.kind, thing.key, State.PLANNED, method=_WAY, **expected)
     if state is not State.LOADING:
         move(session, thing.kind, thing.key, State.LOADING)
     note(
         session,
         thing.kind,
         thing.key,
-        way=_WAY,
+        method=_WAY,
         **expected,
         expected_checksum=built.content.checksum,
     )
@@ -199,7 +199,7 @@ def _accept(stores: Stores, verdicts: Sequence[Verdict]) -> None:
             kind, key = one.thing.kind, one.thing.key
             if state_of(session, kind, key) is not State.COMPLETE:
                 move(session, kind, key, State.COMPLETE)
-            note(session, kind, key, way=_WAY, **one.figures)
+            note(session, kind, key, method=_WAY, **one.figures)
     for one in verdicts:
         _set_state(stores, one.thing, GraphState.COMPLETE)
 

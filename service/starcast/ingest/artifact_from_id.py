@@ -46,7 +46,7 @@ def things(session: Session) -> list[Thing]:
     rows = session.scalars(
         select(models.Materialization).where(models.Materialization.state == State.COMPLETE.value)
     )
-    names = sorted((models.KINDS.index(row.kind), row.key) for row in rows)
+    names = sorted((models.KINDS.index(row.kind), row.id) for row in rows)
     return [regrown(session, models.KINDS[place], key) for place, key in names]
 
 

@@ -83,7 +83,7 @@ def _stored(session: Session) -> list[Size]:
     rows = session.scalars(
         select(models.Materialization).where(models.Materialization.state == State.COMPLETE.value)
     )
-    return [Size(row.kind, row.key, row.expected_nodes, row.expected_relationships) for row in rows]
+    return [Size(row.kind, row.id, row.expected_nodes, row.expected_relationships) for row in rows]
 
 
 def _new(what: Wish | Plan | None, stored: Sequence[Size]) -> list[Size]:

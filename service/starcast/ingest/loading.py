@@ -119,7 +119,7 @@ def proved(stores: Stores, way: str, thing: Thing, on_stage: OnStage) -> Built:
     """
     with sessions.session(stores.engine) as session:
         expected = {"expected_nodes": thing.nodes, "expected_relationships": thing.relationships}
-        move(session, thing.kind, thing.key, State.PLANNED, way=way, **expected)
+        move(session, thing.kind, thing.key, State.PLANNED, method=way, **expected)
     on_stage("planned", thing)
     built = thing.build()
     on_stage("built", thing)

@@ -76,7 +76,7 @@ def import_all(
     with sessions.session(stores.engine) as session:
         old = things(session)
         sums = {
-            Reference(row.kind, row.key): row.expected_checksum
+            Reference(row.kind, row.id): row.expected_checksum
             for row in session.scalars(select(Materialization))
         }
     everything = [*old, *new]

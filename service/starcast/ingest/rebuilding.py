@@ -87,7 +87,7 @@ def _things(stores: Stores, names: Sequence[str]) -> tuple[list[Thing], list[Thi
     with sessions.session(stores.engine) as session:
         wanted = named(session, names)
         rows = session.scalars(select(models.Materialization)).all()
-        listed = sorted((models.KINDS.index(row.kind), row.key) for row in rows if _is_known(row))
+        listed = sorted((models.KINDS.index(row.kind), row.id) for row in rows if _is_known(row))
         things = [regrown(session, models.KINDS[kind], key) for kind, key in listed]
     chosen = [thing for thing in things if Reference(thing.kind, thing.key) in wanted]
     return chosen, [thing for thing in things if thing not in chosen]
@@ -149,7 +149,7 @@ def _over_bolt(stores: Stores, things: Sequence[Thing], reporter: Reporter) -> l
                 models.Materialization.state == State.COMPLETE.value
             )
         )
-        kept = {(row.kind, row.key) for row in rows}
+        kept = {(row.kind, row.id) for row in rows}
     gone = purge(stores.graph, kept, stores.batch)
     if gone:
         reporter.say(

@@ -130,7 +130,7 @@ _DROP = {
 
 def _known(session: Session) -> dict[Reference, State]:
     rows = session.scalars(select(models.Materialization))
-    return {Reference(row.kind, row.key): State(row.state) for row in rows}
+    return {Reference(row.kind, row.id): State(row.state) for row in rows}
 
 
 def _uses(session: Session) -> dict[str, str]:

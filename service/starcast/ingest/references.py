@@ -18,7 +18,7 @@ def named(session: Session, names: Sequence[str]) -> set[Reference]:
         NotFoundError: nothing of such a name is stored; the hint names what is near.
     """
     everything = {
-        Reference(row.kind, row.key) for row in session.scalars(select(models.Materialization))
+        Reference(row.kind, row.id) for row in session.scalars(select(models.Materialization))
     }
     if not names:
         return everything

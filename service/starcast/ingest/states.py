@@ -49,7 +49,7 @@ def move(session: Session, kind: str, key: str, to: State, **values: Any) -> Non
     _allow(session, kind, key, to)
     row = session.get(models.Materialization, (kind, key))
     if row is None:
-        row = models.Materialization(kind=kind, key=key)
+        row = models.Materialization(kind=kind, id=key)
     if to is State.PLANNED:
         values = {
             "error": None,

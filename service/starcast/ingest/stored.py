@@ -45,10 +45,10 @@ def listing(session: Session, kind: str, spec: str | None = None) -> list[Row]:
     query = (
         select(models.Materialization)
         .where(models.Materialization.kind == kind)
-        .order_by(models.Materialization.key)
+        .order_by(models.Materialization.id)
     )
     rows = [
-        row for row in session.scalars(query) if spec is None or row.key.partition(":")[0] == spec
+        row for row in session.scalars(query) if spec is None or row.id.partition(":")[0] == spec
     ]
     return [_described(session, row) for row in rows]
 
@@ -63,7 +63,7 @@ def find(session: Session, kind: str, key: str) -> models.Materialization:
     if row is None:
         names = list(
             session.scalars(
-                select(models.Materialization.key).where(models.Materialization.kind == kind)
+                select(models.Materialization.id).where(models.Materialization.kind == kind)
             )
         )
         near = get_close_matches(key, names, n=3, cutoff=0.5)
@@ -83,7 +83,7 @@ def description(session: Session, kind: str, key: str) -> list[Row]:
     row = find(session, kind, key)
     values = {**_described(session, row), **(_of_trees(session, key) if kind == "forest" else {})}
     names = (
-        "way",
+        "method",
         "expected_nodes",
         "expected_relationships",
         "expected_checksum",
@@ -123,13 +123,13 @@ def check(stores: Stores, kind: str, key: str) -> None:
 
 
 def _described(session: Session, row: models.Materialization) -> Row:
-    stored = session.get(_MODEL[row.kind], row.key)
+    stored = session.get(_MODEL[row.kind], row.id)
     values: Row = {name: getattr(stored, name, None) for name in _COLUMNS[row.kind]}
     if values.get("arguments"):
         values["arguments"] = ",".join(
             f"{name}={value}" for name, value in sorted(values["arguments"].items())
         )
-    return {"name": row.key, **values, "state": row.state, "error": row.error}
+    return {"name": row.id, **values, "state": row.state, "error": row.error}
 
 
 def _of_trees(session: Session, key: str) -> Row:

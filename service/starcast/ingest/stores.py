@@ -75,7 +75,7 @@ def exclusively(engine: Engine, wait: bool, reporter: Reporter) -> Iterator[None
         told = False
         while True:
             try:
-                stack.enter_context(sessions.holding(engine, LOCK, busy))
+                stack.enter_context(sessions.advisory_lock(engine, LOCK, busy))
                 break
             except BusyError:
                 if not wait:

@@ -95,7 +95,7 @@ def known(stores: Stores) -> dict[Reference, Known]:
     with sessions.session(stores.engine) as session:
         rows = session.scalars(select(models.Materialization)).all()
         return {
-            Reference(row.kind, row.key): Known(
+            Reference(row.kind, row.id): Known(
                 State(row.state),
                 row.error,
                 (row.expected_nodes, row.expected_relationships, row.expected_checksum),
