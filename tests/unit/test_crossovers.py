@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from starcast.comparison import crossovers
 from starcast.comparison.compare import compare
-from starcast.comparison.crossovers import AT, BEST, BETWEEN, EQUAL, ONE, ONLY, Crossing, envelope
+from starcast.comparison.crossovers import (
+    AT,
+    BEST,
+    BETWEEN,
+    EQUAL,
+    ONE,
+    ONLY,
+    Crossing,
+    lower_envelope,
+)
 from starcast.comparison.curves import Line, panels
 from starcast.costs import Machine, closed_form
 from starcast.database.models import Run
@@ -24,7 +33,7 @@ SIZES = (10, 100, 1000)
 
 def changes(*runs: list[Run]) -> list[Crossing]:
     """All changes among these, each list a side of its own."""
-    return crossovers.of(
+    return crossovers.all_crossovers(
         compare([side(chr(ord("a") + place), listed) for place, listed in enumerate(runs)])
     )
 
@@ -48,7 +57,12 @@ def test_two_lines_cross_where_the_difference_in_start_ups_is_the_difference_in_
         Fraction(700, 3),
         Fraction(4400, 3),
     )
-    assert (found.below, found.above, found.choice, found.segments) == ("greedy", "multiple", ONLY, (1, 1))
+    assert (found.below, found.above, found.choice, found.segments) == (
+        "greedy",
+        "multiple",
+        ONLY,
+        (1, 1),
+    )
     assert found.figures == "simulated and closed form"
     assert found.place == "700/3 ≈ 233.333"
 
@@ -86,8 +100,8 @@ def test_other_machines_cross_elsewhere_and_questions_are_not_mixed() -> None:
         run for t_s, t_c in machines for run in along(10, 2, SIZES, t_s=t_s, t_c=t_c, ports="one")
     ]
     theirs = [run for t_s, t_c in machines for run in greedy(3, 5, t_s=t_s, t_c=t_c, ports="one")]
-    rows = crossovers.rows(changes(ours, theirs))
-    assert {(row["t_s"], row["t_c"]): row["m from"] for row in rows} == {
+    rows = crossovers.crossover_rows(changes(ours, theirs))
+    assert {(row["t_s"], row["t_c"]): row["message_bytes_from"] for row in rows} == {
         (t_s, t_c): Fraction(7, 3) * t_s / t_c for t_s, t_c in machines
     }
     assert {(row["topology"], row["collective"], row["ports"], row["faults"]) for row in rows} == {
@@ -107,7 +121,7 @@ def test_each_p_that_both_have_crosses_by_itself_and_the_best_of_them_as_their_e
     # The best p of ours is 1 up to m = 1000, of theirs 1 up to 500: the first of the above is that of the best.
     assert places(found, BEST) == [(AT, Fraction(700, 3), Fraction(700, 3), "greedy")]
     (best,) = [one for one in found if one.choice == BEST]
-    assert (best.segments, best.pieces, best.time) == ((1, 1), "best 1", Fraction(4400, 3))
+    assert (best.segments, best.segments_text, best.time) == ((1, 1), "best 1", Fraction(4400, 3))
 
 
 def test_envelopes_may_cross_where_neither_has_its_first_p() -> None:
@@ -116,7 +130,12 @@ def test_envelopes_may_cross_where_neither_has_its_first_p() -> None:
     theirs = [*greedy(11, 8, (10, 200), segments=1), *greedy(14, 2, (10, 200), segments=3)]
     (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]
     # 1000 + 8m = 1400 + 2m at 400/6.
-    assert (best.how, best.low, best.segments, best.pieces) == (AT, Fraction(200, 3), (1, 3), "best 1 | 3")
+    assert (best.how, best.low, best.segments, best.segments_text) == (
+        AT,
+        Fraction(200, 3),
+        (1, 3),
+        "best 1 | 3",
+    )
     assert (best.below, best.above) == ("multiple", "greedy")
 
 
@@ -137,14 +156,23 @@ def test_where_both_are_the_same_for_a_while_the_change_has_two_ends() -> None:
     (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]
     assert (best.how, best.low, best.high) == (EQUAL, Fraction(10), Fraction(100))
     assert best.place == "equal from 10 to 100"
-    assert (best.segments, best.until, best.pieces) == ((2, 1), (1, 4), "best 2 | 1 to 1 | 4")
+    assert (best.segments, best.segments_until, best.segments_text) == (
+        (2, 1),
+        (1, 4),
+        "best 2 | 1 to 1 | 4",
+    )
     assert best.time is None
 
 
 def test_a_p_for_each_m_gives_the_two_stored_m_between_which_it_changes() -> None:
-    ours = [priced_run(10, 2, 10, segments=1), priced_run(12, 1, 100, segments=2), priced_run(14, 1, 1000, segments=3)]
+    ours = [
+        priced_run(10, 2, 10, segments=1),
+        priced_run(12, 1, 100, segments=2),
+        priced_run(14, 1, 1000, segments=3),
+    ]
     theirs = [
-        priced_run(3, 5, m, segments=p, algorithm="greedy") for m, p in ((10, 5), (100, 6), (1000, 7))
+        priced_run(3, 5, m, segments=p, algorithm="greedy")
+        for m, p in ((10, 5), (100, 6), (1000, 7))
     ]
     (found,) = changes(ours, theirs)
     assert (found.how, found.low, found.high, found.below) == (
@@ -159,7 +187,7 @@ def test_a_p_for_each_m_gives_the_two_stored_m_between_which_it_changes() -> Non
         None,
         "between 100 and 1000",
     )
-    assert (found.until, found.pieces) == ((3, 7), "best 2 | 6 to 3 | 7")
+    assert (found.segments_until, found.segments_text) == ((3, 7), "best 2 | 6 to 3 | 7")
 
 
 def test_a_change_between_two_m_of_the_same_best_p_names_it_once() -> None:
@@ -168,7 +196,12 @@ def test_a_change_between_two_m_of_the_same_best_p_names_it_once() -> None:
         for steps, m in zip((3, 4, 5), SIZES, strict=True)
     ]
     (found,) = changes(along(10, 2, SIZES, segments=2), bent)
-    assert (found.how, found.segments, found.until, found.pieces) == (BETWEEN, (2, 3), (2, 3), "2 | 3")
+    assert (found.how, found.segments, found.segments_until, found.segments_text) == (
+        BETWEEN,
+        (2, 3),
+        (2, 3),
+        "2 | 3",
+    )
 
 
 def test_a_p_that_is_the_best_at_two_stored_m_in_succession_is_a_line_between_them() -> None:
@@ -176,7 +209,7 @@ def test_a_p_that_is_the_best_at_two_stored_m_in_succession_is_a_line_between_th
     ours = [*along(10, 2, (100, 300), segments=2), *along(20, 1, (2000,), segments=3)]
     theirs = [*greedy(3, 5, (100, 300), segments=5), *greedy(20, 3, (2000,), segments=7)]
     (found,) = changes(ours, theirs)
-    assert (found.how, found.low, found.time, found.pieces) == (
+    assert (found.how, found.low, found.time, found.segments_text) == (
         AT,
         Fraction(700, 3),
         Fraction(4400, 3),
@@ -210,7 +243,7 @@ def test_closed_forms_that_cross_elsewhere_are_told_apart() -> None:
         "simulated": Fraction(700, 3),
         "closed form": Fraction(175),
     }
-    assert [one.figures for one in crossovers.marked(found)] == ["simulated"]
+    assert [one.figures for one in crossovers.best_crossovers(found)] == ["simulated"]
 
 
 @pytest.mark.parametrize(
@@ -221,7 +254,7 @@ def test_runs_without_figures_or_that_do_not_deliver_have_no_part(change: dict[s
 
 
 def test_every_pair_of_three_is_looked_at_and_told_by_m() -> None:
-    found = crossovers.marked(
+    found = crossovers.best_crossovers(
         changes(
             along(10, 2, SIZES), greedy(3, 5), along(6, 3, SIZES, algorithm="recursive-substar")
         )
@@ -249,7 +282,7 @@ lines = st.dictionaries(
 @given(lines)
 def test_an_envelope_is_everywhere_the_least_of_its_lines(given_lines: dict[int, Line]) -> None:
     low, high = Fraction(1, 2), Fraction(15)
-    pieces = envelope(given_lines, low, high)
+    pieces = lower_envelope(given_lines, low, high)
     ends = [*(begin for begin, _ in pieces), high]
     assert ends == sorted(set(ends))
     assert ends[0] == low
@@ -266,7 +299,9 @@ def test_between_two_changes_the_same_one_is_ahead(
 
     def runs(made: dict[int, Line], algorithm: str) -> list[Run]:
         return [
-            priced_run(int(line.fixed), line.rate, m, segments=p, algorithm=algorithm, t_s=Fraction(1))
+            priced_run(
+                int(line.fixed), line.rate, m, segments=p, algorithm=algorithm, t_s=Fraction(1)
+            )
             for p, line in made.items()
             for m in (1, 16)
         ]
@@ -295,7 +330,7 @@ def test_between_two_changes_the_same_one_is_ahead(
 
 
 def test_real_broadcasts_cross_where_their_closed_forms_say() -> None:
-    """On S5 with p = 4 a tree: 2n - 4 + p slots of m/p bytes against h + p - 1 of 2m/(p(n-1))."""
+    """On S5 with segments = 4 a tree: 2n - 4 + p slots of m/p bytes against h + p - 1 of 2m/(p(n-1))."""
 
     def runs(algorithm: str) -> list[Run]:
         points = [

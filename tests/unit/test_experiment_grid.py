@@ -266,15 +266,15 @@ def test_topologies_ascend_by_size_not_by_letters() -> None:
         ({"collective": "gossip"}, "no collective"),
         ({"algorithm": "mulitple"}, "no broadcast algorithm"),
         ({"ports": "two"}, "no port model 'two'"),
-        ({"segments": 0}, "cannot be cut into 0 segments"),
-        ({"message_bytes": Fraction(-1)}, "a message of -1 bytes"),
-        ({"t_s": Fraction(-1)}, "no machine"),
-        ({"t_c": Fraction(-1, 2)}, "no machine"),
-        ({"t_s": Fraction(0), "t_c": Fraction(0)}, "no machine"),
-        ({"segments": 10**400}, "p is beyond"),
-        ({"message_bytes": Fraction(10**30 + 1)}, "m is beyond"),
-        ({"t_s": Fraction(10**31)}, "T_s is beyond"),
-        ({"t_c": Fraction(1, 10**31)}, "T_c is beyond"),
+        ({"segments": 0}, "cannot have 0 segments"),
+        ({"message_bytes": Fraction(-1)}, "cannot have -1 bytes"),
+        ({"t_s": Fraction(-1)}, "do not describe a machine"),
+        ({"t_c": Fraction(-1, 2)}, "do not describe a machine"),
+        ({"t_s": Fraction(0), "t_c": Fraction(0)}, "do not describe a machine"),
+        ({"segments": 10**400}, "segments is out of range"),
+        ({"message_bytes": Fraction(10**30 + 1)}, "message_bytes is out of range"),
+        ({"t_s": Fraction(10**31)}, "t_s is out of range"),
+        ({"t_c": Fraction(1, 10**31)}, "t_c is out of range"),
     ],
 )
 def test_a_point_that_cannot_be_is_refused_with_a_hint(
@@ -295,22 +295,22 @@ def test_a_grid_without_values_on_an_axis_is_refused(axis: str) -> None:
 @pytest.mark.parametrize(
     ("stored", "words"),
     [
-        ({"topology": "S5", "algorithm": "greedy"}, "no m"),
+        ({"topology": "S5", "algorithm": "greedy"}, "no message_bytes"),
         (
             {"topology": "S5", "algorithm": "greedy", "message_bytes": 1, "colour": 2},
-            "'colour' is no axis",
+            "'colour' is not an axis",
         ),
         (
             {"topology": "S5", "algorithm": "greedy", "message_bytes": "many"},
-            "m is 'many', which is no number",
+            "message_bytes is 'many', which is not a valid number",
         ),
         (
             {"topology": "S5", "algorithm": "greedy", "message_bytes": "1/0"},
-            "m is '1/0', which is no number",
+            "message_bytes is '1/0', which is not a valid number",
         ),
         (
             {"topology": "S5", "algorithm": "greedy", "message_bytes": 1, "segments": 1.5},
-            "segments is 1.5, no whole number",
+            "segments is 1.5, not a whole number",
         ),
     ],
 )
@@ -325,26 +325,26 @@ GIVEN = {"topology": "S5", "algorithm": "edge-disjoint", "message_bytes": 1}
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"copys": 2}, "'copys' is no axis"),
-        ({"messages": 0}, "cannot be cut into 0"),
+        ({"copys": 2}, "'copys' is not an axis"),
+        ({"messages": 0}, "cannot have 0"),
         ({"messages": []}, "the grid has no messages"),
         ({"copies": 5}, "copies is 5, more than 4 on S5"),
         ({"copies": 0}, "copies is 0"),
         ({"copies": "best"}, "copies is 'best', which is not a whole number or degree"),
         ({"messages": "most"}, "messages is 'most', which is not a whole number or best or degree"),
         ({"messages": True}, "messages is 'True'"),
-        ({"topology": 5}, "topology is 5, which is no text"),
+        ({"topology": 5}, "topology is 5, which is not text"),
         ({"topology": ["S5", ["S4"]]}, "topology has the value ['S4']"),
         ({"algorithm": {"name": "greedy"}}, "algorithm has the value"),
-        ({"seed": -1}, "seed is -1, which is no seed"),
-        ({"seed": 2**63}, "which is no seed"),
-        ({"seed": 1.5}, "seed is 1.5, no whole number"),
-        ({"faults": "0 nodes"}, "faults is '0 nodes', which names no faults"),
-        ({"faults": 2}, "faults is 2, which is no text"),
-        ({"faults": "120 nodes"}, "S5 has no 120 nodes besides the root"),
+        ({"seed": -1}, "seed is -1, which is not a valid seed"),
+        ({"seed": 2**63}, "which is not a valid seed"),
+        ({"seed": 1.5}, "seed is 1.5, not a whole number"),
+        ({"faults": "0 nodes"}, "faults is '0 nodes', which does not name faults"),
+        ({"faults": 2}, "faults is 2, which is not text"),
+        ({"faults": "120 nodes"}, "S5 has fewer than 120 nodes besides the root"),
         ({"faults": "1234"}, "1234"),
-        ({"faults": "12345-54321"}, "is no link of S5"),
-        ({"base": "greedy"}, "edge-disjoint takes no tree"),
+        ({"faults": "12345-54321"}, "is not a link of S5"),
+        ({"base": "greedy"}, "edge-disjoint takes no base"),
         ({"algorithm": "greedy", "copies": 2}, "greedy takes no copies"),
         (
             {"algorithm": ["greedy", "multiple"], "copies": 2},
@@ -389,8 +389,8 @@ def test_a_grid_of_too_many_points_is_refused_before_they_are_made() -> None:
     ("change", "words"),
     [
         ({"copies": 2}, "broadcast by multiple takes no copies"),
-        ({"base": "greedy"}, "broadcast by multiple takes no tree"),
-        ({"seed": -1}, "-1 is no seed"),
+        ({"base": "greedy"}, "broadcast by multiple takes no base"),
+        ({"seed": -1}, "-1 is not a valid seed"),
         ({"faults": ("x",)}, "x"),
     ],
 )
@@ -467,7 +467,7 @@ def test_numbers_are_exact(words: str | float, value: Fraction | float) -> None:
 )
 def test_a_number_is_bounded_before_its_digits_are_written_out(words: str) -> None:
     """An exponent of eight digits would take all memory; the sentence stays short too."""
-    with pytest.raises(InputError, match=r"m is '.{1,43}', which is no number") as refused:
+    with pytest.raises(InputError, match=r"message_bytes is '.{1,43}', which is not a valid number") as refused:
         read_number(words, "message_bytes")
     assert "10^30" in refused.value.hint
 
@@ -521,7 +521,7 @@ def test_names_of_experiments(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["17", "", "-a", "a b", "a/b", "ü", "a\n"])
 def test_what_cannot_name_an_experiment(name: str) -> None:
-    with pytest.raises(InputError, match="cannot name an experiment"):
+    with pytest.raises(InputError, match="is not a valid name for an experiment"):
         check_name(name)
 
 

@@ -78,7 +78,7 @@ def three(**changes: Any) -> Comparison:
 
 def profiles(comparison: Comparison) -> dict[int, list[int]]:
     """Made-up links in use: 1, 2, 3, ... a step."""
-    return {run.id: list(range(1, steps(run) + 1)) for run in report.profiled(comparison)}
+    return {run.id: list(range(1, steps(run) + 1)) for run in report.profiled_runs(comparison)}
 
 
 def steps(run: Run) -> int:
@@ -86,12 +86,14 @@ def steps(run: Run) -> int:
 
 
 def page(comparison: Comparison, **options: Any) -> str:
-    return report.page(comparison, profiles(comparison), WRITTEN, **options)
+    return report.render_report(comparison, profiles(comparison), WRITTEN, **options)
 
 
 def drawn(panel: Panel, marked: Sequence[crossovers.Crossing] = ()) -> ET.Element:
     return parsed(
-        plots.times(panel, page_svg.Styles(curve.label for curve in panel.curves), marked, "plot")
+        plots.plot_times(
+            panel, page_svg.Styles(curve.label for curve in panel.curves), marked, "plot"
+        )
     )
 
 
@@ -154,7 +156,7 @@ def test_ids_are_unique_and_every_reference_in_the_page_is_met() -> None:
 def test_every_row_every_side_and_every_command_is_on_the_page(everything: bool) -> None:
     comparison = three()
     shown = Page(page(comparison, everything=everything))
-    lettered = comparison.lettered()
+    lettered = comparison.with_letters()
     columns = lettered.columns(everything=everything)
     start = next(place for place, row in enumerate(shown.rows) if row == columns)
     rows = lettered.rows(everything=everything)
@@ -163,7 +165,7 @@ def test_every_row_every_side_and_every_command_is_on_the_page(everything: bool)
         for name, cell in zip(columns, cells, strict=True):
             rounded = name.startswith("gap") and row[name] is not None
             value = round(float(row[name]), 3) if rounded else row[name]
-            assert cell.strip().endswith(report.told(value)), name
+            assert cell.strip().endswith(report.as_cell(value)), name
     text = " ".join(shown.words)
     for each in comparison.sides:
         assert each.name in text
@@ -178,7 +180,9 @@ def test_many_sides_are_stacked_and_none_of_their_lines_is_lost() -> None:
     ]
     comparison = compare(sides)
     rows = Page(page(comparison)).rows
-    start = rows.index(["message_bytes", "side", "steps", "time", "change", "change %", "verdict", "gap"])
+    start = rows.index(
+        ["message_bytes", "side", "steps", "time", "change", "change_percent", "verdict", "gap"]
+    )
     block = rows[start + 1 : start + 1 + 5 * len(SIZES)]
     assert [row[-7].strip() for row in block] == list("abcde") * len(SIZES)
     assert [row[0] for row in block[::5]] == [str(m) for m in SIZES]
@@ -191,7 +195,7 @@ def test_the_best_of_each_row_is_strong_and_no_other() -> None:
     text = page(comparison)
     strong = re.findall(r'<td class="number best"><strong>([^<]+)</strong></td>', text)
     best = [row[f"time {name}"] for row in comparison.rows() for name in [row["best"]] if name]
-    assert strong == [report.told(time) for time in best]
+    assert strong == [report.as_cell(time) for time in best]
     assert len(best) == 8
 
 
@@ -222,7 +226,7 @@ def test_many_reasons_are_all_on_the_page_and_the_rare_ones_on_demand() -> None:
     theirs = side("theirs", [
         priced_run(9, 2, m, faults=["21345"], missing=lost) for m, lost in enumerate(missing, start=1)
     ])  # fmt: skip
-    reasons = report.reasons(compare([ours, theirs]))
+    reasons = report.count_reasons(compare([ours, theirs]))
     text = page(compare([ours, theirs]))
     at_once, _, on_demand = (
         text.partition("What cannot be compared")[2]
@@ -241,7 +245,7 @@ def test_many_reasons_are_all_on_the_page_and_the_rare_ones_on_demand() -> None:
 def test_the_summary_counts_what_the_rows_say() -> None:
     comparison = three()
     rows = comparison.rows(everything=True)
-    for place, counted in enumerate(report.verdicts(comparison)):
+    for place, counted in enumerate(report.count_verdicts(comparison)):
         assert counted["best"] == sum(row["best"] == counted["side"] for row in rows)
         if place:
             fallen = [row[f"verdict {counted['side']}"] for row in rows]
@@ -255,7 +259,7 @@ def test_provenance_is_listed_once_for_each_source_with_its_runs_and_dates() -> 
     later = datetime(2026, 11, 22, tzinfo=UTC)
     ours, theirs = along(10, 2, SIZES), along(7, 7, SIZES, provenance=other, finished_at=later)
     comparison = compare([side("ours", ours), side("theirs", theirs)])
-    old, new = report.sources(comparison)
+    old, new = report.list_sources(comparison)
     assert (old["version"], old["runs"], old["host"], new["version"], new["dirty"]) == (
         "0.1.0",
         4,
@@ -310,7 +314,7 @@ def test_the_marks_of_a_plot_stand_where_the_stored_figures_are() -> None:
 
 
 def test_a_plot_shows_the_best_p_at_each_m_and_says_so() -> None:
-    """Multiple takes 1000 + 2m with p = 1 and 1300 + m with p = 4: the better one changes at 300."""
+    """Multiple takes 1000 + 2m with segments = 1 and 1300 + m with segments = 4: the better one changes at 300."""
     (panel,) = panels(three())
     (place,) = [place for place, curve in enumerate(panel.curves) if curve.label == "multiple"]
     assert titles(drawn(panel), f"curve-{place}") == [
@@ -323,7 +327,7 @@ def test_a_plot_shows_the_best_p_at_each_m_and_says_so() -> None:
 
 def test_a_crossing_is_marked_where_the_curves_meet() -> None:
     (panel,) = panels(three())
-    found = crossovers.marked(crossovers.crossings(panel))
+    found = crossovers.best_crossovers(crossovers.find_crossovers(panel))
     svg = drawn(panel, found)
     assert len(found) >= 2
     ((left, _), *_, (right, _)) = marks(svg, "curve-0")
@@ -338,9 +342,11 @@ def test_a_crossing_is_marked_where_the_curves_meet() -> None:
 
 def test_a_change_between_two_stored_m_is_a_band() -> None:
     ours = [priced_run(10, 2, m, segments=p) for p, m in enumerate(SIZES, start=1)]
-    theirs = [priced_run(3, 5, m, segments=p, algorithm="greedy") for p, m in enumerate(SIZES, start=5)]
+    theirs = [
+        priced_run(3, 5, m, segments=p, algorithm="greedy") for p, m in enumerate(SIZES, start=5)
+    ]
     (panel,) = panels(compare([side("a", ours), side("b", theirs)]))
-    (found,) = crossovers.marked(crossovers.crossings(panel))
+    (found,) = crossovers.best_crossovers(crossovers.find_crossovers(panel))
     svg = drawn(panel, [found])
     (band,) = [each for each in svg.iter(f"{SVG}g") if each.get("id") == "plot-crossing-1"]
     (path,) = band.iter(f"{SVG}path")
@@ -377,13 +383,15 @@ def test_plots_say_what_they_show_to_those_who_do_not_see_them() -> None:
 def test_links_busy_are_drawn_for_the_fastest_run_of_each_at_the_greatest_common_m() -> None:
     comparison = three()
     (panel,) = panels(comparison)
-    chosen = {curve.label: (int(run.message_bytes), run.segments) for curve, run in panel.profiled()}
+    chosen = {
+        curve.label: (int(run.message_bytes), run.segments) for curve, run in panel.profiled()
+    }
     assert chosen == {
         "multiple": (65536, 4),
         "recursive-substar": (65536, 4),
         "edge-disjoint": (65536, 1),
     }
-    text = plots.links(panel, profiles(comparison), page_svg.Styles(chosen), "links")
+    text = plots.plot_links(panel, profiles(comparison), page_svg.Styles(chosen), "links")
     description = parsed(text).findtext(f"{SVG}desc") or ""
     # 1 + ... + 13 = 91 of 13 steps with 480 directed links.
     assert (
@@ -406,7 +414,7 @@ def test_one_m_alone_is_a_table_and_no_plot_of_time() -> None:
     comparison = compare(
         [side("a", along(10, 2, (64,))), side("b", along(7, 7, (64,), algorithm="greedy"))]
     )
-    assert Page(report.page(comparison, {}, WRITTEN)).svgs == []
+    assert Page(report.render_report(comparison, {}, WRITTEN)).svgs == []
     assert len(comparison.rows()) == 1
 
 
@@ -473,13 +481,13 @@ def test_a_page_across_topologies_says_so_and_how_large_each_network_is() -> Non
 def test_a_plot_across_topologies_has_a_bound_for_each_and_shares_of_each_ones_links() -> None:
     comparison = across()
     (panel,) = panels(comparison)
-    svg = drawn(panel, crossovers.marked(crossovers.crossings(panel)))
+    svg = drawn(panel, crossovers.best_crossovers(crossovers.find_crossovers(panel)))
     words = {each.text for each in svg.iter(f"{SVG}text")}
     assert {"lower bound of S5", "lower bound of Q7", "S5 greedy", "Q7 binomial"} <= words
     ids = [str(each.get("id")) for each in svg.iter() if each.get("id")]
     assert {"plot-bound-S5", "plot-bound-Q7"} <= set(ids)
     assert len(ids) == len(set(ids))
-    text = plots.links(
+    text = plots.plot_links(
         panel, profiles(comparison), page_svg.Styles(curve.label for curve in panel.curves), "links"
     )
     # 1 + ... + 8 = 36 of 8 steps with 480 directed links; 1 + ... + 9 = 45 of 9 with 896.
@@ -498,11 +506,14 @@ def test_a_plot_across_topologies_has_a_bound_for_each_and_shares_of_each_ones_l
 def test_changes_between_the_same_two_m_share_a_band_and_its_numbers() -> None:
     ours = [priced_run(10, 2, m, segments=p) for p, m in enumerate(SIZES, start=1)]
     others = [
-        [priced_run(start, 5, m, segments=p, algorithm=f"a{start}") for p, m in enumerate(SIZES, start=5)]
+        [
+            priced_run(start, 5, m, segments=p, algorithm=f"a{start}")
+            for p, m in enumerate(SIZES, start=5)
+        ]
         for start in (7, 8, 9)
     ]
     (panel,) = panels(compare([side("a", [*ours, *(run for each in others for run in each)])]))
-    found = crossovers.marked(crossovers.crossings(panel))
+    found = crossovers.best_crossovers(crossovers.find_crossovers(panel))
     bands = {(crossing.low, crossing.high) for crossing in found}
     assert len(found) == 3
     assert len(bands) == 1
@@ -514,19 +525,22 @@ def test_changes_between_the_same_two_m_share_a_band_and_its_numbers() -> None:
 
 
 def test_many_parts_of_one_experiment_are_titled_by_it() -> None:
-    assert report.titled(across()) == "sweep: 4 sides compared"
+    assert report.report_title(across()) == "sweep: 4 sides compared"
     assert (
-        report.titled(three()) == "sweep: multiple against recursive-substar against edge-disjoint"
+        report.report_title(three())
+        == "sweep: multiple against recursive-substar against edge-disjoint"
     )
     assert (
-        report.titled(compare([side("ours", along(10, 2, SIZES)), side("b", along(9, 2, SIZES))]))
+        report.report_title(
+            compare([side("ours", along(10, 2, SIZES)), side("b", along(9, 2, SIZES))])
+        )
         == "ours against b"
     )
 
 
 def test_long_names_stand_in_the_summary_and_not_in_the_heads_of_columns() -> None:
     rows = Page(page(three())).rows
-    start = next(place for place, row in enumerate(rows) if "verdict B" in row)
+    start = next(place for place, row in enumerate(rows) if "verdict_B" in row)
     assert not any("recursive-substar" in cell for cell in rows[start])
     summary = [row[:2] for row in rows[1:4]]
     assert summary == [
@@ -541,8 +555,8 @@ def test_gaps_have_three_decimals() -> None:
         [side("a", along(10, 2, SIZES, bound=3)), side("b", along(7, 7, SIZES, bound=3))]
     )
     rows = Page(page(comparison)).rows
-    start = next(place for place, row in enumerate(rows) if "gap A" in row)
-    cells = [row[rows[start].index("gap A")] for row in rows[start + 1 : start + 5]]
+    start = next(place for place, row in enumerate(rows) if "gap_A" in row)
+    cells = [row[rows[start].index("gap_A")] for row in rows[start + 1 : start + 5]]
     assert cells == [f"{float(row['gap a']):.3f}".rstrip("0") for row in comparison.rows()]
     assert "3.44" in cells
 
@@ -557,10 +571,10 @@ def test_the_same_schedules_are_drawn_once_whatever_fails_and_first_where_nothin
         run for each in ({}, *faults[:2]) for run in along(7, 7, SIZES, algorithm="greedy", **each)
     ]
     comparison = compare([side("a", [*few, *along(10, 2, SIZES)]), side("b", both)])
-    drawn = report.profiled(comparison)
+    drawn = report.profiled_runs(comparison)
     assert [(run.algorithm, run.faults) for run in drawn] == [("multiple", []), ("greedy", [])]
     assert sum("Links busy" in svg for svg in Page(page(comparison)).svgs) == 1
     lacking = compare([side("a", few), side("b", both)])
-    assert [(run.algorithm, run.faults) for run in report.profiled(lacking)] == [
+    assert [(run.algorithm, run.faults) for run in report.profiled_runs(lacking)] == [
         ("greedy", []), ("multiple", ["12354"]),
     ]  # fmt: skip

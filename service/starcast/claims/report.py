@@ -6,9 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
-from importlib.resources import files
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from starcast.claims import catalogue
@@ -18,6 +16,7 @@ from starcast.claims.running import ledger
 from starcast.claims.statements import PAPERS
 from starcast.claims.telling import place, span
 from starcast.claims.verdict import Verdict
+from starcast.support.html import render_page
 from starcast.support.text import pluralize
 
 #: What stands beside a verdict, so that it is not told by colour alone.
@@ -139,14 +138,10 @@ def markdown(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None
 def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) -> str:
     """The page in HTML; the arguments are those of `markdown`."""
     listed = rows(verdicts)
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"words": _words}
-    template = environment.from_string(
-        files(__package__).joinpath(_TEMPLATE).read_text(encoding="utf-8")
-    )
-    return template.render(
+    return render_page(
+        __package__,
+        _TEMPLATE,
+        {"words": _words},
         rows=listed,
         failing=_failing(listed),
         counts=counts(listed),
