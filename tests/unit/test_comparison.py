@@ -94,10 +94,10 @@ def test_where_neither_side_has_a_run_there_is_no_verdict() -> None:
     ]
     comparison = compare(sides)
     lonely = next(row for row in comparison.rows() if row["message_bytes"] == 2)
-    assert (lonely["verdict_b"], lonely["verdict c"], lonely["note"]) == (
+    assert (lonely["verdict_b"], lonely["verdict_c"], lonely["note"]) == (
         None,
         NOT_COMPARABLE,
-        "a has no run with m = 2",
+        "a has no run with message_bytes = 2",
     )
     (b, c) = report.count_verdicts(comparison)[1:]
     assert (b[BETTER], b[NOT_COMPARABLE], c[BETTER], c[NOT_COMPARABLE]) == (1, 0, 1, 1)
@@ -304,13 +304,13 @@ def test_only_columns_that_differ_are_shown_by_default_and_all_when_asked() -> N
 def test_three_sides_are_each_compared_with_the_baseline() -> None:
     comparison = compare([side("a", run(10)), side("b", run(5)), side("c", run(20))])
     (row,) = comparison.rows()
-    assert (row["change_b"], row["verdict_b"], row["change c"], row["verdict c"]) == (
+    assert (row["change_b"], row["verdict_b"], row["change_c"], row["verdict_c"]) == (
         -5,
         BETTER,
         10,
         WORSE,
     )
-    assert {"change_b", "change c"} < set(comparison.columns())
+    assert {"change_b", "change_c"} < set(comparison.columns())
 
 
 def test_a_narrow_table_calls_the_sides_by_letters_and_says_the_same() -> None:
@@ -329,7 +329,7 @@ def test_the_baseline_may_be_any_side_by_name_or_number() -> None:
         comparison = compare(sides, baseline)
         assert [each.name for each in comparison.sides] == ["run 17", "a"]
         assert comparison.rows()[0]["verdict"] == WORSE
-    with pytest.raises(NotFoundError, match="'d' is not compared"):
+    with pytest.raises(NotFoundError, match="baseline 'd' is not a side"):
         compare(sides, "d")
 
 
@@ -341,7 +341,7 @@ def test_one_experiment_with_several_algorithms_is_taken_apart() -> None:
 
 @pytest.mark.parametrize("sides", [[], [side("a", run())], [side("a")]])
 def test_a_single_algorithm_alone_leaves_nothing_to_compare(sides: list[Side]) -> None:
-    with pytest.raises(InputError, match="nothing to compare"):
+    with pytest.raises(InputError, match="nothing to compare|cannot be compared"):
         compare(sides)
 
 
@@ -505,7 +505,7 @@ def test_who_does_not_deliver_is_flagged_however_short_its_time() -> None:
         (row,) = compare([side(label, each) for label, each in sides]).rows()
         assert (row["verdict"], row["best"]) == (NOT_COMPARABLE, None)
         assert row["note"] == f"{name} leaves 23 missing under its faults"
-        assert row[f"missing {name}"] == 23
+        assert row[f"missing_{name}"] == 23
 
 
 def test_missing_is_a_figure_where_there_are_faults_and_not_elsewhere() -> None:
@@ -591,7 +591,7 @@ def test_programs_read_a_column_for_each_side_where_the_sides_of_some_row_differ
         (2, 16, 14),
         (4, 16, None),
     ]
-    assert [row["message_bytes"] for row in comparison.sorted_by("-p B").rows()] == [2, 1, 4]
+    assert [row["message_bytes"] for row in comparison.sorted_by("-segments_B").rows()] == [2, 1, 4]
     same = compare(
         [
             side("a", run(10, segments=1), run(9, segments=2)),
@@ -630,7 +630,7 @@ def test_cells_of_numbers_and_of_words_can_be_ordered_together() -> None:
 
 
 def test_an_unknown_column_is_refused_with_the_names_that_there_are() -> None:
-    with pytest.raises(InputError, match="'speed' is no column") as refused:
+    with pytest.raises(InputError, match="'speed' is not a column") as refused:
         compare([side("a", run(10)), side("b", run(5))]).sorted_by("-speed")
     assert "time_a" in refused.value.hint
     assert "change_percent" in refused.value.hint
@@ -667,7 +667,7 @@ def test_a_parameter_that_each_side_keeps_is_no_column_even_where_a_side_is_abse
     comparison = compare([ours, theirs])
     assert "algorithm" not in comparison.columns()
     assert comparison.shared_parameters()["algorithm"] == "multiple | greedy"
-    assert [row["note"] for row in comparison.rows()] == [None, "b has no run with m = 2"]
+    assert [row["note"] for row in comparison.rows()] == [None, "b has no run with message_bytes = 2"]
 
 
 def test_several_matches_on_several_sides_do_not_multiply() -> None:

@@ -1,5 +1,6 @@
 """Across an axis of the question: how sides are taken apart, matched and told, and which runs a condition leaves."""
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -62,10 +63,11 @@ def test_one_experiment_is_taken_apart_by_topology_and_algorithm_and_matched_at_
         }
         base = times["sweep/S5 greedy"]
         for name, time in times.items():
-            assert row[f"time {name}"] == time
+            end = re.sub("[^A-Za-z0-9]", "_", name)
+            assert row[f"time_{end}"] == time
             if time != base:
-                assert row[f"change {name}"] == time - base
-                assert row[f"verdict {name}"] == (BETTER if time < base else WORSE)
+                assert row[f"change_{end}"] == time - base
+                assert row[f"verdict_{end}"] == (BETTER if time < base else WORSE)
         assert row["best"] == min(times, key=lambda name: times[name])
         assert row["note"] is None
     assert comparison.blocking_axes() == []
@@ -103,12 +105,12 @@ def test_rows_carry_each_sides_network_where_topologies_are_crossed() -> None:
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
     columns = comparison.crossed_columns()
     assert columns[:4] == [
-        f"{name} sweep/S5 greedy" for name in ("topology", "nodes", "degree", "links")
+        f"{name}_sweep_S5_greedy" for name in ("topology", "nodes", "degree", "links")
     ]
     assert len(columns) == 4 * 4
     for row in comparison.rows():
         assert [row[name] for name in columns if "greedy" in name] == ["S5", 120, 4, 240]
-        assert [row[name] for name in columns if "Q7 binomial" in name] == ["Q7", 128, 7, 448]
+        assert [row[name] for name in columns if "Q7_binomial" in name] == ["Q7", 128, 7, 448]
     assert [each.spec for each in comparison.networks] == ["S5", "Q7"]
 
 
@@ -144,7 +146,7 @@ def test_port_models_and_machines_may_be_crossed_too(
     axis: str, one: Any, other: Any, names: list[str]
 ) -> None:
     runs = [*along(6, 5, SIZES, **{axis: one}), *along(6, 5, SIZES, **{axis: other})]
-    with pytest.raises(InputError, match="nothing to compare"):
+    with pytest.raises(InputError, match="nothing to compare|cannot be compared"):
         compare([side("sweep", runs)])
     comparison = compare([side("sweep", runs)], across=[axis])
     assert [each.name for each in comparison.sides] == names
@@ -179,7 +181,7 @@ def test_an_m_that_one_network_lacks_is_flagged_not_guessed() -> None:
     assert [(row["message_bytes"], row["note"]) for row in rows] == [
         (16, None),
         (256, None),
-        (4096, "b has no run with m = 4096"),
+        (4096, "b has no run with message_bytes = 4096"),
     ]
 
 
@@ -192,12 +194,12 @@ def test_what_makes_another_job_cannot_be_crossed(axis: str) -> None:
 
 @pytest.mark.parametrize("axis", CHOICE)
 def test_a_choice_need_not_be_crossed(axis: str) -> None:
-    with pytest.raises(InputError, match="a choice already"):
+    with pytest.raises(InputError, match="may always differ in it"):
         compare([sweep("S5", "Q7")], across=["topology", axis])
 
 
 def test_what_is_no_axis_is_refused() -> None:
-    with pytest.raises(InputError, match="'speed' is no axis"):
+    with pytest.raises(InputError, match="'speed' is not an axis"):
         compare([sweep("S5", "Q7")], across=["speed"])
 
 
@@ -233,8 +235,8 @@ def test_crossovers_are_between_networks_and_exact() -> None:
     """On S5 edge-disjoint takes 800 + 2m, on Q7 900 + m: they meet at 100."""
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
     found = {
-        (one.one, one.other): one
-        for one in crossovers.best_crossovers(crossovers.all_crossovers(comparison))
+        (each.first, each.second): each
+        for each in crossovers.best_crossovers(crossovers.all_crossovers(comparison))
     }
     crossing = found["S5 edge-disjoint", "Q7 edge-disjoint-binomial"]
     assert (crossing.low, crossing.high, crossing.below, crossing.time) == (
@@ -282,12 +284,12 @@ def test_a_stacked_table_tells_of_each_side_in_its_own_line_what_differs() -> No
 def test_a_brief_table_lacks_the_absolute_change_and_nothing_else() -> None:
     for names, stacked in ((("S5",), False), (("S5", "Q7"), True)):
         comparison = compare([sweep(*names)], across=["topology"])
-        whole, brief_one = (
-            lay_out(comparison, stacked=stacked, with_short_names=short) for short in (False, True)
+        full, brief = (
+            lay_out(comparison, stacked=stacked, brief=brief) for brief in (False, True)
         )
-        assert [name for name in whole.columns if name not in brief_one.columns] == ["change"]
-        assert (brief_one.rows, brief_one.best) == (whole.rows, whole.best)
-    assert "change" in lay_out(comparison, everything=True, with_short_names=True).columns
+        assert [name for name in full.columns if name not in brief.columns] == ["change"]
+        assert (brief.rows, brief.best) == (full.rows, full.best)
+    assert "change" in lay_out(comparison, everything=True, brief=True).columns
 
 
 def test_parts_of_one_experiment_go_without_its_name_and_others_keep_theirs() -> None:
@@ -320,8 +322,8 @@ def test_conditions_of_one_axis_are_alternatives_and_those_of_several_hold_toget
     conditions = [
         "topology=S5",
         "topology=Q7",
-        "m=16",
-        "m=256",
+        "message_bytes=16",
+        "message_bytes=256",
         "algorithm=greedy",
         "algorithm=binomial",
     ]
@@ -336,10 +338,10 @@ def test_conditions_of_one_axis_are_alternatives_and_those_of_several_hold_toget
 @pytest.mark.parametrize(
     ("condition", "axis", "text"),
     [
-        ("m=1e3", "message_bytes", "1000"),
-        (" m = 4/6 ", "message_bytes", "2/3"),
-        ("p=4.0", "segments", "4"),
-        ("tree=-", "base", "-"),
+        ("message_bytes=1e3", "message_bytes", "1000"),
+        (" message_bytes = 4/6 ", "message_bytes", "2/3"),
+        ("segments=4.0", "segments", "4"),
+        ("base=-", "base", "-"),
         ("faults=none", "faults", "none"),
         ("topology=S6,3", "topology", "S6,3"),
     ],
@@ -349,7 +351,7 @@ def test_values_are_read_as_the_axis_reads_them(condition: str, axis: str, text:
 
 
 @pytest.mark.parametrize(
-    "condition", ["topology", "topology=", "=S5", "speed=3", "m=much", "p=2.5", "topology=K5"]
+    "condition", ["topology", "topology=", "=S5", "speed=3", "message_bytes=much", "segments=2.5", "topology=K5"]
 )
 def test_a_condition_that_cannot_be_is_refused(condition: str) -> None:
     with pytest.raises(InputError):
@@ -357,7 +359,7 @@ def test_a_condition_that_cannot_be_is_refused(condition: str) -> None:
 
 
 def test_a_value_that_no_run_has_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(NotFoundError, match="no run that is compared has topology = S9") as refused:
+    with pytest.raises(NotFoundError, match="no run of this comparison has topology = S9") as refused:
         select_runs([sweep("S5", "Q7")], read_conditions(["topology=S5", "topology=S9"]))
     assert refused.value.hint == "there are S5, Q7"
 
@@ -376,7 +378,7 @@ def test_a_side_that_never_had_runs_is_left_to_be_flagged() -> None:
     narrowed = select_runs([sweep("S5"), Side("none", ())], read_conditions(["topology=S5"]))
     assert [len(each.runs) for each in narrowed] == [2 * len(SIZES), 0]
     (first, *_) = compare(narrowed, across=["topology"]).rows()
-    assert (first["note"], first["nodes none"]) == ("none has no runs", None)
+    assert (first["note"], first["nodes_none"]) == ("none has no runs", None)
 
 
 def test_runs_may_be_chosen_by_the_seed_of_their_faults() -> None:
