@@ -1,4 +1,4 @@
-"""`compare` as a user calls it, on runs that PostgreSQL holds: every format, order, crossovers, and the page."""
+"""The command ``compare`` on stored runs: formats, order, crossovers, and the report."""
 
 import csv
 import io
@@ -39,7 +39,7 @@ def stored(
     starcast: Starcast,
     monkeypatch: pytest.MonkeyPatch,
 ) -> URL:
-    """Two experiments, `ours` and `theirs`, and one of both algorithms, `sweep`, in a database that the settings name."""
+    """Store two experiments, ``ours`` and ``theirs``, and ``sweep`` with the algorithms of both."""
     name_store(monkeypatch, clean_database)
     for name, algorithms in (
         ("ours", ALGORITHMS[:1]),
@@ -56,7 +56,7 @@ def test_json_and_csv_name_the_best_and_carry_no_marks(starcast: Starcast) -> No
     rows = json.loads(starcast("compare", "ours", "theirs", "-f", "json").out)
     assert len(rows) == 6
     for row in rows:
-        times = {name: row[f"time {name}"] for name in ("ours", "theirs")}
+        times = {name: row[f"time_{name}"] for name in ("ours", "theirs")}
         assert row["best"] == (
             min(times, key=lambda name: times[name]) if len(set(times.values())) > 1 else None
         )
@@ -80,7 +80,7 @@ def test_markdown_sets_the_least_time_of_each_row_in_bold(starcast: Starcast) ->
                 strict=True,
             )
         )
-        times = {name: row[f"time {name}"] for name in ("ours", "theirs")}
+        times = {name: row[f"time_{name}"] for name in ("ours", "theirs")}
         bold = [name for name, cell in times.items() if cell.startswith("**")]
         figures = {name: float(cell.strip("*")) for name, cell in times.items()}
         least = min(figures.values())
@@ -141,13 +141,15 @@ def test_sort_orders_the_rows_by_any_column_either_way(starcast: Starcast) -> No
 @pytest.mark.usefixtures("stored")
 def test_a_stacked_table_is_ordered_by_the_least_time_of_each_block(starcast: Starcast) -> None:
     rows = json.loads(starcast("compare", "sweep", "--sort", "-time", "-f", "json").out)
-    least = [min(row[f"time_sweep_name"] for name in ALGORITHMS) for row in rows]
+    least = [
+        min(row[f"time_sweep_{name.replace('-', '_')}"] for name in ALGORITHMS) for row in rows
+    ]
     assert least == sorted(least, reverse=True)
     assert len(set(least)) > 1
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_best_numbers_of_pieces_are_a_column_for_each_side_in_json_and_csv(
+def test_the_best_segments_are_a_column_per_side_in_json_and_csv(
     starcast: Starcast,
 ) -> None:
     grid = ("--topology", "S4", "--segments", "1", "--segments", "best", "-m", "1024")
@@ -157,7 +159,7 @@ def test_the_best_numbers_of_pieces_are_a_column_for_each_side_in_json_and_csv(
             == 0
         )
     rows = json.loads(starcast("compare", "greedy", "several", "-f", "json").out)
-    assert [(row["p greedy"], row["p several"], row["verdict"]) for row in rows] == [
+    assert [(row["segments_greedy"], row["segments_several"], row["verdict"]) for row in rows] == [
         (1, 1, "worse"),
         (6, 7, "worse"),
     ]
@@ -192,7 +194,7 @@ def test_a_run_repeated_by_its_own_command_is_the_same_whatever_drew_its_faults(
 def test_a_column_that_is_none_is_refused_with_those_that_are(starcast: Starcast) -> None:
     result = starcast("compare", "ours", "theirs", "--sort", "speed")
     assert (result.code, result.out) == (2, "")
-    assert "error: 'speed' is no column of this comparison" in result.err
+    assert "error: 'speed' is not a column of this comparison" in result.err
     assert "time ours, time theirs" in result.err
 
 
@@ -202,7 +204,7 @@ def test_crossovers_are_told_beside_the_table_and_listed_on_demand(starcast: Sta
     rows = json.loads(starcast("compare", "sweep", "--crossovers", "-f", "json").out)
     assert rows
     for row in rows:
-        assert (row["topology"], row["ports"], {row["one"], row["other"]}) == (
+        assert (row["topology"], row["ports"], {row["first"], row["second"]}) == (
             "S4",
             "all",
             set(ALGORITHMS),
@@ -212,13 +214,13 @@ def test_crossovers_are_told_beside_the_table_and_listed_on_demand(starcast: Sta
     (best,) = [
         row for row in rows if row["segments"].startswith("best") and "simulated" in row["figures"]
     ]
-    told = [
+    lines = [
         line
         for line in starcast("compare", "sweep").err.splitlines()
         if line.startswith("crossover")
     ]
-    assert len(told) == 1
-    assert f"{best['message_bytes']}: {best['better below']} is better below" in told[0]
+    assert len(lines) == 1
+    assert f"{best['message_bytes']}: {best['better_below']} is better below" in lines[0]
     table = starcast("compare", "sweep", "--crossovers").out
     assert "better_below" in table
     assert best["message_bytes"] in table
@@ -228,7 +230,7 @@ def test_crossovers_are_told_beside_the_table_and_listed_on_demand(starcast: Sta
                 "compare", "sweep", "--baseline", "sweep/multiple", "-f", "json", "--sort", order
             ).out
         )[0]
-        for order in ("message_bytes", "-m")
+        for order in ("message_bytes", "-message_bytes")
     )
     assert low["message_bytes"] < best["message_bytes_from"] < high["message_bytes"]
 
@@ -240,7 +242,7 @@ class _Words(HTMLParser):
         self.feed(text)
 
     def handle_data(self, data: str) -> None:
-        """Keep it."""
+        """Record text."""
         self.words.append(data.strip())
 
 
@@ -256,7 +258,8 @@ def test_the_page_holds_rows_plots_crossovers_and_commands(
     words = _Words(text).words
     rows = json.loads(starcast("compare", "sweep", "-f", "json").out)
     for row in rows:
-        assert {f"{row[f'time sweep/{name}']:.6g}" for name in ALGORITHMS} <= set(words)
+        times = [row[f"time_sweep_{name.replace('-', '_')}"] for name in ALGORITHMS]
+        assert {f"{time:.6g}" for time in times} <= set(words)
     repeat, elsewhere = [
         line.strip()
         for line in result.err.splitlines()
@@ -340,12 +343,12 @@ def test_faults_are_part_of_the_question_and_who_does_not_deliver_is_flagged(
     }
     assert missing[double] == 0 < missing[faulty]
     assert row["note"] == f"run {faulty} leaves {missing[faulty]} missing under its faults"
-    assert (row["verdict"], row[f"missing run {faulty}"]) == ("not comparable", missing[faulty])
+    assert (row["verdict"], row[f"missing_run_{faulty}"]) == ("not comparable", missing[faulty])
 
 
 @pytest.fixture
 def networks(stored: URL, starcast: Starcast) -> URL:
-    """The same database with an experiment, `sizes`, on S4 and on Q4 and Q5 as well."""
+    """Add an experiment, ``sizes``, on S4, Q4 and Q5."""
     grid = Path(__file__).with_name("sizes.toml")
     assert starcast("experiment", "run", "sizes", "--grid", str(grid), "--jobs", "1").code == 0
     return stored
@@ -372,10 +375,10 @@ def test_topologies_are_crossed_on_demand_with_their_sizes_and_narrowed_by_condi
     assert [row["message_bytes"] for row in rows] == [16, 4096]
     for row in rows:
         assert [
-            row[f"{name} sizes/S4 greedy"] for name in ("topology", "nodes", "degree", "links")
+            row[f"{name}_sizes_S4_greedy"] for name in ("topology", "nodes", "degree", "links")
         ] == ["S4", 24, 3, 36]
         assert [
-            row[f"{name} sizes/Q5 binomial"] for name in ("topology", "nodes", "degree", "links")
+            row[f"{name}_sizes_Q5_binomial"] for name in ("topology", "nodes", "degree", "links")
         ] == ["Q5", 32, 5, 80]
         assert row["change"] == pytest.approx(
             row["time_sizes_Q5_binomial"] - row["time_sizes_S4_greedy"]
@@ -390,9 +393,9 @@ def test_topologies_are_crossed_on_demand_with_their_sizes_and_narrowed_by_condi
     page = starcast(*words, "-f", "html").out
     assert "Q5: 32 nodes of degree 5, 80 links" in page
     assert "lower bound of Q5" in page
-    whole = json.loads(starcast("compare", "sizes", "--across", "topology", "-f", "json").out)
-    assert {name.removeprefix("time ") for name in whole[0] if name.startswith("time")} == {
-        "sizes/S4 greedy", "sizes/Q4 binomial", "sizes/Q5 binomial",
+    rows = json.loads(starcast("compare", "sizes", "--across", "topology", "-f", "json").out)
+    assert {name.removeprefix("time_") for name in rows[0] if name.startswith("time")} == {
+        "sizes_S4_greedy", "sizes_Q4_binomial", "sizes_Q5_binomial",
     }  # fmt: skip
 
 
@@ -400,14 +403,16 @@ def test_topologies_are_crossed_on_demand_with_their_sizes_and_narrowed_by_condi
 @pytest.mark.parametrize(
     ("words", "code", "error"),
     [
-        (("--across", "speed"), 2, "'speed' is no axis of a comparison"),
-        (("--across", "message_bytes"), 2, "m cannot be crossed"),
-        (("--across", "algorithm"), 2, "a choice already"),
-        (("--where", "topology"), 2, "'topology' is no condition"),
-        (("--where", "speed=1"), 2, "'speed' is no axis of a run"),
-        (("--where", "topology=S9"), 3, "no run that is compared has topology = S9"),
+        (("--across", "speed"), 2, "'speed' is not an axis of a comparison"),
+        (("--across", "message_bytes"), 2, "message_bytes cannot be crossed"),
+        (("--across", "algorithm"), 2, "runs may always differ in it"),
+        (("--where", "topology"), 2, "'topology' is not a condition"),
+        (("--where", "m=16"), 2, "the axis 'm' is now called 'message_bytes'"),
+        (("--across", "T_s"), 2, "the axis 'T_s' is now called 't_s'"),
+        (("--where", "speed=1"), 2, "'speed' is not an axis of a run"),
+        (("--where", "topology=S9"), 3, "no run of this comparison has topology = S9"),
         (("--where", "topology=S4", "--where", "algorithm=binomial"), 3, "'sizes' has no run with"),
-        (("--where", "topology=S4"), 2, "nothing to compare"),
+        (("--where", "topology=S4"), 2, "cannot be compared"),
     ],
 )
 def test_bad_axes_and_conditions_are_refused_in_one_sentence(

@@ -1,4 +1,4 @@
-"""Experiments on a real store: executed once, resumed after an interruption, never half a run, one process at a time."""
+"""Experiments on a real store: executed once, resumed after interruptions, one process at a time."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -61,7 +61,7 @@ class Interrupted(Silent):
 
 
 class CutOff(Interrupted):
-    """A reporter that loses the connection which holds the lock after so many runs; then another process may come."""
+    """A reporter that ends the connection with the lock after some runs, so that others may take it."""
 
     def __init__(
         self, after: int, engine: Engine, another: Callable[[], object] = lambda: None
@@ -70,7 +70,7 @@ class CutOff(Interrupted):
         self.engine, self.another = engine, another
 
     def happens(self) -> None:
-        """End whoever holds an advisory lock."""
+        """End all connections that hold an advisory lock."""
         ended = text(
             "select pg_terminate_backend(pid, 5000) from pg_locks where locktype = 'advisory' and granted"
         )
@@ -80,7 +80,7 @@ class CutOff(Interrupted):
 
 
 class Listener(Silent):
-    """A reporter that remembers what it is told."""
+    """A reporter that records its messages."""
 
     def __init__(self) -> None:
         self.told: list[str] = []
@@ -244,7 +244,8 @@ def test_what_does_not_fit_into_memory_is_refused_with_an_estimate(engine: Engin
         GRID, topology=("S4",), algorithm=("multiple",), ports=("all",), segments=(1, 10**9)
     )
     with pytest.raises(
-        LimitError, match=r"p = 1000000000 needs about \d+\.\d GB of memory, \d+\.\d GB are free"
+        LimitError,
+        match=r"segments = 1000000000 needs about \d+\.\d GB of memory, \d+\.\d GB are free",
     ):
         run_experiment(engine, "huge", grid, Silent())
     assert [run.segments for run in runs(engine, "huge")] == [1, 1]
@@ -289,7 +290,7 @@ def test_a_lock_that_is_lost_at_the_end_is_no_error(engine: Engine) -> None:
 def test_another_process_that_has_written_meanwhile_is_busy(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
-    """Between the look at the lock and the end of the transaction it is lost, and another process stores everything."""
+    """The lock is lost between its check and the end of the transaction, and another process writes."""
     if kept:
         with pytest.raises(KeyboardInterrupt):
             run_experiment(engine, "all", GRID, Interrupted(kept))

@@ -21,7 +21,7 @@ from support.experiments import FAULTY, runs, time
 
 
 def smallest(rule: Algorithm) -> Point:
-    """The point of an algorithm on its smallest topology of at least 12 nodes, at its smallest arguments."""
+    """Return the smallest point of an algorithm on a topology of at least 12 nodes."""
     where = topology({"star": "S4", "nk-star": "S4,2", "hypercube": "Q4"}[rule.families[0]])
     share = where.degree if "perfectly" in rule.name else 1
     return Point(
@@ -57,7 +57,7 @@ def test_every_algorithm_runs_and_is_priced(engine: Engine) -> None:
 
 
 def test_the_smallest_points_of_every_shipped_experiment_run() -> None:
-    """Each on its least topology: S4, S4,2 or a small cube; there are no violations, and without faults all is complete."""
+    """On S4, S4,2 or a small cube there are no violations, and runs without faults are complete."""
     for name in examples():
         points = read_design(name).points()
         least = min(topology(point.topology).nodes for point in points)
@@ -69,7 +69,7 @@ def test_the_smallest_points_of_every_shipped_experiment_run() -> None:
 
 
 def test_what_faults_cost_is_a_result(engine: Engine) -> None:
-    """X copies survive x-1 faults, the rest lose something or not; the faults are stored as they were drawn."""
+    """With x copies every unit survives x-1 faults; the drawn faults are stored."""
     outcome = run_experiment(engine, "faulty", FAULTY, Silent())
     assert outcome.failed == 0
     stored = runs(engine, "faulty")

@@ -1,4 +1,4 @@
-"""Experiments in several processes: the same as in one, no more than memory holds, nobody left at the end."""
+"""Experiments in several processes: equal results, limited memory, no process left at the end."""
 
 import concurrent.futures
 import multiprocessing
@@ -23,7 +23,7 @@ from support.experiments import FAULTY, runs
 
 
 def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
-    """All that a run's execution decides, by its point."""
+    """Return everything that an execution decides, by point."""
     found = {}
     for run in runs(engine, name):
         costs_of = [(cost.kind, cost.steps, cost.transmissions, cost.time) for cost in run.costs]
@@ -38,10 +38,10 @@ def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
 
 def test_several_processes_store_what_one_does(engine: Engine) -> None:
     alone = run_experiment(engine, "alone", FAULTY, Silent(), jobs=1)
-    beside = run_experiment(engine, "beside", FAULTY, Silent(), jobs=2)
+    parallel = run_experiment(engine, "parallel", FAULTY, Silent(), jobs=2)
     assert (alone.created, beside.created) == (len(FAULTY.points()), len(FAULTY.points()))
-    assert figures(engine, "alone") == figures(engine, "beside")
-    assert {run.provenance["jobs"] for run in runs(engine, "beside")} == {2}
+    assert figures(engine, "alone") == figures(engine, "parallel")
+    assert {run.provenance["jobs"] for run in runs(engine, "parallel")} == {2}
     assert multiprocessing.active_children() == []
 
 
@@ -60,7 +60,7 @@ def test_small_work_starts_no_processes_unless_they_are_asked_for() -> None:
 
 
 def finish(points: list[Point], done: list[Point]) -> None:
-    """Execute points by three jobs, and keep what is done before an error."""
+    """Execute points by three jobs, and record the points finished before an error."""
     with execute_all(points, 3) as executions:
         for point, execution in executions:
             assert execution.error is None
@@ -68,7 +68,7 @@ def finish(points: list[Point], done: list[Point]) -> None:
 
 
 def test_jobs_together_stay_within_the_memory_that_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is room for two, two of three jobs are at work; what fits nowhere is refused when its turn comes."""
+    """If memory holds two points, two of three jobs work; a point that never fits is refused in turn."""
     points = [
         Point("S4", "broadcast", "multiple", "all", 4, Fraction(m), Fraction(1), Fraction(1))
         for m in range(1, 6)
@@ -86,7 +86,7 @@ def test_jobs_together_stay_within_the_memory_that_is_free(monkeypatch: pytest.M
         free = SimpleNamespace(available=room * required_memory(points[0]))
         monkeypatch.setattr(psutil, "virtual_memory", lambda free=free: free)
         done: list[Point] = []
-        with pytest.raises(LimitError, match="p = 1000000 needs about"):
+        with pytest.raises(LimitError, match="segments = 1000000 needs about"):
             finish([*points, huge], done)
         assert sorted(done) == points
         assert max(at_once) == room

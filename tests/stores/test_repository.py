@@ -239,7 +239,8 @@ def test_postgresql_computes_the_double_beside_an_exact_figure(engine: Engine) -
         repository.save_run(opened, run)
         rows = opened.execute(
             text(
-                'select m, m_value, "T_s_value", "T_c_value", time, time_value from run join cost on run=id'
+                "select message_bytes, message_bytes_value, t_s_value, t_c_value, time, time_value"
+                " from run join cost on run = id"
             )
         )
         for m, m_value, start_up, byte, time, time_value in rows:
@@ -254,7 +255,7 @@ def test_a_figure_that_is_no_rational_number_is_refused(engine: Engine) -> None:
         repository.save_run(opened, run)
     for words in ("1/0", "-1", "0.5", ""):
         with pytest.raises((IntegrityError, DataError)), session(engine) as opened:
-            opened.execute(text("update run set m = :words"), {"words": words})
+            opened.execute(text("update run set message_bytes = :words"), {"words": words})
 
 
 def test_a_point_is_stored_once_in_an_experiment(engine: Engine) -> None:
@@ -311,6 +312,6 @@ def test_a_column_that_holds_no_numbers_is_not_copied_as_one(engine: Engine) -> 
     table = Table("words", MetaData(), Column("word", Text))
     with (
         session(engine) as opened,
-        pytest.raises(TypeError, match=r"words\.word is no column of numbers"),
+        pytest.raises(TypeError, match=r"words\.word is not a column of numbers"),
     ):
         copy_columns(opened, table, {"word": np.zeros(1, dtype=np.int64)})

@@ -667,7 +667,10 @@ def test_a_parameter_that_each_side_keeps_is_no_column_even_where_a_side_is_abse
     comparison = compare([ours, theirs])
     assert "algorithm" not in comparison.columns()
     assert comparison.shared_parameters()["algorithm"] == "multiple | greedy"
-    assert [row["note"] for row in comparison.rows()] == [None, "b has no run with message_bytes = 2"]
+    assert [row["note"] for row in comparison.rows()] == [
+        None,
+        "b has no run with message_bytes = 2",
+    ]
 
 
 def test_several_matches_on_several_sides_do_not_multiply() -> None:

@@ -284,9 +284,7 @@ def test_a_stacked_table_tells_of_each_side_in_its_own_line_what_differs() -> No
 def test_a_brief_table_lacks_the_absolute_change_and_nothing_else() -> None:
     for names, stacked in ((("S5",), False), (("S5", "Q7"), True)):
         comparison = compare([sweep(*names)], across=["topology"])
-        full, brief = (
-            lay_out(comparison, stacked=stacked, brief=brief) for brief in (False, True)
-        )
+        full, brief = (lay_out(comparison, stacked=stacked, brief=brief) for brief in (False, True))
         assert [name for name in full.columns if name not in brief.columns] == ["change"]
         assert (brief.rows, brief.best) == (full.rows, full.best)
     assert "change" in lay_out(comparison, everything=True, brief=True).columns
@@ -351,7 +349,16 @@ def test_values_are_read_as_the_axis_reads_them(condition: str, axis: str, text:
 
 
 @pytest.mark.parametrize(
-    "condition", ["topology", "topology=", "=S5", "speed=3", "message_bytes=much", "segments=2.5", "topology=K5"]
+    "condition",
+    [
+        "topology",
+        "topology=",
+        "=S5",
+        "speed=3",
+        "message_bytes=much",
+        "segments=2.5",
+        "topology=K5",
+    ],
 )
 def test_a_condition_that_cannot_be_is_refused(condition: str) -> None:
     with pytest.raises(InputError):
@@ -359,7 +366,9 @@ def test_a_condition_that_cannot_be_is_refused(condition: str) -> None:
 
 
 def test_a_value_that_no_run_has_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(NotFoundError, match="no run of this comparison has topology = S9") as refused:
+    with pytest.raises(
+        NotFoundError, match="no run of this comparison has topology = S9"
+    ) as refused:
         select_runs([sweep("S5", "Q7")], read_conditions(["topology=S5", "topology=S9"]))
     assert refused.value.hint == "there are S5, Q7"
 

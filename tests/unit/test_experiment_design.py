@@ -104,7 +104,10 @@ def test_options_replace_the_axis_in_every_grid(file: Callable[[str], str]) -> N
     ("text", "sentence"),
     [
         (f"{TABLE}colour = 1", "own.toml: 'colour' is not an axis"),
-        (f"[[grid]]\n{TABLE}[[grid]]\n{TABLE}copys = 1", "own.toml: grid 2: 'copys' is not an axis"),
+        (
+            f"[[grid]]\n{TABLE}[[grid]]\n{TABLE}copys = 1",
+            "own.toml: grid 2: 'copys' is not an axis",
+        ),
         (f"[[grid]]\n{TABLE}[[grid]]\n", "own.toml: grid 2: the grid has no topology"),
         (f"[[grid]]\n{TABLE}segments = []", "own.toml: grid 1: the grid has no segments"),
         (

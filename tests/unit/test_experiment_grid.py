@@ -467,7 +467,9 @@ def test_numbers_are_exact(words: str | float, value: Fraction | float) -> None:
 )
 def test_a_number_is_bounded_before_its_digits_are_written_out(words: str) -> None:
     """An exponent of eight digits would take all memory; the sentence stays short too."""
-    with pytest.raises(InputError, match=r"message_bytes is '.{1,43}', which is not a valid number") as refused:
+    with pytest.raises(
+        InputError, match=r"message_bytes is '.{1,43}', which is not a valid number"
+    ) as refused:
         read_number(words, "message_bytes")
     assert "10^30" in refused.value.hint
 

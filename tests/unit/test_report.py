@@ -1,4 +1,4 @@
-"""The page of a comparison: self-contained, complete, and its plots show the stored figures."""
+"""The report of a comparison: self-contained, complete, and its plots show the stored figures."""
 
 import json
 import re
@@ -27,7 +27,7 @@ VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 
 class Page(HTMLParser):
-    """A page as its tags, texts of its cells and SVG documents; complains of what is not closed."""
+    """A page as its tags, texts of cells and SVG documents; every element must be closed."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -41,7 +41,7 @@ class Page(HTMLParser):
         self.svgs = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Open it."""
+        """Record an element."""
         self.tags.append((tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(tag)
@@ -51,22 +51,22 @@ class Page(HTMLParser):
             self.rows[-1].append("")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Nothing to close."""
+        """Record an empty element."""
         self.tags.append((tag, dict(attrs)))
 
     def handle_endtag(self, tag: str) -> None:
-        """It closes what was opened last."""
+        """Check that it closes the element opened last."""
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """Words, and the cell they are in."""
+        """Record text, and the text of its cell."""
         self.words.append(data)
         if {"td", "th"} & set(self.open):
             self.rows[-1][-1] += data
 
 
 def three(**changes: Any) -> Comparison:
-    """Three algorithms at p = 1 and 4 that cross."""
+    """Return three algorithms with 1 and 4 segments that cross."""
     runs = [
         *along(10, 2, SIZES, segments=1, **changes), *along(13, 1, SIZES, segments=4, **changes),
         *along(7, 7, SIZES, segments=1, algorithm="recursive-substar", **changes),
@@ -77,7 +77,7 @@ def three(**changes: Any) -> Comparison:
 
 
 def profiles(comparison: Comparison) -> dict[int, list[int]]:
-    """Made-up links in use: 1, 2, 3, ... a step."""
+    """Return invented numbers of links used: 1, 2, 3, ... per step."""
     return {run.id: list(range(1, steps(run) + 1)) for run in report.profiled_runs(comparison)}
 
 
@@ -102,7 +102,7 @@ def parsed(svg: str) -> ET.Element:
 
 
 def marks(svg: ET.Element, gid: str) -> list[tuple[float, float]]:
-    """Where the marks of a group stand in the picture."""
+    """Return the places of the marks of a group in the picture."""
     (group,) = [each for each in svg.iter(f"{SVG}g") if each.get("id") == f"plot-{gid}"]
     return [(float(use.get("x", "")), float(use.get("y", ""))) for use in group.iter(f"{SVG}use")]
 
@@ -112,7 +112,7 @@ def titles(svg: ET.Element, gid: str) -> list[str]:
     return [title.text or "" for title in group.iter(f"{SVG}title")]
 
 
-def test_the_page_is_one_well_formed_file_that_asks_the_network_for_nothing() -> None:
+def test_the_page_is_one_well_formed_file_without_external_resources() -> None:
     text = page(three())
     tags = Page(text).tags
     for tag, attributes in tags:
@@ -130,8 +130,8 @@ def test_the_page_is_one_well_formed_file_that_asks_the_network_for_nothing() ->
     assert "prefers-color-scheme: dark" in text
 
 
-def test_ids_are_unique_and_every_reference_in_the_page_is_met() -> None:
-    """Two plots of the same panel kind repeat matplotlib's own names, which must not meet."""
+def test_ids_are_unique_and_every_reference_has_a_target() -> None:
+    """Two plots of the same kind repeat matplotlib's own ids, which must not collide."""
     text = page(
         compare(
             [
@@ -194,7 +194,8 @@ def test_the_best_of_each_row_is_strong_and_no_other() -> None:
     comparison = three()
     text = page(comparison)
     strong = re.findall(r'<td class="number best"><strong>([^<]+)</strong></td>', text)
-    best = [row[f"time {name}"] for row in comparison.rows() for name in [row["best"]] if name]
+    ends = comparison.suffixes
+    best = [row[f"time_{ends[row['best']]}"] for row in comparison.rows() if row["best"]]
     assert strong == [report.as_cell(time) for time in best]
     assert len(best) == 8
 
@@ -207,7 +208,7 @@ def test_verdicts_are_words_and_signs_not_colours_alone() -> None:
         )
 
 
-def test_what_cannot_be_compared_is_said_with_its_reason() -> None:
+def test_rows_that_are_not_comparable_have_a_reason() -> None:
     text = page(
         compare(
             [side("ours", along(10, 2, SIZES)), side("theirs", along(7, 7, SIZES, ports="one"))]
@@ -217,7 +218,7 @@ def test_what_cannot_be_compared_is_said_with_its_reason() -> None:
     assert "not comparable" in text
 
 
-def test_many_reasons_are_all_on_the_page_and_the_rare_ones_on_demand() -> None:
+def test_all_reasons_are_on_the_page_and_rare_ones_are_folded() -> None:
     sizes = range(1, 16)
     missing = (*SIZES, *SIZES, *sizes)
     ours = side(
@@ -229,7 +230,7 @@ def test_many_reasons_are_all_on_the_page_and_the_rare_ones_on_demand() -> None:
     reasons = report.count_reasons(compare([ours, theirs]))
     text = page(compare([ours, theirs]))
     at_once, _, on_demand = (
-        text.partition("What cannot be compared")[2]
+        text.partition("Rows that are not comparable")[2]
         .partition('id="legend"')[0]
         .partition("<details>")
     )
@@ -242,13 +243,13 @@ def test_many_reasons_are_all_on_the_page_and_the_rare_ones_on_demand() -> None:
     )
 
 
-def test_the_summary_counts_what_the_rows_say() -> None:
+def test_the_summary_counts_the_verdicts_of_the_rows() -> None:
     comparison = three()
     rows = comparison.rows(everything=True)
     for place, counted in enumerate(report.count_verdicts(comparison)):
         assert counted["best"] == sum(row["best"] == counted["side"] for row in rows)
         if place:
-            fallen = [row[f"verdict {counted['side']}"] for row in rows]
+            fallen = [row[f"verdict_{comparison.suffixes[counted['side']]}"] for row in rows]
             assert {verdict: counted[verdict] for verdict in report.VERDICTS} == {
                 verdict: fallen.count(verdict) for verdict in report.VERDICTS
             }
@@ -274,7 +275,7 @@ def test_provenance_is_listed_once_for_each_source_with_its_runs_and_dates() -> 
 
 
 def test_names_from_outside_are_text_not_markup() -> None:
-    """An experiment's title and commands are somebody's words."""
+    """Titles and commands of experiments are escaped."""
     nasty = '<script>alert("x")</script> & <b>'
     ours = Side("a", tuple(along(10, 2, SIZES)), (f"starcast {nasty}",), nasty)
     text = page(compare([ours, side("b", along(7, 7, SIZES, algorithm=f"greedy{nasty}"))]))
@@ -283,7 +284,7 @@ def test_names_from_outside_are_text_not_markup() -> None:
     Page(text)
 
 
-def test_the_same_figures_give_the_same_page_whatever_matplotlib_is_told_here() -> None:
+def test_the_same_figures_give_the_same_page_whatever_the_settings_of_matplotlib() -> None:
     comparison = three()
     before = page(comparison)
     with mpl.rc_context(
@@ -293,8 +294,8 @@ def test_the_same_figures_give_the_same_page_whatever_matplotlib_is_told_here() 
     assert mpl.rcParams["svg.hashsalt"] != "starcast"
 
 
-def test_the_marks_of_a_plot_stand_where_the_stored_figures_are() -> None:
-    """Both axes are logarithmic: the places in the picture are linear in log m and log time, in one scale for all curves."""
+def test_the_marks_of_a_plot_are_at_the_stored_figures() -> None:
+    """Places in the picture are linear in log m and log time, with one scale for all curves."""
     (panel,) = panels(three())
     svg = drawn(panel)
     figures = [(spot.message_bytes, spot.time) for curve in panel.curves for spot in curve.spots()]
@@ -313,8 +314,8 @@ def test_the_marks_of_a_plot_stand_where_the_stored_figures_are() -> None:
         )
 
 
-def test_a_plot_shows_the_best_p_at_each_m_and_says_so() -> None:
-    """Multiple takes 1000 + 2m with segments = 1 and 1300 + m with segments = 4: the better one changes at 300."""
+def test_a_plot_shows_the_best_segments_at_each_message_size() -> None:
+    """Multiple takes 1000 + 2m with 1 segment and 1300 + m with 4 segments: they cross at 300."""
     (panel,) = panels(three())
     (place,) = [place for place, curve in enumerate(panel.curves) if curve.label == "multiple"]
     assert titles(drawn(panel), f"curve-{place}") == [
@@ -340,7 +341,7 @@ def test_a_crossing_is_marked_where_the_curves_meet() -> None:
         assert crossing.below in titles(svg, f"crossing-{number}")[0]
 
 
-def test_a_change_between_two_stored_m_is_a_band() -> None:
+def test_a_crossover_between_two_stored_sizes_is_a_band() -> None:
     ours = [priced_run(10, 2, m, segments=p) for p, m in enumerate(SIZES, start=1)]
     theirs = [
         priced_run(3, 5, m, segments=p, algorithm="greedy") for p, m in enumerate(SIZES, start=5)
@@ -365,17 +366,17 @@ def test_every_curve_looks_different_and_alike_in_all_plots() -> None:
     assert page_svg.Styles([*labels, *labels]).of(labels[7]) == styles.of(labels[7])
 
 
-def test_plots_say_what_they_show_to_those_who_do_not_see_them() -> None:
+def test_plots_have_descriptions_for_screen_readers() -> None:
     svgs = Page(page(three())).svgs
     assert len(svgs) == 2
     for text in svgs:
         svg = parsed(text)
         named = str(svg.get("aria-labelledby")).split()
-        told = {
+        texts = {
             each.get("id"): each.text for each in svg if each.tag in {f"{SVG}title", f"{SVG}desc"}
         }
         assert svg.get("role") == "img"
-        assert all(told[name] for name in named)
+        assert all(texts[name] for name in named)
         assert "var(--ink" in text
         assert re.search(r"<text|<tspan", text)
 
@@ -401,16 +402,26 @@ def test_links_busy_are_drawn_for_the_fastest_run_of_each_at_the_greatest_common
     assert "all 480 directed links" in text
 
 
-def test_the_same_steps_are_drawn_once_however_many_machines_price_them() -> None:
+def test_the_same_steps_are_drawn_once_for_several_machines() -> None:
     slow, fast = three(), three(t_c=Fraction(2))
     both = compare(
-        [side("sweep", [run for made in (slow, fast) for each in made.sides for run in each.runs])]
+        [
+            side(
+                "sweep",
+                [
+                    run
+                    for comparison in (slow, fast)
+                    for each in comparison.sides
+                    for run in each.runs
+                ],
+            )
+        ]
     )
     assert len(panels(both)) == 2
     assert len(Page(page(both)).svgs) == 3
 
 
-def test_one_m_alone_is_a_table_and_no_plot_of_time() -> None:
+def test_a_single_message_size_gives_a_table_and_no_plot_of_times() -> None:
     comparison = compare(
         [side("a", along(10, 2, (64,))), side("b", along(7, 7, (64,), algorithm="greedy"))]
     )
@@ -418,7 +429,7 @@ def test_one_m_alone_is_a_table_and_no_plot_of_time() -> None:
     assert len(comparison.rows()) == 1
 
 
-def test_a_message_of_no_bytes_has_no_place_on_a_logarithmic_axis() -> None:
+def test_a_message_of_0_bytes_is_not_on_a_logarithmic_axis() -> None:
     (panel,) = panels(
         compare(
             [
@@ -441,7 +452,7 @@ def test_a_comparison_without_any_figures_is_a_page_too() -> None:
         assert "not comparable" in text
 
 
-def test_where_nothing_differs_the_page_says_so() -> None:
+def test_a_page_without_differences_says_so() -> None:
     runs = along(10, 2, SIZES)
     assert "Nothing differs: all 4 rows are the same" in page(
         compare([side("a", runs), side("a", runs)])
@@ -458,10 +469,10 @@ def across() -> Comparison:
     return compare([side("sweep", runs)], across=["topology"])
 
 
-def test_a_page_across_topologies_says_so_and_how_large_each_network_is() -> None:
+def test_a_page_across_topologies_states_the_size_of_each_network() -> None:
     shown = Page(page(across()))
     text = " ".join(" ".join(shown.words).split())
-    assert "the sides run on networks of different size, so they do not answer one question" in text
+    assert "the sides run on networks of different size, so a change is a change between" in text
     assert "Nothing is normalised" in text
     start = next(place for place, row in enumerate(shown.rows) if "network" in row)
     cells = [row[shown.rows[start].index("network")] for row in shown.rows[start + 1 : start + 5]]
@@ -471,11 +482,11 @@ def test_a_page_across_topologies_says_so_and_how_large_each_network_is() -> Non
         + ["Q7: 128 nodes of degree 7, 448 links"] * 2
     )
     assert (
-        "Runs of the same collective, ports, T_s, T_c, m, faults that deliver everything." in text
+        "Runs with the same collective, ports, t_s, t_c, message_bytes, faults that deliver" in text
     )
     plain = " ".join(Page(page(three())).words)
     assert "networks of different size" not in plain
-    assert "Runs of the same topology, collective, ports" in " ".join(plain.split())
+    assert "Runs with the same topology, collective, ports" in " ".join(plain.split())
 
 
 def test_a_plot_across_topologies_has_a_bound_for_each_and_shares_of_each_ones_links() -> None:
@@ -503,7 +514,7 @@ def test_a_plot_across_topologies_has_a_bound_for_each_and_shares_of_each_ones_l
     assert len(Page(page(comparison)).svgs) == 2
 
 
-def test_changes_between_the_same_two_m_share_a_band_and_its_numbers() -> None:
+def test_crossovers_between_the_same_sizes_share_a_band_and_its_numbers() -> None:
     ours = [priced_run(10, 2, m, segments=p) for p, m in enumerate(SIZES, start=1)]
     others = [
         [
@@ -524,7 +535,7 @@ def test_changes_between_the_same_two_m_share_a_band_and_its_numbers() -> None:
     assert "1-3" in {each.text for each in svg.iter(f"{SVG}text")}
 
 
-def test_many_parts_of_one_experiment_are_titled_by_it() -> None:
+def test_the_title_of_many_parts_names_their_experiment() -> None:
     assert report.report_title(across()) == "sweep: 4 sides compared"
     assert (
         report.report_title(three())
@@ -538,7 +549,7 @@ def test_many_parts_of_one_experiment_are_titled_by_it() -> None:
     )
 
 
-def test_long_names_stand_in_the_summary_and_not_in_the_heads_of_columns() -> None:
+def test_long_names_are_in_the_summary_and_not_in_the_heads_of_columns() -> None:
     rows = Page(page(three())).rows
     start = next(place for place, row in enumerate(rows) if "verdict_B" in row)
     assert not any("recursive-substar" in cell for cell in rows[start])
@@ -557,12 +568,12 @@ def test_gaps_have_three_decimals() -> None:
     rows = Page(page(comparison)).rows
     start = next(place for place, row in enumerate(rows) if "gap_A" in row)
     cells = [row[rows[start].index("gap_A")] for row in rows[start + 1 : start + 5]]
-    assert cells == [f"{float(row['gap a']):.3f}".rstrip("0") for row in comparison.rows()]
+    assert cells == [f"{float(row['gap_a']):.3f}".rstrip("0") for row in comparison.rows()]
     assert "3.44" in cells
 
 
-def test_the_same_schedules_are_drawn_once_whatever_fails_and_first_where_nothing_does() -> None:
-    """Faults take links from a schedule: its steps are drawn without, and under faults only what is not drawn yet."""
+def test_the_same_schedules_are_drawn_once_and_preferably_without_faults() -> None:
+    """Faults remove links: steps are drawn without faults, and with faults only if not drawn yet."""
     faults = [
         {"faults": [node], "seed": seed} for seed, node in enumerate(("21345", "32145", "12354"))
     ]
@@ -574,7 +585,7 @@ def test_the_same_schedules_are_drawn_once_whatever_fails_and_first_where_nothin
     drawn = report.profiled_runs(comparison)
     assert [(run.algorithm, run.faults) for run in drawn] == [("multiple", []), ("greedy", [])]
     assert sum("Links busy" in svg for svg in Page(page(comparison)).svgs) == 1
-    lacking = compare([side("a", few), side("b", both)])
-    assert [(run.algorithm, run.faults) for run in report.profiled_runs(lacking)] == [
+    partial = compare([side("a", few), side("b", both)])
+    assert [(run.algorithm, run.faults) for run in report.profiled_runs(partial)] == [
         ("greedy", []), ("multiple", ["12354"]),
     ]  # fmt: skip

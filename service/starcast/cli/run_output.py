@@ -132,7 +132,7 @@ def cost_rows(run: "Run") -> list[dict[str, Any]]:
 def describe_loss(run: "Run") -> str:
     """Return a sentence with the units missing because of the faults of a run."""
     missing = pluralize(run.missing, "unit is", "units are")
-    loss = f"{missing} missing at the end" if run.missing else "every unit is delivered"
+    loss = f"{missing} missing at the end" if run.missing else "no unit is missing at the end"
     return f"with faults at {', '.join(run.faults)}: {loss}"
 
 
