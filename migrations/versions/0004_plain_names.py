@@ -28,7 +28,7 @@ _RUN_COLUMNS = {
 _RATIONAL = ("m", "T_s", "T_c")
 _GRID_AXES = {"m": "message_bytes", "T_s": "t_s", "T_c": "t_c", "tree": "base"}
 
-#: The columns that hold ids of forests or schedules, besides that of `materialization`.
+#: The columns that hold ids of forests or schedules.
 _ID_COLUMNS = (
     ("forest", "id"),
     ("tree", "forest"),
@@ -36,6 +36,7 @@ _ID_COLUMNS = (
     ("schedule", "forest"),
     ("schedule_step", "schedule"),
     ("claim_verdict", "subject"),
+    ("materialization", "id"),
 )
 #: Foreign keys between them: name, table, column, referenced table, action on delete.
 _ID_KEYS = (
@@ -103,8 +104,7 @@ def _rename_claim_table(old: str, new: str) -> None:
 def _rename_ids(patterns: tuple[tuple[str, str], ...]) -> None:
     for name, table, *_ in _ID_KEYS:
         op.drop_constraint(name, table)
-    columns = (*_ID_COLUMNS, ("materialization", _materialization_id()))
-    for table, column in columns:
+    for table, column in _ID_COLUMNS:
         for pattern, replacement in patterns:
             identifier = sa.column(column, sa.Text())
             changed = sa.func.regexp_replace(identifier, pattern, replacement)
@@ -116,17 +116,12 @@ def _rename_ids(patterns: tuple[tuple[str, str], ...]) -> None:
         op.create_foreign_key(name, table, referred, [column], ["id"], ondelete=action)
 
 
-def _materialization_id() -> str:
-    names = {column["name"] for column in sa.inspect(op.get_bind()).get_columns("materialization")}
-    return "id" if "id" in names else "key"
-
-
 def _rename_arguments(old: str, new: str) -> None:
     for table in ("forest", "schedule"):
         op.execute(
             f"update {table} set arguments ="
             f" arguments - '{old}' || jsonb_build_object('{new}', arguments -> '{old}')"
-            f" where arguments ? '{old}'"
+            f" where arguments ? '{old}'"  # noqa: S608 - both names are constants
         )
 
 

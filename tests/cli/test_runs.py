@@ -297,9 +297,12 @@ def test_a_grid_comes_from_a_file_and_options_replace_its_axes(
 def test_every_axis_has_a_flag(starcast: Starcast) -> None:
     """The printed command runs the same experiment, so nothing is left to do."""
     words = (
-        "experiment", "run", "wide", "--topology", "S4", "--collective", "broadcast", "--collective", "allgather",
-        "--algorithm", "edge-disjoint", "--ports", "all", "--messages", "best", "--messages", "degree",
-        "--copies", "1", "--copies", "degree", "--faults", "none", "--faults", "1 node", "--faults", "2134 1234-4231@2",
+        "experiment", "run", "wide", "--topology", "S4", "--collective", "broadcast",
+        "--collective", "allgather",
+        "--algorithm", "edge-disjoint", "--ports", "all", "--messages", "best", "--messages",
+        "degree",
+        "--copies", "1", "--copies", "degree", "--faults", "none", "--faults", "1 node",
+        "--faults", "2134 1234-4231@2",
         "--seed", "5", "--seed", "6", "-m", "90", "--t-s", "7", "--t-c", "1/3", "--jobs", "1",
     )  # fmt: skip
     assert "runs executed and stored, 0 were stored before" in starcast(*words).err
@@ -463,9 +466,11 @@ def table_of(lines: list[str]) -> tuple[str, list[str], list[list[str]], str]:
 def wide(database: URL, starcast: Starcast) -> URL:
     """An experiment with long names and figures, copies and faults."""
     words = (
-        "--topology", "S4", "--topology", "S5", "--collective", "broadcast", "--collective", "scatter",
+        "--topology", "S4", "--topology", "S5", "--collective", "broadcast", "--collective",
+        "scatter",
         "--algorithm", "edge-disjoint", "--messages", "3", "--copies", "2", "--faults", "none",
-        "--faults", "1 node", "--faults", "2 nodes", "-m", "1234567", "-m", "1000/7", "--t-s", "22/7",
+        "--faults", "1 node", "--faults", "2 nodes", "-m", "1234567", "-m", "1000/7", "--t-s",
+        "22/7",
     )  # fmt: skip
     assert starcast("experiment", "run", "copies-under-faults", *words, "--jobs", "1").code == 0
     return database

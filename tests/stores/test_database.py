@@ -64,9 +64,11 @@ def test_the_migrations_make_exactly_the_models(engine: Engine) -> None:
 
 #: The rows of revision 0001 for an experiment with one run.
 OLD = """
-    insert into experiment (name, grid) values ('old', '{"collective": "broadcast", "topology": ["S4"],
+    insert into experiment (name, grid) values ('old', '{"collective": "broadcast",
+    "topology": ["S4"],
         "algorithm": ["multiple"], "ports": ["all"], "segments": [2], "m": ["64"], "T_s": ["100"], "T_c": ["1"]}');
-    insert into run (experiment, topology, collective, algorithm, ports, m, "M", "T_s", "T_c", p, status, started_at,
+    insert into run (experiment, topology, collective, algorithm, ports, m, "M", "T_s", "T_c", p,
+    status, started_at,
         finished_at) values (1, 'S4', 'broadcast', 'multiple', 'all', '64', 1, '100', '1', 2, 'complete', now(), now());
     insert into cost (run, kind, steps, start_ups, transmissions, bytes, time, source)
         values (1, 'simulated', 9, '9', 138, '96', '996', 'simulated');
@@ -104,7 +106,8 @@ def test_the_downgrade_to_the_first_revision_drops_runs_that_it_cannot_distingui
     engine: Engine,
 ) -> None:
     bases = Grid.from_json({
-        "topology": "S3", "collective": "allgather", "algorithm": ["dimension-change", "necklace"], "message_bytes": 1,
+        "topology": "S3", "collective": "allgather", "algorithm": ["dimension-change", "necklace"],
+        "message_bytes": 1,
         "base": ["greedy", "necklace"],
     })  # fmt: skip
     run_experiment(engine, "bases", bases, Silent())
@@ -546,7 +549,8 @@ def test_a_server_that_goes_away_in_the_middle_is_unavailable(
 
 def test_errors_that_are_not_about_the_connection_pass_unchanged(engine: Engine) -> None:
     with pytest.raises(IntegrityError), sessions.session(engine) as session:
-        session.add(models.Forest(id="S5:none:12345", topology="S5", construction="none", root=0, root_label="12345",
+        session.add(models.Forest(id="S5:none:12345", topology="S5", construction="none", root=0,
+        root_label="12345",
                                   trees=1, height=1, congestion=1))  # fmt: skip
 
 

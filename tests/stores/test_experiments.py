@@ -154,7 +154,8 @@ def test_running_a_stored_experiment_again_creates_nothing(engine: Engine) -> No
 def test_the_same_grid_in_another_order_and_notation_is_the_same(engine: Engine) -> None:
     run_experiment(engine, "all", GRID, Silent())
     again = Grid.from_json({
-        "topology": ["S4", "S3", "S4"], "algorithm": ["recursive-substar", "multiple"], "ports": ["one", "all"],
+        "topology": ["S4", "S3", "S4"], "algorithm": ["recursive-substar", "multiple"],
+        "ports": ["one", "all"],
         "segments": [3, 1], "message_bytes": ["2000/6", 64.0],
     })  # fmt: skip
     assert run_experiment(engine, "all", again, Silent()).created == 0

@@ -39,7 +39,7 @@ def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
 def test_several_processes_store_what_one_does(engine: Engine) -> None:
     alone = run_experiment(engine, "alone", FAULTY, Silent(), jobs=1)
     parallel = run_experiment(engine, "parallel", FAULTY, Silent(), jobs=2)
-    assert (alone.created, beside.created) == (len(FAULTY.points()), len(FAULTY.points()))
+    assert (alone.created, parallel.created) == (len(FAULTY.points()), len(FAULTY.points()))
     assert figures(engine, "alone") == figures(engine, "parallel")
     assert {run.provenance["jobs"] for run in runs(engine, "parallel")} == {2}
     assert multiprocessing.active_children() == []

@@ -10,8 +10,10 @@ from starcast.experiments.grid import Grid
 
 #: Collectives of one and of many sources, with copies, without faults and with such of every kind.
 FAULTY = Grid.from_json({
-    "topology": "S4", "collective": ["broadcast", "allgather", "scatter"], "algorithm": "edge-disjoint", "copies": [1, 2, 3],
-    "faults": ["none", "1 node", "2 links", "2134 1234-4231@2"], "seed": [1, 2, 3], "message_bytes": 8,
+    "topology": "S4", "collective": ["broadcast", "allgather", "scatter"],
+    "algorithm": "edge-disjoint", "copies": [1, 2, 3],
+    "faults": ["none", "1 node", "2 links", "2134 1234-4231@2"], "seed": [1, 2, 3],
+    "message_bytes": 8,
 })  # fmt: skip
 
 

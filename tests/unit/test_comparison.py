@@ -23,8 +23,10 @@ def run(
 ) -> Run:
     """A run of S5 broadcast multiple with these figures, unless told otherwise."""
     point = {
-        "topology": "S5", "collective": "broadcast", "algorithm": "multiple", "ports": "all", "segments": 1, "messages": 1,
-        "message_bytes": Fraction(64), "t_s": Fraction(100), "t_c": Fraction(1), "copies": 1, "base": None, "faults": [], "seed": 0,
+        "topology": "S5", "collective": "broadcast", "algorithm": "multiple", "ports": "all",
+        "segments": 1, "messages": 1,
+        "message_bytes": Fraction(64), "t_s": Fraction(100), "t_c": Fraction(1), "copies": 1,
+        "base": None, "faults": [], "seed": 0,
         "missing": 0, "status": "complete", "provenance": {}, **changes,
     }  # fmt: skip
     costs = []
@@ -112,7 +114,8 @@ def test_where_neither_side_has_a_run_there_is_no_verdict() -> None:
 def test_algorithms_are_what_differs_where_the_sides_have_none_in_common() -> None:
     comparison = compare([
         side("ours", run(10, segments=1), run(9, segments=4)),
-        side("theirs", run(12, segments=1, algorithm="greedy"), run(8, segments=4, algorithm="greedy")),
+        side("theirs", run(12, segments=1, algorithm="greedy"), run(8, segments=4,
+        algorithm="greedy")),
     ])  # fmt: skip
     rows = comparison.rows()
     assert [
@@ -177,7 +180,8 @@ def test_the_best_numbers_of_pieces_stand_beside_each_other_where_one_piece_is_s
     ])  # fmt: skip
     rows = comparison.rows(everything=True)
     assert [(row["topology"], row["segments"], row["note"]) for row in rows] == [
-        ("S4", 1, None), ("S4", "6 | 7 | 4", None), ("S5", 1, None), ("S5", "7 | 6 | 7", None), ("S6", 1, None),
+        ("S4", 1, None), ("S4", "6 | 7 | 4", None), ("S5", 1, None), ("S5", "7 | 6 | 7", None),
+        ("S6", 1, None),
         ("S6", "8 | 8 | 6", None),
     ]  # fmt: skip
     assert comparison.blocking_axes() == []
@@ -187,7 +191,8 @@ def test_several_p_that_are_left_over_on_both_sides_are_what_differs_and_common_
     None
 ):
     comparison = compare([
-        side("a", *(run(20 - p, segments=p) for p in (1, 2, 4))), side("b", *(run(10 - p, segments=p) for p in (1, 3, 5))),
+        side("a", *(run(20 - p, segments=p) for p in (1, 2, 4))), side("b", *(run(10 - p,
+        segments=p) for p in (1, 3, 5))),
     ])  # fmt: skip
     assert [row["segments"] for row in comparison.rows()] == [1, "2 | 3", "2 | 5", "4 | 3", "4 | 5"]
 
@@ -209,7 +214,8 @@ def test_no_other_network_is_shown_where_a_run_of_the_same_question_is_stored() 
     comparison = compare([side("a", *ours), side("b", *theirs)])
     notes = {(row["topology"], row["segments"]): row["note"] for row in comparison.rows()}
     assert notes == {
-        ("S4 | S7", 1): "different topology (S4, S7)", ("S5", 1): None, ("S5", 4): "b has no run with segments = 4", ("S6", 1): None,
+        ("S4 | S7", 1): "different topology (S4, S7)", ("S5", 1): None, ("S5",
+        4): "b has no run with segments = 4", ("S6", 1): None,
         ("S6", 4): "a has no run with segments = 4",
     }  # fmt: skip
     assert comparison.blocking_axes() == ["topology"]
@@ -583,7 +589,8 @@ def test_programs_read_a_column_for_each_side_where_the_sides_of_some_row_differ
     theirs = [run(9, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (2, 14))]
     comparison = compare([side("a", *ours), side("b", *theirs)])
     assert comparison.data_columns() == [
-        "message_bytes", "segments_a", "segments_b", "time_a", "time_b", "change", "change_percent", "verdict", "gap_a", "gap_b", "best", "note",
+        "message_bytes", "segments_a", "segments_b", "time_a", "time_b", "change",
+        "change_percent", "verdict", "gap_a", "gap_b", "best", "note",
     ]  # fmt: skip
     rows = comparison.rows()
     assert [(row["message_bytes"], row["segments_a"], row["segments_b"]) for row in rows] == [
@@ -644,7 +651,8 @@ def test_one_experiment_is_taken_apart_by_tree_and_copies_too() -> None:
     ]
     comparison = compare([side("sweep", *runs)])
     assert [each.name for each in comparison.sides] == [
-        "sweep/edge-disjoint copies=1", "sweep/edge-disjoint copies=2", "sweep/dimension-change base=greedy",
+        "sweep/edge-disjoint copies=1", "sweep/edge-disjoint copies=2",
+        "sweep/dimension-change base=greedy",
         "sweep/dimension-change base=balanced", "sweep/multiple",
     ]  # fmt: skip
     (row,) = comparison.rows()

@@ -51,7 +51,8 @@ def test_without_being_asked_for_other_topologies_are_no_comparison() -> None:
 def test_one_experiment_is_taken_apart_by_topology_and_algorithm_and_matched_at_equal_m() -> None:
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
     assert [each.name for each in comparison.sides] == [
-        "sweep/S5 greedy", "sweep/S5 edge-disjoint", "sweep/Q7 binomial", "sweep/Q7 edge-disjoint-binomial",
+        "sweep/S5 greedy", "sweep/S5 edge-disjoint", "sweep/Q7 binomial",
+        "sweep/Q7 edge-disjoint-binomial",
     ]  # fmt: skip
     rows = comparison.rows(everything=True)
     assert [row["message_bytes"] for row in rows] == list(SIZES)
@@ -276,7 +277,8 @@ def test_a_stacked_table_tells_of_each_side_in_its_own_line_what_differs() -> No
     layout = lay_out(comparison, stacked=True)
     assert layout.columns[:3] == ("message_bytes", "side", "segments")
     assert [(row["message_bytes"], row["side"], row["segments"]) for row in layout.rows] == [
-        (16, "S5", 1), (16, "Q7", 2), (256, "S5", 3), (256, "Q7", 4), (4096, "S5", 5), (4096, "Q7", 6),
+        (16, "S5", 1), (16, "Q7", 2), (256, "S5", 3), (256, "Q7", 4), (4096, "S5", 5), (4096, "Q7",
+        6),
     ]  # fmt: skip
     assert layout.parameters == 1
 

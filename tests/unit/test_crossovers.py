@@ -362,5 +362,6 @@ def test_labels_name_tree_and_copies_where_they_tell_apart() -> None:
     ]
     (panel,) = panels(compare([side("all", runs)]))
     assert [curve.label for curve in panel.curves] == [
-        "edge-disjoint", "edge-disjoint, 2 copies", "dimension-change of greedy", "dimension-change of balanced",
+        "edge-disjoint", "edge-disjoint, 2 copies", "dimension-change of greedy",
+        "dimension-change of balanced",
     ]  # fmt: skip

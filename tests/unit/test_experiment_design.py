@@ -73,7 +73,8 @@ def test_the_points_are_the_union_of_the_grids_each_once(design: Design) -> None
 def test_a_design_stored_by_revision_0001_is_read() -> None:
     """It has a single collective as text, and no axes of copies, faults and seeds."""
     old = {
-        "collective": "broadcast", "topology": ["S4"], "algorithm": ["multiple", "recursive-substar"], "ports": ["all"],
+        "collective": "broadcast", "topology": ["S4"], "algorithm": ["multiple",
+        "recursive-substar"], "ports": ["all"],
         "segments": [1, 4], "message_bytes": ["64"], "t_s": ["100"], "t_c": ["1"],
     }  # fmt: skip
     assert [(point.algorithm, point.segments) for point in Design.from_json(old).points()] == [

@@ -145,7 +145,8 @@ def test_points_that_share_a_schedule_lie_together(grid: Grid) -> None:
 
 def test_a_seed_matters_to_lots_only() -> None:
     grid = Grid.from_json({
-        "topology": "S4", "algorithm": "edge-disjoint", "message_bytes": 1, "seed": [1, 2, 3], "faults": ["none", "2134", "1 node"],
+        "topology": "S4", "algorithm": "edge-disjoint", "message_bytes": 1, "seed": [1, 2, 3],
+        "faults": ["none", "2134", "1 node"],
     })  # fmt: skip
     seeds = {
         words: [point.seed for point in grid.points() if point.faults == words]
@@ -158,7 +159,8 @@ def test_a_seed_matters_to_lots_only() -> None:
 def test_every_algorithm_meets_the_same_faults() -> None:
     """They are drawn without knowing the schedule, so that two algorithms under one seed are a comparison."""
     grid = Grid.from_json({
-        "topology": "S5", "algorithm": ["edge-disjoint", "multiple", "greedy"], "message_bytes": 1, "seed": [4, 5], "faults": "2 nodes",
+        "topology": "S5", "algorithm": ["edge-disjoint", "multiple", "greedy"], "message_bytes": 1,
+        "seed": [4, 5], "faults": "2 nodes",
         "copies": [1, 3], "ports": "all",
     })  # fmt: skip
     lots = {point.seed: set[tuple[str, ...]]() for point in grid.points()}

@@ -462,7 +462,8 @@ def test_a_page_without_differences_says_so() -> None:
 def across() -> Comparison:
     """Two algorithms on each of two networks, of which those on S5 and on Q7 cross."""
     runs = [
-        *along(6, 5, SIZES, topology="S5", algorithm="greedy"), *along(8, 2, SIZES, topology="S5", algorithm="edge-disjoint"),
+        *along(6, 5, SIZES, topology="S5", algorithm="greedy"), *along(8, 2, SIZES, topology="S5",
+        algorithm="edge-disjoint"),
         *along(7, 4, SIZES, topology="Q7", algorithm="binomial"),
         *along(9, 1, SIZES, topology="Q7", algorithm="edge-disjoint-binomial", bound=7),
     ]  # fmt: skip

@@ -28,7 +28,7 @@ _BATCH = 1_000
 
 @dataclass(frozen=True)
 class Question:
-    """What a verification run checks: claim ids or prefixes (none for all), and a level or sizes."""
+    """The claims of a verification run, by id or prefix (none for all), and its level or sizes."""
 
     names: tuple[str, ...]
     level: str | None
@@ -63,9 +63,7 @@ def save_claim_run(session: Session, asked: Question, fingerprint: str) -> Claim
 
 def find_claim_run(session: Session, asked: Question, fingerprint: str) -> ClaimRun | None:
     """Return the newest verification run of this code with this question, or None."""
-    query = (
-        select(ClaimRun).where(ClaimRun.fingerprint == fingerprint).order_by(ClaimRun.id.desc())
-    )
+    query = select(ClaimRun).where(ClaimRun.fingerprint == fingerprint).order_by(ClaimRun.id.desc())
     return next((run for run in session.scalars(query) if question(run) == asked), None)
 
 
@@ -185,7 +183,9 @@ def copy_evidence(session: Session, run: ClaimRun, pairs: Collection[Pair]) -> i
     return len(sources)
 
 
-def load_evidence(session: Session, run: int, claims: Sequence[str] | None = None) -> list[Evidence]:
+def load_evidence(
+    session: Session, run: int, claims: Sequence[str] | None = None
+) -> list[Evidence]:
     """Return the evidence of a verification run, for all claims or some of them."""
     query = select(ClaimEvidence).where(ClaimEvidence.claim_run == run)
     if claims is not None:

@@ -122,7 +122,8 @@ def reproduce(
     say(f"all figures agree in {len(repetitions) - different} of {total}")
     if different:
         raise RejectedError(
-            f"{pluralize(different, 'run has', 'runs have')} figures that differ from the stored ones",
+            f"{pluralize(different, 'run has', 'runs have')} figures that differ from the stored"
+            " ones",
             hint="'starcast run show' lists the code and machine of a stored run",
         )
 

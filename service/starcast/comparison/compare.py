@@ -1,4 +1,4 @@
-"""Comparison of stored runs: verdicts, changes and columns, without a database and without output."""
+"""Comparison of stored runs: verdicts, changes and columns."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -106,7 +106,7 @@ class Comparison:
         ]
 
     def shared_parameters(self, *, everything: bool = False) -> dict[str, str]:
-        """Return the parameters that are not columns with their value, or the value of each side."""
+        """Return the parameters that are not columns, with the values of the sides."""
         columns = self.parameters(everything=everything)
         values = {name: self._common(name) for name in PARAMETERS if name not in columns}
         return {
@@ -220,7 +220,7 @@ class Comparison:
         )
 
     def sorted_by(self, column: str) -> "Comparison":
-        """Return the comparison with its rows sorted by a column, in descending order by ``-column``.
+        """Return the comparison sorted by a column, or in descending order by ``-column``.
 
         Rows without a value come last. A figure, gap or change without a side's name is the least
         of all sides in the row. Sides can be named in full, by letters or by short names.

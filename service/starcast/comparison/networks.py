@@ -125,9 +125,11 @@ def _part_name(key: Sequence[Any], keys: Sequence[Sequence[Any]], axes: Sequence
     if parts and (not words or len({other[0] for other in others}) > 1):
         words.append(parts[0])
     same_algorithm = [other for other in others if other[:1] == parts[:1]]
-    for place in range(1, len(parts)):
-        if len({other[place] for other in same_algorithm}) > 1:
-            words.append(f"{PARTS[place]}={as_text(parts[place])}")
+    words += [
+        f"{PARTS[place]}={as_text(parts[place])}"
+        for place in range(1, len(parts))
+        if len({other[place] for other in same_algorithm}) > 1
+    ]
     return " ".join(words)
 
 

@@ -146,7 +146,8 @@ def inline_svg(
     Args:
         plot: a figure drawn within `settings`.
         name: the beginning of all ids in it, unique in a page.
-        title, description: texts for screen readers.
+        title: what the figure is, for screen readers.
+        description: what it shows, for screen readers.
         titles: tooltips of the marks in some groups, by group id.
     """
     root = ET.fromstring(_draw(plot))  # noqa: S314 - the input comes from matplotlib

@@ -89,7 +89,8 @@ def plot_links(
     Args:
         panel: the panel.
         profiles: for the number of each run the links used in steps 1, 2, ...
-        styles, name: as in `plot_times`.
+        styles: as in `plot_times`.
+        name: as in `plot_times`.
     """
     shown = [
         (curve, run, profiles[run.id]) for curve, run in panel.profiled() if profiles.get(run.id)

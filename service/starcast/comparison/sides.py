@@ -164,7 +164,7 @@ def select_runs(sides: Sequence[Side], conditions: Conditions) -> list[Side]:
             )
             raise NotFoundError(
                 f"'{side.name}' has no run with {' and '.join(parts)}",
-                hint="values of one axis are alternatives; conditions on several axes must all hold",
+                hint="values of one axis are alternatives; several axes must all hold",
             )
     return selected
 

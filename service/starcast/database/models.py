@@ -215,7 +215,7 @@ class Schedule(Base):
 
 
 class ScheduleStep(Base):
-    """One step of a simulated schedule: directed links used, packets, units in the largest packet."""
+    """One step of a simulated schedule: links used, packets, units in the largest packet."""
 
     __tablename__ = "schedule_step"
 
@@ -252,8 +252,8 @@ class Materialization(Base):
 class Experiment(Base):
     """A named set of runs.
 
-    ``grid`` holds the grids of the experiment, or ``{}`` for a collection of single runs. ``points``
-    is the number of points in the grids; it is null without grids and in rows older than 0002.
+    ``grid`` holds the grids of the experiment, or ``{}`` for a collection of single runs.
+    ``points`` is the number of points in the grids; null without grids and before revision 0002.
     """
 
     __tablename__ = "experiment"
@@ -274,7 +274,7 @@ class Run(Base):
     takes segments). ``copies`` is the number of trees that carry each unit and ``base`` the
     construction given to the algorithm, or null. ``faults`` are written as in
     `starcast.simulator.Fault`, and ``seed`` is the random seed if they were drawn. ``missing``
-    counts the (node, unit) pairs that the faults left undelivered. ``timings`` are seconds per phase.
+    counts the (node, unit) pairs that the faults left undelivered. ``timings`` are in seconds.
 
     Points that differ only in message_bytes, t_s, t_c and seed share one execution: their runs have
     equal timings and equal ``started_at``. Do not add up timings over runs.
@@ -372,8 +372,8 @@ class StepProfile(Base):
 class ClaimRun(Base):
     """A verification run: one stored pass over claims of the papers.
 
-    Its verdicts are stored in the transaction that sets ``finished_at``. ``names`` are the requested
-    claim ids and prefixes of ids (none for all claims); ``level`` is null if ``sizes`` were given
+    Its verdicts are stored in the transaction that sets ``finished_at``. ``names`` are the
+    requested claim ids and prefixes of ids (none for all claims); ``level`` is null if ``sizes`` were given
     instead. ``fingerprint`` is the SHA-256 of the source code that decides the findings; evidence
     with the same fingerprint is reused. ``revision`` and ``dirty`` come from git and are null
     outside a checkout.

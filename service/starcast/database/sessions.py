@@ -152,7 +152,7 @@ def translated_errors(url: URL) -> Iterator[None]:
 def _is_connection_error(error: DBAPIError) -> bool:
     if error.connection_invalidated:
         return True
-    # Errors of libpq while connecting have no SQLSTATE; errors sent by a server (57P01: shutdown) do.
+    # Errors of libpq while connecting have no SQLSTATE; those of a server (57P01: shutdown) do.
     state = getattr(error.orig, "sqlstate", None)
     name = type(error).__name__
     return (name == "OperationalError" and state is None) or str(state).startswith(("08", "57P"))

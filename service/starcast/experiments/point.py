@@ -33,7 +33,7 @@ class Point:
         copies: trees that carry each unit; 1 if the algorithm has no such argument.
         base: the construction given to the algorithm, by default its own default; None if the
             algorithm takes none.
-        faults: single nodes and links as `starcast.simulator.Fault` writes them, in ascending order.
+        faults: nodes and links as `starcast.simulator.Fault` writes them, in ascending order.
         seed: the random seed of the faults; 0 without faults.
     """
 
