@@ -200,7 +200,7 @@ def test_a_column_that_is_none_is_refused_with_those_that_are(starcast: Starcast
 
 @pytest.mark.usefixtures("stored")
 def test_crossovers_are_told_beside_the_table_and_listed_on_demand(starcast: Starcast) -> None:
-    """Few start-ups of whole messages against more of halves and thirds: the first is better for short ones."""
+    """Few start-ups of full messages against many of parts: the first is better for short ones."""
     rows = json.loads(starcast("compare", "sweep", "--crossovers", "-f", "json").out)
     assert rows
     for row in rows:
@@ -301,8 +301,8 @@ def test_the_steps_drawn_are_those_that_are_stored(starcast: Starcast) -> None:
         # S4 has 24 nodes of 3 ports: 72 directed links.
         share = 100 * sum(step["links_used"] for step in steps) / (72 * len(steps))
         assert (
-            f"{algorithm}, p = {fastest['segments']}: {len(steps)} steps, {share:.1f} % of the links busy on average"
-            in text
+            f"{algorithm}, p = {fastest['segments']}: {len(steps)} steps,"
+            f" {share:.1f} % of the links busy on average" in text
         )
 
 
@@ -437,8 +437,8 @@ def test_a_table_is_laid_out_to_fit_the_terminal(
     head = next(line.split() for line in lines if "verdict" in line)
     assert ("side" in head) == (columns < 200)
     assert any("Q5 binomial" in line for line in lines)
-    times = {row[name] for row in json.loads(starcast("compare", "sizes", "--across", "topology", "-f", "json").out)
-             for name in row if name.startswith("time")}  # fmt: skip
+    rows = json.loads(starcast("compare", "sizes", "--across", "topology", "-f", "json").out)
+    times = {row[name] for row in rows for name in row if name.startswith("time")}
     assert {f"{time:.6g}" for time in times} <= set(out.split())
 
 
@@ -448,7 +448,8 @@ def test_the_help_of_compare_imports_neither_matplotlib_nor_jinja(starcast: Star
         "import sys; sys.argv = ['starcast', 'compare', '--help']\n"
         "import contextlib, starcast.cli.app as app\n"
         "with contextlib.suppress(SystemExit): app.main()\n"
-        "sys.exit(any(name in sys.modules for name in ('matplotlib', 'jinja2', 'numpy', 'sqlalchemy')))"
+        "heavy = {'matplotlib', 'jinja2', 'numpy', 'sqlalchemy'}\n"
+        "sys.exit(any(name in sys.modules for name in heavy))"
     )
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode

@@ -226,7 +226,10 @@ def test_experiments_with_an_invalid_grid_are_listed(starcast: Starcast, engine:
     for name in ("old", "ours"):
         assert starcast("experiment", "run", name, "--algorithm", "multiple", *GRID).code == 0
     with engine.begin() as connection:
-        refused = '{"topology": ["S4", "X9"], "algorithm": ["oracle"], "message_bytes": [8], "moon": ["full"], "title": "Old"}'
+        refused = (
+            '{"topology": ["S4", "X9"], "algorithm": ["oracle"], "message_bytes": [8],'
+            ' "moon": ["full"], "title": "Old"}'
+        )
         connection.execute(
             text("update experiment set grid = :grid, points = null where name = 'old'"),
             {"grid": refused},
@@ -279,7 +282,8 @@ def test_a_grid_comes_from_a_file_and_options_replace_its_axes(
 ) -> None:
     file = tmp_path / "grid.toml"
     file.write_text(
-        'topology = "S4"\nalgorithm = ["multiple", "greedy"]\nmessage_bytes = [64, "23/3"]\nt_s = 7\n'
+        'topology = "S4"\nalgorithm = ["multiple", "greedy"]\n'
+        'message_bytes = [64, "23/3"]\nt_s = 7\n'
     )
     assert "4 runs executed" in starcast("experiment", "run", "both", "--grid", str(file)).err
     assert (
@@ -453,7 +457,7 @@ def lines_of(
 
 
 def table_of(lines: list[str]) -> tuple[str, list[str], list[list[str]], str]:
-    """A table's title, its columns, its cells, and what is below. A cell that was folded makes rows that are too many."""
+    """Return title, columns, cells and footer of a table; a folded cell would add a row."""
     (rule,) = [place for place, line in enumerate(lines) if line.strip() and not line.strip(" ─")]
     end = next((place for place in range(rule, len(lines)) if not lines[place]), len(lines))
     head = re.split(r" {2,}", lines[rule - 1].strip())
@@ -482,7 +486,7 @@ def wide(database: URL, starcast: Starcast) -> URL:
 def test_runs_are_listed_on_a_terminal_without_folding(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, room: int, words: tuple[str, ...]
 ) -> None:
-    """What is not a column is the same in all rows, and in the title where that is not the usual, or it is named below."""
+    """A hidden column is the same in all rows and in the title unless usual, or named below."""
     title, head, cells, below = table_of(lines_of(starcast, monkeypatch, room, *words))
     rows = json.loads(starcast(*words, "-f", "json").out)
     assert [cell[0] for cell in cells] == [str(row["run"]) for row in rows]

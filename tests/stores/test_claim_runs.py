@@ -1,4 +1,4 @@
-"""Verification runs in PostgreSQL: evidence is stored, reused for the same code, and never partial."""
+"""Verification runs in PostgreSQL: evidence is stored, reused for equal code, never partial."""
 
 import os
 import signal

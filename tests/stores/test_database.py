@@ -66,15 +66,19 @@ def test_the_migrations_make_exactly_the_models(engine: Engine) -> None:
 OLD = """
     insert into experiment (name, grid) values ('old', '{"collective": "broadcast",
     "topology": ["S4"],
-        "algorithm": ["multiple"], "ports": ["all"], "segments": [2], "m": ["64"], "T_s": ["100"], "T_c": ["1"]}');
+        "algorithm": ["multiple"], "ports": ["all"], "segments": [2], "m": ["64"],
+        "T_s": ["100"], "T_c": ["1"]}');
     insert into run (experiment, topology, collective, algorithm, ports, m, "M", "T_s", "T_c", p,
     status, started_at,
-        finished_at) values (1, 'S4', 'broadcast', 'multiple', 'all', '64', 1, '100', '1', 2, 'complete', now(), now());
+        finished_at) values (1, 'S4', 'broadcast', 'multiple', 'all', '64', 1, '100', '1', 2,
+        'complete', now(), now());
     insert into cost (run, kind, steps, start_ups, transmissions, bytes, time, source)
         values (1, 'simulated', 9, '9', 138, '96', '996', 'simulated');
-    insert into step_profile (run, step, links_used, packets, largest_packet) values (1, 1, 4, 4, 1);
+    insert into step_profile (run, step, links_used, packets, largest_packet)
+        values (1, 1, 4, 4, 1);
     insert into topology values ('S4', 'star', 4, null, 24, 36, 3, 4);
-    insert into schedule values ('S4:old', 'S4', null, 'broadcast', 'multiple', 'all', '{}', 0, false, 9, 138, 2, 6)
+    insert into schedule
+        values ('S4:old', 'S4', null, 'broadcast', 'multiple', 'all', '{}', 0, false, 9, 138, 2, 6)
 """
 
 
@@ -119,7 +123,7 @@ def test_the_downgrade_to_the_first_revision_drops_runs_that_it_cannot_distingui
 def test_the_third_revision_creates_verification_runs_and_its_downgrade_drops_them(
     bare: Engine,
 ) -> None:
-    """Nothing ever wrote to the table of verdicts that it replaces; experiments survive both ways."""
+    """The table of verdicts that it replaces was never used; experiments survive both ways."""
     with bare.begin() as connection:
         command.upgrade(sessions._config(connection), "0002")
         for statement in OLD.split(";"):
@@ -182,7 +186,8 @@ THIRD = """
             'dimension-change', 'all', '{"tree": "necklace"}', 0, true, 9, 138, 2, 6),
         ('S4:broadcast:mine:all::1234', 'S4', 'S4:dimension-change(i=2,tree=multiple):1234',
             'broadcast', 'mine', 'all', '{}', 0, false, 9, 138, 2, 6);
-    insert into schedule_step values ('S4:allgather:dimension-change:all:tree=necklace:1234', 1, 1, 1, 1);
+    insert into schedule_step
+        values ('S4:allgather:dimension-change:all:tree=necklace:1234', 1, 1, 1, 1);
     insert into materialization (kind, key, state, way, expected_nodes, expected_relationships,
         expected_checksum) values
         ('forest', 'S4:dimension-change(i=2,tree=multiple):1234', 'complete', 'bolt', 1, 1, 'x'),
@@ -214,7 +219,7 @@ RENAMED_IDS = {
     "select arguments::text from forest": {'{"i": 2, "base": "multiple"}', '{"base": "greedy"}'},
     "select arguments ->> 'base' from schedule where arguments <> '{}'": {"necklace"},
     "select counterexample::text from claim_verdict": {'{"n": 4, "tree": 1}'},
-    "select segments || ' ' || messages || ' ' || message_bytes || ' ' || t_s || ' ' || base from run": {
+    "select concat_ws(' ', segments, messages, message_bytes, t_s, base) from run": {
         "1 1 64 23/3 necklace"
     },
     "select message_bytes_value || ' ' || t_c_value from run": {"64 0.5"},

@@ -1,4 +1,4 @@
-"""Experiments on a real store: executed once, resumed after interruptions, one process at a time."""
+"""Experiments on a real store: executed once, resumed after interruptions, one at a time."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -61,7 +61,7 @@ class Interrupted(Silent):
 
 
 class CutOff(Interrupted):
-    """A reporter that ends the connection with the lock after some runs, so that others may take it."""
+    """A reporter that ends the connection with the lock after some runs, so it can be taken."""
 
     def __init__(
         self, after: int, engine: Engine, another: Callable[[], object] = lambda: None
@@ -72,7 +72,8 @@ class CutOff(Interrupted):
     def happens(self) -> None:
         """End all connections that hold an advisory lock."""
         ended = text(
-            "select pg_terminate_backend(pid, 5000) from pg_locks where locktype = 'advisory' and granted"
+            "select pg_terminate_backend(pid, 5000) from pg_locks"
+            " where locktype = 'advisory' and granted"
         )
         with self.engine.begin() as connection:
             assert connection.execute(ended).scalars().all() == [True]
@@ -291,7 +292,7 @@ def test_a_lock_that_is_lost_at_the_end_is_no_error(engine: Engine) -> None:
 def test_another_process_that_has_written_meanwhile_is_busy(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
-    """The lock is lost between its check and the end of the transaction, and another process writes."""
+    """The lock is lost after its check, and another process writes before the transaction ends."""
     if kept:
         with pytest.raises(KeyboardInterrupt):
             run_experiment(engine, "all", GRID, Interrupted(kept))

@@ -21,7 +21,10 @@ from starcast.progress import Silent
 from support.fix_servers import without_password
 
 #: Schedules of 0.2 to 0.3 million rows: a process needs some tenths of a second for each.
-GRID = 'topology = "S7"\nalgorithm = "multiple"\nsegments = [6, 7, 8, 9, 10, 11, 12, 13]\nmessage_bytes = 64\n'
+GRID = (
+    'topology = "S7"\nalgorithm = "multiple"\n'
+    "segments = [6, 7, 8, 9, 10, 11, 12, 13]\nmessage_bytes = 64\n"
+)
 PATIENCE = 60
 
 

@@ -68,7 +68,7 @@ def finish(points: list[Point], done: list[Point]) -> None:
 
 
 def test_jobs_together_stay_within_the_memory_that_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If memory holds two points, two of three jobs work; a point that never fits is refused in turn."""
+    """If memory holds two points, two of three jobs work; a point that never fits is refused."""
     points = [
         Point("S4", "broadcast", "multiple", "all", 4, Fraction(m), Fraction(1), Fraction(1))
         for m in range(1, 6)

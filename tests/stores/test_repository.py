@@ -1,4 +1,4 @@
-"""The repository: what is saved reads back equal, bulk rows by COPY, and what a dropped row takes with it."""
+"""The repository: stored objects read back equal, COPY of bulk rows, and cascading deletes."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Runs as the store gives them back, made up: their figures follow from a number of steps and bytes a byte of the message."""
+"""Invented stored runs, whose figures follow from a number of steps and bytes per byte of message."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -20,9 +20,10 @@ PROVENANCE = {
 
 
 def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: Any) -> Run:
-    """A run of S5 broadcast multiple with p = 1, T_s = 100, T_c = 1, that takes ``steps`` start-ups and ``rate * m`` bytes.
+    """Return a run with ``steps`` start-ups and ``rate * m`` bytes for a message of m bytes.
 
-    ``closed`` is what its closed form has in place of the rate, ``bound`` the start-ups of its lower bound (and m/4 bytes).
+    It is S5 broadcast multiple with 1 segment, t_s = 100 and t_c = 1. ``closed`` replaces the rate
+    in its closed form; its lower bound has ``bound`` start-ups and m/4 bytes.
     """
     closed, bound = changes.pop("closed", rate), changes.pop("bound", 1)
     point = {
@@ -63,12 +64,12 @@ def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: A
 
 
 def along(steps: int, rate: Fraction | int, sizes: Iterable[int], **changes: Any) -> list[Run]:
-    """Such runs for several m."""
+    """Return such runs for several message sizes."""
     return [priced_run(steps, rate, m, **changes) for m in sizes]
 
 
 def side(name: str, runs: Sequence[Run]) -> Side:
-    """They as one side, reproduced by a command of its name."""
+    """Return runs as a side with a command of its name."""
     return Side(
         name,
         tuple(runs),

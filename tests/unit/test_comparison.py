@@ -172,7 +172,7 @@ def one_and_best(algorithm: str, best: dict[str, int]) -> Side:
 def test_the_best_numbers_of_pieces_stand_beside_each_other_where_one_piece_is_stored_as_well() -> (
     None
 ):
-    """The best p of the one on S4 is that of the other on S5: what stands beside each other is what is on one network."""
+    """The best segments of one side on S4 are those of the other on S5: networks are matched first."""
     comparison = compare([
         one_and_best("greedy", {"S4": 6, "S5": 7, "S6": 8}),
         one_and_best("multiple", {"S4": 7, "S5": 6, "S6": 8}),
@@ -198,7 +198,7 @@ def test_several_p_that_are_left_over_on_both_sides_are_what_differs_and_common_
 
 
 def test_no_other_network_is_shown_where_a_run_of_the_same_question_is_stored() -> None:
-    """S5 and S6 are on both sides, but b lacks p = 4 on S5 and has a p = 4 more on S6; only S7 and S4 are strangers."""
+    """S5 and S6 are on both sides, with 4 segments on one side each; S7 and S4 are not."""
     ours = [
         run(10, segments=1),
         run(9, segments=4),
@@ -479,7 +479,7 @@ def test_a_choice_that_the_sides_have_in_common_is_matched(parameter: tuple[str,
 
 
 def test_runs_in_the_best_number_of_pieces_stand_beside_each_other_at_every_m() -> None:
-    """What is best for one m of the one is best for another m of the other; p is no reason not to compare."""
+    """The best segments of one side are those of the other at another size; both are compared."""
     ours = [run(10, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (8, 2), (64, 7))]
     theirs = [
         run(9, message_bytes=Fraction(m), segments=p, algorithm="greedy")
@@ -494,7 +494,7 @@ def test_runs_in_the_best_number_of_pieces_stand_beside_each_other_at_every_m() 
 
 
 def test_p_is_matched_within_an_algorithm_not_across_them() -> None:
-    """The one side has multiple at 7 and greedy at 5, the other at 5 and at 7: each stands beside its own kind."""
+    """One side has multiple at 7 and greedy at 5, the other at 5 and 7: algorithms are matched."""
     before = side("a", run(10, segments=7), run(20, segments=5, algorithm="greedy"))
     after = side("b", run(9, segments=5), run(21, segments=7, algorithm="greedy"))
     rows = compare([before, after]).rows()
@@ -582,9 +582,7 @@ def test_a_figure_alone_orders_by_the_least_that_a_side_has() -> None:
     )
 
 
-def test_programs_read_a_column_for_each_side_where_the_sides_of_some_row_differ_in_a_parameter() -> (
-    None
-):
+def test_data_columns_have_a_column_per_side_for_parameters_that_differ() -> None:
     ours = [run(10, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (2, 16), (4, 16))]
     theirs = [run(9, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (2, 14))]
     comparison = compare([side("a", *ours), side("b", *theirs)])
@@ -682,7 +680,7 @@ def test_a_parameter_that_each_side_keeps_is_no_column_even_where_a_side_is_abse
 
 
 def test_several_matches_on_several_sides_do_not_multiply() -> None:
-    """A baseline of one p against three sides of four others each: four rows, and each run is in one."""
+    """A baseline with one number of segments and three sides with four others: four rows."""
     others = [
         [run(place, segments=p, algorithm=name) for p in (2, 3, 4, 5)]
         for place, name in enumerate(("b", "c", "d"))
@@ -714,7 +712,8 @@ def test_few_sides_stand_abreast_and_many_are_stacked_with_the_same_figures() ->
     assert (few.together, few.columns) == (1, tuple(compare(sides[:MOST_ABREAST]).columns()))
     assert few.best == (frozenset({"time_b"}), frozenset({"time_b"}))
     assert many.together == 4
-    assert [(row["segments"], row["side"], row["time"], row["verdict"]) for row in many.rows[:4]] == [
+    lines = [(row["segments"], row["side"], row["time"], row["verdict"]) for row in many.rows[:4]]
+    assert lines == [
         (1, "a", 10, "baseline"), (1, "b", 5, BETTER), (1, "c", 20, WORSE), (1, "d", 5, BETTER),
     ]  # fmt: skip
     assert [len(names) for names in many.best[:4]] == [0, 1, 0, 1]
@@ -740,7 +739,7 @@ def test_hundreds_of_runs_are_matched_and_told_apart() -> None:
 
 
 def test_real_runs_compare_as_their_papers_say() -> None:
-    """At one packet the 2n-3 steps of Sheu, Liaw & Chen carry whole messages; many segments favour the n-1 trees."""
+    """The 2n-3 steps of Sheu, Liaw & Chen win with one packet, the n-1 trees with many segments."""
 
     def runs(algorithm: str) -> list[Run]:
         axes = ("S5", "broadcast", algorithm, "all")

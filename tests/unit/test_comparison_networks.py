@@ -1,4 +1,4 @@
-"""Across an axis of the question: how sides are taken apart, matched and told, and which runs a condition leaves."""
+"""Comparison across topologies: how sides are split, matched and described; conditions on runs."""
 
 import re
 from fractions import Fraction
@@ -120,7 +120,7 @@ def test_named_sides_are_taken_apart_by_the_crossed_axis_alone() -> None:
     cubes = side("cubes", on("Q7"))
     comparison = compare([cubes, stars], across=["topology"])
     assert [each.name for each in comparison.sides] == ["cubes", "stars/S5", "stars/S6"]
-    # Two algorithms on each side, none in common: each of the one beside each of the other, at every m.
+    # Two algorithms on each side, none in common: each is matched with each, at every size.
     assert len(comparison.matches) == 4 * len(SIZES)
     assert not any(any(match.reasons) for match in comparison.matches)
 

@@ -1,4 +1,4 @@
-"""Where the better one changes along m: exactly where times are lines, else between two stored m."""
+"""Crossovers in message size: exact for linear times, else between two stored sizes."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -118,14 +118,14 @@ def test_each_p_that_both_have_crosses_by_itself_and_the_best_of_them_as_their_e
         (AT, Fraction(700, 3), Fraction(700, 3), "greedy"),  # 1000 + 2m = 300 + 5m
         (AT, Fraction(350), Fraction(350), "greedy"),  # 2000 + m = 1300 + 3m
     ]
-    # The best p of ours is 1 up to m = 1000, of theirs 1 up to 500: the first of the above is that of the best.
+    # Ours is best with 1 segment up to m = 1000, theirs up to 500: the first crossover is at the best.
     assert places(found, BEST) == [(AT, Fraction(700, 3), Fraction(700, 3), "greedy")]
     (best,) = [one for one in found if one.choice == BEST]
     assert (best.segments, best.segments_text, best.time) == ((1, 1), "best 1", Fraction(4400, 3))
 
 
 def test_envelopes_may_cross_where_neither_has_its_first_p() -> None:
-    """Ours: 1000 + 8m, from 100 on 1600 + 2m. Theirs: 1100 + 8m, from 50 on 1400 + 2m... which crosses ours in between."""
+    """Ours: 1000 + 8m, from 100 on 1600 + 2m. Theirs: 1100 + 8m, from 50 on 1400 + 2m."""
     ours = [*along(10, 8, (10, 200), segments=1), *along(16, 2, (10, 200), segments=2)]
     theirs = [*greedy(11, 8, (10, 200), segments=1), *greedy(14, 2, (10, 200), segments=3)]
     (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]
@@ -140,7 +140,7 @@ def test_envelopes_may_cross_where_neither_has_its_first_p() -> None:
 
 
 def test_two_changes_between_the_same_stored_m_are_both_found() -> None:
-    """Ours 100m up to 10, then 900 + 10m; theirs 500 + 40m: ours is better below 25/3 and above 40/3, theirs in between."""
+    """Ours 100m up to 10, then 900 + 10m; theirs 500 + 40m is better between 25/3 and 40/3."""
     ours = [*along(0, 100, (1, 100), segments=1), *along(9, 10, (1, 100), segments=2)]
     found = changes(ours, greedy(5, 40, (1, 100), segments=1))
     assert [(one.low, one.below) for one in found if one.choice == BEST] == [
@@ -218,7 +218,7 @@ def test_a_p_that_is_the_best_at_two_stored_m_in_succession_is_a_line_between_th
 
 
 def test_times_off_the_line_are_not_taken_for_one() -> None:
-    """Nothing is assumed: if the start-ups change with m, the change is only known to lie between two stored m."""
+    """If the start-ups change with m, the crossover is only known to lie between two sizes."""
     bent = [
         priced_run(steps, 5, m, algorithm="greedy")
         for steps, m in zip((3, 4, 5), SIZES, strict=True)
@@ -295,7 +295,7 @@ def test_an_envelope_is_everywhere_the_least_of_its_lines(given_lines: dict[int,
 def test_between_two_changes_the_same_one_is_ahead(
     ours: dict[int, Line], theirs: dict[int, Line]
 ) -> None:
-    """The oracle looks at many m: the changes are where the sign of the difference of the minima does change."""
+    """The oracle evaluates many m: crossovers are where the difference of the minima changes sign."""
 
     def runs(made: dict[int, Line], algorithm: str) -> list[Run]:
         return [
@@ -330,7 +330,7 @@ def test_between_two_changes_the_same_one_is_ahead(
 
 
 def test_real_broadcasts_cross_where_their_closed_forms_say() -> None:
-    """On S5 with segments = 4 a tree: 2n - 4 + p slots of m/p bytes against h + p - 1 of 2m/(p(n-1))."""
+    """On S5 with p = 4: 2n - 4 + p slots of m/p bytes against h + p - 1 of 2m/(p(n-1))."""
 
     def runs(algorithm: str) -> list[Run]:
         points = [

@@ -1,4 +1,4 @@
-"""The faults of a point: named or drawn, written in one way, never at the root, the same whatever the algorithm."""
+"""The faults of a point: named or drawn, canonical, never at the root, equal for all algorithms."""
 
 from itertools import combinations
 
@@ -57,7 +57,7 @@ def test_the_same_seed_draws_the_same(spec: str, words: str, seed: int) -> None:
 def test_every_node_but_the_root_and_every_link_is_drawn_sometime(
     words: str, all_of_them: int
 ) -> None:
-    """S4 has 24 nodes and 24 * 3 / 2 links; of 36 equally likely ones, 600 draws leave one out once in half a million."""
+    """S4 has 24 nodes and 36 links; 600 draws of 36 miss one with probability 1 in half a million."""
     assert len({resolve_faults(topology("S4"), words, seed) for seed in range(600)}) == all_of_them
 
 

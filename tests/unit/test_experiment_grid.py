@@ -1,4 +1,4 @@
-"""Points and grids: the order, what cannot be, the stored form and the command that reproduces it."""
+"""Points and grids: order, invalid values, stored form, and the command that reproduces them."""
 
 import dataclasses
 import shlex
@@ -40,7 +40,7 @@ grids = st.builds(
 
 
 few = settings(max_examples=25)
-#: Grids over all that an algorithm can be given; each of these is defined on all of these topologies.
+#: Grids over all arguments; each algorithm is defined on each topology.
 wide = st.builds(
     Grid,
     topology=st.lists(st.sampled_from(["S3", "S4"]), min_size=1).map(tuple),
@@ -157,7 +157,7 @@ def test_a_seed_matters_to_lots_only() -> None:
 
 
 def test_every_algorithm_meets_the_same_faults() -> None:
-    """They are drawn without knowing the schedule, so that two algorithms under one seed are a comparison."""
+    """Faults do not depend on the schedule, so that algorithms with one seed can be compared."""
     grid = Grid.from_json({
         "topology": "S5", "algorithm": ["edge-disjoint", "multiple", "greedy"], "message_bytes": 1,
         "seed": [4, 5], "faults": "2 nodes",
@@ -431,7 +431,7 @@ def test_faults_are_the_same_point_in_any_order_and_without_them_the_seed_is_not
 @few
 @given(wide)
 def test_the_command_of_a_point_says_all_that_makes_it(grid: Grid) -> None:
-    """Its flags, read as an axis each, make the same point; the faults are named, so that the seed has no part in it."""
+    """Its options, read as axes, give the same point; the faults are named, so the seed is 0."""
     for point in grid.points()[:3]:
         words = shlex.split(point.command())
         flags = dict(zip(words[6::2], words[7::2], strict=True))

@@ -225,7 +225,8 @@ def test_all_reasons_are_on_the_page_and_rare_ones_are_folded() -> None:
         "ours", [priced_run(10, 2, m, faults=["21345"]) for m in range(1, len(missing) + 1)]
     )
     theirs = side("theirs", [
-        priced_run(9, 2, m, faults=["21345"], missing=lost) for m, lost in enumerate(missing, start=1)
+        priced_run(9, 2, m, faults=["21345"], missing=lost)
+        for m, lost in enumerate(missing, start=1)
     ])  # fmt: skip
     reasons = report.count_reasons(compare([ours, theirs]))
     text = page(compare([ours, theirs]))
@@ -504,12 +505,12 @@ def test_a_plot_across_topologies_has_a_bound_for_each_and_shares_of_each_ones_l
     )
     # 1 + ... + 8 = 36 of 8 steps with 480 directed links; 1 + ... + 9 = 45 of 9 with 896.
     assert (
-        f"S5 edge-disjoint, p = 1: 8 steps, {100 * 36 / (8 * 480):.1f} % of the links busy on average"
-        in text
+        f"S5 edge-disjoint, p = 1: 8 steps, {100 * 36 / (8 * 480):.1f} %"
+        " of the links busy on average" in text
     )
     assert (
-        f"Q7 edge-disjoint-binomial, p = 1: 9 steps, {100 * 45 / (9 * 896):.1f} % of the links busy on average"
-        in text
+        f"Q7 edge-disjoint-binomial, p = 1: 9 steps, {100 * 45 / (9 * 896):.1f} %"
+        " of the links busy on average" in text
     )
     assert "% of the network's" in text
     assert len(Page(page(comparison)).svgs) == 2
@@ -574,7 +575,7 @@ def test_gaps_have_three_decimals() -> None:
 
 
 def test_the_same_schedules_are_drawn_once_and_preferably_without_faults() -> None:
-    """Faults remove links: steps are drawn without faults, and with faults only if not drawn yet."""
+    """Steps are drawn without faults, and with faults only if they are not drawn yet."""
     faults = [
         {"faults": [node], "seed": seed} for seed, node in enumerate(("21345", "32145", "12354"))
     ]
