@@ -801,7 +801,7 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(
         ),
         (("compare", "ours", "none"), 3, "no experiment 'none' is stored"),
         (("compare", "ours", "99"), 3, "no run 99 is stored"),
-        (("compare", "ours"), 2, "'ours' alone cannot be compared"),
+        (("compare", "ours"), 2, "'ours' alone leaves nothing to compare"),
         (
             ("compare", "ours", "theirs", "--baseline", "none"),
             3,

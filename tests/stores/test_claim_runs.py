@@ -89,8 +89,10 @@ def test_the_same_question_of_the_same_code_is_answered_from_the_ledger(
     assert (again.claim_run, again.known, again.found) == (first.claim_run, first.found, 0)
     assert again.verdicts == first.verdicts
     assert told.lines == [
-        f"{first.found} findings are known from earlier runs of the same code, of {first.found};"
-        " --again computes all of them again"
+        (
+            f"{first.found} findings are known from earlier runs of the same code, of {first.found};"
+            " --again computes all of them again"
+        )
     ]
     assert count(engine) == 1
 

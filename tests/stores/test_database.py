@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 from alembic import command
-from sqlalchemy import URL, Engine, inspect, select, text
+from sqlalchemy import URL, Engine, Text, column, func, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from starcast.comparison.compare import compare
@@ -233,7 +233,11 @@ def everything(engine: Engine) -> dict[str, list[str]]:
     """Return all rows of all tables but alembic's as text, sorted."""
     with engine.connect() as connection:
         return {
-            table: sorted(connection.scalars(text(f"select to_jsonb({table})::text from {table}")))
+            table: sorted(
+                connection.scalars(
+                    select(func.to_jsonb(column(table)).cast(Text)).select_from(text(table))
+                )
+            )
             for table in tables(engine) - {"alembic_version"}
         }
 
@@ -278,8 +282,10 @@ def test_a_run_stored_by_an_old_version_is_reproduced_and_compared(bare: Engine)
     ("row", "constraint"),
     [
         (
-            "insert into claim_run (level, sizes, version, fingerprint)"
-            " values ('quick', '[]', '1', 'f')",
+            (
+                "insert into claim_run (level, sizes, version, fingerprint)"
+                " values ('quick', '[]', '1', 'f')"
+            ),
             "ck_claim_run_sizes",
         ),
         ("insert into claim_run (version, fingerprint) values ('1', 'f')", "ck_claim_run_sizes"),
@@ -288,13 +294,17 @@ def test_a_run_stored_by_an_old_version_is_reproduced_and_compared(bare: Engine)
             "ck_claim_run_level",
         ),
         (
-            "insert into claim_verdict"
-            " values ((select max(id) from claim_run), 'TS.L5', 'holds', '[]', '{}', '')",
+            (
+                "insert into claim_verdict"
+                " values ((select max(id) from claim_run), 'TS.L5', 'holds', '[]', '{}', '')"
+            ),
             "ck_claim_verdict_counterexample",
         ),
         (
-            "insert into claim_verdict"
-            " values ((select max(id) from claim_run), 'TS.L5', 'perhaps', '[]', null, '')",
+            (
+                "insert into claim_verdict"
+                " values ((select max(id) from claim_run), 'TS.L5', 'perhaps', '[]', null, '')"
+            ),
             "ck_claim_verdict_verdict",
         ),
     ],

@@ -1,4 +1,4 @@
-"""Invented stored runs, whose figures follow from a number of steps and bytes per byte of message."""
+"""Invented stored runs with figures from a number of steps and bytes per byte of message."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime

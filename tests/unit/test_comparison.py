@@ -172,7 +172,7 @@ def one_and_best(algorithm: str, best: dict[str, int]) -> Side:
 def test_the_best_numbers_of_pieces_stand_beside_each_other_where_one_piece_is_stored_as_well() -> (
     None
 ):
-    """The best segments of one side on S4 are those of the other on S5: networks are matched first."""
+    """The best segments of one side on S4 are those of the other on S5; topologies match first."""
     comparison = compare([
         one_and_best("greedy", {"S4": 6, "S5": 7, "S6": 8}),
         one_and_best("multiple", {"S4": 7, "S5": 6, "S6": 8}),
@@ -347,7 +347,7 @@ def test_one_experiment_with_several_algorithms_is_taken_apart() -> None:
 
 @pytest.mark.parametrize("sides", [[], [side("a", run())], [side("a")]])
 def test_a_single_algorithm_alone_leaves_nothing_to_compare(sides: list[Side]) -> None:
-    with pytest.raises(InputError, match="nothing to compare|cannot be compared"):
+    with pytest.raises(InputError, match="nothing to compare"):
         compare(sides)
 
 

@@ -147,7 +147,7 @@ def test_port_models_and_machines_may_be_crossed_too(
     axis: str, one: Any, other: Any, names: list[str]
 ) -> None:
     runs = [*along(6, 5, SIZES, **{axis: one}), *along(6, 5, SIZES, **{axis: other})]
-    with pytest.raises(InputError, match="nothing to compare|cannot be compared"):
+    with pytest.raises(InputError, match="nothing to compare"):
         compare([side("sweep", runs)])
     comparison = compare([side("sweep", runs)], across=[axis])
     assert [each.name for each in comparison.sides] == names

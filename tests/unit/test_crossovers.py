@@ -118,7 +118,7 @@ def test_each_p_that_both_have_crosses_by_itself_and_the_best_of_them_as_their_e
         (AT, Fraction(700, 3), Fraction(700, 3), "greedy"),  # 1000 + 2m = 300 + 5m
         (AT, Fraction(350), Fraction(350), "greedy"),  # 2000 + m = 1300 + 3m
     ]
-    # Ours is best with 1 segment up to m = 1000, theirs up to 500: the first crossover is at the best.
+    # Ours is best with 1 segment up to m = 1000, theirs up to 500: the best cross first.
     assert places(found, BEST) == [(AT, Fraction(700, 3), Fraction(700, 3), "greedy")]
     (best,) = [one for one in found if one.choice == BEST]
     assert (best.segments, best.segments_text, best.time) == ((1, 1), "best 1", Fraction(4400, 3))
@@ -295,7 +295,7 @@ def test_an_envelope_is_everywhere_the_least_of_its_lines(given_lines: dict[int,
 def test_between_two_changes_the_same_one_is_ahead(
     ours: dict[int, Line], theirs: dict[int, Line]
 ) -> None:
-    """The oracle evaluates many m: crossovers are where the difference of the minima changes sign."""
+    """The oracle evaluates many m: at crossovers the difference of the minima changes sign."""
 
     def runs(made: dict[int, Line], algorithm: str) -> list[Run]:
         return [

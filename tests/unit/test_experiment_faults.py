@@ -57,7 +57,7 @@ def test_the_same_seed_draws_the_same(spec: str, words: str, seed: int) -> None:
 def test_every_node_but_the_root_and_every_link_is_drawn_sometime(
     words: str, all_of_them: int
 ) -> None:
-    """S4 has 24 nodes and 36 links; 600 draws of 36 miss one with probability 1 in half a million."""
+    """S4 has 24 nodes and 36 links; 600 draws miss one of 36 once in half a million."""
     assert len({resolve_faults(topology("S4"), words, seed) for seed in range(600)}) == all_of_them
 
 

@@ -320,7 +320,9 @@ def compare(
     )
     if len(parts) < 2:
         raise InputError(
-            f"'{sides[0].name}' alone cannot be compared" if sides else "nothing to compare",
+            f"'{sides[0].name}' alone leaves nothing to compare"
+            if sides
+            else "there is nothing to compare",
             hint="name two experiments or runs, or one experiment with several algorithms",
         )
     first = 0 if baseline is None else side_names.find_side(parts, baseline)
