@@ -82,7 +82,7 @@ def test_what_postgresql_knows_is_compared_and_complete(stores: Stores, what: Pl
     assert adopt(stores, Silent()) == []
     with session(stores.engine) as opened:
         for row in opened.query(models.Materialization):
-            assert (row.way, row.found_nodes, row.found_relationships) == (
+            assert (row.method, row.found_nodes, row.found_relationships) == (
                 "import",
                 row.expected_nodes,
                 row.expected_relationships,

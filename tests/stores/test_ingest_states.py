@@ -11,7 +11,7 @@ from starcast.database.sessions import session
 from starcast.errors import BusyError
 from starcast.ingest.states import TRANSITIONS, State, forget, move, state_of
 
-EXPECTED = {"way": "bolt", "expected_nodes": 1, "expected_relationships": 2}
+EXPECTED = {"method": "bolt", "expected_nodes": 1, "expected_relationships": 2}
 #: A way to each state that begins where nothing is known.
 PATHS: dict[State | None, tuple[State, ...]] = {
     None: (),
