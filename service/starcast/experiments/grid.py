@@ -99,7 +99,7 @@ class Grid:
                 raise InputError(
                     f"the grid has no {axis}", hint=f"give at least one: {option_name(axis)} ..."
                 )
-            order = _topology_order if axis == "topology" else _value_order
+            order: Callable[[Any], Any] = _topology_order if axis == "topology" else _value_order
             object.__setattr__(self, axis, tuple(sorted(set(values), key=order)))
         most = prod(max(len(getattr(self, axis)), 1) for axis in AXES)
         if most > MOST_POINTS:
