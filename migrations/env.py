@@ -1,6 +1,6 @@
-"""Alembic's entry: migrate over the connection that `starcast.database.sessions` hands over.
+"""The entry point of alembic, with the connection given by `starcast.database.sessions`.
 
-A developer who calls `alembic -c migrations/alembic.ini` gets the database that starcast's settings name.
+With `alembic -c migrations/alembic.ini` it uses the database of starcast's settings.
 """
 
 from alembic import context
@@ -17,15 +17,15 @@ def migrate(connection: Connection) -> None:
 
 def migrate_configured() -> None:
     from starcast.database.sessions import connect  # noqa: PLC0415
-    from starcast.endpoints import store_url  # noqa: PLC0415 - a handed-over connection needs no settings
+    from starcast.endpoints import store_url  # noqa: PLC0415 - a given connection needs no settings
     from starcast.settings import Settings  # noqa: PLC0415
 
     with connect(store_url(Settings.load())).begin() as connection:
         migrate(connection)
 
 
-handed_over = context.config.attributes.get("connection")
-if handed_over is None:
+given_connection = context.config.attributes.get("connection")
+if given_connection is None:
     migrate_configured()
 else:
-    migrate(handed_over)
+    migrate(given_connection)

@@ -14,7 +14,8 @@ def _exact(name: str, *, nullable: bool = False) -> sa.Column[str]:
 
 def _double(exact: str) -> sa.Column[float]:
     numerator, denominator = (f"split_part(\"{exact}\", '/'::text, {part})" for part in (1, 2))
-    value = f"({numerator})::double precision / (COALESCE(NULLIF({denominator}, ''::text), '1'::text))::double precision"
+    denominator = f"COALESCE(NULLIF({denominator}, ''::text), '1'::text)"
+    value = f"({numerator})::double precision / ({denominator})::double precision"
     return sa.Column(
         f"{exact}_value", sa.Double(), sa.Computed(value, persisted=True), nullable=True
     )

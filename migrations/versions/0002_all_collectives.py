@@ -1,4 +1,4 @@
-"""Make room for all collectives: tree and loss of a run, points of an experiment, step profile of a schedule."""
+"""Store all collectives: tree and missing units of runs, points of experiments, schedule steps."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -29,7 +29,7 @@ def upgrade() -> None:
         "run", sa.Column("missing", sa.BigInteger(), server_default=sa.text("0"), nullable=False)
     )
     op.drop_constraint("uq_run_point", "run")
-    # Two runs without a tree are at the same point: by default PostgreSQL takes every null for another value.
+    # By default nulls are distinct, but two runs without a tree are at the same point.
     op.create_unique_constraint(
         "uq_run_point",
         "run",
@@ -58,9 +58,9 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Runs of an algorithm that takes a tree go: 0001 cannot tell them apart.
+    """Delete the runs of algorithms that take a tree, which 0001 cannot distinguish.
 
-    Of those that stay it is lost what they miss under faults, and of schedules their step profile.
+    The missing units of other runs and the step profiles of schedules are lost.
     """
     op.drop_table("schedule_step")
     op.execute("delete from run where tree is not null")

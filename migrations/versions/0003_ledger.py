@@ -1,4 +1,7 @@
-"""Keep the ledger: what was asked, what was found at each size, and the verdicts. Nothing ever wrote the table it replaces."""
+"""Store verification runs with evidence and verdicts.
+
+Nothing ever wrote to the table of verdicts that is replaced.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -70,7 +73,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """All ledgers go: 0002 had a table of another shape, which nothing wrote."""
+    """Delete all verification runs: 0002 has a different table of verdicts."""
     op.drop_table("claim_verdict")
     op.drop_table("claim_evidence")
     op.drop_table("ledger")

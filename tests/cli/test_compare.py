@@ -1,4 +1,4 @@
-"""`compare` as a user calls it, on runs that PostgreSQL holds: every format, order, crossovers, and the page."""
+"""The command ``compare`` on stored runs: formats, order, crossovers, and the report."""
 
 import csv
 import io
@@ -39,7 +39,7 @@ def stored(
     starcast: Starcast,
     monkeypatch: pytest.MonkeyPatch,
 ) -> URL:
-    """Two experiments, `ours` and `theirs`, and one of both algorithms, `sweep`, in a database that the settings name."""
+    """Store two experiments, ``ours`` and ``theirs``, and ``sweep`` with the algorithms of both."""
     name_store(monkeypatch, clean_database)
     for name, algorithms in (
         ("ours", ALGORITHMS[:1]),
@@ -56,11 +56,11 @@ def test_json_and_csv_name_the_best_and_carry_no_marks(starcast: Starcast) -> No
     rows = json.loads(starcast("compare", "ours", "theirs", "-f", "json").out)
     assert len(rows) == 6
     for row in rows:
-        times = {name: row[f"time {name}"] for name in ("ours", "theirs")}
+        times = {name: row[f"time_{name}"] for name in ("ours", "theirs")}
         assert row["best"] == (
             min(times, key=lambda name: times[name]) if len(set(times.values())) > 1 else None
         )
-        assert row["gap ours"] >= 1
+        assert row["gap_ours"] >= 1
     text = starcast("compare", "ours", "theirs", "-f", "csv").out
     assert "**" not in text
     assert [row["best"] for row in csv.DictReader(io.StringIO(text))] == [
@@ -80,7 +80,7 @@ def test_markdown_sets_the_least_time_of_each_row_in_bold(starcast: Starcast) ->
                 strict=True,
             )
         )
-        times = {name: row[f"time {name}"] for name in ("ours", "theirs")}
+        times = {name: row[f"time_{name}"] for name in ("ours", "theirs")}
         bold = [name for name, cell in times.items() if cell.startswith("**")]
         figures = {name: float(cell.strip("*")) for name, cell in times.items()}
         least = min(figures.values())
@@ -121,9 +121,9 @@ def test_a_side_whose_name_ends_in_its_letter_is_in_the_legend_too(starcast: Sta
 @pytest.mark.usefixtures("stored")
 def test_sort_orders_the_rows_by_any_column_either_way(starcast: Starcast) -> None:
     for column, name in (
-        ("gap theirs", "gap theirs"),
+        ("gap_theirs", "gap_theirs"),
         ("change", "change"),
-        ("time B", "time theirs"),
+        ("time_B", "time_theirs"),
     ):
         up = [
             row[name]
@@ -141,13 +141,15 @@ def test_sort_orders_the_rows_by_any_column_either_way(starcast: Starcast) -> No
 @pytest.mark.usefixtures("stored")
 def test_a_stacked_table_is_ordered_by_the_least_time_of_each_block(starcast: Starcast) -> None:
     rows = json.loads(starcast("compare", "sweep", "--sort", "-time", "-f", "json").out)
-    least = [min(row[f"time sweep/{name}"] for name in ALGORITHMS) for row in rows]
+    least = [
+        min(row[f"time_sweep_{name.replace('-', '_')}"] for name in ALGORITHMS) for row in rows
+    ]
     assert least == sorted(least, reverse=True)
     assert len(set(least)) > 1
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_best_numbers_of_pieces_are_a_column_for_each_side_in_json_and_csv(
+def test_the_best_segments_are_a_column_per_side_in_json_and_csv(
     starcast: Starcast,
 ) -> None:
     grid = ("--topology", "S4", "--segments", "1", "--segments", "best", "-m", "1024")
@@ -157,11 +159,11 @@ def test_the_best_numbers_of_pieces_are_a_column_for_each_side_in_json_and_csv(
             == 0
         )
     rows = json.loads(starcast("compare", "greedy", "several", "-f", "json").out)
-    assert [(row["p greedy"], row["p several"], row["verdict"]) for row in rows] == [
+    assert [(row["segments_greedy"], row["segments_several"], row["verdict"]) for row in rows] == [
         (1, 1, "worse"),
         (6, 7, "worse"),
     ]
-    assert not any("p" in row for row in rows)
+    assert not any("segments" in row for row in rows)
     head = starcast("compare", "greedy", "several", "-f", "csv").out.splitlines()[0].split(",")
     assert head == list(rows[0])
     assert head[:2] == ["p greedy", "p several"]
@@ -192,43 +194,45 @@ def test_a_run_repeated_by_its_own_command_is_the_same_whatever_drew_its_faults(
 def test_a_column_that_is_none_is_refused_with_those_that_are(starcast: Starcast) -> None:
     result = starcast("compare", "ours", "theirs", "--sort", "speed")
     assert (result.code, result.out) == (2, "")
-    assert "error: 'speed' is no column of this comparison" in result.err
+    assert "error: 'speed' is not a column of this comparison" in result.err
     assert "time ours, time theirs" in result.err
 
 
 @pytest.mark.usefixtures("stored")
 def test_crossovers_are_told_beside_the_table_and_listed_on_demand(starcast: Starcast) -> None:
-    """Few start-ups of whole messages against more of halves and thirds: the first is better for short ones."""
+    """Few start-ups of full messages against many of parts: the first is better for short ones."""
     rows = json.loads(starcast("compare", "sweep", "--crossovers", "-f", "json").out)
     assert rows
     for row in rows:
-        assert (row["topology"], row["ports"], {row["one"], row["other"]}) == (
+        assert (row["topology"], row["ports"], {row["first"], row["second"]}) == (
             "S4",
             "all",
             set(ALGORITHMS),
         )
-        assert 16 <= row["m from"] <= row["m to"] <= 4096
-        assert row["better below"] != row["better above"]
-    (best,) = [row for row in rows if row["p"].startswith("best") and "simulated" in row["figures"]]
-    told = [
+        assert 16 <= row["message_bytes_from"] <= row["message_bytes_to"] <= 4096
+        assert row["better_below"] != row["better_above"]
+    (best,) = [
+        row for row in rows if row["segments"].startswith("best") and "simulated" in row["figures"]
+    ]
+    lines = [
         line
         for line in starcast("compare", "sweep").err.splitlines()
         if line.startswith("crossover")
     ]
-    assert len(told) == 1
-    assert f"{best['m']}: {best['better below']} is better below" in told[0]
+    assert len(lines) == 1
+    assert f"{best['message_bytes']}: {best['better_below']} is better below" in lines[0]
     table = starcast("compare", "sweep", "--crossovers").out
-    assert "better below" in table
-    assert best["m"] in table
+    assert "better_below" in table
+    assert best["message_bytes"] in table
     low, high = (
         json.loads(
             starcast(
                 "compare", "sweep", "--baseline", "sweep/multiple", "-f", "json", "--sort", order
             ).out
         )[0]
-        for order in ("m", "-m")
+        for order in ("message_bytes", "-message_bytes")
     )
-    assert low["m"] < best["m from"] < high["m"]
+    assert low["message_bytes"] < best["message_bytes_from"] < high["message_bytes"]
 
 
 class _Words(HTMLParser):
@@ -238,7 +242,7 @@ class _Words(HTMLParser):
         self.feed(text)
 
     def handle_data(self, data: str) -> None:
-        """Keep it."""
+        """Record text."""
         self.words.append(data.strip())
 
 
@@ -254,7 +258,8 @@ def test_the_page_holds_rows_plots_crossovers_and_commands(
     words = _Words(text).words
     rows = json.loads(starcast("compare", "sweep", "-f", "json").out)
     for row in rows:
-        assert {f"{row[f'time sweep/{name}']:.6g}" for name in ALGORITHMS} <= set(words)
+        times = [row[f"time_sweep_{name.replace('-', '_')}"] for name in ALGORITHMS]
+        assert {f"{time:.6g}" for time in times} <= set(words)
     repeat, elsewhere = [
         line.strip()
         for line in result.err.splitlines()
@@ -264,11 +269,10 @@ def test_the_page_holds_rows_plots_crossovers_and_commands(
     assert elsewhere.startswith("starcast experiment run sweep")
     assert {repeat, elsewhere} <= set(words)
     for row in json.loads(starcast("compare", "sweep", "--crossovers", "-f", "json").out):
-        assert row["m"] in words
+        assert row["message_bytes"] in words
     svgs = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
-    titles = [
-        ET.fromstring(svg).findtext("{http://www.w3.org/2000/svg}title") or "" for svg in svgs
-    ]  # noqa: S314 - ours
+    trees = [ET.fromstring(svg) for svg in svgs]  # noqa: S314 - our own output
+    titles = [tree.findtext("{http://www.w3.org/2000/svg}title") or "" for tree in trees]
     assert [title.split(":")[0] for title in titles] == ["Time against m", "Links busy per step"]
     assert not re.search(r"""(src|href)=["']?(https?:|//)""", text)
 
@@ -287,15 +291,17 @@ def test_the_steps_drawn_are_those_that_are_stored(starcast: Starcast) -> None:
     text = starcast("compare", "ours", "theirs", "-f", "html").out
     for name, algorithm in (("ours", "multiple"), ("theirs", "recursive-substar")):
         runs = json.loads(starcast("run", "list", "--experiment", name, "-f", "json").out)
-        fastest = min((run for run in runs if run["m"] == 4096), key=lambda run: run["time"])
+        fastest = min(
+            (run for run in runs if run["message_bytes"] == 4096), key=lambda run: run["time"]
+        )
         steps = json.loads(
             starcast("run", "show", str(fastest["run"]), "--steps", "-f", "json").out
         )
         # S4 has 24 nodes of 3 ports: 72 directed links.
         share = 100 * sum(step["links_used"] for step in steps) / (72 * len(steps))
         assert (
-            f"{algorithm}, p = {fastest['p']}: {len(steps)} steps, {share:.1f} % of the links busy on average"
-            in text
+            f"{algorithm}, p = {fastest['segments']}: {len(steps)} steps,"
+            f" {share:.1f} % of the links busy on average" in text
         )
 
 
@@ -336,12 +342,12 @@ def test_faults_are_part_of_the_question_and_who_does_not_deliver_is_flagged(
     }
     assert missing[double] == 0 < missing[faulty]
     assert row["note"] == f"run {faulty} leaves {missing[faulty]} missing under its faults"
-    assert (row["verdict"], row[f"missing run {faulty}"]) == ("not comparable", missing[faulty])
+    assert (row["verdict"], row[f"missing_run_{faulty}"]) == ("not comparable", missing[faulty])
 
 
 @pytest.fixture
 def networks(stored: URL, starcast: Starcast) -> URL:
-    """The same database with an experiment, `sizes`, on S4 and on Q4 and Q5 as well."""
+    """Add an experiment, ``sizes``, on S4, Q4 and Q5."""
     grid = Path(__file__).with_name("sizes.toml")
     assert starcast("experiment", "run", "sizes", "--grid", str(grid), "--jobs", "1").code == 0
     return stored
@@ -365,16 +371,16 @@ def test_topologies_are_crossed_on_demand_with_their_sizes_and_narrowed_by_condi
     )
     result = starcast(*words, "-f", "json")
     rows = json.loads(result.out)
-    assert [row["m"] for row in rows] == [16, 4096]
+    assert [row["message_bytes"] for row in rows] == [16, 4096]
     for row in rows:
         assert [
-            row[f"{name} sizes/S4 greedy"] for name in ("topology", "nodes", "degree", "links")
+            row[f"{name}_sizes_S4_greedy"] for name in ("topology", "nodes", "degree", "links")
         ] == ["S4", 24, 3, 36]
         assert [
-            row[f"{name} sizes/Q5 binomial"] for name in ("topology", "nodes", "degree", "links")
+            row[f"{name}_sizes_Q5_binomial"] for name in ("topology", "nodes", "degree", "links")
         ] == ["Q5", 32, 5, 80]
         assert row["change"] == pytest.approx(
-            row["time sizes/Q5 binomial"] - row["time sizes/S4 greedy"]
+            row["time_sizes_Q5_binomial"] - row["time_sizes_S4_greedy"]
         )
         assert row["verdict"] == "worse"
         assert not any("Q4" in name for name in row)
@@ -386,9 +392,9 @@ def test_topologies_are_crossed_on_demand_with_their_sizes_and_narrowed_by_condi
     page = starcast(*words, "-f", "html").out
     assert "Q5: 32 nodes of degree 5, 80 links" in page
     assert "lower bound of Q5" in page
-    whole = json.loads(starcast("compare", "sizes", "--across", "topology", "-f", "json").out)
-    assert {name.removeprefix("time ") for name in whole[0] if name.startswith("time")} == {
-        "sizes/S4 greedy", "sizes/Q4 binomial", "sizes/Q5 binomial",
+    rows = json.loads(starcast("compare", "sizes", "--across", "topology", "-f", "json").out)
+    assert {name.removeprefix("time_") for name in rows[0] if name.startswith("time")} == {
+        "sizes_S4_greedy", "sizes_Q4_binomial", "sizes_Q5_binomial",
     }  # fmt: skip
 
 
@@ -396,12 +402,14 @@ def test_topologies_are_crossed_on_demand_with_their_sizes_and_narrowed_by_condi
 @pytest.mark.parametrize(
     ("words", "code", "error"),
     [
-        (("--across", "speed"), 2, "'speed' is no axis of a comparison"),
-        (("--across", "m"), 2, "m cannot be crossed"),
-        (("--across", "algorithm"), 2, "a choice already"),
-        (("--where", "topology"), 2, "'topology' is no condition"),
-        (("--where", "speed=1"), 2, "'speed' is no axis of a run"),
-        (("--where", "topology=S9"), 3, "no run that is compared has topology = S9"),
+        (("--across", "speed"), 2, "'speed' is not an axis of a comparison"),
+        (("--across", "message_bytes"), 2, "message_bytes cannot be crossed"),
+        (("--across", "algorithm"), 2, "runs may always differ in it"),
+        (("--where", "topology"), 2, "'topology' is not a condition"),
+        (("--where", "m=16"), 2, "the axis 'm' is now called 'message_bytes'"),
+        (("--across", "T_s"), 2, "the axis 'T_s' is now called 't_s'"),
+        (("--where", "speed=1"), 2, "'speed' is not an axis of a run"),
+        (("--where", "topology=S9"), 3, "no run of this comparison has topology = S9"),
         (("--where", "topology=S4", "--where", "algorithm=binomial"), 3, "'sizes' has no run with"),
         (("--where", "topology=S4"), 2, "nothing to compare"),
     ],
@@ -428,8 +436,8 @@ def test_a_table_is_laid_out_to_fit_the_terminal(
     head = next(line.split() for line in lines if "verdict" in line)
     assert ("side" in head) == (columns < 200)
     assert any("Q5 binomial" in line for line in lines)
-    times = {row[name] for row in json.loads(starcast("compare", "sizes", "--across", "topology", "-f", "json").out)
-             for name in row if name.startswith("time")}  # fmt: skip
+    rows = json.loads(starcast("compare", "sizes", "--across", "topology", "-f", "json").out)
+    times = {row[name] for row in rows for name in row if name.startswith("time")}
     assert {f"{time:.6g}" for time in times} <= set(out.split())
 
 
@@ -439,7 +447,8 @@ def test_the_help_of_compare_imports_neither_matplotlib_nor_jinja(starcast: Star
         "import sys; sys.argv = ['starcast', 'compare', '--help']\n"
         "import contextlib, starcast.cli.app as app\n"
         "with contextlib.suppress(SystemExit): app.main()\n"
-        "sys.exit(any(name in sys.modules for name in ('matplotlib', 'jinja2', 'numpy', 'sqlalchemy')))"
+        "heavy = {'matplotlib', 'jinja2', 'numpy', 'sqlalchemy'}\n"
+        "sys.exit(any(name in sys.modules for name in heavy))"
     )
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode

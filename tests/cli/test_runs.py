@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import URL, Engine, text
 
 from starcast.collectives import Schedule, schedule
-from starcast.experiments import execution, parallel
+from starcast.experiments import execution
 from starcast.experiments.grid import Point
 from support.fix_cli import Result, Starcast, name_store
 
@@ -56,15 +56,15 @@ def error_of(result: Result) -> str:
 @pytest.mark.usefixtures("bare_database")
 def test_db_upgrade_makes_the_schema_once_and_check_accepts_it(starcast: Starcast) -> None:
     assert json.loads(starcast("db", "current", "-f", "json").out) == [
-        {"revision": None, "newest": "0003"}
+        {"revision": None, "newest": "0004"}
     ]
     refused = starcast("db", "check")
     assert refused.code == 6
     assert "no schema" in error_of(refused)
-    assert "from nothing to 0003" in starcast("db", "upgrade").err
+    assert "from nothing to 0004" in starcast("db", "upgrade").err
     assert "up to date" in starcast("db", "upgrade").err
     assert starcast("db", "check").code == 0
-    assert json.loads(starcast("db", "current", "-f", "json").out)[0]["revision"] == "0003"
+    assert json.loads(starcast("db", "current", "-f", "json").out)[0]["revision"] == "0004"
 
 
 @pytest.mark.usefixtures("bare_database")
@@ -80,7 +80,7 @@ def test_db_check_rejects_tables_that_were_changed_by_hand(
 
 
 @pytest.mark.usefixtures("bare_database")
-def test_without_a_schema_commands_say_how_to_get_one(starcast: Starcast) -> None:
+def test_without_a_schema_commands_name_the_command_that_creates_it(starcast: Starcast) -> None:
     result = starcast("run", "list")
     assert result.code == 6
     assert "starcast db upgrade" in result.err
@@ -97,7 +97,7 @@ def test_run_once_prints_three_costs_and_stores_them(starcast: Starcast) -> None
     ]
     assert "stored as run 1 in 'adhoc'" in result.err
     (stored,) = json.loads(starcast("run", "list", "-f", "json").out)
-    assert (stored["run"], stored["experiment"], stored["p"], stored["status"]) == (
+    assert (stored["run"], stored["experiment"], stored["segments"], stored["status"]) == (
         1,
         "adhoc",
         4,
@@ -115,25 +115,25 @@ def test_run_once_without_storing_needs_no_server(starcast: Starcast, tmp_path: 
 
 @pytest.mark.usefixtures("database")
 @pytest.mark.parametrize("number", [str(2**31), str(2**63), "99999999999999999999"])
-def test_a_number_that_no_run_can_have_is_not_found(starcast: Starcast, number: str) -> None:
+def test_an_impossible_number_of_a_run_is_not_found(starcast: Starcast, number: str) -> None:
     for words in (("run", "show", number), ("compare", number, number)):
         result = starcast(*words)
         assert (result.code, error_of(result)) == (3, f"no run {number} is stored")
 
 
 @pytest.mark.usefixtures("database")
-def test_run_show_tells_everything_and_its_command_gives_the_same_figures(
+def test_run_show_prints_everything_and_its_command_gives_the_same_figures(
     starcast: Starcast,
 ) -> None:
     printed = json.loads(
         starcast("run", "once", *POINT, "--ports", "one", "--segments", "3", "-f", "json").out
     )
     facts = {
-        row["what"]: row["value"]
+        row["property"]: row["value"]
         for row in json.loads(starcast("run", "show", "1", "-f", "json").out)
     }
-    assert facts["simulated time"] == printed[0]["time"]
-    assert {"version", "revision", "dirty", "host", "postgres", "seconds to simulate"} < set(facts)
+    assert facts["simulated_time"] == printed[0]["time"]
+    assert {"version", "revision", "dirty", "host", "postgres", "simulate_seconds"} < set(facts)
     words = facts["reproduce"].split()[1:]
     assert json.loads(starcast(*words, "--no-store", "-f", "json").out) == printed
     steps = json.loads(starcast("run", "show", "1", "--steps", "-f", "json").out)
@@ -143,8 +143,8 @@ def test_run_show_tells_everything_and_its_command_gives_the_same_figures(
 @pytest.mark.usefixtures("database")
 def test_an_experiment_runs_once_and_is_listed_shown_and_dropped(starcast: Starcast) -> None:
     words = ("experiment", "run", "ours", "--algorithm", "multiple", *GRID)
-    assert "4 runs executed and stored, 0 were there" in starcast(*words).err
-    assert "0 runs executed and stored, 4 were there" in starcast(*words).err
+    assert "4 runs executed and stored, 0 were stored before" in starcast(*words).err
+    assert "0 runs executed and stored, 4 were stored before" in starcast(*words).err
     (listed,) = json.loads(starcast("experiment", "list", "-f", "json").out)
     assert (listed["experiment"], listed["runs"], listed["failed"], listed["segments"]) == (
         "ours",
@@ -153,7 +153,7 @@ def test_an_experiment_runs_once_and_is_listed_shown_and_dropped(starcast: Starc
         "1 4",
     )
     shown = starcast("experiment", "show", "ours", "-f", "csv")
-    assert [row["m"] for row in csv.DictReader(io.StringIO(shown.out))] == [
+    assert [row["message_bytes"] for row in csv.DictReader(io.StringIO(shown.out))] == [
         "64",
         "1024",
         "64",
@@ -166,27 +166,35 @@ def test_an_experiment_runs_once_and_is_listed_shown_and_dropped(starcast: Starc
 
 
 @pytest.mark.usefixtures("database")
-def test_one_is_singular_in_every_sentence(starcast: Starcast, engine: Engine) -> None:
+def test_every_sentence_has_a_singular(starcast: Starcast, engine: Engine) -> None:
     words = ("experiment", "run", "ours", "--algorithm", "multiple", "--topology", "S4", "-m", "1")
-    assert "experiment 'ours': 1 run executed and stored, 0 were there" in starcast(*words).err
-    assert "experiment 'ours': 0 runs executed and stored, 1 was there" in starcast(*words).err
+    assert (
+        "experiment 'ours': 1 run executed and stored, 0 were stored before" in starcast(*words).err
+    )
+    assert (
+        "experiment 'ours': 0 runs executed and stored, 1 was stored before" in starcast(*words).err
+    )
     assert "all figures agree in 1 of 1 run\n" in starcast("experiment", "reproduce", "ours").err
     with engine.begin() as connection:
         connection.execute(text("update cost set time = '7' where kind = 'simulated'"))
     result = starcast("experiment", "reproduce", "ours")
     assert (result.code, result.err.splitlines()[-2]) == (
         6,
-        "error: 1 run gives other figures than are stored",
+        "error: 1 run has figures that differ from the stored ones",
     )
-    assert "'ours' is gone with its 1 run\n" in starcast("experiment", "drop", "ours").err
-    # A node as far from the root as any is a leaf: one of its links carries the message, to it alone.
+    assert (
+        "deleted the experiment 'ours' with 1 run\n" in starcast("experiment", "drop", "ours").err
+    )
+    # A node at the greatest distance is a leaf: one of its links carries the message only to it.
     lost = ("run", "once", "S4", "broadcast", "greedy", "-m", "8", "--no-store")
-    said = [starcast(*lost, "--faults", f"2143-{other}").err for other in ("1243", "4123", "3142")]
-    assert sum("1 unit is missing in the end" in words for words in said) == 1
+    messages = [
+        starcast(*lost, "--faults", f"2143-{other}").err for other in ("1243", "4123", "3142")
+    ]
+    assert sum("1 unit is missing at the end" in words for words in messages) == 1
 
 
 @pytest.mark.usefixtures("database")
-def test_what_an_experiment_lacks_is_told_wherever_its_runs_are(
+def test_missing_runs_of_an_experiment_are_reported_by_every_command(
     starcast: Starcast, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ("experiment", "run", "ours", "--algorithm", "multiple", *GRID)
@@ -209,18 +217,19 @@ def test_what_an_experiment_lacks_is_told_wherever_its_runs_are(
     _, head, cells, _ = table_of(lines_of(starcast, monkeypatch, 200, "experiment", "list"))
     assert "points" not in head
     assert cells[0][head.index("runs")] == "3 of 4"
-    assert "1 run executed and stored, 3 were there" in starcast(*words).err
+    assert "1 run executed and stored, 3 were stored before" in starcast(*words).err
 
 
 @pytest.mark.usefixtures("database")
-def test_experiments_are_listed_whose_grid_this_starcast_refuses(
-    starcast: Starcast, engine: Engine
-) -> None:
-    """Made by another version; its axes are told as it wrote them, the others are listed as ever."""
+def test_experiments_with_an_invalid_grid_are_listed(starcast: Starcast, engine: Engine) -> None:
+    """A grid of another version is listed as it was written, and others as usual."""
     for name in ("old", "ours"):
         assert starcast("experiment", "run", name, "--algorithm", "multiple", *GRID).code == 0
     with engine.begin() as connection:
-        refused = '{"topology": ["S4", "X9"], "algorithm": ["oracle"], "m": [8], "moon": ["full"], "title": "Old"}'
+        refused = (
+            '{"topology": ["S4", "X9"], "algorithm": ["oracle"], "message_bytes": [8],'
+            ' "moon": ["full"], "title": "Old"}'
+        )
         connection.execute(
             text("update experiment set grid = :grid, points = null where name = 'old'"),
             {"grid": refused},
@@ -230,7 +239,7 @@ def test_experiments_are_listed_whose_grid_this_starcast_refuses(
         ("old", 4, None),
         ("ours", 4, 4),
     ]
-    assert [(row["topology"], row["algorithm"], row["m"]) for row in rows] == [
+    assert [(row["topology"], row["algorithm"], row["message_bytes"]) for row in rows] == [
         ("S4 X9", "oracle", "8"), ("S4", "multiple", "64 1024"),
     ]  # fmt: skip
     table = starcast("experiment", "list").out
@@ -239,7 +248,7 @@ def test_experiments_are_listed_whose_grid_this_starcast_refuses(
 
 
 @pytest.mark.usefixtures("database")
-def test_trees_and_seeds_of_an_experiment_are_listed(starcast: Starcast) -> None:
+def test_bases_and_seeds_of_an_experiment_are_listed(starcast: Starcast) -> None:
     words = (
         "--topology",
         "S4",
@@ -251,9 +260,9 @@ def test_trees_and_seeds_of_an_experiment_are_listed(starcast: Starcast) -> None
         "dimension-change",
     )
     lot = (
-        "--tree",
+        "--base",
         "greedy",
-        "--tree",
+        "--base",
         "necklace",
         "--faults",
         "1 node",
@@ -264,16 +273,17 @@ def test_trees_and_seeds_of_an_experiment_are_listed(starcast: Starcast) -> None
     )
     assert starcast("experiment", "run", "some", *words, *lot).code == 0
     (listed,) = json.loads(starcast("experiment", "list", "-f", "json").out)
-    assert (listed["tree"], listed["seed"], listed["runs"]) == ("greedy necklace", "3 4", 4)
+    assert (listed["base"], listed["seed"], listed["runs"]) == ("greedy necklace", "3 4", 4)
 
 
 @pytest.mark.usefixtures("database")
-def test_a_grid_comes_from_a_file_and_flags_replace_its_axes(
+def test_a_grid_comes_from_a_file_and_options_replace_its_axes(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     file = tmp_path / "grid.toml"
     file.write_text(
-        'topology = "S4"\nalgorithm = ["multiple", "greedy"]\nm = [64, "23/3"]\nT_s = 7\n'
+        'topology = "S4"\nalgorithm = ["multiple", "greedy"]\n'
+        'message_bytes = [64, "23/3"]\nt_s = 7\n'
     )
     assert "4 runs executed" in starcast("experiment", "run", "both", "--grid", str(file)).err
     assert (
@@ -281,7 +291,7 @@ def test_a_grid_comes_from_a_file_and_flags_replace_its_axes(
         in starcast("experiment", "run", "one", "--grid", str(file), "-m", "9").err
     )
     rows = json.loads(starcast("run", "list", "--experiment", "one", "-f", "json").out)
-    assert [(row["algorithm"], row["m"], row["T_s"]) for row in rows] == [
+    assert [(row["algorithm"], row["message_bytes"], row["t_s"]) for row in rows] == [
         ("greedy", 9, 7),
         ("multiple", 9, 7),
     ]
@@ -289,14 +299,17 @@ def test_a_grid_comes_from_a_file_and_flags_replace_its_axes(
 
 @pytest.mark.usefixtures("database")
 def test_every_axis_has_a_flag(starcast: Starcast) -> None:
-    """And the command that is printed runs the same experiment: nothing is left to do."""
+    """The printed command runs the same experiment, so nothing is left to do."""
     words = (
-        "experiment", "run", "wide", "--topology", "S4", "--collective", "broadcast", "--collective", "allgather",
-        "--algorithm", "edge-disjoint", "--ports", "all", "--messages", "best", "--messages", "degree",
-        "--copies", "1", "--copies", "degree", "--faults", "none", "--faults", "1 node", "--faults", "2134 1234-4231@2",
+        "experiment", "run", "wide", "--topology", "S4", "--collective", "broadcast",
+        "--collective", "allgather",
+        "--algorithm", "edge-disjoint", "--ports", "all", "--messages", "best", "--messages",
+        "degree",
+        "--copies", "1", "--copies", "degree", "--faults", "none", "--faults", "1 node",
+        "--faults", "2134 1234-4231@2",
         "--seed", "5", "--seed", "6", "-m", "90", "--t-s", "7", "--t-c", "1/3", "--jobs", "1",
     )  # fmt: skip
-    assert "runs executed and stored, 0 were there" in starcast(*words).err
+    assert "runs executed and stored, 0 were stored before" in starcast(*words).err
     shown = starcast("experiment", "show", "wide", "-f", "json")
     rows = json.loads(shown.out)
     assert {(row["collective"], row["copies"]) for row in rows} == {
@@ -307,7 +320,7 @@ def test_every_axis_has_a_flag(starcast: Starcast) -> None:
         (),
         ("2134", "1234-4231@2"),
     }
-    assert {row["p"] for row in rows} > {3}
+    assert {row["segments"] for row in rows} > {3}
     (command,) = [
         line for line in shown.err.splitlines() if line.startswith("starcast experiment run")
     ]
@@ -315,7 +328,7 @@ def test_every_axis_has_a_flag(starcast: Starcast) -> None:
 
 
 @pytest.mark.usefixtures("database")
-def test_trees_are_an_axis_and_a_column_only_where_there_are_some(starcast: Starcast) -> None:
+def test_bases_are_an_axis_and_a_column_only_if_there_are_any(starcast: Starcast) -> None:
     words = (
         "experiment",
         "run",
@@ -329,27 +342,27 @@ def test_trees_are_an_axis_and_a_column_only_where_there_are_some(starcast: Star
     )
     assert (
         starcast(
-            *words, "--algorithm", "dimension-change", "--tree", "greedy", "--tree", "necklace"
+            *words, "--algorithm", "dimension-change", "--base", "greedy", "--base", "necklace"
         ).code
         == 0
     )
-    assert [row["tree"] for row in json.loads(starcast("run", "list", "-f", "json").out)] == [
+    assert [row["base"] for row in json.loads(starcast("run", "list", "-f", "json").out)] == [
         "greedy",
         "necklace",
     ]
     table = starcast("run", "list").out
-    assert "tree" in table
+    assert "base" in table
     assert "copies" not in table
     assert starcast("experiment", "drop", "some").code == 0
     assert starcast(*words, "--algorithm", "necklace").code == 0
-    assert "tree" not in starcast("run", "list").out
+    assert "base" not in starcast("run", "list").out
 
 
 @pytest.mark.usefixtures("database")
 def test_an_example_runs_by_its_name_and_comes_back_as_a_file(
     starcast: Starcast, tmp_path: Path
 ) -> None:
-    """What `show --toml` writes is the same experiment."""
+    """The output of ``show --toml`` is the same experiment."""
     listed = {
         row["example"]: row
         for row in json.loads(starcast("experiment", "examples", "-f", "json").out)
@@ -370,13 +383,13 @@ def test_an_example_runs_by_its_name_and_comes_back_as_a_file(
 
 
 @pytest.mark.usefixtures("database")
-def test_an_experiment_of_several_grids_says_how_to_run_it_again(
+def test_an_experiment_of_several_grids_prints_how_to_run_it_again(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     file = tmp_path / "two.toml"
     file.write_text(
-        'title = "Two"\n[[grid]]\ntopology = "S4"\nalgorithm = "greedy"\nm = 1\n'
-        '[[grid]]\ntopology = "Q4"\nalgorithm = "binomial"\nm = 1\n'
+        'title = "Two"\n[[grid]]\ntopology = "S4"\nalgorithm = "greedy"\nmessage_bytes = 1\n'
+        '[[grid]]\ntopology = "Q4"\nalgorithm = "binomial"\nmessage_bytes = 1\n'
     )
     assert "2 runs executed" in starcast("experiment", "run", "two", "--grid", str(file)).err
     assert [
@@ -392,7 +405,7 @@ def test_an_experiment_of_several_grids_says_how_to_run_it_again(
 
 
 @pytest.mark.usefixtures("database")
-def test_run_once_takes_every_collective_and_says_what_faults_cost(starcast: Starcast) -> None:
+def test_run_once_takes_every_collective_and_reports_losses_by_faults(starcast: Starcast) -> None:
     words = (
         "run",
         "once",
@@ -408,9 +421,9 @@ def test_run_once_takes_every_collective_and_says_what_faults_cost(starcast: Sta
     )
     result = starcast(*words, "--messages", "2", "--faults", "1 node", "--seed", "3")
     assert result.code == 0
-    assert "nobody alive lacks anything" in result.err
+    assert "no unit is missing at the end" in result.err
     (row,) = json.loads(starcast("run", "list", "-f", "json").out)
-    assert (row["copies"], row["p"], row["seed"], row["missing"], len(row["faults"])) == (
+    assert (row["copies"], row["segments"], row["seed"], row["missing"], len(row["faults"])) == (
         2,
         2,
         3,
@@ -418,7 +431,7 @@ def test_run_once_takes_every_collective_and_says_what_faults_cost(starcast: Sta
         1,
     )
     facts = {
-        row["what"]: row["value"]
+        row["property"]: row["value"]
         for row in json.loads(starcast("run", "show", "1", "-f", "json").out)
     }
     again = starcast(*shlex.split(facts["reproduce"])[1:], "--no-store", "-f", "json")
@@ -427,7 +440,7 @@ def test_run_once_takes_every_collective_and_says_what_faults_cost(starcast: Sta
         "run", "once", "S4", "broadcast", "greedy", "-m", "8", "--faults", "1234", "--no-store"
     )
     assert lost.code == 0
-    assert "with faults at 1234: 23 units are missing in the end" in lost.err
+    assert "with faults at 1234: 23 units are missing at the end" in lost.err
     assert "root" in lost.err.replace("with faults at 1234", "")
 
 
@@ -444,7 +457,7 @@ def lines_of(
 
 
 def table_of(lines: list[str]) -> tuple[str, list[str], list[list[str]], str]:
-    """A table's title, its columns, its cells, and what is below. A cell that was folded makes rows that are too many."""
+    """Return title, columns, cells and footer of a table; a folded cell would add a row."""
     (rule,) = [place for place, line in enumerate(lines) if line.strip() and not line.strip(" ─")]
     end = next((place for place in range(rule, len(lines)) if not lines[place]), len(lines))
     head = re.split(r" {2,}", lines[rule - 1].strip())
@@ -457,9 +470,11 @@ def table_of(lines: list[str]) -> tuple[str, list[str], list[list[str]], str]:
 def wide(database: URL, starcast: Starcast) -> URL:
     """An experiment with long names and figures, copies and faults."""
     words = (
-        "--topology", "S4", "--topology", "S5", "--collective", "broadcast", "--collective", "scatter",
+        "--topology", "S4", "--topology", "S5", "--collective", "broadcast", "--collective",
+        "scatter",
         "--algorithm", "edge-disjoint", "--messages", "3", "--copies", "2", "--faults", "none",
-        "--faults", "1 node", "--faults", "2 nodes", "-m", "1234567", "-m", "1000/7", "--t-s", "22/7",
+        "--faults", "1 node", "--faults", "2 nodes", "-m", "1234567", "-m", "1000/7", "--t-s",
+        "22/7",
     )  # fmt: skip
     assert starcast("experiment", "run", "copies-under-faults", *words, "--jobs", "1").code == 0
     return database
@@ -471,11 +486,11 @@ def wide(database: URL, starcast: Starcast) -> URL:
 def test_runs_are_listed_on_a_terminal_without_folding(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, room: int, words: tuple[str, ...]
 ) -> None:
-    """What is not a column is the same in all rows, and in the title where that is not the usual, or it is named below."""
+    """A hidden column is the same in all rows and in the title unless usual, or named below."""
     title, head, cells, below = table_of(lines_of(starcast, monkeypatch, room, *words))
     rows = json.loads(starcast(*words, "-f", "json").out)
     assert [cell[0] for cell in cells] == [str(row["run"]) for row in rows]
-    assert {"run", "m", "time", "gap"} <= set(head)
+    assert {"run", "message_bytes", "time", "gap"} <= set(head)
     place = head.index("time")
     # A run that misses something has no gap, and so no cell there.
     whole = [
@@ -490,7 +505,7 @@ def test_runs_are_listed_on_a_terminal_without_folding(
     told = {part.split()[0] for part in title.split(", ")} | set(
         gone[1].split(", ") if gone else []
     )
-    usual = {"tree": None, "status": "complete", "seed": 0, "missing": 0}
+    usual = {"base": None, "status": "complete", "seed": 0, "missing": 0}
     assert set(rows[0]) - set(head) - told <= {
         name for name in usual if all(row[name] == usual[name] for row in rows)
     }
@@ -556,7 +571,7 @@ def test_reproduce_says_of_every_run_whether_it_agrees(starcast: Starcast, engin
         connection.execute(text("update cost set steps = 77 where run = 3 and kind = 'simulated'"))
     result = starcast("experiment", "reproduce", "ours", "-f", "json", "--jobs", "2")
     assert result.code == 6
-    assert "error: 1 run gives other figures than are stored" in result.err
+    assert "error: 1 run has figures that differ from the stored ones" in result.err
     # h + p - 1 steps (Tseng & Sheu 1997, Theorem 1): h = 8, p = 4.
     assert [row["steps"] for row in json.loads(result.out) if not row["agrees"]] == [
         "was 77, is 11"
@@ -569,13 +584,18 @@ def test_reproduce_says_of_every_run_whether_it_agrees(starcast: Starcast, engin
 def test_compare_lays_two_experiments_side_by_side(starcast: Starcast) -> None:
     result = starcast("compare", "ours", "theirs", "-f", "json")
     rows = json.loads(result.out)
-    assert [(row["m"], row["p"]) for row in rows] == [(64, 1), (64, 4), (1024, 1), (1024, 4)]
+    assert [(row["message_bytes"], row["segments"]) for row in rows] == [
+        (64, 1),
+        (64, 4),
+        (1024, 1),
+        (1024, 4),
+    ]
     for row in rows:
-        assert row["change"] == pytest.approx(row["time theirs"] - row["time ours"])
+        assert row["change"] == pytest.approx(row["time_theirs"] - row["time_ours"])
         assert row["verdict"] == ("better" if row["change"] < 0 else "worse")
-        assert min(row["gap ours"], row["gap theirs"]) >= 1
+        assert min(row["gap_ours"], row["gap_theirs"]) >= 1
     assert "topology S4, collective broadcast" in result.err
-    assert "algorithm multiple | recursive-substar" in result.err
+    assert "algorithm_multiple_recursive_substar" in result.err
 
 
 @pytest.mark.usefixtures("two")
@@ -589,7 +609,7 @@ def test_the_commands_that_compare_prints_reproduce_the_experiments(starcast: St
     for words in here:
         assert "4 of 4 runs" in starcast(*words).err
     for words in elsewhere:
-        assert "0 runs executed and stored, 4 were there" in starcast(*words).err
+        assert "0 runs executed and stored, 4 were stored before" in starcast(*words).err
 
 
 @pytest.mark.usefixtures("two")
@@ -612,8 +632,8 @@ def test_compare_of_an_experiment_with_itself_says_that_nothing_differs(starcast
 @pytest.mark.usefixtures("two")
 def test_compare_takes_runs_by_number_and_a_baseline(starcast: Starcast) -> None:
     (row,) = json.loads(starcast("compare", "1", "5", "--baseline", "5", "-f", "json").out)
-    assert (row["algorithm run 5"], row["algorithm run 1"]) == ("recursive-substar", "multiple")
-    assert row["change"] == row["time run 1"] - row["time run 5"]
+    assert (row["algorithm_run_5"], row["algorithm_run_1"]) == ("recursive-substar", "multiple")
+    assert row["change"] == row["time_run_1"] - row["time_run_5"]
 
 
 @pytest.mark.usefixtures("two")
@@ -652,23 +672,23 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(
     real = execution.execute
 
     def impatient(point: Point) -> execution.Execution:
-        if point.p > 1:
+        if point.segments > 1:
             raise KeyboardInterrupt
         return real(point)
 
     words = ("experiment", "run", "ours", "--algorithm", "multiple", *GRID)
     with monkeypatch.context() as patched:
-        patched.setattr(parallel, "execute", impatient)
+        patched.setattr(execution, "execute", impatient)
         assert starcast(*words).code == 130
     assert len(json.loads(starcast("run", "list", "-f", "json").out)) == 2
-    assert "2 runs executed and stored, 2 were there" in starcast(*words).err
+    assert "2 runs executed and stored, 2 were stored before" in starcast(*words).err
 
 
 @pytest.mark.usefixtures("two")
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        (("run", "once", *POINT, "--segments", "0"), 2, "a message cannot be cut into 0 segments"),
+        (("run", "once", *POINT, "--segments", "0"), 2, "a message cannot have 0 segments"),
         (
             ("run", "once", "S4", "broadcast", "mulitple", "-m", "1"),
             2,
@@ -680,29 +700,41 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(
             2,
             "the star graph S13 is out of range",
         ),
-        (("run", "once", *POINT[:3], "-m", "-1"), 2, "a message of -1 bytes cannot be"),
-        (("run", "once", *POINT[:3], "-m", "1e400"), 2, "m is '1e400', which is no number"),
+        (("run", "once", *POINT[:3], "-m", "-1"), 2, "cannot have -1 bytes"),
+        (
+            ("run", "once", *POINT[:3], "-m", "1e400"),
+            2,
+            "message_bytes is '1e400', which is not a valid number",
+        ),
         (
             ("run", "once", *POINT[:3], "-m", "1e5000", "--no-store"),
             2,
-            "m is '1e5000', which is no number",
+            "message_bytes is '1e5000', which is not a valid number",
         ),
         (
             ("run", "once", *POINT[:3], "-m", "1e20000000"),
             2,
-            "m is '1e20000000', which is no number",
+            "message_bytes is '1e20000000', which is not a valid number",
         ),
-        (("run", "once", *POINT[:3], "-m", "1e99"), 2, "m is beyond what is computed here"),
+        (
+            ("run", "once", *POINT[:3], "-m", "1e99"),
+            2,
+            "message_bytes is out of range what is computed here",
+        ),
         (
             ("run", "once", *POINT, "--segments", f"1{'0' * 400}"),
             2,
             "segments is beyond what is computed here",
         ),
-        (("run", "once", *POINT[:3], "-m", "much"), 2, "m is 'much', which is no number"),
+        (
+            ("run", "once", *POINT[:3], "-m", "much"),
+            2,
+            "message_bytes is 'much', which is not a valid number",
+        ),
         (
             ("run", "once", *POINT, "--t-s", "0", "--t-c", "0"),
             2,
-            "T_s = 0 and T_c = 0 are no machine",
+            "t_s = 0 and t_c = 0 do not describe a machine",
         ),
         (
             ("run", "once", *POINT, "--ports", "two"),
@@ -714,11 +746,15 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(
             2,
             "the experiment 'ours' has a grid and takes no single runs",
         ),
-        (("run", "once", *POINT, "--experiment", "17"), 2, "'17' cannot name an experiment"),
+        (
+            ("run", "once", *POINT, "--experiment", "17"),
+            2,
+            "'17' is not a valid name for an experiment",
+        ),
         (
             ("run", "once", *POINT, "--segments", "1000000000"),
             7,
-            "multiple on S4 with p = 1000000000 needs about",
+            "multiple on S4 with segments = 1000000000 needs about",
         ),
         (("run", "show", "99"), 3, "no run 99 is stored"),
         (("run", "list", "--experiment", "none"), 3, "no experiment 'none' is stored"),
@@ -746,6 +782,8 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(
         (("experiment", "show", "none"), 3, "no experiment 'none' is stored"),
         (("experiment", "show", "none", "--toml"), 3, "no experiment 'none' is stored"),
         (("run", "once", *POINT, "--copies", "2"), 2, "multiple takes no copies"),
+        (("run", "once", *POINT, "--tree", "greedy"), 2, "--tree is now called --base"),
+        (("experiment", "run", "new", "--tree", "greedy"), 2, "--tree is now called --base"),
         (
             ("run", "once", *POINT, "--faults", "5 mice"),
             2,
@@ -767,7 +805,7 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(
         (
             ("compare", "ours", "theirs", "--baseline", "none"),
             3,
-            "the baseline 'none' is not compared",
+            "the baseline 'none' is not a side of this comparison",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""The ledger in PostgreSQL: what is found is kept, used again for the same code, and never believed when it is not whole."""
+"""Verification runs in PostgreSQL: evidence is stored, reused for equal code, never partial."""
 
 import os
 import signal
@@ -28,26 +28,26 @@ SIZES = ["S3", "S4"]
 
 
 class Told(Silent):
-    """A reporter that remembers what it was told."""
+    """A reporter that records its messages."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
 
     def say(self, text: str) -> None:
-        """Remember it."""
+        """Record a message."""
         self.lines.append(text)
 
 
 @pytest.fixture
 def looked(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
-    """Look at statements; the sources of starcast, which others may be writing, are always the same."""
+    """Check claims; the source code of starcast never changes, even while a developer edits it."""
     monkeypatch.setattr(claim_run, "fingerprint", lambda: "this code")
     monkeypatch.setattr(claim_run, "demand_same", lambda _: None)
 
     def look(
         names: Sequence[str] = NAMES, sizes: Sequence[str] | None = SIZES, **options: Any
     ) -> Outcome:
-        return claim_run.look(
+        return claim_run.verify_claims(
             engine, names, sizes=sizes, reporter=options.pop("reporter", Silent()), **options
         )
 
@@ -61,19 +61,19 @@ def pairs(engine: Engine, number: int) -> set[parallel.Pair]:
 
 def count(engine: Engine) -> int:
     with session(engine) as opened:
-        return opened.scalar(select(func.count()).select_from(models.Ledger)) or 0
+        return opened.scalar(select(func.count()).select_from(models.ClaimRun)) or 0
 
 
 def test_verdicts_and_evidence_are_stored_as_they_were_found(
     engine: Engine, looked: Callable[..., Outcome]
 ) -> None:
     outcome = looked()
-    assert (outcome.as_topology, outcome.found) == (0, len(outcome.verdicts) * len(SIZES))
+    assert (outcome.known, outcome.found) == (0, len(outcome.verdicts) * len(SIZES))
     with session(engine) as opened:
         stored = {
-            verdict.claim: verdict for verdict in storage.load_verdicts(opened, outcome.ledger)
+            verdict.claim: verdict for verdict in storage.load_verdicts(opened, outcome.claim_run)
         }
-        row = storage.finished(opened, outcome.ledger)
+        row = storage.load_finished(opened, outcome.claim_run)
         assert (row.names, row.level, row.sizes) == (NAMES, None, SIZES)
     assert stored == {verdict.claim: verdict for verdict in outcome.verdicts}
     fails = stored["TS.L5"]
@@ -86,10 +86,13 @@ def test_the_same_question_of_the_same_code_is_answered_from_the_ledger(
 ) -> None:
     first, told = looked(), Told()
     again = looked(sizes=["S4", "S3"], reporter=told)
-    assert (again.ledger, again.as_topology, again.found) == (first.ledger, first.found, 0)
+    assert (again.claim_run, again.known, again.found) == (first.claim_run, first.found, 0)
     assert again.verdicts == first.verdicts
     assert told.lines == [
-        f"{first.found} findings are known from before, of the same code, of {first.found}; --again computes all anew"
+        (
+            f"{first.found} findings are known from earlier runs of the same code, of {first.found};"
+            " --again computes all of them again"
+        )
     ]
     assert count(engine) == 1
 
@@ -99,23 +102,23 @@ def test_a_wider_question_uses_what_is_known_and_holds_it_itself(
 ) -> None:
     first = looked(["TS.h"], ["S3"])
     wider = looked()
-    assert wider.ledger != first.ledger
-    assert wider.as_topology == 1
-    assert pairs(engine, wider.ledger) == set(
+    assert wider.claim_run != first.claim_run
+    assert wider.known == 1
+    assert pairs(engine, wider.claim_run) == set(
         parallel.plan_pairs([claims()[one.claim] for one in wider.verdicts], sizes=SIZES)
     )
     with session(engine) as opened:
-        opened.delete(storage.load_ledger(opened, first.ledger))
+        opened.delete(storage.load_claim_run(opened, first.claim_run))
     with session(engine) as opened:
-        assert len(storage.load_evidence(opened, wider.ledger, ["TS.h"])) == 2
+        assert len(storage.load_evidence(opened, wider.claim_run, ["TS.h"])) == 2
 
 
 def test_again_computes_all_anew(engine: Engine, looked: Callable[..., Outcome]) -> None:
     first, again = looked(), looked(again=True)
-    assert (again.as_topology, again.found) == (0, first.found)
-    assert again.ledger > first.ledger
+    assert (again.known, again.found) == (0, first.found)
+    assert again.claim_run > first.claim_run
     assert again.verdicts == first.verdicts
-    assert looked().ledger == again.ledger
+    assert looked().claim_run == again.claim_run
     assert count(engine) == 2
 
 
@@ -136,15 +139,15 @@ def test_sources_that_change_meanwhile_end_it(engine: Engine) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(claim_run, "demand_same", changed)
         with pytest.raises(RejectedError):
-            claim_run.look(engine, NAMES, sizes=SIZES, reporter=Silent())
+            claim_run.verify_claims(engine, NAMES, sizes=SIZES, reporter=Silent())
     with session(engine) as opened:
-        (broken,) = storage.list_ledgers(opened)
+        (broken,) = storage.list_claim_runs(opened)
         assert broken.finished_at is None
         assert storage.known_pairs(opened, broken.id) == set()
 
 
 class BrokenOffError(Exception):
-    """What a test breaks a ledger off with."""
+    """The interruption of a verification run."""
 
 
 def test_a_ledger_that_was_broken_off_has_no_verdicts_and_goes_on(
@@ -164,15 +167,15 @@ def test_a_ledger_that_was_broken_off_has_no_verdicts_and_goes_on(
         with pytest.raises(BrokenOffError):
             looked()
     with session(engine) as opened:
-        (broken,) = storage.list_ledgers(opened)
+        (broken,) = storage.list_claim_runs(opened)
         assert storage.load_verdicts(opened, broken.id) == []
         assert storage.newest_verdicts(opened) == {}
-        with pytest.raises(NotFoundError, match=f"ledger {broken.id} was broken off"):
-            storage.finished(opened, broken.id)
-        with pytest.raises(NotFoundError, match="no finished ledger is stored"):
-            storage.newest(opened)
+        with pytest.raises(NotFoundError, match=f"verification run {broken.id} was interrupted"):
+            storage.load_finished(opened, broken.id)
+        with pytest.raises(NotFoundError, match="no finished verification run is stored"):
+            storage.load_newest(opened)
     outcome = looked()
-    assert (outcome.ledger, outcome.as_topology) == (broken.id, len(saved))
+    assert (outcome.claim_run, outcome.known) == (broken.id, len(saved))
     assert outcome.verdicts == parallel.judge_claims(
         [claims()[verdict.claim] for verdict in outcome.verdicts],
         [e for v in outcome.verdicts for e in v.evidence],
@@ -182,8 +185,8 @@ def test_a_ledger_that_was_broken_off_has_no_verdicts_and_goes_on(
 
 def test_one_at_a_time(engine: Engine, looked: Callable[..., Outcome]) -> None:
     with (
-        sessions.holding(engine, "ledger", BusyError("")),
-        pytest.raises(BusyError, match="another process is at the ledger"),
+        sessions.advisory_lock(engine, claim_run.LOCK, BusyError("")),
+        pytest.raises(BusyError, match="another process is checking claims"),
     ):
         looked()
 
@@ -205,28 +208,28 @@ def test_the_newest_verdict_of_each_statement(
     first, second = looked(), looked(["TS.h"], ["S5"])
     with session(engine) as opened:
         found = storage.newest_verdicts(opened)
-        assert storage.newest(opened).id == second.ledger
-        assert storage.newest(opened, before=second.ledger).id == first.ledger
+        assert storage.load_newest(opened).id == second.claim_run
+        assert storage.load_newest(opened, before=second.claim_run).id == first.claim_run
         for number in (-1, 99, 2**40):
-            with pytest.raises(NotFoundError, match=f"no ledger {number} is stored"):
-                storage.load_ledger(opened, number)
-        assert storage.count_verdicts(opened)[second.ledger] == {second.verdicts[0].verdict: 1}
+            with pytest.raises(NotFoundError, match=f"no verification run {number} is stored"):
+                storage.load_claim_run(opened, number)
+        assert storage.count_verdicts(opened)[second.claim_run] == {second.verdicts[0].verdict: 1}
     assert {name: row.id for name, (row, _) in found.items()} == {
-        verdict.claim: second.ledger if verdict.claim == "TS.h" else first.ledger
+        verdict.claim: second.claim_run if verdict.claim == "TS.h" else first.claim_run
         for verdict in first.verdicts
     }
 
 
-# Killed for real.
+# Killed processes.
 
 PATIENCE = 60
-#: What this process and those that it starts do differently: they do not mind sources that others are writing, and are slow.
+#: Changes to this process and its workers: edited source code is ignored, and checks are slow.
 SCRIPT = """
 import time
 from starcast.claims import parallel
-from starcast.runs import ledger
-ledger.fingerprint, ledger.demand_same = lambda: "this code", lambda _: None
-look = parallel.run_check
+from starcast.claims import claim_run
+claim_run.fingerprint, claim_run.demand_same = lambda: "this code", lambda _: None
+look = running.look
 def slow(*words):
     time.sleep(0.1)
     return look(*words)
@@ -239,7 +242,7 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def started(clean_database: URL, engine: Engine, tmp_path: Path) -> subprocess.Popen[str]:
-    """Statements that two processes look at; something of it is stored."""
+    """Start a check of claims in two processes, and wait until some evidence is stored."""
     (tmp_path / "password").write_text(str(clean_database.password), encoding="utf-8")
     (tmp_path / "run.py").write_text(SCRIPT, encoding="utf-8")
     url = clean_database
@@ -266,7 +269,7 @@ def started(clean_database: URL, engine: Engine, tmp_path: Path) -> subprocess.P
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_killed_it_leaves_nothing_that_is_believed_and_nobody_behind(
+def test_a_killed_run_leaves_no_verdicts_and_no_processes(
     engine: Engine,
     started: subprocess.Popen[str],
     how: signal.Signals,
@@ -281,13 +284,13 @@ def test_killed_it_leaves_nothing_that_is_believed_and_nobody_behind(
     assert "Traceback" not in said
     assert started.returncode == (130 if how == signal.SIGTERM else -how)
     with session(engine) as opened:
-        (broken,) = storage.list_ledgers(opened)
+        (broken,) = storage.list_claim_runs(opened)
         kept = storage.known_pairs(opened, broken.id)
         assert broken.finished_at is None
         assert storage.newest_verdicts(opened) == {}
     names, sizes = ["TS.L5", "TS.h", "TS.L3"], ["S3", "S4", "S5", "S6"]
     outcome = looked(names, sizes)
-    assert (outcome.ledger, outcome.as_topology) == (broken.id, len(kept))
+    assert (outcome.claim_run, outcome.known) == (broken.id, len(kept))
     assert {
         (one.claim, one.size) for verdict in outcome.verdicts for one in verdict.evidence
     } > kept

@@ -1,4 +1,4 @@
-"""Experiments on a real store: executed once, resumed after an interruption, never half a run, one process at a time."""
+"""Experiments on a real store: executed once, resumed after interruptions, one at a time."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,10 +18,10 @@ from starcast import costs
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
 from starcast.database import models, repository
-from starcast.database.sessions import holding, session
+from starcast.database.sessions import advisory_lock, session
 from starcast.errors import BusyError, InputError, LimitError, NotFoundError, UnavailableError
 from starcast.experiments import execution, running
-from starcast.experiments.design import Design, incomplete, missing_points
+from starcast.experiments.design import Design, describe_missing, missing_points
 from starcast.experiments.grid import Grid, Point
 from starcast.experiments.running import ADHOC, drop_experiment, run_experiment, run_once
 from starcast.progress import Silent, Task
@@ -34,7 +34,7 @@ GRID = Grid(
     algorithm=("multiple", "recursive-substar"),
     ports=("all", "one"),
     segments=(1, 3),
-    m=(Fraction(64), Fraction(1000, 3)),
+    message_bytes=(Fraction(64), Fraction(1000, 3)),
 )
 
 
@@ -61,7 +61,7 @@ class Interrupted(Silent):
 
 
 class CutOff(Interrupted):
-    """A reporter that loses the connection which holds the lock after so many runs; then another process may come."""
+    """A reporter that ends the connection with the lock after some runs, so it can be taken."""
 
     def __init__(
         self, after: int, engine: Engine, another: Callable[[], object] = lambda: None
@@ -70,9 +70,10 @@ class CutOff(Interrupted):
         self.engine, self.another = engine, another
 
     def happens(self) -> None:
-        """End whoever holds an advisory lock."""
+        """End all connections that hold an advisory lock."""
         ended = text(
-            "select pg_terminate_backend(pid, 5000) from pg_locks where locktype = 'advisory' and granted"
+            "select pg_terminate_backend(pid, 5000) from pg_locks"
+            " where locktype = 'advisory' and granted"
         )
         with self.engine.begin() as connection:
             assert connection.execute(ended).scalars().all() == [True]
@@ -80,7 +81,7 @@ class CutOff(Interrupted):
 
 
 class Listener(Silent):
-    """A reporter that remembers what it is told."""
+    """A reporter that records its messages."""
 
     def __init__(self) -> None:
         self.told: list[str] = []
@@ -99,22 +100,32 @@ def test_every_point_of_the_grid_is_a_run_in_the_grid_s_order(engine: Engine) ->
 def test_the_figures_of_every_run_are_those_of_the_library(engine: Engine) -> None:
     run_experiment(engine, "all", GRID, Silent())
     for run in runs(engine, "all"):
-        where, machine = topology(run.topology), costs.Machine(run.T_s, run.T_c)
-        arguments = {"messages" if run.algorithm == "recursive-substar" else "segments": run.p}
+        where, machine = topology(run.topology), costs.Machine(run.t_s, run.t_c)
+        arguments = {
+            "messages" if run.algorithm == "recursive-substar" else "segments": run.segments
+        }
         simulation = simulate(
             build(where, run.collective, run.algorithm, ports=run.ports, **arguments)
         )
-        unit = costs.unit_bytes(where, run.collective, run.algorithm, run.m, **arguments)
+        unit = costs.unit_bytes(
+            where, run.collective, run.algorithm, run.message_bytes, **arguments
+        )
         assert time(run, "simulated") == costs.price_simulation(simulation, unit, machine).time
         assert (
             time(run, "closed form")
             == costs.closed_form(
-                where, run.collective, run.algorithm, run.ports, run.m, machine, **arguments
+                where,
+                run.collective,
+                run.algorithm,
+                run.ports,
+                run.message_bytes,
+                machine,
+                **arguments,
             ).time
         )
         assert (
             time(run, "lower bound")
-            == costs.lower_bound(where, run.collective, run.ports, run.m, machine).time
+            == costs.lower_bound(where, run.collective, run.ports, run.message_bytes, machine).time
         )
         assert time(run, "lower bound") <= time(run, "simulated") <= time(run, "closed form")
 
@@ -122,12 +133,13 @@ def test_the_figures_of_every_run_are_those_of_the_library(engine: Engine) -> No
 def test_segments_are_the_packets_of_an_algorithm_of_messages(engine: Engine) -> None:
     run_experiment(engine, "all", GRID, Silent())
     for run in runs(engine, "all"):
-        assert (run.p if run.algorithm == "recursive-substar" else 1) == run.M
+        assert (run.segments if run.algorithm == "recursive-substar" else 1) == run.messages
     # Table 1, row [16] of Tseng & Sheu: (2n - 4 + p)(T_s + m/p T_c), here n = 4, p = 3, m = 64.
     found = [
         run
         for run in runs(engine, "all")
-        if (run.topology, run.M, run.m, run.ports) == ("S4", 3, Fraction(64), "all")
+        if (run.topology, run.messages, run.message_bytes, run.ports)
+        == ("S4", 3, Fraction(64), "all")
     ]
     assert [time(run, "simulated") for run in found] == [7 * (100 + Fraction(64, 3))]
 
@@ -143,8 +155,9 @@ def test_running_a_stored_experiment_again_creates_nothing(engine: Engine) -> No
 def test_the_same_grid_in_another_order_and_notation_is_the_same(engine: Engine) -> None:
     run_experiment(engine, "all", GRID, Silent())
     again = Grid.from_json({
-        "topology": ["S4", "S3", "S4"], "algorithm": ["recursive-substar", "multiple"], "ports": ["one", "all"],
-        "segments": [3, 1], "m": ["2000/6", 64.0],
+        "topology": ["S4", "S3", "S4"], "algorithm": ["recursive-substar", "multiple"],
+        "ports": ["one", "all"],
+        "segments": [3, 1], "message_bytes": ["2000/6", 64.0],
     })  # fmt: skip
     assert run_experiment(engine, "all", again, Silent()).created == 0
 
@@ -185,7 +198,7 @@ def test_points_that_share_a_schedule_build_it_once(
 
     monkeypatch.setattr(execution, "schedule", counted)
     run_experiment(
-        engine, "all", replace(GRID, T_s=(Fraction(1), Fraction(2), Fraction(3))), Silent()
+        engine, "all", replace(GRID, t_s=(Fraction(1), Fraction(2), Fraction(3))), Silent()
     )
     assert len(runs(engine, "all")) == 96
     assert len(built) == 16
@@ -233,10 +246,11 @@ def test_what_does_not_fit_into_memory_is_refused_with_an_estimate(engine: Engin
         GRID, topology=("S4",), algorithm=("multiple",), ports=("all",), segments=(1, 10**9)
     )
     with pytest.raises(
-        LimitError, match=r"p = 1000000000 needs about \d+\.\d GB of memory, \d+\.\d GB are free"
+        LimitError,
+        match=r"segments = 1000000000 needs about \d+\.\d GB of memory, \d+\.\d GB are free",
     ):
         run_experiment(engine, "huge", grid, Silent())
-    assert [run.p for run in runs(engine, "huge")] == [1, 1]
+    assert [run.segments for run in runs(engine, "huge")] == [1, 1]
 
 
 def test_a_first_run_that_cannot_be_leaves_no_experiment_behind(engine: Engine) -> None:
@@ -278,11 +292,11 @@ def test_a_lock_that_is_lost_at_the_end_is_no_error(engine: Engine) -> None:
 def test_another_process_that_has_written_meanwhile_is_busy(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
-    """Between the look at the lock and the end of the transaction it is lost, and another process stores everything."""
+    """The lock is lost after its check, and another process writes before the transaction ends."""
     if kept:
         with pytest.raises(KeyboardInterrupt):
             run_experiment(engine, "all", GRID, Interrupted(kept))
-    opens = running._opened
+    opens = running._ensure_experiment
 
     def meanwhile(opened: Session, name: str, design: Design) -> int:
         monkeypatch.setattr(running, "_opened", opens)
@@ -305,11 +319,11 @@ def test_what_no_other_process_violates_is_not_called_busy(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unheard_of(point: Point, done: execution.Execution) -> models.Run:
-        run = execution.priced(point, done)
+        run = execution.price_run(point, done)
         run.status = "unheard of"
         return run
 
-    monkeypatch.setattr(running, "priced", unheard_of)
+    monkeypatch.setattr(running, "price_run", unheard_of)
     with pytest.raises(IntegrityError, match="ck_run_status"):
         run_experiment(engine, "all", GRID, Silent())
 
@@ -336,7 +350,7 @@ def test_a_single_run_waits_until_others_are_done(engine: Engine) -> None:
         .where(text("locktype = 'advisory' and not granted"))
     )
     with ThreadPoolExecutor(1) as pool:
-        with holding(engine, f"experiment {ADHOC}", BusyError("held by the test")):
+        with advisory_lock(engine, f"experiment {ADHOC}", BusyError("held by the test")):
             done = pool.submit(run_once, engine, GRID.points()[0])
             while not done.done():
                 with session(engine) as opened:
@@ -394,20 +408,21 @@ def test_an_incomplete_experiment_says_what_it_lacks(engine: Engine) -> None:
             point for point in GRID.points() if point not in map(Point.of, kept[::-2])
         ]
         assert (
-            incomplete(stored, kept) == "the experiment 'all' is incomplete: 1 run is missing of 32"
+            describe_missing(stored, kept)
+            == "the experiment 'all' is incomplete: 1 run is missing of 32"
         )
     run_experiment(engine, "all", GRID, Silent())
     run_once(engine, GRID.points()[0])
     with session(engine) as opened:
         for stored in repository.list_experiments(opened):
-            assert incomplete(stored, repository.load_runs(opened, stored.id)) is None
+            assert describe_missing(stored, repository.load_runs(opened, stored.id)) is None
 
 
 def test_an_experiment_that_another_process_runs_is_busy(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "SAVE_SECONDS", 1)
-    with holding(engine, "experiment all", BusyError("held by the test")):
+    with advisory_lock(engine, "experiment all", BusyError("held by the test")):
         for call in (
             lambda: run_experiment(engine, "all", GRID, Silent()),
             lambda: run_once(engine, GRID.points()[0], "all"),

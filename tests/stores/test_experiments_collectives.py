@@ -10,9 +10,9 @@ from starcast.collectives import algorithms, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.database import repository
 from starcast.database.sessions import session
-from starcast.experiments.design import examples, read
-from starcast.experiments.execution import execute, priced
-from starcast.experiments.grid import Grid, Point, sharing
+from starcast.experiments.design import examples, read_design
+from starcast.experiments.execution import execute, price_run
+from starcast.experiments.grid import Grid, Point, group_by_structure
 from starcast.experiments.running import run_experiment, run_once
 from starcast.progress import Silent
 from starcast.simulator import Fault, simulate
@@ -21,7 +21,7 @@ from support.experiments import FAULTY, runs, time
 
 
 def smallest(rule: Algorithm) -> Point:
-    """The point of an algorithm on its smallest topology of at least 12 nodes, at its smallest arguments."""
+    """Return the smallest point of an algorithm on a topology of at least 12 nodes."""
     where = topology({"star": "S4", "nk-star": "S4,2", "hypercube": "Q4"}[rule.families[0]])
     share = where.degree if "perfectly" in rule.name else 1
     return Point(
@@ -41,12 +41,14 @@ def test_every_algorithm_runs_and_is_priced(engine: Engine) -> None:
     for rule in algorithms():
         point = smallest(rule)
         run = run_once(engine, point)
-        where, machine = topology(point.topology), costs.Machine(point.T_s, point.T_c)
+        where, machine = topology(point.topology), costs.Machine(point.t_s, point.t_c)
         simulation = simulate(
             schedule(where, rule.collective, rule.name, ports=point.ports, **point.arguments)
         )
-        unit = costs.unit_bytes(where, rule.collective, rule.name, point.m, **point.arguments)
-        assert (run.status, run.missing, run.tree) == ("complete", 0, point.arguments.get("tree"))
+        unit = costs.unit_bytes(
+            where, rule.collective, rule.name, point.message_bytes, **point.arguments
+        )
+        assert (run.status, run.missing, run.base) == ("complete", 0, point.arguments.get("base"))
         assert time(run, "simulated") == costs.price_simulation(simulation, unit, machine).time
         assert time(run, "lower bound") <= time(run, "simulated")
         with session(engine) as opened:
@@ -55,19 +57,19 @@ def test_every_algorithm_runs_and_is_priced(engine: Engine) -> None:
 
 
 def test_the_smallest_points_of_every_shipped_experiment_run() -> None:
-    """Each on its least topology: S4, S4,2 or a small cube; there are no violations, and without faults all is complete."""
+    """On S4, S4,2 or a small cube there are no violations, and runs without faults are complete."""
     for name in examples():
-        points = read(name).points()
+        points = read_design(name).points()
         least = min(topology(point.topology).nodes for point in points)
         small = [point for point in points if topology(point.topology).nodes == least]
-        for together in sharing(small)[::7]:
-            run = priced(together[0], execute(together[0]))
+        for together in group_by_structure(small)[::7]:
+            run = price_run(together[0], execute(together[0]))
             assert (run.status, run.error) == ("complete", None), together[0]
             assert run.faults or time(run, "lower bound") <= time(run, "simulated")
 
 
 def test_what_faults_cost_is_a_result(engine: Engine) -> None:
-    """X copies survive x-1 faults, the rest lose something or not; the faults are stored as they were drawn."""
+    """With x copies every unit survives x-1 faults; the drawn faults are stored."""
     outcome = run_experiment(engine, "faulty", FAULTY, Silent())
     assert outcome.failed == 0
     stored = runs(engine, "faulty")
@@ -95,7 +97,12 @@ def test_a_dead_root_leaves_everybody_without_and_says_so(engine: Engine) -> Non
     assert any("root" in line for line in told)
     told.clear()
     many = Grid.from_json(
-        {"topology": "S3", "algorithm": ["greedy", "multiple"], "faults": "123", "m": [1, 2]}
+        {
+            "topology": "S3",
+            "algorithm": ["greedy", "multiple"],
+            "faults": "123",
+            "message_bytes": [1, 2],
+        }
     )
     assert run_experiment(engine, "dead", many, Told()).failed == 0
     assert [run.missing > 0 for run in runs(engine, "dead")] == [True] * 4

@@ -1,4 +1,4 @@
-"""Parallel experiments that are broken off for real: whole runs are left, no process is, and the rest is made once."""
+"""Killed parallel experiments: complete runs remain, no process does, and the rest is run once."""
 
 import os
 import signal
@@ -14,14 +14,17 @@ from sqlalchemy import URL, Engine, func, select
 
 from starcast.database import models, repository
 from starcast.database.sessions import session
-from starcast.experiments.design import Design, read
+from starcast.experiments.design import Design, read_design
 from starcast.experiments.point import Point
 from starcast.experiments.running import run_experiment
 from starcast.progress import Silent
 from support.fix_servers import without_password
 
 #: Schedules of 0.2 to 0.3 million rows: a process needs some tenths of a second for each.
-GRID = 'topology = "S7"\nalgorithm = "multiple"\nsegments = [6, 7, 8, 9, 10, 11, 12, 13]\nm = 64\n'
+GRID = (
+    'topology = "S7"\nalgorithm = "multiple"\n'
+    "segments = [6, 7, 8, 9, 10, 11, 12, 13]\nmessage_bytes = 64\n"
+)
 PATIENCE = 60
 
 
@@ -46,7 +49,7 @@ class Started:
             return opened.scalar(select(func.count()).select_from(models.Run)) or 0
 
     def wait_for_a_run(self) -> None:
-        """Until the first run is stored, which others are being executed beside."""
+        """Wait for the first stored run, while others are being executed."""
         until(lambda: self.stored() > 0 or self.process.poll() is not None)
         self.workers = psutil.Process(self.process.pid).children(recursive=True)
         assert self.workers
@@ -72,7 +75,7 @@ def design(tmp_path: Path) -> tuple[Path, Design]:
     """The grid, in a file and read."""
     file = tmp_path / "grid.toml"
     file.write_text(GRID, encoding="utf-8")
-    return file, read(str(file))
+    return file, read_design(str(file))
 
 
 @pytest.fixture
@@ -109,7 +112,7 @@ def all_whole(engine: Engine) -> list[models.Run]:
 
 
 def finishes(engine: Engine, design: Design) -> None:
-    """Running it again executes what is missing and nothing else, and then all points are there once."""
+    """Running it again executes only the missing points, and then every point is stored once."""
     kept = {run.id: run.finished_at for run in all_whole(engine)}
     outcome = run_experiment(engine, "grid", design, Silent(), jobs=2)
     assert (outcome.kept, outcome.created) == (len(kept), len(design.points()) - len(kept))

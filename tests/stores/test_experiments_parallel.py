@@ -1,4 +1,4 @@
-"""Experiments in several processes: the same as in one, no more than memory holds, nobody left at the end."""
+"""Experiments in several processes: equal results, limited memory, no process left at the end."""
 
 import concurrent.futures
 import multiprocessing
@@ -15,17 +15,15 @@ from sqlalchemy import Engine
 from starcast.database import repository
 from starcast.database.sessions import session
 from starcast.errors import InputError, LimitError
-from starcast.experiments import parallel
-from starcast.experiments.execution import needed
+from starcast.experiments.execution import count_processes, execute_all, required_memory
 from starcast.experiments.grid import Point
-from starcast.experiments.parallel import jobs_for
 from starcast.experiments.running import run_experiment
 from starcast.progress import Silent
 from support.experiments import FAULTY, runs
 
 
 def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
-    """All that a run's execution decides, by its point."""
+    """Return everything that an execution decides, by point."""
     found = {}
     for run in runs(engine, name):
         costs_of = [(cost.kind, cost.steps, cost.transmissions, cost.time) for cost in run.costs]
@@ -40,42 +38,42 @@ def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
 
 def test_several_processes_store_what_one_does(engine: Engine) -> None:
     alone = run_experiment(engine, "alone", FAULTY, Silent(), jobs=1)
-    beside = run_experiment(engine, "beside", FAULTY, Silent(), jobs=2)
-    assert (alone.created, beside.created) == (len(FAULTY.points()), len(FAULTY.points()))
-    assert figures(engine, "alone") == figures(engine, "beside")
-    assert {run.provenance["jobs"] for run in runs(engine, "beside")} == {2}
+    parallel = run_experiment(engine, "parallel", FAULTY, Silent(), jobs=2)
+    assert (alone.created, parallel.created) == (len(FAULTY.points()), len(FAULTY.points()))
+    assert figures(engine, "alone") == figures(engine, "parallel")
+    assert {run.provenance["jobs"] for run in runs(engine, "parallel")} == {2}
     assert multiprocessing.active_children() == []
 
 
 def test_small_work_starts_no_processes_unless_they_are_asked_for() -> None:
     points = FAULTY.points()
-    assert jobs_for(points) == 1
-    assert jobs_for(points, 2) == 2
-    assert jobs_for(points[:1], 8) == 1
+    assert count_processes(points) == 1
+    assert count_processes(points, 2) == 2
+    assert count_processes(points[:1], 8) == 1
     large = [
-        replace(points[0], topology="S8", collective="broadcast", copies=1, faults=(), p=p)
+        replace(points[0], topology="S8", collective="broadcast", copies=1, faults=(), segments=p)
         for p in range(30, 90)
     ]
-    assert jobs_for(large) == min(len(os.sched_getaffinity(0)), len(large))
+    assert count_processes(large) == min(len(os.sched_getaffinity(0)), len(large))
     with pytest.raises(InputError, match="0 jobs cannot work"):
-        jobs_for(points, 0)
+        count_processes(points, 0)
 
 
 def finish(points: list[Point], done: list[Point]) -> None:
-    """Execute points by three jobs, and keep what is done before an error."""
-    with parallel.executed(points, 3) as executions:
+    """Execute points by three jobs, and record the points finished before an error."""
+    with execute_all(points, 3) as executions:
         for point, execution in executions:
             assert execution.error is None
             done.append(point)
 
 
 def test_jobs_together_stay_within_the_memory_that_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is room for two, two of three jobs are at work; what fits nowhere is refused when its turn comes."""
+    """If memory holds two points, two of three jobs work; a point that never fits is refused."""
     points = [
         Point("S4", "broadcast", "multiple", "all", 4, Fraction(m), Fraction(1), Fraction(1))
         for m in range(1, 6)
     ]
-    huge = replace(points[0], p=10**6)
+    huge = replace(points[0], segments=10**6)
     at_once: list[int] = []
 
     def counted(futures: Any, **words: Any) -> Any:
@@ -85,10 +83,10 @@ def test_jobs_together_stay_within_the_memory_that_is_free(monkeypatch: pytest.M
     monkeypatch.setattr("starcast.support.processes.wait", counted)
     for room in (1, 2):
         at_once.clear()
-        free = SimpleNamespace(available=room * needed(points[0]))
+        free = SimpleNamespace(available=room * required_memory(points[0]))
         monkeypatch.setattr(psutil, "virtual_memory", lambda free=free: free)
         done: list[Point] = []
-        with pytest.raises(LimitError, match="p = 1000000 needs about"):
+        with pytest.raises(LimitError, match="segments = 1000000 needs about"):
             finish([*points, huge], done)
         assert sorted(done) == points
         assert max(at_once) == room

@@ -1,4 +1,4 @@
-"""Repeating stored runs: the same figures agree, and each that does not is told as it was and as it is."""
+"""Repeating stored runs: equal figures agree, and others are reported with both values."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""The repository: what is saved reads back equal, bulk rows by COPY, and what a dropped row takes with it."""
+"""The repository: stored objects read back equal, COPY of bulk rows, and cascading deletes."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,7 +30,7 @@ from starcast.database import models, repository
 from starcast.database.bulk_copy import BLOCK, copy_columns
 from starcast.database.sessions import session
 from starcast.errors import NotFoundError, RejectedError
-from starcast.experiments.execution import execute, priced
+from starcast.experiments.execution import execute, price_run
 from starcast.experiments.grid import Point
 from starcast.simulator import simulate
 from starcast.topologies import topology
@@ -215,7 +215,7 @@ def test_a_run_reads_back_with_exact_figures_and_its_profile(engine: Engine) -> 
     execution = execute(POINT)
     assert execution.simulation is not None
     with session(engine) as opened:
-        run = priced(POINT, execution)
+        run = price_run(POINT, execution)
         run.experiment = repository.save_experiment(opened, "one", {}).id
         repository.save_run(opened, run, execution.profile)
         number = run.id
@@ -234,12 +234,13 @@ def test_a_run_reads_back_with_exact_figures_and_its_profile(engine: Engine) -> 
 
 def test_postgresql_computes_the_double_beside_an_exact_figure(engine: Engine) -> None:
     with session(engine) as opened:
-        run = priced(POINT, execute(POINT))
+        run = price_run(POINT, execute(POINT))
         run.experiment = repository.save_experiment(opened, "one", {}).id
         repository.save_run(opened, run)
         rows = opened.execute(
             text(
-                'select m, m_value, "T_s_value", "T_c_value", time, time_value from run join cost on run=id'
+                "select message_bytes, message_bytes_value, t_s_value, t_c_value, time, time_value"
+                " from run join cost on run = id"
             )
         )
         for m, m_value, start_up, byte, time, time_value in rows:
@@ -249,12 +250,12 @@ def test_postgresql_computes_the_double_beside_an_exact_figure(engine: Engine) -
 
 def test_a_figure_that_is_no_rational_number_is_refused(engine: Engine) -> None:
     with session(engine) as opened:
-        run = priced(POINT, execute(POINT))
+        run = price_run(POINT, execute(POINT))
         run.experiment = repository.save_experiment(opened, "one", {}).id
         repository.save_run(opened, run)
     for words in ("1/0", "-1", "0.5", ""):
         with pytest.raises((IntegrityError, DataError)), session(engine) as opened:
-            opened.execute(text("update run set m = :words"), {"words": words})
+            opened.execute(text("update run set message_bytes = :words"), {"words": words})
 
 
 def test_a_point_is_stored_once_in_an_experiment(engine: Engine) -> None:
@@ -264,7 +265,7 @@ def test_a_point_is_stored_once_in_an_experiment(engine: Engine) -> None:
 
     def save() -> None:
         with session(engine) as opened:
-            run = priced(POINT, execution)
+            run = price_run(POINT, execution)
             run.experiment = number
             repository.save_run(opened, run)
 
@@ -276,7 +277,7 @@ def test_a_point_is_stored_once_in_an_experiment(engine: Engine) -> None:
 def test_an_experiment_takes_its_runs_costs_and_profiles_with_it(engine: Engine) -> None:
     execution = execute(POINT)
     with session(engine) as opened:
-        run = priced(POINT, execution)
+        run = price_run(POINT, execution)
         run.experiment = repository.save_experiment(opened, "one", {}).id
         repository.save_run(opened, run, execution.profile)
     with session(engine) as opened:
@@ -311,6 +312,6 @@ def test_a_column_that_holds_no_numbers_is_not_copied_as_one(engine: Engine) -> 
     table = Table("words", MetaData(), Column("word", Text))
     with (
         session(engine) as opened,
-        pytest.raises(TypeError, match=r"words\.word is no column of numbers"),
+        pytest.raises(TypeError, match=r"words\.word is not a column of numbers"),
     ):
         copy_columns(opened, table, {"word": np.zeros(1, dtype=np.int64)})

@@ -1,4 +1,4 @@
-"""A relational store for tests: a real PostgreSQL database, empty but for the schema."""
+"""Fixtures of the relational store: real PostgreSQL databases with an empty schema."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def bare(fresh_database: URL) -> Iterator[Engine]:
 
 @pytest.fixture(scope="session")
 def kept_database(store_url: URL) -> Iterator[URL]:
-    """A database with the newest schema, for all tests that leave the schema alone: to make it takes longer than most."""
+    """A database with the newest schema, shared by all tests that do not change the schema."""
     with new_database(store_url) as url:
         opened = sessions.connect(url)
         sessions.upgrade(opened, Silent())
@@ -31,7 +31,7 @@ def kept_database(store_url: URL) -> Iterator[URL]:
 
 @pytest.fixture
 def clean_database(kept_database: URL) -> URL:
-    """The same, with no rows but the one that names it."""
+    """The shared database without rows, except that of its identity."""
     opened = sessions.connect(kept_database)
     with opened.begin() as connection:
         connection.execute(
@@ -43,7 +43,7 @@ def clean_database(kept_database: URL) -> URL:
 
 @pytest.fixture
 def engine(clean_database: URL) -> Iterator[Engine]:
-    """A way to the clean database."""
+    """An engine for the clean database."""
     opened = sessions.connect(clean_database)
     yield opened
     opened.dispose()

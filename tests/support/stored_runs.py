@@ -1,4 +1,4 @@
-"""Runs as the store gives them back, made up: their figures follow from a number of steps and bytes a byte of the message."""
+"""Invented stored runs with figures from a number of steps and bytes per byte of message."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -20,18 +20,21 @@ PROVENANCE = {
 
 
 def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: Any) -> Run:
-    """A run of S5 broadcast multiple with p = 1, T_s = 100, T_c = 1, that takes ``steps`` start-ups and ``rate * m`` bytes.
+    """Return a run with ``steps`` start-ups and ``rate * m`` bytes for a message of m bytes.
 
-    ``closed`` is what its closed form has in place of the rate, ``bound`` the start-ups of its lower bound (and m/4 bytes).
+    It is S5 broadcast multiple with 1 segment, t_s = 100 and t_c = 1. ``closed`` replaces the rate
+    in its closed form; its lower bound has ``bound`` start-ups and m/4 bytes.
     """
     closed, bound = changes.pop("closed", rate), changes.pop("bound", 1)
     point = {
-        "id": next(NUMBERS), "topology": "S5", "collective": "broadcast", "algorithm": "multiple", "ports": "all", "p": 1,
-        "M": 1, "m": Fraction(m), "T_s": Fraction(100), "T_c": Fraction(1), "copies": 1, "tree": None, "faults": [],
+        "id": next(NUMBERS), "topology": "S5", "collective": "broadcast", "algorithm": "multiple",
+        "ports": "all", "segments": 1,
+        "messages": 1, "message_bytes": Fraction(m), "t_s": Fraction(100), "t_c": Fraction(1),
+        "copies": 1, "base": None, "faults": [],
         "seed": 0, "missing": 0, "status": "complete", "error": None, "provenance": PROVENANCE,
         "finished_at": datetime(2026, 11, 20, 12, tzinfo=UTC), **changes,
     }  # fmt: skip
-    start_up, byte = point["T_s"], point["T_c"]
+    start_up, byte = point["t_s"], point["t_c"]
     figures = {
         "steps": steps,
         "start_ups": Fraction(steps),
@@ -42,17 +45,17 @@ def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: A
         Cost(
             kind=kind,
             **figures,
-            bytes=each * point["m"],
-            time=steps * start_up + each * point["m"] * byte,
+            bytes=each * point["message_bytes"],
+            time=steps * start_up + each * point["message_bytes"] * byte,
         )
         for kind, each in (("simulated", Fraction(rate)), ("closed form", Fraction(closed)))
     ]
-    ends = Fraction(bound) * start_up, point["m"] / 4 * byte
+    ends = Fraction(bound) * start_up, point["message_bytes"] / 4 * byte
     costs.append(
         Cost(
             kind="lower bound",
             start_ups=Fraction(bound),
-            bytes=point["m"] / 4,
+            bytes=point["message_bytes"] / 4,
             time=max(ends),
             source="made up",
         )
@@ -61,12 +64,12 @@ def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: A
 
 
 def along(steps: int, rate: Fraction | int, sizes: Iterable[int], **changes: Any) -> list[Run]:
-    """Such runs for several m."""
+    """Return such runs for several message sizes."""
     return [priced_run(steps, rate, m, **changes) for m in sizes]
 
 
 def side(name: str, runs: Sequence[Run]) -> Side:
-    """They as one side, reproduced by a command of its name."""
+    """Return runs as a side with a command of its name."""
     return Side(
         name,
         tuple(runs),

@@ -23,9 +23,9 @@ CLAIMS = select_claims(["TS.L5", "TS.h"])
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> dict[str, Claim]:
     """An empty catalogue for claims of a test."""
-    as_topology: dict[str, Claim] = {}
-    monkeypatch.setattr(catalogue, "claims", lambda: as_topology)
-    return as_topology
+    known: dict[str, Claim] = {}
+    monkeypatch.setattr(catalogue, "claims", lambda: known)
+    return known
 
 
 def test_a_claim_is_verified_on_its_sizes_and_beyond() -> None:

@@ -93,7 +93,7 @@ def test_claims_that_were_not_requested_are_not_gone() -> None:
 )
 def test_requested_claims_are_the_selected_claims(name: str) -> None:
     """TS.L5 is an id and selects itself alone: TS.L5-path is not gone from a run of TS.L5."""
-    assert [as_topology for as_topology in claims() if is_requested(as_topology, [name])] == [
+    assert [known for known in claims() if is_requested(known, [name])] == [
         one.id for one in select_claims([name])
     ]
 

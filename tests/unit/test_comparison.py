@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.comparison import report
-from starcast.comparison.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, compare, gap
-from starcast.comparison.layout import MOST_ABREAST, laid_out
-from starcast.comparison.matching import PARAMETERS, Side
-from starcast.comparison.side_names import letter
+from starcast.comparison.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, compare
+from starcast.comparison.layout import MOST_ABREAST, lay_out
+from starcast.comparison.matching import PARAMETERS, Side, gap
+from starcast.comparison.sides import letter
 from starcast.database.models import Cost, Run
 from starcast.errors import InputError, NotFoundError
-from starcast.experiments.execution import execute, priced
+from starcast.experiments.execution import execute, price_run
 from starcast.experiments.grid import Point
 
 
@@ -23,8 +23,10 @@ def run(
 ) -> Run:
     """A run of S5 broadcast multiple with these figures, unless told otherwise."""
     point = {
-        "topology": "S5", "collective": "broadcast", "algorithm": "multiple", "ports": "all", "p": 1, "M": 1,
-        "m": Fraction(64), "T_s": Fraction(100), "T_c": Fraction(1), "copies": 1, "tree": None, "faults": [], "seed": 0,
+        "topology": "S5", "collective": "broadcast", "algorithm": "multiple", "ports": "all",
+        "segments": 1, "messages": 1,
+        "message_bytes": Fraction(64), "t_s": Fraction(100), "t_c": Fraction(1), "copies": 1,
+        "base": None, "faults": [], "seed": 0,
         "missing": 0, "status": "complete", "provenance": {}, **changes,
     }  # fmt: skip
     costs = []
@@ -58,19 +60,19 @@ def test_a_shorter_time_is_better_and_the_change_has_a_sign() -> None:
         (10, 0, 0.0, SAME),
     ):
         (row,) = compare([side("a", run(10)), side("b", run(after))]).rows(everything=True)
-        assert (row["change"], row["change %"], row["verdict"]) == (change, percent, verdict)
+        assert (row["change"], row["change_percent"], row["verdict"]) == (change, percent, verdict)
 
 
 def test_changes_are_exact_and_without_a_percentage_where_the_baseline_is_zero() -> None:
     (row,) = compare([side("a", run(Fraction(1, 3))), side("b", run(Fraction(1, 7)))]).rows()
     assert row["change"] == Fraction(1, 7) - Fraction(1, 3)
     (row,) = compare([side("a", run(0)), side("b", run(1))]).rows()
-    assert (row["change"], row["change %"], row["verdict"]) == (1, None, WORSE)
+    assert (row["change"], row["change_percent"], row["verdict"]) == (1, None, WORSE)
 
 
 def test_the_gap_is_time_over_lower_bound_for_each_side() -> None:
     (row,) = compare([side("a", run(10, bound=4)), side("b", run(3, bound=3))]).rows()
-    assert (row["gap a"], row["gap b"]) == (Fraction(5, 2), 1)
+    assert (row["gap_a"], row["gap_b"]) == (Fraction(5, 2), 1)
     assert gap(run(10, bound=0)) is None
     assert gap(None) is None
 
@@ -81,38 +83,49 @@ def test_a_run_that_does_not_deliver_has_no_gap_however_short_its_time() -> None
     assert gap(run(10, bound=4, **faulty)) == Fraction(5, 2)
     comparison = compare([side("a", run(10, **faulty)), side("b", run(5, missing=23, **faulty))])
     (row,) = comparison.rows()
-    assert (row["gap a"], row["gap b"]) == (2, None)
-    assert [line["gap"] for line in laid_out(comparison, stacked=True).rows] == [2, None]
+    assert (row["gap_a"], row["gap_b"]) == (2, None)
+    assert [line["gap"] for line in lay_out(comparison, stacked=True).rows] == [2, None]
 
 
 def test_where_neither_side_has_a_run_there_is_no_verdict() -> None:
     """At m = 2 only c has a run; b lacks one as the baseline does, and what lacks is told once."""
-    sides = [side("a", run(10)), side("b", run(5)), side("c", run(5), run(6, m=Fraction(2)))]
+    sides = [
+        side("a", run(10)),
+        side("b", run(5)),
+        side("c", run(5), run(6, message_bytes=Fraction(2))),
+    ]
     comparison = compare(sides)
-    lonely = next(row for row in comparison.rows() if row["m"] == 2)
-    assert (lonely["verdict b"], lonely["verdict c"], lonely["note"]) == (
+    lonely = next(row for row in comparison.rows() if row["message_bytes"] == 2)
+    assert (lonely["verdict_b"], lonely["verdict_c"], lonely["note"]) == (
         None,
         NOT_COMPARABLE,
-        "a has no run with m = 2",
+        "a has no run with message_bytes = 2",
     )
-    (b, c) = report.verdicts(comparison)[1:]
+    (b, c) = report.count_verdicts(comparison)[1:]
     assert (b[BETTER], b[NOT_COMPARABLE], c[BETTER], c[NOT_COMPARABLE]) == (1, 0, 1, 1)
-    lines = [line["verdict"] for line in laid_out(comparison, stacked=True).rows if line["m"] == 2]
+    lines = [
+        line["verdict"]
+        for line in lay_out(comparison, stacked=True).rows
+        if line["message_bytes"] == 2
+    ]
     assert lines == ["baseline", None, NOT_COMPARABLE]
 
 
 def test_algorithms_are_what_differs_where_the_sides_have_none_in_common() -> None:
     comparison = compare([
-        side("ours", run(10, p=1), run(9, p=4)),
-        side("theirs", run(12, p=1, algorithm="greedy"), run(8, p=4, algorithm="greedy")),
+        side("ours", run(10, segments=1), run(9, segments=4)),
+        side("theirs", run(12, segments=1, algorithm="greedy"), run(8, segments=4,
+        algorithm="greedy")),
     ])  # fmt: skip
     rows = comparison.rows()
-    assert [(row["p"], row["time ours"], row["time theirs"], row["verdict"]) for row in rows] == [
+    assert [
+        (row["segments"], row["time_ours"], row["time_theirs"], row["verdict"]) for row in rows
+    ] == [
         (1, 10, 12, WORSE),
         (4, 9, 8, BETTER),
     ]
-    assert comparison.columns()[0] == "p"
-    assert comparison.shared()["algorithm"] == "multiple | greedy"
+    assert comparison.columns()[0] == "segments"
+    assert comparison.shared_parameters()["algorithm"] == "multiple | greedy"
 
 
 def test_algorithms_are_matched_where_the_sides_have_them_in_common() -> None:
@@ -126,17 +139,20 @@ def test_algorithms_are_matched_where_the_sides_have_them_in_common() -> None:
 
 
 def test_one_run_each_may_differ_in_the_number_of_segments() -> None:
-    (row,) = compare([side("a", run(10, p=1)), side("b", run(8, p=4))]).rows()
-    assert (row["p"], row["verdict"]) == ("1 | 4", BETTER)
+    (row,) = compare([side("a", run(10, segments=1)), side("b", run(8, segments=4))]).rows()
+    assert (row["segments"], row["verdict"]) == ("1 | 4", BETTER)
 
 
 def test_a_number_of_segments_that_only_one_side_has_is_flagged_not_guessed() -> None:
-    few, many = side("few", run(10, p=1)), side("many", run(10, p=1), run(9, p=4), run(7, p=2))
+    few, many = (
+        side("few", run(10, segments=1)),
+        side("many", run(10, segments=1), run(9, segments=4), run(7, segments=2)),
+    )
     for sides in ((few, many), (many, few)):
         rows = compare(sides).rows()
-        assert [(row["p"], row["verdict"], row["note"]) for row in rows] == [
-            (2, NOT_COMPARABLE, "few has no run with p = 2"),
-            (4, NOT_COMPARABLE, "few has no run with p = 4"),
+        assert [(row["segments"], row["verdict"], row["note"]) for row in rows] == [
+            (2, NOT_COMPARABLE, "few has no run with segments = 2"),
+            (4, NOT_COMPARABLE, "few has no run with segments = 4"),
         ]
         assert all(row["change"] is None for row in rows)
 
@@ -146,7 +162,7 @@ def one_and_best(algorithm: str, best: dict[str, int]) -> Side:
     return side(
         algorithm,
         *(
-            run(20 - p, topology=spec, algorithm=algorithm, p=p)
+            run(20 - p, topology=spec, algorithm=algorithm, segments=p)
             for spec in best
             for p in (1, best[spec])
         ),
@@ -156,46 +172,54 @@ def one_and_best(algorithm: str, best: dict[str, int]) -> Side:
 def test_the_best_numbers_of_pieces_stand_beside_each_other_where_one_piece_is_stored_as_well() -> (
     None
 ):
-    """The best p of the one on S4 is that of the other on S5: what stands beside each other is what is on one network."""
+    """The best segments of one side on S4 are those of the other on S5; topologies match first."""
     comparison = compare([
         one_and_best("greedy", {"S4": 6, "S5": 7, "S6": 8}),
         one_and_best("multiple", {"S4": 7, "S5": 6, "S6": 8}),
         one_and_best("recursive-substar", {"S4": 4, "S5": 7, "S6": 6}),
     ])  # fmt: skip
     rows = comparison.rows(everything=True)
-    assert [(row["topology"], row["p"], row["note"]) for row in rows] == [
-        ("S4", 1, None), ("S4", "6 | 7 | 4", None), ("S5", 1, None), ("S5", "7 | 6 | 7", None), ("S6", 1, None),
+    assert [(row["topology"], row["segments"], row["note"]) for row in rows] == [
+        ("S4", 1, None), ("S4", "6 | 7 | 4", None), ("S5", 1, None), ("S5", "7 | 6 | 7", None),
+        ("S6", 1, None),
         ("S6", "8 | 8 | 6", None),
     ]  # fmt: skip
-    assert comparison.kept_apart() == []
+    assert comparison.blocking_axes() == []
 
 
 def test_several_p_that_are_left_over_on_both_sides_are_what_differs_and_common_ones_are_not() -> (
     None
 ):
     comparison = compare([
-        side("a", *(run(20 - p, p=p) for p in (1, 2, 4))), side("b", *(run(10 - p, p=p) for p in (1, 3, 5))),
+        side("a", *(run(20 - p, segments=p) for p in (1, 2, 4))), side("b", *(run(10 - p,
+        segments=p) for p in (1, 3, 5))),
     ])  # fmt: skip
-    assert [row["p"] for row in comparison.rows()] == [1, "2 | 3", "2 | 5", "4 | 3", "4 | 5"]
+    assert [row["segments"] for row in comparison.rows()] == [1, "2 | 3", "2 | 5", "4 | 3", "4 | 5"]
 
 
 def test_no_other_network_is_shown_where_a_run_of_the_same_question_is_stored() -> None:
-    """S5 and S6 are on both sides, but b lacks p = 4 on S5 and has a p = 4 more on S6; only S7 and S4 are strangers."""
-    ours = [run(10, p=1), run(9, p=4), run(10, p=1, topology="S6"), run(10, topology="S4")]
+    """S5 and S6 are on both sides, with 4 segments on one side each; S7 and S4 are not."""
+    ours = [
+        run(10, segments=1),
+        run(9, segments=4),
+        run(10, segments=1, topology="S6"),
+        run(10, topology="S4"),
+    ]
     theirs = [
-        run(8, p=1),
-        run(8, p=1, topology="S6"),
-        run(7, p=4, topology="S6"),
+        run(8, segments=1),
+        run(8, segments=1, topology="S6"),
+        run(7, segments=4, topology="S6"),
         run(8, topology="S7"),
     ]
     comparison = compare([side("a", *ours), side("b", *theirs)])
-    notes = {(row["topology"], row["p"]): row["note"] for row in comparison.rows()}
+    notes = {(row["topology"], row["segments"]): row["note"] for row in comparison.rows()}
     assert notes == {
-        ("S4 | S7", 1): "different topology (S4, S7)", ("S5", 1): None, ("S5", 4): "b has no run with p = 4", ("S6", 1): None,
-        ("S6", 4): "a has no run with p = 4",
+        ("S4 | S7", 1): "different topology (S4, S7)", ("S5", 1): None, ("S5",
+        4): "b has no run with segments = 4", ("S6", 1): None,
+        ("S6", 4): "a has no run with segments = 4",
     }  # fmt: skip
-    assert comparison.kept_apart() == ["topology"]
-    assert compare([side("a", *ours[:3]), side("b", *theirs[:3])]).kept_apart() == []
+    assert comparison.blocking_axes() == ["topology"]
+    assert compare([side("a", *ours[:3]), side("b", *theirs[:3])]).blocking_axes() == []
 
 
 @pytest.mark.parametrize(
@@ -204,9 +228,9 @@ def test_no_other_network_is_shown_where_a_run_of_the_same_question_is_stored() 
         ({"topology": "S6"}, "different topology (S5, S6)"),
         ({"collective": "scatter"}, "different collective (broadcast, scatter)"),
         ({"ports": "one"}, "different ports (all, one)"),
-        ({"m": Fraction(23, 3)}, "different m (64, 23/3)"),
-        ({"T_s": Fraction(1)}, "different T_s (100, 1)"),
-        ({"T_c": Fraction(2)}, "different T_c (1, 2)"),
+        ({"message_bytes": Fraction(23, 3)}, "different message_bytes (64, 23/3)"),
+        ({"t_s": Fraction(1)}, "different t_s (100, 1)"),
+        ({"t_c": Fraction(2)}, "different t_c (1, 2)"),
         ({"topology": "S6", "ports": "one"}, "different topology (S5, S6), ports (all, one)"),
     ],
 )
@@ -214,13 +238,13 @@ def test_another_question_is_flagged_with_what_differs_and_not_compared(
     change: dict[str, Any], reason: str
 ) -> None:
     (row,) = compare([side("a", run(10)), side("b", run(5, **change))]).rows()
-    assert (row["verdict"], row["note"], row["change"], row["change %"]) == (
+    assert (row["verdict"], row["note"], row["change"], row["change_percent"]) == (
         NOT_COMPARABLE,
         reason,
         None,
         None,
     )
-    assert (row["time a"], row["time b"]) == (10, 5)
+    assert (row["time_a"], row["time_b"]) == (10, 5)
 
 
 def test_a_failed_run_is_flagged_with_its_reason_on_either_side() -> None:
@@ -242,59 +266,65 @@ def test_an_empty_side_is_flagged() -> None:
 
 
 def test_an_experiment_against_itself_has_nothing_to_show_unless_all_is_asked_for() -> None:
-    one = side("a", run(10), run(9, p=2))
+    one = side("a", run(10), run(9, segments=2))
     comparison = compare([one, one])
     assert comparison.rows() == []
     assert [each.name for each in comparison.sides] == ["a", "a (2)"]
-    assert "p" not in comparison.shared()
+    assert "segments" not in comparison.shared_parameters()
     assert [row["verdict"] for row in comparison.rows(everything=True)] == [SAME, SAME]
 
 
 def test_rows_that_do_not_differ_are_left_out_by_default() -> None:
-    a, b = side("a", run(10, p=1), run(9, p=2)), side("b", run(10, p=1), run(8, p=2))
-    assert [row["p"] for row in compare([a, b]).rows()] == [2]
-    assert [row["p"] for row in compare([a, b]).rows(everything=True)] == [1, 2]
+    a, b = (
+        side("a", run(10, segments=1), run(9, segments=2)),
+        side("b", run(10, segments=1), run(8, segments=2)),
+    )
+    assert [row["segments"] for row in compare([a, b]).rows()] == [2]
+    assert [row["segments"] for row in compare([a, b]).rows(everything=True)] == [1, 2]
 
 
 def test_only_columns_that_differ_are_shown_by_default_and_all_when_asked() -> None:
     comparison = compare(
-        [side("a", run(10, p=1), run(9, p=2)), side("b", run(7, p=1), run(8, p=2))]
+        [
+            side("a", run(10, segments=1), run(9, segments=2)),
+            side("b", run(7, segments=1), run(8, segments=2)),
+        ]
     )
     assert comparison.columns() == [
-        "p",
-        "time a",
-        "time b",
+        "segments",
+        "time_a",
+        "time_b",
         "change",
-        "change %",
+        "change_percent",
         "verdict",
-        "gap a",
-        "gap b",
+        "gap_a",
+        "gap_b",
     ]
     everything = comparison.columns(everything=True)
-    assert set(everything) > {*PARAMETERS, "steps a", "transmissions b", "bytes a", "start_ups b"}
+    assert set(everything) > {*PARAMETERS, "steps_a", "transmissions_b", "bytes_a", "start_ups_b"}
     assert set(comparison.rows()[0]) >= set(everything)
     steps = compare([side("a", run(10, steps=3)), side("b", run(9, steps=2))])
-    assert steps.columns()[:2] == ["steps a", "steps b"]
+    assert steps.columns()[:2] == ["steps_a", "steps_b"]
 
 
 def test_three_sides_are_each_compared_with_the_baseline() -> None:
     comparison = compare([side("a", run(10)), side("b", run(5)), side("c", run(20))])
     (row,) = comparison.rows()
-    assert (row["change b"], row["verdict b"], row["change c"], row["verdict c"]) == (
+    assert (row["change_b"], row["verdict_b"], row["change_c"], row["verdict_c"]) == (
         -5,
         BETTER,
         10,
         WORSE,
     )
-    assert {"change b", "change c"} < set(comparison.columns())
+    assert {"change_b", "change_c"} < set(comparison.columns())
 
 
 def test_a_narrow_table_calls_the_sides_by_letters_and_says_the_same() -> None:
     comparison = compare(
         [side("multiple-S5", run(10)), side("recursive-S5", run(5)), side("greedy-S5", run(None))]
     )
-    (row,), (full,) = comparison.lettered().rows(), comparison.rows()
-    assert (row["time A"], row["time B"], row["verdict B"]) == (10, 5, BETTER)
+    (row,), (full,) = comparison.with_letters().rows(), comparison.rows()
+    assert (row["time_A"], row["time_B"], row["verdict_B"]) == (10, 5, BETTER)
     assert (row.pop("best"), full.pop("best")) == ("B", "recursive-S5")
     assert list(row.values()) == list(full.values())
 
@@ -305,7 +335,7 @@ def test_the_baseline_may_be_any_side_by_name_or_number() -> None:
         comparison = compare(sides, baseline)
         assert [each.name for each in comparison.sides] == ["run 17", "a"]
         assert comparison.rows()[0]["verdict"] == WORSE
-    with pytest.raises(NotFoundError, match="'d' is not compared"):
+    with pytest.raises(NotFoundError, match="baseline 'd' is not a side"):
         compare(sides, "d")
 
 
@@ -323,12 +353,16 @@ def test_a_single_algorithm_alone_leaves_nothing_to_compare(sides: list[Side]) -
 
 def test_rows_ascend_by_size_of_topology_then_by_m_and_p() -> None:
     runs = [
-        run(m=Fraction(2), topology="S10"),
-        run(m=Fraction(10), topology="S9"),
-        run(m=Fraction(9), topology="S9"),
+        run(message_bytes=Fraction(2), topology="S10"),
+        run(message_bytes=Fraction(10), topology="S9"),
+        run(message_bytes=Fraction(9), topology="S9"),
     ]
     rows = compare([side("a", *runs), side("b", *runs)]).rows(everything=True)
-    assert [(row["topology"], row["m"]) for row in rows] == [("S9", 9), ("S9", 10), ("S10", 2)]
+    assert [(row["topology"], row["message_bytes"]) for row in rows] == [
+        ("S9", 9),
+        ("S9", 10),
+        ("S10", 2),
+    ]
 
 
 def test_runs_from_different_code_are_told() -> None:
@@ -342,8 +376,8 @@ points = st.builds(
     lambda **axes: axes,
     topology=st.sampled_from(["S4", "S5"]),
     ports=st.sampled_from(["all", "one"]),
-    p=st.integers(1, 3),
-    m=st.sampled_from([Fraction(1), Fraction(2)]),
+    segments=st.integers(1, 3),
+    message_bytes=st.sampled_from([Fraction(1), Fraction(2)]),
     algorithm=st.sampled_from(["greedy", "multiple"]),
 )
 sets_of_runs = st.lists(points, max_size=8, unique_by=lambda axes: tuple(axes.items())).map(
@@ -363,7 +397,8 @@ def test_every_run_is_in_some_row_and_a_verdict_needs_the_same_question(
         alike = (
             one
             and other
-            and (one.topology, one.ports, one.m) == (other.topology, other.ports, other.m)
+            and (one.topology, one.ports, one.message_bytes)
+            == (other.topology, other.ports, other.message_bytes)
         )
         assert (row["verdict"] != NOT_COMPARABLE) == bool(alike)
         assert (row["note"] is None) == bool(alike)
@@ -414,7 +449,12 @@ def test_two_seeds_that_draw_the_same_faults_are_one_run_unless_the_figures_diff
 
 @pytest.mark.parametrize(
     "parameter",
-    [("copies", 1, 2), ("tree", "greedy", "balanced"), ("tree", None, "greedy"), ("p", 1, 7)],
+    [
+        ("copies", 1, 2),
+        ("base", "greedy", "balanced"),
+        ("base", None, "greedy"),
+        ("segments", 1, 7),
+    ],
 )
 def test_a_choice_in_which_the_sides_have_nothing_in_common_is_what_differs(
     parameter: tuple[str, Any, Any],
@@ -428,7 +468,7 @@ def test_a_choice_in_which_the_sides_have_nothing_in_common_is_what_differs(
 
 
 @pytest.mark.parametrize(
-    "parameter", [("copies", 1, 2), ("tree", "greedy", "balanced"), ("tree", None, "greedy")]
+    "parameter", [("copies", 1, 2), ("base", "greedy", "balanced"), ("base", None, "greedy")]
 )
 def test_a_choice_that_the_sides_have_in_common_is_matched(parameter: tuple[str, Any, Any]) -> None:
     name, one, other = parameter
@@ -439,11 +479,14 @@ def test_a_choice_that_the_sides_have_in_common_is_matched(parameter: tuple[str,
 
 
 def test_runs_in_the_best_number_of_pieces_stand_beside_each_other_at_every_m() -> None:
-    """What is best for one m of the one is best for another m of the other; p is no reason not to compare."""
-    ours = [run(10, m=Fraction(m), p=p) for m, p in ((1, 1), (8, 2), (64, 7))]
-    theirs = [run(9, m=Fraction(m), p=p, algorithm="greedy") for m, p in ((1, 1), (8, 7), (64, 2))]
+    """The best segments of one side are those of the other at another size; both are compared."""
+    ours = [run(10, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (8, 2), (64, 7))]
+    theirs = [
+        run(9, message_bytes=Fraction(m), segments=p, algorithm="greedy")
+        for m, p in ((1, 1), (8, 7), (64, 2))
+    ]
     rows = compare([side("a", *ours), side("b", *theirs)]).rows()
-    assert [(row["m"], row["p"], row["verdict"]) for row in rows] == [
+    assert [(row["message_bytes"], row["segments"], row["verdict"]) for row in rows] == [
         (1, 1, BETTER),
         (8, "2 | 7", BETTER),
         (64, "7 | 2", BETTER),
@@ -451,11 +494,11 @@ def test_runs_in_the_best_number_of_pieces_stand_beside_each_other_at_every_m() 
 
 
 def test_p_is_matched_within_an_algorithm_not_across_them() -> None:
-    """The one side has multiple at 7 and greedy at 5, the other at 5 and at 7: each stands beside its own kind."""
-    before = side("a", run(10, p=7), run(20, p=5, algorithm="greedy"))
-    after = side("b", run(9, p=5), run(21, p=7, algorithm="greedy"))
+    """One side has multiple at 7 and greedy at 5, the other at 5 and 7: algorithms are matched."""
+    before = side("a", run(10, segments=7), run(20, segments=5, algorithm="greedy"))
+    after = side("b", run(9, segments=5), run(21, segments=7, algorithm="greedy"))
     rows = compare([before, after]).rows()
-    assert {row["algorithm"]: (row["p"], row["verdict"]) for row in rows} == {
+    assert {row["algorithm"]: (row["segments"], row["verdict"]) for row in rows} == {
         "multiple": ("7 | 5", BETTER),
         "greedy": ("5 | 7", WORSE),
     }
@@ -468,7 +511,7 @@ def test_who_does_not_deliver_is_flagged_however_short_its_time() -> None:
         (row,) = compare([side(label, each) for label, each in sides]).rows()
         assert (row["verdict"], row["best"]) == (NOT_COMPARABLE, None)
         assert row["note"] == f"{name} leaves 23 missing under its faults"
-        assert row[f"missing {name}"] == 23
+        assert row[f"missing_{name}"] == 23
 
 
 def test_missing_is_a_figure_where_there_are_faults_and_not_elsewhere() -> None:
@@ -476,10 +519,10 @@ def test_missing_is_a_figure_where_there_are_faults_and_not_elsewhere() -> None:
     assert not any("missing" in name for name in without.columns(everything=True))
     faulty: dict[str, Any] = {"faults": ["21345"], "seed": 1}
     same = compare([side("a", run(10, **faulty)), side("b", run(5, **faulty))])
-    assert "missing a" in same.columns(everything=True)
-    assert "missing a" not in same.columns()
+    assert "missing_a" in same.columns(everything=True)
+    assert "missing_a" not in same.columns()
     unlike = compare([side("a", run(10, missing=4, **faulty)), side("b", run(10, **faulty))])
-    assert {"missing a", "missing b"} < set(unlike.columns())
+    assert {"missing_a", "missing_b"} < set(unlike.columns())
 
 
 def test_the_best_is_the_least_time_of_those_that_can_be_compared() -> None:
@@ -495,16 +538,18 @@ def test_the_best_is_the_least_time_of_those_that_can_be_compared() -> None:
 
 
 def test_rows_may_be_ordered_by_any_column_either_way_with_the_empty_ones_last() -> None:
-    ours = side("a", *(run(time, m=Fraction(m)) for m, time in ((1, 30), (2, 10), (4, 20))))
-    theirs = side("b", *(run(time, m=Fraction(m)) for m, time in ((1, 31), (2, 5))))
+    ours = side(
+        "a", *(run(time, message_bytes=Fraction(m)) for m, time in ((1, 30), (2, 10), (4, 20)))
+    )
+    theirs = side("b", *(run(time, message_bytes=Fraction(m)) for m, time in ((1, 31), (2, 5))))
     comparison = compare([ours, theirs])
-    assert [row["m"] for row in comparison.ordered("time a").rows()] == [2, 4, 1]
-    assert [row["m"] for row in comparison.ordered("-time a").rows()] == [1, 4, 2]
-    assert [row["m"] for row in comparison.ordered("time b").rows()] == [2, 1, 4]
-    assert [row["m"] for row in comparison.ordered("-time b").rows()] == [1, 2, 4]
-    assert [row["m"] for row in comparison.ordered("-change").rows()] == [1, 2, 4]
-    assert comparison.ordered("time B").rows() == comparison.ordered("time b").rows()
-    assert [row["best"] for row in comparison.ordered("-best").rows()] == ["b", "a", None]
+    assert [row["message_bytes"] for row in comparison.sorted_by("time_a").rows()] == [2, 4, 1]
+    assert [row["message_bytes"] for row in comparison.sorted_by("-time_a").rows()] == [1, 4, 2]
+    assert [row["message_bytes"] for row in comparison.sorted_by("time_b").rows()] == [2, 1, 4]
+    assert [row["message_bytes"] for row in comparison.sorted_by("-time_b").rows()] == [1, 2, 4]
+    assert [row["message_bytes"] for row in comparison.sorted_by("-change").rows()] == [1, 2, 4]
+    assert comparison.sorted_by("time_B").rows() == comparison.sorted_by("time_b").rows()
+    assert [row["best"] for row in comparison.sorted_by("-best").rows()] == ["b", "a", None]
 
 
 def test_a_figure_alone_orders_by_the_least_that_a_side_has() -> None:
@@ -512,7 +557,10 @@ def test_a_figure_alone_orders_by_the_least_that_a_side_has() -> None:
     sides = [
         side(
             f"sweep/{name}",
-            *(run(times[m][place], m=Fraction(m), bound=m, algorithm=name) for m in times),
+            *(
+                run(times[m][place], message_bytes=Fraction(m), bound=m, algorithm=name)
+                for m in times
+            ),
         )
         for place, name in enumerate(("greedy", "multiple", "edge-disjoint"))
     ]
@@ -522,37 +570,43 @@ def test_a_figure_alone_orders_by_the_least_that_a_side_has() -> None:
         "-time": [2, 4, 1],
         "gap": [4, 1, 2],
         "change": [1, 4, 2],
-        "change %": [1, 4, 2],
+        "change_percent": [1, 4, 2],
     }
     for column, order in orders.items():
-        assert [row["m"] for row in comparison.ordered(column).rows()] == order, column
+        assert [row["message_bytes"] for row in comparison.sorted_by(column).rows()] == order, (
+            column
+        )
     assert (
-        comparison.ordered("time multiple").matches
-        == comparison.ordered("time sweep/multiple").matches
+        comparison.sorted_by("time_multiple").matches
+        == comparison.sorted_by("time_sweep_multiple").matches
     )
 
 
-def test_programs_read_a_column_for_each_side_where_the_sides_of_some_row_differ_in_a_parameter() -> (
-    None
-):
-    ours = [run(10, m=Fraction(m), p=p) for m, p in ((1, 1), (2, 16), (4, 16))]
-    theirs = [run(9, m=Fraction(m), p=p) for m, p in ((1, 1), (2, 14))]
+def test_data_columns_have_a_column_per_side_for_parameters_that_differ() -> None:
+    ours = [run(10, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (2, 16), (4, 16))]
+    theirs = [run(9, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (2, 14))]
     comparison = compare([side("a", *ours), side("b", *theirs)])
-    assert comparison.listed() == [
-        "m", "p a", "p b", "time a", "time b", "change", "change %", "verdict", "gap a", "gap b", "best", "note",
+    assert comparison.data_columns() == [
+        "message_bytes", "segments_a", "segments_b", "time_a", "time_b", "change",
+        "change_percent", "verdict", "gap_a", "gap_b", "best", "note",
     ]  # fmt: skip
     rows = comparison.rows()
-    assert [(row["m"], row["p a"], row["p b"]) for row in rows] == [
+    assert [(row["message_bytes"], row["segments_a"], row["segments_b"]) for row in rows] == [
         (1, 1, 1),
         (2, 16, 14),
         (4, 16, None),
     ]
-    assert [row["m"] for row in comparison.ordered("-p B").rows()] == [2, 1, 4]
-    same = compare([side("a", run(10, p=1), run(9, p=2)), side("b", run(7, p=1), run(8, p=2))])
-    assert same.listed()[0] == "p"
-    everything = comparison.listed(everything=True)
-    assert {"algorithm", "p a", "p b", "faults", "tree"} < set(everything)
-    assert "p" not in everything
+    assert [row["message_bytes"] for row in comparison.sorted_by("-segments_B").rows()] == [2, 1, 4]
+    same = compare(
+        [
+            side("a", run(10, segments=1), run(9, segments=2)),
+            side("b", run(7, segments=1), run(8, segments=2)),
+        ]
+    )
+    assert same.data_columns()[0] == "segments"
+    everything = comparison.data_columns(everything=True)
+    assert {"algorithm", "segments_a", "segments_b", "faults", "base"} < set(everything)
+    assert "segments" not in everything
     assert all(set(everything) <= set(row) for row in rows)
 
 
@@ -561,36 +615,43 @@ def test_a_crossed_axis_is_one_column_a_side_also_where_everything_is_listed() -
         [side("a", run(10)), side("b", run(9, topology="S6"))], across=["topology"]
     )
     for everything in (False, True):
-        listed = comparison.listed(everything=everything)
+        listed = comparison.data_columns(everything=everything)
         assert len(listed) == len(set(listed))
-        assert {"topology a", "topology b", "nodes a", "nodes b"} < set(listed)
+        assert {"topology_a", "topology_b", "nodes_a", "nodes_b"} < set(listed)
         assert "topology" not in listed
 
 
 def test_cells_of_numbers_and_of_words_can_be_ordered_together() -> None:
-    ours = [run(10, m=Fraction(1), p=3), run(10, m=Fraction(2), p=2)]
-    theirs = [run(9, m=Fraction(1), p=3), run(9, m=Fraction(2), p=9)]
-    rows = compare([side("a", *ours), side("b", *theirs)]).ordered("p").rows()
-    assert [row["p"] for row in rows] == [3, "2 | 9"]
+    ours = [
+        run(10, message_bytes=Fraction(1), segments=3),
+        run(10, message_bytes=Fraction(2), segments=2),
+    ]
+    theirs = [
+        run(9, message_bytes=Fraction(1), segments=3),
+        run(9, message_bytes=Fraction(2), segments=9),
+    ]
+    rows = compare([side("a", *ours), side("b", *theirs)]).sorted_by("segments").rows()
+    assert [row["segments"] for row in rows] == [3, "2 | 9"]
 
 
 def test_an_unknown_column_is_refused_with_the_names_that_there_are() -> None:
-    with pytest.raises(InputError, match="'speed' is no column") as refused:
-        compare([side("a", run(10)), side("b", run(5))]).ordered("-speed")
-    assert "time a" in refused.value.hint
-    assert "change %" in refused.value.hint
+    with pytest.raises(InputError, match="'speed' is not a column") as refused:
+        compare([side("a", run(10)), side("b", run(5))]).sorted_by("-speed")
+    assert "time_a" in refused.value.hint
+    assert "change_percent" in refused.value.hint
 
 
 def test_one_experiment_is_taken_apart_by_tree_and_copies_too() -> None:
     runs = [
         *(run(10 + copies, algorithm="edge-disjoint", copies=copies) for copies in (1, 2)),
-        *(run(20, algorithm="dimension-change", tree=tree) for tree in ("greedy", "balanced")),
+        *(run(20, algorithm="dimension-change", base=tree) for tree in ("greedy", "balanced")),
         run(8),
     ]
     comparison = compare([side("sweep", *runs)])
     assert [each.name for each in comparison.sides] == [
-        "sweep/edge-disjoint copies=1", "sweep/edge-disjoint copies=2", "sweep/dimension-change tree=greedy",
-        "sweep/dimension-change tree=balanced", "sweep/multiple",
+        "sweep/edge-disjoint copies=1", "sweep/edge-disjoint copies=2",
+        "sweep/dimension-change base=greedy",
+        "sweep/dimension-change base=balanced", "sweep/multiple",
     ]  # fmt: skip
     (row,) = comparison.rows()
     assert row["best"] == "sweep/multiple"
@@ -598,31 +659,36 @@ def test_one_experiment_is_taken_apart_by_tree_and_copies_too() -> None:
 
 
 def test_what_nobody_gave_is_not_told_of_all_rows() -> None:
-    shared = compare([side("a", run(10)), side("b", run(5))]).shared()
-    assert not {"copies", "tree", "faults", "seed"} & set(shared)
+    shared = compare([side("a", run(10)), side("b", run(5))]).shared_parameters()
+    assert not {"copies", "base", "faults", "seed"} & set(shared)
     shared = compare(
-        [side("a", run(10, copies=2, tree="greedy")), side("b", run(5, copies=2, tree="greedy"))]
-    ).shared()
-    assert (shared["copies"], shared["tree"]) == ("2", "greedy")
+        [side("a", run(10, copies=2, base="greedy")), side("b", run(5, copies=2, base="greedy"))]
+    ).shared_parameters()
+    assert (shared["copies"], shared["base"]) == ("2", "greedy")
 
 
 def test_a_parameter_that_each_side_keeps_is_no_column_even_where_a_side_is_absent() -> None:
-    ours = side("a", run(10, m=Fraction(1)), run(10, m=Fraction(2)))
-    theirs = side("b", run(9, m=Fraction(1), algorithm="greedy"))
+    ours = side("a", run(10, message_bytes=Fraction(1)), run(10, message_bytes=Fraction(2)))
+    theirs = side("b", run(9, message_bytes=Fraction(1), algorithm="greedy"))
     comparison = compare([ours, theirs])
     assert "algorithm" not in comparison.columns()
-    assert comparison.shared()["algorithm"] == "multiple | greedy"
-    assert [row["note"] for row in comparison.rows()] == [None, "b has no run with m = 2"]
+    assert comparison.shared_parameters()["algorithm"] == "multiple | greedy"
+    assert [row["note"] for row in comparison.rows()] == [
+        None,
+        "b has no run with message_bytes = 2",
+    ]
 
 
 def test_several_matches_on_several_sides_do_not_multiply() -> None:
-    """A baseline of one p against three sides of four others each: four rows, and each run is in one."""
+    """A baseline with one number of segments and three sides with four others: four rows."""
     others = [
-        [run(place, p=p, algorithm=name) for p in (2, 3, 4, 5)]
+        [run(place, segments=p, algorithm=name) for p in (2, 3, 4, 5)]
         for place, name in enumerate(("b", "c", "d"))
     ]
     comparison = compare([side("a", run(10)), *(side(runs[0].algorithm, *runs) for runs in others)])
-    assert [row["p"] for row in comparison.rows()] == [f"1 | {p} | {p} | {p}" for p in (2, 3, 4, 5)]
+    assert [row["segments"] for row in comparison.rows()] == [
+        f"1 | {p} | {p} | {p}" for p in (2, 3, 4, 5)
+    ]
 
 
 def test_letters_go_on_beyond_z() -> None:
@@ -639,14 +705,15 @@ def test_letters_go_on_beyond_z() -> None:
 
 def test_few_sides_stand_abreast_and_many_are_stacked_with_the_same_figures() -> None:
     sides = [
-        side(name, run(time, p=1), run(time + 1, p=2))
+        side(name, run(time, segments=1), run(time + 1, segments=2))
         for name, time in (("a", 10), ("b", 5), ("c", 20), ("d", 5))
     ]
-    few, many = laid_out(compare(sides[:MOST_ABREAST])), laid_out(compare(sides))
+    few, many = lay_out(compare(sides[:MOST_ABREAST])), lay_out(compare(sides))
     assert (few.together, few.columns) == (1, tuple(compare(sides[:MOST_ABREAST]).columns()))
-    assert few.best == (frozenset({"time b"}), frozenset({"time b"}))
+    assert few.best == (frozenset({"time_b"}), frozenset({"time_b"}))
     assert many.together == 4
-    assert [(row["p"], row["side"], row["time"], row["verdict"]) for row in many.rows[:4]] == [
+    lines = [(row["segments"], row["side"], row["time"], row["verdict"]) for row in many.rows[:4]]
+    assert lines == [
         (1, "a", 10, "baseline"), (1, "b", 5, BETTER), (1, "c", 20, WORSE), (1, "d", 5, BETTER),
     ]  # fmt: skip
     assert [len(names) for names in many.best[:4]] == [0, 1, 0, 1]
@@ -655,9 +722,15 @@ def test_few_sides_stand_abreast_and_many_are_stacked_with_the_same_figures() ->
 
 def test_hundreds_of_runs_are_matched_and_told_apart() -> None:
     sizes = range(1, 201)
-    ours = [run(10, m=Fraction(m), p=p) for m in sizes for p in (1, 4)]
-    theirs = [run(9, m=Fraction(m), p=p, algorithm="greedy") for m in sizes for p in (1, 4)]
-    strange = [run(9, m=Fraction(m), p=p, topology="S6") for m in sizes for p in (1, 4)]
+    ours = [run(10, message_bytes=Fraction(m), segments=p) for m in sizes for p in (1, 4)]
+    theirs = [
+        run(9, message_bytes=Fraction(m), segments=p, algorithm="greedy")
+        for m in sizes
+        for p in (1, 4)
+    ]
+    strange = [
+        run(9, message_bytes=Fraction(m), segments=p, topology="S6") for m in sizes for p in (1, 4)
+    ]
     assert [row["verdict"] for row in compare([side("a", *ours), side("b", *theirs)]).rows()] == [
         BETTER
     ] * 400
@@ -666,18 +739,18 @@ def test_hundreds_of_runs_are_matched_and_told_apart() -> None:
 
 
 def test_real_runs_compare_as_their_papers_say() -> None:
-    """At one packet the 2n-3 steps of Sheu, Liaw & Chen carry whole messages; many segments favour the n-1 trees."""
+    """The 2n-3 steps of Sheu, Liaw & Chen win with one packet, the n-1 trees with many segments."""
 
     def runs(algorithm: str) -> list[Run]:
         axes = ("S5", "broadcast", algorithm, "all")
         points = [Point(*axes, p, Fraction(65536), Fraction(100), Fraction(1)) for p in (1, 16)]
-        return [priced(point, execute(point)) for point in points]
+        return [price_run(point, execute(point)) for point in points]
 
     rows = compare(
         [side("multiple", *runs("multiple")), side("substar", *runs("recursive-substar"))]
     ).rows()
-    assert [(row["p"], row["steps substar"], row["verdict"]) for row in rows] == [
+    assert [(row["segments"], row["steps_substar"], row["verdict"]) for row in rows] == [
         (1, 7, WORSE),
         (16, 22, WORSE),
     ]
-    assert rows[0]["time substar"] == 7 * (100 + 65536)
+    assert rows[0]["time_substar"] == 7 * (100 + 65536)

@@ -1,5 +1,6 @@
-"""Across an axis of the question: how sides are taken apart, matched and told, and which runs a condition leaves."""
+"""Comparison across topologies: how sides are split, matched and described; conditions on runs."""
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -8,11 +9,10 @@ import pytest
 from starcast.comparison import crossovers
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, WORSE, compare
 from starcast.comparison.curves import panels
-from starcast.comparison.filters import chosen, wanted
-from starcast.comparison.layout import laid_out
+from starcast.comparison.layout import lay_out
 from starcast.comparison.matching import CHOICE, QUESTION, Side
 from starcast.comparison.networks import CROSSABLE, network
-from starcast.comparison.side_names import brief, telling
+from starcast.comparison.sides import names_contain, read_conditions, select_runs, with_short_names
 from starcast.database.models import Run
 from starcast.errors import InputError, NotFoundError
 from support.stored_runs import along, side
@@ -42,34 +42,36 @@ def on(spec: str, **changes: Any) -> list[Run]:
 
 def test_without_being_asked_for_other_topologies_are_no_comparison() -> None:
     comparison = compare([sweep("S5", "Q7")])
-    assert comparison.kept_apart() == ["topology"]
+    assert comparison.blocking_axes() == ["topology"]
     assert comparison.networks == ()
     assert comparison.crossed_columns() == []
-    assert {row["verdict sweep/binomial"] for row in comparison.rows()} == {NOT_COMPARABLE}
+    assert {row["verdict_sweep_binomial"] for row in comparison.rows()} == {NOT_COMPARABLE}
 
 
 def test_one_experiment_is_taken_apart_by_topology_and_algorithm_and_matched_at_equal_m() -> None:
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
     assert [each.name for each in comparison.sides] == [
-        "sweep/S5 greedy", "sweep/S5 edge-disjoint", "sweep/Q7 binomial", "sweep/Q7 edge-disjoint-binomial",
+        "sweep/S5 greedy", "sweep/S5 edge-disjoint", "sweep/Q7 binomial",
+        "sweep/Q7 edge-disjoint-binomial",
     ]  # fmt: skip
     rows = comparison.rows(everything=True)
-    assert [row["m"] for row in rows] == list(SIZES)
+    assert [row["message_bytes"] for row in rows] == list(SIZES)
     for row in rows:
         times = {
-            f"sweep/{spec} {name}": 100 * steps + rate * row["m"]
+            f"sweep/{spec} {name}": 100 * steps + rate * row["message_bytes"]
             for spec in ("S5", "Q7")
             for name, steps, rate in NETWORKS[spec]
         }
         base = times["sweep/S5 greedy"]
         for name, time in times.items():
-            assert row[f"time {name}"] == time
+            end = re.sub("[^A-Za-z0-9]", "_", name)
+            assert row[f"time_{end}"] == time
             if time != base:
-                assert row[f"change {name}"] == time - base
-                assert row[f"verdict {name}"] == (BETTER if time < base else WORSE)
+                assert row[f"change_{end}"] == time - base
+                assert row[f"verdict_{end}"] == (BETTER if time < base else WORSE)
         assert row["best"] == min(times, key=lambda name: times[name])
         assert row["note"] is None
-    assert comparison.kept_apart() == []
+    assert comparison.blocking_axes() == []
 
 
 def test_the_gap_stays_that_of_each_run_by_its_own_bound() -> None:
@@ -77,9 +79,9 @@ def test_the_gap_stays_that_of_each_run_by_its_own_bound() -> None:
     theirs = along(6, 5, SIZES, topology="Q7", bound=3)
     comparison = compare([side("stars", ours), side("cubes", theirs)], across=["topology"])
     for row in comparison.rows(everything=True):
-        time = 600 + 5 * row["m"]
-        assert row["gap stars"] == time / max(Fraction(600), row["m"] / 4)
-        assert row["gap cubes"] == time / max(Fraction(300), row["m"] / 4)
+        time = 600 + 5 * row["message_bytes"]
+        assert row["gap_stars"] == time / max(Fraction(600), row["message_bytes"] / 4)
+        assert row["gap_cubes"] == time / max(Fraction(300), row["message_bytes"] / 4)
         assert (row["change"], row["verdict"]) == (0, "same")
 
 
@@ -104,12 +106,12 @@ def test_rows_carry_each_sides_network_where_topologies_are_crossed() -> None:
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
     columns = comparison.crossed_columns()
     assert columns[:4] == [
-        f"{name} sweep/S5 greedy" for name in ("topology", "nodes", "degree", "links")
+        f"{name}_sweep_S5_greedy" for name in ("topology", "nodes", "degree", "links")
     ]
     assert len(columns) == 4 * 4
     for row in comparison.rows():
         assert [row[name] for name in columns if "greedy" in name] == ["S5", 120, 4, 240]
-        assert [row[name] for name in columns if "Q7 binomial" in name] == ["Q7", 128, 7, 448]
+        assert [row[name] for name in columns if "Q7_binomial" in name] == ["Q7", 128, 7, 448]
     assert [each.spec for each in comparison.networks] == ["S5", "Q7"]
 
 
@@ -118,7 +120,7 @@ def test_named_sides_are_taken_apart_by_the_crossed_axis_alone() -> None:
     cubes = side("cubes", on("Q7"))
     comparison = compare([cubes, stars], across=["topology"])
     assert [each.name for each in comparison.sides] == ["cubes", "stars/S5", "stars/S6"]
-    # Two algorithms on each side, none in common: each of the one beside each of the other, at every m.
+    # Two algorithms on each side, none in common: each is matched with each, at every size.
     assert len(comparison.matches) == 4 * len(SIZES)
     assert not any(any(match.reasons) for match in comparison.matches)
 
@@ -137,8 +139,8 @@ def test_one_algorithm_on_several_topologies_is_named_by_these() -> None:
     ("axis", "one", "other", "names"),
     [
         ("ports", "all", "one", ["sweep/all-port", "sweep/one-port"]),
-        ("T_s", Fraction(10), Fraction(1, 3), ["sweep/T_s=10", "sweep/T_s=1/3"]),
-        ("T_c", Fraction(1), Fraction(2), ["sweep/T_c=1", "sweep/T_c=2"]),
+        ("t_s", Fraction(10), Fraction(1, 3), ["sweep/t_s=10", "sweep/t_s=1/3"]),
+        ("t_c", Fraction(1), Fraction(2), ["sweep/t_c=1", "sweep/t_c=2"]),
     ],
 )
 def test_port_models_and_machines_may_be_crossed_too(
@@ -149,7 +151,7 @@ def test_port_models_and_machines_may_be_crossed_too(
         compare([side("sweep", runs)])
     comparison = compare([side("sweep", runs)], across=[axis])
     assert [each.name for each in comparison.sides] == names
-    assert [(row["m"], row["note"]) for row in comparison.rows(everything=True)] == [
+    assert [(row["message_bytes"], row["note"]) for row in comparison.rows(everything=True)] == [
         (m, None) for m in SIZES
     ]
     assert comparison.networks == ()
@@ -177,10 +179,10 @@ def test_several_axes_are_crossed_together_and_what_is_left_still_is_the_questio
 def test_an_m_that_one_network_lacks_is_flagged_not_guessed() -> None:
     ours, theirs = along(6, 5, SIZES, topology="S5"), along(9, 6, SIZES[:2], topology="Q7")
     rows = compare([side("a", ours), side("b", theirs)], across=["topology"]).rows()
-    assert [(row["m"], row["note"]) for row in rows] == [
+    assert [(row["message_bytes"], row["note"]) for row in rows] == [
         (16, None),
         (256, None),
-        (4096, "b has no run with m = 4096"),
+        (4096, "b has no run with message_bytes = 4096"),
     ]
 
 
@@ -188,17 +190,17 @@ def test_an_m_that_one_network_lacks_is_flagged_not_guessed() -> None:
 def test_what_makes_another_job_cannot_be_crossed(axis: str) -> None:
     with pytest.raises(InputError, match=f"^{axis} cannot be crossed: ") as refused:
         compare([sweep("S5", "Q7")], across=[axis])
-    assert "topology, ports, T_s, T_c" in refused.value.hint
+    assert "topology, ports, t_s, t_c" in refused.value.hint
 
 
 @pytest.mark.parametrize("axis", CHOICE)
 def test_a_choice_need_not_be_crossed(axis: str) -> None:
-    with pytest.raises(InputError, match="a choice already"):
+    with pytest.raises(InputError, match="may always differ in it"):
         compare([sweep("S5", "Q7")], across=["topology", axis])
 
 
 def test_what_is_no_axis_is_refused() -> None:
-    with pytest.raises(InputError, match="'speed' is no axis"):
+    with pytest.raises(InputError, match="'speed' is not an axis"):
         compare([sweep("S5", "Q7")], across=["speed"])
 
 
@@ -214,26 +216,29 @@ def test_all_topologies_share_a_panel_in_which_each_has_its_own_bound() -> None:
     bounds = {"S5": 6, "Q7": 7}
     runs = [run for spec, bound in bounds.items() for run in on(spec, bound=bound)]
     (panel,) = panels(compare([side("sweep", runs)], across=["topology"]))
-    assert panel.name == "broadcast on S5 | Q7, all-port, T_s = 100, T_c = 1"
+    assert panel.name == "broadcast on S5 | Q7, all-port, t_s = 100, t_c = 1"
     assert [curve.label for curve in panel.curves] == [
         "S5 greedy", "S5 edge-disjoint", "Q7 binomial", "Q7 edge-disjoint-binomial",
     ]  # fmt: skip
     assert [curve.links for curve in panel.curves] == [480, 480, 896, 896]
-    assert {place: part.bound[Fraction(16)] for place, part in panel.apart().items()} == {
+    assert {place: part.bound[Fraction(16)] for place, part in panel.by_place().items()} == {
         "S5": 600,
         "Q7": 700,
     }
     assert len(panels(compare([sweep("S5", "Q7")]))) == 2
     (panel,) = panels(compare([sweep("S5", "Q7")], across=CROSSABLE))
-    assert list(panel.apart()) == ["S5", "Q7"]
+    assert list(panel.by_place()) == ["S5", "Q7"]
     (panel,) = panels(compare([sweep("S5")], across=CROSSABLE))
-    assert list(panel.apart()) == [""]
+    assert list(panel.by_place()) == [""]
 
 
 def test_crossovers_are_between_networks_and_exact() -> None:
     """On S5 edge-disjoint takes 800 + 2m, on Q7 900 + m: they meet at 100."""
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
-    found = {(one.one, one.other): one for one in crossovers.marked(crossovers.of(comparison))}
+    found = {
+        (each.first, each.second): each
+        for each in crossovers.best_crossovers(crossovers.all_crossovers(comparison))
+    }
     crossing = found["S5 edge-disjoint", "Q7 edge-disjoint-binomial"]
     assert (crossing.low, crossing.high, crossing.below, crossing.time) == (
         Fraction(100),
@@ -241,8 +246,8 @@ def test_crossovers_are_between_networks_and_exact() -> None:
         "S5 edge-disjoint",
         Fraction(1000),
     )
-    assert str(crossing) == f"{crossing.change}; broadcast on S5 | Q7, all-port, T_s = 100, T_c = 1"
-    assert {row["topology"] for row in crossovers.rows(found.values())} == {"S5 | Q7"}
+    assert str(crossing) == f"{crossing.change}; broadcast on S5 | Q7, all-port, t_s = 100, t_c = 1"
+    assert {row["topology"] for row in crossovers.crossover_rows(found.values())} == {"S5 | Q7"}
 
 
 def test_the_same_algorithm_of_two_experiments_keeps_their_names_across_topologies() -> None:
@@ -260,19 +265,20 @@ def test_the_same_algorithm_of_two_experiments_keeps_their_names_across_topologi
 
 
 def test_a_stacked_table_tells_of_each_side_in_its_own_line_what_differs() -> None:
-    layout = laid_out(compare([sweep("S5", "Q7")], across=["topology"]).briefly())
-    assert layout.columns[:4] == ("m", "side", "steps", "time")
+    layout = lay_out(compare([sweep("S5", "Q7")], across=["topology"]).with_short_names())
+    assert layout.columns[:4] == ("message_bytes", "side", "steps", "time")
     runs = [
         run
         for m, pieces in zip(SIZES, ((1, 2), (3, 4), (5, 6)), strict=True)
         for spec, p in zip(("S5", "Q7"), pieces, strict=True)
-        for run in along(6 + p, p, [m], topology=spec, p=p)
+        for run in along(6 + p, p, [m], topology=spec, segments=p)
     ]
-    comparison = compare([side("sweep", runs)], across=["topology"]).briefly()
-    layout = laid_out(comparison, stacked=True)
-    assert layout.columns[:3] == ("m", "side", "p")
-    assert [(row["m"], row["side"], row["p"]) for row in layout.rows] == [
-        (16, "S5", 1), (16, "Q7", 2), (256, "S5", 3), (256, "Q7", 4), (4096, "S5", 5), (4096, "Q7", 6),
+    comparison = compare([side("sweep", runs)], across=["topology"]).with_short_names()
+    layout = lay_out(comparison, stacked=True)
+    assert layout.columns[:3] == ("message_bytes", "side", "segments")
+    assert [(row["message_bytes"], row["side"], row["segments"]) for row in layout.rows] == [
+        (16, "S5", 1), (16, "Q7", 2), (256, "S5", 3), (256, "Q7", 4), (4096, "S5", 5), (4096, "Q7",
+        6),
     ]  # fmt: skip
     assert layout.parameters == 1
 
@@ -280,21 +286,19 @@ def test_a_stacked_table_tells_of_each_side_in_its_own_line_what_differs() -> No
 def test_a_brief_table_lacks_the_absolute_change_and_nothing_else() -> None:
     for names, stacked in ((("S5",), False), (("S5", "Q7"), True)):
         comparison = compare([sweep(*names)], across=["topology"])
-        whole, brief_one = (
-            laid_out(comparison, stacked=stacked, brief=short) for short in (False, True)
-        )
-        assert [name for name in whole.columns if name not in brief_one.columns] == ["change"]
-        assert (brief_one.rows, brief_one.best) == (whole.rows, whole.best)
-    assert "change" in laid_out(comparison, everything=True, brief=True).columns
+        full, brief = (lay_out(comparison, stacked=stacked, brief=brief) for brief in (False, True))
+        assert [name for name in full.columns if name not in brief.columns] == ["change"]
+        assert (brief.rows, brief.best) == (full.rows, full.best)
+    assert "change" in lay_out(comparison, everything=True, brief=True).columns
 
 
 def test_parts_of_one_experiment_go_without_its_name_and_others_keep_theirs() -> None:
     comparison = compare([sweep("S5", "Q7")], baseline="Q7 binomial", across=["topology"])
     assert comparison.sides[0].name == "sweep/Q7 binomial"
-    assert comparison.briefly().sides[0].name == "Q7 binomial"
+    assert comparison.with_short_names().sides[0].name == "Q7 binomial"
     mixed = (Side("sweep/S5", ()), Side("other/S5", ()))
-    assert brief(mixed) == mixed
-    assert brief((Side("sweep", ()), Side("sweep/S5", ()))) == (
+    assert with_short_names(mixed) == mixed
+    assert with_short_names((Side("sweep", ()), Side("sweep/S5", ()))) == (
         Side("sweep", ()),
         Side("sweep/S5", ()),
     )
@@ -302,15 +306,15 @@ def test_parts_of_one_experiment_go_without_its_name_and_others_keep_theirs() ->
 
 def test_what_the_names_say_of_every_side_need_not_be_said_again() -> None:
     comparison = compare([sweep("S5", "Q7")], across=["topology"])
-    assert {"topology", "algorithm"} <= comparison.shared().keys()
-    assert not {"topology", "algorithm"} & comparison.worth_saying().keys()
-    assert telling((Side("x/S5 greedy", ()), Side("x/Q7 binomial", ())), "S5 | Q7")
-    assert not telling((Side("x/S5 greedy", ()), Side("x/Q7 binomial", ())), "S5 | Q9")
-    assert not telling(
+    assert {"topology", "algorithm"} <= comparison.shared_parameters().keys()
+    assert not {"topology", "algorithm"} & comparison.header_parameters().keys()
+    assert names_contain((Side("x/S5 greedy", ()), Side("x/Q7 binomial", ())), "S5 | Q7")
+    assert not names_contain((Side("x/S5 greedy", ()), Side("x/Q7 binomial", ())), "S5 | Q9")
+    assert not names_contain(
         (Side("x/S5 edge-disjoint", ()), Side("x/Q7 edge-disjoint-binomial", ())),
         "edge | edge-disjoint",
     )
-    assert not telling((Side("greedy", ()), Side("binomial", ())), "greedy | binomial")
+    assert not names_contain((Side("greedy", ()), Side("binomial", ())), "greedy | binomial")
 
 
 def test_conditions_of_one_axis_are_alternatives_and_those_of_several_hold_together() -> None:
@@ -318,66 +322,77 @@ def test_conditions_of_one_axis_are_alternatives_and_those_of_several_hold_toget
     conditions = [
         "topology=S5",
         "topology=Q7",
-        "m=16",
-        "m=256",
+        "message_bytes=16",
+        "message_bytes=256",
         "algorithm=greedy",
         "algorithm=binomial",
     ]
-    (narrowed,) = chosen([everything], wanted(conditions))
-    assert {(run.topology, run.algorithm, int(run.m)) for run in narrowed.runs} == {
+    (narrowed,) = select_runs([everything], read_conditions(conditions))
+    assert {(run.topology, run.algorithm, int(run.message_bytes)) for run in narrowed.runs} == {
         (spec, name, m) for spec, name in (("S5", "greedy"), ("Q7", "binomial")) for m in (16, 256)
     }
     assert (narrowed.name, narrowed.commands) == (everything.name, everything.commands)
-    assert chosen([everything], wanted([])) == [everything]
+    assert select_runs([everything], read_conditions([])) == [everything]
 
 
 @pytest.mark.parametrize(
     ("condition", "axis", "text"),
     [
-        ("m=1e3", "m", "1000"),
-        (" m = 4/6 ", "m", "2/3"),
-        ("p=4.0", "p", "4"),
-        ("tree=-", "tree", "-"),
+        ("message_bytes=1e3", "message_bytes", "1000"),
+        (" message_bytes = 4/6 ", "message_bytes", "2/3"),
+        ("segments=4.0", "segments", "4"),
+        ("base=-", "base", "-"),
         ("faults=none", "faults", "none"),
         ("topology=S6,3", "topology", "S6,3"),
     ],
 )
 def test_values_are_read_as_the_axis_reads_them(condition: str, axis: str, text: str) -> None:
-    assert wanted([condition]) == {axis: frozenset({text})}
+    assert read_conditions([condition]) == {axis: frozenset({text})}
 
 
 @pytest.mark.parametrize(
-    "condition", ["topology", "topology=", "=S5", "speed=3", "m=much", "p=2.5", "topology=K5"]
+    "condition",
+    [
+        "topology",
+        "topology=",
+        "=S5",
+        "speed=3",
+        "message_bytes=much",
+        "segments=2.5",
+        "topology=K5",
+    ],
 )
 def test_a_condition_that_cannot_be_is_refused(condition: str) -> None:
     with pytest.raises(InputError):
-        wanted([condition])
+        read_conditions([condition])
 
 
 def test_a_value_that_no_run_has_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(NotFoundError, match="no run that is compared has topology = S9") as refused:
-        chosen([sweep("S5", "Q7")], wanted(["topology=S5", "topology=S9"]))
+    with pytest.raises(
+        NotFoundError, match="no run of this comparison has topology = S9"
+    ) as refused:
+        select_runs([sweep("S5", "Q7")], read_conditions(["topology=S5", "topology=S9"]))
     assert refused.value.hint == "there are S5, Q7"
 
 
 def test_conditions_that_leave_a_side_without_runs_are_refused() -> None:
     stars, cubes = side("stars", on("S5")), side("cubes", on("Q7"))
     with pytest.raises(NotFoundError, match="'cubes' has no run with topology = S5"):
-        chosen([stars, cubes], wanted(["topology=S5"]))
+        select_runs([stars, cubes], read_conditions(["topology=S5"]))
     with pytest.raises(
         NotFoundError, match="'sweep' has no run with topology = S5 and algorithm = binomial"
     ):
-        chosen([sweep("S5", "Q7")], wanted(["topology=S5", "algorithm=binomial"]))
+        select_runs([sweep("S5", "Q7")], read_conditions(["topology=S5", "algorithm=binomial"]))
 
 
 def test_a_side_that_never_had_runs_is_left_to_be_flagged() -> None:
-    narrowed = chosen([sweep("S5"), Side("none", ())], wanted(["topology=S5"]))
+    narrowed = select_runs([sweep("S5"), Side("none", ())], read_conditions(["topology=S5"]))
     assert [len(each.runs) for each in narrowed] == [2 * len(SIZES), 0]
     (first, *_) = compare(narrowed, across=["topology"]).rows()
-    assert (first["note"], first["nodes none"]) == ("none has no runs", None)
+    assert (first["note"], first["nodes_none"]) == ("none has no runs", None)
 
 
 def test_runs_may_be_chosen_by_the_seed_of_their_faults() -> None:
     runs = [run for seed in (1, 2) for run in along(6, 5, SIZES, faults=["21345"], seed=seed)]
-    (narrowed,) = chosen([side("sweep", runs)], wanted(["seed=2"]))
+    (narrowed,) = select_runs([side("sweep", runs)], read_conditions(["seed=2"]))
     assert {run.seed for run in narrowed.runs} == {2}

@@ -1,4 +1,4 @@
-"""Where the better one changes along m: exactly where times are lines, else between two stored m."""
+"""Crossovers in message size: exact for linear times, else between two stored sizes."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -10,11 +10,20 @@ from hypothesis import strategies as st
 
 from starcast.comparison import crossovers
 from starcast.comparison.compare import compare
-from starcast.comparison.crossovers import AT, BEST, BETWEEN, EQUAL, ONE, ONLY, Crossing, envelope
+from starcast.comparison.crossovers import (
+    AT,
+    BEST,
+    BETWEEN,
+    EQUAL,
+    ONE,
+    ONLY,
+    Crossing,
+    lower_envelope,
+)
 from starcast.comparison.curves import Line, panels
 from starcast.costs import Machine, closed_form
 from starcast.database.models import Run
-from starcast.experiments.execution import execute, priced
+from starcast.experiments.execution import execute, price_run
 from starcast.experiments.grid import Point
 from starcast.topologies import topology
 from support.stored_runs import along, priced_run, side
@@ -24,7 +33,7 @@ SIZES = (10, 100, 1000)
 
 def changes(*runs: list[Run]) -> list[Crossing]:
     """All changes among these, each list a side of its own."""
-    return crossovers.of(
+    return crossovers.all_crossovers(
         compare([side(chr(ord("a") + place), listed) for place, listed in enumerate(runs)])
     )
 
@@ -48,7 +57,12 @@ def test_two_lines_cross_where_the_difference_in_start_ups_is_the_difference_in_
         Fraction(700, 3),
         Fraction(4400, 3),
     )
-    assert (found.below, found.above, found.choice, found.p) == ("greedy", "multiple", ONLY, (1, 1))
+    assert (found.below, found.above, found.choice, found.segments) == (
+        "greedy",
+        "multiple",
+        ONLY,
+        (1, 1),
+    )
     assert found.figures == "simulated and closed form"
     assert found.place == "700/3 ≈ 233.333"
 
@@ -83,12 +97,12 @@ def test_other_machines_cross_elsewhere_and_questions_are_not_mixed() -> None:
     """(10 - 3) T_s = (5 - 2) m T_c for every machine on its own; ports and topology are named."""
     machines = [(Fraction(100), Fraction(1)), (Fraction(30), Fraction(1, 2))]
     ours = [
-        run for T_s, T_c in machines for run in along(10, 2, SIZES, T_s=T_s, T_c=T_c, ports="one")
+        run for t_s, t_c in machines for run in along(10, 2, SIZES, t_s=t_s, t_c=t_c, ports="one")
     ]
-    theirs = [run for T_s, T_c in machines for run in greedy(3, 5, T_s=T_s, T_c=T_c, ports="one")]
-    rows = crossovers.rows(changes(ours, theirs))
-    assert {(row["T_s"], row["T_c"]): row["m from"] for row in rows} == {
-        (T_s, T_c): Fraction(7, 3) * T_s / T_c for T_s, T_c in machines
+    theirs = [run for t_s, t_c in machines for run in greedy(3, 5, t_s=t_s, t_c=t_c, ports="one")]
+    rows = crossovers.crossover_rows(changes(ours, theirs))
+    assert {(row["t_s"], row["t_c"]): row["message_bytes_from"] for row in rows} == {
+        (t_s, t_c): Fraction(7, 3) * t_s / t_c for t_s, t_c in machines
     }
     assert {(row["topology"], row["collective"], row["ports"], row["faults"]) for row in rows} == {
         ("S5", "broadcast", "one", "none")
@@ -97,33 +111,38 @@ def test_other_machines_cross_elsewhere_and_questions_are_not_mixed() -> None:
 
 
 def test_each_p_that_both_have_crosses_by_itself_and_the_best_of_them_as_their_envelopes() -> None:
-    ours = [*along(10, 2, SIZES, p=1), *along(20, 1, SIZES, p=4)]
-    theirs = [*greedy(3, 5, p=1), *greedy(13, 3, p=4)]
+    ours = [*along(10, 2, SIZES, segments=1), *along(20, 1, SIZES, segments=4)]
+    theirs = [*greedy(3, 5, segments=1), *greedy(13, 3, segments=4)]
     found = changes(ours, theirs)
     assert places(found, ONE) == [
         (AT, Fraction(700, 3), Fraction(700, 3), "greedy"),  # 1000 + 2m = 300 + 5m
         (AT, Fraction(350), Fraction(350), "greedy"),  # 2000 + m = 1300 + 3m
     ]
-    # The best p of ours is 1 up to m = 1000, of theirs 1 up to 500: the first of the above is that of the best.
+    # Ours is best with 1 segment up to m = 1000, theirs up to 500: the best cross first.
     assert places(found, BEST) == [(AT, Fraction(700, 3), Fraction(700, 3), "greedy")]
     (best,) = [one for one in found if one.choice == BEST]
-    assert (best.p, best.pieces, best.time) == ((1, 1), "best 1", Fraction(4400, 3))
+    assert (best.segments, best.segments_text, best.time) == ((1, 1), "best 1", Fraction(4400, 3))
 
 
 def test_envelopes_may_cross_where_neither_has_its_first_p() -> None:
-    """Ours: 1000 + 8m, from 100 on 1600 + 2m. Theirs: 1100 + 8m, from 50 on 1400 + 2m... which crosses ours in between."""
-    ours = [*along(10, 8, (10, 200), p=1), *along(16, 2, (10, 200), p=2)]
-    theirs = [*greedy(11, 8, (10, 200), p=1), *greedy(14, 2, (10, 200), p=3)]
+    """Ours: 1000 + 8m, from 100 on 1600 + 2m. Theirs: 1100 + 8m, from 50 on 1400 + 2m."""
+    ours = [*along(10, 8, (10, 200), segments=1), *along(16, 2, (10, 200), segments=2)]
+    theirs = [*greedy(11, 8, (10, 200), segments=1), *greedy(14, 2, (10, 200), segments=3)]
     (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]
     # 1000 + 8m = 1400 + 2m at 400/6.
-    assert (best.how, best.low, best.p, best.pieces) == (AT, Fraction(200, 3), (1, 3), "best 1 | 3")
+    assert (best.how, best.low, best.segments, best.segments_text) == (
+        AT,
+        Fraction(200, 3),
+        (1, 3),
+        "best 1 | 3",
+    )
     assert (best.below, best.above) == ("multiple", "greedy")
 
 
 def test_two_changes_between_the_same_stored_m_are_both_found() -> None:
-    """Ours 100m up to 10, then 900 + 10m; theirs 500 + 40m: ours is better below 25/3 and above 40/3, theirs in between."""
-    ours = [*along(0, 100, (1, 100), p=1), *along(9, 10, (1, 100), p=2)]
-    found = changes(ours, greedy(5, 40, (1, 100), p=1))
+    """Ours 100m up to 10, then 900 + 10m; theirs 500 + 40m is better between 25/3 and 40/3."""
+    ours = [*along(0, 100, (1, 100), segments=1), *along(9, 10, (1, 100), segments=2)]
+    found = changes(ours, greedy(5, 40, (1, 100), segments=1))
     assert [(one.low, one.below) for one in found if one.choice == BEST] == [
         (Fraction(25, 3), "multiple"),
         (Fraction(40, 3), "greedy"),
@@ -132,19 +151,28 @@ def test_two_changes_between_the_same_stored_m_are_both_found() -> None:
 
 def test_where_both_are_the_same_for_a_while_the_change_has_two_ends() -> None:
     """One line in common: below 10 ours has a better one, above 100 theirs."""
-    ours = [*along(9, 10, (1, 1000), p=1), *along(0, 100, (1, 1000), p=2)]
-    theirs = [*greedy(9, 10, (1, 1000), p=1), *greedy(18, 1, (1, 1000), p=4)]
+    ours = [*along(9, 10, (1, 1000), segments=1), *along(0, 100, (1, 1000), segments=2)]
+    theirs = [*greedy(9, 10, (1, 1000), segments=1), *greedy(18, 1, (1, 1000), segments=4)]
     (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]
     assert (best.how, best.low, best.high) == (EQUAL, Fraction(10), Fraction(100))
     assert best.place == "equal from 10 to 100"
-    assert (best.p, best.until, best.pieces) == ((2, 1), (1, 4), "best 2 | 1 to 1 | 4")
+    assert (best.segments, best.segments_until, best.segments_text) == (
+        (2, 1),
+        (1, 4),
+        "best 2 | 1 to 1 | 4",
+    )
     assert best.time is None
 
 
 def test_a_p_for_each_m_gives_the_two_stored_m_between_which_it_changes() -> None:
-    ours = [priced_run(10, 2, 10, p=1), priced_run(12, 1, 100, p=2), priced_run(14, 1, 1000, p=3)]
+    ours = [
+        priced_run(10, 2, 10, segments=1),
+        priced_run(12, 1, 100, segments=2),
+        priced_run(14, 1, 1000, segments=3),
+    ]
     theirs = [
-        priced_run(3, 5, m, p=p, algorithm="greedy") for m, p in ((10, 5), (100, 6), (1000, 7))
+        priced_run(3, 5, m, segments=p, algorithm="greedy")
+        for m, p in ((10, 5), (100, 6), (1000, 7))
     ]
     (found,) = changes(ours, theirs)
     assert (found.how, found.low, found.high, found.below) == (
@@ -153,30 +181,35 @@ def test_a_p_for_each_m_gives_the_two_stored_m_between_which_it_changes() -> Non
         Fraction(1000),
         "greedy",
     )
-    assert (found.choice, found.p, found.time, found.place) == (
+    assert (found.choice, found.segments, found.time, found.place) == (
         BEST,
         (2, 6),
         None,
         "between 100 and 1000",
     )
-    assert (found.until, found.pieces) == ((3, 7), "best 2 | 6 to 3 | 7")
+    assert (found.segments_until, found.segments_text) == ((3, 7), "best 2 | 6 to 3 | 7")
 
 
 def test_a_change_between_two_m_of_the_same_best_p_names_it_once() -> None:
     bent = [
-        priced_run(steps, 5, m, p=3, algorithm="greedy")
+        priced_run(steps, 5, m, segments=3, algorithm="greedy")
         for steps, m in zip((3, 4, 5), SIZES, strict=True)
     ]
-    (found,) = changes(along(10, 2, SIZES, p=2), bent)
-    assert (found.how, found.p, found.until, found.pieces) == (BETWEEN, (2, 3), (2, 3), "2 | 3")
+    (found,) = changes(along(10, 2, SIZES, segments=2), bent)
+    assert (found.how, found.segments, found.segments_until, found.segments_text) == (
+        BETWEEN,
+        (2, 3),
+        (2, 3),
+        "2 | 3",
+    )
 
 
 def test_a_p_that_is_the_best_at_two_stored_m_in_succession_is_a_line_between_them() -> None:
     """Best p 2, 2, 3 against 5, 5, 7: 1000 + 2m = 300 + 5m between the first two."""
-    ours = [*along(10, 2, (100, 300), p=2), *along(20, 1, (2000,), p=3)]
-    theirs = [*greedy(3, 5, (100, 300), p=5), *greedy(20, 3, (2000,), p=7)]
+    ours = [*along(10, 2, (100, 300), segments=2), *along(20, 1, (2000,), segments=3)]
+    theirs = [*greedy(3, 5, (100, 300), segments=5), *greedy(20, 3, (2000,), segments=7)]
     (found,) = changes(ours, theirs)
-    assert (found.how, found.low, found.time, found.pieces) == (
+    assert (found.how, found.low, found.time, found.segments_text) == (
         AT,
         Fraction(700, 3),
         Fraction(4400, 3),
@@ -185,7 +218,7 @@ def test_a_p_that_is_the_best_at_two_stored_m_in_succession_is_a_line_between_th
 
 
 def test_times_off_the_line_are_not_taken_for_one() -> None:
-    """Nothing is assumed: if the start-ups change with m, the change is only known to lie between two stored m."""
+    """If the start-ups change with m, the crossover is only known to lie between two sizes."""
     bent = [
         priced_run(steps, 5, m, algorithm="greedy")
         for steps, m in zip((3, 4, 5), SIZES, strict=True)
@@ -210,7 +243,7 @@ def test_closed_forms_that_cross_elsewhere_are_told_apart() -> None:
         "simulated": Fraction(700, 3),
         "closed form": Fraction(175),
     }
-    assert [one.figures for one in crossovers.marked(found)] == ["simulated"]
+    assert [one.figures for one in crossovers.best_crossovers(found)] == ["simulated"]
 
 
 @pytest.mark.parametrize(
@@ -221,7 +254,7 @@ def test_runs_without_figures_or_that_do_not_deliver_have_no_part(change: dict[s
 
 
 def test_every_pair_of_three_is_looked_at_and_told_by_m() -> None:
-    found = crossovers.marked(
+    found = crossovers.best_crossovers(
         changes(
             along(10, 2, SIZES), greedy(3, 5), along(6, 3, SIZES, algorithm="recursive-substar")
         )
@@ -249,7 +282,7 @@ lines = st.dictionaries(
 @given(lines)
 def test_an_envelope_is_everywhere_the_least_of_its_lines(given_lines: dict[int, Line]) -> None:
     low, high = Fraction(1, 2), Fraction(15)
-    pieces = envelope(given_lines, low, high)
+    pieces = lower_envelope(given_lines, low, high)
     ends = [*(begin for begin, _ in pieces), high]
     assert ends == sorted(set(ends))
     assert ends[0] == low
@@ -262,11 +295,13 @@ def test_an_envelope_is_everywhere_the_least_of_its_lines(given_lines: dict[int,
 def test_between_two_changes_the_same_one_is_ahead(
     ours: dict[int, Line], theirs: dict[int, Line]
 ) -> None:
-    """The oracle looks at many m: the changes are where the sign of the difference of the minima does change."""
+    """The oracle evaluates many m: at crossovers the difference of the minima changes sign."""
 
     def runs(made: dict[int, Line], algorithm: str) -> list[Run]:
         return [
-            priced_run(int(line.fixed), line.rate, m, p=p, algorithm=algorithm, T_s=Fraction(1))
+            priced_run(
+                int(line.fixed), line.rate, m, segments=p, algorithm=algorithm, t_s=Fraction(1)
+            )
             for p, line in made.items()
             for m in (1, 16)
         ]
@@ -295,14 +330,14 @@ def test_between_two_changes_the_same_one_is_ahead(
 
 
 def test_real_broadcasts_cross_where_their_closed_forms_say() -> None:
-    """On S5 with p = 4 a tree: 2n - 4 + p slots of m/p bytes against h + p - 1 of 2m/(p(n-1))."""
+    """On S5 with p = 4: 2n - 4 + p slots of m/p bytes against h + p - 1 of 2m/(p(n-1))."""
 
     def runs(algorithm: str) -> list[Run]:
         points = [
             Point("S5", "broadcast", algorithm, "all", 4, Fraction(m), Fraction(100), Fraction(1))
             for m in (64, 4096)
         ]
-        return [priced(point, execute(point)) for point in points]
+        return [price_run(point, execute(point)) for point in points]
 
     found = [
         one
@@ -322,10 +357,11 @@ def test_labels_name_tree_and_copies_where_they_tell_apart() -> None:
     runs = [
         *along(10, 2, SIZES, algorithm="edge-disjoint", copies=1),
         *along(12, 3, SIZES, algorithm="edge-disjoint", copies=2),
-        *along(3, 5, SIZES, algorithm="dimension-change", tree="greedy"),
-        *along(4, 5, SIZES, algorithm="dimension-change", tree="balanced"),
+        *along(3, 5, SIZES, algorithm="dimension-change", base="greedy"),
+        *along(4, 5, SIZES, algorithm="dimension-change", base="balanced"),
     ]
     (panel,) = panels(compare([side("all", runs)]))
     assert [curve.label for curve in panel.curves] == [
-        "edge-disjoint", "edge-disjoint, 2 copies", "dimension-change of greedy", "dimension-change of balanced",
+        "edge-disjoint", "edge-disjoint, 2 copies", "dimension-change of greedy",
+        "dimension-change of balanced",
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The faults of a point: named or drawn, written in one way, never at the root, the same whatever the algorithm."""
+"""The faults of a point: named or drawn, canonical, never at the root, equal for all algorithms."""
 
 from itertools import combinations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import schedule
-from starcast.experiments.faults import canonical, faults, is_drawn, spoken
+from starcast.experiments.faults import canonical_faults, is_drawn, normalise_faults, resolve_faults
 from starcast.simulator import Fault, simulate
 from starcast.topologies import topology
 from support import oracles
@@ -29,7 +29,7 @@ def test_drawn_nodes_are_as_many_as_asked_for_and_never_the_root(
     spec: str, amount: int, seed: int
 ) -> None:
     where = topology(spec)
-    drawn = faults(where, f"{amount} nodes", seed)
+    drawn = resolve_faults(where, f"{amount} nodes", seed)
     assert len(set(drawn)) == len(drawn) == amount
     assert where.label(0) not in drawn
     assert {where.rank(label) for label in drawn} <= set(range(1, where.nodes))
@@ -39,22 +39,26 @@ def test_drawn_nodes_are_as_many_as_asked_for_and_never_the_root(
 def test_drawn_links_are_as_many_as_asked_for_and_are_links(
     spec: str, amount: int, seed: int
 ) -> None:
-    drawn = [tuple(link.split("-")) for link in faults(topology(spec), f"{amount} links", seed)]
+    drawn = [
+        tuple(link.split("-")) for link in resolve_faults(topology(spec), f"{amount} links", seed)
+    ]
     assert len({frozenset(link) for link in drawn}) == len(drawn) == amount
     assert all(two in neighbours(spec, one) for one, two in drawn)
 
 
 @given(st.sampled_from(SPECS), st.sampled_from(["1 node", "2 links"]), seeds)
 def test_the_same_seed_draws_the_same(spec: str, words: str, seed: int) -> None:
-    assert faults(topology(spec), words, seed) == faults(topology(spec), words, seed)
+    assert resolve_faults(topology(spec), words, seed) == resolve_faults(
+        topology(spec), words, seed
+    )
 
 
 @pytest.mark.parametrize(("words", "all_of_them"), [("1 node", 23), ("1 link", 36)])
 def test_every_node_but_the_root_and_every_link_is_drawn_sometime(
     words: str, all_of_them: int
 ) -> None:
-    """S4 has 24 nodes and 24 * 3 / 2 links; of 36 equally likely ones, 600 draws leave one out once in half a million."""
-    assert len({faults(topology("S4"), words, seed) for seed in range(600)}) == all_of_them
+    """S4 has 24 nodes and 36 links; 600 draws miss one of 36 once in half a million."""
+    assert len({resolve_faults(topology("S4"), words, seed) for seed in range(600)}) == all_of_them
 
 
 def test_all_links_of_a_topology_can_be_drawn() -> None:
@@ -63,29 +67,33 @@ def test_all_links_of_a_topology_can_be_drawn() -> None:
         for x in oracles.nodes(3)
         for i in (2, 3)
     }
-    assert {frozenset(link.split("-")) for link in faults(topology("S3"), "6 links", 5)} == pairs
+    assert {
+        frozenset(link.split("-")) for link in resolve_faults(topology("S3"), "6 links", 5)
+    } == pairs
 
 
 @pytest.mark.parametrize("words", ["6 nodes", "7 links", "99999999 nodes"])
 def test_more_than_there_are_is_refused(words: str) -> None:
     """S3 has 5 nodes besides the root, and 6 links."""
-    with refused(f"S3 has no {words}"):
-        faults(topology("S3"), words, 0)
+    with refused(f"S3 has fewer than {words}"):
+        resolve_faults(topology("S3"), words, 0)
 
 
 def test_named_faults_are_written_in_one_way() -> None:
     where = topology("S4")
-    assert faults(where, "4231-1234 2134-1234@1 3214 2134 3214", 7) == (
+    assert resolve_faults(where, "4231-1234 2134-1234@1 3214 2134 3214", 7) == (
         "2134",
         "3214",
         "1234-2134",
         "1234-4231",
     )
-    assert faults(where, "2134@3 2134", 0) == ("2134", "2134@3")
+    assert resolve_faults(where, "2134@3 2134", 0) == ("2134", "2134@3")
     assert (
-        canonical(where, ["1234-2134@2"]) == canonical(where, ["2134-1234@2"]) == ("1234-2134@2",)
+        canonical_faults(where, ["1234-2134@2"])
+        == canonical_faults(where, ["2134-1234@2"])
+        == ("1234-2134@2",)
     )
-    assert faults(where, "none", 3) == ()
+    assert resolve_faults(where, "none", 3) == ()
 
 
 @given(
@@ -98,15 +106,15 @@ def test_named_faults_are_written_in_one_way() -> None:
 def test_what_is_written_is_a_fault_to_the_simulator_and_written_back_the_same(
     spec: str, amount: int, kind: str, seed: int, step: int
 ) -> None:
-    for word in faults(topology(spec), f"{amount} {kind}s", seed):
-        (late,) = canonical(topology(spec), [f"{word}@{step}"])
+    for word in resolve_faults(topology(spec), f"{amount} {kind}s", seed):
+        (late,) = canonical_faults(topology(spec), [f"{word}@{step}"])
         assert str(Fault.parse(late)) == late
         assert late == (word if step == 1 else f"{word}@{step}")
 
 
 def test_the_root_may_be_named() -> None:
     """The simulator says what comes of it."""
-    (root,) = faults(topology("S4"), "1234", 0)
+    (root,) = resolve_faults(topology("S4"), "1234", 0)
     outcome = simulate(schedule("S4", "broadcast", "greedy"), [Fault.parse(root)])
     assert not outcome.complete
     assert outcome.remarks
@@ -116,16 +124,16 @@ def test_the_root_may_be_named() -> None:
     ("word", "sentence"),
     [
         ("12345", "12345"),
-        ("1234-4321", "'1234-4321' is no link of S4"),
-        ("1234-1234", "'1234-1234' is no link of S4"),
+        ("1234-4321", "'1234-4321' is not a link of S4"),
+        ("1234-1234", "'1234-1234' is not a link of S4"),
         ("2134@0", "begins in step 0"),
-        ("2134-1234-3214", "is no fault"),
-        ("@3", "is no fault"),
+        ("2134-1234-3214", "is not a fault"),
+        ("@3", "is not a fault"),
     ],
 )
 def test_what_is_no_fault_of_the_topology_is_refused(word: str, sentence: str) -> None:
     with refused(sentence):
-        canonical(topology("S4"), [word])
+        canonical_faults(topology("S4"), [word])
 
 
 def test_on_s4_exactly_the_neighbours_are_linked() -> None:
@@ -133,10 +141,10 @@ def test_on_s4_exactly_the_neighbours_are_linked() -> None:
     for x, y in combinations(oracles.nodes(4), 2):
         word = f"{oracles.label(x)}-{oracles.label(y)}"
         if y in {oracles.swap(x, i) for i in (2, 3, 4)}:
-            assert canonical(where, [word]) == (word,)
+            assert canonical_faults(where, [word]) == (word,)
         else:
-            with refused("is no link"):
-                canonical(where, [word])
+            with refused("is not a link"):
+                canonical_faults(where, [word])
 
 
 @pytest.mark.parametrize(
@@ -144,7 +152,7 @@ def test_on_s4_exactly_the_neighbours_are_linked() -> None:
     [(" none ", "none"), ("2  nodes", "2 nodes"), ("2134\t1234-2134", "2134 1234-2134")],
 )
 def test_blanks_do_not_matter(words: str, plain: str) -> None:
-    assert spoken(words) == plain
+    assert normalise_faults(words) == plain
 
 
 @pytest.mark.parametrize(
@@ -152,8 +160,8 @@ def test_blanks_do_not_matter(words: str, plain: str) -> None:
     ["", " ", "0 nodes", "0 links", "00 nodes", "2134-", "-2134", "2134@", "2134@x", "a-b-c"],
 )
 def test_words_that_name_no_faults_are_refused(words: str) -> None:
-    with refused("names no faults"):
-        spoken(words)
+    with refused("does not name faults"):
+        normalise_faults(words)
 
 
 def test_only_lots_depend_on_a_seed() -> None:

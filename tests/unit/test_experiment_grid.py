@@ -1,4 +1,4 @@
-"""Points and grids: the order, what cannot be, the stored form and the command that reproduces it."""
+"""Points and grids: order, invalid values, stored form, and the command that reproduces them."""
 
 import dataclasses
 import shlex
@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from starcast import costs
 from starcast.collectives.catalogue import find
 from starcast.errors import InputError
-from starcast.experiments.faults import faults
-from starcast.experiments.grid import AXES, Grid, Point, sharing
-from starcast.experiments.values import check_name, number
+from starcast.experiments.faults import resolve_faults
+from starcast.experiments.grid import AXES, Grid, Point, group_by_structure
+from starcast.experiments.values import check_name, read_number
 from starcast.support import provenance
 from starcast.topologies import topology
 from support.meeting import refused
 
 POINT = Point("S5", "broadcast", "multiple", "all", 4, Fraction(1024), Fraction(100), Fraction(1))
-GRID = Grid(topology=("S5",), algorithm=("multiple",), m=(Fraction(1),))
+GRID = Grid(topology=("S5",), algorithm=("multiple",), message_bytes=(Fraction(1),))
 
 positive = st.fractions(min_value=0, max_value=10**9, max_denominator=10**20)
 grids = st.builds(
@@ -33,14 +33,14 @@ grids = st.builds(
     ).map(tuple),
     ports=st.lists(st.sampled_from(["all", "one"]), min_size=1, max_size=2).map(tuple),
     segments=st.lists(st.integers(1, 100), min_size=1, max_size=3).map(tuple),
-    m=st.lists(positive, min_size=1, max_size=3).map(tuple),
-    T_s=st.lists(positive, min_size=1, max_size=2).map(tuple),
-    T_c=st.just((Fraction(1, 7),)),
+    message_bytes=st.lists(positive, min_size=1, max_size=3).map(tuple),
+    t_s=st.lists(positive, min_size=1, max_size=2).map(tuple),
+    t_c=st.just((Fraction(1, 7),)),
 )
 
 
 few = settings(max_examples=25)
-#: Grids over all that an algorithm can be given; each of these is defined on all of these topologies.
+#: Grids over all arguments; each algorithm is defined on each topology.
 wide = st.builds(
     Grid,
     topology=st.lists(st.sampled_from(["S3", "S4"]), min_size=1).map(tuple),
@@ -49,15 +49,15 @@ wide = st.builds(
         st.sampled_from(["edge-disjoint", "necklace", "dimension-change", "rotated-hamiltonian"]),
         min_size=1,
     ).map(lambda names: ("edge-disjoint", "dimension-change", *names)),
-    tree=st.lists(st.sampled_from(["greedy", "necklace"]), max_size=2).map(tuple),
+    base=st.lists(st.sampled_from(["greedy", "necklace"]), max_size=2).map(tuple),
     messages=st.lists(st.sampled_from([1, 2, 7, "degree", "best"]), max_size=3).map(tuple),
     copies=st.lists(st.sampled_from([1, 2, "degree"]), min_size=1, max_size=3).map(tuple),
     faults=st.lists(st.sampled_from(["none", "1 node", "2 links"]), min_size=1, max_size=3).map(
         tuple
     ),
     seed=st.lists(st.integers(0, 99), min_size=1, max_size=3).map(tuple),
-    m=st.lists(st.integers(1, 10**6).map(Fraction), min_size=1, max_size=2).map(tuple),
-    T_s=st.just((Fraction(100),)),
+    message_bytes=st.lists(st.integers(1, 10**6).map(Fraction), min_size=1, max_size=2).map(tuple),
+    t_s=st.just((Fraction(100),)),
 )
 
 
@@ -74,7 +74,7 @@ def test_points_are_all_combinations_once_and_those_that_share_a_schedule_lie_to
     points = grid.points()
     sizes = [
         len(getattr(grid, axis))
-        for axis in ("topology", "algorithm", "ports", "segments", "m", "T_s", "T_c")
+        for axis in ("topology", "algorithm", "ports", "segments", "message_bytes", "t_s", "t_c")
     ]
     product = 1
     for size in sizes:
@@ -100,8 +100,12 @@ def expected(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[object,
             if share == "best":
                 given = {"copies": copies} if name == "edge-disjoint" else {}
                 p = costs.optimal_pieces(where, "allgather", name, "all", m, machine, **given)[1]
-            for tree in (grid.tree or ("greedy",)) if name == "dimension-change" else (None,):
-                lots = {faults(where, words, seed) for words in grid.faults for seed in grid.seed}
+            for tree in (grid.base or ("greedy",)) if name == "dimension-change" else (None,):
+                lots = {
+                    resolve_faults(where, words, seed)
+                    for words in grid.faults
+                    for seed in grid.seed
+                }
                 found |= {(p, copies, tree, lot) for lot in lots}
     return found
 
@@ -115,14 +119,14 @@ def test_axes_that_an_algorithm_does_not_have_collapse_and_the_others_are_a_prod
     assert len(points) == len(set(points))
     for spec in grid.topology:
         for name in grid.algorithm:
-            for m in grid.m:
+            for m in grid.message_bytes:
                 some = [
                     point
                     for point in points
-                    if (point.topology, point.algorithm, point.m) == (spec, name, m)
+                    if (point.topology, point.algorithm, point.message_bytes) == (spec, name, m)
                 ]
                 assert {
-                    (point.p, point.copies, point.tree, point.faults) for point in some
+                    (point.segments, point.copies, point.base, point.faults) for point in some
                 } == expected(grid, spec, name, m)
     assert {point.seed for point in points if point.faults} <= set(grid.seed)
     assert {point.seed for point in points if not point.faults} <= {0}
@@ -135,13 +139,14 @@ def test_points_that_share_a_schedule_lie_together(grid: Grid) -> None:
     assert (
         sum(one != other for one, other in pairwise(structures)) + 1
         == len(set(structures))
-        == len(sharing(grid.points()))
+        == len(group_by_structure(grid.points()))
     )
 
 
 def test_a_seed_matters_to_lots_only() -> None:
     grid = Grid.from_json({
-        "topology": "S4", "algorithm": "edge-disjoint", "m": 1, "seed": [1, 2, 3], "faults": ["none", "2134", "1 node"],
+        "topology": "S4", "algorithm": "edge-disjoint", "message_bytes": 1, "seed": [1, 2, 3],
+        "faults": ["none", "2134", "1 node"],
     })  # fmt: skip
     seeds = {
         words: [point.seed for point in grid.points() if point.faults == words]
@@ -152,9 +157,10 @@ def test_a_seed_matters_to_lots_only() -> None:
 
 
 def test_every_algorithm_meets_the_same_faults() -> None:
-    """They are drawn without knowing the schedule, so that two algorithms under one seed are a comparison."""
+    """Faults do not depend on the schedule, so that algorithms with one seed can be compared."""
     grid = Grid.from_json({
-        "topology": "S5", "algorithm": ["edge-disjoint", "multiple", "greedy"], "m": 1, "seed": [4, 5], "faults": "2 nodes",
+        "topology": "S5", "algorithm": ["edge-disjoint", "multiple", "greedy"], "message_bytes": 1,
+        "seed": [4, 5], "faults": "2 nodes",
         "copies": [1, 3], "ports": "all",
     })  # fmt: skip
     lots = {point.seed: set[tuple[str, ...]]() for point in grid.points()}
@@ -165,14 +171,15 @@ def test_every_algorithm_meets_the_same_faults() -> None:
 
 
 def test_segments_and_messages_are_axes_of_their_own_and_segments_stand_in() -> None:
-    both = {"topology": "S4", "algorithm": ["multiple", "recursive-substar"], "m": 1}
+    both = {"topology": "S4", "algorithm": ["multiple", "recursive-substar"], "message_bytes": 1}
     shares = [
-        (point.algorithm, point.p)
+        (point.algorithm, point.segments)
         for point in Grid.from_json({**both, "segments": [2], "messages": [3, 5]}).points()
     ]
     assert shares == [("multiple", 2), ("recursive-substar", 3), ("recursive-substar", 5)]
     shares = [
-        (point.algorithm, point.p) for point in Grid.from_json({**both, "segments": [2]}).points()
+        (point.algorithm, point.segments)
+        for point in Grid.from_json({**both, "segments": [2]}).points()
     ]
     assert shares == [("multiple", 2), ("recursive-substar", 2)]
 
@@ -185,20 +192,20 @@ def test_best_is_no_worse_than_any_other_number_of_pieces(algorithm: str) -> Non
             "topology": "S5",
             "algorithm": algorithm,
             "segments": "best",
-            "m": [7, 900],
-            "T_s": [3, 80],
+            "message_bytes": [7, 900],
+            "t_s": [3, 80],
         }
     )
     name = str(find("broadcast", algorithm).split_argument)
     for point in grid.points():
-        machine, where = costs.Machine(point.T_s, point.T_c), topology("S5")
+        machine, where = costs.Machine(point.t_s, point.t_c), topology("S5")
         times = [
             costs.closed_form(
-                where, "broadcast", algorithm, "all", point.m, machine, **{name: share}
+                where, "broadcast", algorithm, "all", point.message_bytes, machine, **{name: share}
             ).time
-            for share in range(1, 2 * point.p + 30)
+            for share in range(1, 2 * point.segments + 30)
         ]
-        assert times[point.p - 1] == min(times)
+        assert times[point.segments - 1] == min(times)
 
 
 def test_the_degree_is_n_minus_1() -> None:
@@ -206,10 +213,10 @@ def test_the_degree_is_n_minus_1() -> None:
         "collective": "scatter",
         "algorithm": "perfectly-balanced",
         "messages": "degree",
-        "m": 1,
+        "message_bytes": 1,
     }
     points = Grid.from_json({**grid, "topology": ["S4", "S5", "S7"]}).points()
-    assert [(point.topology, point.p, point.messages) for point in points] == [
+    assert [(point.topology, point.segments, point.messages) for point in points] == [
         ("S4", 3, 3),
         ("S5", 4, 4),
         ("S7", 6, 6),
@@ -221,7 +228,7 @@ def test_without_ports_each_algorithm_takes_its_own_first_model() -> None:
         "topology": "S4",
         "collective": "allgather",
         "algorithm": ["hamiltonian-cycle", "necklace"],
-        "m": 1,
+        "message_bytes": 1,
     }
     assert [(point.algorithm, point.ports) for point in Grid.from_json(grid).points()] == [
         ("hamiltonian-cycle", "one"),
@@ -230,16 +237,23 @@ def test_without_ports_each_algorithm_takes_its_own_first_model() -> None:
 
 
 def test_a_tree_that_is_not_given_is_the_default_and_the_same_point() -> None:
-    point = {"topology": "S4", "collective": "allgather", "algorithm": "dimension-change", "m": 1}
+    point = {
+        "topology": "S4",
+        "collective": "allgather",
+        "algorithm": "dimension-change",
+        "message_bytes": 1,
+    }
     (plain,), (named,) = (
-        Grid.from_json({**point, **tree}).points() for tree in ({}, {"tree": "greedy"})
+        Grid.from_json({**point, **tree}).points() for tree in ({}, {"base": "greedy"})
     )
     assert plain == named
-    assert plain.arguments == {"tree": "greedy"}
+    assert plain.arguments == {"base": "greedy"}
 
 
 def test_topologies_ascend_by_size_not_by_letters() -> None:
-    assert Grid(topology=("S10", "S5", "S9"), algorithm=("greedy",), m=(Fraction(1),)).topology == (
+    assert Grid(
+        topology=("S10", "S5", "S9"), algorithm=("greedy",), message_bytes=(Fraction(1),)
+    ).topology == (
         "S5",
         "S9",
         "S10",
@@ -254,15 +268,15 @@ def test_topologies_ascend_by_size_not_by_letters() -> None:
         ({"collective": "gossip"}, "no collective"),
         ({"algorithm": "mulitple"}, "no broadcast algorithm"),
         ({"ports": "two"}, "no port model 'two'"),
-        ({"p": 0}, "cannot be cut into 0 segments"),
-        ({"m": Fraction(-1)}, "a message of -1 bytes"),
-        ({"T_s": Fraction(-1)}, "no machine"),
-        ({"T_c": Fraction(-1, 2)}, "no machine"),
-        ({"T_s": Fraction(0), "T_c": Fraction(0)}, "no machine"),
-        ({"p": 10**400}, "p is beyond"),
-        ({"m": Fraction(10**30 + 1)}, "m is beyond"),
-        ({"T_s": Fraction(10**31)}, "T_s is beyond"),
-        ({"T_c": Fraction(1, 10**31)}, "T_c is beyond"),
+        ({"segments": 0}, "cannot have 0 segments"),
+        ({"message_bytes": Fraction(-1)}, "cannot have -1 bytes"),
+        ({"t_s": Fraction(-1)}, "do not describe a machine"),
+        ({"t_c": Fraction(-1, 2)}, "do not describe a machine"),
+        ({"t_s": Fraction(0), "t_c": Fraction(0)}, "do not describe a machine"),
+        ({"segments": 10**400}, "segments is out of range"),
+        ({"message_bytes": Fraction(10**30 + 1)}, "message_bytes is out of range"),
+        ({"t_s": Fraction(10**31)}, "t_s is out of range"),
+        ({"t_c": Fraction(1, 10**31)}, "t_c is out of range"),
     ],
 )
 def test_a_point_that_cannot_be_is_refused_with_a_hint(
@@ -283,13 +297,22 @@ def test_a_grid_without_values_on_an_axis_is_refused(axis: str) -> None:
 @pytest.mark.parametrize(
     ("stored", "words"),
     [
-        ({"topology": "S5", "algorithm": "greedy"}, "no m"),
-        ({"topology": "S5", "algorithm": "greedy", "m": 1, "colour": 2}, "'colour' is no axis"),
-        ({"topology": "S5", "algorithm": "greedy", "m": "many"}, "m is 'many', which is no number"),
-        ({"topology": "S5", "algorithm": "greedy", "m": "1/0"}, "m is '1/0', which is no number"),
+        ({"topology": "S5", "algorithm": "greedy"}, "no message_bytes"),
         (
-            {"topology": "S5", "algorithm": "greedy", "m": 1, "segments": 1.5},
-            "segments is 1.5, no whole number",
+            {"topology": "S5", "algorithm": "greedy", "message_bytes": 1, "colour": 2},
+            "'colour' is not an axis",
+        ),
+        (
+            {"topology": "S5", "algorithm": "greedy", "message_bytes": "many"},
+            "message_bytes is 'many', which is not a valid number",
+        ),
+        (
+            {"topology": "S5", "algorithm": "greedy", "message_bytes": "1/0"},
+            "message_bytes is '1/0', which is not a valid number",
+        ),
+        (
+            {"topology": "S5", "algorithm": "greedy", "message_bytes": 1, "segments": 1.5},
+            "segments is 1.5, not a whole number",
         ),
     ],
 )
@@ -298,32 +321,32 @@ def test_a_file_that_is_no_grid_is_refused(stored: dict[str, object], words: str
         Grid.from_json(stored)
 
 
-GIVEN = {"topology": "S5", "algorithm": "edge-disjoint", "m": 1}
+GIVEN = {"topology": "S5", "algorithm": "edge-disjoint", "message_bytes": 1}
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"copys": 2}, "'copys' is no axis"),
-        ({"messages": 0}, "cannot be cut into 0"),
+        ({"copys": 2}, "'copys' is not an axis"),
+        ({"messages": 0}, "cannot have 0"),
         ({"messages": []}, "the grid has no messages"),
         ({"copies": 5}, "copies is 5, more than 4 on S5"),
         ({"copies": 0}, "copies is 0"),
         ({"copies": "best"}, "copies is 'best', which is not a whole number or degree"),
         ({"messages": "most"}, "messages is 'most', which is not a whole number or best or degree"),
         ({"messages": True}, "messages is 'True'"),
-        ({"topology": 5}, "topology is 5, which is no text"),
+        ({"topology": 5}, "topology is 5, which is not text"),
         ({"topology": ["S5", ["S4"]]}, "topology has the value ['S4']"),
         ({"algorithm": {"name": "greedy"}}, "algorithm has the value"),
-        ({"seed": -1}, "seed is -1, which is no seed"),
-        ({"seed": 2**63}, "which is no seed"),
-        ({"seed": 1.5}, "seed is 1.5, no whole number"),
-        ({"faults": "0 nodes"}, "faults is '0 nodes', which names no faults"),
-        ({"faults": 2}, "faults is 2, which is no text"),
-        ({"faults": "120 nodes"}, "S5 has no 120 nodes besides the root"),
+        ({"seed": -1}, "seed is -1, which is not a valid seed"),
+        ({"seed": 2**63}, "which is not a valid seed"),
+        ({"seed": 1.5}, "seed is 1.5, not a whole number"),
+        ({"faults": "0 nodes"}, "faults is '0 nodes', which does not name faults"),
+        ({"faults": 2}, "faults is 2, which is not text"),
+        ({"faults": "120 nodes"}, "S5 has fewer than 120 nodes besides the root"),
         ({"faults": "1234"}, "1234"),
-        ({"faults": "12345-54321"}, "is no link of S5"),
-        ({"tree": "greedy"}, "edge-disjoint takes no tree"),
+        ({"faults": "12345-54321"}, "is not a link of S5"),
+        ({"base": "greedy"}, "edge-disjoint takes no base"),
         ({"algorithm": "greedy", "copies": 2}, "greedy takes no copies"),
         (
             {"algorithm": ["greedy", "multiple"], "copies": 2},
@@ -331,18 +354,14 @@ GIVEN = {"topology": "S5", "algorithm": "edge-disjoint", "m": 1}
         ),
         ({"algorithm": "greedy", "messages": 2}, "greedy takes no messages"),
         ({"messages": 2, "segments": 3}, "edge-disjoint takes no segments"),
-        ({"messages": "best", "T_s": 0}, "no best number of segments"),
+        ({"messages": "best", "t_s": 0}, "no best number of segments"),
         (
             {"collective": "scatter", "algorithm": "perfectly-balanced", "messages": 6},
             "scatter by perfectly-balanced",
         ),
         (
-            {"collective": "allgather", "algorithm": "dimension-change", "tree": "multiple"},
-            "not a single spanning tree",
-        ),
-        (
-            {"collective": "scatter", "algorithm": "multiple"},
-            "unknown scatter algorithm 'multiple'",
+            {"collective": "allgather", "algorithm": "dimension-change", "base": "multiple"},
+            "no single spanning tree",
         ),
         ({"ports": "one"}, "no port model 'one'"),
     ],
@@ -364,15 +383,15 @@ def test_a_grid_of_too_many_points_is_refused_before_they_are_made() -> None:
     """A hundred million points would take minutes and all memory."""
     axis = list(range(1, 10_001))
     with refused("100,000,000 points", exit_code=7):
-        Grid.from_json({**GIVEN, "messages": axis, "m": axis})
+        Grid.from_json({**GIVEN, "messages": axis, "message_bytes": axis})
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"copies": 2}, "broadcast by multiple takes no copies"),
-        ({"tree": "greedy"}, "broadcast by multiple takes no tree"),
-        ({"seed": -1}, "-1 is no seed"),
+        ({"base": "greedy"}, "broadcast by multiple takes no base"),
+        ({"seed": -1}, "-1 is not a valid seed"),
         ({"faults": ("x",)}, "x"),
     ],
 )
@@ -411,11 +430,11 @@ def test_faults_are_the_same_point_in_any_order_and_without_them_the_seed_is_not
 @few
 @given(wide)
 def test_the_command_of_a_point_says_all_that_makes_it(grid: Grid) -> None:
-    """Its flags, read as an axis each, make the same point; the faults are named, so that the seed has no part in it."""
+    """Its options, read as axes, give the same point; the faults are named, so the seed is 0."""
     for point in grid.points()[:3]:
         words = shlex.split(point.command())
         flags = dict(zip(words[6::2], words[7::2], strict=True))
-        names = {"--t-s": "T_s", "--t-c": "T_c", "-m": "m"}
+        names = {"--t-s": "t_s", "--t-c": "t_c", "-m": "message_bytes"}
         axes = {names.get(flag, flag.removeprefix("--")): value for flag, value in flags.items()}
         given = dict(zip(("topology", "collective", "algorithm"), words[3:6], strict=True))
         (again,) = Grid.from_json({**given, **axes}).points()
@@ -423,7 +442,7 @@ def test_the_command_of_a_point_says_all_that_makes_it(grid: Grid) -> None:
 
 
 def test_one_value_may_stand_without_a_list() -> None:
-    assert Grid.from_json({"topology": "S5", "algorithm": "multiple", "m": 1}) == GRID
+    assert Grid.from_json({"topology": "S5", "algorithm": "multiple", "message_bytes": 1}) == GRID
 
 
 @pytest.mark.parametrize(
@@ -431,7 +450,7 @@ def test_one_value_may_stand_without_a_list() -> None:
     [("1024", 1024), ("2.5", Fraction(5, 2)), ("23/3", Fraction(23, 3)), (2.5, 2.5)],
 )
 def test_numbers_are_exact(words: str | float, value: Fraction | float) -> None:
-    assert number(words, "m") == value
+    assert read_number(words, "message_bytes") == value
 
 
 @pytest.mark.parametrize(
@@ -449,8 +468,10 @@ def test_numbers_are_exact(words: str | float, value: Fraction | float) -> None:
 )
 def test_a_number_is_bounded_before_its_digits_are_written_out(words: str) -> None:
     """An exponent of eight digits would take all memory; the sentence stays short too."""
-    with pytest.raises(InputError, match=r"m is '.{1,43}', which is no number") as refused:
-        number(words, "m")
+    with pytest.raises(
+        InputError, match=r"message_bytes is '.{1,43}', which is not a valid number"
+    ) as refused:
+        read_number(words, "message_bytes")
     assert "10^30" in refused.value.hint
 
 
@@ -460,8 +481,8 @@ def test_a_number_is_bounded_before_its_digits_are_written_out(words: str) -> No
 def test_the_largest_and_the_finest_numbers_read_back(value: Fraction) -> None:
     """What a point takes can be written into the command that repeats it."""
     assert (
-        Point("S5", "broadcast", "multiple", "all", 1, value, value, value).m
-        == number(str(value), "m")
+        Point("S5", "broadcast", "multiple", "all", 1, value, value, value).message_bytes
+        == read_number(str(value), "message_bytes")
         == value
     )
 
@@ -488,8 +509,8 @@ def test_the_command_of_a_grid_has_a_flag_for_each_value(grid: Grid) -> None:
     for flag, axis in (
         ("--topology", "topology"),
         ("--segments", "segments"),
-        ("-m", "m"),
-        ("--t-s", "T_s"),
+        ("-m", "message_bytes"),
+        ("--t-s", "t_s"),
     ):
         assert [value for name, value in pairs if name == flag] == [
             str(value) for value in getattr(grid, axis)
@@ -503,7 +524,7 @@ def test_names_of_experiments(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["17", "", "-a", "a b", "a/b", "ü", "a\n"])
 def test_what_cannot_name_an_experiment(name: str) -> None:
-    with pytest.raises(InputError, match="cannot name an experiment"):
+    with pytest.raises(InputError, match="is not a valid name for an experiment"):
         check_name(name)
 
 

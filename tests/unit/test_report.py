@@ -1,4 +1,4 @@
-"""The page of a comparison: self-contained, complete, and its plots show the stored figures."""
+"""The report of a comparison: self-contained, complete, and its plots show the stored figures."""
 
 import json
 import re
@@ -27,7 +27,7 @@ VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 
 class Page(HTMLParser):
-    """A page as its tags, texts of its cells and SVG documents; complains of what is not closed."""
+    """A page as its tags, texts of cells and SVG documents; every element must be closed."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -41,7 +41,7 @@ class Page(HTMLParser):
         self.svgs = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Open it."""
+        """Record an element."""
         self.tags.append((tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(tag)
@@ -51,34 +51,34 @@ class Page(HTMLParser):
             self.rows[-1].append("")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Nothing to close."""
+        """Record an empty element."""
         self.tags.append((tag, dict(attrs)))
 
     def handle_endtag(self, tag: str) -> None:
-        """It closes what was opened last."""
+        """Check that it closes the element opened last."""
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """Words, and the cell they are in."""
+        """Record text, and the text of its cell."""
         self.words.append(data)
         if {"td", "th"} & set(self.open):
             self.rows[-1][-1] += data
 
 
 def three(**changes: Any) -> Comparison:
-    """Three algorithms at p = 1 and 4 that cross."""
+    """Return three algorithms with 1 and 4 segments that cross."""
     runs = [
-        *along(10, 2, SIZES, p=1, **changes), *along(13, 1, SIZES, p=4, **changes),
-        *along(7, 7, SIZES, p=1, algorithm="recursive-substar", **changes),
-        *along(10, 4, SIZES, p=4, algorithm="recursive-substar", **changes),
-        *along(15, Fraction(1, 2), SIZES, p=1, algorithm="edge-disjoint", **changes),
+        *along(10, 2, SIZES, segments=1, **changes), *along(13, 1, SIZES, segments=4, **changes),
+        *along(7, 7, SIZES, segments=1, algorithm="recursive-substar", **changes),
+        *along(10, 4, SIZES, segments=4, algorithm="recursive-substar", **changes),
+        *along(15, Fraction(1, 2), SIZES, segments=1, algorithm="edge-disjoint", **changes),
     ]  # fmt: skip
     return compare([side("sweep", runs)])
 
 
 def profiles(comparison: Comparison) -> dict[int, list[int]]:
-    """Made-up links in use: 1, 2, 3, ... a step."""
-    return {run.id: list(range(1, steps(run) + 1)) for run in report.profiled(comparison)}
+    """Return invented numbers of links used: 1, 2, 3, ... per step."""
+    return {run.id: list(range(1, steps(run) + 1)) for run in report.profiled_runs(comparison)}
 
 
 def steps(run: Run) -> int:
@@ -86,12 +86,14 @@ def steps(run: Run) -> int:
 
 
 def page(comparison: Comparison, **options: Any) -> str:
-    return report.page(comparison, profiles(comparison), WRITTEN, **options)
+    return report.render_report(comparison, profiles(comparison), WRITTEN, **options)
 
 
 def drawn(panel: Panel, marked: Sequence[crossovers.Crossing] = ()) -> ET.Element:
     return parsed(
-        plots.times(panel, page_svg.Styles(curve.label for curve in panel.curves), marked, "plot")
+        plots.plot_times(
+            panel, page_svg.Styles(curve.label for curve in panel.curves), marked, "plot"
+        )
     )
 
 
@@ -100,7 +102,7 @@ def parsed(svg: str) -> ET.Element:
 
 
 def marks(svg: ET.Element, gid: str) -> list[tuple[float, float]]:
-    """Where the marks of a group stand in the picture."""
+    """Return the places of the marks of a group in the picture."""
     (group,) = [each for each in svg.iter(f"{SVG}g") if each.get("id") == f"plot-{gid}"]
     return [(float(use.get("x", "")), float(use.get("y", ""))) for use in group.iter(f"{SVG}use")]
 
@@ -110,7 +112,7 @@ def titles(svg: ET.Element, gid: str) -> list[str]:
     return [title.text or "" for title in group.iter(f"{SVG}title")]
 
 
-def test_the_page_is_one_well_formed_file_that_asks_the_network_for_nothing() -> None:
+def test_the_page_is_one_well_formed_file_without_external_resources() -> None:
     text = page(three())
     tags = Page(text).tags
     for tag, attributes in tags:
@@ -128,8 +130,8 @@ def test_the_page_is_one_well_formed_file_that_asks_the_network_for_nothing() ->
     assert "prefers-color-scheme: dark" in text
 
 
-def test_ids_are_unique_and_every_reference_in_the_page_is_met() -> None:
-    """Two plots of the same panel kind repeat matplotlib's own names, which must not meet."""
+def test_ids_are_unique_and_every_reference_has_a_target() -> None:
+    """Two plots of the same kind repeat matplotlib's own ids, which must not collide."""
     text = page(
         compare(
             [
@@ -137,7 +139,7 @@ def test_ids_are_unique_and_every_reference_in_the_page_is_met() -> None:
                     "two",
                     [
                         *three().sides[0].runs,
-                        *along(9, 3, SIZES, T_s=Fraction(7), algorithm="greedy"),
+                        *along(9, 3, SIZES, t_s=Fraction(7), algorithm="greedy"),
                     ],
                 )
             ]
@@ -154,7 +156,7 @@ def test_ids_are_unique_and_every_reference_in_the_page_is_met() -> None:
 def test_every_row_every_side_and_every_command_is_on_the_page(everything: bool) -> None:
     comparison = three()
     shown = Page(page(comparison, everything=everything))
-    lettered = comparison.lettered()
+    lettered = comparison.with_letters()
     columns = lettered.columns(everything=everything)
     start = next(place for place, row in enumerate(shown.rows) if row == columns)
     rows = lettered.rows(everything=everything)
@@ -163,7 +165,7 @@ def test_every_row_every_side_and_every_command_is_on_the_page(everything: bool)
         for name, cell in zip(columns, cells, strict=True):
             rounded = name.startswith("gap") and row[name] is not None
             value = round(float(row[name]), 3) if rounded else row[name]
-            assert cell.strip().endswith(report.told(value)), name
+            assert cell.strip().endswith(report.as_cell(value)), name
     text = " ".join(shown.words)
     for each in comparison.sides:
         assert each.name in text
@@ -178,7 +180,9 @@ def test_many_sides_are_stacked_and_none_of_their_lines_is_lost() -> None:
     ]
     comparison = compare(sides)
     rows = Page(page(comparison)).rows
-    start = rows.index(["m", "side", "steps", "time", "change", "change %", "verdict", "gap"])
+    start = rows.index(
+        ["message_bytes", "side", "steps", "time", "change", "change_percent", "verdict", "gap"]
+    )
     block = rows[start + 1 : start + 1 + 5 * len(SIZES)]
     assert [row[-7].strip() for row in block] == list("abcde") * len(SIZES)
     assert [row[0] for row in block[::5]] == [str(m) for m in SIZES]
@@ -190,8 +194,9 @@ def test_the_best_of_each_row_is_strong_and_no_other() -> None:
     comparison = three()
     text = page(comparison)
     strong = re.findall(r'<td class="number best"><strong>([^<]+)</strong></td>', text)
-    best = [row[f"time {name}"] for row in comparison.rows() for name in [row["best"]] if name]
-    assert strong == [report.told(time) for time in best]
+    ends = comparison.suffixes
+    best = [row[f"time_{ends[row['best']]}"] for row in comparison.rows() if row["best"]]
+    assert strong == [report.as_cell(time) for time in best]
     assert len(best) == 8
 
 
@@ -203,7 +208,7 @@ def test_verdicts_are_words_and_signs_not_colours_alone() -> None:
         )
 
 
-def test_what_cannot_be_compared_is_said_with_its_reason() -> None:
+def test_rows_that_are_not_comparable_have_a_reason() -> None:
     text = page(
         compare(
             [side("ours", along(10, 2, SIZES)), side("theirs", along(7, 7, SIZES, ports="one"))]
@@ -213,19 +218,20 @@ def test_what_cannot_be_compared_is_said_with_its_reason() -> None:
     assert "not comparable" in text
 
 
-def test_many_reasons_are_all_on_the_page_and_the_rare_ones_on_demand() -> None:
+def test_all_reasons_are_on_the_page_and_rare_ones_are_folded() -> None:
     sizes = range(1, 16)
     missing = (*SIZES, *SIZES, *sizes)
     ours = side(
         "ours", [priced_run(10, 2, m, faults=["21345"]) for m in range(1, len(missing) + 1)]
     )
     theirs = side("theirs", [
-        priced_run(9, 2, m, faults=["21345"], missing=lost) for m, lost in enumerate(missing, start=1)
+        priced_run(9, 2, m, faults=["21345"], missing=lost)
+        for m, lost in enumerate(missing, start=1)
     ])  # fmt: skip
-    reasons = report.reasons(compare([ours, theirs]))
+    reasons = report.count_reasons(compare([ours, theirs]))
     text = page(compare([ours, theirs]))
     at_once, _, on_demand = (
-        text.partition("What cannot be compared")[2]
+        text.partition("Rows that are not comparable")[2]
         .partition('id="legend"')[0]
         .partition("<details>")
     )
@@ -238,13 +244,13 @@ def test_many_reasons_are_all_on_the_page_and_the_rare_ones_on_demand() -> None:
     )
 
 
-def test_the_summary_counts_what_the_rows_say() -> None:
+def test_the_summary_counts_the_verdicts_of_the_rows() -> None:
     comparison = three()
     rows = comparison.rows(everything=True)
-    for place, counted in enumerate(report.verdicts(comparison)):
+    for place, counted in enumerate(report.count_verdicts(comparison)):
         assert counted["best"] == sum(row["best"] == counted["side"] for row in rows)
         if place:
-            fallen = [row[f"verdict {counted['side']}"] for row in rows]
+            fallen = [row[f"verdict_{comparison.suffixes[counted['side']]}"] for row in rows]
             assert {verdict: counted[verdict] for verdict in report.VERDICTS} == {
                 verdict: fallen.count(verdict) for verdict in report.VERDICTS
             }
@@ -255,7 +261,7 @@ def test_provenance_is_listed_once_for_each_source_with_its_runs_and_dates() -> 
     later = datetime(2026, 11, 22, tzinfo=UTC)
     ours, theirs = along(10, 2, SIZES), along(7, 7, SIZES, provenance=other, finished_at=later)
     comparison = compare([side("ours", ours), side("theirs", theirs)])
-    old, new = report.sources(comparison)
+    old, new = report.list_sources(comparison)
     assert (old["version"], old["runs"], old["host"], new["version"], new["dirty"]) == (
         "0.1.0",
         4,
@@ -270,7 +276,7 @@ def test_provenance_is_listed_once_for_each_source_with_its_runs_and_dates() -> 
 
 
 def test_names_from_outside_are_text_not_markup() -> None:
-    """An experiment's title and commands are somebody's words."""
+    """Titles and commands of experiments are escaped."""
     nasty = '<script>alert("x")</script> & <b>'
     ours = Side("a", tuple(along(10, 2, SIZES)), (f"starcast {nasty}",), nasty)
     text = page(compare([ours, side("b", along(7, 7, SIZES, algorithm=f"greedy{nasty}"))]))
@@ -279,7 +285,7 @@ def test_names_from_outside_are_text_not_markup() -> None:
     Page(text)
 
 
-def test_the_same_figures_give_the_same_page_whatever_matplotlib_is_told_here() -> None:
+def test_the_same_figures_give_the_same_page_whatever_the_settings_of_matplotlib() -> None:
     comparison = three()
     before = page(comparison)
     with mpl.rc_context(
@@ -289,11 +295,11 @@ def test_the_same_figures_give_the_same_page_whatever_matplotlib_is_told_here() 
     assert mpl.rcParams["svg.hashsalt"] != "starcast"
 
 
-def test_the_marks_of_a_plot_stand_where_the_stored_figures_are() -> None:
-    """Both axes are logarithmic: the places in the picture are linear in log m and log time, in one scale for all curves."""
+def test_the_marks_of_a_plot_are_at_the_stored_figures() -> None:
+    """Places in the picture are linear in log m and log time, with one scale for all curves."""
     (panel,) = panels(three())
     svg = drawn(panel)
-    figures = [(spot.m, spot.time) for curve in panel.curves for spot in curve.spots()]
+    figures = [(spot.message_bytes, spot.time) for curve in panel.curves for spot in curve.spots()]
     shown = [mark for place in range(len(panel.curves)) for mark in marks(svg, f"curve-{place}")]
     assert len(shown) == len(figures) == 3 * len(SIZES)
     for axis, flipped in ((0, 1), (1, -1)):
@@ -309,8 +315,8 @@ def test_the_marks_of_a_plot_stand_where_the_stored_figures_are() -> None:
         )
 
 
-def test_a_plot_shows_the_best_p_at_each_m_and_says_so() -> None:
-    """Multiple takes 1000 + 2m with p = 1 and 1300 + m with p = 4: the better one changes at 300."""
+def test_a_plot_shows_the_best_segments_at_each_message_size() -> None:
+    """Multiple takes 1000 + 2m with 1 segment and 1300 + m with 4 segments: they cross at 300."""
     (panel,) = panels(three())
     (place,) = [place for place, curve in enumerate(panel.curves) if curve.label == "multiple"]
     assert titles(drawn(panel), f"curve-{place}") == [
@@ -323,7 +329,7 @@ def test_a_plot_shows_the_best_p_at_each_m_and_says_so() -> None:
 
 def test_a_crossing_is_marked_where_the_curves_meet() -> None:
     (panel,) = panels(three())
-    found = crossovers.marked(crossovers.crossings(panel))
+    found = crossovers.best_crossovers(crossovers.find_crossovers(panel))
     svg = drawn(panel, found)
     assert len(found) >= 2
     ((left, _), *_, (right, _)) = marks(svg, "curve-0")
@@ -336,11 +342,13 @@ def test_a_crossing_is_marked_where_the_curves_meet() -> None:
         assert crossing.below in titles(svg, f"crossing-{number}")[0]
 
 
-def test_a_change_between_two_stored_m_is_a_band() -> None:
-    ours = [priced_run(10, 2, m, p=p) for p, m in enumerate(SIZES, start=1)]
-    theirs = [priced_run(3, 5, m, p=p, algorithm="greedy") for p, m in enumerate(SIZES, start=5)]
+def test_a_crossover_between_two_stored_sizes_is_a_band() -> None:
+    ours = [priced_run(10, 2, m, segments=p) for p, m in enumerate(SIZES, start=1)]
+    theirs = [
+        priced_run(3, 5, m, segments=p, algorithm="greedy") for p, m in enumerate(SIZES, start=5)
+    ]
     (panel,) = panels(compare([side("a", ours), side("b", theirs)]))
-    (found,) = crossovers.marked(crossovers.crossings(panel))
+    (found,) = crossovers.best_crossovers(crossovers.find_crossovers(panel))
     svg = drawn(panel, [found])
     (band,) = [each for each in svg.iter(f"{SVG}g") if each.get("id") == "plot-crossing-1"]
     (path,) = band.iter(f"{SVG}path")
@@ -359,17 +367,17 @@ def test_every_curve_looks_different_and_alike_in_all_plots() -> None:
     assert page_svg.Styles([*labels, *labels]).of(labels[7]) == styles.of(labels[7])
 
 
-def test_plots_say_what_they_show_to_those_who_do_not_see_them() -> None:
+def test_plots_have_descriptions_for_screen_readers() -> None:
     svgs = Page(page(three())).svgs
     assert len(svgs) == 2
     for text in svgs:
         svg = parsed(text)
         named = str(svg.get("aria-labelledby")).split()
-        told = {
+        texts = {
             each.get("id"): each.text for each in svg if each.tag in {f"{SVG}title", f"{SVG}desc"}
         }
         assert svg.get("role") == "img"
-        assert all(told[name] for name in named)
+        assert all(texts[name] for name in named)
         assert "var(--ink" in text
         assert re.search(r"<text|<tspan", text)
 
@@ -377,13 +385,15 @@ def test_plots_say_what_they_show_to_those_who_do_not_see_them() -> None:
 def test_links_busy_are_drawn_for_the_fastest_run_of_each_at_the_greatest_common_m() -> None:
     comparison = three()
     (panel,) = panels(comparison)
-    chosen = {curve.label: (int(run.m), run.p) for curve, run in panel.profiled()}
+    chosen = {
+        curve.label: (int(run.message_bytes), run.segments) for curve, run in panel.profiled()
+    }
     assert chosen == {
         "multiple": (65536, 4),
         "recursive-substar": (65536, 4),
         "edge-disjoint": (65536, 1),
     }
-    text = plots.links(panel, profiles(comparison), page_svg.Styles(chosen), "links")
+    text = plots.plot_links(panel, profiles(comparison), page_svg.Styles(chosen), "links")
     description = parsed(text).findtext(f"{SVG}desc") or ""
     # 1 + ... + 13 = 91 of 13 steps with 480 directed links.
     assert (
@@ -393,24 +403,34 @@ def test_links_busy_are_drawn_for_the_fastest_run_of_each_at_the_greatest_common
     assert "all 480 directed links" in text
 
 
-def test_the_same_steps_are_drawn_once_however_many_machines_price_them() -> None:
-    slow, fast = three(), three(T_c=Fraction(2))
+def test_the_same_steps_are_drawn_once_for_several_machines() -> None:
+    slow, fast = three(), three(t_c=Fraction(2))
     both = compare(
-        [side("sweep", [run for made in (slow, fast) for each in made.sides for run in each.runs])]
+        [
+            side(
+                "sweep",
+                [
+                    run
+                    for comparison in (slow, fast)
+                    for each in comparison.sides
+                    for run in each.runs
+                ],
+            )
+        ]
     )
     assert len(panels(both)) == 2
     assert len(Page(page(both)).svgs) == 3
 
 
-def test_one_m_alone_is_a_table_and_no_plot_of_time() -> None:
+def test_a_single_message_size_gives_a_table_and_no_plot_of_times() -> None:
     comparison = compare(
         [side("a", along(10, 2, (64,))), side("b", along(7, 7, (64,), algorithm="greedy"))]
     )
-    assert Page(report.page(comparison, {}, WRITTEN)).svgs == []
+    assert Page(report.render_report(comparison, {}, WRITTEN)).svgs == []
     assert len(comparison.rows()) == 1
 
 
-def test_a_message_of_no_bytes_has_no_place_on_a_logarithmic_axis() -> None:
+def test_a_message_of_0_bytes_is_not_on_a_logarithmic_axis() -> None:
     (panel,) = panels(
         compare(
             [
@@ -433,7 +453,7 @@ def test_a_comparison_without_any_figures_is_a_page_too() -> None:
         assert "not comparable" in text
 
 
-def test_where_nothing_differs_the_page_says_so() -> None:
+def test_a_page_without_differences_says_so() -> None:
     runs = along(10, 2, SIZES)
     assert "Nothing differs: all 4 rows are the same" in page(
         compare([side("a", runs), side("a", runs)])
@@ -443,17 +463,18 @@ def test_where_nothing_differs_the_page_says_so() -> None:
 def across() -> Comparison:
     """Two algorithms on each of two networks, of which those on S5 and on Q7 cross."""
     runs = [
-        *along(6, 5, SIZES, topology="S5", algorithm="greedy"), *along(8, 2, SIZES, topology="S5", algorithm="edge-disjoint"),
+        *along(6, 5, SIZES, topology="S5", algorithm="greedy"), *along(8, 2, SIZES, topology="S5",
+        algorithm="edge-disjoint"),
         *along(7, 4, SIZES, topology="Q7", algorithm="binomial"),
         *along(9, 1, SIZES, topology="Q7", algorithm="edge-disjoint-binomial", bound=7),
     ]  # fmt: skip
     return compare([side("sweep", runs)], across=["topology"])
 
 
-def test_a_page_across_topologies_says_so_and_how_large_each_network_is() -> None:
+def test_a_page_across_topologies_states_the_size_of_each_network() -> None:
     shown = Page(page(across()))
     text = " ".join(" ".join(shown.words).split())
-    assert "the sides run on networks of different size, so they do not answer one question" in text
+    assert "the sides run on networks of different size, so a change is a change between" in text
     assert "Nothing is normalised" in text
     start = next(place for place, row in enumerate(shown.rows) if "network" in row)
     cells = [row[shown.rows[start].index("network")] for row in shown.rows[start + 1 : start + 5]]
@@ -463,46 +484,49 @@ def test_a_page_across_topologies_says_so_and_how_large_each_network_is() -> Non
         + ["Q7: 128 nodes of degree 7, 448 links"] * 2
     )
     assert (
-        "Runs of the same collective, ports, T_s, T_c, m, faults that deliver everything." in text
+        "Runs with the same collective, ports, t_s, t_c, message_bytes, faults that deliver" in text
     )
     plain = " ".join(Page(page(three())).words)
     assert "networks of different size" not in plain
-    assert "Runs of the same topology, collective, ports" in " ".join(plain.split())
+    assert "Runs with the same topology, collective, ports" in " ".join(plain.split())
 
 
 def test_a_plot_across_topologies_has_a_bound_for_each_and_shares_of_each_ones_links() -> None:
     comparison = across()
     (panel,) = panels(comparison)
-    svg = drawn(panel, crossovers.marked(crossovers.crossings(panel)))
+    svg = drawn(panel, crossovers.best_crossovers(crossovers.find_crossovers(panel)))
     words = {each.text for each in svg.iter(f"{SVG}text")}
     assert {"lower bound of S5", "lower bound of Q7", "S5 greedy", "Q7 binomial"} <= words
     ids = [str(each.get("id")) for each in svg.iter() if each.get("id")]
     assert {"plot-bound-S5", "plot-bound-Q7"} <= set(ids)
     assert len(ids) == len(set(ids))
-    text = plots.links(
+    text = plots.plot_links(
         panel, profiles(comparison), page_svg.Styles(curve.label for curve in panel.curves), "links"
     )
     # 1 + ... + 8 = 36 of 8 steps with 480 directed links; 1 + ... + 9 = 45 of 9 with 896.
     assert (
-        f"S5 edge-disjoint, p = 1: 8 steps, {100 * 36 / (8 * 480):.1f} % of the links busy on average"
-        in text
+        f"S5 edge-disjoint, p = 1: 8 steps, {100 * 36 / (8 * 480):.1f} %"
+        " of the links busy on average" in text
     )
     assert (
-        f"Q7 edge-disjoint-binomial, p = 1: 9 steps, {100 * 45 / (9 * 896):.1f} % of the links busy on average"
-        in text
+        f"Q7 edge-disjoint-binomial, p = 1: 9 steps, {100 * 45 / (9 * 896):.1f} %"
+        " of the links busy on average" in text
     )
     assert "% of the network's" in text
     assert len(Page(page(comparison)).svgs) == 2
 
 
-def test_changes_between_the_same_two_m_share_a_band_and_its_numbers() -> None:
-    ours = [priced_run(10, 2, m, p=p) for p, m in enumerate(SIZES, start=1)]
+def test_crossovers_between_the_same_sizes_share_a_band_and_its_numbers() -> None:
+    ours = [priced_run(10, 2, m, segments=p) for p, m in enumerate(SIZES, start=1)]
     others = [
-        [priced_run(start, 5, m, p=p, algorithm=f"a{start}") for p, m in enumerate(SIZES, start=5)]
+        [
+            priced_run(start, 5, m, segments=p, algorithm=f"a{start}")
+            for p, m in enumerate(SIZES, start=5)
+        ]
         for start in (7, 8, 9)
     ]
     (panel,) = panels(compare([side("a", [*ours, *(run for each in others for run in each)])]))
-    found = crossovers.marked(crossovers.crossings(panel))
+    found = crossovers.best_crossovers(crossovers.find_crossovers(panel))
     bands = {(crossing.low, crossing.high) for crossing in found}
     assert len(found) == 3
     assert len(bands) == 1
@@ -513,20 +537,23 @@ def test_changes_between_the_same_two_m_share_a_band_and_its_numbers() -> None:
     assert "1-3" in {each.text for each in svg.iter(f"{SVG}text")}
 
 
-def test_many_parts_of_one_experiment_are_titled_by_it() -> None:
-    assert report.titled(across()) == "sweep: 4 sides compared"
+def test_the_title_of_many_parts_names_their_experiment() -> None:
+    assert report.report_title(across()) == "sweep: 4 sides compared"
     assert (
-        report.titled(three()) == "sweep: multiple against recursive-substar against edge-disjoint"
+        report.report_title(three())
+        == "sweep: multiple against recursive-substar against edge-disjoint"
     )
     assert (
-        report.titled(compare([side("ours", along(10, 2, SIZES)), side("b", along(9, 2, SIZES))]))
+        report.report_title(
+            compare([side("ours", along(10, 2, SIZES)), side("b", along(9, 2, SIZES))])
+        )
         == "ours against b"
     )
 
 
-def test_long_names_stand_in_the_summary_and_not_in_the_heads_of_columns() -> None:
+def test_long_names_are_in_the_summary_and_not_in_the_heads_of_columns() -> None:
     rows = Page(page(three())).rows
-    start = next(place for place, row in enumerate(rows) if "verdict B" in row)
+    start = next(place for place, row in enumerate(rows) if "verdict_B" in row)
     assert not any("recursive-substar" in cell for cell in rows[start])
     summary = [row[:2] for row in rows[1:4]]
     assert summary == [
@@ -541,14 +568,14 @@ def test_gaps_have_three_decimals() -> None:
         [side("a", along(10, 2, SIZES, bound=3)), side("b", along(7, 7, SIZES, bound=3))]
     )
     rows = Page(page(comparison)).rows
-    start = next(place for place, row in enumerate(rows) if "gap A" in row)
-    cells = [row[rows[start].index("gap A")] for row in rows[start + 1 : start + 5]]
-    assert cells == [f"{float(row['gap a']):.3f}".rstrip("0") for row in comparison.rows()]
+    start = next(place for place, row in enumerate(rows) if "gap_A" in row)
+    cells = [row[rows[start].index("gap_A")] for row in rows[start + 1 : start + 5]]
+    assert cells == [f"{float(row['gap_a']):.3f}".rstrip("0") for row in comparison.rows()]
     assert "3.44" in cells
 
 
-def test_the_same_schedules_are_drawn_once_whatever_fails_and_first_where_nothing_does() -> None:
-    """Faults take links from a schedule: its steps are drawn without, and under faults only what is not drawn yet."""
+def test_the_same_schedules_are_drawn_once_and_preferably_without_faults() -> None:
+    """Steps are drawn without faults, and with faults only if they are not drawn yet."""
     faults = [
         {"faults": [node], "seed": seed} for seed, node in enumerate(("21345", "32145", "12354"))
     ]
@@ -557,10 +584,10 @@ def test_the_same_schedules_are_drawn_once_whatever_fails_and_first_where_nothin
         run for each in ({}, *faults[:2]) for run in along(7, 7, SIZES, algorithm="greedy", **each)
     ]
     comparison = compare([side("a", [*few, *along(10, 2, SIZES)]), side("b", both)])
-    drawn = report.profiled(comparison)
+    drawn = report.profiled_runs(comparison)
     assert [(run.algorithm, run.faults) for run in drawn] == [("multiple", []), ("greedy", [])]
     assert sum("Links busy" in svg for svg in Page(page(comparison)).svgs) == 1
-    lacking = compare([side("a", few), side("b", both)])
-    assert [(run.algorithm, run.faults) for run in report.profiled(lacking)] == [
+    partial = compare([side("a", few), side("b", both)])
+    assert [(run.algorithm, run.faults) for run in report.profiled_runs(partial)] == [
         ("greedy", []), ("multiple", ["12354"]),
     ]  # fmt: skip

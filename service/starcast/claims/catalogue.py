@@ -49,7 +49,7 @@ def find_claim(claim_id: str) -> Claim:
     """
     if claim_id in claims():
         return claims()[claim_id]
-    by_lower_case = {as_topology.lower(): as_topology for as_topology in claims()}
+    by_lower_case = {known.lower(): known for known in claims()}
     matches = get_close_matches(claim_id.lower(), by_lower_case, n=4, cutoff=0.5)
     nearest = ", ".join(by_lower_case[match] for match in matches)
     hint = f"did you mean {nearest}?" if nearest else "'starcast claims list' lists all claims"
@@ -71,12 +71,8 @@ def select_claims(names: Iterable[str]) -> tuple[Claim, ...]:
     """
     selected: set[str] = set()
     for name in names:
-        selected |= {as_topology for as_topology in claims() if covers(name, as_topology)} or {
-            find_claim(name).id
-        }
-    return tuple(
-        claim for as_topology, claim in claims().items() if as_topology in selected or not selected
-    )
+        selected |= {known for known in claims() if covers(name, known)} or {find_claim(name).id}
+    return tuple(claim for known, claim in claims().items() if known in selected or not selected)
 
 
 def covers(name: str, claim_id: str) -> bool:

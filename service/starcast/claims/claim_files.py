@@ -74,10 +74,10 @@ def claim_entries() -> dict[str, ClaimEntry]:
 
 def part_ids(claim_id: str, entries: Mapping[str, ClaimEntry] | None = None) -> tuple[str, ...]:
     """Return the ids of the claims that a conjunction consists of; empty for any other claim."""
-    as_topology = claim_entries() if entries is None else entries
-    if not as_topology[claim_id].is_conjunction:
+    known = claim_entries() if entries is None else entries
+    if not known[claim_id].is_conjunction:
         return ()
-    return tuple(other for other in as_topology if other.startswith(f"{claim_id}."))
+    return tuple(other for other in known if other.startswith(f"{claim_id}."))
 
 
 def parse_entry(table: Mapping[str, Any], paper: Paper) -> ClaimEntry:
@@ -121,10 +121,8 @@ def parse_sizes(claim_id: str, table: Mapping[str, Any]) -> Sizes:
     else:
         family = table.get("family")
         if family not in FAMILIES:
-            as_topology = ", ".join(FAMILIES)
-            raise StarcastError(
-                f"claim {claim_id} has unknown family {family!r}; known: {as_topology}"
-            )
+            known = ", ".join(FAMILIES)
+            raise StarcastError(f"claim {claim_id} has unknown family {family!r}; known: {known}")
         if not set(LEVELS) <= table.keys() <= _SIZE_KEYS:
             raise StarcastError(f"claim {claim_id} has malformed sizes: {dict(table)}")
         sizes = family_sizes(**table)

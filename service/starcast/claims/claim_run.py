@@ -1,7 +1,8 @@
-"""The ledger, carried out and kept: statements are looked at once for the same code.
+"""Stored verification runs: every claim is checked once per version of the code.
 
-What a task found is stored in one transaction as it finishes, and the verdicts in one with the word that the ledger is
-finished. So a ledger that was broken off has evidence that is whole, and no verdicts; asked again, it goes on.
+The evidence of each task is stored in one transaction when the task finishes. The verdicts are
+stored in the transaction that marks the run as finished. An interrupted run therefore has complete
+evidence and no verdicts, and the same command continues it.
 """
 
 from collections.abc import Sequence
@@ -16,31 +17,38 @@ from starcast.claims.model import Claim, Level, size_order
 from starcast.claims.parallel import Pair
 from starcast.claims.storage import Question
 from starcast.claims.verdict import Verdict
-from starcast.database import models
-from starcast.database.sessions import holding, session
+from starcast.database.sessions import advisory_lock, session
 from starcast.errors import BusyError
 from starcast.progress import Reporter
 from starcast.support.processes import check_jobs
 from starcast.support.text import pluralize
 from starcast.topologies import topology
 
+LOCK = "verification runs"
 _BUSY = BusyError(
-    "another process is at the ledger",
-    hint="wait until it is done, then try again, or give --no-store",
+    "another process is checking claims",
+    hint="wait until it has finished, or give --no-store",
 )
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What looking at statements did: the ledger's number, its verdicts, and how many findings were known and are new."""
+    """The result of checking claims.
 
-    ledger: int
+    Attributes:
+        claim_run: the number of the verification run.
+        verdicts: its verdicts.
+        known: findings that were known before.
+        found: new findings.
+    """
+
+    claim_run: int
     verdicts: tuple[Verdict, ...]
-    as_topology: int
+    known: int
     found: int
 
 
-def look(
+def verify_claims(
     engine: Engine,
     names: Sequence[str],
     level: Level = "quick",
@@ -50,80 +58,82 @@ def look(
     jobs: int | None = None,
     again: bool = False,
 ) -> Outcome:
-    """Look at statements, and store what is found and what becomes of them.
+    """Check claims and store evidence and verdicts.
 
     Args:
-        engine: a database whose schema was checked.
-        names: ids or beginnings of ids; all, if none.
-        level: up to which sizes.
-        sizes: instead, the topologies to look at.
-        reporter: hears of the progress, and how much was known.
-        jobs: as in `parallel.run_tasks`. This process is the only one that writes.
-        again: compute all anew, whatever is known.
+        engine: a database with a checked schema.
+        names: claim ids or prefixes of ids; all claims if empty.
+        level: the sizes to check.
+        sizes: topologies to check instead of those of the level.
+        reporter: receives the progress and the number of known findings.
+        jobs: as in `parallel.run_tasks`. Only this process writes to the database.
+        again: compute everything again, even findings that are known.
 
     Raises:
-        InputError: there is no such statement, level or size, or there are no jobs.
-        BusyError: another process is at it.
-        LimitError: a size does not fit into memory; what was found before is stored.
-        RejectedError: the sources of starcast were changed meanwhile.
-        UnavailableError: a connection to the database was lost; what was found before is stored.
+        InputError: a claim, level or size is unknown, or ``jobs`` is less than 1.
+        BusyError: another process is checking claims.
+        LimitError: a size does not fit into memory; earlier findings are stored.
+        RejectedError: the source code of starcast changed during the run.
+        UnavailableError: a connection to the database was lost; earlier findings are stored.
     """
     check_jobs(jobs)
     code = fingerprint()
     claims = catalogue.select_claims(names)
     pairs = parallel.plan_pairs(claims, level, sizes)
-    specs = (
-        None
-        if sizes is None
-        else tuple(sorted({topology(spec).spec for spec in sizes}, key=size_order))
-    )
-    asked = Question(tuple(names), None if specs is not None else level, specs)
-    with holding(engine, "ledger", _BUSY) as lock:
+    specs = None
+    if sizes is not None:
+        specs = tuple(sorted({topology(spec).spec for spec in sizes}, key=size_order))
+    asked = Question(tuple(names), level if specs is None else None, specs)
+    with advisory_lock(engine, LOCK, _BUSY) as lock:
         with session(engine) as opened:
-            number = _opened(opened, asked, code, pairs, again=again)
-            as_topology = storage.known_pairs(opened, number)
-        todo = parallel.plan_tasks(pairs, as_topology)
-        missing = sum(len(task.claims) for task in todo)
+            number = _open_run(opened, asked, code, pairs, again=again)
+            known = storage.known_pairs(opened, number)
+        tasks = parallel.plan_tasks(pairs, known)
+        missing = sum(len(task.claims) for task in tasks)
         if len(pairs) > missing:
-            told = pluralize(len(pairs) - missing, "finding is", "findings are")
+            findings = pluralize(len(pairs) - missing, "finding is", "findings are")
             reporter.say(
-                f"{told} known from before, of the same code, of {len(pairs):,}; --again computes all anew"
+                f"{findings} known from earlier runs of the same code, of {len(pairs):,};"
+                " --again computes all of them again"
             )
-        with parallel.run_tasks(todo, jobs, reporter) as found:
-            for evidence in found:
+        with parallel.run_tasks(tasks, jobs, reporter) as results:
+            for evidence in results:
                 demand_same(code)
                 with session(engine) as opened:
-                    lock.demand(opened)
+                    lock.verify(opened)
                     storage.save_evidence(opened, number, evidence)
         with session(engine) as opened:
-            lock.demand(opened)
-            verdicts = _finished(opened, number, claims, set(pairs))
+            lock.verify(opened)
+            verdicts = _finish(opened, number, claims, set(pairs))
     return Outcome(number, verdicts, len(pairs) - missing, missing)
 
 
-def _opened(
+def _open_run(
     opened: Session, asked: Question, code: str, pairs: Sequence[Pair], *, again: bool
 ) -> int:
-    """The ledger to write to, with what is known about its pairs: the one that was asked just this, or a new one."""
-    there = None if again else storage.find_ledger(opened, asked, code)
-    if there is not None and there.finished_at is not None:
-        if storage.known_pairs(opened, there.id) >= set(pairs):
-            return there.id
-        there = None
-    ledger = there or storage.save_ledger(opened, asked, code)
+    """Return the run to write to: an earlier one with the same question, or a new one.
+
+    Known evidence of the pairs is copied into it.
+    """
+    earlier = None if again else storage.find_claim_run(opened, asked, code)
+    if earlier is not None and earlier.finished_at is not None:
+        if storage.known_pairs(opened, earlier.id) >= set(pairs):
+            return earlier.id
+        earlier = None
+    run = earlier or storage.save_claim_run(opened, asked, code)
     if not again:
-        storage.copy_evidence(opened, ledger, set(pairs) - storage.known_pairs(opened, ledger.id))
-    return ledger.id
+        storage.copy_evidence(opened, run, set(pairs) - storage.known_pairs(opened, run.id))
+    return run.id
 
 
-def _finished(
+def _finish(
     opened: Session, number: int, claims: Sequence[Claim], pairs: set[Pair]
 ) -> tuple[Verdict, ...]:
-    ledger: models.Ledger = storage.load_ledger(opened, number)
+    run = storage.load_claim_run(opened, number)
     evidence = [
-        one for one in storage.load_evidence(opened, number) if (one.claim, one.size) in pairs
+        each for each in storage.load_evidence(opened, number) if (each.claim, each.size) in pairs
     ]
     verdicts = parallel.judge_claims(claims, evidence)
-    if ledger.finished_at is None:
-        storage.finish(opened, ledger, verdicts)
+    if run.finished_at is None:
+        storage.finish(opened, run, verdicts)
     return verdicts

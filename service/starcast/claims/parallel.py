@@ -82,11 +82,11 @@ def plan_pairs(
     return tuple((claim.id, spec) for claim, spec in pairs)
 
 
-def plan_tasks(pairs: Iterable[Pair], as_topology: Collection[Pair] = ()) -> list[Task]:
+def plan_tasks(pairs: Iterable[Pair], known: Collection[Pair] = ()) -> list[Task]:
     """Return tasks for the pairs without known evidence, those with the largest estimate first."""
     groups: dict[tuple[str, str], list[Claim]] = {}
     for claim_id, spec in pairs:
-        if (claim_id, spec) not in as_topology:
+        if (claim_id, spec) not in known:
             claim = catalogue.find_claim(claim_id)
             groups.setdefault((claim.section, spec), []).append(claim)
     tasks = [task for (_, spec), claims in groups.items() for task in _split(claims, spec)]

@@ -6,9 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
-from importlib.resources import files
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from starcast.claims import catalogue
@@ -18,6 +16,7 @@ from starcast.claims.evidence import WORDS
 from starcast.claims.model import Claim
 from starcast.claims.parallel import verify_claims
 from starcast.claims.verdict import Verdict
+from starcast.support.html import render_page
 from starcast.support.text import pluralize
 
 #: Signs of the verdicts, so that they do not depend on colour alone.
@@ -147,12 +146,10 @@ def markdown(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None
 def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) -> str:
     """Return a report as one HTML page; the arguments are those of `markdown`."""
     listed = rows(verdicts)
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"words": _inline_html}
-    source = files(__package__).joinpath(_TEMPLATE).read_text(encoding="utf-8")
-    return environment.from_string(source).render(
+    return render_page(
+        __package__,
+        _TEMPLATE,
+        {"words": _inline_html},
         rows=listed,
         failing=_failing(listed),
         counts=counts(listed),

@@ -1,6 +1,6 @@
-"""Saving and loading ledgers: evidence and verdicts, from objects to rows and back.
+"""Storage of verification runs: evidence and verdicts as rows of PostgreSQL.
 
-As `starcast.database.repository`: every function works inside the session it is given and commits nothing.
+As in `starcast.database.repository`, every function works in the given session and never commits.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -16,18 +16,19 @@ from starcast.claims.model import size_order
 from starcast.claims.parallel import Pair
 from starcast.claims.verdict import Verdict
 from starcast.database import models
+from starcast.database.models import ClaimEvidence, ClaimRun, ClaimVerdict
 from starcast.errors import NotFoundError
 from starcast.support.provenance import provenance
 
-#: The largest number that PostgreSQL's integer holds: no ledger has a larger one.
-_LARGEST = 2**31 - 1
-#: Rows that one statement names.
-_AT_ONCE = 1_000
+#: The largest value of PostgreSQL's type integer.
+_LARGEST_ID = 2**31 - 1
+#: Rows selected by one statement.
+_BATCH = 1_000
 
 
 @dataclass(frozen=True)
 class Question:
-    """What a ledger is asked: ids or beginnings of ids (none are all), and a level, or sizes instead."""
+    """The claims of a verification run, by id or prefix (none for all), and its level or sizes."""
 
     names: tuple[str, ...]
     level: str | None
@@ -37,17 +38,16 @@ class Question:
         return f"{' '.join(self.names) or 'all'}, {self.level or ' '.join(self.sizes or ())}"
 
 
-def question(ledger: models.Ledger) -> Question:
-    """What a ledger was asked."""
-    return Question(
-        tuple(ledger.names), ledger.level, None if ledger.sizes is None else tuple(ledger.sizes)
-    )
+def question(run: ClaimRun) -> Question:
+    """Return what a verification run checks."""
+    sizes = None if run.sizes is None else tuple(run.sizes)
+    return Question(tuple(run.names), run.level, sizes)
 
 
-def save_ledger(session: Session, asked: Question, fingerprint: str) -> models.Ledger:
-    """Store a new ledger, without evidence."""
+def save_claim_run(session: Session, asked: Question, fingerprint: str) -> ClaimRun:
+    """Store a new verification run without evidence."""
     code = provenance()
-    ledger = models.Ledger(
+    run = ClaimRun(
         names=list(asked.names),
         level=asked.level,
         sizes=None if asked.sizes is None else list(asked.sizes),
@@ -56,193 +56,196 @@ def save_ledger(session: Session, asked: Question, fingerprint: str) -> models.L
         dirty=code["dirty"],
         fingerprint=fingerprint,
     )
-    session.add(ledger)
+    session.add(run)
     session.flush()
-    return ledger
+    return run
 
 
-def find_ledger(session: Session, asked: Question, fingerprint: str) -> models.Ledger | None:
-    """The newest ledger of this code that was asked just this, or None."""
-    query = (
-        select(models.Ledger)
-        .where(models.Ledger.fingerprint == fingerprint)
-        .order_by(models.Ledger.id.desc())
-    )
-    return next((ledger for ledger in session.scalars(query) if question(ledger) == asked), None)
+def find_claim_run(session: Session, asked: Question, fingerprint: str) -> ClaimRun | None:
+    """Return the newest verification run of this code with this question, or None."""
+    query = select(ClaimRun).where(ClaimRun.fingerprint == fingerprint).order_by(ClaimRun.id.desc())
+    return next((run for run in session.scalars(query) if question(run) == asked), None)
 
 
-def load_ledger(session: Session, number: int) -> models.Ledger:
-    """The ledger of that number.
+def load_claim_run(session: Session, number: int) -> ClaimRun:
+    """Return the verification run with this number.
+
+    Raises:
+        NotFoundError: no such verification run is stored.
+    """
+    run = session.get(ClaimRun, number) if 0 <= number <= _LARGEST_ID else None
+    if run is None:
+        raise NotFoundError(
+            f"no verification run {number} is stored", hint="see 'starcast claims runs'"
+        )
+    return run
+
+
+def load_finished(session: Session, number: int) -> ClaimRun:
+    """Return the verification run with this number if it has its verdicts.
+
+    Raises:
+        NotFoundError: no such verification run is stored, or it was interrupted.
+    """
+    run = load_claim_run(session, number)
+    if run.finished_at is None:
+        raise NotFoundError(
+            f"verification run {number} was interrupted and has no verdicts",
+            hint="repeat the same 'starcast claims check' to continue it",
+        )
+    return run
+
+
+def load_newest(session: Session, before: int | None = None) -> ClaimRun:
+    """Return the newest finished verification run, or the newest before another one.
 
     Raises:
         NotFoundError: there is none.
     """
-    ledger = session.get(models.Ledger, number) if 0 <= number <= _LARGEST else None
-    if ledger is None:
-        raise NotFoundError(f"no ledger {number} is stored", hint="see 'starcast claims ledgers'")
-    return ledger
-
-
-def finished(session: Session, number: int) -> models.Ledger:
-    """The ledger of that number, if it has its verdicts.
-
-    Raises:
-        NotFoundError: there is none, or it was broken off.
-    """
-    ledger = load_ledger(session, number)
-    if ledger.finished_at is None:
+    query = select(ClaimRun).where(ClaimRun.finished_at.is_not(None)).order_by(ClaimRun.id.desc())
+    if before is not None:
+        query = query.where(ClaimRun.id < before)
+    run = session.scalar(query.limit(1))
+    if run is None:
+        earlier = "" if before is None else f" before run {before}"
         raise NotFoundError(
-            f"ledger {number} was broken off and has no verdicts",
-            hint="the same 'starcast claims check' goes on with it",
+            f"no finished verification run is stored{earlier}",
+            hint="'starcast claims check' stores one",
         )
-    return ledger
+    return run
 
 
-def newest(session: Session, before: int | None = None) -> models.Ledger:
-    """The newest finished ledger, or the newest one before another.
-
-    Raises:
-        NotFoundError: there is none.
-    """
-    query = (
-        select(models.Ledger)
-        .where(models.Ledger.finished_at.is_not(None))
-        .order_by(models.Ledger.id.desc())
-    )
-    found = session.scalar(
-        (query if before is None else query.where(models.Ledger.id < before)).limit(1)
-    )
-    if found is None:
-        earlier = "" if before is None else f" before ledger {before}"
-        raise NotFoundError(
-            f"no finished ledger is stored{earlier}", hint="'starcast claims check' makes one"
-        )
-    return found
-
-
-def list_ledgers(session: Session) -> list[models.Ledger]:
-    """All ledgers, the oldest first."""
-    return list(session.scalars(select(models.Ledger).order_by(models.Ledger.id)))
+def list_claim_runs(session: Session) -> list[ClaimRun]:
+    """Return all verification runs, the oldest first."""
+    return list(session.scalars(select(ClaimRun).order_by(ClaimRun.id)))
 
 
 def count_verdicts(session: Session) -> dict[int, dict[str, int]]:
-    """How many statements have which verdict, by the ledger's number."""
-    query = select(models.ClaimVerdict.ledger, models.ClaimVerdict.verdict, func.count()).group_by(
-        models.ClaimVerdict.ledger, models.ClaimVerdict.verdict
+    """Return the number of claims with each verdict, by the number of the verification run."""
+    query = select(ClaimVerdict.claim_run, ClaimVerdict.verdict, func.count()).group_by(
+        ClaimVerdict.claim_run, ClaimVerdict.verdict
     )
-    found: dict[int, dict[str, int]] = {}
-    for ledger, verdict, count in session.execute(query):
-        found.setdefault(ledger, {})[verdict] = count
-    return found
+    counts: dict[int, dict[str, int]] = {}
+    for run, verdict, count in session.execute(query):
+        counts.setdefault(run, {})[verdict] = count
+    return counts
 
 
-def save_evidence(session: Session, ledger: int, evidence: Iterable[Evidence]) -> None:
-    """Store what was found."""
+def save_evidence(session: Session, run: int, evidence: Iterable[Evidence]) -> None:
+    """Store evidence in the verification run with this number."""
     rows = [
-        models.ClaimEvidence(
-            ledger=ledger,
-            claim=one.claim,
-            size=one.size,
-            evidence=serialization.evidence_to_json(one),
-            seconds=one.seconds,
+        ClaimEvidence(
+            claim_run=run,
+            claim=each.claim,
+            size=each.size,
+            evidence=serialization.evidence_to_json(each),
+            seconds=each.seconds,
         )
-        for one in evidence
+        for each in evidence
     ]
     session.add_all(rows)
     session.flush()
 
 
-def known_pairs(session: Session, ledger: int) -> set[Pair]:
-    """The statements and sizes of which a ledger has evidence."""
-    query = select(models.ClaimEvidence.claim, models.ClaimEvidence.size).where(
-        models.ClaimEvidence.ledger == ledger
-    )
+def known_pairs(session: Session, run: int) -> set[Pair]:
+    """Return the claims and sizes for which a verification run has evidence."""
+    query = select(ClaimEvidence.claim, ClaimEvidence.size).where(ClaimEvidence.claim_run == run)
     return {(claim, size) for claim, size in session.execute(query)}
 
 
-def copy_evidence(session: Session, ledger: models.Ledger, pairs: Collection[Pair]) -> int:
-    """Take what other ledgers of the same code have found about these; returns how much that was.
+def copy_evidence(session: Session, run: ClaimRun, pairs: Collection[Pair]) -> int:
+    """Copy the evidence of these pairs from other verification runs of the same code.
 
-    A ledger holds all that its verdicts rest on, so that it can be read without the others.
+    A verification run holds all evidence behind its verdicts, so that it can be read on its own.
+
+    Returns:
+        The number of pairs copied.
     """
-    old = models.ClaimEvidence
+    old = ClaimEvidence
     query = (
-        select(old.claim, old.size, func.max(old.ledger))
-        .join(models.Ledger, models.Ledger.id == old.ledger)
-        .where(models.Ledger.fingerprint == ledger.fingerprint, old.ledger != ledger.id)
+        select(old.claim, old.size, func.max(old.claim_run))
+        .join(ClaimRun, ClaimRun.id == old.claim_run)
+        .where(ClaimRun.fingerprint == run.fingerprint, old.claim_run != run.id)
         .group_by(old.claim, old.size)
     )
-    places = [
+    sources = [
         (source, claim, size)
         for claim, size, source in session.execute(query)
         if (claim, size) in pairs
     ]
-    for begin in range(0, len(places), _AT_ONCE):
-        copied = select(literal(ledger.id), old.claim, old.size, old.evidence, old.seconds).where(
-            tuple_(old.ledger, old.claim, old.size).in_(places[begin : begin + _AT_ONCE])
+    for begin in range(0, len(sources), _BATCH):
+        batch = sources[begin : begin + _BATCH]
+        copied = select(literal(run.id), old.claim, old.size, old.evidence, old.seconds).where(
+            tuple_(old.claim_run, old.claim, old.size).in_(batch)
         )
-        session.execute(
-            insert(old).from_select(["ledger", "claim", "size", "evidence", "seconds"], copied)
-        )
-    return len(places)
+        columns = ["claim_run", "claim", "size", "evidence", "seconds"]
+        session.execute(insert(old).from_select(columns, copied))
+    return len(sources)
 
 
 def load_evidence(
-    session: Session, ledger: int, claims: Sequence[str] | None = None
+    session: Session, run: int, claims: Sequence[str] | None = None
 ) -> list[Evidence]:
-    """What a ledger has found, about all statements or about some."""
-    query = select(models.ClaimEvidence).where(models.ClaimEvidence.ledger == ledger)
+    """Return the evidence of a verification run, for all claims or some of them."""
+    query = select(ClaimEvidence).where(ClaimEvidence.claim_run == run)
     if claims is not None:
-        query = query.where(models.ClaimEvidence.claim.in_(claims))
+        query = query.where(ClaimEvidence.claim.in_(claims))
     return [
         serialization.evidence_from_json(row.claim, row.size, row.seconds, row.evidence)
         for row in session.scalars(query)
     ]
 
 
-def finish(session: Session, ledger: models.Ledger, verdicts: Iterable[Verdict]) -> None:
-    """Store the verdicts; the ledger is finished with them."""
+def finish(session: Session, run: ClaimRun, verdicts: Iterable[Verdict]) -> None:
+    """Store the verdicts of a verification run and mark it as finished."""
     rows = [
-        models.ClaimVerdict(
-            ledger=ledger.id,
-            claim=one.claim,
-            verdict=one.verdict,
-            sizes=list(one.sizes),
-            counterexample=None if one.counterexample is None else dict(one.counterexample),
-            detail=one.detail,
-            subject=one.of,
+        ClaimVerdict(
+            claim_run=run.id,
+            claim=each.claim,
+            verdict=each.verdict,
+            sizes=list(each.sizes),
+            counterexample=None if each.counterexample is None else dict(each.counterexample),
+            detail=each.detail,
+            subject=each.of,
         )
-        for one in verdicts
+        for each in verdicts
     ]
     session.add_all(rows)
-    ledger.finished_at = datetime.now(UTC)
+    run.finished_at = datetime.now(UTC)
     session.flush()
 
 
-def load_verdicts(session: Session, ledger: int) -> list[Verdict]:
-    """The verdicts of a ledger with their evidence, in the order of the rows; parts are told apart by their ids only."""
+def load_verdicts(session: Session, run: int) -> list[Verdict]:
+    """Return the verdicts of a verification run with their evidence, in the order of the rows.
+
+    Parts of a claim are distinguished only by their ids.
+    """
     evidence: dict[str, list[Evidence]] = {}
-    for one in load_evidence(session, ledger):
-        evidence.setdefault(one.claim, []).append(one)
-    query = select(models.ClaimVerdict).where(models.ClaimVerdict.ledger == ledger)
+    for each in load_evidence(session, run):
+        evidence.setdefault(each.claim, []).append(each)
+    query = select(ClaimVerdict).where(ClaimVerdict.claim_run == run)
     return [_verdict(row, evidence.get(row.claim, ())) for row in session.scalars(query)]
 
 
-def newest_verdicts(session: Session) -> dict[str, tuple[models.Ledger, Verdict]]:
-    """The newest verdict of each statement, without its evidence, and the ledger that has it, by the statement's id."""
-    row, by_number = models.ClaimVerdict, {ledger.id: ledger for ledger in list_ledgers(session)}
-    last = select(row.claim, func.max(row.ledger)).group_by(row.claim)
-    query = select(row).where(tuple_(row.claim, row.ledger).in_(last))
-    return {one.claim: (by_number[one.ledger], _verdict(one, ())) for one in session.scalars(query)}
+def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdict]]:
+    """Return the newest verdict of each claim, without evidence, and its run, by claim id."""
+    runs = {run.id: run for run in list_claim_runs(session)}
+    newest = select(ClaimVerdict.claim, func.max(ClaimVerdict.claim_run)).group_by(
+        ClaimVerdict.claim
+    )
+    query = select(ClaimVerdict).where(
+        tuple_(ClaimVerdict.claim, ClaimVerdict.claim_run).in_(newest)
+    )
+    return {row.claim: (runs[row.claim_run], _verdict(row, ())) for row in session.scalars(query)}
 
 
-def _verdict(row: models.ClaimVerdict, evidence: Iterable[Evidence]) -> Verdict:
+def _verdict(row: ClaimVerdict, evidence: Iterable[Evidence]) -> Verdict:
     return Verdict(
         row.claim,
         row.verdict,  # type: ignore[arg-type]
         tuple(row.sizes),
-        row.counterexample,  # its names have lost their order; `describe.describe_place` has one of its own
+        row.counterexample,  # JSONB lost the order of its names; `describe.describe_place` restores one
         row.detail,
-        tuple(sorted(evidence, key=lambda one: size_order(one.size))),
+        tuple(sorted(evidence, key=lambda each: size_order(each.size))),
         of=row.subject,
     )

@@ -124,11 +124,7 @@ def applies_to(claim: Claim, spec: str) -> bool:
         InputError: the spec is not a topology.
     """
     size = topology(spec)
-    own = [
-        as_topology
-        for as_topology in claim.sizes.deep
-        if topology(as_topology).family == size.family
-    ]
+    own = [known for known in claim.sizes.deep if topology(known).family == size.family]
     if not own or size.spec in own:
         return bool(own)
     is_finite = claim.sizes.quick == claim.sizes.deep

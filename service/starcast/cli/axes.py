@@ -1,17 +1,34 @@
-"""What the options of a point are for: `run once` takes one value of each, `experiment run` lists."""
+"""The options of a point: ``run once`` takes one value of each, ``experiment run`` lists."""
 
-MESSAGE_HELP = "Bytes of the message: 1024, 2.5, 23/3."
+import typer
+
+from starcast.errors import InputError
+
+MESSAGE_BYTES_HELP = "Size of the message in bytes: 1024, 2.5, 23/3."
 SEGMENTS_HELP = (
-    "Pieces that a tree's share of the message is cut into: a number, best or degree (n-1 on S_n). Best is the number with"
-    " the least time by the algorithm's closed form; where that is not exact, the execution may be faster with another."
+    "Segments per tree, for algorithms that segment the message: a number, best, or degree (n-1 on"
+    " S_n). Best has the least time by the algorithm's closed form; if that form is not exact,"
+    " another number may execute faster."
 )
-MESSAGES_HELP = "Unit messages that the message is cut into, of an algorithm of messages; likewise."
+MESSAGES_HELP = "Unit messages, for algorithms of messages: a number, best, or degree."
 COPIES_HELP = "Edge-disjoint trees that carry each unit: a number or degree."
-TREE_HELP = "Construction of the tree, for an algorithm that takes one."
+BASE_HELP = "Construction that the algorithm starts from, if it takes one."
 PORTS_HELP = "Port model: all or one."
 FAULTS_HELP = (
-    "What is down: '21345 12345-21345@3' (from step 3 on), or drawn by lot: '2 nodes', '1 link'."
+    "Faulty nodes and links: '21345 12345-21345@3' (from step 3), or a number drawn at random:"
+    " '2 nodes', '1 link'."
 )
-SEED_HELP = "Seed of the lot."
-START_UP_HELP = "T_s, time to start a packet up."
-BYTE_HELP = "T_c, time a byte."
+SEED_HELP = "Random seed for drawing faults."
+T_S_HELP = "Start-up time per packet, T_s in the papers."
+T_C_HELP = "Time per byte, T_c in the papers."
+
+
+def _reject_tree(values: object) -> None:
+    if values:
+        raise InputError("--tree is now called --base", hint="write --base")
+
+
+def renamed_tree_option() -> typer.models.OptionInfo:
+    """Return the hidden option ``--tree``, which names its successor ``--base``."""
+    option: typer.models.OptionInfo = typer.Option("--tree", hidden=True, callback=_reject_tree)
+    return option

@@ -81,7 +81,9 @@ def report(
         changed(ctx, None, ledger)
         return
     with store(ctx) as engine, session(engine) as opened:
-        one = storage.newest(opened) if ledger is None else storage.finished(opened, ledger)
+        one = (
+            storage.load_newest(opened) if ledger is None else storage.load_finished(opened, ledger)
+        )
         verdicts = storage.load_verdicts(opened, one.id)
     say(f"verification run {one.id}: {storage.question(one)}, {pluralize(len(verdicts), 'claim')}")
     chosen = page or (
@@ -118,11 +120,11 @@ def changed(
     from starcast.database.sessions import session
 
     with store(ctx) as engine, session(engine) as opened:
-        new = storage.newest(opened) if after is None else storage.finished(opened, after)
+        new = storage.load_newest(opened) if after is None else storage.load_finished(opened, after)
         old = (
-            storage.newest(opened, before=new.id)
+            storage.load_newest(opened, before=new.id)
             if before is None
-            else storage.finished(opened, before)
+            else storage.load_finished(opened, before)
         )
         one, other = (storage.load_verdicts(opened, ledger.id) for ledger in (old, new))
     found = changes(_in_order(one), _in_order(other), new.names)
@@ -148,7 +150,7 @@ def list_ledgers(ctx: typer.Context, output: FormatOption = Format.TABLE) -> Non
 
     with store(ctx) as engine, session(engine) as opened:
         counts = storage.count_verdicts(opened)
-        rows = [_ledger_row(one, counts.get(one.id, {})) for one in storage.list_ledgers(opened)]
+        rows = [_ledger_row(one, counts.get(one.id, {})) for one in storage.list_claim_runs(opened)]
     verdicts = [word.value for word in Word]
     code = ("version", "revision", "dirty", *(() if output is Format.TABLE else ("fingerprint",)))
     emit(rows, ["ledger", "asked", "at", *verdicts, *code, "started", "finished"], output)
@@ -164,7 +166,7 @@ def _in_order(verdicts: "Iterable[Verdict]") -> "list[Verdict]":
     )
 
 
-def _ledger_row(ledger: "models.Ledger", counts: dict[str, int]) -> dict[str, Any]:
+def _ledger_row(ledger: "models.ClaimRun", counts: dict[str, int]) -> dict[str, Any]:
     from starcast.claims.storage import question
 
     asked = question(ledger)
@@ -185,7 +187,7 @@ def _ledger_row(ledger: "models.Ledger", counts: dict[str, int]) -> dict[str, An
     }
 
 
-def _provenance(ledger: "models.Ledger") -> dict[str, str]:
+def _provenance(ledger: "models.ClaimRun") -> dict[str, str]:
     from starcast.claims.storage import question
 
     revision = (

@@ -246,16 +246,18 @@ def _checked(
         engine = _engine(ctx, stack, "nothing is stored") if stored else None
         if engine is None:
             return parallel.verify_claims(select_claims(names), level, sizes, jobs, reporter())
-        from starcast.claims.claim_run import look
+        from starcast.claims.claim_run import verify_claims
 
         try:
-            outcome = look(engine, names, level, sizes, reporter=reporter(), jobs=jobs, again=again)
+            outcome = verify_claims(
+                engine, names, level, sizes, reporter=reporter(), jobs=jobs, again=again
+            )
         except KeyboardInterrupt:
             say("the evidence so far is stored; repeat the command without --again to continue")
             raise
         say(
-            f"verification run {outcome.ledger}: {pluralize(outcome.found, 'check')} new,"
-            f" {outcome.as_topology:,} known"
+            f"verification run {outcome.claim_run}: {pluralize(outcome.found, 'check')} new,"
+            f" {outcome.known:,} known"
         )
         return outcome.verdicts
 
@@ -275,7 +277,7 @@ def _engine(ctx: typer.Context, stack: ExitStack, otherwise: str) -> "Engine | N
 
 def _stored(
     ctx: typer.Context, *, demanded: bool = False
-) -> "dict[str, tuple[models.Ledger, Verdict]]":
+) -> "dict[str, tuple[models.ClaimRun, Verdict]]":
     """Return the newest stored verdict of each claim with its run; none if no server is running.
 
     Raises:
@@ -301,7 +303,7 @@ def _stored(
     return found
 
 
-def _code(ledger: "models.Ledger") -> str:
+def _code(ledger: "models.ClaimRun") -> str:
     from starcast.claims.fingerprint import fingerprint
 
     is_current = ledger.fingerprint == fingerprint()

@@ -1,4 +1,4 @@
-"""``starcast compare``: stored runs beside each other."""
+"""``starcast compare``: compare stored runs."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Output(StrEnum):
-    """How a comparison is written: as every listing, or as a page."""
+    """The formats of a comparison: those of all listings, and an HTML report."""
 
     TABLE = "table"
     JSON = "json"
@@ -30,33 +30,36 @@ class Output(StrEnum):
     HTML = "html"
 
 
-#: So many changes of places are told beside a table; more are a listing of their own.
-_TOLD = 12
+#: The most crossovers printed below a table.
+_MOST_CROSSOVERS = 12
 
 
 def compare(
     ctx: typer.Context,
     names: Annotated[
         list[str],
-        typer.Argument(help="Experiments by name, runs by number; one experiment is taken apart."),
+        typer.Argument(
+            help="Experiments by name, runs by number; a single experiment is split into parts."
+        ),
     ],
     across: Annotated[
         list[str] | None,
         typer.Option(
             metavar="AXIS",
-            help="Compare runs that differ in it: topology, ports, T_s or T_c; may be repeated.",
+            help="Compare runs that differ in topology, ports, t_s or t_c; may be repeated.",
         ),
     ] = None,
-    topology: Annotated[
+    conditions: Annotated[
         list[str] | None,
         typer.Option(
+            "--where",
             metavar="AXIS=VALUE",
-            help="Only runs with this value, such as topology=S5; repeated, any of an axis.",
+            help="Only runs with this value, such as topology=S5; repeat it for alternatives.",
         ),
     ] = None,
     baseline: Annotated[
         str | None,
-        typer.Option(help="What the others are compared with.", show_default="the first"),
+        typer.Option(help="Side that the others are compared with.", show_default="the first"),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Show all parameters, figures and rows.")
@@ -65,38 +68,38 @@ def compare(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Order of the rows; -COLUMN descends; time alone is the fastest side's.",
+            help="Sort by this column; -COLUMN descends; time is the least time of all sides.",
         ),
     ] = None,
     crossovers: Annotated[
-        bool, typer.Option("--crossovers", help="List where along m the better one changes.")
+        bool, typer.Option("--crossovers", help="List the crossovers in message size.")
     ] = False,
     output: Annotated[
-        Output, typer.Option("--format", "-f", help="How to write it; html is a page with plots.")
+        Output, typer.Option("--format", "-f", help="Output format; html is a report with plots.")
     ] = Output.TABLE,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where to write html.", show_default="stdout"),
+        typer.Option(metavar="FILE", help="File for html.", show_default="stdout"),
     ] = None,
 ) -> None:
-    """Compare experiments, or single runs, at the points that they have in common.
+    """Compare experiments, or single runs, at their common points.
 
-    Rows are points; for each side there are the simulated figures and the gap (time / lower bound), for each but the
-    baseline the change in time. Only what differs is shown, the least time in bold. A row that is no comparison says
-    why. One experiment alone is taken apart by algorithm, tree and copies. In json and csv a parameter in which
-    the sides differ has a column for each side.
+    A row is a point, with the simulated figures and the gap (time / lower bound) of each side and
+    the change in time of each side but the baseline. Rows without differences are hidden; the
+    least time is bold. If runs are not comparable, the row says why. A single experiment is split
+    by algorithm, base and copies. In json and csv, a parameter that differs between the sides has
+    a column per side.
 
-    Runs on different topologies answer different questions. With --across topology the topology is a choice as the
-    algorithm is: each side has a network of its own, whose nodes, degree and links are told, and nothing is normalised.
+    Runs on different topologies answer different questions. With --across topology, each side may
+    have its own network; the sizes of the networks are listed and nothing is normalised.
 
     \b
     starcast compare substar multiple --format html --out page.html
     starcast compare sizes --across topology --where topology=S5 --where topology=Q7
     """
     from starcast.comparison.compare import compare
-    from starcast.comparison.filters import chosen, wanted
-    from starcast.comparison.networks import crossed
-    from starcast.comparison.sides import load_side
+    from starcast.comparison.networks import check_crossed
+    from starcast.comparison.sides import load_side, read_conditions, select_runs
     from starcast.database.sessions import session
 
     if out is not None and output is not Output.HTML:
@@ -104,103 +107,97 @@ def compare(
             f"--out writes html, and the format is {output}",
             hint=f"add --format html for a page, or write the {output} with > {out}",
         )
-    axes, conditions = crossed(across or ()), wanted(topology or ())
+    axes = check_crossed(across or ())
+    selection = read_conditions(conditions or ())
     with store(ctx) as engine, session(engine) as opened:
         sides = [load_side(opened, name) for name in names]
-        for sentence in dict.fromkeys(side.lacking for side in sides if side.lacking):
+        for sentence in dict.fromkeys(side.incomplete for side in sides if side.incomplete):
             say(sentence)
-        comparison = compare(chosen(sides, conditions), baseline, axes)
-        comparison = comparison if sort is None else comparison.ordered(sort)
+        comparison = compare(select_runs(sides, selection), baseline, axes)
+        comparison = comparison if sort is None else comparison.sorted_by(sort)
         _explain(comparison, output, everything=everything)
         if output is Output.HTML:
-            _write(_page(comparison, opened, everything=everything), out)
+            _write(_report(comparison, opened, everything=everything), out)
         elif crossovers:
             _emit_crossovers(comparison, Format(output))
         else:
             _emit(comparison, Format(output), everything=everything)
-            _tell_crossovers(comparison)
-        _reproduce(comparison)
+            _say_crossovers(comparison)
+        _say_commands(comparison)
 
 
 def _emit(comparison: "Comparison", output: Format, *, everything: bool) -> None:
-    """The rows: for people laid out, for programs a column a figure of each run, and one that names the best."""
+    """Print the rows: laid out for people, or with one value per cell for programs."""
     if output in (Format.JSON, Format.CSV):
-        emit(
-            map(_plain, comparison.rows(everything=everything)),
-            comparison.listed(everything=everything),
-            output,
-        )
+        rows = map(_as_cells, comparison.rows(everything=everything))
+        emit(rows, comparison.data_columns(everything=everything), output)
         return
-    shown, layout = _laid_out(comparison, output, everything=everything)
+    shown, layout = _lay_out(comparison, output, everything=everything)
     title = "\n".join(_legend(comparison, shown)) if output is Format.TABLE else ""
-    emit(map(_plain, layout.rows), layout.columns, output, title=title, bold=layout.best)
+    emit(map(_as_cells, layout.rows), layout.columns, output, title=title, bold=layout.best)
 
 
-def _laid_out(
+def _lay_out(
     comparison: "Comparison", output: Format, *, everything: bool
 ) -> tuple["Comparison", "Layout"]:
-    """The comparison as it is shown, and its layout: of a table the first that fits on the terminal, else the last."""
-    from starcast.comparison.layout import MOST_ABREAST, laid_out
+    """Return the comparison as shown, and its layout: the first that fits on the terminal."""
+    from starcast.comparison.layout import MOST_ABREAST, lay_out
 
-    brief = comparison.briefly()
+    short = comparison.with_short_names()
     if output is not Format.TABLE:
-        return brief, laid_out(brief, everything=everything)
-    tried = [(brief, True, False), (brief, True, True)]
+        return short, lay_out(short, everything=everything)
+    candidates = [(short, True, False), (short, True, True)]
     if len(comparison.sides) <= MOST_ABREAST:
-        lettered = comparison.lettered()
-        tried = [(lettered, False, False), (lettered, False, True), *tried]
-    for shown, stacked, short in tried:
-        layout = laid_out(shown, everything=everything, stacked=stacked, brief=short)
-        if fits(map(_plain, layout.rows), layout.columns):
+        lettered = comparison.with_letters()
+        candidates = [(lettered, False, False), (lettered, False, True), *candidates]
+    for shown, stacked, brief in candidates:
+        layout = lay_out(shown, everything=everything, stacked=stacked, brief=brief)
+        if fits(map(_as_cells, layout.rows), layout.columns):
             break
     return shown, layout
 
 
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row with figures as people read them."""
-    read = run_output.plain_row(row)
-    gaps = [name for name in read if name.split()[0] == "gap" and read[name] is not None]
-    return read | {name: round(read[name], 3) for name in gaps}
+def _as_cells(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with exact figures as numbers, and gaps to three decimals."""
+    cells = run_output.with_numbers(row)
+    for name, value in cells.items():
+        if (name == "gap" or name.startswith("gap_")) and value is not None:
+            cells[name] = round(value, 3)
+    return cells
 
 
 def _emit_crossovers(comparison: "Comparison", output: Format) -> None:
     from starcast.comparison import crossovers
 
-    rows = [run_output.plain_row(row) for row in crossovers.rows(crossovers.of(comparison))]
-    columns = (
-        crossovers.COLUMNS if output in (Format.JSON, Format.CSV) else crossovers.told_columns(rows)
-    )
-    emit(rows, columns, output)
+    crossings = crossovers.all_crossovers(comparison)
+    rows = [run_output.with_numbers(row) for row in crossovers.crossover_rows(crossings)]
+    is_data = output in (Format.JSON, Format.CSV)
+    emit(rows, crossovers.COLUMNS if is_data else crossovers.table_columns(rows), output)
 
 
-def _tell_crossovers(comparison: "Comparison") -> None:
-    """On stderr, those of every algorithm at its best."""
-    from starcast.comparison import crossovers
+def _say_crossovers(comparison: "Comparison") -> None:
+    """Print the crossovers of all algorithms with their best segments on stderr."""
+    from starcast.comparison.crossovers import all_crossovers, best_crossovers
 
-    found = crossovers.marked(crossovers.of(comparison))
-    alone = len({crossing.question for crossing in found}) == 1
-    for crossing in found[:_TOLD]:
-        say(f"crossover {crossing.change if alone else crossing}")
-    if len(found) > _TOLD:
-        say(f"and {len(found) - _TOLD} more crossovers; --crossovers lists all")
+    crossings = best_crossovers(all_crossovers(comparison))
+    single = len({crossing.question for crossing in crossings}) == 1
+    for crossing in crossings[:_MOST_CROSSOVERS]:
+        say(f"crossover {crossing.change if single else crossing}")
+    if len(crossings) > _MOST_CROSSOVERS:
+        more = len(crossings) - _MOST_CROSSOVERS
+        say(f"and {more} more crossovers; --crossovers lists all")
 
 
-def _page(comparison: "Comparison", opened: "Session", *, everything: bool) -> str:
-    import logging
-
-    # A home that cannot be written, or fonts that are looked up for the first time, are no news to who compares runs.
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)
-
-    from starcast.comparison import report
+def _report(comparison: "Comparison", opened: "Session", *, everything: bool) -> str:
+    from starcast.comparison.report import profiled_runs, render_report
     from starcast.database import repository
 
-    runs = dict.fromkeys(run.id for run in report.profiled(comparison))
+    runs = dict.fromkeys(run.id for run in profiled_runs(comparison))
     profiles = {
         run: [step.links_used for step in repository.load_profile(opened, run)] for run in runs
     }
-    return report.page(
-        comparison, profiles, datetime.now(UTC), everything=everything, reporter=reporter()
-    )
+    now = datetime.now(UTC)
+    return render_report(comparison, profiles, now, everything=everything, reporter=reporter())
 
 
 def _write(page: str, out: Path | None) -> None:
@@ -217,51 +214,55 @@ def _write(page: str, out: Path | None) -> None:
 def _explain(comparison: "Comparison", output: Output, *, everything: bool) -> None:
     baseline, *others = (side.name for side in comparison.sides)
     say(f"{', '.join(others)} against {baseline}; gap = time / lower bound")
-    shared = comparison.worth_saying(everything=everything)
+    shared = comparison.header_parameters(everything=everything)
     if shared:
         say(f"in all rows: {', '.join(f'{name} {value}' for name, value in shared.items())}")
     if comparison.across:
-        say(_crossing(comparison))
-        # A table has them in its title.
+        say(_describe_crossing(comparison))
+        # A table lists the networks in its title.
         for network in comparison.networks if output is not Output.TABLE else ():
             say(f"  {network}")
-    elif apart := comparison.kept_apart():
-        flags = " ".join(f"--across {axis}" for axis in apart)
+    elif axes := comparison.blocking_axes():
+        options = " ".join(f"--across {axis}" for axis in axes)
         say(
-            f"some rows are no comparison, since they answer different questions; {flags} compares them all the same"
+            "some rows are not comparable, because they answer different questions;"
+            f" {options} compares them all the same"
         )
     hidden = len(comparison.matches) - len(comparison.different)
     if hidden and not everything:
-        say(
-            f"{hidden} of {len(comparison.matches)} rows are the same on all sides; --all shows them"
-        )
+        total = len(comparison.matches)
+        say(f"{hidden} of {total} rows are the same on all sides; --all shows them")
     sources = comparison.sources()
     if len(sources) > 1:
         say(f"the runs come from different code: {'; '.join(sources)}")
 
 
-def _crossing(comparison: "Comparison") -> str:
+def _describe_crossing(comparison: "Comparison") -> str:
     what = "networks of different size" if len(comparison.networks) > 1 else "different conditions"
-    return f"across {', '.join(comparison.across)}: {what}, nothing is normalised; each gap is by the bound of its own"
+    axes = ", ".join(comparison.across)
+    return (
+        f"across {axes}: {what}, nothing is normalised; each gap refers to the side's own lower"
+        " bound"
+    )
 
 
 def _legend(comparison: "Comparison", shown: "Comparison") -> list[str]:
-    """What the sides are called in a table, where it calls them something else, and the networks that it is across."""
-    pairs = zip(shown.sides, comparison.sides, strict=True)
+    """Return the full names of renamed sides, and the networks of a comparison across them."""
     renamed = [
         f"{short.name} = {side.name}"
-        for short, side in pairs
+        for short, side in zip(shown.sides, comparison.sides, strict=True)
         if not f"/{side.name}".endswith(f"/{short.name}")
     ]
-    return [", ".join(renamed)] * bool(renamed) + list(map(str, comparison.networks))
+    names = [", ".join(renamed)] if renamed else []
+    return names + list(map(str, comparison.networks))
 
 
-def _reproduce(comparison: "Comparison") -> None:
+def _say_commands(comparison: "Comparison") -> None:
     repeat = dict.fromkeys(side.repeat for side in comparison.sides if side.repeat)
     elsewhere = dict.fromkeys(command for side in comparison.sides for command in side.commands)
-    for told, commands in (
+    for heading, commands in (
         ("reproduce with:", repeat),
         ("on another machine, or in another database, with:", elsewhere),
     ):
-        for line in [told, *(f"  {command}" for command in commands)] if commands else []:
+        for line in [heading, *(f"  {command}" for command in commands)] if commands else []:
             say(line)

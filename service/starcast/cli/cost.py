@@ -152,7 +152,7 @@ def optimum(
     starcast cost optimum S7 broadcast multiple -m 1e6
     starcast cost optimum S6 broadcast edge-disjoint --copies 2
     """
-    from starcast.cli.run_output import plain_row
+    from starcast.cli.run_output import with_numbers
     from starcast.collectives.catalogue import find
     from starcast.costs import closed_form, optimal_pieces
     from starcast.topologies import topology as named
@@ -168,7 +168,7 @@ def optimum(
         "argument": split_argument, "real": real or None, "whole": whole, "steps": cost.steps, "time": cost.time, "source": cost.source,
         "note": cost.note or None,
     }  # fmt: skip
-    emit([plain_row(row)], tuple(row), output)
+    emit([with_numbers(row)], tuple(row), output)
 
 
 def _print(rows: list[dict[str, Any]], title: str, *, everything: bool) -> None:
@@ -208,10 +208,10 @@ def _rows(problem: "Problem", most_rows: int) -> list[dict[str, Any]]:
 
 
 def _row(problem: "Problem", row: "CostRow", most_rows: int) -> dict[str, Any]:
-    from starcast.cli.run_output import plain_row, ratio
+    from starcast.cli.run_output import rounded, with_numbers
 
     figures: dict[str, Any] = {name: getattr(row.cost, name, None) for name in COSTS}
-    return plain_row(
+    return with_numbers(
         {
             "ports": problem.ports,
             "name": row.name,
@@ -221,7 +221,7 @@ def _row(problem: "Problem", row: "CostRow", most_rows: int) -> dict[str, Any]:
             "real p": row.real_pieces or None,  # 0: the fewer the better
             **figures,
             "bound": row.bound.time,
-            "gap": ratio(row.gap),
+            "gap": rounded(row.gap),
             **_simulated(problem, row, most_rows),
             "note": row.note or None,
         }
@@ -230,7 +230,7 @@ def _row(problem: "Problem", row: "CostRow", most_rows: int) -> dict[str, Any]:
 
 def _simulated(problem: "Problem", row: "CostRow", most_rows: int) -> dict[str, Any]:
     """What its execution took; nothing, and a line on stderr, where it is too large for that."""
-    from starcast.cli.run_output import ratio
+    from starcast.cli.run_output import rounded
     from starcast.costs.tables import execute_row
     from starcast.errors import LimitError
 
@@ -246,7 +246,7 @@ def _simulated(problem: "Problem", row: "CostRow", most_rows: int) -> dict[str, 
     return {
         "simulated steps": took.steps,
         "simulated time": took.time,
-        "simulated gap": ratio(row.gap_of(took)),
+        "simulated gap": rounded(row.gap_of(took)),
     }
 
 
@@ -257,13 +257,13 @@ def _machine(t_s: str, t_c: str) -> "Machine":
 
 
 def _exact(words: str, name: str) -> Any:
-    from starcast.experiments.values import number
+    from starcast.experiments.values import read_number
 
-    return number(words, name)
+    return read_number(words, name)
 
 
 def _pieces(words: str) -> int | None:
-    from starcast.experiments.values import BEST, count
+    from starcast.experiments.values import BEST, read_count
 
-    given = count(words, "segments", also=(BEST,))
+    given = read_count(words, "segments", (BEST,))
     return None if given == BEST else int(given)

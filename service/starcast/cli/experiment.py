@@ -19,7 +19,7 @@ app = typer.Typer(no_args_is_help=True, help="Experiments: named sets of runs fr
 
 NameArgument = Annotated[str, typer.Argument(help="The experiment's name.")]
 JobsOption = Annotated[
-    int | None, typer.Option(help="Processes that execute at once.", show_default="one a core")
+    int | None, typer.Option(help="Number of processes.", show_default="one per core")
 ]
 
 
@@ -34,7 +34,7 @@ def run_grid(
         list[str] | None, typer.Option(help="Such as broadcast.", show_default="broadcast")
     ] = None,
     algorithm: Annotated[list[str] | None, typer.Option(help="Such as multiple.")] = None,
-    tree: Annotated[list[str] | None, typer.Option(help=axes.TREE_HELP)] = None,
+    base: Annotated[list[str] | None, typer.Option(help=axes.BASE_HELP)] = None,
     ports: Annotated[
         list[str] | None, typer.Option(help=axes.PORTS_HELP, show_default="each algorithm's first")
     ] = None,
@@ -51,43 +51,45 @@ def run_grid(
         list[str] | None, typer.Option(help=axes.FAULTS_HELP, show_default="none")
     ] = None,
     seed: Annotated[list[str] | None, typer.Option(help=axes.SEED_HELP, show_default="0")] = None,
-    message: Annotated[list[str] | None, typer.Option("-m", help=axes.MESSAGE_HELP)] = None,
-    t_s: Annotated[
-        list[str] | None, typer.Option(help=axes.START_UP_HELP, show_default="100")
+    message_bytes: Annotated[
+        list[str] | None, typer.Option("-m", "--message-bytes", help=axes.MESSAGE_BYTES_HELP)
     ] = None,
-    t_c: Annotated[list[str] | None, typer.Option(help=axes.BYTE_HELP, show_default="1")] = None,
+    t_s: Annotated[list[str] | None, typer.Option(help=axes.T_S_HELP, show_default="100")] = None,
+    t_c: Annotated[list[str] | None, typer.Option(help=axes.T_C_HELP, show_default="1")] = None,
     grid: Annotated[
         str | None,
         typer.Option(
-            help="TOML file with the axes, or a name of 'experiment examples'; a flag replaces its axis."
+            help="TOML file with the axes, or a shipped example; an option replaces its axis."
         ),
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Drop what is stored under this name first.")
+        bool, typer.Option("--replace", help="Delete a stored experiment of this name first.")
     ] = False,
     jobs: JobsOption = None,
+    tree: Annotated[list[str] | None, axes.renamed_tree_option()] = None,  # noqa: ARG001
 ) -> None:
-    """Execute every combination of the axes that the experiment does not hold yet, and store each whole.
+    """Execute and store every combination of the axes that the experiment does not hold yet.
 
-    An axis that an algorithm does not have collapses for it. An interrupted experiment goes on where it stopped; a
-    complete one is left as it is.
+    An axis that an algorithm does not have is ignored for it. An interrupted experiment continues
+    where it stopped; a complete one is left unchanged.
     """
-    from starcast.experiments.design import read
+    from starcast.experiments.design import read_design
     from starcast.experiments.running import run_experiment
 
-    flags = {
-        "topology": topology, "collective": collective, "algorithm": algorithm, "tree": tree, "ports": ports,
-        "segments": segments, "messages": messages, "copies": copies, "faults": faults, "seed": seed, "m": message,
-        "T_s": t_s, "T_c": t_c,
+    options = {
+        "topology": topology, "collective": collective, "algorithm": algorithm, "base": base,
+        "ports": ports, "segments": segments, "messages": messages, "copies": copies,
+        "faults": faults, "seed": seed, "message_bytes": message_bytes, "t_s": t_s, "t_c": t_c,
     }  # fmt: skip
-    design = read(grid, {axis: values for axis, values in flags.items() if values})
+    design = read_design(grid, {axis: values for axis, values in options.items() if values})
     with sigterm_as_interrupt(), store(ctx) as engine:
         outcome = run_experiment(engine, name, design, reporter(), replace=replace, jobs=jobs)
-    created, kept = pluralize(outcome.created, "run"), pluralize(outcome.kept, "was", "were")
-    say(f"experiment '{name}': {created} executed and stored, {kept} there")
+    created = pluralize(outcome.created, "run")
+    kept = pluralize(outcome.kept, "was", "were")
+    say(f"experiment '{name}': {created} executed and stored, {kept} stored before")
     if outcome.failed:
         raise RejectedError(
-            f"{outcome.failed} of the runs failed and will not be compared",
+            f"{pluralize(outcome.failed, 'run')} failed and will not be compared",
             hint=f"see 'starcast run list --experiment {name}' and 'starcast run show'",
         )
 
@@ -100,36 +102,41 @@ def reproduce(
     everything: AllOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Repeat every stored run at the same point, under the same faults, and say whether the figures agree.
+    """Execute every stored run again under the same faults and compare the figures.
 
-    Nothing is stored. The exit code is 6 if a figure does not agree.
+    Nothing is stored. The exit code is 6 if a figure differs.
     """
     from starcast.experiments.reproduction import FIGURES
     from starcast.experiments.reproduction import reproduce as repeat
 
     with sigterm_as_interrupt(), store(ctx) as engine:
-        repeated = repeat(engine, name, reporter(), jobs)
+        repetitions = repeat(engine, name, reporter(), jobs)
     rows = [
-        {**run_output.run_row(one.run, name), **one.figures, "agrees": one.agrees}
-        for one in repeated
+        {**run_output.run_row(each.run, name), **each.figures, "agrees": each.agrees}
+        for each in repetitions
     ]
     columns = ("run", *run_output.POINT, "agrees", *FIGURES)
     run_output.emit_runs(rows, columns, output, everything=everything, needed=FIGURES)
-    wrong = sum(not one.agrees for one in repeated)
-    say(f"all figures agree in {len(repeated) - wrong} of {pluralize(len(repeated), 'run')}")
-    if wrong:
+    different = sum(not each.agrees for each in repetitions)
+    total = pluralize(len(repetitions), "run")
+    say(f"all figures agree in {len(repetitions) - different} of {total}")
+    if different:
         raise RejectedError(
-            f"{pluralize(wrong, 'run gives', 'runs give')} other figures than are stored",
-            hint="the provenance in 'starcast run show' says what made a run",
+            f"{pluralize(different, 'run has', 'runs have')} figures that differ from the stored"
+            " ones",
+            hint="'starcast run show' lists the code and machine of a stored run",
         )
 
 
 @app.command("examples")
 def list_examples(output: FormatOption = Format.TABLE) -> None:
-    """List the experiments that starcast ships: run one with 'starcast experiment run NAME --grid EXAMPLE'."""
-    from starcast.experiments.design import examples, read
+    """List the shipped experiments.
 
-    designs = {name: read(str(file)) for name, file in examples().items()}
+    Run one with 'starcast experiment run NAME --grid EXAMPLE'.
+    """
+    from starcast.experiments.design import examples, read_design
+
+    designs = {name: read_design(str(file)) for name, file in examples().items()}
     rows = [
         {
             "example": name,
@@ -139,19 +146,17 @@ def list_examples(output: FormatOption = Format.TABLE) -> None:
         }
         for name, design in designs.items()
     ]
-    shown = (
-        ("example", "runs", "title")
-        if output in (Format.TABLE, Format.MARKDOWN)
-        else tuple(rows[0])
-    )
-    emit(rows, shown, output)
+    columns: tuple[str, ...] = ("example", "runs", "title")
+    if output in (Format.JSON, Format.CSV):
+        columns += ("description",)
+    emit(rows, columns, output)
 
 
 @app.command("list")
 def list_experiments(
     ctx: typer.Context, everything: AllOption = False, output: FormatOption = Format.TABLE
 ) -> None:
-    """List the stored experiments: how many runs they hold of how many that their grids ask for, and their grids."""
+    """List the stored experiments with their grids, stored runs and points."""
     from starcast.database import repository
     from starcast.database.sessions import session
     from starcast.experiments.design import stored_axes
@@ -161,19 +166,26 @@ def list_experiments(
         counts = repository.count_runs(opened)
         for experiment in repository.list_experiments(opened):
             runs, failed = counts.get(experiment.id, (0, 0))
-            facts = {"runs": runs, "points": experiment.points, "failed": failed}
-            made = {"experiment": experiment.name, "created": experiment.created_at.astimezone()}
-            rows.append({**stored_axes(experiment.grid), **facts, **made})
+            rows.append(
+                {
+                    **stored_axes(experiment.grid),
+                    "experiment": experiment.name,
+                    "runs": runs,
+                    "points": experiment.points,
+                    "failed": failed,
+                    "created": experiment.created_at.astimezone(),
+                }
+            )
     if output is not Format.TABLE or everything:
         emit([{**row, **_joined(row)} for row in rows], _COLUMNS, output)
         return
     short = [{**row, **_shortened(row)} for row in rows]
-    said = [
+    columns = [
         name for name in _COLUMNS if name not in _GRID_COLUMNS or any(name in row for row in rows)
     ]
-    said.remove("points")  # told beside the runs
-    shown = narrowed(short, said, _SPARE)
-    emit(short, shown, output, below=run_output.not_shown(said, shown))
+    columns.remove("points")  # part of the column runs
+    shown = narrowed(short, columns, _SPARE)
+    emit(short, shown, output, below=run_output.omitted_columns(columns, shown))
 
 
 @app.command("show")
@@ -182,16 +194,16 @@ def show(
     name: NameArgument,
     toml: Annotated[
         bool,
-        typer.Option("--toml", help="Its grids instead, as a file for 'experiment run --grid'."),
+        typer.Option("--toml", help="Print the grids as a file for 'experiment run --grid'."),
     ] = False,
     everything: AllOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Print the runs of an experiment; the command that runs it, and what it lacks, go to stderr."""
+    """Print the runs of an experiment; its command and missing runs go to stderr."""
     from starcast.comparison.sides import load_side
     from starcast.database import repository
     from starcast.database.sessions import session
-    from starcast.experiments.design import in_order
+    from starcast.experiments.design import sort_runs
 
     with store(ctx) as engine, session(engine) as opened:
         experiment = repository.load_experiment(opened, name)
@@ -199,60 +211,45 @@ def show(
             print(_toml(experiment), end="")
             return
         side = load_side(opened, name)
-        rows = [run_output.run_row(run, name) for run in in_order(experiment, side.runs)]
+        rows = [run_output.run_row(run, name) for run in sort_runs(experiment, side.runs)]
     for command in side.commands:
         say(command)
-    if side.lacking:
-        say(side.lacking)
-    run_output.emit_runs(
-        rows,
-        [name for name in run_output.RUN_COLUMNS if name != "experiment"],
-        output,
-        everything=everything,
-    )
+    if side.incomplete:
+        say(side.incomplete)
+    columns = [column for column in run_output.RUN_COLUMNS if column != "experiment"]
+    run_output.emit_runs(rows, columns, output, everything=everything)
 
 
 @app.command("drop")
 def drop(ctx: typer.Context, name: NameArgument) -> None:
-    """Forget an experiment with its runs."""
+    """Delete an experiment with its runs."""
     from starcast.experiments.running import drop_experiment
 
     with store(ctx) as engine:
         runs = drop_experiment(engine, name)
-    say(f"the experiment '{name}' is gone with its {pluralize(runs, 'run')}")
+    say(f"deleted the experiment '{name}' with {pluralize(runs, 'run')}")
 
 
 _GRID_COLUMNS = (
-    "topology", "collective", "algorithm", "tree", "ports", "segments", "messages", "copies", "faults", "seed", "m", "T_s",
-    "T_c",
+    "topology", "collective", "algorithm", "base", "ports", "segments", "messages", "copies",
+    "faults", "seed", "message_bytes", "t_s", "t_c",
 )  # fmt: skip
 _COLUMNS = ("experiment", "runs", "points", "failed", *_GRID_COLUMNS, "created")
-#: The columns that leave a table which does not fit on the terminal, the first one first.
+#: The columns that a table omits until it fits on the terminal, the first one first.
 _SPARE = (
-    "created",
-    "seed",
-    "T_c",
-    "T_s",
-    "faults",
-    "copies",
-    "messages",
-    "segments",
-    "ports",
-    "tree",
-    "m",
-)
-#: Values of an axis that such a table has room for.
-_SAID = 2
+    "created", "seed", "t_c", "t_s", "faults", "copies", "messages", "segments", "ports", "base",
+    "message_bytes",
+)  # fmt: skip
+#: The number of values of an axis that a table shows.
+_SHOWN_VALUES = 2
 
 
 def _shortened(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What a table says of an experiment: some values of each axis, and the points only where some are not run."""
-    lacks = row["points"] is not None and row["runs"] < row["points"]
-    runs = f"{row['runs']} of {row['points']}" if lacks else row["runs"]
-    return {
-        "runs": runs,
-        **{axis: run_output.brief(row[axis], _SAID) for axis in _GRID_COLUMNS if axis in row},
-    }
+    """Return the cells of a table: some values of each axis, and the points of incomplete grids."""
+    incomplete = row["points"] is not None and row["runs"] < row["points"]
+    runs = f"{row['runs']} of {row['points']}" if incomplete else row["runs"]
+    axes = [axis for axis in _GRID_COLUMNS if axis in row]
+    return {"runs": runs} | {axis: run_output.abbreviate(row[axis], _SHOWN_VALUES) for axis in axes}
 
 
 def _joined(row: Mapping[str, Any]) -> dict[str, str]:
@@ -264,7 +261,7 @@ def _toml(experiment: "Experiment") -> str:
 
     if not experiment.grid:
         raise InputError(
-            f"the experiment '{experiment.name}' collects single runs and has no grid",
-            hint="leave --toml out",
+            f"the experiment '{experiment.name}' is a collection of single runs without a grid",
+            hint="omit --toml",
         )
     return stored_design(experiment).toml()

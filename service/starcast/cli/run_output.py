@@ -1,4 +1,4 @@
-"""How stored runs look in a listing; `run`, `experiment` and `compare` share it."""
+"""Listings of stored runs, for ``run``, ``experiment`` and ``compare``."""
 
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
@@ -11,73 +11,58 @@ from starcast.support.text import pluralize
 if TYPE_CHECKING:
     from starcast.database.models import Run
 
-#: Where a run stands.
+#: The parameters of a run.
 POINT = (
-    "topology",
-    "collective",
-    "algorithm",
-    "ports",
-    "tree",
-    "m",
-    "p",
-    "copies",
-    "faults",
-    "seed",
-    "T_s",
-    "T_c",
-)
+    "topology", "collective", "algorithm", "ports", "base", "message_bytes", "segments", "copies",
+    "faults", "seed", "t_s", "t_c",
+)  # fmt: skip
 RUN_COLUMNS = ("run", "experiment", *POINT, "status", "steps", "time", "gap", "missing", "finished")
-#: What most runs have; a table in which all have it shows no such column.
+#: Usual values; a table omits a column in which all runs have them.
 _USUAL: dict[str, Any] = {
-    "tree": None,
+    "base": None,
     "copies": 1,
     "faults": [],
     "seed": 0,
     "missing": 0,
     "status": "complete",
 }
-#: The columns that leave a table which does not fit on the terminal, the first one first.
+#: The columns that a table omits until it fits on the terminal, the first one first.
 _SPARE = (
-    "finished", "seed", "steps", "missing", "T_c", "T_s", "ports", "copies", "tree", "collective", "experiment", "topology",
+    "finished", "seed", "steps", "missing", "t_c", "t_s", "ports", "copies", "base", "collective",
+    "experiment", "topology",
 )  # fmt: skip
 PROVENANCE = (
-    "version",
-    "revision",
-    "dirty",
-    "host",
-    "machine",
-    "python",
-    "numpy",
-    "psycopg",
-    "postgres",
+    "version", "revision", "dirty", "host", "machine", "python", "numpy", "psycopg", "postgres",
     "jobs",
-)
+)  # fmt: skip
 COST_COLUMNS = ("cost", "steps", "start_ups", "transmissions", "bytes", "time", "gap", "source")
 
 
-def plain(value: Any) -> Any:
-    """An exact figure as people read it: a whole number where it is one, else a decimal."""
+def as_number(value: Any) -> Any:
+    """Return an exact figure as an integer if it is whole, else as a decimal."""
     if not isinstance(value, Fraction):
         return value
     return value.numerator if value.denominator == 1 else float(value)
 
 
-def plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row with all its exact figures as people read them."""
-    return {name: plain(value) for name, value in row.items()}
+def with_numbers(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with its exact figures as integers or decimals."""
+    return {name: as_number(value) for name, value in row.items()}
 
 
 def run_row(run: "Run", experiment: str) -> dict[str, Any]:
-    """A stored run in one row: where it stands, what its simulation took, and its time / lower bound."""
-    from starcast.comparison.compare import gap
-    from starcast.comparison.matching import figure
+    """Return a stored run as a row: parameters, simulated figures, and gap."""
+    from starcast.comparison.matching import figure, gap
 
-    figures = {"steps": figure(run, "steps"), "time": figure(run, "time"), "gap": ratio(gap(run))}
+    figures = {
+        "steps": figure(run, "steps"),
+        "time": figure(run, "time"),
+        "gap": rounded(gap(run)),
+    }
     point = {name: getattr(run, name) for name in RUN_COLUMNS if hasattr(run, name)}
     finished = run.finished_at.astimezone()
-    return plain_row(
-        {**point, **figures, "run": run.id, "experiment": experiment, "finished": finished}
-    )
+    row = {**point, **figures, "run": run.id, "experiment": experiment, "finished": finished}
+    return with_numbers(row)
 
 
 def emit_runs(
@@ -88,79 +73,74 @@ def emit_runs(
     everything: bool = False,
     needed: Collection[str] = (),
 ) -> None:
-    """Print rows of runs: all columns to programs, to people those that say something, and of a table what fits.
+    """Print rows of runs: all columns as JSON and CSV, only informative ones in tables.
 
-    Of a table that is too wide, what all rows have in common is told in the title, and a line below names what was left out;
-    what is ``needed`` never is.
+    If a table is too wide, parameters that all rows share go into its title, and a line below it
+    names the omitted columns. The columns of ``needed`` are never omitted.
     """
     if everything or output in (Format.JSON, Format.CSV):
         emit(rows, columns, output)
         return
-    said = [
+    informative = [
         name
         for name in columns
         if name not in _USUAL or any(row[name] != _USUAL[name] for row in rows)
     ]
-    if output is Format.MARKDOWN or fits(rows, said, PAGE):
-        emit(rows, said, output)
+    if output is Format.MARKDOWN or fits(rows, informative, PAGE):
+        emit(rows, informative, output)
         return
-    short = [{**row, "faults": brief(row["faults"])} for row in rows]
-    shared = _shared(rows, [name for name in said if name in POINT])
+    short = [{**row, "faults": abbreviate(row["faults"])} for row in rows]
+    shared = _shared_values(rows, [name for name in informative if name in POINT])
     spare = [name for name in _SPARE if name not in needed]
-    shown = narrowed(short, [name for name in said if name not in shared], spare)
-    title = ", ".join(
-        f"{name} {text(value)}" for name, value in shared.items() if value is not None
-    )
-    emit(short, shown, output, title, below=not_shown(said, (*shown, *shared)))
+    shown = narrowed(short, [name for name in informative if name not in shared], spare)
+    parts = [f"{name} {text(value)}" for name, value in shared.items() if value is not None]
+    below = omitted_columns(informative, (*shown, *shared))
+    emit(short, shown, output, ", ".join(parts), below=below)
 
 
-def not_shown(said: Sequence[str], shown: Collection[str]) -> list[str]:
-    """The line below a table that names what was left out."""
-    gone = [name for name in said if name not in shown]
-    return [f"not shown: {', '.join(gone)}; --all shows all columns"] if gone else []
+def omitted_columns(columns: Sequence[str], shown: Collection[str]) -> list[str]:
+    """Return the line below a table that names the omitted columns, if there are any."""
+    omitted = [name for name in columns if name not in shown]
+    return [f"not shown: {', '.join(omitted)}; --all shows all columns"] if omitted else []
 
 
-def _shared(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> dict[str, Any]:
-    return (
-        {name: rows[0][name] for name in columns if all(row[name] == rows[0][name] for row in rows)}
-        if rows
-        else {}
-    )
+def _shared_values(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> dict[str, Any]:
+    if not rows:
+        return {}
+    first = rows[0]
+    return {name: first[name] for name in columns if all(row[name] == first[name] for row in rows)}
 
 
-def brief(values: Sequence[Any], most: int = 1) -> list[Any]:
-    """The first of some values, and how many more there are."""
+def abbreviate(values: Sequence[Any], most: int = 1) -> list[Any]:
+    """Return the first values, and the number of further ones as ``+3``."""
     more = len(values) - most
     return [*values[:most], f"+{more}"] if more > 0 else list(values)
 
 
 def cost_rows(run: "Run") -> list[dict[str, Any]]:
-    """The costs of a run, the simulated one first, each with its time / lower bound."""
+    """Return the costs of a run, the simulated one first, each with its time / lower bound."""
     kinds = ("simulated", "closed form", "lower bound")
     bound = next((cost.time for cost in run.costs if cost.kind == "lower bound"), None)
     rows = []
     for cost in sorted(run.costs, key=lambda cost: kinds.index(cost.kind)):
         row = {name: getattr(cost, name) for name in COST_COLUMNS if hasattr(cost, name)}
-        rows.append(
-            plain_row(
-                {"cost": cost.kind, **row, "gap": ratio(cost.time / bound) if bound else None}
-            )
-        )
+        gap = rounded(cost.time / bound) if bound else None
+        rows.append(with_numbers({"cost": cost.kind, **row, "gap": gap}))
     return rows
 
 
-def loss(run: "Run") -> str:
-    """What the faults of a run cost, in a sentence."""
+def describe_loss(run: "Run") -> str:
+    """Return a sentence with the units missing because of the faults of a run."""
     missing = pluralize(run.missing, "unit is", "units are")
-    lost = f"{missing} missing in the end" if run.missing else "nobody alive lacks anything"
-    return f"with faults at {', '.join(run.faults)}: {lost}"
+    loss = f"{missing} missing at the end" if run.missing else "no unit is missing at the end"
+    return f"with faults at {', '.join(run.faults)}: {loss}"
 
 
-def demand_complete(run: "Run") -> None:
-    """Accept a run that has figures.
+def require_complete(run: "Run") -> None:
+    """Check that a run has figures.
 
     Raises:
-        RejectedError: the simulation found a violation, or somebody lacks something in the end.
+        RejectedError: the run failed.
     """
     if run.status != "complete":
         raise RejectedError(
@@ -169,19 +149,21 @@ def demand_complete(run: "Run") -> None:
 
 
 def run_facts(run: "Run", experiment: str) -> dict[str, Any]:
-    """All that is stored of a run, by what it is called, in the order of reading."""
+    """Return everything that is stored of a run, by name."""
     from starcast.experiments.grid import Point
 
     row = run_row(run, experiment)
-    facts = {name: row[name] for name in RUN_COLUMNS} | {"M": run.M, "error": run.error}
+    facts = {name: row[name] for name in RUN_COLUMNS}
+    facts |= {"messages": run.messages, "error": run.error}
     for cost in cost_rows(run):
-        facts |= {f"{cost['cost']} {name}": cost[name] for name in ("steps", "time", "source")}
+        kind = cost["cost"].replace(" ", "_")
+        facts |= {f"{kind}_{name}": cost[name] for name in ("steps", "time", "source")}
     for phase in ("build", "verify", "simulate", "price"):
-        facts[f"seconds to {phase}"] = run.timings.get(phase)
+        facts[f"{phase}_seconds"] = run.timings.get(phase)
     facts |= {name: run.provenance[name] for name in PROVENANCE if name in run.provenance}
     return facts | {"reproduce": Point.of(run).command()}
 
 
-def ratio(value: Fraction | None) -> float | None:
-    """A gap or the like to three decimals."""
+def rounded(value: Fraction | None) -> float | None:
+    """Return a gap to three decimals."""
     return None if value is None else round(float(value), 3)

@@ -1,42 +1,59 @@
-"""Comparing stored runs: judge each match, name what differs. Pure: loading and printing are elsewhere."""
+"""Comparison of stored runs: verdicts, changes and columns."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from starcast.comparison import side_names
+from starcast.comparison import sides as side_names
 from starcast.comparison.matching import (
     FIGURES,
     MISSING,
     PARAMETERS,
     Match,
     Side,
+    as_text,
     figure,
-    matches,
+    find_matches,
+    gap,
     value,
-    words,
 )
-from starcast.comparison.networks import CROSSABLE, Network, apart, crossed, facts, networks
+from starcast.comparison.networks import (
+    CROSSABLE,
+    Network,
+    check_crossed,
+    crossed_values,
+    networks,
+    split_side,
+)
 from starcast.database import models
 from starcast.errors import InputError
 
-#: The figures of a table that nobody asked to be complete.
+#: The figures that a comparison shows by default.
 USUAL = ("steps", "time", MISSING)
 
 BETTER, WORSE, SAME, NOT_COMPARABLE = "better", "worse", "same", "not comparable"
+#: The columns of every side but the baseline.
+CHANGES = ("change", "change_percent", "verdict")
 
 #: Change in time, change in per cent, verdict.
 Judgement = tuple[Fraction | None, float | None, str | None]
 
-#: What most runs share in these, so that it need not be said.
-_SILENT = {"faults": "none", "copies": "1", "tree": "-"}
+#: Usual values, which a header omits.
+_USUAL_VALUES = {"faults": "none", "copies": "1", "base": "-"}
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All matches of the sides, the baseline being the first side; ``across`` are the axes that are no part of the question."""
+    """The matched runs of several sides.
+
+    Attributes:
+        sides: the sides, the baseline first.
+        matches: one per row.
+        across: the crossed axes, which are not part of the question.
+    """
 
     sides: tuple[Side, ...]
     matches: tuple[Match, ...]
@@ -49,231 +66,238 @@ class Comparison:
 
     @cached_property
     def figures(self) -> tuple[str, ...]:
-        """What is compared: what is missing in the end only where a run has faults."""
+        """The figures compared; missing units only if a run has faults."""
         faulty = any(run.faults for side in self.sides for run in side.runs)
         return (*FIGURES, MISSING) if faulty else FIGURES
 
+    @cached_property
+    def suffixes(self) -> dict[str, str]:
+        """The ends of the sides' column names: their names as identifiers, all different."""
+        suffixes: dict[str, str] = {}
+        for side in self.sides:
+            word = re.sub(r"\W+", "_", side.name).strip("_")
+            number = 1
+            while (suffix := word if number == 1 else f"{word}_{number}") in suffixes.values():
+                number += 1
+            suffixes[side.name] = suffix
+        return suffixes
+
+    def column(self, what: str, side: Side) -> str:
+        """Return the column of a figure or parameter of one side: ``time_greedy``."""
+        return f"{what}_{self.suffixes[side.name]}"
+
     def shown(self, *, everything: bool = False) -> tuple[Match, ...]:
-        """The matches that are rows: those in which something differs, or all."""
+        """Return the matches that become rows: those in which something differs, or all."""
         return self.matches if everything else self.different
 
     def parameters(self, *, everything: bool = False) -> list[str]:
-        """The parameters that are columns: those that are not the same in all rows, or all."""
+        """Return the parameters that are columns: those that vary between rows, or all."""
         return [name for name in PARAMETERS if everything or _varies(name, self.different)]
 
-    def telling(self, *, everything: bool = False) -> list[str]:
-        """The figures that are columns: the time, and the usual ones where they differ; or all."""
-        usual = [what for what in self.figures if what in USUAL]
-        shown = [
-            what
-            for what in usual
-            if what == "time" or any(_unequal(what, match) for match in self.different)
+    def default_figures(self, *, everything: bool = False) -> list[str]:
+        """Return the figures that are columns: the time, and usual ones that differ; or all."""
+        if everything:
+            return list(self.figures)
+        return [
+            name
+            for name in self.figures
+            if name == "time"
+            or (name in USUAL and any(_is_unequal(name, match) for match in self.different))
         ]
-        return list(self.figures) if everything else shown
 
-    def shared(self, *, everything: bool = False) -> dict[str, str]:
-        """The parameters that are no column, since all rows agree in them: the value, or each side's."""
+    def shared_parameters(self, *, everything: bool = False) -> dict[str, str]:
+        """Return the parameters that are not columns, with the values of the sides."""
         columns = self.parameters(everything=everything)
-        told = {name: self._common(name) for name in PARAMETERS if name not in columns}
-        return {name: word for name, word in told.items() if word and word != _SILENT.get(name)}
-
-    def worth_saying(self, *, everything: bool = False) -> dict[str, str]:
-        """Of these what the sides' names do not say already."""
-        shared = self.shared(everything=everything)
+        values = {name: self._common(name) for name in PARAMETERS if name not in columns}
         return {
-            name: word for name, word in shared.items() if not side_names.telling(self.sides, word)
+            name: text for name, text in values.items() if text and text != _USUAL_VALUES.get(name)
         }
 
-    def lettered(self) -> "Comparison":
-        """The same with the sides called A, B, ...: for a table that has to be narrow; reasons keep the names."""
-        return replace(self, sides=side_names.lettered(self.sides))
+    def header_parameters(self, *, everything: bool = False) -> dict[str, str]:
+        """Return the shared parameters whose values are not part of the sides' names."""
+        return {
+            name: text
+            for name, text in self.shared_parameters(everything=everything).items()
+            if not side_names.names_contain(self.sides, text)
+        }
 
-    def briefly(self) -> "Comparison":
-        """The same without the experiment of which all sides are parts; reasons keep the names."""
-        return replace(self, sides=side_names.brief(self.sides))
+    def with_letters(self) -> "Comparison":
+        """Return the comparison with sides named A, B, ... for narrow tables.
+
+        Reasons keep the original names.
+        """
+        return replace(self, sides=side_names.with_letters(self.sides))
+
+    def with_short_names(self) -> "Comparison":
+        """Return the comparison without the experiment in the names of its parts.
+
+        Reasons keep the original names.
+        """
+        return replace(self, sides=side_names.with_short_names(self.sides))
 
     def sources(self) -> list[str]:
-        """The versions and revisions of starcast that made the runs; more than one is worth a word."""
-        return sorted({_stamp(run) for side in self.sides for run in side.runs})
+        """Return the versions and revisions of starcast that produced the runs."""
+        return sorted({_source(run) for side in self.sides for run in side.runs})
 
     def columns(self, *, everything: bool = False) -> list[str]:
-        """The columns of `rows`: parameters, figures, changes, gaps; those that say nothing only if asked for."""
-        names = [side.name for side in self.sides]
+        """Return the columns of `rows` for people: parameters, figures, changes and gaps."""
         columns = self.parameters(everything=everything)
-        columns += [
-            f"{what} {name}" for what in self.telling(everything=everything) for name in names
-        ]
-        for name in names[1:]:
-            columns += [f"{word}{self._suffix(name)}" for word in ("change", "change %", "verdict")]
-        columns += [f"gap {name}" for name in names]
+        for name in self.default_figures(everything=everything):
+            columns += [self.column(name, side) for side in self.sides]
+        for side in self.sides[1:]:
+            columns += self.change_columns(side)
+        columns += [self.column("gap", side) for side in self.sides]
         noted = any(any(match.reasons) for match in self.shown(everything=everything))
         return columns + (["note"] if noted else [])
 
-    def listed(self, *, everything: bool = False) -> list[str]:
-        """The columns of `rows` for programs: cells of one value each, of the crossed axes too, and the best.
+    def change_columns(self, side: Side) -> list[str]:
+        """Return the columns of a side's change, without its name if there are two sides."""
+        return [name if len(self.sides) == 2 else self.column(name, side) for name in CHANGES]
 
-        A parameter in which the sides of some row differ has a column for each side, ``p NAME``, and none of its own.
+    def data_columns(self, *, everything: bool = False) -> list[str]:
+        """Return the columns of `rows` for programs, with a single value in each cell.
+
+        A parameter that differs between the sides of a row has a column per side,
+        ``segments_NAME``. The values on crossed axes and the best sides have columns too.
         """
-        parameters, shown = (
-            self.parameters(everything=everything),
-            self.shown(everything=everything),
-        )
-        apart = {name for name in parameters if any(len(match.cell(name)) > 1 for match in shown)}
-        each = [self._each(name) if name in apart else [name] for name in parameters]
+        parameters = self.parameters(everything=everything)
+        shown = self.shown(everything=everything)
+        columns = []
+        for name in parameters:
+            differs = any(len(match.values(name)) > 1 for match in shown)
+            columns += self._each(name) if differs else [name]
         rest = self.columns(everything=everything)[len(parameters) :]
-        note = [name for name in rest if name == "note"]
-        rest = [*rest[: len(rest) - len(note)], *self.crossed_columns(), "best", *note]
-        return list(dict.fromkeys([*(name for names in each for name in names), *rest]))
+        note = ["note"] if "note" in rest else []
+        rest = rest[: len(rest) - len(note)]
+        return list(dict.fromkeys([*columns, *rest, *self.crossed_columns(), "best", *note]))
 
     def crossed_columns(self) -> list[str]:
-        """What `rows` tell of each side where axes are crossed: its values on them, and how large its network is."""
-        return [f"{name} {side.name}" for side in self.sides for name in facts(side, self.across)]
+        """Return the columns of each side's values on crossed axes and of its network's size."""
+        return [
+            self.column(name, side)
+            for side in self.sides
+            for name in crossed_values(side, self.across)
+        ]
 
     @property
     def networks(self) -> tuple[Network, ...]:
-        """The networks that are compared, where the comparison is across them."""
-        return (
-            networks(run for side in self.sides for run in side.runs)
-            if "topology" in self.across
-            else ()
-        )
+        """The networks of a comparison across topologies; empty for other comparisons."""
+        if "topology" not in self.across:
+            return ()
+        return networks(run for side in self.sides for run in side.runs)
 
-    def kept_apart(self) -> list[str]:
-        """The axes by which rows are not comparable, and that might be crossed."""
+    def blocking_axes(self) -> list[str]:
+        """Return the axes that make rows not comparable and that could be crossed."""
         pairs = [
             (match.runs[0], run)
             for match in self.matches
             for run in match.runs[1:]
             if match.runs[0] and run
         ]
-        uncrossed = (axis for axis in CROSSABLE if axis not in self.across)
         return [
             axis
-            for axis in uncrossed
-            if any(getattr(one, axis) != getattr(other, axis) for one, other in pairs)
+            for axis in CROSSABLE
+            if axis not in self.across
+            and any(getattr(run, axis) != getattr(other, axis) for run, other in pairs)
         ]
 
     def rows(self, *, everything: bool = False) -> list[dict[str, Any]]:
-        """One row a match: exact figures, changes against the baseline in time, each run's time / lower bound, the best."""
+        """Return one row per match: exact figures, changes in time, gaps, and the best sides."""
         return [self._row(match) for match in self.shown(everything=everything)]
 
     def best(self, match: Match) -> tuple[str, ...]:
-        """Of the sides that can be compared in a match, those with the least time; none where all take the same."""
-        judged = (
-            match.runs[0],
-            *(
-                run
-                for run, reason in zip(match.runs[1:], match.reasons, strict=True)
-                if reason is None
-            ),
-        )
-        times = {figure(run, "time") for run in judged}
+        """Return the comparable sides with the least time; none if all times are equal."""
+        others = zip(match.runs[1:], match.reasons, strict=True)
+        comparable = [match.runs[0], *(run for run, reason in others if reason is None)]
+        times = {figure(run, "time") for run in comparable}
         if len(times) < 2:
             return ()
+        least = min(times)
         return tuple(
             side.name
             for side, run in zip(self.sides, match.runs, strict=True)
-            if any(run is one for one in judged) and figure(run, "time") == min(times)
+            if any(run is each for each in comparable) and figure(run, "time") == least
         )
 
-    def ordered(self, column: str) -> "Comparison":
-        """The same with its rows in the order of a column, ascending; ``-column`` descending; rows without a value last.
+    def sorted_by(self, column: str) -> "Comparison":
+        """Return the comparison sorted by a column, or in descending order by ``-column``.
 
-        A figure, a gap or a change without a side's name is the least that a side has in the row.
+        Rows without a value come last. A figure, gap or change without a side's name is the least
+        of all sides in the row. Sides can be named in full, by letters or by short names.
 
         Raises:
-            InputError: there is no such column, neither under the sides' names nor under their letters or brief names.
+            InputError: there is no such column.
         """
         name = column.removeprefix("-")
-        known, least = self.sortable(), (*self.figures, "gap", "change", "change %")
-        others = [
-            dict(zip(same.sortable(), known, strict=True))
-            for same in (self.briefly(), self.lettered())
-        ]
-        meant = {**others[0], **others[1], **dict(zip(known, known, strict=True))}
-        if name not in meant and name not in least:
-            alone = f"{', '.join(least)} alone are the least of the sides"
+        known = self.sortable_columns()
+        least = (*self.figures, "gap", "change", "change_percent")
+        aliases = dict(zip(self.with_short_names().sortable_columns(), known, strict=True))
+        aliases |= dict(zip(self.with_letters().sortable_columns(), known, strict=True))
+        aliases |= {each: each for each in known}
+        if name not in aliases and name not in least:
             shown = ", ".join([*self.columns(), "best"])
             raise InputError(
-                f"'{name}' is no column of this comparison", hint=f"there are {shown}; {alone}"
+                f"'{name}' is not a column of this comparison",
+                hint=f"there are {shown}; {', '.join(least)} without a name are the least of all",
             )
-        cells = [(self._cell(match, meant.get(name, name)), match) for match in self.matches]
+        cells = [(self._cell(match, aliases.get(name, name)), match) for match in self.matches]
         valued = [pair for pair in cells if pair[0] is not None]
-        # A cell is a number, or words where it is each side's.
+        # A cell is a number, or text if the sides have different values.
         valued.sort(
             key=lambda pair: (isinstance(pair[0], str), pair[0]), reverse=column.startswith("-")
         )
-        return replace(
-            self,
-            matches=(
-                *(match for _, match in valued),
-                *(match for of, match in cells if of is None),
-            ),
-        )
+        empty = [pair for pair in cells if pair[0] is None]
+        return replace(self, matches=tuple(match for _, match in (*valued, *empty)))
 
-    def sortable(self) -> list[str]:
-        """Every column that a row has."""
+    def sortable_columns(self) -> list[str]:
+        """Return all columns of a row."""
         each = [name for parameter in PARAMETERS for name in self._each(parameter)]
-        return [
-            *self.columns(everything=True),
-            *each,
-            *(name for name in self.crossed_columns() if name not in each),
-            "best",
-        ]
+        crossed = [name for name in self.crossed_columns() if name not in each]
+        return [*self.columns(everything=True), *each, *crossed, "best"]
 
     def judgements(self, match: Match) -> list[Judgement]:
-        """For every side but the baseline: change in time, change in per cent, verdict; nothing where neither has a run."""
+        """Return change in time, change in per cent and verdict of every side but the baseline."""
         return [
             _judge(match.runs[0], run) if reason is None else (None, None, NOT_COMPARABLE)
             for run, reason in zip(match.runs[1:], match.reasons, strict=True)
         ]
 
     def _each(self, parameter: str) -> list[str]:
-        return [f"{parameter} {side.name}" for side in self.sides]
+        return [self.column(parameter, side) for side in self.sides]
 
     def _cell(self, match: Match, name: str) -> Any:
         row = self._row(match)
-        values = [row.get(f"{name} {side.name}") for side in self.sides]
-        return (
-            row[name]
-            if name in row
-            else min((each for each in values if each is not None), default=None)
-        )
+        if name in row:
+            return row[name]
+        values = [row.get(self.column(name, side)) for side in self.sides]
+        return min((value for value in values if value is not None), default=None)
 
     def _row(self, match: Match) -> dict[str, Any]:
-        row: dict[str, Any] = {parameter: cell(match, parameter) for parameter in PARAMETERS}
+        row: dict[str, Any] = {name: shared_value(match, name) for name in PARAMETERS}
         for side, run in zip(self.sides, match.runs, strict=True):
-            row |= {f"{what} {side.name}": figure(run, what) for what in self.figures}
-            row[f"gap {side.name}"] = gap(run)
-            row |= {f"{parameter} {side.name}": single(run, parameter) for parameter in PARAMETERS}
-            row |= {f"{name} {side.name}": of for name, of in facts(side, self.across).items()}
-        for side, judged in zip(self.sides[1:], self.judgements(match), strict=True):
-            labels = (
-                f"{word}{self._suffix(side.name)}" for word in ("change", "change %", "verdict")
-            )
-            row |= dict(zip(labels, judged, strict=True))
+            cells = {name: figure(run, name) for name in self.figures}
+            cells["gap"] = gap(run)
+            cells |= {name: single_value(run, name) for name in PARAMETERS}
+            cells |= crossed_values(side, self.across)
+            row |= {self.column(name, side): cell for name, cell in cells.items()}
+        for side, judgement in zip(self.sides[1:], self.judgements(match), strict=True):
+            row |= dict(zip(self.change_columns(side), judgement, strict=True))
         row["best"] = ", ".join(self.best(match)) or None
         row["note"] = "; ".join(dict.fromkeys(reason for reason in match.reasons if reason)) or None
         return row
 
     def _common(self, parameter: str) -> str | None:
-        """The value that all rows have, or that each side has in all rows; None where a side has several."""
-        columns = zip(*(match.runs for match in self.different or self.matches), strict=True)
-        each = [
-            {words(value(run, parameter)) for run in column if run is not None}
-            for column in columns
-        ]
-        if any(len(values) > 1 for values in each):
-            return None
-        present = set[str]().union(*each)
-        return (
-            present.pop()
-            if len(present) == 1
-            else side_names.EACH.join("".join(values) or "-" for values in each)
-        )
-
-    def _suffix(self, name: str) -> str:
-        return "" if len(self.sides) == 2 else f" {name}"
+        """Return the value of all rows, or each side's value; None if a side has several."""
+        values = []
+        for column in zip(*(match.runs for match in self.different or self.matches), strict=True):
+            present = {as_text(value(run, parameter)) for run in column if run is not None}
+            if len(present) > 1:
+                return None
+            values.append("".join(present))
+        distinct = set(filter(None, values))
+        if len(distinct) == 1:
+            return distinct.pop()
+        return side_names.EACH.join(text or "-" for text in values)
 
 
 def compare(
@@ -282,17 +306,17 @@ def compare(
     """Match the runs of every side with those of the baseline.
 
     Args:
-        sides: two or more; a single one is taken apart by algorithm, and an algorithm's runs by tree and by copies.
-        baseline: the name of the side that the others are compared with; the first unless given.
-        across: axes of `CROSSABLE` that are a choice here; every side is taken apart by them.
+        sides: two or more sides; a single one is split by algorithm, base and copies.
+        baseline: the name of the side that the others are compared with; by default the first.
+        across: axes of `CROSSABLE` to be crossed; every side is split by them.
 
     Raises:
-        InputError: there is nothing to compare with, or an axis cannot be crossed.
-        NotFoundError: no side has the baseline's name.
+        InputError: there is nothing to compare, or an axis cannot be crossed.
+        NotFoundError: no side has the name of the baseline.
     """
-    axes = crossed(across)
-    parts = side_names.distinct(
-        part for side in sides for part in apart(side, axes, alone=len(sides) == 1)
+    axes = check_crossed(across)
+    parts = side_names.with_distinct_names(
+        part for side in sides for part in split_side(side, axes, alone=len(sides) == 1)
     )
     if len(parts) < 2:
         raise InputError(
@@ -301,37 +325,24 @@ def compare(
             else "there is nothing to compare",
             hint="name two experiments or runs, or one experiment with several algorithms",
         )
-    first = 0 if baseline is None else side_names.place(parts, baseline)
+    first = 0 if baseline is None else side_names.find_side(parts, baseline)
     ordered = (parts[first], *parts[:first], *parts[first + 1 :])
-    return Comparison(ordered, tuple(matches(ordered, axes)), axes)
+    return Comparison(ordered, tuple(find_matches(ordered, axes)), axes)
 
 
-def gap(run: models.Run | None) -> Fraction | None:
-    """A run's simulated time divided by the lower bound; None where it has none, or where the bound is 0.
-
-    Nor has a run that leaves something missing: the bound is one for delivering everything.
-    """
-    if run is None or run.missing:
-        return None
-    bound, time = figure(run, "time", "lower bound"), figure(run, "time")
-    return time / bound if bound and time is not None else None
-
-
-def cell(match: Match, parameter: str) -> Any:
-    """A parameter of a row: the value that all share, else each side's in words."""
-    values = match.cell(parameter)
+def shared_value(match: Match, parameter: str) -> Any:
+    """Return a parameter of a row: the common value, or the values of all sides as text."""
+    values = match.values(parameter)
     if len(values) > 1:
-        return side_names.EACH.join(map(words, values))
-    return _plain(values[0], parameter)
+        return side_names.EACH.join(map(as_text, values))
+    return as_text(values[0]) if parameter == "faults" else values[0]
 
 
-def single(run: models.Run | None, parameter: str) -> Any:
-    """A parameter of one run, its faults in words; None where there is no run."""
-    return None if run is None else _plain(value(run, parameter), parameter)
-
-
-def _plain(of: Any, parameter: str) -> Any:
-    return words(of) if parameter == "faults" else of
+def single_value(run: models.Run | None, parameter: str) -> Any:
+    """Return a parameter of one run, its faults as text; None if there is no run."""
+    if run is None:
+        return None
+    return as_text(value(run, parameter)) if parameter == "faults" else value(run, parameter)
 
 
 def _judge(baseline: models.Run | None, run: models.Run | None) -> Judgement:
@@ -342,33 +353,27 @@ def _judge(baseline: models.Run | None, run: models.Run | None) -> Judgement:
         return None, None, NOT_COMPARABLE
     change = after - before
     relative = round(float(100 * change / before), 1) if before else None
-    return change, relative, SAME if change == 0 else BETTER if change < 0 else WORSE
+    if change == 0:
+        return change, relative, SAME
+    return change, relative, BETTER if change < 0 else WORSE
 
 
-def _varies(parameter: str, shown: Sequence[Match]) -> bool:
-    """Whether a side has several values; of a single row, whether the sides differ."""
-    if len(shown) == 1:
-        return len(shown[0].cell(parameter)) > 1
-    columns = zip(*(match.runs for match in shown), strict=True)
+def _varies(parameter: str, matches: Sequence[Match]) -> bool:
+    """Return whether a side has several values; for a single row, whether the sides differ."""
+    if len(matches) == 1:
+        return len(matches[0].values(parameter)) > 1
+    columns = zip(*(match.runs for match in matches), strict=True)
     return any(
         len({value(run, parameter) for run in column if run is not None}) > 1 for column in columns
     )
 
 
-def _unequal(what: str, match: Match) -> bool:
-    return len({figure(run, what) for run in match.runs if run is not None}) > 1
+def _is_unequal(name: str, match: Match) -> bool:
+    return len({figure(run, name) for run in match.runs if run is not None}) > 1
 
 
-def _stamp(run: models.Run) -> str:
+def _source(run: models.Run) -> str:
     source = run.provenance or {}
     revision = str(source.get("revision") or "")[:12]
-    return " ".join(
-        filter(
-            None,
-            [
-                str(source.get("version", "")),
-                revision,
-                "with changes" if source.get("dirty") else "",
-            ],
-        )
-    )
+    words = [str(source.get("version", "")), revision, "with changes" * bool(source.get("dirty"))]
+    return " ".join(filter(None, words))

@@ -1,8 +1,10 @@
-"""Where along m the better of two algorithms changes.
+"""Crossovers: message sizes at which the better of two algorithms changes.
 
-At a fixed p the time is linear in m, so two algorithms change places at an m that is solved for exactly, in rationals. The
-least time of several p is the lower envelope of their lines, and its changes are as exact. Where what is stored is no set of
-lines (each m with a p of its own, say), the change is known to lie between two stored m.
+With a fixed number of segments the time is linear in the message size m, so the crossover of two
+algorithms is solved for exactly, in rational numbers. The least time of several numbers of
+segments is the lower envelope of their lines, and its crossovers are exact as well. If the stored
+times are not on such lines (for example if each m has its own number of segments), the crossover
+is only known to lie between two stored message sizes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,53 +14,55 @@ from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 from starcast.comparison.compare import Comparison
-from starcast.comparison.curves import AXES, Curve, Line, Panel, Spot, named, panels, shared_line
-from starcast.comparison.matching import words
+from starcast.comparison.curves import (
+    AXES,
+    Curve,
+    Line,
+    Panel,
+    Spot,
+    describe,
+    panels,
+    shared_line,
+)
+from starcast.comparison.matching import as_text
 
-#: By which figures, and what they are called where both agree.
+#: The kinds of cost compared, and the text if both give the same crossover.
 KINDS = ("simulated", "closed form")
 BOTH = " and ".join(KINDS)
 
 AT, BETWEEN, EQUAL = "at", "between", "equal from"
-BEST, ONE, ONLY = "best p", "one p", "only p"
+BEST, ONE, ONLY = "best", "one", "only"
 
-#: The columns of `rows`.
+#: The columns of `crossover_rows`.
 COLUMNS = (
-    *AXES,
-    "one",
-    "other",
-    "p",
-    "m",
-    "m from",
-    "m to",
-    "better below",
-    "better above",
-    "figures",
-)
+    *AXES, "first", "second", "segments", "message_bytes", "message_bytes_from",
+    "message_bytes_to", "better_below", "better_above", "figures",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """One change of places.
+    """A crossover of two curves.
 
     Attributes:
-        question: where: the values of `AXES`.
-        one, other: the labels of the two curves.
-        p: of one and of the other, at the place; of a change that is no single place, at its lower end.
-        until: the same at its upper end.
-        low, high: bytes; equal where the place is exact.
-        how: `AT` low exactly; somewhere `BETWEEN`; or the two are `EQUAL` from low to high, exactly.
-        below, above: the label of the better one for smaller and for larger m.
-        figures: by the simulated times, by the closed forms, or `BOTH`.
-        choice: whether each takes, at every m, its `BEST` stored p, `ONE` p though more are stored, or the `ONLY` p it has.
-        time: at an exact place, what both take there.
+        question: the values of `AXES`.
+        first, second: the labels of the curves.
+        segments: their numbers of segments at the crossover, or at the lower end of its range.
+        segments_until: their numbers of segments at the upper end.
+        low, high: the range of message sizes in bytes; equal if the crossover is exact.
+        how: `AT` low exactly; somewhere `BETWEEN` low and high; or the curves are `EQUAL` there.
+        below, above: the label of the better curve for smaller and for larger messages.
+        figures: the kinds of cost: simulated times, closed forms, or `BOTH`.
+        choice: whether each curve uses the `BEST` stored number of segments at every message size,
+            `ONE` of several stored numbers, or the `ONLY` one.
+        time: the time of both curves at an exact crossover.
     """
 
     question: tuple[Any, ...]
-    one: str
-    other: str
-    p: tuple[int, int]
-    until: tuple[int, int]
+    first: str
+    second: str
+    segments: tuple[int, int]
+    segments_until: tuple[int, int]
     low: Fraction
     high: Fraction
     how: str
@@ -69,154 +73,181 @@ class Crossing:
     time: Fraction | None = field(default=None, compare=False)
 
     @property
-    def pieces(self) -> str:
-        """The p in words: ``4``, ``16 | 4``, ``best 16 | 4``; where both ends have their own, ``best 2 | 6 to 3 | 7``."""
+    def segments_text(self) -> str:
+        """The segments as text: ``4``, ``16 | 4``, ``best 16 | 4``, ``best 2 | 6 to 3 | 7``."""
         ends = dict.fromkeys(
-            str(one) if one == other else f"{one} | {other}" for one, other in (self.p, self.until)
+            str(first) if first == second else f"{first} | {second}"
+            for first, second in (self.segments, self.segments_until)
         )
-        told = " to ".join(ends)
-        return f"best {told}" if self.choice == BEST else told
+        text = " to ".join(ends)
+        return f"best {text}" if self.choice == BEST else text
 
     @property
     def place(self) -> str:
-        """The m in words."""
+        """The message size as text."""
         if self.how == AT:
-            return exactly(self.low)
-        return f"{self.how} {exactly(self.low)} {'and' if self.how == BETWEEN else 'to'} {exactly(self.high)}"
+            return exact_text(self.low)
+        joint = "and" if self.how == BETWEEN else "to"
+        return f"{self.how} {exact_text(self.low)} {joint} {exact_text(self.high)}"
 
     @property
     def change(self) -> str:
-        """Which m, who is better on either side of it, and in how many pieces."""
-        at = "at m =" if self.how == AT else "with m"
-        return f"{at} {self.place}: {self.below} is better below, {self.above} above (p: {self.pieces})"
+        """A sentence with the message size, the better curve on either side, and the segments."""
+        at = "at message_bytes =" if self.how == AT else "with message_bytes"
+        better = f"{self.below} is better below, {self.above} above"
+        return f"{at} {self.place}: {better} (segments: {self.segments_text})"
 
     def __str__(self) -> str:
-        return f"{self.change}; {named(dict(zip(AXES, self.question, strict=True)))}"
+        return f"{self.change}; {describe(dict(zip(AXES, self.question, strict=True)))}"
 
 
-def crossings(panel: Panel) -> list[Crossing]:
-    """All changes within the stored m of a panel, for every two curves: at the best p of each, and at each that both have."""
-    found = [
-        crossing
-        for pair in combinations(panel.curves, 2)
-        for kind in KINDS
-        for crossing in _of_pair(panel, *pair, kind)
-    ]
+def find_crossovers(panel: Panel) -> list[Crossing]:
+    """Return all crossovers within the stored message sizes of a panel.
+
+    Every two curves are compared at the best number of segments of each, and at every number that
+    both have.
+    """
     merged: dict[Crossing, list[str]] = {}
-    for crossing in found:
-        merged.setdefault(replace(crossing, figures=""), []).append(crossing.figures)
+    for pair in combinations(panel.curves, 2):
+        for kind in KINDS:
+            for crossing in _crossings_of_pair(panel, *pair, kind):
+                merged.setdefault(replace(crossing, figures=""), []).append(crossing.figures)
     return [replace(crossing, figures=" and ".join(kinds)) for crossing, kinds in merged.items()]
 
 
-def of(comparison: Comparison) -> list[Crossing]:
-    """All changes of a comparison, panel by panel."""
-    return [crossing for panel in panels(comparison) for crossing in crossings(panel)]
+def all_crossovers(comparison: Comparison) -> list[Crossing]:
+    """Return all crossovers of a comparison, panel by panel."""
+    return [crossing for panel in panels(comparison) for crossing in find_crossovers(panel)]
 
 
-def marked(found: Iterable[Crossing]) -> list[Crossing]:
-    """Those that a plot of the simulated times shows, each curve at its best: panel by panel, by m."""
-    shown = [
-        crossing for crossing in found if crossing.choice != ONE and KINDS[0] in crossing.figures
+def best_crossovers(crossings: Iterable[Crossing]) -> list[Crossing]:
+    """Return the crossovers of simulated times at the best segments, by panel and message size."""
+    best = [
+        crossing
+        for crossing in crossings
+        if crossing.choice != ONE and KINDS[0] in crossing.figures
     ]
-    panel = {
-        question: place
-        for place, question in enumerate(dict.fromkeys(crossing.question for crossing in shown))
-    }
-    return sorted(
-        shown, key=lambda crossing: (panel[crossing.question], crossing.low, crossing.high)
-    )
+    order: dict[tuple[Any, ...], int] = {}
+    for crossing in best:
+        order.setdefault(crossing.question, len(order))
+    return sorted(best, key=lambda each: (order[each.question], each.low, each.high))
 
 
-def rows(found: Iterable[Crossing]) -> list[dict[str, Any]]:
-    """The changes as rows of `COLUMNS`."""
-    return [
-        {
-            **{axis: words(of) if axis == "faults" else of for axis, of in zip(AXES, crossing.question, strict=True)},
-            "one": crossing.one, "other": crossing.other, "p": crossing.pieces, "m": crossing.place,
-            "m from": crossing.low, "m to": crossing.high, "better below": crossing.below, "better above": crossing.above,
+def crossover_rows(crossings: Iterable[Crossing]) -> list[dict[str, Any]]:
+    """Return crossovers as rows of `COLUMNS`."""
+    rows = []
+    for crossing in crossings:
+        row = dict(zip(AXES, crossing.question, strict=True))
+        row["faults"] = as_text(row["faults"])
+        rows.append({
+            **row,
+            "first": crossing.first,
+            "second": crossing.second,
+            "segments": crossing.segments_text,
+            "message_bytes": crossing.place,
+            "message_bytes_from": crossing.low,
+            "message_bytes_to": crossing.high,
+            "better_below": crossing.below,
+            "better_above": crossing.above,
             "figures": crossing.figures,
-        }
-        for crossing in found
-    ]  # fmt: skip
+        })  # fmt: skip
+    return rows
 
 
-def told_columns(listed: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The columns that people read: no faults where there are none, and not the bare ends of the place."""
-    faulty = any(row["faults"] != words(()) for row in listed)
-    hidden = {"m from", "m to"} | (set() if faulty else {"faults"})
+def table_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the columns for people: no ends of ranges, and faults only if there are any."""
+    hidden = {"message_bytes_from", "message_bytes_to"}
+    if all(row["faults"] == as_text(()) for row in rows):
+        hidden.add("faults")
     return [column for column in COLUMNS if column not in hidden]
 
 
-def exactly(m: Fraction) -> str:
-    """A number of bytes: ``1536``, or ``24000/7`` with six digits of what it is about."""
+def exact_text(m: Fraction) -> str:
+    """Return a number of bytes as text: ``1536``, or ``24000/7`` with an approximation."""
     return str(m) if m.denominator == 1 else f"{m} ≈ {float(m):.6g}"
 
 
-def envelope(
+def lower_envelope(
     lines: Mapping[int, Line], low: Fraction, high: Fraction
 ) -> list[tuple[Fraction, int]]:
-    """The least of some lines from low to high: (where it begins to be the least, its p), the first one at low."""
-    here, p = low, min(lines, key=lambda p: (lines[p].at(low), lines[p].rate, p))
-    pieces = [(here, p)]
+    """Return the lower envelope of lines from low to high.
+
+    Returns:
+        Pairs of the message size from which a line is the least, and the segments of that line.
+    """
+    segments = min(lines, key=lambda p: (lines[p].at(low), lines[p].rate, p))
+    pieces = [(low, segments)]
     while True:
-        # A line takes over only where it is flatter, and beyond the place where this one did: it was the lowest there.
+        # Only a flatter line can take over, and only beyond the start of the current one, because
+        # the current line is the least there.
+        current = lines[segments]
         flatter = [
-            ((line.fixed - lines[p].fixed) / (lines[p].rate - line.rate), line.rate, other)
+            ((line.fixed - current.fixed) / (current.rate - line.rate), line.rate, other)
             for other, line in lines.items()
-            if line.rate < lines[p].rate
+            if line.rate < current.rate
         ]
         if not flatter or min(flatter)[0] >= high:
             return pieces
-        here, _, p = min(flatter)
-        pieces.append((here, p))
+        start, _, segments = min(flatter)
+        pieces.append((start, segments))
 
 
-def _of_pair(panel: Panel, one: Curve, other: Curve, kind: str) -> Iterator[Crossing]:
-    several = max(len(one.pieces), len(other.pieces)) > 1
-    yield from _changes(panel, one, other, kind, BEST if several else ONLY)
+def _crossings_of_pair(panel: Panel, first: Curve, second: Curve, kind: str) -> Iterator[Crossing]:
+    several = max(len(first.segments), len(second.segments)) > 1
+    yield from _crossings(panel, first, second, kind, BEST if several else ONLY)
     if several:
-        for p in sorted(set(one.pieces) & set(other.pieces)):
-            yield from _changes(panel, one.at(p), other.at(p), kind, ONE)
+        for segments in sorted(set(first.segments) & set(second.segments)):
+            yield from _crossings(panel, first.at(segments), second.at(segments), kind, ONE)
 
 
 class _Region(NamedTuple):
-    """From low to high one and the same is ahead.
+    """A range of message sizes in which the same curve is better.
 
-    ``apart`` is the time of the one minus that of the other amid them, ``p`` of both; ``line`` the one's time, where it is one.
+    Attributes:
+        low, high: its ends.
+        difference: the time of the first curve minus that of the second in its middle.
+        segments: the numbers of segments of both.
+        line: the time of the first curve if it is linear.
     """
 
     low: Fraction
     high: Fraction
-    apart: Fraction
-    p: tuple[int, int]
+    difference: Fraction
+    segments: tuple[int, int]
     line: Line | None = None
 
 
-def _changes(panel: Panel, one: Curve, other: Curve, kind: str, choice: str) -> Iterator[Crossing]:
-    first, second = ({spot.m: spot for spot in curve.spots(kind)} for curve in (one, other))
-    sizes = sorted(first.keys() & second.keys())
+def _crossings(
+    panel: Panel, first: Curve, second: Curve, kind: str, choice: str
+) -> Iterator[Crossing]:
+    first_spots = {spot.message_bytes: spot for spot in first.spots(kind)}
+    second_spots = {spot.message_bytes: spot for spot in second.spots(kind)}
+    sizes = sorted(first_spots.keys() & second_spots.keys())
     if len(sizes) < 2:
         return
-    ours, theirs = one.lines(sizes, kind), other.lines(sizes, kind)
-    exact = ours is not None and theirs is not None
+    ours, theirs = first.lines(sizes, kind), second.lines(sizes, kind)
+    is_exact = ours is not None and theirs is not None
     if ours is not None and theirs is not None:
-        regions = _regions(ours, theirs, sizes[0], sizes[-1])
+        regions = _line_regions(ours, theirs, sizes[0], sizes[-1])
     else:
-        regions = _between(first, second, sizes, kind)
-    for before, after in pairwise(region for region in regions if region.apart != 0):
-        if (before.apart < 0) == (after.apart < 0):
+        regions = _spot_regions(first_spots, second_spots, sizes, kind)
+    for before, after in pairwise(region for region in regions if region.difference != 0):
+        if (before.difference < 0) == (after.difference < 0):
             continue
-        below, above = (one.label, other.label) if before.apart < 0 else (other.label, one.label)
+        labels = (first.label, second.label)
+        below, above = labels if before.difference < 0 else labels[::-1]
         low, high = before.high, after.low
-        how = AT if low == high else EQUAL if exact else BETWEEN
-        time = before.line.at(low) if before.line is not None and how == AT else None
-        question, until = tuple(panel.question.values()), before.p if how == AT else after.p
+        how = EQUAL if is_exact else BETWEEN
+        time = None
+        if low == high:
+            how = AT
+            time = None if before.line is None else before.line.at(low)
         yield Crossing(
-            question,
-            one.label,
-            other.label,
-            before.p,
-            until,
+            tuple(panel.question.values()),
+            first.label,
+            second.label,
+            before.segments,
+            before.segments if how == AT else after.segments,
             low,
             high,
             how,
@@ -228,42 +259,45 @@ def _changes(panel: Panel, one: Curve, other: Curve, kind: str, choice: str) -> 
         )
 
 
-def _between(
+def _spot_regions(
     first: Mapping[Fraction, Spot],
     second: Mapping[Fraction, Spot],
     sizes: Sequence[Fraction],
     kind: str,
 ) -> Iterator[_Region]:
-    """Where no lines go through all m: from one m to the next, exactly where each has one p, and so one line, at both.
+    """Return the regions between stored message sizes if no lines pass through all of them.
 
-    What is the least of some lines at two m is the least of them between the two.
+    Between two sizes they are exact if each curve has the same segments, and so a line, at both:
+    the least of some lines at two sizes is the least of them in between.
     """
     for low, high in pairwise(sizes):
-        ours, theirs = (shared_line(each[low], each[high], kind) for each in (first, second))
+        ours = shared_line(first[low], first[high], kind)
+        theirs = shared_line(second[low], second[high], kind)
         if ours is not None and theirs is not None:
-            yield from _regions(ours, theirs, low, high)
-        else:
-            for m in (low, high):
-                yield _Region(
-                    m, m, first[m].time - second[m].time, (first[m].run.p, second[m].run.p)
-                )
+            yield from _line_regions(ours, theirs, low, high)
+            continue
+        for m in (low, high):
+            segments = (first[m].run.segments, second[m].run.segments)
+            yield _Region(m, m, first[m].time - second[m].time, segments)
 
 
-def _regions(
+def _line_regions(
     ours: Mapping[int, Line], theirs: Mapping[int, Line], low: Fraction, high: Fraction
 ) -> Iterator[_Region]:
-    """From low to high, where one and the same is ahead."""
-    first, second = envelope(ours, low, high), envelope(theirs, low, high)
-    for begin, end in pairwise(sorted({place for place, _ in (*first, *second)} | {high})):
-        p, q = _there(first, begin), _there(second, begin)
-        apart = Line(ours[p].fixed - theirs[q].fixed, ours[p].rate - theirs[q].rate)
+    """Return the regions from low to high in which the same curve is better."""
+    first, second = lower_envelope(ours, low, high), lower_envelope(theirs, low, high)
+    starts = {start for start, _ in (*first, *second)}
+    for begin, end in pairwise(sorted(starts | {high})):
+        p, q = _segments_at(first, begin), _segments_at(second, begin)
+        difference = Line(ours[p].fixed - theirs[q].fixed, ours[p].rate - theirs[q].rate)
         cuts = [begin, end]
-        if apart.at(begin) * apart.at(end) < 0:
-            cuts.insert(1, -apart.fixed / apart.rate)
+        if difference.at(begin) * difference.at(end) < 0:
+            cuts.insert(1, -difference.fixed / difference.rate)
         for left, right in pairwise(cuts):
-            yield _Region(left, right, apart.at((left + right) / 2), (p, q), ours[p])
+            middle = difference.at((left + right) / 2)
+            yield _Region(left, right, middle, (p, q), ours[p])
 
 
-def _there(pieces: Sequence[tuple[Fraction, int]], m: Fraction) -> int:
-    """Which p is the least from m on."""
-    return next(p for begin, p in reversed(pieces) if begin <= m)
+def _segments_at(envelope: Sequence[tuple[Fraction, int]], m: Fraction) -> int:
+    """Return the segments of the least line from m on."""
+    return next(segments for start, segments in reversed(envelope) if start <= m)

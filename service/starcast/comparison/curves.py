@@ -1,4 +1,8 @@
-"""What stored runs look like along m: for each question a panel, for each algorithm in it a curve, and the lower bound."""
+"""Times of stored runs against the message size.
+
+A panel is a question without its message size, a curve in it is an algorithm, and each panel has a
+lower bound. As in the papers, m is the size of the message in bytes and p the number of segments.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,44 +11,50 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from starcast.comparison.compare import Comparison
-from starcast.comparison.matching import FIGURES, QUESTION, figure, value, words
-from starcast.comparison.networks import PARTS, word
+from starcast.comparison.matching import FIGURES, QUESTION, as_text, figure, value
+from starcast.comparison.networks import PARTS, axis_value
 from starcast.database import models
-from starcast.topologies import topology
+from starcast.topologies import as_topology
 
-#: What all points of a panel share: the question but for m.
-AXES = tuple(axis for axis in QUESTION if axis != "m")
+#: The parameters that all runs of a panel share.
+AXES = tuple(axis for axis in QUESTION if axis != "message_bytes")
 
 _BOUND = "lower bound"
 
 #: Runs by question, by the values on the crossed axes and of `PARTS`, and by side.
 _Key = tuple[Any, ...]
 _Parts = dict[_Key, dict[str, list[models.Run]]]
-_Found = dict[_Key, _Parts]
+_Questions = dict[_Key, _Parts]
 
 
 class Line(NamedTuple):
-    """A time that is linear in m: ``fixed + rate * m``, as it is where the same packets only grow."""
+    """A time that is linear in the message size: ``fixed + rate * m``."""
 
     fixed: Fraction
     rate: Fraction
 
     def at(self, m: Fraction) -> Fraction:
-        """The time for a message of m bytes."""
+        """Return the time for a message of m bytes."""
         return self.fixed + self.rate * m
 
 
 class Spot(NamedTuple):
-    """A point of a curve: the least stored time for m bytes, and the run that has it."""
+    """A point of a curve: the least stored time for a message size, and its run."""
 
-    m: Fraction
+    message_bytes: Fraction
     time: Fraction
     run: models.Run
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The runs of one algorithm (with its tree and copies) in a panel, whatever their p; ``place`` on the crossed axes."""
+    """The runs of one algorithm, with its base and copies, in a panel.
+
+    Attributes:
+        label: its name.
+        runs: runs with any number of segments.
+        place: its values on the crossed axes.
+    """
 
     label: str
     runs: tuple[models.Run, ...]
@@ -52,84 +62,99 @@ class Curve:
 
     @property
     def links(self) -> int:
-        """How many directed links its network has."""
-        return 2 * topology(self.runs[0].topology).links
+        """The number of directed links of its network."""
+        return 2 * as_topology(self.runs[0].topology).links
 
     def spots(self, kind: str = "simulated") -> tuple[Spot, ...]:
-        """The least time at each m, by m; of equal times that of the smaller p."""
+        """Return the least time at each message size; of equal times that of fewer segments."""
         if kind not in self._spots:
             best: dict[Fraction, Spot] = {}
-            for run in sorted(self.runs, key=lambda run: run.p):
-                time = figure(run, "time", kind)
-                if time is not None and (run.m not in best or time < best[run.m].time):
-                    best[run.m] = Spot(run.m, time, run)
-            self._spots[kind] = tuple(best[m] for m in sorted(best))
+            for run in sorted(self.runs, key=lambda run: run.segments):
+                time, size = figure(run, "time", kind), run.message_bytes
+                if time is not None and (size not in best or time < best[size].time):
+                    best[size] = Spot(size, time, run)
+            self._spots[kind] = tuple(best[size] for size in sorted(best))
         return self._spots[kind]
 
-    def at(self, p: int) -> "Curve":
-        """The same with the runs of one p alone."""
-        return self._by_p[p]
+    def at(self, segments: int) -> "Curve":
+        """Return the curve of the runs with this number of segments."""
+        return self._by_segments[segments]
 
     @property
-    def pieces(self) -> tuple[int, ...]:
-        """The values of p that it has, ascending."""
-        return tuple(self._by_p)
+    def segments(self) -> tuple[int, ...]:
+        """The numbers of segments of its runs, ascending."""
+        return tuple(self._by_segments)
 
     def lines(self, sizes: Sequence[Fraction], kind: str = "simulated") -> dict[int, Line] | None:
-        """The time at each p that is stored for all these m, if that is what the least time at every one of them is made of.
+        """Return the times as lines through all these message sizes, by number of segments.
 
-        A schedule does not depend on m, so its start-ups are the same and its bytes grow with m; this is looked up in what is
-        stored, not assumed, and the answer is None where it is not so.
+        A schedule does not depend on the message size, so its start-ups are constant and its bytes
+        grow linearly. This is checked against the stored runs, and the result is None if the least
+        stored times are not the least of such lines.
         """
         lines = {
-            p: line
-            for p, curve in self._by_p.items()
+            segments: line
+            for segments, curve in self._by_segments.items()
             if (line := _line(curve.runs, sizes, kind)) is not None
         }
-        best = {spot.m: spot.time for spot in self.spots(kind)}
-        whole = bool(lines) and all(
+        best = {spot.message_bytes: spot.time for spot in self.spots(kind)}
+        if not lines:
+            return None
+        is_least = all(
             m in best and min(line.at(m) for line in lines.values()) == best[m] for m in sizes
         )
-        return lines if whole else None
+        return lines if is_least else None
 
     @cached_property
     def _spots(self) -> dict[str, tuple[Spot, ...]]:
         return {}
 
     @cached_property
-    def _by_p(self) -> dict[int, "Curve"]:
-        pieces = sorted({run.p for run in self.runs})
-        if len(pieces) == 1:
-            return {pieces[0]: self}
+    def _by_segments(self) -> dict[int, "Curve"]:
+        groups: dict[int, list[models.Run]] = {}
+        for run in self.runs:
+            groups.setdefault(run.segments, []).append(run)
+        if len(groups) == 1:
+            return dict.fromkeys(groups, self)
         return {
-            p: replace(self, runs=tuple(run for run in self.runs if run.p == p)) for p in pieces
+            segments: replace(self, runs=tuple(groups[segments])) for segments in sorted(groups)
         }
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One question but for m: the values of `AXES`, of a crossed one those of all its curves; and the curves that answer it."""
+    """A question without its message size, and the curves that answer it.
+
+    Attributes:
+        question: the values of `AXES`; for a crossed axis those of all curves.
+        curves: the curves.
+    """
 
     question: Mapping[str, Any]
     curves: tuple[Curve, ...]
 
     @property
     def name(self) -> str:
-        """What it shows, in words."""
-        return named(self.question)
+        """The question as text."""
+        return describe(self.question)
 
     @property
     def sizes(self) -> tuple[Fraction, ...]:
-        """Every m that some curve has, ascending."""
-        return tuple(sorted({spot.m for curve in self.curves for spot in curve.spots()}))
+        """The message sizes of all curves, ascending."""
+        return tuple(
+            sorted({spot.message_bytes for curve in self.curves for spot in curve.spots()})
+        )
 
     @property
     def bound(self) -> Mapping[Fraction, Fraction]:
-        """The lower bound at each m: of the runs there the least, which holds for all of them, whatever copies they send."""
+        """The least lower bound at each message size, which holds for any number of copies."""
         return {m: time for m, (time, _) in self._bounds.items()}
 
     def bound_lines(self) -> tuple[Line, Line] | None:
-        """The two lines of which the lower bound is the greater, start-ups and bytes; None where it is no such thing."""
+        """Return the two lines of which the lower bound is the greater: start-ups and bytes.
+
+        The result is None if the stored bounds are not of this form.
+        """
         stored = self._bounds
         largest = max(stored, default=Fraction(0))
         if largest == 0:
@@ -139,128 +164,116 @@ class Panel:
         if start_ups is None or carried is None:
             return None
         lines = (
-            Line(start_ups * run.T_s, Fraction(0)),
-            Line(Fraction(0), carried / largest * run.T_c),
+            Line(start_ups * run.t_s, Fraction(0)),
+            Line(Fraction(0), carried / largest * run.t_c),
         )
-        return (
-            lines
-            if all(max(line.at(m) for line in lines) == time for m, time in self.bound.items())
-            else None
-        )
+        is_exact = all(max(line.at(m) for line in lines) == time for m, time in self.bound.items())
+        return lines if is_exact else None
 
     @cached_property
     def _bounds(self) -> dict[Fraction, tuple[Fraction, models.Run]]:
         bounds: dict[Fraction, tuple[Fraction, models.Run]] = {}
         for run in (run for curve in self.curves for run in curve.runs):
-            time = figure(run, "time", _BOUND)
-            if time is not None and (run.m not in bounds or time < bounds[run.m][0]):
-                bounds[run.m] = time, run
-        return {m: bounds[m] for m in sorted(bounds)}
+            time, size = figure(run, "time", _BOUND), run.message_bytes
+            if time is not None and (size not in bounds or time < bounds[size][0]):
+                bounds[size] = time, run
+        return {size: bounds[size] for size in sorted(bounds)}
 
-    def apart(self) -> dict[str, "Panel"]:
-        """By their places on the crossed axes the curves that share one, and so one lower bound."""
-        places = dict.fromkeys(curve.place for curve in self.curves)
-        return {
-            place: replace(
-                self, curves=tuple(curve for curve in self.curves if curve.place == place)
-            )
-            for place in places
-        }
+    def by_place(self) -> dict[str, "Panel"]:
+        """Return a panel for each place on the crossed axes, whose curves share a lower bound."""
+        groups: dict[str, list[Curve]] = {}
+        for curve in self.curves:
+            groups.setdefault(curve.place, []).append(curve)
+        return {place: replace(self, curves=tuple(curves)) for place, curves in groups.items()}
 
     def profiled(self) -> list[tuple[Curve, models.Run]]:
-        """For each curve the run whose steps are worth a look: its fastest at the greatest m that all curves have."""
-        common = set.intersection(*({spot.m for spot in curve.spots()} for curve in self.curves))
-        return [
-            (
-                curve,
-                next(
-                    spot.run
-                    for spot in reversed(curve.spots())
-                    if not common or spot.m == max(common)
-                ),
-            )
-            for curve in self.curves
-        ]
+        """Return for each curve its fastest run at the largest message size of all curves."""
+        sizes = [{spot.message_bytes for spot in curve.spots()} for curve in self.curves]
+        common = set.intersection(*sizes)
+        runs = []
+        for curve in self.curves:
+            spots = [
+                spot for spot in curve.spots() if not common or spot.message_bytes == max(common)
+            ]
+            runs.append((curve, spots[-1].run))
+        return runs
 
 
 def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Line] | None:
-    """The line through two spots under its p; None where they differ in p, or there is no such line."""
-    return (
-        Curve("", (low.run, high.run)).lines((low.m, high.m), kind)
-        if low.run.p == high.run.p
-        else None
-    )
+    """Return the line through two spots with equal numbers of segments, by that number, or None."""
+    if low.run.segments != high.run.segments:
+        return None
+    return Curve("", (low.run, high.run)).lines((low.message_bytes, high.message_bytes), kind)
 
 
-def named(question: Mapping[str, Any]) -> str:
-    """The values of `AXES` in words; without faults where there are none."""
-    told = {axis: words(of) for axis, of in question.items()}
-    faults = f", faults {told['faults']}" if question["faults"] else ""
-    machine = f"T_s = {told['T_s']}, T_c = {told['T_c']}"
-    return f"{told['collective']} on {told['topology']}, {told['ports']}-port, {machine}{faults}"
+def describe(question: Mapping[str, Any]) -> str:
+    """Return the values of `AXES` as text; faults are omitted if there are none."""
+    texts = {axis: as_text(value) for axis, value in question.items()}
+    faults = f", faults {texts['faults']}" if question["faults"] else ""
+    machine = f"t_s = {texts['t_s']}, t_c = {texts['t_c']}"
+    return f"{texts['collective']} on {texts['topology']}, {texts['ports']}-port, {machine}{faults}"
 
 
 def panels(comparison: Comparison) -> list[Panel]:
-    """Every question of a comparison but for m, with its curves; runs that have no figures, or do not deliver, are left out."""
-    found: _Found = {}
-    for side, run in _sound(comparison):
+    """Return the panels of a comparison with their curves.
+
+    Runs without figures, and runs that leave units missing, are omitted.
+    """
+    questions: _Questions = {}
+    for side, run in _complete_runs(comparison):
         question = tuple(None if axis in comparison.across else value(run, axis) for axis in AXES)
         part = tuple(getattr(run, name) for name in (*comparison.across, *PARTS))
-        found.setdefault(question, {}).setdefault(part, {}).setdefault(side, []).append(run)
-    labels = _labels(found, comparison.across)
+        sides = questions.setdefault(question, {}).setdefault(part, {})
+        sides.setdefault(side, []).append(run)
+    labels = _labels(questions, comparison.across)
     return [
-        _panel(question, found[question], labels, comparison.across)
-        for question in sorted(found, key=_order)
+        _panel(question, questions[question], labels, comparison.across)
+        for question in sorted(questions, key=_order)
     ]
 
 
 def _order(question: _Key) -> tuple[Any, ...]:
-    told = dict(zip(AXES, question, strict=True))
-    size = topology(told["topology"]).nodes if told["topology"] else 0
-    return told["collective"], size, *(of for of in question if of is not None)
+    values = dict(zip(AXES, question, strict=True))
+    size = as_topology(values["topology"]).nodes if values["topology"] else 0
+    return values["collective"], size, *(value for value in question if value is not None)
 
 
 def _panel(
     question: _Key, parts: _Parts, labels: Mapping[_Key, tuple[str, bool]], across: Sequence[str]
 ) -> Panel:
-    told = dict(zip(AXES, question, strict=True))
-    crossed = {
-        axis: " | ".join(dict.fromkeys(words(part[place]) for part in parts))
-        for place, axis in enumerate(across)
-    }
-    return Panel(told | crossed, tuple(_curves(parts, labels, across)))
+    values = dict(zip(AXES, question, strict=True))
+    for place, axis in enumerate(across):
+        values[axis] = " | ".join(dict.fromkeys(as_text(part[place]) for part in parts))
+    return Panel(values, tuple(_curves(parts, labels, across)))
 
 
-def _sound(comparison: Comparison) -> Iterator[tuple[str, models.Run]]:
+def _complete_runs(comparison: Comparison) -> Iterator[tuple[str, models.Run]]:
     for side in comparison.sides:
         for run in side.runs:
             if run.status == "complete" and not run.missing and figure(run, "time") is not None:
                 yield side.name, run
 
 
-def _labels(found: _Found, across: Sequence[str]) -> dict[_Key, tuple[str, bool]]:
-    """For each part its name, and whether its sides have to be told apart: somewhere their figures differ."""
-    parts = {part: sides for panel in found.values() for part, sides in panel.items()}
-    varying = [
-        place
-        for place in range(len(across) + len(PARTS))
-        if len({part[place] for part in parts}) > 1
-    ]
-    apart = {
+def _labels(questions: _Questions, across: Sequence[str]) -> dict[_Key, tuple[str, bool]]:
+    """Return for each part its label, and whether the figures of its sides differ anywhere."""
+    parts = {part for panel in questions.values() for part in panel}
+    places = range(len(across) + len(PARTS))
+    varying = [place for place in places if len({part[place] for part in parts}) > 1]
+    different = {
         part
-        for panel in found.values()
+        for panel in questions.values()
         for part, sides in panel.items()
         if len({_fingerprint(runs) for runs in sides.values()}) > 1
     }
-    return {part: (_labelled(part, across, varying), part in apart) for part in parts}
+    return {part: (_label(part, across, varying), part in different) for part in parts}
 
 
-def _labelled(part: _Key, across: Sequence[str], varying: Sequence[int]) -> str:
-    places = [word(axis, part[at]) for at, axis in enumerate(across) if at in varying]
-    algorithm, tree, copies = part[len(across) :]
-    of = f" of {tree}" if len(across) + 1 in varying and tree is not None else ""
+def _label(part: _Key, across: Sequence[str], varying: Sequence[int]) -> str:
+    places = [axis_value(axis, part[at]) for at, axis in enumerate(across) if at in varying]
+    algorithm, base, copies = part[len(across) :]
+    on_base = f" of {base}" if len(across) + 1 in varying and base is not None else ""
     times = f", {copies} copies" if len(across) + 2 in varying and copies > 1 else ""
-    return " ".join([*places, f"{algorithm}{of}{times}"])
+    return " ".join([*places, f"{algorithm}{on_base}{times}"])
 
 
 def _curves(
@@ -268,29 +281,30 @@ def _curves(
 ) -> Iterator[Curve]:
     varying = [at for at in range(len(across)) if len({part[at] for part in parts}) > 1]
     for part, sides in parts.items():
-        name, apart = labels[part]
-        place = " ".join(word(across[at], part[at]) for at in varying)
-        if apart:
-            yield from (
-                Curve(f"{name} ({side})", tuple(runs), place) for side, runs in sides.items()
-            )
+        label, different = labels[part]
+        place = " ".join(axis_value(across[at], part[at]) for at in varying)
+        if different:
+            for side, runs in sides.items():
+                yield Curve(f"{label} ({side})", tuple(runs), place)
         else:
-            yield Curve(name, tuple(next(iter(sides.values()))), place)
+            yield Curve(label, tuple(next(iter(sides.values()))), place)
 
 
 def _fingerprint(runs: Iterable[models.Run]) -> frozenset[tuple[Any, ...]]:
-    return frozenset((run.m, run.p, *(figure(run, what) for what in FIGURES)) for run in runs)
+    return frozenset(
+        (run.message_bytes, run.segments, *(figure(run, name) for name in FIGURES)) for run in runs
+    )
 
 
 def _line(runs: Sequence[models.Run], sizes: Sequence[Fraction], kind: str) -> Line | None:
-    """The time of runs of one p as a line through all these m, None where one is not stored or off the line."""
-    stored = {run.m: run for run in runs if figure(run, "time", kind) is not None}
+    """Return the times of runs with equal segments as a line through all message sizes, or None."""
+    stored = {run.message_bytes: run for run in runs if figure(run, "time", kind) is not None}
     if len(sizes) < 2 or any(m not in stored for m in sizes):
         return None
     largest = stored[max(sizes)]
     start_ups, carried = figure(largest, "start_ups", kind), figure(largest, "bytes", kind)
     if start_ups is None or carried is None:
         return None
-    line = Line(start_ups * largest.T_s, carried / largest.m * largest.T_c)
+    line = Line(start_ups * largest.t_s, carried / largest.message_bytes * largest.t_c)
     straight = all(line.at(m) == figure(stored[m], "time", kind) for m in sizes)
     return line if straight else None

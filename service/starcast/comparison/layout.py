@@ -1,13 +1,13 @@
-"""The table that a comparison is read as: its columns, its rows, and which cells are the best of their row."""
+"""The table of a comparison: its columns, its rows, and the best cells of each row."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from starcast.comparison.compare import Comparison, cell, gap, single
-from starcast.comparison.matching import Match, figure
+from starcast.comparison.compare import CHANGES, Comparison, shared_value, single_value
+from starcast.comparison.matching import Match, figure, gap
 
-#: Beyond so many sides a row becomes a block of one line for each side: nobody reads thirty columns.
+#: The largest number of sides shown next to each other; more sides have one line each.
 MOST_ABREAST = 3
 
 
@@ -16,11 +16,11 @@ class Layout:
     """A table.
 
     Attributes:
-        columns: their names in order.
-        rows: a value for each column, and maybe more.
-        best: for each row the columns that hold the best of the sides.
-        together: so many rows in succession belong to one point: 1, or the number of sides.
-        parameters: how many of the columns, from the left, say what the point is.
+        columns: the column names in order.
+        rows: a value for each column, and possibly others.
+        best: for each row the columns with the best values of all sides.
+        together: the number of consecutive rows that belong to one match.
+        parameters: the number of columns, from the left, that hold the parameters of a match.
     """
 
     columns: tuple[str, ...]
@@ -30,78 +30,84 @@ class Layout:
     parameters: int
 
 
-def laid_out(
+def lay_out(
     comparison: Comparison,
     *,
     everything: bool = False,
     stacked: bool | None = None,
     brief: bool = False,
 ) -> Layout:
-    """The comparison as people read it.
+    """Return a comparison as a table.
 
     Args:
-        comparison: what it is about.
-        everything: whether it shows all parameters, figures and rows.
-        stacked: whether a row is a block of one line for each side; unless given, where there are many sides.
-        brief: whether the change in time is left out, where it is told in per cent.
+        comparison: the comparison.
+        everything: show all parameters, figures and rows.
+        stacked: show each match as a block with one line per side; by default if there are more
+            than `MOST_ABREAST` sides.
+        brief: omit the absolute change in time, unless everything is shown.
     """
-    piled = len(comparison.sides) > MOST_ABREAST if stacked is None else stacked
-    layout = (
-        _stacked(comparison, everything=everything)
-        if piled
-        else _abreast(comparison, everything=everything)
-    )
+    if stacked is None:
+        stacked = len(comparison.sides) > MOST_ABREAST
+    make = _stack if stacked else _set_abreast
+    layout = make(comparison, everything=everything)
     if not brief or everything:
         return layout
-    columns = (
-        name
-        for name in layout.columns
-        if name != "change" and not (name.startswith("change ") and "%" not in name)
-    )
-    return replace(layout, columns=tuple(columns))
+    absolute = {"change", *(comparison.change_columns(side)[0] for side in comparison.sides[1:])}
+    return replace(layout, columns=tuple(name for name in layout.columns if name not in absolute))
 
 
-def _abreast(comparison: Comparison, *, everything: bool) -> Layout:
-    columns = tuple(comparison.columns(everything=everything))
+def _set_abreast(comparison: Comparison, *, everything: bool) -> Layout:
+    """Return a table with one line per match."""
+    times = {side.name: comparison.column("time", side) for side in comparison.sides}
     best = (
-        frozenset(f"time {name}" for name in comparison.best(match))
+        frozenset(times[name] for name in comparison.best(match))
         for match in comparison.shown(everything=everything)
     )
-    rows = tuple(comparison.rows(everything=everything))
-    return Layout(columns, rows, tuple(best), 1, len(comparison.parameters(everything=everything)))
-
-
-def _stacked(comparison: Comparison, *, everything: bool) -> Layout:
-    """A parameter in which the sides of a row differ is told of each side in its own line."""
-    shown = comparison.shown(everything=everything)
-    parameters, figures = (
-        comparison.parameters(everything=everything),
-        comparison.telling(everything=everything),
+    return Layout(
+        tuple(comparison.columns(everything=everything)),
+        tuple(comparison.rows(everything=everything)),
+        tuple(best),
+        1,
+        len(comparison.parameters(everything=everything)),
     )
-    point = [name for name in parameters if all(len(match.cell(name)) == 1 for match in shown)]
-    own = [name for name in parameters if name not in point]
-    columns = [*point, "side", *own, *figures, "change", "change %", "verdict", "gap"]
+
+
+def _stack(comparison: Comparison, *, everything: bool) -> Layout:
+    """Return a table with one line per side of each match.
+
+    Parameters that differ between the sides of a match are shown in the lines of the sides.
+    """
+    shown = comparison.shown(everything=everything)
+    parameters = comparison.parameters(everything=everything)
+    figures = comparison.default_figures(everything=everything)
+    common = [name for name in parameters if all(len(match.values(name)) == 1 for match in shown)]
+    own = [name for name in parameters if name not in common]
+    columns = [*common, "side", *own, *figures, *CHANGES, "gap"]
     rows = [row for match in shown for row in _block(comparison, match, own)]
     if any(row["note"] for row in rows):
         columns.append("note")
     best = tuple(frozenset(("time",)) if row["best"] else frozenset() for row in rows)
-    return Layout(tuple(columns), tuple(rows), best, len(comparison.sides), len(point))
+    return Layout(tuple(columns), tuple(rows), best, len(comparison.sides), len(common))
 
 
 def _block(comparison: Comparison, match: Match, own: Sequence[str]) -> list[dict[str, Any]]:
-    """A line for each side: the baseline's has no change."""
-    point = {name: cell(match, name) for name in comparison.parameters(everything=True)}
+    """Return a line for each side; the baseline has no change."""
+    common = {name: shared_value(match, name) for name in comparison.parameters(everything=True)}
     judgements = [(None, None, "baseline"), *comparison.judgements(match)]
+    reasons = (None, *match.reasons)
     best = comparison.best(match)
     lines = []
-    for side, run, judged, reason in zip(
-        comparison.sides, match.runs, judgements, (None, *match.reasons), strict=True
+    for side, run, judgement, reason in zip(
+        comparison.sides, match.runs, judgements, reasons, strict=True
     ):
-        figures = {what: figure(run, what) for what in comparison.figures}
-        told = dict(zip(("change", "change %", "verdict"), judged, strict=True))
-        mine = {name: single(run, name) for name in own}
         lines.append({
-            **point, **mine, **figures, **told, "side": side.name,
-            "gap": gap(run), "note": reason, "best": side.name in best,
+            **common,
+            **{name: single_value(run, name) for name in own},
+            **{name: figure(run, name) for name in comparison.figures},
+            **dict(zip(CHANGES, judgement, strict=True)),
+            "side": side.name,
+            "gap": gap(run),
+            "note": reason,
+            "best": side.name in best,
         })  # fmt: skip
     return lines

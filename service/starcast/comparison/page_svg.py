@@ -1,8 +1,8 @@
-"""A picture as part of a page: how matplotlib draws it, and what its SVG has to become.
+"""Matplotlib figures as inline SVG of an HTML page.
 
-On an SVG canvas and without a window. In the page its colours are the page's, for light and dark, its ids are unique, metadata
-is gone, and every stored point says what it is when one points at it. The same figures give the same bytes, whatever
-matplotlib's settings are here.
+Figures are drawn on an SVG canvas without a window. The inline SVG uses the page's colours, in
+light and dark mode, and unique ids; stored points have titles that browsers show as tooltips. Equal
+figures give equal bytes whatever the user's matplotlib settings are.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,37 +19,21 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-#: How many curves look different in colour; beyond that, dashes and marks do.
-COLOURS = 8
-#: The page's colours, by custom property, each with what it is in light, and without a page.
+from starcast.support.html import PALETTE
+
+#: Colours of the page: custom property, and the colour in light mode and without a page.
 INK, FAINT = ("--ink", "#1b1f24"), ("--faint", "#6b7280")
-#: Those of the curves: Okabe and Ito's, which the colour-blind can tell apart, darker where they are too light on white.
-PALETTE = tuple(
-    (f"--curve-{place}", colour)
-    for place, colour in enumerate(
-        ("#0072b2", "#d55e00", "#007d5a", "#a8467f", "#8a6100", "#1f83b8", "#5b3f99", "#444444"),
-        start=1,
-    )
-)
-#: The same in dark.
-DARK = tuple(
-    (name, colour)
-    for (name, _), colour in zip(
-        PALETTE,
-        ("#58a6e0", "#ff8c42", "#2fc79a", "#e08fc0", "#e8b93c", "#8fd3f4", "#b69cf0", "#d0d4da"),
-        strict=True,
-    )
-)
 _DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)), (0, (1, 1)))
 _MARKS = "osD^vPX"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 _SVG = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
-# Inches, of 72 points: the axes with what stands around them, a line of the legend, its sample, a character.
+# Sizes in inches: the axes and their margins; a line, a sample and a character of the legend.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 7.6, 3.6, 0.95, 0.25, 0.25, 0.55
 _LEGEND_LINE, _LEGEND_SAMPLE, _LEGEND_CHARACTER = 0.23, 0.75, 0.082
-_SHORT = 2  # powers of ten
+#: An axis of fewer powers of ten also has labels at 2 and 5 times a power.
+_SHORT = 2
 
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -74,16 +58,16 @@ _SETTINGS: dict[Any, Any] = {
 
 
 class Styles:
-    """What each curve looks like, by its label, the same in all plots of a page."""
+    """The styles of curves by label, equal in all plots of a page."""
 
     def __init__(self, labels: Iterable[str]) -> None:
         self._places = {label: place for place, label in enumerate(dict.fromkeys(labels))}
 
     def of(self, label: str) -> dict[str, Any]:
-        """The arguments with which matplotlib draws it."""
+        """Return matplotlib's arguments for a curve; styles repeat for many labels."""
         place = self._places[label]
         return {
-            "color": PALETTE[place % COLOURS][1],
+            "color": PALETTE[place % len(PALETTE)][1],
             "linestyle": _DASHES[place % len(_DASHES)],
             "marker": _MARKS[place % len(_MARKS)],
         }
@@ -91,15 +75,15 @@ class Styles:
 
 @contextmanager
 def settings() -> Iterator[None]:
-    """Within it matplotlib draws as here, and nowhere else."""
+    """Use the settings of this module within the context only."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_SETTINGS)
         yield
 
 
-def empty() -> tuple[Figure, Axes]:
-    """A picture with axes and nothing in them."""
+def empty_plot() -> tuple[Figure, Axes]:
+    """Return a figure with empty axes."""
     plot = Figure()
     FigureCanvasSVG(plot)
     axes = plot.add_subplot()
@@ -107,8 +91,8 @@ def empty() -> tuple[Figure, Axes]:
     return plot, axes
 
 
-def by_powers(axis: Axis, ends: tuple[float, float]) -> None:
-    """A logarithmic axis, its powers of ten written as people write them; on a short one 2 and 5 of them as well."""
+def format_powers(axis: Axis, ends: tuple[float, float]) -> None:
+    """Label a logarithmic axis with powers of ten, and a short one with 2 and 5 times them."""
     short = log10(ends[1] / ends[0]) < _SHORT
     axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
     axis.set_minor_formatter(
@@ -122,18 +106,18 @@ def _power(value: float) -> str:
     return f"10{str(round(log10(value))).translate(_SUPERSCRIPTS)}"
 
 
-def legend(plot: Figure, axes: Axes) -> None:
-    """The legend below the axes, in as many columns as its words leave room for, and the picture as high as both need.
+def add_legend(plot: Figure, axes: Axes) -> None:
+    """Add a legend below the axes in as many columns as fit, and set the height of the figure.
 
-    matplotlib's own layouts draw everything twice to find that out.
+    The layouts of matplotlib draw everything twice for this.
     """
     handles, labels = axes.get_legend_handles_labels()
     columns = max(1, int(_WIDTH / (_LEGEND_SAMPLE + _LEGEND_CHARACTER * max(map(len, labels)))))
     below = _BOTTOM + _LEGEND_LINE * -(-len(labels) // columns)
-    whole = _TOP + _HEIGHT + below
-    plot.set_size_inches(_WIDTH, whole)
+    height = _TOP + _HEIGHT + below
+    plot.set_size_inches(_WIDTH, height)
     axes.set_position(
-        (_LEFT / _WIDTH, below / whole, 1 - (_LEFT + _RIGHT) / _WIDTH, _HEIGHT / whole)
+        (_LEFT / _WIDTH, below / height, 1 - (_LEFT + _RIGHT) / _WIDTH, _HEIGHT / height)
     )
     plot.legend(
         handles,
@@ -146,7 +130,7 @@ def legend(plot: Figure, axes: Axes) -> None:
     )
 
 
-def _drawn(plot: Figure) -> str:
+def _draw(plot: Figure) -> str:
     text = StringIO()
     plot.savefig(
         text, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
@@ -154,23 +138,22 @@ def _drawn(plot: Figure) -> str:
     return text.getvalue()
 
 
-def inline(
+def inline_svg(
     plot: Figure, name: str, title: str, description: str, titles: Mapping[str, Sequence[str]]
 ) -> str:
-    """The picture as an element of a page.
+    """Return a figure as an SVG element for a page.
 
     Args:
-        plot: drawn within `settings`.
-        name: begins the ids of its parts; no two pictures of a page share it.
-        title: what it is, for those who do not see it.
-        description: what it shows, for the same.
-        titles: by the group id of some marks, what each of them says when one points at it.
+        plot: a figure drawn within `settings`.
+        name: the beginning of all ids in it, unique in a page.
+        title: what the figure is, for screen readers.
+        description: what it shows, for screen readers.
+        titles: tooltips of the marks in some groups, by group id.
     """
-    root = ET.fromstring(_drawn(plot))  # noqa: S314 - matplotlib wrote it
-    # The style sheet would be the whole page's.
-    unwanted = {f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"}
+    root = ET.fromstring(_draw(plot))  # noqa: S314 - the input comes from matplotlib
+    # A style element would apply to the whole page; its one rule becomes an attribute.
     for parent in list(root.iter()):
-        for child in [child for child in parent if child.tag in unwanted]:
+        for child in parent.findall(f"{{{_SVG}}}style"):
             parent.remove(child)
     for gid, texts in titles.items():
         marks = [
@@ -181,13 +164,13 @@ def inline(
         ]
         for mark, text in zip(marks, texts, strict=True):
             ET.SubElement(mark, f"{{{_SVG}}}title").text = text
-    _rename(root, name)
-    _accessible(root, name, title, description)
+    _prefix_ids(root, name)
+    _add_descriptions(root, name, title, description)
     ET.register_namespace("", _SVG)
-    return _coloured(ET.tostring(root, encoding="unicode")) + "\n"
+    return _use_page_style(ET.tostring(root, encoding="unicode")) + "\n"
 
 
-def _rename(root: ET.Element, name: str) -> None:
+def _prefix_ids(root: ET.Element, name: str) -> None:
     for each in root.iter():
         if "id" in each.attrib:
             each.set("id", f"{name}-{each.get('id')}")
@@ -198,7 +181,7 @@ def _rename(root: ET.Element, name: str) -> None:
                 each.set(attribute, value.replace("url(#", f"url(#{name}-"))
 
 
-def _accessible(root: ET.Element, name: str, title: str, description: str) -> None:
+def _add_descriptions(root: ET.Element, name: str, title: str, description: str) -> None:
     for place, (tag, text) in enumerate((("title", title), ("desc", description))):
         element = ET.Element(f"{{{_SVG}}}{tag}", {"id": f"{name}-{tag}"})
         element.text = text
@@ -210,8 +193,8 @@ def _accessible(root: ET.Element, name: str, title: str, description: str) -> No
         del root.attrib[size]
 
 
-def _coloured(svg: str) -> str:
-    """The page's colours in place of fixed ones, and fonts of the same widths where there is no DejaVu."""
+def _use_page_style(svg: str) -> str:
+    """Replace colours by the page's, and add fonts of similar width for systems without DejaVu."""
     svg = svg.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
     for variable, colour in (INK, FAINT, *PALETTE):
         svg = svg.replace(colour, f"var({variable}, {colour})")

@@ -1,60 +1,70 @@
-"""A comparison as a page: one HTML file that needs nothing else, in light and in dark."""
+"""The HTML report of a comparison: a single file without external resources."""
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 from importlib.metadata import version
-from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from starcast.comparison import crossovers, page_svg, plots
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, Comparison
+from starcast.comparison.crossovers import (
+    Crossing,
+    best_crossovers,
+    crossover_rows,
+    find_crossovers,
+    table_columns,
+)
 from starcast.comparison.curves import Panel, panels
-from starcast.comparison.layout import MOST_ABREAST, Layout, laid_out
+from starcast.comparison.layout import MOST_ABREAST, Layout, lay_out
 from starcast.comparison.matching import QUESTION
 from starcast.comparison.networks import networks
-from starcast.comparison.side_names import parent
+from starcast.comparison.sides import parent
 from starcast.database import models
+from starcast.errors import UnavailableError
 from starcast.progress import Reporter, Silent
+from starcast.support.html import render_page
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 VERDICTS = (BETTER, WORSE, SAME, NOT_COMPARABLE)
-#: What stands beside a verdict, so that it is not told by colour alone.
+#: Symbols of the verdicts, so that they are not distinguished by colour alone.
 SIGNS = {BETTER: "▼", WORSE: "▲", SAME: "=", NOT_COMPARABLE: "✕"}
-#: Where the commands of a side reproduce it.
-HERE, ELSEWHERE = "here, against what is stored", "on another machine, or in another database"
+#: The places where the commands of a side reproduce it.
+HERE, ELSEWHERE = "here, against the stored figures", "on another machine, or in another database"
 PROVENANCE = (
-    "version",
-    "revision",
-    "dirty",
-    "host",
-    "machine",
-    "python",
-    "numpy",
-    "psycopg",
-    "postgres",
-)
+    "version", "revision", "dirty", "host", "machine", "python", "numpy", "psycopg", "postgres",
+)  # fmt: skip
 
-_TEMPLATE = "report.html.j2"
-_PIECES = 6  # as many values of p as are listed one by one
-_COMMONEST = 12  # so many reasons are told at once, the others on demand
+#: The most numbers of segments that are listed one by one.
+_LISTED_SEGMENTS = 6
+#: The number of reasons shown at once; the others are folded.
+_COMMONEST = 12
 
 
 @dataclass(frozen=True)
-class Plotted:
-    """A panel with its pictures, each None where there is nothing to see, and the crossings that are marked in them."""
+class PlottedPanel:
+    """A panel with its plots as SVG, or None if there is nothing to plot.
+
+    Attributes:
+        panel: the panel.
+        times: time against message size.
+        links: links used in each step.
+        changes: the crossovers marked in the plot of times.
+    """
 
     panel: Panel
     times: str | None
     links: str | None
-    changes: Sequence[crossovers.Crossing]
+    changes: Sequence[Crossing]
 
 
-def page(
+def render_report(
     comparison: Comparison,
     profiles: Mapping[int, Sequence[int]],
     written: datetime,
@@ -62,121 +72,118 @@ def page(
     everything: bool = False,
     reporter: Reporter | None = None,
 ) -> str:
-    """The page.
+    """Return the HTML report of a comparison.
 
     Args:
-        comparison: what it is about; its rows in the order in which the page shows them.
-        profiles: for the number of each run in `profiled`, the directed links used in steps 1, 2, ...; a run may lack.
-        written: when.
-        everything: whether it shows all parameters, figures and rows.
-        reporter: hears of the plots that are drawn.
+        comparison: the comparison, with its rows in the order of the report.
+        profiles: for the number of each run in `profiled_runs`, the directed links used in steps
+            1, 2, ...; runs may be missing.
+        written: the time of writing.
+        everything: show all parameters, figures and rows.
+        reporter: receives the progress of the plots.
+
+    Raises:
+        UnavailableError: matplotlib is not installed.
     """
     every = panels(comparison)
-    changes = {panel.name: crossovers.crossings(panel) for panel in every}
-    drawn = _plotted(every, changes, profiles, reporter or Silent())
-    listed = [row for panel in every for row in crossovers.rows(changes[panel.name])]
-    layout = _rounded(_laid_out(comparison, everything=everything))
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"told": told, "svg": Markup}
-    template = environment.from_string(
-        files(__package__).joinpath(_TEMPLATE).read_text(encoding="utf-8")
-    )
-    return template.render(
-        title=titled(comparison),
+    crossings = {panel.name: find_crossovers(panel) for panel in every}
+    plotted = _plot_panels(every, crossings, profiles, reporter or Silent())
+    listed = [row for panel in every for row in crossover_rows(crossings[panel.name])]
+    layout = _round_gaps(_lay_out(comparison, everything=everything))
+    return render_page(
+        __package__,
+        "report.html.j2",
+        {"as_cell": as_cell, "svg": Markup},
+        title=report_title(comparison),
         comparison=comparison,
-        letters=[side.name for side in comparison.lettered().sides],
+        letters=[side.name for side in comparison.with_letters().sides],
         titles=dict.fromkeys(side.title for side in comparison.sides if side.title),
-        shared=comparison.worth_saying(everything=everything),
-        verdicts=verdicts(comparison),
-        reasons=reasons(comparison),
+        shared=comparison.header_parameters(everything=everything),
+        verdicts=count_verdicts(comparison),
+        reasons=count_reasons(comparison),
         commonest=_COMMONEST,
         layout=layout,
         question=", ".join(axis for axis in QUESTION if axis not in comparison.across),
-        numeric=_numeric(layout),
+        numeric=_numeric_columns(layout),
         everything=everything,
-        sources=sources(comparison),
-        plotted=drawn,
+        sources=list_sources(comparison),
+        plotted=plotted,
         crossings=listed,
-        crossing_columns=crossovers.told_columns(listed),
-        commands=commands(comparison),
+        crossing_columns=table_columns(listed),
+        commands=list_commands(comparison),
         signs=SIGNS,
-        palette=page_svg.PALETTE,
-        dark=page_svg.DARK,
         written=written,
         version=version("starcast"),
     )
 
 
-def titled(comparison: Comparison) -> str:
-    """The sides by name, parts of one experiment after its name; of many how many they are."""
-    whole, names = parent(comparison.sides), [side.name for side in comparison.briefly().sides]
-    told = " against ".join(names) if len(names) <= MOST_ABREAST else f"{len(names)} sides compared"
-    return told if whole is None else f"{whole}: {told}"
+def report_title(comparison: Comparison) -> str:
+    """Return the names of the sides, or their number; parts follow the name of their experiment."""
+    names = [side.name for side in comparison.with_short_names().sides]
+    few = len(names) <= MOST_ABREAST
+    title = " against ".join(names) if few else f"{len(names)} sides compared"
+    experiment = parent(comparison.sides)
+    return title if experiment is None else f"{experiment}: {title}"
 
 
-def profiled(comparison: Comparison) -> list[models.Run]:
-    """The runs whose step profiles the page draws."""
-    return [run for panel in _stepped(panels(comparison)) for _, run in panel.profiled()]
+def profiled_runs(comparison: Comparison) -> list[models.Run]:
+    """Return the runs whose step profiles the report plots."""
+    every = _panels_with_steps(panels(comparison))
+    return [run for panel in every for _, run in panel.profiled()]
 
 
-def commands(comparison: Comparison) -> dict[str, dict[str, tuple[str, ...]]]:
-    """The command lines that reproduce the sides, by where they do, under the names of the sides that they reproduce."""
+def list_commands(comparison: Comparison) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return the commands that reproduce the sides, by the names of the sides and by place."""
     sides: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for side in comparison.sides:
         sides.setdefault((side.repeat, side.commands), []).append(side.name)
-    return {
-        ", ".join(names): {
-            topology: lines
-            for topology, lines in ((HERE, (repeat,)), (ELSEWHERE, commands))
-            if any(lines)
-        }
-        for (repeat, commands), names in sides.items()
-    }
+    commands = {}
+    for (repeat, elsewhere), names in sides.items():
+        places = {HERE: (repeat,), ELSEWHERE: elsewhere}
+        commands[", ".join(names)] = {place: lines for place, lines in places.items() if any(lines)}
+    return commands
 
 
-def verdicts(comparison: Comparison) -> list[dict[str, Any]]:
-    """For each side its runs and networks, in how many rows it is the best, and how often each verdict fell on it."""
+def count_verdicts(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return for each side its runs, networks, best rows, and the number of each verdict."""
     judged = [
         [verdict for *_, verdict in comparison.judgements(match)] for match in comparison.matches
     ]
     best = Counter(name for match in comparison.matches for name in comparison.best(match))
     rows = []
     for place, side in enumerate(comparison.sides):
-        fallen = Counter(row[place - 1] for row in judged) if place else Counter[str]()
-        counts = {verdict: fallen[verdict] if place else None for verdict in VERDICTS}
-        told = {"what": _what(side.runs), "networks": "; ".join(map(str, networks(side.runs)))}
-        rows.append(
-            {"side": side.name, "runs": len(side.runs), "best": best[side.name], **counts, **told}
-        )
+        counts = Counter(row[place - 1] for row in judged) if place else Counter[str]()
+        rows.append({
+            "side": side.name,
+            "runs": len(side.runs),
+            "best": best[side.name],
+            **{verdict: counts[verdict] if place else None for verdict in VERDICTS},
+            "runs_text": _describe_runs(side.runs),
+            "networks": "; ".join(map(str, networks(side.runs))),
+        })  # fmt: skip
     return rows
 
 
-def reasons(comparison: Comparison) -> dict[str, int]:
-    """Why rows are no comparison, and how many each; the commonest first."""
-    return dict(
-        Counter(
-            reason for match in comparison.matches for reason in match.reasons if reason
-        ).most_common()
-    )
+def count_reasons(comparison: Comparison) -> dict[str, int]:
+    """Return the reasons why rows are not comparable with their numbers, most frequent first."""
+    reasons = Counter(reason for match in comparison.matches for reason in match.reasons if reason)
+    return dict(reasons.most_common())
 
 
-def sources(comparison: Comparison) -> list[dict[str, Any]]:
-    """Where the figures come from: code, host and engines, each with how many runs and from when to when."""
-    found: dict[tuple[Any, ...], list[models.Run]] = {}
+def list_sources(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return the code, hosts and engines of the runs, with the number of runs and their dates."""
+    groups: dict[tuple[Any, ...], list[models.Run]] = {}
     for run in dict.fromkeys(run for side in comparison.sides for run in side.runs):
-        found.setdefault(tuple((run.provenance or {}).get(name) for name in PROVENANCE), []).append(
-            run
-        )
+        key = tuple((run.provenance or {}).get(name) for name in PROVENANCE)
+        groups.setdefault(key, []).append(run)
     return [
         {**dict(zip(PROVENANCE, key, strict=True)), "runs": len(runs), **_dates(runs)}
-        for key, runs in sorted(found.items(), key=lambda item: str(item[0]))
+        for key, runs in sorted(groups.items(), key=lambda item: str(item[0]))
     ]
 
 
-def told(value: Any) -> str:
-    """A cell in words: whole numbers whole, others to six digits."""
+def as_cell(value: Any) -> str:
+    """Return the text of a table cell; decimals have six significant digits."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -190,55 +197,76 @@ def told(value: Any) -> str:
     return str(value)
 
 
-def _plotted(
+def _import_plots() -> "ModuleType":
+    # A home without write permission, or the first search for fonts, must not show up as a warning.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    try:
+        from starcast.comparison import plots  # noqa: PLC0415 - only reports need matplotlib
+    except ModuleNotFoundError as error:
+        if error.name != "matplotlib":
+            raise
+        raise UnavailableError(
+            "reports with plots need matplotlib, which is not installed",
+            hint="install it with: pip install 'starcast[reports]'",
+        ) from None
+    return plots
+
+
+def _plot_panels(
     every: Sequence[Panel],
-    changes: Mapping[str, Sequence[crossovers.Crossing]],
+    crossings: Mapping[str, Sequence[Crossing]],
     profiles: Mapping[int, Sequence[int]],
     reporter: Reporter,
-) -> list[Plotted]:
-    styles = page_svg.Styles(curve.label for panel in every for curve in panel.curves)
-    drawn, stepped = [], _stepped(every)
+) -> list[PlottedPanel]:
+    with_steps = _panels_with_steps(every)
+    with_times = [panel for panel in every if sum(m > 0 for m in panel.sizes) > 1]
+    if not with_steps and not with_times:
+        return []
+    plots = _import_plots()
+    styles = plots.Styles(curve.label for panel in every for curve in panel.curves)
+    plotted = []
     with reporter.task("drawing", len(every), "panels") as task:
-        for place, panel in enumerate(every, start=1):
-            marks = crossovers.marked(changes[panel.name])
-            along = sum(m > 0 for m in panel.sizes) > 1
-            times = plots.times(panel, styles, marks, f"times-{place}") if along else None
-            busy = any(panel is each for each in stepped) and any(
-                run.id in profiles for _, run in panel.profiled()
-            )
-            links = plots.links(panel, profiles, styles, f"links-{place}") if busy else None
-            drawn.append(Plotted(panel, times, links, marks))
+        for number, panel in enumerate(every, start=1):
+            marks = best_crossovers(crossings[panel.name])
+            times = links = None
+            if any(panel is each for each in with_times):
+                times = plots.plot_times(panel, styles, marks, f"times-{number}")
+            has_profile = any(run.id in profiles for _, run in panel.profiled())
+            if has_profile and any(panel is each for each in with_steps):
+                links = plots.plot_links(panel, profiles, styles, f"links-{number}")
+            plotted.append(PlottedPanel(panel, times, links, marks))
             task.advance()
-    return drawn
+    return plotted
 
 
-def _stepped(every: Iterable[Panel]) -> list[Panel]:
-    """The panels whose steps are worth a plot: those with a schedule of which there is none yet.
+def _panels_with_steps(every: Iterable[Panel]) -> list[Panel]:
+    """Return the panels with a schedule that no earlier panel has.
 
-    A schedule knows nothing of m, T_s and T_c, nor of the faults: these take a few links from it, wherever they are. So
-    panels without faults come first.
+    A schedule does not depend on message_bytes, t_s, t_c and faults; faults only remove some of
+    its links, so panels without faults come first.
     """
-    stepped, seen = [], set[tuple[Any, ...]]()
+    chosen = []
+    seen: set[tuple[Any, ...]] = set()
     for panel in sorted(every, key=lambda panel: bool(panel.question["faults"])):
-        topology = tuple(panel.question[axis] for axis in ("topology", "collective", "ports"))
-        steps = {(*topology, curve.label, run.p) for curve, run in panel.profiled()}
-        if not steps <= seen:
-            stepped.append(panel)
-        seen |= steps
-    return stepped
+        axes = tuple(panel.question[axis] for axis in ("topology", "collective", "ports"))
+        schedules = {(*axes, curve.label, run.segments) for curve, run in panel.profiled()}
+        if not schedules <= seen:
+            chosen.append(panel)
+        seen |= schedules
+    return chosen
 
 
-def _what(runs: Iterable[models.Run]) -> str:
-    """The choices of a side in a line: its algorithms, and its p."""
+def _describe_runs(runs: Iterable[models.Run]) -> str:
+    """Return the algorithms and segments of a side."""
     listed = list(runs)
+    if not listed:
+        return "no runs"
     algorithms = ", ".join(dict.fromkeys(run.algorithm for run in listed))
-    pieces = sorted({run.p for run in listed})
-    told = (
-        ", ".join(map(str, pieces))
-        if len(pieces) <= _PIECES
-        else f"{len(pieces)} values from {pieces[0]} to {pieces[-1]}"
-    )
-    return f"{algorithms}; p = {told}" if listed else "no runs"
+    segments = sorted({run.segments for run in listed})
+    text = ", ".join(map(str, segments))
+    if len(segments) > _LISTED_SEGMENTS:
+        text = f"{len(segments)} values from {segments[0]} to {segments[-1]}"
+    return f"{algorithms}; segments = {text}"
 
 
 def _dates(runs: Sequence[models.Run]) -> dict[str, datetime]:
@@ -246,25 +274,23 @@ def _dates(runs: Sequence[models.Run]) -> dict[str, datetime]:
     return {"first": min(finished), "last": max(finished)}
 
 
-def _laid_out(comparison: Comparison, *, everything: bool) -> Layout:
-    """Few sides abreast under the letters of the summary; many in lines of their own, under brief names."""
-    abreast = len(comparison.sides) <= MOST_ABREAST
-    return laid_out(
-        comparison.lettered() if abreast else comparison.briefly(), everything=everything
-    )
+def _lay_out(comparison: Comparison, *, everything: bool) -> Layout:
+    """Show few sides next to each other under letters, and many in lines under short names."""
+    if len(comparison.sides) <= MOST_ABREAST:
+        return lay_out(comparison.with_letters(), everything=everything)
+    return lay_out(comparison.with_short_names(), everything=everything)
 
 
-def _rounded(layout: Layout) -> Layout:
-    """The same with its gaps to three decimals."""
-    gaps = [name for name in layout.columns if name.partition(" ")[0] == "gap"]
-    rows = (
-        {**row, **{name: round(float(row[name]), 3) for name in gaps if row[name] is not None}}
-        for row in layout.rows
-    )
+def _round_gaps(layout: Layout) -> Layout:
+    gaps = [name for name in layout.columns if name == "gap" or name.startswith("gap_")]
+    rows = []
+    for row in layout.rows:
+        rounded = {name: round(float(row[name]), 3) for name in gaps if row[name] is not None}
+        rows.append({**row, **rounded})
     return replace(layout, rows=tuple(rows))
 
 
-def _numeric(layout: Layout) -> set[str]:
+def _numeric_columns(layout: Layout) -> set[str]:
     return {
         name
         for name in layout.columns

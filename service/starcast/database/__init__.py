@@ -1,1 +1,1 @@
-"""PostgreSQL: models, connections and migrations, bulk copies, and the repository of stored objects."""
+"""PostgreSQL: models, connections, migrations, bulk copies, and the repository."""

@@ -1,7 +1,8 @@
-"""Bulk rows into PostgreSQL by binary COPY.
+"""Bulk inserts into PostgreSQL by binary COPY.
 
-Columns of numbers become the wire format in numpy, a block of rows at a time: a structured array whose records are
-PostgreSQL's own tuples. Format: PostgreSQL documentation, COPY, "Binary Format".
+Columns of numbers are converted to the wire format in numpy, one block of rows at a time, as a
+structured array whose records are PostgreSQL tuples. See "Binary Format" in PostgreSQL's
+documentation of COPY.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from psycopg import sql
 from sqlalchemy import BigInteger, Double, Integer, SmallInteger, Table
 from sqlalchemy.orm import Session
 
-#: Rows that are turned into bytes at once: large enough for numpy, small enough for the processor's cache.
+#: Rows converted at once: enough to keep numpy busy, few enough for the processor's cache.
 BLOCK = 1 << 15
 
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
@@ -22,12 +23,12 @@ _TRAILER = b"\xff\xff"
 
 
 def copy_columns(session: Session, table: Table, columns: Mapping[str, NDArray[Any]]) -> int:
-    """Append rows given as columns of numbers, inside the session's transaction.
+    """Insert rows given as columns of numbers, in the session's transaction.
 
     Args:
-        session: an open session; nothing is committed here.
-        table: where to; its columns' types decide the width of each number.
-        columns: arrays of equal length, one a column that is given; the others get their default.
+        session: an open session; nothing is committed.
+        table: the target; the types of its columns decide the width of each number.
+        columns: arrays of equal length by column name; other columns get their default.
 
     Returns:
         The number of rows.
@@ -45,7 +46,7 @@ def copy_columns(session: Session, table: Table, columns: Mapping[str, NDArray[A
 def copy_rows(
     session: Session, table: Table, names: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> None:
-    """Append rows of any type, few and large (a whole tree as bytes), inside the session's transaction."""
+    """Insert a few large rows of any type, such as trees as bytes, in the session's transaction."""
     types = [
         table.c[name].type.compile(dialect=session.get_bind().dialect).lower() for name in names
     ]
@@ -57,9 +58,7 @@ def copy_rows(
 
 def _cursor(session: Session) -> psycopg.Cursor[Any]:
     driver = session.connection().connection.driver_connection
-    if not isinstance(
-        driver, psycopg.Connection
-    ):  # not only for mypy: store URLs always name this driver
+    if not isinstance(driver, psycopg.Connection):
         raise TypeError("COPY needs psycopg")
     return driver.cursor()
 
@@ -80,7 +79,7 @@ def _record(table: Table, names: Sequence[str]) -> np.dtype[np.void]:
 
 def _wire(table: Table, name: str) -> str:
     kind = table.c[name].type
-    # SmallInteger and BigInteger are Integers too: the narrow names go first.
+    # SmallInteger and BigInteger are subclasses of Integer, so Integer comes after them.
     for declared, wire in (
         (SmallInteger, ">i2"),
         (BigInteger, ">i8"),
@@ -89,7 +88,7 @@ def _wire(table: Table, name: str) -> str:
     ):
         if isinstance(kind, declared):
             return wire
-    raise TypeError(f"{table.name}.{name} is no column of numbers")
+    raise TypeError(f"{table.name}.{name} is not a column of numbers")
 
 
 def _blocks(values: Sequence[NDArray[Any]], record: np.dtype[np.void]) -> Iterator[memoryview]:

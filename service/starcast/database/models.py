@@ -1,11 +1,11 @@
-"""The tables of PostgreSQL as typed SQLAlchemy models; the migrations create what stands here.
+"""The tables of PostgreSQL as typed SQLAlchemy models; the migrations create the same tables.
 
-Two rules decide what a dropped row takes with it. Parts go with their whole: a forest's trees, an experiment's
-runs, a run's costs. What is materialized in the graph store on its own (topology, forest, schedule) is dropped on
-its own first: the database refuses to leave orphans there.
+Deleting a row deletes its parts: the trees of a forest, the runs of an experiment, the costs of a
+run. A topology, forest or schedule is stored in the graph on its own and deleted on its own, so
+PostgreSQL refuses to delete one that another still refers to.
 
-Figures that enter a comparison are exact. `Exact` keeps a `Fraction` as text; PostgreSQL computes the double beside
-it (``time_value`` beside ``time``), for sorting and for SQL written by hand.
+Figures that are compared are exact. `Exact` stores a `Fraction` as text, and PostgreSQL computes a
+double next to it (``time_value`` next to ``time``) for sorting and for SQL written by hand.
 """
 
 import uuid
@@ -36,7 +36,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-#: Names of constraints follow from what they constrain, so that a migration can name them.
+#: Constraint names follow from table and column, so that a migration can refer to them.
 NAMING = {
     "pk": "pk_%(table_name)s",
     "fk": "fk_%(table_name)s_%(column_0_name)s",
@@ -46,10 +46,10 @@ NAMING = {
 }
 
 PORTS = ("all", "one")
-#: In the order of building.
+#: Kinds of artifacts, in the order in which they are built.
 KINDS = ("topology", "forest", "schedule")
 STATES = ("planned", "loading", "complete", "failed")
-WAYS = ("bolt", "import")
+METHODS = ("bolt", "import")
 STATUSES = ("complete", "failed")
 COSTS = ("closed form", "simulated", "lower bound")
 LEVELS = ("quick", "full", "deep")
@@ -57,22 +57,22 @@ VERDICTS = ("holds", "holds as a bound", "fails", "not checkable")
 
 
 class Exact(TypeDecorator[Fraction]):
-    """A rational number, kept as the text of a `Fraction`: ``1024``, ``23/3``."""
+    """A rational number, stored as the text of a `Fraction`: ``1024``, ``23/3``."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: Fraction | int | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Write it in lowest terms."""
+        """Write the number in lowest terms."""
         return None if value is None else str(Fraction(value))
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Fraction | None:  # noqa: ARG002
-        """Read it back."""
+        """Read the number."""
         return None if value is None else Fraction(value)
 
 
 class Base(DeclarativeBase):
-    """All tables."""
+    """The base class of all tables."""
 
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map = {  # noqa: RUF012 - SQLAlchemy's declarative names are class attributes
@@ -92,23 +92,25 @@ def _one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
 
 
 def _rational(column: str) -> CheckConstraint:
-    return CheckConstraint(f"\"{column}\" ~ '^\\d+(/[1-9]\\d*)?$'", name=column)
+    return CheckConstraint(f"{column} ~ '^\\d+(/[1-9]\\d*)?$'", name=column)
 
 
 def _double(column: str) -> Mapped[float | None]:
-    """The double beside an exact column, written as PostgreSQL itself writes it: alembic compares the two."""
-    parts = [f"split_part(\"{column}\", '/'::text, {part})" for part in (1, 2)]
-    denominator = f"COALESCE(NULLIF({parts[1]}, ''::text), '1'::text)"
-    return mapped_column(
-        Double,
-        Computed(
-            f"({parts[0]})::double precision / ({denominator})::double precision", persisted=True
-        ),
-    )
+    """Return the double of an exact column.
+
+    The expression is written as PostgreSQL prints it, because alembic compares the two texts.
+    """
+    numerator = f"split_part({column}, '/'::text, 1)"
+    denominator = f"COALESCE(NULLIF(split_part({column}, '/'::text, 2), ''::text), '1'::text)"
+    ratio = f"({numerator})::double precision / ({denominator})::double precision"
+    return mapped_column(Double, Computed(ratio, persisted=True))
 
 
 class Store(Base):
-    """This database's identity: one row. The graph store holds the same id, so another one's is noticed."""
+    """The identity of this database, in one row.
+
+    The graph store holds the same id, which shows whether the two belong together.
+    """
 
     __tablename__ = "store"
     __table_args__ = (Index("ix_store_one_row", text("(true)"), unique=True),)
@@ -120,7 +122,7 @@ class Store(Base):
 
 
 class Topology(Base):
-    """A topology that was ingested: counts of nodes and of undirected links, degree and diameter in links."""
+    """An ingested topology: numbers of nodes and undirected links, degree and diameter."""
 
     __tablename__ = "topology"
     __table_args__ = (
@@ -138,7 +140,10 @@ class Topology(Base):
 
 
 class Forest(Base):
-    """A forest that was ingested; its trees are in `Tree`. ``root`` is a rank, ``height`` the greatest level."""
+    """An ingested forest; `Tree` holds its trees.
+
+    ``root`` is a rank and ``height`` the greatest level of any tree.
+    """
 
     __tablename__ = "forest"
     __table_args__ = (
@@ -160,8 +165,8 @@ class Forest(Base):
 class Tree(Base):
     """One tree of a forest, numbered from 0: height in levels, leaves and size in nodes.
 
-    ``parent_port`` holds one byte a node, in order of rank: its port towards the parent, 0 at the root and where the
-    node is not in the tree.
+    ``parent_port`` holds one byte per node, in order of rank: the port towards the parent, and 0 at
+    the root and at nodes outside the tree.
     """
 
     __tablename__ = "tree"
@@ -180,9 +185,10 @@ class Tree(Base):
 
 
 class Schedule(Base):
-    """A schedule that was ingested and its simulation: steps, units x links sent, units in the largest packet.
+    """An ingested schedule with the results of its simulation.
 
-    ``units`` is the number of distinct units; ``root`` a rank; ``forest`` is null where the algorithm uses none.
+    ``transmissions`` counts units times links, ``largest_packet`` units, ``units`` distinct units.
+    ``root`` is a rank; ``forest`` is null if the algorithm uses no forest.
     """
 
     __tablename__ = "schedule"
@@ -209,7 +215,7 @@ class Schedule(Base):
 
 
 class ScheduleStep(Base):
-    """One step of a stored schedule's simulation: directed links in use, packets sent, units in the largest packet."""
+    """One step of a simulated schedule: links used, packets, units in the largest packet."""
 
     __tablename__ = "schedule_step"
 
@@ -223,15 +229,15 @@ class ScheduleStep(Base):
 
 
 class Materialization(Base):
-    """What the graph store holds, or is to hold, of one topology, forest or schedule, and what was counted there."""
+    """The state of one artifact in the graph store: its load method, expected and found counts."""
 
     __tablename__ = "materialization"
-    __table_args__ = (_one_of("kind", KINDS), _one_of("state", STATES), _one_of("way", WAYS))
+    __table_args__ = (_one_of("kind", KINDS), _one_of("state", STATES), _one_of("method", METHODS))
 
     kind: Mapped[str] = mapped_column(primary_key=True)
-    key: Mapped[str] = mapped_column(primary_key=True)
+    id: Mapped[str] = mapped_column(primary_key=True)
     state: Mapped[str]
-    way: Mapped[str]
+    method: Mapped[str]
     expected_nodes: Mapped[int] = mapped_column(BigInteger)
     expected_relationships: Mapped[int] = mapped_column(BigInteger)
     found_nodes: Mapped[int | None] = mapped_column(BigInteger)
@@ -244,9 +250,10 @@ class Materialization(Base):
 
 
 class Experiment(Base):
-    """A named set of runs. ``grid`` holds the grids it was expanded from; ``{}`` where runs are collected one by one.
+    """A named set of runs.
 
-    ``points`` is how many runs the grids stand for; null where there are none, or where a starcast before 0002 made it.
+    ``grid`` holds the grids of the experiment, or ``{}`` for a collection of single runs.
+    ``points`` is the number of points in the grids; null without grids and before revision 0002.
     """
 
     __tablename__ = "experiment"
@@ -259,31 +266,36 @@ class Experiment(Base):
 
 
 class Run(Base):
-    """One algorithm executed and priced at one point of a grid.
+    """One algorithm, executed and priced at one point of a grid.
 
-    ``m`` is in bytes; ``T_s`` in units of time a packet, ``T_c`` a byte; ``p`` counts the pieces that a tree's share of
-    the message is cut into; ``M`` the unit messages of the schedule (1 where the algorithm takes segments). ``copies`` are
-    the trees that carry each unit, ``tree`` the construction that the algorithm was given, null where it takes none.
-    ``faults`` are those that were there, as `starcast.simulator.Fault` writes them, drawn with ``seed`` if they were drawn;
-    ``missing`` counts the (node, unit) pairs that they cost in the end. ``timings`` are seconds per phase. ``topology`` is a
-    spec and no foreign key: a run needs nothing that was ingested.
+    ``topology`` is a spec without a foreign key: a run needs no ingested topology. ``t_s`` is the
+    time per packet and ``t_c`` the time per byte. ``segments`` is the number of pieces of each
+    tree's share of the message, ``messages`` the number of unit messages (1 for an algorithm that
+    takes segments). ``copies`` is the number of trees that carry each unit and ``base`` the
+    construction given to the algorithm, or null. ``faults`` are written as in
+    `starcast.simulator.Fault`, and ``seed`` is the random seed if they were drawn. ``missing``
+    counts the (node, unit) pairs that the faults left undelivered. ``timings`` are in seconds.
 
-    Points that differ in m, T_s, T_c and seed alone share a schedule, which is executed once: their runs hold the same
-    seconds to build, verify and simulate, and the same ``started_at``. Sum no timings over runs.
+    Points that differ only in message_bytes, t_s, t_c and seed share one execution: their runs have
+    equal timings and equal ``started_at``. Do not add up timings over runs.
     """
 
     __tablename__ = "run"
     __table_args__ = (
         _one_of("ports", PORTS),
         _one_of("status", STATUSES),
-        _rational("m"),
-        _rational("T_s"),
-        _rational("T_c"),
-        CheckConstraint('p >= 1 and "M" >= 1 and copies >= 1 and seed >= 0 and missing >= 0', name="counts"),
+        _rational("message_bytes"),
+        _rational("t_s"),
+        _rational("t_c"),
+        CheckConstraint(
+            "segments >= 1 and messages >= 1 and copies >= 1 and seed >= 0 and missing >= 0",
+            name="counts",
+        ),
         CheckConstraint("(status = 'failed') = (error is not null)", name="error"),
         UniqueConstraint(
-            "experiment", "topology", "collective", "algorithm", "ports", "m", "M", "T_s", "T_c", "p", "copies",
-            "tree", "faults", "seed", name="uq_run_point", postgresql_nulls_not_distinct=True,
+            "experiment", "topology", "collective", "algorithm", "ports", "message_bytes",
+            "messages", "t_s", "t_c", "segments", "copies", "base", "faults", "seed",
+            name="uq_run_point", postgresql_nulls_not_distinct=True,
         ),
     )  # fmt: skip
 
@@ -293,16 +305,16 @@ class Run(Base):
     collective: Mapped[str]
     algorithm: Mapped[str]
     ports: Mapped[str]
-    m: Mapped[Fraction]
-    M: Mapped[int] = mapped_column(Integer)
-    T_s: Mapped[Fraction]
-    T_c: Mapped[Fraction]
-    m_value: Mapped[float | None] = _double("m")
-    T_s_value: Mapped[float | None] = _double("T_s")
-    T_c_value: Mapped[float | None] = _double("T_c")
-    p: Mapped[int] = mapped_column(Integer)
+    message_bytes: Mapped[Fraction]
+    messages: Mapped[int] = mapped_column(Integer)
+    t_s: Mapped[Fraction]
+    t_c: Mapped[Fraction]
+    message_bytes_value: Mapped[float | None] = _double("message_bytes")
+    t_s_value: Mapped[float | None] = _double("t_s")
+    t_c_value: Mapped[float | None] = _double("t_c")
+    segments: Mapped[int] = mapped_column(Integer)
     copies: Mapped[int] = mapped_column(SmallInteger, server_default=text("1"))
-    tree: Mapped[str | None]
+    base: Mapped[str | None]
     faults: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     seed: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
     missing: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
@@ -318,10 +330,11 @@ class Run(Base):
 
 
 class Cost(Base):
-    """What a run costs by one way of counting; null where that way does not say.
+    """The cost of a run by closed form, by simulation, or its lower bound.
 
-    ``start_ups`` is the coefficient of T_s and ``bytes`` that of T_c; ``time`` is in their unit: the sum of both terms,
-    of a lower bound the greater one. ``source`` is the paper and its number.
+    ``start_ups`` is the coefficient of t_s and ``bytes`` that of t_c; ``time`` is the sum of both
+    terms, and for a lower bound the greater of the two. ``source`` names the paper and the number
+    in it. A figure that the source does not give is null.
     """
 
     __tablename__ = "cost"
@@ -345,7 +358,7 @@ class Cost(Base):
 
 
 class StepProfile(Base):
-    """One step of a run's simulation: directed links in use, packets sent, units in the largest packet."""
+    """One step of a simulated run: directed links used, packets, units in the largest packet."""
 
     __tablename__ = "step_profile"
 
@@ -356,19 +369,21 @@ class StepProfile(Base):
     largest_packet: Mapped[int] = mapped_column(BigInteger)
 
 
-class Ledger(Base):
-    """One look at statements of the papers. It is finished with its verdicts in one transaction; before, it has none.
+class ClaimRun(Base):
+    """A verification run: one stored pass over claims of the papers.
 
-    ``names`` are the ids and beginnings of ids that were asked about, none for all; ``level`` is null where ``sizes`` were
-    asked for instead. ``fingerprint`` is the SHA-256 of the sources that decide what is found: evidence is used again where
-    it is the same. ``revision`` and ``dirty`` are git's, null outside a checkout.
+    Its verdicts are stored in the transaction that sets ``finished_at``. ``names`` are the
+    requested claim ids and prefixes of ids (none for all claims); ``level`` is null if ``sizes`` were given
+    instead. ``fingerprint`` is the SHA-256 of the source code that decides the findings; evidence
+    with the same fingerprint is reused. ``revision`` and ``dirty`` come from git and are null
+    outside a checkout.
     """
 
-    __tablename__ = "ledger"
+    __tablename__ = "claim_run"
     __table_args__ = (
         _one_of("level", LEVELS),
         CheckConstraint("(level is null) = (sizes is not null)", name="sizes"),
-        Index("ix_ledger_fingerprint", "fingerprint"),
+        Index("ix_claim_run_fingerprint", "fingerprint"),
     )
 
     id: Mapped[int] = mapped_column(Integer, Identity(), primary_key=True)
@@ -384,15 +399,16 @@ class Ledger(Base):
 
 
 class ClaimEvidence(Base):
-    """What a check found about one statement at one size: ``starcast.claims.serialization`` writes and reads it.
+    """The evidence of one claim at one size, as ``starcast.claims`` serializes it.
 
-    ``seconds`` is how long it took; what several statements share is counted where it was first needed.
+    ``seconds`` is the time of the check; work shared by several claims is counted once, for the
+    first claim that needed it.
     """
 
     __tablename__ = "claim_evidence"
 
-    ledger: Mapped[int] = mapped_column(
-        ForeignKey("ledger.id", ondelete="CASCADE"), primary_key=True
+    claim_run: Mapped[int] = mapped_column(
+        ForeignKey("claim_run.id", ondelete="CASCADE"), primary_key=True
     )
     claim: Mapped[str] = mapped_column(primary_key=True)
     size: Mapped[str] = mapped_column(primary_key=True)
@@ -401,10 +417,10 @@ class ClaimEvidence(Base):
 
 
 class ClaimVerdict(Base):
-    """What became of one statement in one ledger.
+    """The verdict on one claim in one verification run.
 
-    ``counterexample`` is null unless it fails; ``subject`` is the id of the forest or schedule that the counterexample speaks
-    of, empty without one; ``detail`` is what was found, in sentences.
+    ``counterexample`` is null unless the claim fails; ``subject`` is the id of the forest or
+    schedule that the counterexample refers to, or empty; ``detail`` describes the findings.
     """
 
     __tablename__ = "claim_verdict"
@@ -413,8 +429,8 @@ class ClaimVerdict(Base):
         CheckConstraint("counterexample is null or verdict = 'fails'", name="counterexample"),
     )
 
-    ledger: Mapped[int] = mapped_column(
-        ForeignKey("ledger.id", ondelete="CASCADE"), primary_key=True
+    claim_run: Mapped[int] = mapped_column(
+        ForeignKey("claim_run.id", ondelete="CASCADE"), primary_key=True
     )
     claim: Mapped[str] = mapped_column(primary_key=True)
     verdict: Mapped[str]

@@ -1,7 +1,7 @@
-"""Saving and loading: from the mathematics' objects to rows and back.
+"""Storage of topologies, forests, schedules, experiments and runs in PostgreSQL.
 
-Every function works inside the session it is given and commits nothing; `starcast.database.sessions.session` does. The store holds
-nothing that its checker did not accept.
+Every function works in the given session and never commits; `starcast.database.sessions.session`
+does. Only forests and schedules that their checkers accept are stored.
 """
 
 from collections.abc import Mapping
@@ -17,19 +17,19 @@ from starcast.database.bulk_copy import copy_columns, copy_rows
 from starcast.errors import NotFoundError, RejectedError
 from starcast.simulator.step_profile import COLUMNS, Profile, profile
 from starcast.support.text import pluralize
-from starcast.topologies import Topology, topology
+from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
 
 if TYPE_CHECKING:
     from starcast.simulator import Simulation
 
-#: The largest number that PostgreSQL's bigint holds: no run has a larger one.
-_LARGEST = 2**63 - 1
+#: The largest value of PostgreSQL's type bigint.
+_LARGEST_ID = 2**63 - 1
 _TREE_COLUMNS = ("forest", "number", "height", "leaves", "size", "parent_port")
 
 
 def save_topology(session: Session, topology: Topology) -> None:
-    """Store a topology's counts, over what may be stored under its name."""
+    """Store a topology's counts; an earlier row of the same topology is replaced."""
     session.merge(
         models.Topology(
             spec=topology.spec,
@@ -46,10 +46,12 @@ def save_topology(session: Session, topology: Topology) -> None:
 
 
 def save_forest(session: Session, forest: Forest) -> None:
-    """Store a forest and its trees, over what may be stored under its id; its topology is stored already.
+    """Store a forest and its trees, replacing an earlier one with the same id.
+
+    Its topology must be stored already.
 
     Raises:
-        RejectedError: its checker says that it is none; nothing is stored.
+        RejectedError: the checker rejects the forest; nothing is stored.
     """
     forest.verify()
     drop_forest_trees(session, forest.id)
@@ -71,54 +73,55 @@ def save_forest(session: Session, forest: Forest) -> None:
         forest.heights.tolist(), forest.leaves.tolist(), forest.sizes.tolist(), strict=True
     )
     rows = (
-        (forest.id, tree, *figure, forest.parent_port[tree].data)
-        for tree, figure in enumerate(figures)
+        (forest.id, number, *counts, forest.parent_port[number].data)
+        for number, counts in enumerate(figures)
     )
     copy_rows(session, models.Tree.metadata.tables["tree"], _TREE_COLUMNS, rows)
 
 
-def load_forest(session: Session, identity: str) -> Forest:
-    """The forest of that id, from its stored trees; nothing is built again.
+def load_forest(session: Session, forest_id: str) -> Forest:
+    """Return the forest with this id from its stored trees.
 
     Raises:
         NotFoundError: no such forest is stored.
     """
-    row = session.get(models.Forest, identity)
+    row = session.get(models.Forest, forest_id)
     if row is None:
-        raise NotFoundError(f"no forest '{identity}' is stored", hint="see 'starcast tree list'")
-    where = topology(row.topology)
+        raise NotFoundError(f"no forest '{forest_id}' is stored", hint="see 'starcast forest list'")
+    topology = as_topology(row.topology)
     query = (
         select(models.Tree.parent_port)
-        .where(models.Tree.forest == identity)
+        .where(models.Tree.forest == forest_id)
         .order_by(models.Tree.number)
     )
-    ports = np.frombuffer(b"".join(session.scalars(query)), dtype=np.uint8).reshape(
-        row.trees, where.nodes
-    )
+    stored = np.frombuffer(b"".join(session.scalars(query)), dtype=np.uint8)
+    parent_port = stored.reshape(row.trees, topology.nodes)
+    ports_of_spanning = row.trees * (topology.nodes - 1)
     return Forest(
-        where,
-        ports,
+        topology,
+        parent_port,
         row.root,
         construction=row.construction,
         arguments=row.arguments,
-        # The root stands outside its own array, everybody else in a spanning tree has a port.
-        spanning=bool(np.count_nonzero(ports) == row.trees * (where.nodes - 1)),
+        # In a spanning tree every node but the root has a port.
+        spanning=bool(np.count_nonzero(parent_port) == ports_of_spanning),
     )
 
 
 def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation") -> None:
-    """Store a schedule's parameters and what its simulation counted, also step by step, over what may be stored under its id.
+    """Store a schedule's parameters and simulation results, replacing those with the same id.
 
-    Topology and forest are stored already.
+    Its topology and forest must be stored already.
 
     Raises:
-        RejectedError: the simulation found a violation, or somebody lacks something; nothing is stored.
+        RejectedError: the simulation found a violation or missing units; nothing is stored.
     """
     if not simulation.complete:
-        lacking = pluralize(simulation.missing, "unit is", "units are")
+        missing = pluralize(simulation.missing, "unit is", "units are")
+        reason = simulation.violation or f"{missing} missing at the end"
         raise RejectedError(
-            f"{schedule.id} does not keep its promise: {simulation.violation or f'{lacking} missing'}",
-            hint="mend the schedule; only those that their simulation proves are stored",
+            f"{schedule.id} is not a correct {schedule.collective}: {reason}",
+            hint="fix the schedule; only schedules verified by simulation are stored",
         )
     session.merge(
         models.Schedule(
@@ -142,81 +145,81 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
     _copy_schedule_steps(session, schedule.id, profile(simulation))
 
 
-def load_schedule_profile(session: Session, identity: str) -> list[models.ScheduleStep]:
-    """The step profile of a schedule, by step; empty where it was stored by a starcast that kept none."""
-    query = select(models.ScheduleStep).where(models.ScheduleStep.schedule == identity)
+def load_schedule_profile(session: Session, schedule_id: str) -> list[models.ScheduleStep]:
+    """Return the step profile of a schedule in order; empty for rows older than 0002."""
+    query = select(models.ScheduleStep).where(models.ScheduleStep.schedule == schedule_id)
     return list(session.scalars(query.order_by(models.ScheduleStep.step)))
 
 
 def drop_topology(session: Session, spec: str) -> None:
-    """Forget a topology; PostgreSQL refuses while forests or schedules on it are stored."""
+    """Delete a topology; PostgreSQL refuses if forests or schedules still refer to it."""
     session.execute(delete(models.Topology).where(models.Topology.spec == spec))
 
 
-def drop_forest(session: Session, identity: str) -> None:
-    """Forget a forest and its trees; PostgreSQL refuses while schedules along it are stored."""
-    session.execute(delete(models.Forest).where(models.Forest.id == identity))
+def drop_forest(session: Session, forest_id: str) -> None:
+    """Delete a forest and its trees; PostgreSQL refuses if schedules still refer to it."""
+    session.execute(delete(models.Forest).where(models.Forest.id == forest_id))
 
 
-def drop_forest_trees(session: Session, identity: str) -> None:
-    """Forget the trees of a forest, which stays."""
-    session.execute(delete(models.Tree).where(models.Tree.forest == identity))
+def drop_forest_trees(session: Session, forest_id: str) -> None:
+    """Delete the trees of a forest but not the forest."""
+    session.execute(delete(models.Tree).where(models.Tree.forest == forest_id))
 
 
-def drop_schedule(session: Session, identity: str) -> None:
-    """Forget a schedule."""
-    session.execute(delete(models.Schedule).where(models.Schedule.id == identity))
+def drop_schedule(session: Session, schedule_id: str) -> None:
+    """Delete a schedule."""
+    session.execute(delete(models.Schedule).where(models.Schedule.id == schedule_id))
 
 
 def find_experiment(session: Session, name: str) -> models.Experiment | None:
-    """The experiment of that name, or None."""
+    """Return the experiment with this name, or None."""
     return session.scalar(select(models.Experiment).where(models.Experiment.name == name))
 
 
 def load_experiment(session: Session, name: str) -> models.Experiment:
-    """The experiment of that name.
+    """Return the experiment with this name.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: no such experiment is stored.
     """
-    found = find_experiment(session, name)
-    if found is None:
+    experiment = find_experiment(session, name)
+    if experiment is None:
         raise NotFoundError(
             f"no experiment '{name}' is stored", hint="see 'starcast experiment list'"
         )
-    return found
+    return experiment
 
 
 def list_experiments(session: Session) -> list[models.Experiment]:
-    """All experiments, by name."""
+    """Return all experiments, sorted by name."""
     return list(session.scalars(select(models.Experiment).order_by(models.Experiment.name)))
 
 
-def experiment_name(session: Session, identity: int) -> str:
-    """The name of the experiment with this number.
+def experiment_name(session: Session, number: int) -> str:
+    """Return the name of the experiment with this number.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: no such experiment is stored.
     """
-    found = session.get(models.Experiment, identity)
-    if found is None:
+    experiment = session.get(models.Experiment, number)
+    if experiment is None:
         raise NotFoundError(
-            f"no experiment has the number {identity}", hint="see 'starcast experiment list'"
+            f"no experiment has the number {number}", hint="see 'starcast experiment list'"
         )
-    return found.name
+    return experiment.name
 
 
 def count_runs(session: Session) -> dict[int, tuple[int, int]]:
-    """How many runs each experiment that has some holds, and how many of them failed, by the experiment's number."""
+    """Return the numbers of all runs and of failed runs, by the number of their experiment."""
     failed = func.count().filter(models.Run.status == "failed")
     query = select(models.Run.experiment, func.count(), failed).group_by(models.Run.experiment)
-    return {experiment: (runs, lost) for experiment, runs, lost in session.execute(query)}
+    return {experiment: (runs, failures) for experiment, runs, failures in session.execute(query)}
 
 
 def save_experiment(
     session: Session, name: str, grid: Mapping[str, Any], points: int | None = None
 ) -> models.Experiment:
-    """Store a new experiment without runs, from grids of so many points."""
+    """Store a new experiment without runs; its grids have ``points`` points."""
     experiment = models.Experiment(name=name, grid=dict(grid), points=points)
     session.add(experiment)
     session.flush()
@@ -224,12 +227,12 @@ def save_experiment(
 
 
 def drop_experiment(session: Session, name: str) -> None:
-    """Forget an experiment with its runs."""
+    """Delete an experiment with its runs."""
     session.execute(delete(models.Experiment).where(models.Experiment.name == name))
 
 
 def load_runs(session: Session, experiment: int) -> list[models.Run]:
-    """The runs of an experiment with their costs, in the order in which they were stored."""
+    """Return the runs of an experiment with their costs, in the order of storing."""
     return list(
         session.scalars(
             select(models.Run).where(models.Run.experiment == experiment).order_by(models.Run.id)
@@ -237,15 +240,15 @@ def load_runs(session: Session, experiment: int) -> list[models.Run]:
     )
 
 
-def load_run(session: Session, identity: int) -> models.Run:
-    """The run of that number with its costs.
+def load_run(session: Session, number: int) -> models.Run:
+    """Return the run with this number and its costs.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: no such run is stored.
     """
-    run = session.get(models.Run, identity) if abs(identity) <= _LARGEST else None
+    run = session.get(models.Run, number) if abs(number) <= _LARGEST_ID else None
     if run is None:
-        raise NotFoundError(f"no run {identity} is stored", hint="see 'starcast run list'")
+        raise NotFoundError(f"no run {number} is stored", hint="see 'starcast run list'")
     return run
 
 
@@ -253,9 +256,9 @@ def save_run(session: Session, run: models.Run, steps: Profile = ()) -> None:
     """Store a run with its costs and its step profile; a failed run has neither.
 
     Args:
-        session: commits all of it or nothing.
-        run: with its costs; gets its number.
-        steps: the profile of its simulation; empty of a failed run.
+        session: an open session; nothing is committed.
+        run: the run with its costs; its number is set.
+        steps: the profile of its simulation; empty for a failed run.
     """
     session.add(run)
     session.flush()
@@ -271,7 +274,7 @@ def save_run(session: Session, run: models.Run, steps: Profile = ()) -> None:
 
 
 def load_profile(session: Session, run: int) -> list[models.StepProfile]:
-    """The step profile of a run, by step."""
+    """Return the step profile of a run in order."""
     query = (
         select(models.StepProfile)
         .where(models.StepProfile.run == run)
@@ -280,10 +283,8 @@ def load_profile(session: Session, run: int) -> list[models.StepProfile]:
     return list(session.scalars(query))
 
 
-def _copy_schedule_steps(session: Session, identity: str, steps: Profile) -> None:
-    rows = zip(*(column.tolist() for column in steps), strict=True)
+def _copy_schedule_steps(session: Session, schedule_id: str, steps: Profile) -> None:
+    figures = zip(*(column.tolist() for column in steps), strict=True)
+    rows = ((schedule_id, step, *row) for step, row in enumerate(figures, start=1))
     names = ("schedule", "step", *COLUMNS)
-    table = models.Schedule.metadata.tables["schedule_step"]
-    copy_rows(
-        session, table, names, ((identity, step, *row) for step, row in enumerate(rows, start=1))
-    )
+    copy_rows(session, models.Schedule.metadata.tables["schedule_step"], names, rows)

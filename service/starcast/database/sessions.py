@@ -1,4 +1,4 @@
-"""The way to PostgreSQL: connecting, migrating the schema, and judging whether a database is ours."""
+"""Connections to PostgreSQL: sessions, advisory locks, migrations and checks of the schema."""
 
 import logging
 from collections.abc import Iterator
@@ -24,142 +24,153 @@ from starcast.support.signals import caused_by_interrupt
 CONNECT_SECONDS = 5
 UPGRADE_SECONDS = 60
 
-#: The advisory lock that lets one process at a time migrate a database ("starcast" in ASCII).
+#: The key of the advisory lock that serializes migrations ("starcast" in ASCII).
 UPGRADE_LOCK = int.from_bytes(b"starcast", "big", signed=True)
 
-# What these log of a connection that they give up is in the error as well. A program that sets up logging still gets it.
+# These libraries log lost connections, which the errors report as well. Without a handler Python
+# would print the log to stderr; a program that configures logging still receives it.
 for _name in ("sqlalchemy", "psycopg"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
 _VERSION_TABLE = "alembic_version"
 _LOCK_NOT_AVAILABLE = "55P03"
 _KEY = "hashtextextended(:key, 0)"
-# How PostgreSQL shows an advisory lock with a key of 64 bits.
-_HELD = text(
-    "select exists (select from pg_locks where locktype = 'advisory' and granted and pid = :pid and objsubid = 1"
+# PostgreSQL shows the 64-bit key of an advisory lock as two numbers of 32 bits.
+_IS_HELD = text(
+    "select exists (select from pg_locks where locktype = 'advisory' and granted and pid = :pid"
+    " and objsubid = 1"
     " and (classid::bigint << 32) | objid::bigint = hashtextextended(:key, 0))"
 )
 
 
 def connect(url: URL) -> Engine:
-    """An engine on that database, after a first connection has proved that it can be reached.
+    """Return an engine for a database after opening a first connection.
 
     Raises:
-        UnavailableError: the server is down, refuses the login, has no such database, or is no PostgreSQL.
+        UnavailableError: the server cannot be reached, refuses the login, has no such database, or
+            is not PostgreSQL.
     """
     engine = create_engine(
         url,
         pool_pre_ping=True,
         connect_args={"connect_timeout": CONNECT_SECONDS, "application_name": "starcast"},
     )
-    with reaching(engine.url), engine.connect():
+    with translated_errors(engine.url), engine.connect():
         return engine
 
 
 @contextmanager
 def session(engine: Engine) -> Iterator[Session]:
-    """A session that commits at the end, or leaves nothing behind when an error ends it.
+    """Open a session that commits at the end of the context, and rolls back after an error.
 
     Raises:
-        UnavailableError: the server went away.
+        UnavailableError: the connection was lost.
     """
-    with reaching(engine.url), Session(engine, expire_on_commit=False) as opened, opened.begin():
+    with (
+        translated_errors(engine.url),
+        Session(engine, expire_on_commit=False) as opened,
+        opened.begin(),
+    ):
         yield opened
 
 
 @dataclass(frozen=True)
 class Lock:
-    """An advisory lock that the server has given to one of this process's connections, of that number on the server."""
+    """An advisory lock held by one of this process's connections.
+
+    Attributes:
+        name: the text that the lock's key is computed from.
+        pid: the number of the connection's process on the server.
+    """
 
     name: str
     pid: int
 
-    def demand(self, opened: Session) -> None:
-        """Accept that the lock is still held, as the server sees it: it is gone with its connection.
+    def verify(self, opened: Session) -> None:
+        """Check on the server that the lock is still held; it is lost with its connection.
 
         Raises:
-            UnavailableError: that connection was lost.
+            UnavailableError: the connection was lost.
         """
-        if not opened.scalar(_HELD, {"key": self.name, "pid": self.pid}):
+        if not opened.scalar(_IS_HELD, {"key": self.name, "pid": self.pid}):
             raise UnavailableError(
-                f"the connection to PostgreSQL that keeps others from the {self.name} was lost",
-                hint="run the same command again: what is stored is whole",
+                f"the connection to PostgreSQL that holds the lock '{self.name}' was lost",
+                hint="run the same command again: everything stored is complete",
             )
 
 
 @contextmanager
-def holding(engine: Engine, name: str, busy: BusyError) -> Iterator[Lock]:
-    """Hold the database's advisory lock of that name; the server frees it when this process ends, however it ends.
+def advisory_lock(engine: Engine, name: str, busy: BusyError) -> Iterator[Lock]:
+    """Hold the database's advisory lock with this name.
 
-    It frees it too when the connection that holds it is lost: `Lock.demand` finds out.
+    The server releases the lock when this process ends, for whatever reason, or when the connection
+    is lost; `Lock.verify` detects the latter.
 
     Raises:
-        BusyError: the one given, where another process holds the lock.
+        BusyError: the given error, if another process holds the lock.
     """
     key = {"key": name}
-    # Outside a transaction, which would keep the server from cleaning up for as long as the lock is held.
+    # An open transaction would prevent the server's clean-up while the lock is held.
     unattended = engine.execution_options(isolation_level="AUTOCOMMIT")
-    with reaching(engine.url), unattended.connect() as connection:
+    with translated_errors(engine.url), unattended.connect() as connection:
         if not connection.scalar(text(f"select pg_try_advisory_lock({_KEY})"), key):
             raise busy
         pid = connection.scalar(text("select pg_backend_pid()"))
         try:
             yield Lock(name, int(pid))
         finally:
-            _let_go(connection, name)
+            _release(connection, name)
 
 
-def await_lock(opened: Session, name: str, seconds: int, busy: BusyError) -> None:
-    """Take the lock of that name for the rest of the session's transaction, once whoever holds it is done.
+def wait_for_lock(opened: Session, name: str, seconds: int, busy: BusyError) -> None:
+    """Take the advisory lock with this name for the rest of the session's transaction.
 
     Raises:
-        BusyError: the one given, where that takes longer than so many seconds.
+        BusyError: the given error, if the lock was not released within so many seconds.
     """
-    _await(opened.connection(), _KEY, name, seconds, busy)
+    _wait(opened.connection(), _KEY, name, seconds, busy)
 
 
 @contextmanager
-def reaching(url: URL) -> Iterator[None]:
-    """Turn the driver's errors about the connection itself into `UnavailableError`; others pass.
+def translated_errors(url: URL) -> Iterator[None]:
+    """Turn the driver's connection errors into `UnavailableError`; other errors pass unchanged.
 
     Raises:
-        UnavailableError: the server is down or went away, refuses the login, or has no such database.
-        KeyboardInterrupt: Ctrl-C came while the driver was at work, and became an error on its way up.
+        UnavailableError: the server cannot be reached, refuses the login, or has no such database.
+        KeyboardInterrupt: the driver turned a Ctrl-C into an error of its own.
     """
     try:
         yield
     except Exception as error:
         if caused_by_interrupt(error):
             raise KeyboardInterrupt from None
-        if isinstance(error, DBAPIError) and _lost(error):
+        if isinstance(error, DBAPIError) and _is_connection_error(error):
             raise _unavailable(url, str(error.orig)) from None
         raise
 
 
-def _lost(error: DBAPIError) -> bool:
-    return error.connection_invalidated or _lacks_connection(error)
-
-
-def _lacks_connection(error: DBAPIError) -> bool:
-    # Errors that libpq meets while it connects carry no SQLSTATE; those that a server sends (57P01: it shuts down) do.
+def _is_connection_error(error: DBAPIError) -> bool:
+    if error.connection_invalidated:
+        return True
+    # Errors of libpq while connecting have no SQLSTATE; those of a server (57P01: shutdown) do.
     state = getattr(error.orig, "sqlstate", None)
     name = type(error).__name__
     return (name == "OperationalError" and state is None) or str(state).startswith(("08", "57P"))
 
 
-def _unavailable(url: URL, words: str) -> UnavailableError:
+def _unavailable(url: URL, message: str) -> UnavailableError:
     place = f"{url.host or url.query.get('host') or 'localhost'}:{url.port or 5432}"
-    if "password" in words or "authentication failed" in words or "role" in words:
+    if "password" in message or "authentication failed" in message or "role" in message:
         return UnavailableError(
             f"PostgreSQL at {place} refuses the login of '{url.username}'",
-            hint="put the right password into a file and name that in STARCAST_POSTGRES_PASSWORD_FILE",
+            hint="write the password to a file and name it in STARCAST_POSTGRES_PASSWORD_FILE",
         )
-    if "database" in words and "does not exist" in words:
+    if "database" in message and "does not exist" in message:
         return UnavailableError(
             f"PostgreSQL at {place} has no database '{url.database}'",
             hint=f"create it: createdb {url.database}",
         )
-    reason = words.strip().partition("\n")[0].rpartition(": ")[2].strip()
+    reason = message.strip().partition("\n")[0].rpartition(": ")[2].strip()
     return UnavailableError(
         f"PostgreSQL at {place} cannot be reached: {reason}",
         hint="start it ('starcast up' starts the embedded one)",
@@ -167,48 +178,54 @@ def _unavailable(url: URL, words: str) -> UnavailableError:
 
 
 def upgrade(engine: Engine, reporter: Reporter) -> bool:
-    """Bring the schema to the newest revision, in one transaction; False where it was there already.
+    """Migrate the schema to the newest revision in one transaction.
+
+    Returns:
+        Whether anything changed.
 
     Raises:
-        RejectedError: the schema is newer than this starcast, or the database is somebody else's; it stays untouched.
-        BusyError: another process has been migrating it for a minute.
+        RejectedError: the schema is newer than this starcast, or the database holds tables of
+            another program; nothing is changed.
+        BusyError: another process has been migrating the database for a minute.
     """
-    with reaching(engine.url), engine.begin() as connection:
-        _lock(connection)
+    with translated_errors(engine.url), engine.begin() as connection:
+        _lock_migrations(connection)
         revision = _known_revision(connection)
         if revision == head():
             reporter.say(f"the schema is up to date ({revision})")
             return False
         command.upgrade(_config(connection), "head")
-    reporter.say(f"the schema went from {revision or 'nothing'} to {head()}")
+    reporter.say(f"the schema was upgraded from {revision or 'nothing'} to {head()}")
     return True
 
 
 def downgrade(engine: Engine, revision: str = "base") -> None:
-    """Take the schema back to a revision; ``base`` drops every table of ours with its rows. For tests and developers.
+    """Migrate the schema back to a revision, for tests and developers.
+
+    Revision ``base`` drops all tables of starcast with their rows.
 
     Raises:
         RejectedError: as for `upgrade`.
     """
-    with reaching(engine.url), engine.begin() as connection:
-        _lock(connection)
+    with translated_errors(engine.url), engine.begin() as connection:
+        _lock_migrations(connection)
         _known_revision(connection)
         command.downgrade(_config(connection), revision)
 
 
 def current(engine: Engine) -> str | None:
-    """The revision of the database's schema; None where it has none.
+    """Return the revision of the database's schema, or None if it has no schema.
 
     Raises:
-        UnavailableError: the server went away.
+        UnavailableError: the connection was lost.
     """
-    with reaching(engine.url), engine.connect() as connection:
+    with translated_errors(engine.url), engine.connect() as connection:
         return _revision(connection)
 
 
 @cache
 def head() -> str:
-    """The newest revision that this starcast knows."""
+    """Return the newest revision known to this starcast."""
     newest = ScriptDirectory.from_config(_config()).get_current_head()
     if newest is None:
         raise StarcastError("this starcast has no migrations", hint="install it again")
@@ -216,12 +233,12 @@ def head() -> str:
 
 
 def check(engine: Engine) -> None:
-    """Accept a database whose schema is the one this starcast works with.
+    """Check that the database has the schema of this starcast.
 
     Raises:
-        RejectedError: the schema is missing, older, newer or somebody else's; the hint says what to do.
+        RejectedError: the schema is missing, older or newer, or belongs to another program.
     """
-    with reaching(engine.url), engine.connect() as connection:
+    with translated_errors(engine.url), engine.connect() as connection:
         revision = _known_revision(connection)
     if revision is None:
         raise RejectedError("the database has no schema yet", hint="run 'starcast db upgrade'")
@@ -233,45 +250,44 @@ def check(engine: Engine) -> None:
 
 
 def differences(engine: Engine) -> list[str]:
-    """Where the tables differ from the models, one line each; empty where they are equal."""
-    with reaching(engine.url), engine.connect() as connection:
-        found = compare_metadata(MigrationContext.configure(connection), Base.metadata)
-    return [_difference(item) for item in found]
+    """Return the differences between tables and models, one line each."""
+    with translated_errors(engine.url), engine.connect() as connection:
+        changes = compare_metadata(MigrationContext.configure(connection), Base.metadata)
+    return [_describe_change(change) for change in changes]
 
 
-def _difference(item: object) -> str:
-    # Alembic gives a tuple (verb, object, ...), or a list of such tuples for what changes in one column.
-    first = item[0] if isinstance(item, list) else item
+def _describe_change(change: object) -> str:
+    # Alembic returns a tuple (verb, object, ...), or a list of such tuples for one changed column.
+    first = change[0] if isinstance(change, list) else change
     if not isinstance(first, tuple):
         return str(first)
-    return " ".join(
-        [str(first[0]).replace("_", " "), *(str(part) for part in first[1:] if part is not None)]
-    )
+    verb = str(first[0]).replace("_", " ")
+    return " ".join([verb, *(str(part) for part in first[1:] if part is not None)])
 
 
-def _let_go(connection: Connection, name: str) -> None:
+def _release(connection: Connection, name: str) -> None:
     try:
         connection.execute(text(f"select pg_advisory_unlock({_KEY})"), {"key": name})
     except DBAPIError as error:
-        # The server has freed the lock of a connection that is lost, and what was done is stored.
-        if not _lost(error):
+        # The server released the lock together with the lost connection.
+        if not _is_connection_error(error):
             raise
 
 
-def _lock(connection: Connection) -> None:
+def _lock_migrations(connection: Connection) -> None:
     busy = BusyError(
         f"another process has been migrating the database for {UPGRADE_SECONDS} s",
-        hint="try again when it is done",
+        hint="try again when it has finished",
     )
-    _await(connection, ":key", UPGRADE_LOCK, UPGRADE_SECONDS, busy)
+    _wait(connection, ":key", UPGRADE_LOCK, UPGRADE_SECONDS, busy)
 
 
-def _await(
-    connection: Connection, written: str, key: str | int, seconds: int, busy: BusyError
+def _wait(
+    connection: Connection, expression: str, key: str | int, seconds: int, busy: BusyError
 ) -> None:
     connection.execute(text(f"set local lock_timeout = '{seconds}s'"))
     try:
-        connection.execute(text(f"select pg_advisory_xact_lock({written})"), {"key": key})
+        connection.execute(text(f"select pg_advisory_xact_lock({expression})"), {"key": key})
     except DBAPIError as error:
         if getattr(error.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
             raise
@@ -283,16 +299,16 @@ def _known_revision(connection: Connection) -> str | None:
     tables = set(inspect(connection).get_table_names())
     foreign = tables - {_VERSION_TABLE}
     ours = revision is not None and {"store", "materialization"} <= tables
-    # A revision without our tables is somebody else's, also where there is nothing but the table that holds it.
+    # Alembic's version table alone is also foreign: it belongs to another program's migrations.
     if not ours and (foreign or revision is not None):
         raise RejectedError(
-            f"the database '{connection.engine.url.database}' holds tables of somebody else,"
-            f" '{min(foreign, default=_VERSION_TABLE)}' for one",
+            f"the database '{connection.engine.url.database}' holds tables of another program,"
+            f" such as '{min(foreign, default=_VERSION_TABLE)}'",
             hint="create an empty database for starcast and name it in STARCAST_POSTGRES_URI",
         )
     if revision is not None and revision not in _revisions():
         raise RejectedError(
-            f"the schema of the database ({revision}) is newer than this starcast knows ({head()})",
+            f"the schema of the database ({revision}) is newer than this starcast ({head()})",
             hint="update starcast",
         )
     return revision

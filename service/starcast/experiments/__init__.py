@@ -1,1 +1,1 @@
-"""Experiments: grids of runs, their execution, and their reproduction."""
+"""Experiments: grids of points, their execution, storage and reproduction."""

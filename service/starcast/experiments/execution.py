@@ -1,6 +1,9 @@
-"""Executing a point: build, verify, simulate, price. Nothing here touches a database."""
+"""Execution of points: build, verify, simulate and price schedules, without a database.
 
-from collections.abc import Iterator
+Points can be executed in parallel, as many at once as there are processes and as memory holds.
+"""
+
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,142 +13,191 @@ from time import perf_counter
 import psutil
 
 from starcast import costs
-from starcast.collectives import schedule
+from starcast.collectives import schedule as build_schedule
 from starcast.collectives.model import MULTI_SOURCE
 from starcast.database import models
 from starcast.errors import LimitError, RejectedError
 from starcast.experiments.point import Point
 from starcast.simulator import Fault, Simulation, simulate
 from starcast.simulator.step_profile import Profile, profile
+from starcast.support import processes
 from starcast.support.provenance import provenance
 from starcast.support.text import pluralize
-from starcast.topologies import topology
+from starcast.topologies import as_topology
 
-#: Memory that building and simulating takes for each row of a schedule, at its peak: 45 to 85 were measured, on S8 and S9.
+#: Peak memory per row of a schedule: 45 to 85 bytes were measured on S8 and S9.
 BYTES_PER_ROW = 100
+#: If all schedules together need less memory, starting processes takes longer than the work.
+_WORTH_PROCESSES = 200_000_000
 
 
 @dataclass
 class Execution:
-    """What building and simulating the schedule of a point gave; points of the same structure share it.
+    """The result of building and simulating the schedule of a point.
 
-    ``error`` says why it is no basis for figures: the first violation, or, without faults, what is missing in the end.
+    Points of the same structure share it.
+
+    Attributes:
+        simulation: the simulation, or None if the schedule was rejected before.
+        error: why there are no valid figures: the first violation, or missing units without faults.
+        timings: seconds per phase.
+        started_at: when it began.
     """
 
     simulation: Simulation | None = None
     error: str | None = None
     timings: dict[str, float] = field(default_factory=dict)
-    begun: datetime = field(default_factory=lambda: datetime.now(UTC))
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
-    def sound(self) -> Simulation | None:
-        """The simulation, where it is a basis for figures."""
+    def valid_simulation(self) -> Simulation | None:
+        """The simulation if its figures are valid."""
         return None if self.error else self.simulation
 
     @property
     def profile(self) -> Profile:
-        """What each step carried; nothing where it failed."""
-        return () if self.sound is None else profile(self.sound)
+        """The step profile; empty if the execution failed."""
+        return () if self.valid_simulation is None else profile(self.valid_simulation)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What the simulation has to say beside its figures, such as that a fault is at the root."""
+        """Remarks of the simulation, such as that a fault is at the root."""
         return () if self.simulation is None else self.simulation.remarks
 
 
 def execute(point: Point) -> Execution:
-    """Build the schedule of a point, verify its forest and simulate it; a rejection becomes the execution's error.
+    """Build the schedule of a point, verify its forest and simulate it.
+
+    A rejection becomes the error of the execution.
 
     Raises:
-        LimitError: it does not fit into the memory that is free.
+        LimitError: the schedule does not fit into free memory.
     """
-    demand_memory(point, psutil.virtual_memory().available)
-    return perform(point)
+    check_memory(point, _free_memory())
+    return execute_unchecked(point)
 
 
-def perform(point: Point) -> Execution:
-    """`execute`, by whoever knows that the memory suffices."""
-    done = Execution()
+def execute_unchecked(point: Point) -> Execution:
+    """Execute a point without checking free memory."""
+    execution = Execution()
     try:
-        with _timed(done.timings, "build"):
-            built = schedule(
+        with _measure(execution.timings, "build"):
+            schedule = build_schedule(
                 point.topology,
                 point.collective,
                 point.algorithm,
                 ports=point.ports,
                 **point.arguments,
             )
-        with _timed(done.timings, "verify"):
-            if built.forest is not None:
-                built.forest.verify()
-        with _timed(done.timings, "simulate"):
-            done.simulation = simulate(built, [Fault.parse(fault) for fault in point.faults])
+        with _measure(execution.timings, "verify"):
+            if schedule.forest is not None:
+                schedule.forest.verify()
+        with _measure(execution.timings, "simulate"):
+            faults = [Fault.parse(fault) for fault in point.faults]
+            execution.simulation = simulate(schedule, faults)
     except RejectedError as error:
-        done.error = error.message
+        execution.error = error.message
     else:
-        done.error = _verdict(done.simulation, under_faults=bool(point.faults))
-    return done
+        execution.error = _find_error(execution.simulation, has_faults=bool(point.faults))
+    return execution
 
 
-def needed(point: Point) -> int:
-    """The bytes that executing a point takes, about: by the rows of its schedule, counted without building it."""
-    rule, where = point.rule, topology(point.topology)
-    rows = rule.count(where, point.ports, point.arguments)
-    # Faults break the symmetry, and translation may not keep ports: then all sources are written out.
-    if point.collective in MULTI_SOURCE and (point.faults or not where.translation_keeps_ports):
-        rows *= where.nodes // rule.sources(where, point.ports)
+def required_memory(point: Point) -> int:
+    """Return the estimated bytes for executing a point.
+
+    The rows of its schedule are counted without building it.
+    """
+    algorithm = point.catalogue_entry
+    topology = as_topology(point.topology)
+    rows = algorithm.count(topology, point.ports, point.arguments)
+    # Faults break the symmetry and translation may change ports: then all sources are expanded.
+    if point.collective in MULTI_SOURCE and (point.faults or not topology.translation_keeps_ports):
+        rows *= topology.nodes // algorithm.sources(topology, point.ports)
     return rows * BYTES_PER_ROW
 
 
-def demand_memory(point: Point, free: int) -> int:
-    """Accept a point that fits into so many bytes; returns how many it takes.
+def check_memory(point: Point, free: int) -> int:
+    """Return the estimated bytes for a point after checking that they are free.
 
     Raises:
-        LimitError: it does not fit.
+        LimitError: fewer bytes are free.
     """
-    bytes_needed = needed(point)
-    if bytes_needed > free:
+    required = required_memory(point)
+    if required > free:
         raise LimitError(
-            f"{point.algorithm} on {point.topology} with p = {point.p} needs about {bytes_needed / 1e9:.1f} GB of memory,"
-            f" {free / 1e9:.1f} GB are free",
+            f"{point.algorithm} on {point.topology} with segments = {point.segments} needs about"
+            f" {required / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free",
             hint="take a smaller topology, or fewer segments or messages",
         )
-    return bytes_needed
+    return required
 
 
-def priced(point: Point, execution: Execution) -> models.Run:
-    """The run at this point: with its three costs, or failed with the reason and without figures."""
+def count_processes(points: Sequence[Point], jobs: int | None = None) -> int:
+    """Return the number of processes for executing points; 1 means this process.
+
+    Args:
+        points: the points to execute.
+        jobs: the requested number; by default one per core if the work is large enough.
+
+    Raises:
+        InputError: fewer than 1 are requested.
+    """
+    worth_it = jobs is None and sum(map(required_memory, points)) > _WORTH_PROCESSES
+    return processes.jobs_for(len(points), jobs, worth_it=worth_it)
+
+
+@contextmanager
+def execute_all(points: Sequence[Point], jobs: int) -> Iterator[Iterator[tuple[Point, Execution]]]:
+    """Yield each point with its execution as they finish; with one job in the given order.
+
+    All processes have ended when the context ends; an error or interruption ends them at once.
+
+    Raises:
+        LimitError: a point does not fit into free memory, or a process was killed; executions that
+            had already begun have been yielded.
+    """
+    if jobs == 1:
+        yield ((point, execute(point)) for point in points)
+        return
+    work = processes.Work(execute_unchecked, required_memory, _free_memory, check_memory)
+    with processes.performed(points, work, jobs) as executions:
+        yield executions
+
+
+def price_run(point: Point, execution: Execution) -> models.Run:
+    """Return the run of a point with its three costs; a failed run has an error and no costs."""
     timings = dict(execution.timings)
-    with _timed(timings, "price"):
-        figures = [] if execution.sound is None else _costs(point, execution.sound)
+    simulation = execution.valid_simulation
+    with _measure(timings, "price"):
+        figures = [] if simulation is None else _price(point, simulation)
     return models.Run(
         topology=point.topology,
         collective=point.collective,
         algorithm=point.algorithm,
         ports=point.ports,
-        m=point.m,
-        M=point.messages,
-        T_s=point.T_s,
-        T_c=point.T_c,
-        p=point.p,
+        message_bytes=point.message_bytes,
+        messages=point.messages,
+        t_s=point.t_s,
+        t_c=point.t_c,
+        segments=point.segments,
         copies=point.copies,
-        tree=point.tree,
+        base=point.base,
         faults=list(point.faults),
         seed=point.seed,
-        missing=execution.sound.missing if execution.sound else 0,
+        missing=simulation.missing if simulation else 0,
         status="failed" if execution.error else "complete",
         error=execution.error,
         timings=timings,
         provenance=provenance(),
-        started_at=execution.begun,
+        started_at=execution.started_at,
         finished_at=datetime.now(UTC),
         costs=figures,
     )
 
 
 @contextmanager
-def _timed(timings: dict[str, float], phase: str) -> Iterator[None]:
-    """Note the seconds that a phase takes."""
+def _measure(timings: dict[str, float], phase: str) -> Iterator[None]:
+    """Record the seconds of a phase."""
     begin = perf_counter()
     try:
         yield
@@ -153,35 +205,53 @@ def _timed(timings: dict[str, float], phase: str) -> Iterator[None]:
         timings[phase] = round(perf_counter() - begin, 6)
 
 
-def _verdict(simulation: Simulation, *, under_faults: bool) -> str | None:
+def _free_memory() -> int:
+    return int(psutil.virtual_memory().available)
+
+
+def _find_error(simulation: Simulation, *, has_faults: bool) -> str | None:
     if simulation.violation is not None:
         return simulation.violation
-    if not simulation.complete and not under_faults:  # what faults cost is a result
+    # Under faults, missing units are a result.
+    if not simulation.complete and not has_faults:
         label, unit = simulation.undelivered[0]
-        what = pluralize(simulation.missing, "unit is", "units are")
-        return f"incomplete: {what} missing in the end, the first is unit {unit} at {label}"
+        missing = pluralize(simulation.missing, "unit is", "units are")
+        return f"incomplete: {missing} missing at the end, the first is unit {unit} at {label}"
     return None
 
 
-def _costs(point: Point, simulation: Simulation) -> list[models.Cost]:
-    where, what, by = topology(point.topology), point.collective, point.algorithm
-    machine = costs.Machine(point.T_s, point.T_c)
-    unit = costs.unit_bytes(where, what, by, point.m, **point.arguments)
-    messages = point.messages if point.rule.split_argument == "messages" else None
+def _price(point: Point, simulation: Simulation) -> list[models.Cost]:
+    topology = as_topology(point.topology)
+    machine = costs.Machine(point.t_s, point.t_c)
+    size = point.message_bytes
+    unit = costs.unit_bytes(topology, point.collective, point.algorithm, size, **point.arguments)
+    takes_messages = point.catalogue_entry.split_argument == "messages"
     bound = costs.lower_bound(
-        where, what, point.ports, point.m, machine, messages=messages, copies=point.copies
+        topology,
+        point.collective,
+        point.ports,
+        size,
+        machine,
+        messages=point.messages if takes_messages else None,
+        copies=point.copies,
+    )
+    form = costs.closed_form(
+        topology,
+        point.collective,
+        point.algorithm,
+        point.ports,
+        size,
+        machine,
+        **point.arguments,
     )
     return [
-        _row(
-            "closed form",
-            costs.closed_form(where, what, by, point.ports, point.m, machine, **point.arguments),
-        ),
-        _row("simulated", costs.price_simulation(simulation, unit, machine)),
-        _row("lower bound", bound),
+        _cost_row("closed form", form),
+        _cost_row("simulated", costs.price_simulation(simulation, unit, machine)),
+        _cost_row("lower bound", bound),
     ]
 
 
-def _row(kind: str, cost: costs.Cost) -> models.Cost:
+def _cost_row(kind: str, cost: costs.Cost) -> models.Cost:
     return models.Cost(
         kind=kind,
         steps=cost.steps,

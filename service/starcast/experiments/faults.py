@@ -1,4 +1,4 @@
-"""The faults of a point: named by whoever writes the grid, or drawn by lot before anybody knows the schedule."""
+"""The faults of a point: named in the grid, or drawn at random independently of the schedule."""
 
 import re
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ import numpy as np
 from starcast.errors import InputError
 from starcast.topologies import Topology
 
-#: What stands where nothing is faulty.
+#: The value of the axis without faults.
 NONE = "none"
 
 _DRAWN = re.compile(r"([1-9]\d{0,8}) (node|link)s?", re.ASCII)
@@ -17,104 +17,108 @@ _KINDS = {"node", "nodes", "link", "links"}
 _HINT = "write none, '2 nodes', '1 link', or labels such as '21345 12345-21345@3'"
 
 
-def spoken(words: str) -> str:
-    """One value of the axis ``faults`` with its blanks in order.
+def normalise_faults(text: str) -> str:
+    """Return one value of the axis ``faults`` with single blanks.
 
     Raises:
-        InputError: it reads like none.
+        InputError: the text does not name faults.
     """
-    plain = " ".join(words.split())
+    plain = " ".join(text.split())
     if plain == NONE or _DRAWN.fullmatch(plain):
         return plain
     named = plain.split()
     if not named or _KINDS & set(named) or not all(_NAMED.fullmatch(word) for word in named):
-        raise InputError(f"faults is '{plain}', which names no faults", hint=_HINT)
+        raise InputError(f"faults is '{plain}', which does not name faults", hint=_HINT)
     return plain
 
 
-def is_drawn(words: str) -> bool:
-    """Whether these faults are drawn by lot."""
-    return _DRAWN.fullmatch(words) is not None
+def is_drawn(text: str) -> bool:
+    """Return whether these faults are drawn at random."""
+    return _DRAWN.fullmatch(text) is not None
 
 
-def faults(topology: Topology, words: str, seed: int) -> tuple[str, ...]:
-    """The faults that one value of the axis means on a topology, as `canonical` writes them.
+def resolve_faults(topology: Topology, text: str, seed: int) -> tuple[str, ...]:
+    """Return the faults that one value of the axis stands for on a topology.
 
     Args:
-        where: the topology; the root is its identity.
-        words: ``none``, ``2 nodes``, ``1 link``, or nodes and links by their labels.
-        seed: decides the lot. The same topology, words and seed give the same faults, whatever the algorithm.
+        topology: the topology; its root is the identity, which is never drawn.
+        text: ``none``, ``2 nodes``, ``1 link``, or labels of nodes and links.
+        seed: the random seed. The same topology, text and seed give the same faults for every
+            algorithm.
+
+    Returns:
+        The faults as written by `canonical_faults`.
 
     Raises:
-        InputError: there are not so many nodes or links, or a label is none.
+        InputError: the topology has too few nodes or links, or a label is not valid.
     """
-    if words == NONE:
+    if text == NONE:
         return ()
-    drawn = _DRAWN.fullmatch(words)
+    drawn = _DRAWN.fullmatch(text)
     if drawn is None:
-        return canonical(topology, words.split())
+        return canonical_faults(topology, text.split())
     amount, kind = int(drawn[1]), drawn[2]
     most = topology.nodes - 1 if kind == "node" else topology.links
     if amount > most:
         besides = " besides the root" if kind == "node" else ""
         raise InputError(
-            f"{topology.spec} has no {amount} {kind}s{besides} to fail", hint=f"it has {most}"
+            f"{topology.spec} has fewer than {amount} {kind}s{besides}", hint=f"it has {most}"
         )
-    lot = np.random.default_rng(seed)
-    return canonical(
-        topology, _nodes(topology, amount, lot) if kind == "node" else _links(topology, amount, lot)
-    )
+    draw = _draw_nodes if kind == "node" else _draw_links
+    return canonical_faults(topology, draw(topology, amount, np.random.default_rng(seed)))
 
 
-def canonical(topology: Topology, named: Iterable[str]) -> tuple[str, ...]:
-    """Faults as `starcast.simulator.Fault` writes them, each once, by rank: nodes first, a link's lower rank first.
+def canonical_faults(topology: Topology, named: Iterable[str]) -> tuple[str, ...]:
+    """Return faults as `starcast.simulator.Fault` writes them, without repetition.
+
+    They are sorted by rank, nodes before links; a link begins with its lower rank.
 
     Raises:
-        InputError: a label is no node, two nodes are not linked, or a step is 0.
+        InputError: a label is not a node, two nodes are not linked, or a step is 0.
     """
-    return tuple(word for _, word in sorted({_read(topology, word) for word in named}))
+    return tuple(word for _, word in sorted({_read_fault(topology, word) for word in named}))
 
 
-def _nodes(topology: Topology, amount: int, lot: np.random.Generator) -> list[str]:
-    """Nodes, all equally likely but the root, which is of rank 0."""
-    ranks = 1 + lot.choice(topology.nodes - 1, size=amount, replace=False)
+def _draw_nodes(topology: Topology, amount: int, random: np.random.Generator) -> list[str]:
+    """Draw nodes with equal probability; the root, which has rank 0, is excluded."""
+    ranks = 1 + random.choice(topology.nodes - 1, size=amount, replace=False)
     return [str(label) for label in topology.labels(ranks)]
 
 
-def _links(topology: Topology, amount: int, lot: np.random.Generator) -> list[str]:
-    """Undirected links, all equally likely: each stands twice among the directed ones, so that twice as many suffice."""
-    rank, place = np.divmod(
-        lot.choice(topology.nodes * topology.degree, size=2 * amount, replace=False),
-        topology.degree,
-    )
+def _draw_links(topology: Topology, amount: int, random: np.random.Generator) -> list[str]:
+    """Draw undirected links with equal probability.
+
+    Every undirected link is two directed ones, so twice as many directed links suffice.
+    """
+    directed = random.choice(topology.nodes * topology.degree, size=2 * amount, replace=False)
+    rank, place = np.divmod(directed, topology.degree)
     other = topology.step(np.array(topology.ports, dtype=np.uint8)[place], rank)
-    pairs = dict.fromkeys(
-        zip(np.minimum(rank, other).tolist(), np.maximum(rank, other).tolist(), strict=True)
-    )
-    return [f"{topology.label(one)}-{topology.label(two)}" for one, two in list(pairs)[:amount]]
+    ends = zip(np.minimum(rank, other).tolist(), np.maximum(rank, other).tolist(), strict=True)
+    links = list(dict.fromkeys(ends))[:amount]
+    return [f"{topology.label(low)}-{topology.label(high)}" for low, high in links]
 
 
-def _read(topology: Topology, word: str) -> tuple[tuple[int, ...], str]:
+def _read_fault(topology: Topology, word: str) -> tuple[tuple[int, ...], str]:
     named = _NAMED.fullmatch(word)
     if named is None:
-        raise InputError(f"'{word}' is no fault", hint=_HINT)
+        raise InputError(f"'{word}' is not a fault", hint=_HINT)
     try:
         ends = sorted(topology.rank(label) for label in named.groups()[:2] if label is not None)
     except InputError as error:
         raise InputError(
-            f"the fault '{word}' is none of {topology.spec}: {error.message}", hint=error.hint
+            f"the fault '{word}' is not on {topology.spec}: {error.message}", hint=error.hint
         ) from None
     step = int(named[3] or 1)
     if step < 1:
         raise InputError(f"the fault '{word}' begins in step {step}", hint="steps count from 1")
-    if len(ends) == 2 and not _linked(topology, *ends):
+    if len(ends) == 2 and not _are_linked(topology, *ends):
         raise InputError(
-            f"the fault '{word}' is no link of {topology.spec}",
+            f"the fault '{word}' is not a link of {topology.spec}",
             hint="a faulty link is a pair of neighbours",
         )
     label = "-".join(topology.label(end) for end in ends)
     return (len(ends), *ends, step), label if step == 1 else f"{label}@{step}"
 
 
-def _linked(topology: Topology, one: int, other: int) -> bool:
-    return any(int(topology.neighbours(port, [one])[0]) == other for port in topology.ports)
+def _are_linked(topology: Topology, low: int, high: int) -> bool:
+    return any(int(topology.neighbours(port, [low])[0]) == high for port in topology.ports)

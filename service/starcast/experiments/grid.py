@@ -1,9 +1,8 @@
-"""A grid of points from axes of values."""
+"""A grid: the points at all combinations of the values on some axes."""
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -11,73 +10,86 @@ from math import prod
 from typing import Any, Self
 
 from starcast import costs
+from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import check_topology, find
 from starcast.errors import InputError, LimitError
-from starcast.experiments.faults import NONE, faults, is_drawn, spoken
+from starcast.experiments.faults import NONE, is_drawn, normalise_faults, resolve_faults
 from starcast.experiments.point import Point, Structure
-from starcast.experiments.values import BEST, DEGREE, count, listed, number, seed, word
-from starcast.topologies import Topology, topology
+from starcast.experiments.values import (
+    BEST,
+    DEGREE,
+    read_axis,
+    read_count,
+    read_number,
+    read_seed,
+    read_word,
+    reject_renamed,
+)
+from starcast.support.text import did_you_mean
+from starcast.topologies import Topology, as_topology
 
-__all__ = ["AXES", "Grid", "Point", "sharing"]
+__all__ = ["AXES", "Grid", "Point", "group_by_structure"]
 
-#: More points than an experiment holds: a grid is a product, and a product is soon too large.
+#: The largest number of points in a grid.
 MOST_POINTS = 100_000
 
-#: The axes of a grid, slowest first, each with what reads one of its values.
+#: The axes of a grid, the slowest first, each with the function that reads one of its values.
 READERS: dict[str, Callable[[Any, str], Any]] = {
-    "topology": word,
-    "collective": word,
-    "algorithm": word,
-    "tree": word,
-    "ports": word,
-    "segments": lambda value, axis: count(value, axis, (BEST, DEGREE)),
-    "messages": lambda value, axis: count(value, axis, (BEST, DEGREE)),
-    "copies": lambda value, axis: count(value, axis, (DEGREE,)),
-    "faults": lambda value, axis: spoken(word(value, axis)),
-    "seed": seed,
-    "m": number,
-    "T_s": number,
-    "T_c": number,
+    "topology": read_word,
+    "collective": read_word,
+    "algorithm": read_word,
+    "base": read_word,
+    "ports": read_word,
+    "segments": lambda value, axis: read_count(value, axis, (BEST, DEGREE)),
+    "messages": lambda value, axis: read_count(value, axis, (BEST, DEGREE)),
+    "copies": lambda value, axis: read_count(value, axis, (DEGREE,)),
+    "faults": lambda value, axis: normalise_faults(read_word(value, axis)),
+    "seed": read_seed,
+    "message_bytes": read_number,
+    "t_s": read_number,
+    "t_c": read_number,
 }
 AXES = tuple(READERS)
-_NEEDED = ("topology", "algorithm", "m")
-#: The axes that a command line leaves out where they are as they are by default.
-_QUIET = ("copies", "faults", "seed")
+_REQUIRED = ("topology", "algorithm", "message_bytes")
+#: Axes that a command line omits if they have their default values.
+_OMITTED = ("copies", "faults", "seed")
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Every combination of the values on its axes, each axis in ascending order without repetition.
+    """All combinations of the values on the axes, each axis in ascending order.
 
-    An axis that an algorithm does not have collapses for it, so that no point comes twice. Counts may be words: ``best`` is
-    the whole number of `starcast.costs.optimal_pieces` at each m, T_s and T_c, ``degree`` the degree of the topology, n-1 on S_n.
+    An axis that an algorithm does not have is ignored for it, so that no point is repeated. Counts
+    may be words: ``best`` is the whole number of `starcast.costs.optimal_pieces` at each message_bytes,
+    t_s and t_c; ``degree`` is the degree of the topology, n-1 on S_n.
 
     Attributes:
-        topology, algorithm, m, T_s, T_c: as in `Point`; m, T_s and T_c in bytes, time a packet and time a byte.
-        collective: what the algorithms are asked for.
-        ports: port models; each algorithm's own first one where there is none.
-        tree: constructions, for algorithms that take one; their default where there is none.
-        segments: pieces of a tree's share; for an algorithm of messages, its messages, where ``messages`` is empty.
-        messages: unit messages M.
+        topology, algorithm, collective: names.
+        message_bytes, t_s, t_c: as in `Point`.
+        ports: port models; if empty, the first one of each algorithm.
+        base: constructions for algorithms that take one; if empty, each algorithm's default.
+        segments: pieces of each tree's share; also the messages of an algorithm of messages if
+            ``messages`` is empty.
+        messages: numbers of unit messages.
         copies: trees that carry each unit.
-        faults: ``none``, ``2 nodes`` or ``1 link`` drawn by lot, or nodes and links by their labels, separated by blanks.
-        seed: of the lots; it collapses where nothing is drawn.
+        faults: ``none``, ``2 nodes`` or ``1 link`` to be drawn at random, or labels of nodes and
+            links separated by blanks.
+        seed: random seeds; ignored if no faults are drawn.
     """
 
     topology: tuple[str, ...]
     algorithm: tuple[str, ...]
-    m: tuple[Fraction, ...]
+    message_bytes: tuple[Fraction, ...]
     collective: tuple[str, ...] = ("broadcast",)
     ports: tuple[str, ...] = ()
-    tree: tuple[str, ...] = ()
+    base: tuple[str, ...] = ()
     segments: tuple[int | str, ...] = (1,)
     messages: tuple[int | str, ...] = ()
     copies: tuple[int | str, ...] = (1,)
     faults: tuple[str, ...] = (NONE,)
     seed: tuple[int, ...] = (0,)
-    T_s: tuple[Fraction, ...] = (Fraction(100),)
-    T_c: tuple[Fraction, ...] = (Fraction(1),)
+    t_s: tuple[Fraction, ...] = (Fraction(100),)
+    t_c: tuple[Fraction, ...] = (Fraction(1),)
 
     def __post_init__(self) -> None:
         defaults = _defaults()
@@ -85,172 +97,173 @@ class Grid:
             values = getattr(self, axis)
             if not values and defaults.get(axis) != ():
                 raise InputError(
-                    f"the grid has no {axis}", hint=f"give at least one: {flag(axis)} ..."
+                    f"the grid has no {axis}", hint=f"give at least one: {option_name(axis)} ..."
                 )
-            object.__setattr__(
-                self, axis, tuple(sorted(set(values), key=_size if axis == "topology" else _order))
-            )
+            order: Callable[[Any], Any] = _topology_order if axis == "topology" else _value_order
+            object.__setattr__(self, axis, tuple(sorted(set(values), key=order)))
         most = prod(max(len(getattr(self, axis)), 1) for axis in AXES)
         if most > MOST_POINTS:
             raise LimitError(
                 f"the grid has {most:,} points, more than {MOST_POINTS:,}",
-                hint="take fewer values an axis",
+                hint="give fewer values per axis",
             )
         self._check_use()
-        self.points()  # one that cannot be is refused here
+        self.points()  # raises for a point that is not valid
 
     def points(self) -> list[Point]:
-        """All points, the slowest axis first, those that share a schedule together.
+        """Return all points, the slowest axis first, points of the same structure together.
 
         Raises:
-            InputError: one of them cannot be.
+            InputError: a point is not valid.
         """
-        return [point for together in self._together for point in together]
+        return [point for group in self._groups for point in group]
 
     def as_json(self) -> dict[str, list[Any]]:
-        """The grid in the form in which it is stored: rational numbers as text."""
-        axes = {axis: [_plain(value) for value in getattr(self, axis)] for axis in AXES}
+        """Return the grid as it is stored: rational numbers as text."""
+        axes = {axis: [_as_json(value) for value in getattr(self, axis)] for axis in AXES}
         return {axis: values for axis, values in axes.items() if values}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """The grid from that form, or from a TOML file's keys; one value may stand without a list.
+        """Return a grid from its stored form, or from the keys of a TOML file.
 
         Raises:
-            InputError: a key is unknown, an axis without default is missing, or a value cannot be.
+            InputError: a key is unknown, a required axis is missing, or a value is not valid.
         """
         for key in stored:
+            reject_renamed(key)
             if key not in AXES:
-                near = get_close_matches(key, AXES, n=1)
-                meant = f"did you mean '{near[0]}'? " if near else ""
                 raise InputError(
-                    f"'{key}' is no axis of a grid", hint=f"{meant}there are {', '.join(AXES)}"
+                    f"'{key}' is not an axis of a grid",
+                    hint=f"{did_you_mean(key, AXES)}there are {', '.join(AXES)}",
                 )
         axes = {
-            axis: listed(axis, stored[axis], read)
+            axis: read_axis(axis, stored[axis], read)
             for axis, read in READERS.items()
             if axis in stored
         }
-        missing = next((axis for axis in _NEEDED if axis not in axes), None)
+        missing = next((axis for axis in _REQUIRED if axis not in axes), None)
         if missing is not None:
             raise InputError(
-                f"the grid has no {missing}", hint=f"give at least one: {flag(missing)} ..."
+                f"the grid has no {missing}", hint=f"give at least one: {option_name(missing)} ..."
             )
         return cls(**axes)
 
     def command(self, name: str) -> str:
-        """The command line that runs it as an experiment."""
+        """Return the command line that runs the grid as an experiment with this name."""
         defaults = _defaults()
-        told = [
-            axis for axis in AXES if axis not in _QUIET or getattr(self, axis) != defaults[axis]
+        axes = [
+            axis for axis in AXES if axis not in _OMITTED or getattr(self, axis) != defaults[axis]
         ]
-        told.sort(key=lambda axis: axis != "collective")
-        flags = [
-            f"{flag(axis)} {shlex.quote(str(value))}"
-            for axis in told
+        axes.sort(key=lambda axis: axis != "collective")
+        options = [
+            f"{option_name(axis)} {shlex.quote(str(value))}"
+            for axis in axes
             for value in getattr(self, axis)
         ]
-        return f"starcast experiment run {name} {' '.join(flags)}"
+        return f"starcast experiment run {name} {' '.join(options)}"
 
     @cached_property
-    def _together(self) -> list[list[Point]]:
-        return sharing(self._points())
+    def _groups(self) -> list[list[Point]]:
+        return group_by_structure(self._points())
 
     def _points(self) -> Iterator[Point]:
         for spec, collective, name in product(self.topology, self.collective, self.algorithm):
-            rule, where = find(collective, name), topology(spec)
-            check_topology(rule, where)
-            for ports, tree, copies, (lost, lot), share, m, t_s, t_c in self._of(rule, where):
-                p = where.degree if share == DEGREE else share
-                if p == BEST:
-                    others = {"copies": copies} if "copies" in _arguments(rule) else {}
-                    p = costs.optimal_pieces(
-                        where, collective, name, ports, m, costs.Machine(t_s, t_c), **others
-                    )[1]
+            algorithm = catalogue.find(collective, name)
+            topology = as_topology(spec)
+            catalogue.check_topology(algorithm, topology)
+            for ports, base, copies, (faults, seed), share, *costing in self._choices(
+                algorithm, topology
+            ):
+                message_bytes, t_s, t_c = costing
+                segments = topology.degree if share == DEGREE else share
+                if segments == BEST:
+                    others = {"copies": copies} if "copies" in _argument_names(algorithm) else {}
+                    machine = costs.Machine(t_s, t_c)
+                    _, segments = costs.optimal_pieces(
+                        topology, collective, name, ports, message_bytes, machine, **others
+                    )
                 yield Point(
-                    spec, collective, name, ports, int(p), m, t_s, t_c, copies, tree, lost, lot
-                )
+                    spec, collective, name, ports, int(segments), message_bytes, t_s, t_c, copies,
+                    base, faults, seed,
+                )  # fmt: skip
 
-    def _of(self, rule: Algorithm, topology: Topology) -> Iterator[tuple[Any, ...]]:
-        """Ports, tree, copies, faults with their seed, share, m, T_s and T_c of one algorithm on one topology."""
-        names = _arguments(rule)
-        copies = (
-            [topology.degree if one == DEGREE else one for one in self.copies]
-            if "copies" in names
-            else [1]
-        )
+    def _choices(self, algorithm: Algorithm, topology: Topology) -> Iterator[tuple[Any, ...]]:
+        """Yield the values on all other axes for one algorithm on one topology.
+
+        These are ports, base, copies, faults with their seed, segments or messages, message_bytes,
+        t_s and t_c.
+        """
+        names = _argument_names(algorithm)
+        copies: list[int | str] = [1]
+        if "copies" in names:
+            copies = [topology.degree if count == DEGREE else count for count in self.copies]
+        faults = [
+            (resolve_faults(topology, text, seed), seed)
+            for text in self.faults
+            for seed in (self.seed if is_drawn(text) else (0,))
+        ]
         return product(
-            self.ports or rule.ports[:1],
-            (self.tree or (None,)) if "base" in names else (None,),
+            self.ports or algorithm.ports[:1],
+            (self.base or (None,)) if "base" in names else (None,),
             copies,
-            [
-                (faults(topology, words, lot), lot)
-                for words in self.faults
-                for lot in self._lots(words)
-            ],
-            self._shares(rule),
-            self.m,
-            self.T_s,
-            self.T_c,
+            faults,
+            self._shares(algorithm),
+            self.message_bytes,
+            self.t_s,
+            self.t_c,
         )
 
-    def _lots(self, words: str) -> tuple[int, ...]:
-        return self.seed if is_drawn(words) else (0,)
-
-    def _shares(self, rule: Algorithm) -> tuple[int | str, ...]:
-        if rule.split_argument is None:
+    def _shares(self, algorithm: Algorithm) -> tuple[int | str, ...]:
+        if algorithm.split_argument is None:
             return (1,)
-        return (
-            self.messages or self.segments if rule.split_argument == "messages" else self.segments
-        )
+        if algorithm.split_argument == "messages":
+            return self.messages or self.segments
+        return self.segments
 
     def _check_use(self) -> None:
-        """Refuse values on an axis that none of the algorithms has: whoever wrote them expects something of them."""
-        rules = [find(*pair) for pair in product(self.collective, self.algorithm)]
-        names = set().union(*map(_arguments, rules))
+        """Reject values on an axis that none of the algorithms has."""
+        algorithms = [catalogue.find(*pair) for pair in product(self.collective, self.algorithm)]
+        names = set().union(*map(_argument_names, algorithms))
         if not self.messages and "messages" in names:
             names.add("segments")
-        for axis in ("tree", "segments", "messages", "copies"):
+        for axis in ("base", "segments", "messages", "copies"):
             if axis not in names and getattr(self, axis) != _defaults()[axis]:
                 *others, last = self.algorithm
-                nobody = (
-                    f"neither {', '.join(others)} nor {last} takes"
-                    if others
-                    else f"{last} takes no"
-                )
-                raise InputError(f"{nobody} {axis}", hint=f"leave {axis} out")
+                none = f"neither {', '.join(others)} nor {last} takes" if others else ""
+                raise InputError(f"{none or f'{last} takes no'} {axis}", hint=f"omit {axis}")
 
 
-def sharing(points: Iterable[Point]) -> list[list[Point]]:
-    """Points without repetition, those together that share a schedule; both in order of their first appearance."""
-    together: dict[Structure, dict[Point, None]] = {}
+def group_by_structure(points: Iterable[Point]) -> list[list[Point]]:
+    """Return points without repetition, grouped by structure, in order of first appearance."""
+    groups: dict[Structure, dict[Point, None]] = {}
     for point in points:
-        together.setdefault(point.structure, {})[point] = None
-    return [list(some) for some in together.values()]
+        groups.setdefault(point.structure, {})[point] = None
+    return [list(group) for group in groups.values()]
 
 
-def flag(axis: str) -> str:
-    """The flag of the command line that an axis goes by."""
-    return "-m" if axis == "m" else f"--{axis.replace('_', '-').lower()}"
+def option_name(axis: str) -> str:
+    """Return the command line option of an axis."""
+    return "-m" if axis == "message_bytes" else f"--{axis.replace('_', '-')}"
 
 
-def _arguments(rule: Algorithm) -> set[str]:
-    return {argument.name for argument in rule.arguments}
+def _argument_names(algorithm: Algorithm) -> set[str]:
+    return {argument.name for argument in algorithm.arguments}
 
 
 def _defaults() -> dict[str, Any]:
-    return {field.name: field.default for field in fields(Grid) if field.name not in _NEEDED}
+    return {field.name: field.default for field in fields(Grid) if field.name not in _REQUIRED}
 
 
-def _plain(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     return str(value) if isinstance(value, Fraction) else value
 
 
-def _order(value: Any) -> tuple[bool, bool, Any]:
-    """Numbers before words, and of words ``none`` first."""
+def _value_order(value: Any) -> tuple[bool, bool, Any]:
+    """Sort numbers before words, and ``none`` before other words."""
     return isinstance(value, str), value != NONE, value
 
 
-def _size(spec: str) -> tuple[str, int]:
-    where = topology(spec)
-    return where.family, where.nodes
+def _topology_order(spec: str) -> tuple[str, int]:
+    topology = as_topology(spec)
+    return topology.family, topology.nodes

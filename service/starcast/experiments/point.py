@@ -1,4 +1,4 @@
-"""A point: one run to be, with everything that decides its figures."""
+"""A point of an experiment: everything that decides the figures of one run."""
 
 import shlex
 from collections.abc import Mapping
@@ -7,13 +7,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Self
 
+from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import check_topology, find
 from starcast.database import models
 from starcast.errors import InputError
-from starcast.experiments.faults import canonical
+from starcast.experiments.faults import canonical_faults
 from starcast.experiments.values import LARGEST, LARGEST_SEED
-from starcast.topologies import topology
+from starcast.topologies import as_topology
 
 #: What decides a schedule and its execution.
 Structure = tuple[str, str, str, str, int, int, str | None, tuple[str, ...]]
@@ -21,123 +21,144 @@ Structure = tuple[str, str, str, str, int, int, str | None, tuple[str, ...]]
 
 @dataclass(frozen=True, order=True)
 class Point:
-    """One run to be.
+    """The parameters of one run.
 
-    ``p`` is the number of pieces that a tree's share of the message is cut into: ``segments``, or the packets that an
-    algorithm of messages sends one after the other (Tseng & Sheu 1997, Table 1, row [16]); 1 of an algorithm that takes
-    neither. ``m`` is in bytes, ``T_s`` in time a packet, ``T_c`` in time a byte. ``copies`` is 1 and ``tree`` None where the
-    algorithm has no such argument; a tree that it has and that is not given is its default. ``faults`` are single nodes and
-    links as `starcast.simulator.Fault` writes them, in ascending order; ``seed`` is what they were drawn with, 0 without.
+    Attributes:
+        topology, collective, algorithm, ports: names.
+        segments: pieces of each tree's share of the message. For an algorithm of messages these are
+            the packets that it sends one after the other (Tseng & Sheu 1997, Table 1, row [16]);
+            1 for an algorithm that takes neither segments nor messages.
+        message_bytes: size of the message, m in the papers.
+        t_s, t_c: time per packet and time per byte, T_s and T_c in the papers.
+        copies: trees that carry each unit; 1 if the algorithm has no such argument.
+        base: the construction given to the algorithm, by default its own default; None if the
+            algorithm takes none.
+        faults: nodes and links as `starcast.simulator.Fault` writes them, in ascending order.
+        seed: the random seed of the faults; 0 without faults.
     """
 
     topology: str
     collective: str
     algorithm: str
     ports: str
-    p: int
-    m: Fraction
-    T_s: Fraction
-    T_c: Fraction
+    segments: int
+    message_bytes: Fraction
+    t_s: Fraction
+    t_c: Fraction
     copies: int = 1
-    tree: str | None = None
+    base: str | None = None
     faults: tuple[str, ...] = ()
     seed: int = 0
 
     def __post_init__(self) -> None:
-        rule, where = self.rule, topology(self.topology)
-        check_topology(rule, where)
-        if self.ports not in rule.ports:
+        algorithm = self.catalogue_entry
+        topology = as_topology(self.topology)
+        catalogue.check_topology(algorithm, topology)
+        if self.ports not in algorithm.ports:
             raise InputError(
-                f"{rule} has no port model '{self.ports}'", hint=f"write {' or '.join(rule.ports)}"
+                f"{algorithm} has no port model '{self.ports}'",
+                hint=f"write {' or '.join(algorithm.ports)}",
             )
         self._check_numbers()
-        object.__setattr__(self, "tree", self._settled().get("base"))
-        object.__setattr__(self, "faults", canonical(where, self.faults))
+        object.__setattr__(self, "base", self._resolve_arguments().get("base"))
+        object.__setattr__(self, "faults", canonical_faults(topology, self.faults))
         if not self.faults:
             object.__setattr__(self, "seed", 0)
 
     def _check_numbers(self) -> None:
-        for axis in ("p", "m", "T_s", "T_c"):
+        for axis in ("segments", "message_bytes", "t_s", "t_c"):
             value = Fraction(getattr(self, axis))
             if max(abs(value.numerator), value.denominator) > LARGEST:
                 raise InputError(
-                    f"{axis} is beyond what is computed here",
-                    hint="numerator and denominator are at most 10^30",
+                    f"{axis} is out of range", hint="numerator and denominator are at most 10^30"
                 )
-        if self.p < 1:
+        if self.segments < 1:
             raise InputError(
-                f"a message cannot be cut into {self.p} segments", hint="give --segments 1 or more"
+                f"a message cannot have {self.segments} segments", hint="give --segments 1 or more"
             )
-        if self.m < 0:
-            raise InputError(f"a message of {self.m} bytes cannot be", hint="give -m 0 or more")
-        if min(self.T_s, self.T_c) < 0 or self.T_s == self.T_c == 0:
+        if self.message_bytes < 0:
             raise InputError(
-                f"T_s = {self.T_s} and T_c = {self.T_c} are no machine",
+                f"a message cannot have {self.message_bytes} bytes", hint="give -m 0 or more"
+            )
+        if min(self.t_s, self.t_c) < 0 or self.t_s == self.t_c == 0:
+            raise InputError(
+                f"t_s = {self.t_s} and t_c = {self.t_c} do not describe a machine",
                 hint="give 0 or more, and not 0 for both",
             )
         if not 0 <= self.seed <= LARGEST_SEED:
-            raise InputError(f"{self.seed} is no seed", hint=f"give --seed 0 to {LARGEST_SEED}")
+            raise InputError(
+                f"{self.seed} is not a valid seed", hint=f"give --seed 0 to {LARGEST_SEED}"
+            )
 
-    def _settled(self) -> Mapping[str, int | str]:
-        """Every argument of the algorithm with its value; what it has no argument for must be as if it were not there."""
-        names = {argument.name for argument in self.rule.arguments}
+    def _resolve_arguments(self) -> Mapping[str, int | str]:
+        """Return all arguments of the algorithm; reject values that it has no argument for."""
+        algorithm = self.catalogue_entry
+        names = {argument.name for argument in algorithm.arguments}
         given: dict[str, int | str] = {}
-        for axis, name, value, without in (
-            ("segments or messages", self.rule.split_argument, self.p, 1),
+        for axis, name, value, absent in (
+            ("segments or messages", algorithm.split_argument, self.segments, 1),
             ("copies", "copies", self.copies, 1),
-            ("tree", "base", self.tree, None),
+            ("base", "base", self.base, None),
         ):
             if name is None or name not in names:
-                if value != without:
-                    raise InputError(f"{self.rule} takes no {axis}", hint="leave it out")
+                if value != absent:
+                    raise InputError(f"{algorithm} takes no {axis}", hint="omit it")
             elif value is not None:
                 given[name] = value
         return _with_defaults(self.topology, self.collective, self.algorithm, tuple(given.items()))
 
     @classmethod
     def of(cls, run: models.Run) -> Self:
-        """The point that a stored run is at."""
+        """Return the point of a stored run."""
         return cls(
-            run.topology, run.collective, run.algorithm, run.ports, run.p, run.m, run.T_s, run.T_c,
-            run.copies, run.tree, tuple(run.faults), run.seed,
+            run.topology, run.collective, run.algorithm, run.ports, run.segments,
+            run.message_bytes, run.t_s, run.t_c, run.copies, run.base, tuple(run.faults), run.seed,
         )  # fmt: skip
 
     @property
-    def rule(self) -> Algorithm:
+    def catalogue_entry(self) -> Algorithm:
         """The algorithm's entry in the catalogue."""
-        return find(self.collective, self.algorithm)
+        return catalogue.find(self.collective, self.algorithm)
 
     @property
     def arguments(self) -> dict[str, int | str]:
-        """What the schedule is built with: every argument of the algorithm."""
-        return dict(self._settled())
+        """All arguments with which the schedule is built."""
+        return dict(self._resolve_arguments())
 
     @property
     def messages(self) -> int:
-        """M, the unit messages of the schedule; 1 where the algorithm takes none."""
-        return self.p if self.rule.split_argument == "messages" else 1
+        """The unit messages of the schedule; 1 if the algorithm takes no messages."""
+        return self.segments if self.catalogue_entry.split_argument == "messages" else 1
 
     @property
     def structure(self) -> Structure:
-        """What decides schedule and execution; points that differ in m, T_s, T_c and seed alone share it."""
+        """What decides the schedule and its execution.
+
+        Points that differ only in message_bytes, t_s, t_c and seed have the same structure.
+        """
         return (
-            self.topology, self.collective, self.algorithm, self.ports, self.p, self.copies, self.tree, self.faults,
+            self.topology, self.collective, self.algorithm, self.ports, self.segments, self.copies,
+            self.base, self.faults,
         )  # fmt: skip
 
     def command(self) -> str:
-        """The command line that runs it; the faults are named, so that no seed is needed."""
-        share = f" --{self.rule.split_argument} {self.p}" if self.rule.split_argument else ""
-        copies = f" --copies {self.copies}" if self.copies > 1 else ""
-        tree = f" --tree {self.tree}" if self.tree else ""
-        faults = f" --faults {shlex.quote(' '.join(self.faults))}" if self.faults else ""
-        return (
-            f"starcast run once {self.topology} {self.collective} {self.algorithm} --ports {self.ports}"
-            f"{share}{copies}{tree}{faults} -m {self.m} --t-s {self.T_s} --t-c {self.T_c}"
-        )
+        """Return the command line that runs this point; it names the faults, so it has no seed."""
+        split = self.catalogue_entry.split_argument
+        options = [
+            f"--ports {self.ports}",
+            f"--{split} {self.segments}" if split else "",
+            f"--copies {self.copies}" if self.copies > 1 else "",
+            f"--base {self.base}" if self.base else "",
+            f"--faults {shlex.quote(' '.join(self.faults))}" if self.faults else "",
+            f"-m {self.message_bytes} --t-s {self.t_s} --t-c {self.t_c}",
+        ]
+        given = " ".join(filter(None, options))
+        return f"starcast run once {self.topology} {self.collective} {self.algorithm} {given}"
 
 
 @lru_cache(maxsize=4096)
 def _with_defaults(
     spec: str, collective: str, algorithm: str, given: tuple[tuple[str, int | str], ...]
 ) -> Mapping[str, int | str]:
-    return find(collective, algorithm).resolve_arguments(topology(spec), dict(given))
+    entry = catalogue.find(collective, algorithm)
+    return entry.resolve_arguments(as_topology(spec), dict(given))

@@ -1,4 +1,4 @@
-"""Repeating stored runs, and judging whether the figures agree."""
+"""Reproduction: execute stored runs again and compare the figures with the stored ones."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,28 +8,32 @@ from sqlalchemy import Engine
 
 from starcast.database import models, repository
 from starcast.database.sessions import session
-from starcast.experiments.design import incomplete
-from starcast.experiments.execution import priced
-from starcast.experiments.grid import sharing
-from starcast.experiments.parallel import executed, jobs_for
+from starcast.experiments.design import describe_missing
+from starcast.experiments.execution import count_processes, execute_all, price_run
+from starcast.experiments.grid import group_by_structure
 from starcast.experiments.point import Point
 from starcast.progress import Reporter
 from starcast.simulator.step_profile import COLUMNS
 
-#: What is compared, in the order of reading.
+#: The figures compared, in the order of a listing.
 FIGURES = ("status", "steps", "transmissions", "costs", "missing", "profile")
 
 #: The profile of a simulation, by step.
 _Steps = dict[int, tuple[int, ...]]
 
 _SAME, _NOTHING = "same", "nothing"
-# The time first: every way of counting gives one, so that it tells where a whole row is missing.
+# Every kind of cost has a time, so a missing kind is reported by its time.
 _COSTS = ("time", "steps", "start_ups", "transmissions", "bytes")
 
 
 @dataclass(frozen=True)
 class Repetition:
-    """A stored run and what became of its figures: for each of `FIGURES` ``same``, or what was and what is."""
+    """A stored run and its repetition.
+
+    Attributes:
+        run: the stored run.
+        figures: for each of `FIGURES` either ``same``, or the stored and the new value.
+    """
 
     run: models.Run
     figures: dict[str, str]
@@ -43,19 +47,21 @@ class Repetition:
 def reproduce(
     engine: Engine, name: str, reporter: Reporter, jobs: int | None = None
 ) -> list[Repetition]:
-    """Execute every run of an experiment again, or one run, at the same point under the same faults; nothing is stored.
+    """Execute every run of an experiment, or one run, again under the same faults.
+
+    Nothing is stored.
 
     Args:
-        engine: a database whose schema was checked.
-        name: of an experiment, or a run's number.
-        reporter: hears of the progress, and what an experiment lacks that is incomplete.
+        engine: a database with a checked schema.
+        name: the name of an experiment, or the number of a run.
+        reporter: receives the progress, and how many runs of the experiment are missing.
         jobs: as in `starcast.experiments.running.run_experiment`.
 
     Returns:
         The repetitions in the order in which the runs were stored.
 
     Raises:
-        NotFoundError: there is no such experiment or run.
+        NotFoundError: no such experiment or run is stored.
         LimitError: a point does not fit into memory.
     """
     with session(engine) as opened:
@@ -64,53 +70,56 @@ def reproduce(
         else:
             experiment = repository.load_experiment(opened, name)
             runs = repository.load_runs(opened, experiment.id)
-            lacking = incomplete(experiment, runs)
-            if lacking:
-                reporter.say(lacking)
+            missing = describe_missing(experiment, runs)
+            if missing:
+                reporter.say(missing)
+    repetitions = []
     with reporter.task(f"repeating {name}", len(runs), "runs") as task:
-        repeated = []
-        for repetition in _repeated(engine, runs, jobs):
-            repeated.append(repetition)
+        for repetition in _repeat(engine, runs, jobs):
+            repetitions.append(repetition)
             task.advance()
-    return sorted(repeated, key=lambda repetition: repetition.run.id)
+    return sorted(repetitions, key=lambda repetition: repetition.run.id)
 
 
-def _repeated(
-    engine: Engine, runs: Sequence[models.Run], wanted: int | None
-) -> Iterator[Repetition]:
+def _repeat(engine: Engine, runs: Sequence[models.Run], jobs: int | None) -> Iterator[Repetition]:
     stored = {Point.of(run): run for run in runs}
-    together = {some[0]: some for some in sharing(stored)}
-    with executed(list(together), jobs_for(list(together), wanted)) as executions:
+    groups = {group[0]: group for group in group_by_structure(stored)}
+    first_points = list(groups)
+    with execute_all(first_points, count_processes(first_points, jobs)) as executions:
         for first, execution in executions:
             rows = zip(*(column.tolist() for column in execution.profile), strict=True)
-            steps = dict(enumerate(rows, start=1))
-            for point in together[first]:
+            new_steps = dict(enumerate(rows, start=1))
+            for point in groups[first]:
                 run = stored[point]
-                with session(engine) as opened:
-                    profile = repository.load_profile(opened, run.id)
-                kept = {
-                    step.step: tuple(getattr(step, name) for name in COLUMNS) for step in profile
-                }
-                yield Repetition(run, _differences(run, priced(point, execution), kept, steps))
+                new = price_run(point, execution)
+                old_steps = _load_steps(engine, run)
+                yield Repetition(run, _compare(run, new, old_steps, new_steps))
 
 
-def _differences(
-    stored: models.Run, now: models.Run, kept: _Steps, steps: _Steps
+def _load_steps(engine: Engine, run: models.Run) -> _Steps:
+    with session(engine) as opened:
+        profile = repository.load_profile(opened, run.id)
+    return {row.step: tuple(getattr(row, name) for name in COLUMNS) for row in profile}
+
+
+def _compare(
+    stored: models.Run, new: models.Run, old_steps: _Steps, new_steps: _Steps
 ) -> dict[str, str]:
-    before, after = _words(stored, kept), _words(now, steps)
-    return {figure: _told(before[figure], after[figure]) for figure in FIGURES}
+    before = _figures(stored, old_steps)
+    after = _figures(new, new_steps)
+    return {figure: _first_difference(before[figure], after[figure]) for figure in FIGURES}
 
 
-def _words(run: models.Run, steps: _Steps) -> dict[str, dict[str, str]]:
-    """Each figure as the parts that it has, by what they are called, so that the first that differs can be told."""
+def _figures(run: models.Run, steps: _Steps) -> dict[str, dict[str, str]]:
+    """Return each figure as its named parts, so that the first different part can be reported."""
     costs = {cost.kind: cost for cost in run.costs}
     simulated = costs.get("simulated")
     return {
         "status": {"": run.status if run.error is None else f"{run.status}: {run.error}"},
-        "steps": {"": _plain(simulated.steps if simulated else None)},
-        "transmissions": {"": _plain(simulated.transmissions if simulated else None)},
+        "steps": {"": _as_text(simulated.steps if simulated else None)},
+        "transmissions": {"": _as_text(simulated.transmissions if simulated else None)},
         "costs": {
-            f"{kind} {name}": _plain(getattr(costs[kind], name))
+            f"{kind} {name}": _as_text(getattr(costs[kind], name))
             for kind in sorted(costs)
             for name in _COSTS
         },
@@ -119,14 +128,13 @@ def _words(run: models.Run, steps: _Steps) -> dict[str, dict[str, str]]:
     }
 
 
-def _plain(value: Fraction | int | None) -> str:
+def _as_text(value: Fraction | int | None) -> str:
     return _NOTHING if value is None else str(value)
 
 
-def _told(was: dict[str, str], became: dict[str, str]) -> str:
-    """The first part that differs, as it was and as it is."""
-    for part in was | became:
-        before, after = was.get(part, _NOTHING), became.get(part, _NOTHING)
-        if before != after:
-            return f"{part}: was {before}, is {after}".removeprefix(": ")
+def _first_difference(before: dict[str, str], after: dict[str, str]) -> str:
+    for part in before | after:
+        old, new = before.get(part, _NOTHING), after.get(part, _NOTHING)
+        if old != new:
+            return f"{part}: was {old}, is {new}".removeprefix(": ")
     return _SAME

@@ -1,41 +1,56 @@
-"""Experiments: named sets of runs that are executed once and kept.
+"""Running experiments: named sets of runs that are executed once and stored.
 
-A run is stored with its costs and profile in one transaction, the first one with its experiment, so that an interrupted
-experiment holds whole runs only and one without a run is not stored; running it again executes what is missing.
+Each run is stored with its costs and profile in one transaction, the first run together with its
+experiment. An interrupted experiment therefore holds complete runs only, and running it again
+executes the missing ones.
 """
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
 
 from sqlalchemy import Engine, select, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from starcast.database import models, repository
-from starcast.database.sessions import Lock, await_lock, holding, session
+from starcast.database.sessions import Lock, advisory_lock, session, wait_for_lock
 from starcast.errors import BusyError, InputError
 from starcast.experiments.design import Design, stored_design
-from starcast.experiments.execution import Execution, execute, priced
-from starcast.experiments.grid import Grid, sharing
-from starcast.experiments.parallel import executed, jobs_for
+from starcast.experiments.execution import (
+    Execution,
+    count_processes,
+    execute,
+    execute_all,
+    price_run,
+)
+from starcast.experiments.grid import Grid, group_by_structure
 from starcast.experiments.point import Point
-from starcast.experiments.remarks import Remarks
 from starcast.experiments.values import check_name
 from starcast.progress import Reporter
 from starcast.support.processes import check_jobs
+from starcast.support.text import pluralize
 
-#: The experiment that collects single runs unless they are given another.
+#: The default experiment for single runs.
 ADHOC = "adhoc"
-#: How long a single run, once it is executed, waits for others to be done with its collection.
+#: The time that a finished single run waits for other writers of its collection.
 SAVE_SECONDS = 60
-#: What a second writer violates, whichever of the two is later.
-_ANOTHER_WRITER = {"uq_run_point", "uq_experiment_name", "fk_run_experiment"}
+#: Constraints that a concurrent writer violates.
+_CONCURRENT_WRITES = {"uq_run_point", "uq_experiment_name", "fk_run_experiment"}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What running an experiment did: runs that were there, that are new, and of the new ones those that failed."""
+    """The result of running an experiment.
+
+    Attributes:
+        name: the name of the experiment.
+        kept: runs that were stored before.
+        created: new runs.
+        failed: new runs that failed.
+    """
 
     name: str
     kept: int
@@ -55,54 +70,54 @@ def run_experiment(
     """Execute and store every point that the experiment does not hold yet.
 
     Args:
-        engine: a database whose schema was checked.
-        name: of a new experiment, or of one with the same points.
-        wanted: what to run.
-        reporter: hears of the progress.
-        replace: drop a stored experiment of that name first, whatever its points.
-        jobs: processes that execute at once; one a core unless given, none beside this one where the work is small. This
-            process is the only one that writes.
+        engine: a database with a checked schema.
+        name: the name of a new experiment, or of an existing one with the same points.
+        wanted: the points to run.
+        reporter: receives the progress.
+        replace: delete an existing experiment with this name first.
+        jobs: the number of processes; by default one per core, or only this process if the work is
+            small. Only this process writes to the database.
 
     Raises:
-        InputError: the name cannot be one, or belongs to an experiment with other points; or there are no jobs.
+        InputError: the name is not valid or belongs to an experiment with other points, or ``jobs``
+            is less than 1.
         BusyError: another process is running or dropping this experiment.
-        UnavailableError: a connection to the database was lost; what was finished before is stored.
-        LimitError: a point does not fit into memory; those before it are stored.
+        UnavailableError: a connection to the database was lost; finished runs are stored.
+        LimitError: a point does not fit into memory; earlier runs are stored.
     """
     check_jobs(jobs)
     design = wanted if isinstance(wanted, Design) else Design((wanted,))
-    with _alone(engine, check_name(name)) as lock:
+    with _exclusive(engine, check_name(name)) as lock:
         with session(engine) as opened:
             if replace:
                 repository.drop_experiment(opened, name)
-            stored = _stored(opened, name, design)
+            stored = _stored_points(opened, name, design)
         missing = [point for point in design.points() if point not in stored]
-        failed = (
-            _run_all(_Book(engine, lock, name, design), missing, reporter, jobs) if missing else 0
-        )
+        writer = _Writer(engine, lock, name, design)
+        failed = _run_points(writer, missing, reporter, jobs) if missing else 0
     return Outcome(name, len(stored), len(missing), failed)
 
 
 def run_once(
     engine: Engine, point: Point, name: str = ADHOC, reporter: Reporter | None = None
 ) -> models.Run:
-    """Execute one point and store it in a collection of single runs, over an earlier run of the same point.
+    """Execute one point and store it in a collection of single runs.
 
-    Others may write to the collection while it is executed. The reporter hears what the simulation has to say beside its
-    figures.
+    It replaces an earlier run of the same point. Other processes may write to the collection while
+    the point is executed. The reporter receives the remarks of the simulation.
 
     Raises:
-        InputError: the name cannot be one, or belongs to an experiment with a grid.
-        BusyError: another process has been at this collection for `SAVE_SECONDS` when the run is to be stored.
+        InputError: the name is not valid, or belongs to an experiment with a grid.
+        BusyError: another process held the collection for `SAVE_SECONDS` after the execution.
         LimitError: the point does not fit into memory.
     """
     with session(engine) as opened:
         _check_collection(opened, check_name(name))
     execution = execute(point)
     with session(engine) as opened:
-        await_lock(opened, _lock(name), SAVE_SECONDS, _busy(name))
+        wait_for_lock(opened, _lock_name(name), SAVE_SECONDS, _busy(name))
         _check_collection(opened, name)
-        experiment = _opened(opened, name)
+        experiment = _ensure_experiment(opened, name)
         for earlier in repository.load_runs(opened, experiment):
             if Point.of(earlier) == point:
                 opened.delete(earlier)
@@ -115,52 +130,51 @@ def run_once(
 
 
 def drop_experiment(engine: Engine, name: str) -> int:
-    """Forget an experiment; returns how many runs went with it.
+    """Delete an experiment and return the number of its runs.
 
     Raises:
-        NotFoundError: there is none of that name.
+        NotFoundError: no such experiment is stored.
         BusyError: another process is running it.
     """
-    with _alone(engine, name), session(engine) as opened:
-        runs, _failed = repository.count_runs(opened).get(
-            repository.load_experiment(opened, name).id, (0, 0)
-        )
+    with _exclusive(engine, name), session(engine) as opened:
+        experiment = repository.load_experiment(opened, name)
+        runs, _failed = repository.count_runs(opened).get(experiment.id, (0, 0))
         repository.drop_experiment(opened, name)
         return runs
 
 
-def _alone(engine: Engine, name: str) -> AbstractContextManager[Lock]:
-    return holding(engine, _lock(name), _busy(name))
+def _exclusive(engine: Engine, name: str) -> AbstractContextManager[Lock]:
+    return advisory_lock(engine, _lock_name(name), _busy(name))
 
 
-def _lock(name: str) -> str:
+def _lock_name(name: str) -> str:
     return f"experiment {name}"
 
 
 def _busy(name: str) -> BusyError:
     return BusyError(
-        f"another process is at the experiment '{name}'",
-        hint="wait until it is done, then try again",
+        f"another process is using the experiment '{name}'",
+        hint="wait until it has finished, then try again",
     )
 
 
-def _stored(opened: Session, name: str, design: Design) -> set[Point]:
-    """The points that the experiment holds already."""
+def _stored_points(opened: Session, name: str, design: Design) -> set[Point]:
+    """Return the stored points of an experiment after checking that its design is the same."""
     experiment = repository.find_experiment(opened, name)
     if experiment is None:
         return set()
     points = {Point.of(run) for run in repository.load_runs(opened, experiment.id)}
     if not points:
-        # An older starcast left these behind when the first run failed.
+        # Earlier versions stored an empty experiment when the first run failed.
         repository.drop_experiment(opened, name)
         return set()
-    # Not the words but the points are compared: a title or the order of values makes no other experiment.
+    # Designs with equal points are equal, whatever their titles and the order of their values.
     if experiment.grid and set(stored_design(experiment).points()) == set(design.points()):
         return points
-    kind = "has another grid" if experiment.grid else "collects single runs"
+    problem = "has another grid" if experiment.grid else "is a collection of single runs"
     raise InputError(
-        f"the experiment '{name}' {kind}",
-        hint="give another name, or --replace to drop its runs and start anew",
+        f"the experiment '{name}' {problem}",
+        hint="give another name, or --replace to delete its runs and start again",
     )
 
 
@@ -172,20 +186,20 @@ def _check_collection(opened: Session, name: str) -> None:
         )
 
 
-def _opened(opened: Session, name: str, design: Design | None = None) -> int:
-    """The experiment's number; it is made here, within the transaction of its first run."""
+def _ensure_experiment(opened: Session, name: str, design: Design | None = None) -> int:
+    """Return the experiment's number; create it in the transaction of its first run."""
     experiment = repository.find_experiment(opened, name)
-    if experiment is None:
-        points = None if design is None else len(design.points())
-        experiment = repository.save_experiment(
-            opened, name, {} if design is None else design.as_json(), points
-        )
+    if experiment is None and design is not None:
+        points = len(design.points())
+        experiment = repository.save_experiment(opened, name, design.as_json(), points)
+    elif experiment is None:
+        experiment = repository.save_experiment(opened, name, {})
     return experiment.id
 
 
 @dataclass(frozen=True)
-class _Book:
-    """Where the runs of an experiment are written, by whoever holds its lock."""
+class _Writer:
+    """The writer of the runs of an experiment, which holds its lock."""
 
     engine: Engine
     lock: Lock
@@ -193,40 +207,44 @@ class _Book:
     design: Design
 
     @contextmanager
-    def opened(self) -> Iterator[Session]:
-        """A session to save a run in.
+    def session(self) -> Iterator[Session]:
+        """Open a session for saving a run.
 
         Raises:
             UnavailableError: the lock is lost.
-            BusyError: it was lost before, and another process has written meanwhile.
+            BusyError: the lock was lost before, and another process has written since.
         """
         try:
             with session(self.engine) as opened:
-                self.lock.demand(opened)
+                self.lock.verify(opened)
                 yield opened
         except IntegrityError as error:
             diagnosis = getattr(error.orig, "diag", None)
-            if getattr(diagnosis, "constraint_name", None) not in _ANOTHER_WRITER:
+            if getattr(diagnosis, "constraint_name", None) not in _CONCURRENT_WRITES:
                 raise
             raise _busy(self.name) from None
 
+    def save(self, point: Point, execution: Execution, jobs: int) -> models.Run:
+        with self.session() as opened:
+            experiment = _ensure_experiment(opened, self.name, self.design)
+            return _save(opened, experiment, point, execution, jobs)
 
-def _run_all(book: _Book, points: list[Point], reporter: Reporter, wanted: int | None) -> int:
-    together = {some[0]: some for some in sharing(points)}
-    jobs = jobs_for(list(together), wanted)
+
+def _run_points(writer: _Writer, points: list[Point], reporter: Reporter, jobs: int | None) -> int:
+    """Execute and store points; return the number of failed runs."""
+    groups = {group[0]: group for group in group_by_structure(points)}
+    first_points = list(groups)
+    jobs = count_processes(first_points, jobs)
     failed = 0
     with (
-        Remarks(reporter) as remarks,
-        reporter.task(f"running {book.name}", len(points), "runs") as task,
-        executed(list(together), jobs) as executions,
+        _Remarks(reporter) as remarks,
+        reporter.task(f"running {writer.name}", len(points), "runs") as task,
+        execute_all(first_points, jobs) as executions,
     ):
         for first, execution in executions:
-            for point in together[first]:
-                with book.opened() as opened:
-                    run = _save(
-                        opened, _opened(opened, book.name, book.design), point, execution, jobs
-                    )
-                remarks.note(run, execution)
+            for point in groups[first]:
+                run = writer.save(point, execution, jobs)
+                remarks.add(run, execution)
                 failed += execution.error is not None
                 task.advance()
     return failed
@@ -235,9 +253,40 @@ def _run_all(book: _Book, points: list[Point], reporter: Reporter, wanted: int |
 def _save(
     opened: Session, experiment: int, point: Point, execution: Execution, jobs: int
 ) -> models.Run:
-    run = priced(point, execution)
+    run = price_run(point, execution)
     run.experiment = experiment
     server = opened.scalar(select(text("current_setting('server_version')")))
     run.provenance = {**run.provenance, "postgres": server, "jobs": jobs}
     repository.save_run(opened, run, execution.profile)
     return run
+
+
+class _Remarks:
+    """The remarks of all simulations of an experiment, each reported once at the end.
+
+    A report names the first run with the remark and the number of such runs.
+    """
+
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter = reporter
+        self._runs: dict[str, list[models.Run]] = {}
+
+    def add(self, run: models.Run, execution: Execution) -> None:
+        """Collect the remarks on a stored run."""
+        for remark in execution.remarks:
+            self._runs.setdefault(remark, []).append(run)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for remark, runs in self._runs.items():
+            first = min(runs, key=lambda run: run.id)
+            name = f"run {first.id} ({first.collective} by {first.algorithm} on {first.topology})"
+            several = f"{pluralize(len(runs), 'run')}, first " if len(runs) > 1 else ""
+            self._reporter.say(f"{several}{name}: {remark}")

@@ -1,4 +1,4 @@
-"""What a user wrote on an axis of a grid, read exactly: numbers, counts, words."""
+"""Exact parsing of the values on the axes of a grid: numbers, counts, seeds and names."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -7,124 +7,146 @@ from typing import Any
 
 from starcast.errors import InputError
 
-#: Bounds m, T_s, T_c and p, numerators and denominators alike: every figure made of them still is a double in PostgreSQL.
+#: The bound of all numerators and denominators: figures computed from them still fit into a double.
 LARGEST = 10**30
-#: Counts that the point decides: the whole number of pieces with the least closed-form time, and the topology's degree.
+#: Counts that depend on the point: the number of segments with the least closed-form time, and the
+#: degree of the topology.
 BEST, DEGREE = "best", "degree"
-#: The largest seed: PostgreSQL's bigint.
+#: The largest seed: the largest value of PostgreSQL's type bigint.
 LARGEST_SEED = 2**63 - 1
+#: Names that axes had in starcast 0.1, with their names of today.
+RENAMED_AXES = {
+    "tree": "base",
+    "p": "segments",
+    "M": "messages",
+    "m": "message_bytes",
+    "T_s": "t_s",
+    "T_c": "t_c",
+}
 
-# Checked before `Fraction` reads it, which would write out every digit that an exponent stands for.
+# Matched before `Fraction` reads the text, which would write out every digit of a large exponent.
 _NUMBER = re.compile(
     r"[+-]?(\d{1,31}/\d{1,31}|(\d{1,31}\.?\d{0,30}|\.\d{1,30})([eE][+-]?\d{1,2})?)", re.ASCII
 )
-_DIGITS = re.compile(r"\d{32,}", re.ASCII)
+_MANY_DIGITS = re.compile(r"\d{32,}", re.ASCII)
 _BOUNDS = "numerator and denominator are at most 10^30"
 _SHOWN = 40
 _NAME = re.compile(r"(?!\d+$)[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def number(words: str | float | Fraction, axis: str) -> Fraction:
-    """A rational number out of what a user wrote: ``1024``, ``2.5``, ``23/3``.
+def read_number(value: str | float | Fraction, axis: str) -> Fraction:
+    """Return a rational number from user input: ``1024``, ``2.5``, ``23/3``.
 
     Raises:
-        InputError: it is none, or has too many digits.
+        InputError: the input is not a number, or has too many digits.
     """
-    text = str(words).strip()
-    if isinstance(words, bool) or not _NUMBER.fullmatch(text):
+    text = str(value).strip()
+    if isinstance(value, bool) or not _NUMBER.fullmatch(text):
         raise InputError(
-            f"{axis} is '{_short(text)}', which is no number here",
+            f"{axis} is '{_shorten(text)}', which is not a valid number",
             hint=f"write 1024, 2.5 or 23/3; {_BOUNDS}",
         )
     try:
         return Fraction(text)
     except ZeroDivisionError:
         raise InputError(
-            f"{axis} is '{text}', which is no number", hint="write 1024, 2.5 or 23/3"
+            f"{axis} is '{text}', which is not a valid number", hint="write 1024, 2.5 or 23/3"
         ) from None
 
 
-def count(words: str | float, axis: str, also: Sequence[str] = ()) -> int | str:
-    """A whole number out of what a user wrote, or one of the words that may stand for one.
+def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int | str:
+    """Return a whole number from user input, or one of the allowed words.
 
     Raises:
-        InputError: it is neither.
+        InputError: the input is neither.
     """
-    if words in also:
-        return str(words)
-    expected = " or ".join(["a whole number", *also])
-    if _DIGITS.fullmatch(str(words)):
-        raise InputError(f"{axis} is beyond what is computed here", hint="give at most 10^30")
+    if value in words:
+        return str(value)
+    expected = " or ".join(["a whole number", *words])
+    if _MANY_DIGITS.fullmatch(str(value)):
+        raise InputError(f"{axis} is out of range", hint="give at most 10^30")
     try:
-        whole = number(words, axis)
+        number = read_number(value, axis)
     except InputError:
         raise InputError(
-            f"{axis} is '{_short(str(words))}', which is not {expected}", hint=f"write {expected}"
+            f"{axis} is '{_shorten(str(value))}', which is not {expected}", hint=f"write {expected}"
         ) from None
-    if whole.denominator != 1:
-        raise InputError(f"{axis} is {words}, no whole number", hint=f"write {expected}")
-    return int(whole)
+    if number.denominator != 1:
+        raise InputError(f"{axis} is {value}, not a whole number", hint=f"write {expected}")
+    return int(number)
 
 
-def seed(words: str | float, axis: str = "seed") -> int:
-    """A seed for `numpy.random.default_rng`.
+def read_seed(value: str | float, axis: str = "seed") -> int:
+    """Return a seed for `numpy.random.default_rng`.
 
     Raises:
-        InputError: it is no whole number from 0 to `LARGEST_SEED`.
+        InputError: the input is not a whole number from 0 to `LARGEST_SEED`.
     """
-    value = int(count(words, axis))
-    if not 0 <= value <= LARGEST_SEED:
+    seed = int(read_count(value, axis))
+    if not 0 <= seed <= LARGEST_SEED:
         raise InputError(
-            f"{axis} is {_short(str(value))}, which is no seed", hint=f"give 0 to {LARGEST_SEED}"
+            f"{axis} is {_shorten(str(seed))}, which is not a valid seed",
+            hint=f"give 0 to {LARGEST_SEED}",
+        )
+    return seed
+
+
+def read_word(value: object, axis: str) -> str:
+    """Return a name.
+
+    Raises:
+        InputError: the input is not text.
+    """
+    if not isinstance(value, str):
+        raise InputError(
+            f"{axis} is {_shorten(repr(value))}, which is not text",
+            hint=f'write it in quotes: {axis} = "..."',
         )
     return value
 
 
-def word(words: object, axis: str) -> str:
-    """A name.
+def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[Any, ...]:
+    """Return the values of an axis; a single value may be given without a list.
 
     Raises:
-        InputError: it is no text.
-    """
-    if not isinstance(words, str):
-        raise InputError(
-            f"{axis} is {_short(repr(words))}, which is no text",
-            hint=f'write it in quotes: {axis} = "..."',
-        )
-    return words
-
-
-def listed(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[Any, ...]:
-    """The values of an axis, of which one may stand without a list.
-
-    Raises:
-        InputError: there is none, or one cannot be.
+        InputError: the list is empty, or one of its values is not valid.
     """
     values = given if isinstance(given, list | tuple) else [given]
     if not values:
         raise InputError(f"the grid has no {axis}", hint=f"give at least one: {axis} = [...]")
-    wrong = next((value for value in values if isinstance(value, list | tuple | dict)), None)
-    if wrong is not None:
+    nested = next((value for value in values if isinstance(value, list | tuple | dict)), None)
+    if nested is not None:
         raise InputError(
-            f"{axis} has the value {_short(repr(wrong))}",
+            f"{axis} has the value {_shorten(repr(nested))}",
             hint="an axis is one value or one list of values",
         )
     return tuple(read(value, axis) for value in values)
 
 
-def check_name(name: str) -> str:
-    """Accept a name for an experiment; digits alone are a run's number.
+def reject_renamed(axis: str) -> None:
+    """Reject the former name of an axis.
 
     Raises:
-        InputError: it cannot be one.
+        InputError: the axis has a new name, which the message contains.
+    """
+    if axis in RENAMED_AXES:
+        new = RENAMED_AXES[axis]
+        raise InputError(f"the axis '{axis}' is now called '{new}'", hint=f"write {new}")
+
+
+def check_name(name: str) -> str:
+    """Return a valid name for an experiment; digits alone would be the number of a run.
+
+    Raises:
+        InputError: the name is not valid.
     """
     if not _NAME.fullmatch(name):
         raise InputError(
-            f"'{name}' cannot name an experiment",
+            f"'{name}' is not a valid name for an experiment",
             hint="write letters, digits, '.', '_' and '-', not digits alone",
         )
     return name
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

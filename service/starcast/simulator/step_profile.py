@@ -1,4 +1,4 @@
-"""The step profile of a simulation: the traffic of each step."""
+"""The step profile of a simulation: links used, packets and largest packet of each step."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,12 +8,12 @@ from starcast.simulator.simulation import Simulation
 #: The columns of a stored profile, after the step.
 COLUMNS = ("links_used", "packets", "largest_packet")
 
-#: Links used, packets, and units in the largest packet, int64 ``[steps]`` each; or empty.
+#: Links used, packets and units in the largest packet, int64 ``[steps]`` each; may be empty.
 Profile = tuple[NDArray[np.int64], ...]
 
 
 def profile(simulation: Simulation) -> Profile:
-    """Return the columns of a simulation's profile.
+    """Return the step profile of a simulation.
 
     A directed link carries one packet per step, so there are as many packets as links used.
     """

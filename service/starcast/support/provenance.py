@@ -1,4 +1,4 @@
-"""Where a run's figures come from: which code, on which machine."""
+"""The provenance of stored results: code and machine."""
 
 import platform
 import subprocess
@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 
 _CHECKOUT = Path(__file__).resolve().parents[3]
-#: The part of a checkout that decides figures.
+#: The folder of a checkout whose code decides figures.
 _CODE = "service"
 _GIT_SECONDS = 10
 
 
 @cache
 def provenance() -> dict[str, Any]:
-    """Version, git revision and dirty flag (None outside a checkout), host, versions of Python, numpy and psycopg.
+    """Return versions of starcast, Python, numpy and psycopg, the git revision, and the host.
 
-    Dirty is a checkout whose code is not that of its revision: a file of it is changed, gone or new.
-
-    Whoever stores a run adds the version of PostgreSQL. Neo4j takes no part in a run.
+    A checkout is dirty if a file of its code is changed, deleted or new. Revision and dirty flag
+    are None outside a checkout. The version of PostgreSQL is added when a run is stored.
     """
     return {
         "version": version("starcast"),
@@ -35,7 +34,7 @@ def provenance() -> dict[str, Any]:
 
 
 def _revision(checkout: Path) -> dict[str, Any]:
-    # An installed package may lie inside somebody else's repository, whose revision says nothing about it.
+    # An installed package may be inside another repository, whose revision is unrelated.
     if not (checkout / ".git").exists():
         return {"revision": None, "dirty": None}
     revision = _git(checkout, "rev-parse", "HEAD")
@@ -43,12 +42,12 @@ def _revision(checkout: Path) -> dict[str, Any]:
     return {"revision": revision, "dirty": None if changed is None else bool(changed)}
 
 
-def _git(checkout: Path, *words: str) -> str | None:
-    command = ["git", "-C", str(checkout), *words]
+def _git(checkout: Path, *arguments: str) -> str | None:
+    command = ["git", "-C", str(checkout), *arguments]
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command, capture_output=True, text=True, check=True, timeout=_GIT_SECONDS
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip()
+    return result.stdout.strip()

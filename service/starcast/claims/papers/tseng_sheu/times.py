@@ -189,9 +189,9 @@ def _ends_within(check: ClaimCheck, line: Pipeline, ports: str, more: Fraction |
         )  # whole slots: the sub-slots of the last one are waited for
         times.append(slotted(int(line.slot) * slots, Fraction(line.share) / p, _WIDE))
     # Beyond q the time rises with p: where q <= SEGMENTS, no p is better than those that were executed.
-    as_topology = np.array([line.square(*load) <= SEGMENTS**2 for load in _WIDE.each()])
-    check.true("for some machines no larger p can help", bool(as_topology.any()))
-    _least(check, ports, np.array(times, dtype=object), stated, as_topology)
+    known = np.array([line.square(*load) <= SEGMENTS**2 for load in _WIDE.each()])
+    check.true("for some machines no larger p can help", bool(known.any()))
+    _least(check, ports, np.array(times, dtype=object), stated, known)
     packets = check.reading(f"the same with slots as long as their largest packet, {_WITHIN}")
     units = check.topology.n - 1
     shorter = np.array([exact_time(one, p * units, _WIDE) for p, one in took.items()], dtype=object)
@@ -206,16 +206,16 @@ def _least(
     ports: str,
     times: NDArray[Any],
     stated: NDArray[Any],
-    as_topology: NDArray[np.bool_],
+    known: NDArray[np.bool_],
 ) -> None:
     """The least of the times with 1, 2, .. segments, where it is known to be the least over all, against what is stated."""
-    here = Parameters(*(column[as_topology] for column in _WIDE))
-    best = times[:, as_topology].argmin(axis=0) + 1
+    here = Parameters(*(column[known] for column in _WIDE))
+    best = times[:, known].argmin(axis=0) + 1
     made = algorithm1(check, 1, ports)
     check.at_most(
         "least time over whole p",
-        times.min(axis=0)[as_topology],
-        stated[as_topology],
+        times.min(axis=0)[known],
+        stated[known],
         **here.place,
         p=best,
         of=made,
@@ -314,12 +314,12 @@ def _without_idle(check: ClaimCheck, line: Pipeline) -> None:
         times.append(_WIDE.T_s * busy + _WIDE.m * _WIDE.T_c * carried)
     least = np.array(times, dtype=object).min(axis=0)
     stated = np.array([line.exact_least(*load) for load in _WIDE.each()], dtype=object)
-    as_topology = (least <= stated) | (_WIDE.T_s * busy > stated)
+    known = (least <= stated) | (_WIDE.T_s * busy > stated)
     other.at_most(
         "least time",
-        least[as_topology],
-        stated[as_topology],
-        **Parameters(*(column[as_topology] for column in _WIDE)).place,
+        least[known],
+        stated[known],
+        **Parameters(*(column[known] for column in _WIDE)).place,
     )
 
 
