@@ -92,7 +92,7 @@ def _packages(settings: Settings) -> Iterator[Finding]:
 def _stack(settings: Settings) -> Iterator[Finding]:
     """The embedded servers that are in use, as processes."""
     if settings.neo4j_uri is None:
-        jars = JarSet.of(settings.cache)
+        jars = JarSet.from_lock(settings.cache)
         there = "fetched and verified" if jars.is_complete() else "not fetched yet"
         yield Finding("Neo4j's jars", Verdict.OK, f"{NEO4J_VERSION} {there}: {jars.folder}")
     own = {"Neo4j": settings.neo4j_uri, "PostgreSQL": settings.postgres_uri}
@@ -209,7 +209,7 @@ def _machine(settings: Settings) -> Iterator[Finding]:
 
 def _disks(*folders: Path) -> Iterator[Finding]:
     for folder in folders:
-        free = shutil.disk_usage(files.existing(folder)).free // files.MB
+        free = shutil.disk_usage(files.nearest_existing(folder)).free // files.MB
         verdict = (
             Verdict.WRONG
             if free < _NO_DISK

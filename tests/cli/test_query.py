@@ -158,7 +158,7 @@ def test_a_query_needs_a_server(starcast: Starcast) -> None:
     result = starcast(*PATH)
     assert result.code == 4
     assert result.out == ""
-    assert "does not run" in result.err
+    assert "is not running" in result.err
     assert "starcast up" in result.err
 
 

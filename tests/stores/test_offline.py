@@ -66,8 +66,10 @@ def opened(own: Settings) -> Iterator[Stores]:
 def in_force(own: Settings) -> str:
     """The name of the data directory in force; there is no other, and no leftover."""
     home = Home(own.home)
-    assert data_directories.leftovers(home.neo4j) == []
-    assert [process.pid for process in Neo4j(home).leftovers()] == [home.published()["neo4j"].pid]
+    assert data_directories.stale_names(home.neo4j) == []
+    assert [process.pid for process in Neo4j(home).find_processes()] == [
+        home.published()["neo4j"].pid
+    ]
     return data_directories.current(home.neo4j).name
 
 
@@ -120,7 +122,7 @@ def test_killed_while_it_compares_the_old_store_is_in_force(own: Settings) -> No
     before, held = in_force(own), there(own)
     dies(own, "compared")
     assert data_directories.current(Home(own.home).neo4j).name == before
-    with pytest.raises(UnavailableError, match="does not run"):
+    with pytest.raises(UnavailableError, match="is not running"):
         graph_address(own)
     assert stack.status(own.home)[0].state == "starting"
     with opened(own) as stores:
@@ -153,7 +155,7 @@ def test_a_store_that_differs_never_comes_into_force(own: Settings) -> None:
     def spoil(stage: str, _: Thing) -> None:
         if stage == "indexed":
             seen.append(stack.status(own.home)[0].state)
-            with pytest.raises(UnavailableError, match="is away while its data are replaced"):
+            with pytest.raises(UnavailableError, match="is restarting on a newly imported store"):
                 graph_address(own)
             with Graph.open(address) as fresh:
                 fresh.write("MATCH (a {topology: 'S3'})-[r:LINK]->() WITH r LIMIT 1 DELETE r")

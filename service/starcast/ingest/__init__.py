@@ -114,7 +114,7 @@ def ingest(
 def _put_right(stores: Stores, reporter: Reporter) -> list[Reference]:
     """Finish or take out what other processes have left, killed or importing into a server of the user's."""
     if stores.embedded is not None:
-        rebuild.tidy(stores.embedded, reporter)
+        rebuild.clean_up(stores.embedded, reporter)
     claim(stores.graph, stores.id)
     adopt(stores, reporter)
     return recover(stores, reporter)

@@ -15,7 +15,7 @@ from sqlalchemy import select
 from starcast.database import sessions
 from starcast.database.models import Materialization
 from starcast.embedded import files
-from starcast.embedded.rebuild import Rebuilding, rebuilding
+from starcast.embedded.rebuild import StoreRebuild, rebuild_store
 from starcast.errors import InputError
 from starcast.graph import bulk
 from starcast.graph.artifact_nodes import LABEL_OF
@@ -93,7 +93,7 @@ def import_all(
 def _need_space(settings: Settings, everything: Sequence[Thing]) -> None:
     size = Estimate.of(everything)
     purpose = f"an import of {size.nodes:,} nodes and {size.relationships:,} relationships, files and a fresh store,"
-    files.need_space(settings.home, size.import_bytes // files.MB, purpose)
+    files.require_space(settings.home, size.import_bytes // files.MB, purpose)
 
 
 class _Everything:
@@ -137,7 +137,7 @@ class _Import:
 
     def run(self, everything: _Everything) -> None:
         """Write, import, start, compare, change over."""
-        with rebuilding(self._settings, self._reporter) as work:
+        with rebuild_store(self._settings, self._reporter) as work:
             self._load(work, everything)
             address = work.start()
             self._told("started")
@@ -147,7 +147,7 @@ class _Import:
             self._told("changed")
         self._told("complete")
 
-    def _load(self, work: Rebuilding, everything: _Everything) -> None:
+    def _load(self, work: StoreRebuild, everything: _Everything) -> None:
         self._reporter.say(f"writing the files of {len(everything)} things")
         written = bulk.write(work.folder, self._stores.id, everything, self._reporter)
         self._told("written")

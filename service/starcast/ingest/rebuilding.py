@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from starcast.database import models, sessions
-from starcast.embedded.rebuild import tidy
+from starcast.embedded.rebuild import clean_up
 from starcast.errors import RejectedError
 from starcast.graph import indexes, undeclared
 from starcast.graph.purge import purge
@@ -67,7 +67,7 @@ def rebuild(stores: Stores, order: Order, reporter: Reporter | None = None) -> l
     listener = reporter or Silent()
     with exclusively(stores.engine, order.wait, listener):
         if stores.embedded is not None:
-            tidy(stores.embedded, listener)
+            clean_up(stores.embedded, listener)
         take_over(stores)
         things, others = _things(stores, order.names)
         choice = choose(order.way, things, others, embedded=stores.embedded is not None)
