@@ -149,7 +149,7 @@ def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) 
             "--level and --sizes are both given",
             "leave one",
         ),
-        (("check", "TS.L5", "--jobs", "0"), 2, "0 jobs cannot work", "--jobs 1"),
+        (("check", "TS.L5", "--jobs", "0"), 2, "the number of jobs is 0, less than 1", "--jobs 1"),
         (
             ("check", "TS.L5", "--sizes", "S12"),
             7,

@@ -1,4 +1,4 @@
-"""``python -m lts [ARGUMENTS OF PYTEST]``: test the query packs on Neo4j 5.26 LTS; ``make test-lts``.
+"""``python -m lts [PYTEST ARGUMENTS]``: test the packs on Neo4j 5.26 LTS; ``make test-lts``.
 
 Exits with the code of pytest, or of `starcast.errors` if the server cannot be started.
 """

@@ -1,4 +1,4 @@
-"""The server of Neo4j 5.26 LTS, from jars with their own lock file, run by an installed Java 17 or 21.
+"""The server of Neo4j 5.26 LTS, with a lock file of its own, run by an installed Java 17 or 21.
 
 starcast ships the version that `starcast.embedded.jars` pins; users may have this one. ``make
 test-lts`` runs all queries on it.

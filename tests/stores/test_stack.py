@@ -263,7 +263,7 @@ def test_a_power_failure_and_a_reboot(
 
 
 def test_one_server_without_the_other(own: Settings) -> None:
-    """Commands that need only one server work without the other; the doctor names the missing one."""
+    """Commands that need one server work without the other; the doctor names the missing one."""
     assert starcast(own.home, "up").returncode == 0
     assert run(own.home, "db", "upgrade").returncode == 0
     kill(own, "neo4j")

@@ -170,7 +170,7 @@ def test_no_verdict_without_evidence_and_none_of_a_conjunction_without_all_parts
 
 def test_no_jobs_cannot_work() -> None:
     todo = running.tasks(running.wanted([claim("TS.L5")], sizes=["S3"]))
-    with pytest.raises(InputError, match="0 jobs cannot work"), running.looking(todo, 0, Silent()):
+    with pytest.raises(InputError, match="the number of jobs is 0, less than 1"), running.looking(todo, 0, Silent()):
         pytest.fail("it began")
 
 

@@ -272,8 +272,9 @@ def test_the_lock_file_is_written_from_that_of_jgo(tmp_path: Path) -> None:
     (tmp_path / "jars" / "alpha-1-linux.jar").write_bytes(b"123")
     (tmp_path / "jgo.lock.toml").write_text(
         '[[dependencies]]\ngroupId = "org.b"\nartifactId = "beta"\nversion = "2"\nsha256 = "bb"\n'
-        '[[dependencies]]\ngroupId = "org.a"\nartifactId = "alpha"\nversion = "1"\nclassifier =
-        "linux"\nsha256 = "aa"\n', encoding="utf-8",
+        '[[dependencies]]\ngroupId = "org.a"\nartifactId = "alpha"\nversion = "1"\n'
+        'classifier = "linux"\nsha256 = "aa"\n',
+        encoding="utf-8",
     )
     lines = lockfile.lock_text(tmp_path).splitlines()
     assert lines[2:] == ["aa 3 org.a:alpha:1:linux", "bb 5 org.b:beta:2"]

@@ -54,19 +54,24 @@ FULL = """\
 Command Failed
 Error importing csv file.
 
-java.lang.RuntimeException: java.io.IOException: java.io.UncheckedIOException: java.io.IOException:
-No space left on device -----------------------------------------------------
+java.lang.RuntimeException: java.io.IOException: \
+java.io.UncheckedIOException: java.io.IOException: No space left on device
+-----------------------------------------------------
 """
 LOCKED = """\
 -----------------------------------------------------
 Command Failed
 The database is in use. Stop database 'neo4j' and try again.
 
-Lock file has been locked by another process: /h/neo4j/data/databases/neo4j/database_lock. Please
-ensure no other -----------------------------------------------------
+Lock file has been locked by another process: \
+/h/neo4j/data/databases/neo4j/database_lock. Please ensure no other
+-----------------------------------------------------
 """
-SHORT = "Terminating due to java.lang.OutOfMemoryError: Java heap space\n" OTHER_JAVA = "Error:
-LinkageError occurred: java.lang.UnsupportedClassVersionError: org/neo4j/cli/AdminTool\n"
+SHORT = "Terminating due to java.lang.OutOfMemoryError: Java heap space\n"
+OTHER_JAVA = (
+    "Error: LinkageError occurred: "
+    "java.lang.UnsupportedClassVersionError: org/neo4j/cli/AdminTool\n"
+)
 
 
 class Watching(Silent):

@@ -108,7 +108,7 @@ def looking(
     """
     pairs = sum(len(task.claims) for task in todo)
     much = pairs > _MANY or sum(task.needed for task in todo) > _MUCH
-    count = processes.jobs_for(len(todo), jobs, worth_it=much)
+    count = processes.choose_jobs(len(todo), jobs, worth_it=much)
     with reporter.task("looking at statements", pairs, "checks") as bar:
 
         def told(found: Iterable[tuple[Evidence, ...]]) -> Iterator[tuple[Evidence, ...]]:
@@ -119,8 +119,8 @@ def looking(
         if count == 1:
             yield told(map(perform, todo))
             return
-        work = processes.Work(perform, lambda task: task.needed, memory.available, _demand)
-        with processes.performed(todo, work, count) as done:
+        work = processes.Workload(perform, lambda task: task.needed, memory.available, _demand)
+        with processes.run_parallel(todo, work, count) as done:
             yield told(evidence for _, evidence in done)
 
 

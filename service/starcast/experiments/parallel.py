@@ -20,7 +20,7 @@ def jobs_for(points: Sequence[Point], wanted: int | None = None) -> int:
         InputError: fewer than 1 are wanted.
     """
     worth_it = wanted is None and sum(map(needed, points)) > _WORTH_IT
-    return processes.jobs_for(len(points), wanted, worth_it=worth_it)
+    return processes.choose_jobs(len(points), wanted, worth_it=worth_it)
 
 
 @contextmanager
@@ -36,8 +36,8 @@ def executed(points: Sequence[Point], jobs: int) -> Iterator[Iterator[tuple[Poin
     if jobs == 1:
         yield ((point, execute(point)) for point in points)
         return
-    with processes.performed(
-        points, processes.Work(perform, needed, _free, demand_memory), jobs
+    with processes.run_parallel(
+        points, processes.Workload(perform, needed, _free, demand_memory), jobs
     ) as done:
         yield done
 
