@@ -28,7 +28,7 @@ from starcast.errors import LimitError
 from starcast.graph.connection import Graph
 from starcast.graph.writer import Bolt
 from starcast.progress import Silent
-from starcast.queries import Query, library, run
+from starcast.queries import Query, load_queries, run
 from starcast.queries.parameters import bind
 from starcast.settings import Settings
 
@@ -118,7 +118,7 @@ def measured(
     """All queries, or some, on every size; and seconds to build what each library asks, on the largest."""
     way = Bolt(graph, settings.batch)
     way.prepare()
-    found = [Measured(query) for name, query in library().items() if not only or name in only]
+    found = [Measured(query) for name, query in load_queries().items() if not only or name in only]
     built: dict[str, float] = {}
     for spec in SIZES:
         place = Place(spec)

@@ -24,14 +24,14 @@ def _(place: Place, given: Given) -> Rows:
 @peer("overlap/shared-links", "numpy")
 def _(place: Place, given: Given) -> Rows:
     masks = place.numpy.masks(given["forest"])
-    links = np.flatnonzero(_bits(masks) >= given["least"])
+    links = np.flatnonzero(_bits(masks) >= given["min_load"])
     return table(*place.numpy.ends(links), masks[links])
 
 
 @peer("overlap/most-loaded-links", "numpy")
 def _(place: Place, given: Given) -> Rows:
     masks = place.numpy.masks(given["forest"])
-    links = np.argsort(-_bits(masks).astype(np.int8), kind="stable")[: given["count"]]
+    links = np.argsort(-_bits(masks).astype(np.int8), kind="stable")[: given["limit"]]
     return table(*place.numpy.ends(links), masks[links])
 
 
@@ -61,12 +61,12 @@ def _(place: Place, given: Given) -> Rows:
 
 @peer("overlap/two-forests", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    masks, others = place.numpy.masks(given["forest"]), place.numpy.masks(given["other"])
+    masks, others = place.numpy.masks(given["forest"]), place.numpy.masks(given["other_forest"])
     links = np.flatnonzero((masks > 0) & (others > 0))
     return table(*place.numpy.ends(links), masks[links], others[links])
 
 
-@peer("overlap/units-a-packet", "numpy")
+@peer("overlap/packet-sizes", "numpy")
 def _(place: Place, given: Given) -> Rows:
     packets = _packets(place, place.broadcast)
     if not given["by_step"]:
@@ -82,7 +82,7 @@ def _(place: Place, given: Given) -> Rows:
 @peer("overlap/simultaneous-sends", "numpy")
 def _(place: Place, given: Given) -> Rows:
     step, units, links = _packets(place, place.broadcast)
-    chosen = units >= given["least"]
+    chosen = units >= given["min_units"]
     return table(step[chosen], *place.numpy.ends(links[chosen]), units[chosen])
 
 
@@ -155,7 +155,7 @@ def _(place: Place, given: Given) -> Rows:
 @peer("trees/deeper-nodes", "numpy")
 def _(place: Place, given: Given) -> Rows:
     excess = _excess(place, place.forests[given["forest"]])
-    trees, nodes = np.nonzero(excess >= given["least"])
+    trees, nodes = np.nonzero(excess >= given["min_excess"])
     return table(trees, nodes, excess[trees, nodes])
 
 
@@ -177,13 +177,13 @@ def _excess(place: Place, grown: Forest) -> Numbers:
 
 @peer("trees/changed-parents", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    one, other = (place.forests[given[name]].parents() for name in ("forest", "other"))
+    one, other = (place.forests[given[name]].parents() for name in ("forest", "other_forest"))
     trees = min(len(one), len(other))
     changed = np.nonzero(one[:trees] != other[:trees])
     return table(*changed, one[changed], other[changed])
 
 
-@peer("trees/places", "numpy")
+@peer("trees/node-in-trees", "numpy")
 def _(place: Place, given: Given) -> Rows:
     grown, node = place.forests[given["forest"]], place.rank[given["node"]]
     return table(
@@ -244,7 +244,7 @@ def _(place: Place, given: Given) -> Rows:
     return table(range(grown.trees), (owed & ~cut).sum(axis=1), cut.sum(axis=1))
 
 
-@peer("faults/left-by-all", "numpy")
+@peer("faults/unreached-nodes", "numpy")
 def _(place: Place, given: Given) -> Rows:
     owed = place.forests[given["forest"]].parents() >= 0
     cut = _cut(place, given)
@@ -260,13 +260,13 @@ def _(place: Place, given: Given) -> Rows:
     cut = _cut(place, given)
     reached = (owed & ~cut).sum(axis=0)
     few = np.setdiff1d(
-        np.flatnonzero(cut.any(axis=0) & (reached < given["needed"])), _dead(place, given)
+        np.flatnonzero(cut.any(axis=0) & (reached < given["required_trees"])), _dead(place, given)
     )
     return table(few, reached[few])
 
 
 def _dead(place: Place, given: Given) -> list[int]:
-    return [place.rank[label] for label in given["nodes"]]
+    return [place.rank[label] for label in given["dead_nodes"]]
 
 
 def _cut(place: Place, given: Given) -> NDArray[np.bool_]:
@@ -275,7 +275,7 @@ def _cut(place: Place, given: Given) -> NDArray[np.bool_]:
     parents, broken = grown.parents(), np.zeros((grown.trees, place.topology.nodes), dtype=bool)
     for dead in _dead(place, given):
         broken |= parents == dead
-    for link in given["links"]:
+    for link in given["dead_links"]:
         one, other = (place.rank[label] for label in link.split("-"))
         broken[:, one] |= parents[:, one] == other
         broken[:, other] |= parents[:, other] == one
@@ -286,7 +286,7 @@ def _cut(place: Place, given: Given) -> NDArray[np.bool_]:
 def _(place: Place, given: Given) -> Rows:
     grown = place.forests[given["forest"]]
     cut = np.where(grown.parents() >= 0, grown.subtree_sizes() - 1, 0).sum(axis=0)
-    nodes = np.argsort(-cut, kind="stable")[: given["count"]]
+    nodes = np.argsort(-cut, kind="stable")[: given["limit"]]
     return table(nodes, cut[nodes])
 
 
@@ -305,7 +305,7 @@ def _(place: Place, given: Given) -> Rows:
         links, weights=sizes, minlength=place.topology.nodes * place.topology.degree
     ).astype(np.int64)
     lower, port = arrays.ends(np.arange(len(cut)))
-    order = np.lexsort((arrays.across(lower, port), lower, -cut))[: given["count"]]
+    order = np.lexsort((arrays.across(lower, port), lower, -cut))[: given["limit"]]
     return table(lower[order], port[order], cut[order])
 
 
@@ -367,7 +367,7 @@ def _(place: Place, given: Given) -> Rows:
     planned = place.broadcast
     last = np.flatnonzero(planned.step == planned.steps)
     order = np.lexsort((planned.tree[last], planned.unit[last], planned.receiver[last]))
-    return [_chain(planned, int(row)) for row in last[order][: given["count"]]]
+    return [_chain(planned, int(row)) for row in last[order][: given["limit"]]]
 
 
 def _chain(planned: Schedule, row: int) -> tuple[Any, ...]:

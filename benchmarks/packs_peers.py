@@ -138,14 +138,14 @@ def _(place: Place, given: Given) -> Rows:
 def _avoided(place: Place, given: Given) -> tuple[list[int], list[tuple[int, int]]]:
     links = [
         (place.rank[one], place.rank[other])
-        for one, other in (link.split("-") for link in given["links"])
+        for one, other in (link.split("-") for link in given["avoided_links"])
     ]
-    return [place.rank[label] for label in given["nodes"]], links
+    return [place.rank[label] for label in given["avoided_nodes"]], links
 
 
 @peer("paths/next-hops", "networkx")
 def _(place: Place, given: Given) -> Rows:
-    node, target = place.rank[given["node"]], place.rank[given["target"]]
+    node, target = place.rank[given["source"]], place.rank[given["target"]]
     links = place.networkx.adj[node].items()
     return _hops(
         (link["port"], hop, nx.shortest_path_length(place.networkx, hop, target))
@@ -155,7 +155,7 @@ def _(place: Place, given: Given) -> Rows:
 
 @peer("paths/next-hops", "igraph")
 def _(place: Place, given: Given) -> Rows:
-    node, target = place.rank[given["node"]], place.rank[given["target"]]
+    node, target = place.rank[given["source"]], place.rank[given["target"]]
     hops, ports = place.igraph.neighbors(node), place.igraph.es[place.igraph.incident(node)]["port"]
     away = [row[0] for row in place.igraph.distances(hops, target)]
     return _hops(zip(ports, hops, away, strict=True))
@@ -163,7 +163,7 @@ def _(place: Place, given: Given) -> Rows:
 
 @peer("paths/next-hops", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    hops = place.numpy.table[:, place.rank[given["node"]]]
+    hops = place.numpy.table[:, place.rank[given["source"]]]
     return _hops(table(place.topology.ports, hops, place.topology.distances(given["target"])[hops]))
 
 
@@ -285,14 +285,14 @@ def _(place: Place, given: Given) -> Rows:
 
 
 def _two(place: Place, given: Given) -> Iterator[int]:
-    return (place.rank[given[name]] for name in ("first", "second"))
+    return (place.rank[given[name]] for name in ("source", "target"))
 
 
 @peer("topology/substar", "numpy")
 def _(place: Place, given: Given) -> Rows:
     symbols = place.topology.labels().view(np.uint32).reshape(place.topology.nodes, -1)
     wanted = [
-        (position, ord(symbol)) for position, symbol in enumerate(given["members"]) if symbol != "*"
+        (position, ord(symbol)) for position, symbol in enumerate(given["pattern"]) if symbol != "*"
     ]
     return table(
         np.flatnonzero(

@@ -1,15 +1,15 @@
 """Counterexamples of the ledger as Cypher."""
 
 from starcast.claims.verdict import Verdict
-from starcast.queries.counterexample import cypher
+from starcast.queries.counterexample import to_cypher
 
 
 def test_every_counterexample_can_be_asked_for(ledger: dict[str, Verdict]) -> None:
     """The text names the topology, and the ingest that brings it there."""
     for one in ledger.values():
         if one.counterexample is not None:
-            assert "// starcast ingest " in cypher(one), one.claim
+            assert "// starcast ingest " in to_cypher(one), one.claim
 
 
 def test_the_tree_of_a_lemma_is_found_by_its_number(ledger: dict[str, Verdict]) -> None:
-    assert "tree: 1}" in cypher(ledger["TS.L5"]), "i = 2 is the second tree"
+    assert "tree: 1}" in to_cypher(ledger["TS.L5"]), "i = 2 is the second tree"

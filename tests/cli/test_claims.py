@@ -20,7 +20,7 @@ from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.ingest import Stores, ingest, wish
 from starcast.progress import Silent
-from starcast.queries.counterexample import cypher
+from starcast.queries.counterexample import to_cypher
 from starcast.settings import Settings
 from support.fix_cli import Result, Starcast, name_store
 
@@ -175,7 +175,7 @@ def test_sizes_of_two_numbers_are_one_word(alone: Starcast) -> None:
 
 
 def test_cypher_is_computed_where_no_verdict_is_stored(alone: Starcast) -> None:
-    assert alone("claims", "show", "TS.L5", "--cypher").out == cypher(check("TS.L5")) + "\n"
+    assert alone("claims", "show", "TS.L5", "--cypher").out == to_cypher(check("TS.L5")) + "\n"
     holds = next(
         verdict
         for verdict in map(check, ("TS.size", "TS.L3", "TS.h"))
@@ -221,7 +221,7 @@ def test_what_is_checked_is_stored_listed_shown_and_reported(
     )  # this test says that the code is another
     assert (
         stored("claims", "show", "TS.L5", "--cypher").out
-        == cypher(check("TS.L5", sizes=["S3", "S4"])) + "\n"
+        == to_cypher(check("TS.L5", sizes=["S3", "S4"])) + "\n"
     )
     page = stored("claims", "report").out
     assert page.startswith("# The ledger\n\nLedger: 1 (TS.L5 TS.h, S3 S4)")
@@ -325,7 +325,7 @@ def graph(stack_settings: Settings, graph_address: GraphAddress) -> Iterator[Gra
 def ingest_of(verdict: Verdict) -> str:
     """The ingest that the comment above a query names."""
     return next(
-        line[3:] for line in cypher(verdict).splitlines() if line.startswith("// starcast ingest ")
+        line[3:] for line in to_cypher(verdict).splitlines() if line.startswith("// starcast ingest ")
     )
 
 
@@ -353,7 +353,7 @@ def filled(settings: Settings, address: GraphAddress, commands: dict[str, None])
 @pytest.mark.parametrize("kind", PLACES)
 def test_the_query_of_a_counterexample_shows_its_place(graph: Graph, kind: str) -> None:
     place, of, expected = PLACES[kind]
-    query = cypher(failed(place, of))
+    query = to_cypher(failed(place, of))
     found = graph.read(query)
     assert len(found) == expected
     if kind == "link of a forest":

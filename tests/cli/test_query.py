@@ -13,7 +13,7 @@ from starcast.cli.output import Format
 from starcast.cli.query_output import Layout, Output, hops
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
-from starcast.queries import find, library, measured
+from starcast.queries import find, load_queries, measured
 from starcast.queries.measured import Figures, Measurements
 from starcast.settings import Settings
 from support.fix_cli import Result, Starcast
@@ -73,7 +73,7 @@ def write(path: Path, text: str = OWN) -> Path:
 def test_list_has_every_query_with_its_question_and_parameters(starcast: Starcast) -> None:
     result = starcast("query", "list", "-f", "json")
     rows = {row["query"]: row for row in json.loads(result.out)}
-    assert set(rows) == set(library())
+    assert set(rows) == set(load_queries())
     assert (
         rows["overlap/shared-links"]["parameters"] == "forest (forest); least (int >= 1, default 2)"
     )
@@ -122,9 +122,9 @@ def test_own_packs_are_listed_shown_and_checked_like_the_shipped_ones(starcast: 
     assert "mine/nodes" in starcast("query", "check", "mine").out
 
 
-@pytest.mark.parametrize("name", library())
+@pytest.mark.parametrize("name", load_queries())
 def test_show_prints_the_file_as_it_is(starcast: Starcast, name: str) -> None:
-    assert starcast("query", "show", name).out == library()[name].path.read_text(encoding="utf-8")
+    assert starcast("query", "show", name).out == load_queries()[name].path.read_text(encoding="utf-8")
 
 
 def test_check_without_a_server_checks_the_files_and_says_that_nothing_was_planned(
@@ -132,8 +132,8 @@ def test_check_without_a_server_checks_the_files_and_says_that_nothing_was_plann
 ) -> None:
     result = starcast("query", "check", "-f", "json")
     assert result.code == 0
-    assert [row["query"] for row in json.loads(result.out)] == list(library())
-    assert f"{len(library())} files are sound; EXPLAIN was not done" in result.err
+    assert [row["query"] for row in json.loads(result.out)] == list(load_queries())
+    assert f"{len(load_queries())} files are sound; EXPLAIN was not done" in result.err
 
 
 @pytest.mark.parametrize("target", ["overlap/shared-links", "shared-links"])
@@ -146,7 +146,7 @@ def test_check_takes_one_query(starcast: Starcast, target: str) -> None:
 def test_check_takes_a_pack_a_file_or_a_folder_of_packs(starcast: Starcast, tmp_path: Path) -> None:
     path = write(tmp_path / "folder" / "other" / "nodes.cypher")
     for target, names in {
-        "topology": {q for q in library() if q.startswith("topology/")},
+        "topology": {q for q in load_queries() if q.startswith("topology/")},
         path: {"other/nodes"},
     }.items():
         rows = json.loads(starcast("query", "check", target, "-f", "json").out)
@@ -238,7 +238,7 @@ def test_a_query_that_is_refused_leaves_the_others_alone(starcast: Starcast, pac
     path = write(packs / "mine" / "evil.cypher", OWN.replace("RETURN", "DETACH DELETE n RETURN"))
     words = f"{path}:11: DETACH writes"
     listed = starcast("query", "list", "-f", "json")
-    assert {row["query"] for row in json.loads(listed.out)} == {*library(), "mine/nodes"}
+    assert {row["query"] for row in json.loads(listed.out)} == {*load_queries(), "mine/nodes"}
     assert listed.err.startswith(f"warning: left out: {words}")
     shown = starcast("query", "show", "shared-links")
     assert (shown.code, shown.out) == (0, find("shared-links").text)
@@ -273,7 +273,7 @@ def test_two_packs_with_one_name_are_refused_with_both_files(
         assert "give the folder" in result.err
     assert str(find("paths/shortest-path").path) in starcast("query", "show", "shortest-path").err
     listed = starcast("query", "list", "-f", "json")
-    rest = {name for name in library() if not name.startswith("paths/")}
+    rest = {name for name in load_queries() if not name.startswith("paths/")}
     assert (listed.code, {row["query"] for row in json.loads(listed.out)}) == (
         0,
         {*rest, "mine/nodes"},
@@ -287,7 +287,7 @@ def test_a_folder_of_packs_that_is_not_there_is_a_warning_unless_it_is_checked(
     monkeypatch.setenv("STARCAST_PACKS", str(tmp_path / "nowhere"))
     words = f"{tmp_path / 'nowhere'} cannot be read: No such file or directory"
     listed = starcast("query", "list", "-f", "json")
-    assert (listed.code, {row["query"] for row in json.loads(listed.out)}) == (0, set(library()))
+    assert (listed.code, {row["query"] for row in json.loads(listed.out)}) == (0, set(load_queries()))
     assert words in listed.err
     checked = starcast("query", "check")
     assert checked.code == 2
@@ -578,7 +578,7 @@ def test_check_lets_the_server_plan_every_query(starcast: Starcast, home: Path) 
     result = starcast("query", "check", "-f", "json", home=home)
     assert result.code == 0
     assert {row["problems"] for row in json.loads(result.out)} == {""}
-    assert f"{len(library())} queries are sound, and Neo4j " in result.err
+    assert f"{len(load_queries())} queries are sound, and Neo4j " in result.err
 
 
 def test_check_finds_what_only_the_server_knows(

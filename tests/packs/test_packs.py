@@ -8,7 +8,7 @@ import pytest
 from starcast.errors import InputError, LimitError, NotFoundError
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
-from starcast.queries import Query, gather, run
+from starcast.queries import Query, load_library, run
 from support.packs import (
     oracles_faults,
     oracles_overlap,
@@ -30,8 +30,8 @@ PACKS = (
     oracles_trees,
 )
 #: Read once, not for every case.
-LIBRARY = gather()
-QUERIES = LIBRARY.strict()
+LIBRARY = load_library()
+QUERIES = LIBRARY.require_valid()
 FOREST = next(forest for forest in forests("S4") if forest.id == "S4:multiple:1234")
 
 

@@ -9,10 +9,10 @@ from packs import test_packs  # noqa: F401 - imports the oracles
 from starcast.drawing import Picture, sketch
 from starcast.errors import InputError
 from starcast.graph.results import Answer
-from starcast.queries import Query, library
+from starcast.queries import Query, load_queries
 from starcast.queries.header import Column
 from starcast.queries.parameters import bind, named_topologies
-from starcast.queries.picture import check_drawable, picture
+from starcast.queries.picture import build_picture, check_drawable
 from support.packs.asking import ORACLES, labels
 
 SPEC = "S4"
@@ -33,7 +33,7 @@ def is_of_nodes(column: Column) -> bool:
     return column.type is not None and column.type.name == "node"
 
 
-@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
+@pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
 def test_a_column_says_that_it_holds_nodes_where_it_does_and_only_there(query: Query) -> None:
     """A list of labels is a list of nodes; a label is a word of four different digits, which nothing else is."""
     nodes = set(labels(SPEC))
@@ -50,7 +50,7 @@ def test_a_column_says_that_it_holds_nodes_where_it_does_and_only_there(query: Q
                     assert column.type.many == isinstance(value, list)
 
 
-@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
+@pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
 def test_every_answer_with_nodes_is_drawn_and_shows_all_of_them(query: Query) -> None:
     columns = [column.name for column in query.columns if is_of_nodes(column)]
     for values, rows in asked(query):
@@ -59,7 +59,7 @@ def test_every_answer_with_nodes_is_drawn_and_shows_all_of_them(query: Query) ->
                 check_drawable(query, values)
             return
         answer = Answer(tuple(rows[0]) if rows else (), rows, False, (), None)
-        found = picture(query, values, answer)
+        found = build_picture(query, values, answer)
         if not found.nodes:
             continue
         assert named(found) == {
@@ -77,7 +77,7 @@ def listed(value: Any) -> list[str]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
+@pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
 def test_a_path_has_a_port_for_each_hop(query: Query) -> None:
     """Where columns are called nodes and ports; tables print them hop by hop."""
     if {"nodes", "ports"} <= {column.name for column in query.columns}:

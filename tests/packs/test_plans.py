@@ -10,8 +10,8 @@ from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.graph.schema import NODE
 from starcast.graph.writer import Bolt
-from starcast.queries import Query, library
-from starcast.queries.plan import indexed, problems
+from starcast.queries import Query, load_queries
+from starcast.queries.plan import find_problems, has_indexes
 from support.packs.loading import loaded, without_indexes
 
 HEADER = """\
@@ -51,13 +51,13 @@ def graph(graph_address: GraphAddress) -> Iterator[Graph]:
         yield opened
 
 
-@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
+@pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
 def test_the_planner_has_no_remark_and_multiplies_nothing(store: Graph, query: Query) -> None:
     """In an empty store too, where it has not seen some of our types: they are no mistake of the query."""
-    assert problems(store, query) == []
+    assert find_problems(store, query) == []
 
 
-@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
+@pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
 def test_nodes_are_found_by_an_index(store: Graph, query: Query) -> None:
     """No plan reads all nodes or all links of the store, which holds other topologies and forests too."""
     sample = {parameter.name: parameter.type.sample() for parameter in query.parameters}
@@ -73,11 +73,11 @@ def test_nodes_are_found_by_an_index(store: Graph, query: Query) -> None:
     assert not {name for name, _ in read if "RelationshipTypeScan" in name}
 
 
-@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
+@pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
 def test_a_shipped_query_is_sound_before_the_first_ingest(unprepared: Graph, query: Query) -> None:
     """Where the planner has no index, what it reads all of says nothing about the query."""
-    assert not indexed(unprepared)
-    assert problems(unprepared, query, indexes=False) == []
+    assert not has_indexes(unprepared)
+    assert find_problems(unprepared, query, indexes=False) == []
 
 
 def test_what_is_wrong_with_a_query_itself_is_found_without_indexes(unprepared: Graph) -> None:
@@ -93,15 +93,15 @@ def test_what_is_wrong_with_a_query_itself_is_found_without_indexes(unprepared: 
 
 def test_without_indexes_some_shipped_query_would_be_judged_wrongly(unprepared: Graph) -> None:
     """The reason why they are looked for."""
-    assert any(problems(unprepared, query) for query in library().values())
+    assert any(find_problems(unprepared, query) for query in load_queries().values())
 
 
 def test_the_indexes_are_there_after_an_ingest(graph: Graph) -> None:
-    assert indexed(graph)
+    assert has_indexes(graph)
     name = NODE.index_names()[-1]
     graph.write(f"DROP INDEX {name}")
     try:
-        assert not indexed(graph)
+        assert not has_indexes(graph)
     finally:
         Bolt(graph, 20_000).prepare()
 
@@ -116,7 +116,7 @@ def steps(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def judged(graph: Graph, body: str, indexes: bool = True) -> list[str]:
     """What the planner finds in a query with this Cypher, which returns one column ``a``."""
     header = "// title: T\n// question: Q?\n// parameters: none\n// columns:\n//   a: something\n// revision: 1\n// reference: R\n"
-    return problems(graph, Query(Path("/packs/mine/question.cypher"), header + body), indexes)
+    return find_problems(graph, Query(Path("/packs/mine/question.cypher"), header + body), indexes)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from benchmarks.packs_cases import CASES, COMPARED
 from benchmarks.packs_peers import PEERS
 from benchmarks.packs_place import Place
 
-from starcast.queries import Query, library
+from starcast.queries import Query, load_queries
 from starcast.queries.parameters import bind
 
 SEVERAL = sorted(
@@ -18,7 +18,7 @@ SEVERAL = sorted(
 
 @cache
 def shipped() -> dict[str, Query]:
-    return library()
+    return load_queries()
 
 
 @cache

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from starcast.errors import InputError
-from starcast.queries.header import Column, parse
+from starcast.queries.header import Column, parse_header
 from starcast.queries.parameters import Parameter, Type
 
 FILE = Path("/packs/mine/question.cypher")

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from starcast.errors import InputError, NotFoundError
-from starcast.queries import Query, catalogue, find, gather, library
+from starcast.queries import Query, catalogue, find, load_library, load_queries
 from starcast.queries.header import Column
-from starcast.queries.pack import load
+from starcast.queries.pack import load_folder
 from starcast.queries.parameters import Parameter
-from starcast.queries.state import ingest_command
+from starcast.queries.execution import ingest_command
 from starcast.resources import folder
 
 SOUND = """\
@@ -37,11 +37,11 @@ def write(directory: Path, name: str, text: str = SOUND) -> Path:
 
 
 def test_shipped_packs_are_six() -> None:
-    packs = {query.pack for query in library().values()}
+    packs = {query.pack for query in load_queries().values()}
     assert packs == {"faults", "overlap", "paths", "schedules", "topology", "trees"}
 
 
-@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
+@pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
 def test_a_shipped_query_begins_with_its_header_and_ends_with_its_statement(query: Query) -> None:
     """So that the file as it is pastes into Neo4j Browser."""
     assert query.text.startswith("// title: ")
@@ -49,7 +49,7 @@ def test_a_shipped_query_begins_with_its_header_and_ends_with_its_statement(quer
     assert query.header.question.rstrip(")").endswith(("?", "."))
 
 
-@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
+@pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
 def test_a_shipped_query_says_in_words_what_it_visits(query: Query) -> None:
     """Seconds are measured and stand beside it."""
     assert len(query.header.cost.split()) >= 3
@@ -63,7 +63,7 @@ def test_own_packs_stand_beside_the_shipped_ones(tmp_path: Path) -> None:
     (tmp_path / "mine" / "notes.txt").write_text("no query")
     known = library(tmp_path)
     assert {"mine/nodes", "yours/nodes"} <= set(known)
-    assert set(library()) < set(known)
+    assert set(load_queries()) < set(known)
 
 
 def test_a_query_is_found_by_its_name_alone_where_only_one_has_it(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_folder_that_may_not_be_read_is_refused(
 
     monkeypatch.setattr(Path, "iterdir", denied)
     with pytest.raises(InputError, match="cannot be read: Permission denied") as refused:
-        load(tmp_path)
+        load_folder(tmp_path)
     assert "packs" in refused.value.hint
 
 
@@ -158,8 +158,8 @@ def test_a_pack_that_may_not_be_entered_leaves_the_others(
         return real(path)
 
     monkeypatch.setattr(Path, "iterdir", denied)
-    known = gather(tmp_path)
-    assert set(known.queries) == {*library(), "mine/nodes"}
+    known = load_library(tmp_path)
+    assert set(known.queries) == {*load_queries(), "mine/nodes"}
     assert known.find("nodes").name == "mine/nodes"
     with pytest.raises(InputError, match="cannot be read: Permission denied"):
         known.find("closed/nodes")
@@ -170,20 +170,20 @@ def test_a_pack_that_may_not_be_entered_leaves_the_others(
 def test_a_query_outside_of_a_pack_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "nodes")
     with pytest.raises(InputError, match=r"nodes\.cypher is in no pack"):
-        load(tmp_path)
+        load_folder(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["My Pack/nodes", "mine/Nodes", "mine/number_of_nodes", "mine/-x"])
 def test_names_are_small_letters_and_digits_joined_by_hyphens(tmp_path: Path, name: str) -> None:
     write(tmp_path, name)
     with pytest.raises(InputError, match="is no name of a pack or a query"):
-        load(tmp_path)
+        load_folder(tmp_path)
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "mine/nodes").write_bytes(b"// title: \xff\n")
     with pytest.raises(InputError, match="not UTF-8"):
-        load(tmp_path)
+        load_folder(tmp_path)
 
 
 def test_hidden_folders_are_no_packs(tmp_path: Path) -> None:
@@ -192,8 +192,8 @@ def test_hidden_folders_are_no_packs(tmp_path: Path) -> None:
 
 
 def test_the_catalogue_has_every_query_with_all_that_its_header_says() -> None:
-    page = catalogue.page()
-    for query in library().values():
+    page = catalogue.build_page()
+    for query in load_queries().values():
         section = page.split(f"### {query.name}\n")[1].split("\n### ")[0]
         for text in (query.header.title, query.header.question, query.header.reference):
             assert text in section
@@ -205,7 +205,7 @@ def test_the_catalogue_has_every_query_with_all_that_its_header_says() -> None:
 
 
 def test_the_form_that_the_catalogue_shows_is_one_that_loads(tmp_path: Path) -> None:
-    form = catalogue.page().split("```cypher\n")[1].split("```")[0]
+    form = catalogue.build_page().split("```cypher\n")[1].split("```")[0]
     body = "MATCH (a)-[e:TREE_EDGE {forest: $forest}]->() WITH a, count(e) AS load WHERE load >= $least"
     form = form.replace("MATCH ...", body).replace(
         "RETURN ... AS sender, ... AS load", "RETURN a.label AS sender, load"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from starcast.errors import RejectedError
-from starcast.queries import Query, catalogue, find, library
+from starcast.queries import Query, catalogue, find, load_queries
 from starcast.queries.measured import (
     FASTER,
     LARGEST,
@@ -32,10 +32,10 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
+@pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
 def test_every_shipped_query_is_measured_as_it_is_now(query: Query) -> None:
     """Where this fails: python -m benchmarks packs --write."""
-    figures = measurements().of(query)
+    figures = measurements().find(query)
     assert figures is not None, "not measured at this revision: python -m benchmarks packs --write"
     assert set(figures.seconds) == set(SIZES)
     first = figures.seconds[SIZES[0]]
@@ -44,14 +44,14 @@ def test_every_shipped_query_is_measured_as_it_is_now(query: Query) -> None:
 
 
 def test_nothing_is_measured_that_is_not_shipped() -> None:
-    assert set(measurements().queries) <= set(library())
+    assert set(measurements().queries) <= set(load_queries())
 
 
 def test_the_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     found = read(written(tmp_path, TOLD))
     assert (found.machine, found.neo4j) == ("2 cores", "2026.08.1")
     figures = found.queries["paths/shortest-path"]
-    assert [figures.written(spec) for spec in (*SIZES, "S9")] == ["0.0043", "0.5", "> 30", ""]
+    assert [figures.format_seconds(spec) for spec in (*SIZES, "S9")] == ["0.0043", "0.5", "> 30", ""]
     assert dict(figures.others) == {"numpy": 0.02}
 
 
@@ -149,7 +149,7 @@ def test_the_catalogue_says_where_cypher_is_the_wrong_tool_and_by_which_rule(
         },
     )
     monkeypatch.setattr(catalogue, "measurements", lambda: known)
-    page = catalogue.page()
+    page = catalogue.build_page()
     assert f"more than {SLOW:g} s on {LARGEST}" in page
     assert f"another library at least {FASTER:g}\ntimes less" in page
     assert f"| `{slow.name}` | 4 | numpy | 0.01 | 400 |" in page
@@ -166,6 +166,6 @@ def test_the_catalogue_says_when_cypher_is_nowhere_wrong_and_when_nobody_measure
         "2 cores", "2026.08.1", {quick.name: figures(quick.header.revision, 0.002)}
     )
     monkeypatch.setattr(catalogue, "measurements", lambda: known)
-    assert "nowhere among the shipped queries" in catalogue.page()
+    assert "nowhere among the shipped queries" in catalogue.build_page()
     monkeypatch.setattr(catalogue, "measurements", Measurements)
-    assert "Nobody has measured" in catalogue.page()
+    assert "Nobody has measured" in catalogue.build_page()

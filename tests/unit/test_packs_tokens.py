@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.queries.tokens import Kind, tokens
+from starcast.queries.tokens import Kind, tokenize
 
 
 def words(cypher: str) -> list[str]:

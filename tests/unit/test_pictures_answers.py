@@ -10,7 +10,7 @@ from starcast.errors import InputError
 from starcast.graph.results import Answer
 from starcast.queries import Query
 from starcast.queries.parameters import bind
-from starcast.queries.picture import check_drawable, picture
+from starcast.queries.picture import build_picture, check_drawable
 from starcast.topologies import topology
 
 S4 = topology("S4")
@@ -36,7 +36,7 @@ def query(columns: str, parameters: str = "topology (topology): t") -> Query:
 
 def drawn(asked: Query, values: dict[str, Any], *rows: dict[str, Any]) -> Any:
     names = tuple(column.name for column in asked.columns)
-    return picture(
+    return build_picture(
         asked, bind(asked.parameters, values), Answer(names, list(rows), False, (), None)
     )
 

@@ -307,9 +307,9 @@ def _code(ledger: "models.Ledger") -> str:
 
 def _cypher(claim: "Claim", found: "Verdict | None") -> str:
     from starcast.claims import check as look
-    from starcast.queries.counterexample import cypher
+    from starcast.queries.counterexample import to_cypher
 
-    return cypher(look(claim.id) if found is None else found)
+    return to_cypher(look(claim.id) if found is None else found)
 
 
 def _about(claim: "Claim") -> dict[str, Any]:

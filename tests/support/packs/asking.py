@@ -254,7 +254,7 @@ def of_forests(*specs: str, **others: Any) -> list[Case]:
 def of_two_forests() -> list[Case]:
     """Every forest with the next one of its topology, the last with the first."""
     return [
-        {"forest": one.id, "other": other.id}
+        {"forest": one.id, "other_forest": other.id}
         for spec in SPECS
         for one, other in zip(forests(spec), (*forests(spec)[1:], forests(spec)[0]), strict=True)
     ]

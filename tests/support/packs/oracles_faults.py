@@ -74,7 +74,7 @@ def some_faults(forest: Forest, seed: int) -> Case:
         (label, across(spec, label, lot.choice(ports(spec))))
         for label in lot.sample(labels(spec), min(seed, 5) % 4 + 1)
     ]
-    return {"forest": forest.id, "nodes": nodes, "links": [f"{one}-{other}" for one, other in ends]}
+    return {"forest": forest.id, "dead_nodes": nodes, "dead_links": [f"{one}-{other}" for one, other in ends]}
 
 
 def faults() -> list[Case]:
@@ -90,13 +90,13 @@ def faults() -> list[Case]:
         )
         cases += [
             {"forest": forest.id},
-            {"forest": forest.id, "nodes": [root(forest)]},
-            {"forest": forest.id, "nodes": [child]},
-            {"forest": forest.id, "links": [f"{child}-{root(forest)}"]},
+            {"forest": forest.id, "dead_nodes": [root(forest)]},
+            {"forest": forest.id, "dead_nodes": [child]},
+            {"forest": forest.id, "dead_links": [f"{child}-{root(forest)}"]},
             {
                 "forest": forest.id,
-                "nodes": [child] * 2,
-                "links": [f"{child}-{root(forest)}", f"{root(forest)}-{child}"],
+                "dead_nodes": [child] * 2,
+                "dead_links": [f"{child}-{root(forest)}", f"{root(forest)}-{child}"],
             },
             *(some_faults(forest, seed) for seed in (7, 8)),
         ]
@@ -122,7 +122,7 @@ def of_copies() -> Iterator[Case]:
 
 
 @oracle("faults/cut-off", faults())
-def cut_off(forest: str, nodes: Sequence[Label] = (), links: Sequence[str] = ()) -> list[Row]:
+def cut_off(forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()) -> list[Row]:
     """The nodes cut off in each tree, by level and label."""
     grown = by_id(forest)
     rows = [
@@ -133,45 +133,52 @@ def cut_off(forest: str, nodes: Sequence[Label] = (), links: Sequence[str] = ())
             "node": label,
         }
         for tree in range(grown.trees)
-        for label in cut(grown, tree, tuple(nodes), tuple(links))
+        for label in cut(grown, tree, tuple(dead_nodes), tuple(dead_links))
     ]
     return sorted(rows, key=lambda row: (row["tree"], row["level"], row["node"]))
 
 
 @oracle("faults/damage", faults())
-def damage(forest: str, nodes: Sequence[Label] = (), links: Sequence[str] = ()) -> list[Row]:
+def damage(forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()) -> list[Row]:
     """How many each tree reaches, and how many it does not."""
-    grown, dead = by_id(forest), (tuple(nodes), tuple(links))
+    grown, dead = by_id(forest), (tuple(dead_nodes), tuple(dead_links))
     return [
         {
             "tree": tree,
             "reached": len(reached(grown, tree, *dead)),
-            "cut": len(cut(grown, tree, *dead)),
+            "unreached": len(cut(grown, tree, *dead)),
         }
         for tree in range(grown.trees)
     ]
 
 
-@oracle("faults/fewer-trees", of_faults(needed=(1, 2, 3)))
+@oracle("faults/fewer-trees", of_faults(required_trees=(1, 2, 3)))
 def fewer_trees(
-    forest: str, nodes: Sequence[Label] = (), links: Sequence[str] = (), needed: int = 1
+    forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = (), required_trees: int = 1
 ) -> list[Row]:
     """The nodes cut off in some tree, with the trees that reach them and those that do not."""
-    grown, dead = by_id(forest), (tuple(nodes), tuple(links))
+    grown, dead = by_id(forest), (tuple(dead_nodes), tuple(dead_links))
     rows = []
     for label in labels(spec_of(forest)):
         lost = [tree for tree in range(grown.trees) if label in cut(grown, tree, *dead)]
         through = [tree for tree in range(grown.trees) if label in reached(grown, tree, *dead)]
-        if lost and len(through) < needed:
-            rows.append({"node": label, "reached": len(through), "through": through, "cut": lost})
-    return sorted(rows, key=lambda row: (row["reached"], row["node"]))
+        if lost and len(through) < required_trees:
+            rows.append(
+                {
+                    "node": label,
+                    "trees_left": len(through),
+                    "reaching_trees": through,
+                    "failing_trees": lost,
+                }
+            )
+    return sorted(rows, key=lambda row: (row["trees_left"], row["node"]))
 
 
-@oracle("faults/left-by-all", faults())
-def left_by_all(forest: str, nodes: Sequence[Label] = (), links: Sequence[str] = ()) -> list[Row]:
+@oracle("faults/unreached-nodes", faults())
+def unreached_nodes(forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()) -> list[Row]:
     """The nodes that are in some tree and that no tree reaches."""
     grown = by_id(forest)
-    left = left_out(grown, range(grown.trees), tuple(nodes), tuple(links))
+    left = left_out(grown, range(grown.trees), tuple(dead_nodes), tuple(dead_links))
     return [
         {"node": label, "trees": sum(label in parents(grown, tree) for tree in range(grown.trees))}
         for label in sorted(left)
@@ -182,12 +189,12 @@ def left_by_all(forest: str, nodes: Sequence[Label] = (), links: Sequence[str] =
 def copies(
     forest: str,
     copies: int,
-    nodes: Sequence[Label] = (),
-    links: Sequence[str] = (),
+    dead_nodes: Sequence[Label] = (),
+    dead_links: Sequence[str] = (),
     messages: int = 1,
 ) -> list[Row]:
     """The copies dealt one after the other, as cards are, to the trees; and every choice of trees."""
-    grown, dead = by_id(forest), (tuple(nodes), tuple(links))
+    grown, dead = by_id(forest), (tuple(dead_nodes), tuple(dead_links))
     cards = [card % grown.trees for card in range(messages * copies)]
     lost = [left_out(grown, cards[copies * m : copies * (m + 1)], *dead) for m in range(messages)]
     choices = {
@@ -199,35 +206,35 @@ def copies(
     lost_by_all = set().union(*lost)
     return [
         {
-            "everybody": not lost_by_all,
-            "lost": len(lost_by_all),
-            "missing": [m for m in range(min(messages, grown.trees)) if lost[m]],
-            "any_trees": not choices[copies],
-            "exposed": len(choices[copies]),
-            "enough": next((x for x, left in choices.items() if not left), None),
+            "all_reached": not lost_by_all,
+            "incomplete_nodes": len(lost_by_all),
+            "missing_messages": [m for m in range(min(messages, grown.trees)) if lost[m]],
+            "all_choices_reach": not choices[copies],
+            "exposed_nodes": len(choices[copies]),
+            "sufficient_copies": next((x for x, left in choices.items() if not left), None),
         }
     ]
 
 
 @oracle(
     "faults/worst-nodes",
-    [*of_forests(), *of_forests("S4", "Q4", count=1), *of_forests("S5", count=1_000)],
+    [*of_forests(), *of_forests("S4", "Q4", limit=1), *of_forests("S5", limit=1_000)],
 )
-def worst_nodes(forest: str, count: int = 10) -> list[Row]:
+def worst_nodes(forest: str, limit: int = 10) -> list[Row]:
     """What each node cuts off when it dies alone."""
     grown = by_id(forest)
     rows: list[Row] = []
     for label in {label for tree in range(grown.trees) for label in parents(grown, tree)}:
         by_tree = [below(grown, tree)[label] for tree in range(grown.trees)]
-        rows.append({"node": label, "cut": sum(by_tree), "by_tree": by_tree})
-    return sorted(rows, key=lambda row: (-row["cut"], row["node"]))[:count]
+        rows.append({"node": label, "unreached": sum(by_tree), "unreached_by_tree": by_tree})
+    return sorted(rows, key=lambda row: (-row["unreached"], row["node"]))[:limit]
 
 
 @oracle(
     "faults/worst-links",
-    [*of_forests(), *of_forests("S4", "Q4", count=1), *of_forests("S5,3", count=1_000)],
+    [*of_forests(), *of_forests("S4", "Q4", limit=1), *of_forests("S5,3", limit=1_000)],
 )
-def worst_links(forest: str, count: int = 10) -> list[Row]:
+def worst_links(forest: str, limit: int = 10) -> list[Row]:
     """What each link that some tree uses cuts off when it dies alone: its lower end in that tree, and what is below it."""
     grown, spec = by_id(forest), spec_of(forest)
     rows: list[Row] = []
@@ -240,8 +247,8 @@ def worst_links(forest: str, count: int = 10) -> list[Row]:
                 if parent(grown, tree, end) == other:
                     by_tree[tree] = below(grown, tree)[end] + 1
         ends = {"lower": lower, "port": port_between(spec, lower, higher), "higher": higher}
-        rows.append({**ends, "cut": sum(by_tree), "by_tree": by_tree})
-    return sorted(rows, key=lambda row: (-row["cut"], row["lower"], row["higher"]))[:count]
+        rows.append({**ends, "unreached": sum(by_tree), "unreached_by_tree": by_tree})
+    return sorted(rows, key=lambda row: (-row["unreached"], row["lower"], row["higher"]))[:limit]
 
 
 @cache

@@ -22,9 +22,9 @@ from support.packs.asking import (
 
 @oracle(
     "overlap/shared-links",
-    [*of_forests(), *of_forests("S3", "S4,2", least=1), *of_forests("Q4", "S6", least=3)],
+    [*of_forests(), *of_forests("S3", "S4,2", min_load=1), *of_forests("Q4", "S6", min_load=3)],
 )
-def shared_links(forest: str, least: int = 2) -> list[Row]:
+def shared_links(forest: str, min_load: int = 2) -> list[Row]:
     """Links by load, then by sender and port."""
     spec = by_id(forest).topology.spec
     rows = [
@@ -33,10 +33,10 @@ def shared_links(forest: str, least: int = 2) -> list[Row]:
             "port": port,
             "receiver": across(spec, sender, port),
             "load": len(trees),
-            "trees": trees,
+            "tree_numbers": trees,
         }
         for (sender, port), trees in users(by_id(forest)).items()
-        if len(trees) >= least
+        if len(trees) >= min_load
     ]
     return sorted(rows, key=lambda row: (-row["load"], row["sender"], row["port"]))
 
@@ -54,11 +54,11 @@ def load_histogram(forest: str) -> list[Row]:
 
 @oracle(
     "overlap/most-loaded-links",
-    [*of_forests(), *of_forests("S5", count=1), *of_forests("S4,2", count=10_000)],
+    [*of_forests(), *of_forests("S5", limit=1), *of_forests("S4,2", limit=10_000)],
 )
-def most_loaded_links(forest: str, count: int = 10) -> list[Row]:
+def most_loaded_links(forest: str, limit: int = 10) -> list[Row]:
     """The first of all links that are used."""
-    return shared_links(forest, 1)[:count]
+    return shared_links(forest, 1)[:limit]
 
 
 @oracle("overlap/tree-pairs", of_forests())
@@ -68,10 +68,10 @@ def tree_pairs(forest: str) -> list[Row]:
         pair for trees in users(by_id(forest)).values() for pair in combinations(trees, 2)
     )
     rows = [
-        {"first": one, "second": other, "links": shared[one, other]}
+        {"first_tree": one, "second_tree": other, "links": shared[one, other]}
         for one, other in combinations(range(by_id(forest).trees), 2)
     ]
-    return sorted(rows, key=lambda row: (-row["links"], row["first"], row["second"]))
+    return sorted(rows, key=lambda row: (-row["links"], row["first_tree"], row["second_tree"]))
 
 
 @oracle("overlap/both-directions", of_forests())
@@ -93,25 +93,25 @@ def both_directions(forest: str) -> list[Row]:
                     "lower": lower,
                     "port": port,
                     "higher": higher,
-                    "upward": upward,
-                    "downward": downward,
+                    "upward_trees": upward,
+                    "downward_trees": downward,
                 }
             )
     return sorted(rows, key=lambda row: (row["lower"], row["port"]))
 
 
 @oracle("overlap/two-forests", of_two_forests())
-def two_forests(forest: str, other: str) -> list[Row]:
+def two_forests(forest: str, other_forest: str) -> list[Row]:
     """Links that have users in both."""
     spec = by_id(forest).topology.spec
-    others = users(by_id(other))
+    others = users(by_id(other_forest))
     rows = [
         {
             "sender": sender,
             "port": port,
             "receiver": across(spec, sender, port),
-            "trees": trees,
-            "others": others[sender, port],
+            "tree_numbers": trees,
+            "other_tree_numbers": others[sender, port],
         }
         for (sender, port), trees in users(by_id(forest)).items()
         if (sender, port) in others
@@ -127,8 +127,8 @@ def packed(schedule: str) -> dict[tuple[int, Label, int, Label], list[Send]]:
     return found
 
 
-@oracle("overlap/simultaneous-sends", [*of_schedules(), *of_schedules("S3", "Q4", least=1)])
-def simultaneous_sends(schedule: str, least: int = 2) -> list[Row]:
+@oracle("overlap/simultaneous-sends", [*of_schedules(), *of_schedules("S3", "Q4", min_units=1)])
+def simultaneous_sends(schedule: str, min_units: int = 2) -> list[Row]:
     """By step, sender and port."""
     return [
         {
@@ -136,19 +136,19 @@ def simultaneous_sends(schedule: str, least: int = 2) -> list[Row]:
             "sender": sender,
             "port": port,
             "receiver": receiver,
-            "sends": len(packet),
-            "trees": [send.tree for send in packet],
-            "units": [send.unit for send in packet],
+            "units": len(packet),
+            "tree_numbers": [send.tree for send in packet],
+            "unit_numbers": [send.unit for send in packet],
         }
         for (step, sender, port, receiver), packet in sorted(packed(schedule).items())
-        if len(packet) >= least
+        if len(packet) >= min_units
     ]
 
 
 @oracle(
-    "overlap/units-a-packet", [*of_schedules(), *of_schedules("S4", "S5", "S4,2", by_step=True)]
+    "overlap/packet-sizes", [*of_schedules(), *of_schedules("S4", "S5", "S4,2", by_step=True)]
 )
-def units_a_packet(schedule: str, by_step: bool = False) -> list[Row]:
+def packet_sizes(schedule: str, by_step: bool = False) -> list[Row]:
     """By step, where steps are told apart, and by units."""
     counts = Counter(
         (by_step and step, len(packet)) for (step, *_), packet in packed(schedule).items()

@@ -43,7 +43,7 @@ def shortest(spec: str, source: Label, target: Label) -> list[list[Label]]:
 
 def path_row(spec: str, nodes: Sequence[Label]) -> Row:
     """The columns that say how a path runs."""
-    return {"length": len(nodes) - 1, "nodes": list(nodes), "ports": crossed(spec, nodes)}
+    return {"length": len(nodes) - 1, "path": list(nodes), "ports": crossed(spec, nodes)}
 
 
 @oracle("paths/shortest-paths", of_pairs("source", "target"))
@@ -130,7 +130,7 @@ def judge_k_shortest_paths(case: Case, rows: list[Row]) -> None:
         assert all(row in right for row in rows)
         places = [(row["length"], row["ports"]) for row in rows]
         assert places == sorted(places)
-        assert len({tuple(row["nodes"]) for row in rows}) == k
+        assert len({tuple(row["path"]) for row in rows}) == k
 
 
 @oracle("paths/k-shortest-paths", k_cases(), judge=judge_k_shortest_paths)
@@ -160,12 +160,12 @@ def avoiding_cases() -> Iterator[Case]:
             near = [across(spec, target, port) for port in ports(spec)]
             links = [f"{there}-{target}" for there in near]
             yield ends
-            yield {**ends, "nodes": [there for there in hops if there != target]}
-            yield {**ends, "links": [f"{there}-{source}" for there in hops[1:]]}
-            yield {**ends, "nodes": [source, labels(spec)[1]]}
-            yield {**ends, "links": links[:-1], "nodes": [labels(spec)[-2]]}
-            yield {**ends, "links": links}
-            yield {**ends, "nodes": [there for there in near if there != source]}
+            yield {**ends, "avoided_nodes": [there for there in hops if there != target]}
+            yield {**ends, "avoided_links": [f"{there}-{source}" for there in hops[1:]]}
+            yield {**ends, "avoided_nodes": [source, labels(spec)[1]]}
+            yield {**ends, "avoided_links": links[:-1], "avoided_nodes": [labels(spec)[-2]]}
+            yield {**ends, "avoided_links": links}
+            yield {**ends, "avoided_nodes": [there for there in near if there != source]}
 
 
 def left_over(
@@ -193,10 +193,10 @@ def judge_avoiding_path(case: Case, rows: list[Row]) -> None:
     assert [row["length"] for row in rows] == [row["length"] for row in expected]
     for row in rows:
         nodes, used = (
-            row["nodes"],
+            row["path"],
             {
                 f"{a}-{b}"
-                for one, other in pairwise(row["nodes"])
+                for one, other in pairwise(row["path"])
                 for a, b in ((one, other), (other, one))
             },
         )
@@ -204,8 +204,8 @@ def judge_avoiding_path(case: Case, rows: list[Row]) -> None:
         assert row["ports"] == crossed(case["topology"], nodes)
         assert len(row["ports"]) == row["length"]
         assert None not in row["ports"]
-        assert not set(nodes) & set(case.get("nodes", ()))
-        assert not used & set(case.get("links", ()))
+        assert not set(nodes) & set(case.get("avoided_nodes", ()))
+        assert not used & set(case.get("avoided_links", ()))
 
 
 @oracle("paths/avoiding-path", avoiding_cases(), judge=judge_avoiding_path)
@@ -213,32 +213,32 @@ def avoiding_path(
     topology: str,
     source: Label,
     target: Label,
-    nodes: Collection[Label] = (),
-    links: Collection[str] = (),
+    avoided_nodes: Collection[Label] = (),
+    avoided_links: Collection[str] = (),
 ) -> list[Row]:
     """How long it is, if there is one."""
-    away = left_over(topology, source, nodes, links)
+    away = left_over(topology, source, avoided_nodes, avoided_links)
     return [{"length": away[target]}] if target in away else []
 
 
 def next_cases() -> Iterator[Case]:
     """Pairs, and on small graphs all nodes towards one: the two ends of a residual link have different ports."""
-    yield from of_pairs("node", "target")
+    yield from of_pairs("source", "target")
     for spec in ("S4,2", "Q4"):
         yield from (
-            {"topology": spec, "node": node, "target": labels(spec)[5]} for node in labels(spec)
+            {"topology": spec, "source": node, "target": labels(spec)[5]} for node in labels(spec)
         )
 
 
 @oracle("paths/next-hops", next_cases())
-def next_hops(topology: str, node: Label, target: Label) -> list[Row]:
+def next_hops(topology: str, source: Label, target: Label) -> list[Row]:
     """By port."""
     away = distances(topology, target)
-    hops = [(port, across(topology, node, port)) for port in ports(topology)]
+    hops = [(port, across(topology, source, port)) for port in ports(topology)]
     return [
-        {"port": port, "next": there, "left": away[there]}
+        {"port": port, "next_node": there, "distance": away[there]}
         for port, there in hops
-        if away[there] < away[node]
+        if away[there] < away[source]
     ]
 
 
@@ -278,7 +278,7 @@ def tree_path(forest: str, tree: int, source: Label, target: Label) -> list[Row]
     meeting = next(label for label in up if label in down)
     climbed = up.index(meeting)
     nodes = up[:climbed] + down[: down.index(meeting) + 1][::-1]
-    return [{**path_row(spec_of(forest), nodes), "climbed": climbed}]
+    return [{**path_row(spec_of(forest), nodes), "upward_links": climbed}]
 
 
 def parallel(forest: Forest, node: Label) -> dict[int, list[Label]]:
@@ -322,8 +322,8 @@ def parallel_paths_shared(forest: str, node: Label) -> list[Row]:
         hops, others = list(pairwise(one)), set(pairwise(other))
         rows.append(
             {
-                "first": first,
-                "second": second,
+                "first_tree": first,
+                "second_tree": second,
                 "shared_nodes": [inner for inner in one[1:-1] if inner in other],
                 "shared_links": ["-".join(hop) for hop in hops if hop in others],
                 "opposite_links": ["-".join(hop) for hop in hops if hop[::-1] in others],

@@ -103,10 +103,10 @@ def steps(schedule: str) -> list[Row]:
         packets = Counter((send.sender, send.port) for send in sends(schedule) if send.step == step)
         largest = max(packets.values(), default=0)
         counts = {
-            "busy": len(packets),
-            "idle": directed - len(packets),
+            "links_used": len(packets),
+            "idle_links": directed - len(packets),
             "units": packets.total(),
-            "largest": largest,
+            "largest_packet": largest,
         }
         rows.append({"step": step, **counts})
     return rows
@@ -123,7 +123,7 @@ def dimensions(schedule: str) -> list[Row]:
                 senders[send.port].append(send.sender)
         used = sorted(senders)
         counts = {
-            "links": [len(set(senders[port])) for port in used],
+            "links_used": [len(set(senders[port])) for port in used],
             "units": [len(senders[port]) for port in used],
         }
         rows.append({"step": step, "dimensions": used, **counts})
@@ -143,13 +143,13 @@ def activity(schedule: str, node: Label) -> list[Row]:
             if here == node:
                 row = {
                     "step": send.step,
-                    "does": does,
+                    "action": does,
                     "port": port_between(spec, here, there),
                     "partner": there,
                 }
                 rows.append({**row, "unit": send.unit, "tree": send.tree})
     return sorted(
-        rows, key=lambda row: (row["step"], row["does"], row["port"], row["unit"], row["tree"])
+        rows, key=lambda row: (row["step"], row["action"], row["port"], row["unit"], row["tree"])
     )
 
 
@@ -182,21 +182,21 @@ def chain(schedule: str, last: Send) -> list[Send]:
 
 
 @oracle(
-    "schedules/last-arrivals", [*of_schedules(), *of_schedules("S3", "S4", "S4,2", "Q4", count=20)]
+    "schedules/last-arrivals", [*of_schedules(), *of_schedules("S3", "S4", "S4,2", "Q4", limit=20)]
 )
-def last_arrivals(schedule: str, count: int = 1) -> list[Row]:
+def last_arrivals(schedule: str, limit: int = 1) -> list[Row]:
     """The chains behind the sends of the last step, by receiver, unit and tree."""
     place = ranks(spec_of(schedule))
     final = [send for send in sends(schedule) if send.step == last_step(schedule)]
     final.sort(key=lambda send: (place[send.receiver], send.unit, send.tree))
     rows = []
-    for last in final[:count]:
+    for last in final[:limit]:
         hops = chain(schedule, last)
         nodes = [hops[0].sender, *(send.receiver for send in hops)]
         way = {
-            "nodes": nodes,
+            "path": nodes,
             "ports": [send.port for send in hops],
-            "steps": [send.step for send in hops],
+            "hop_steps": [send.step for send in hops],
         }
         rows.append({"unit": last.unit, "tree": last.tree, **way})
     return rows

@@ -37,20 +37,20 @@ def neighbours(topology: str, node: Label) -> list[Row]:
 
 def pair_cases() -> Iterator[Case]:
     """A few pairs, and a node with each of its neighbours."""
-    yield from of_pairs("first", "second")
+    yield from of_pairs("source", "target")
     for spec in SPECS:
         for node in some(spec)[1:]:
             yield from (
-                {"topology": spec, "first": node, "second": across(spec, node, port)}
+                {"topology": spec, "source": node, "target": across(spec, node, port)}
                 for port in ports(spec)
             )
 
 
 @oracle("topology/adjacency", pair_cases())
-def adjacency(topology: str, first: Label, second: Label) -> list[Row]:
+def adjacency(topology: str, source: Label, target: Label) -> list[Row]:
     """One row."""
-    port, back = port_between(topology, first, second), port_between(topology, second, first)
-    return [{"adjacent": port is not None, "port": port, "back": back}]
+    port, back = port_between(topology, source, target), port_between(topology, target, source)
+    return [{"adjacent": port is not None, "port": port, "reverse_port": back}]
 
 
 @oracle("topology/distance-profile", of_nodes())
@@ -84,18 +84,18 @@ def pattern_cases() -> Iterator[Case]:
             for place in range(1, len(identity))
             for symbol in identity[::2]
         ]
-        yield from ({"topology": spec, "members": pattern} for pattern in [free, identity, *fixed])
-    yield {"topology": "S5", "members": "**3*1"}
-    yield {"topology": "S5", "members": "**3*3"}
+        yield from ({"topology": spec, "pattern": pattern} for pattern in [free, identity, *fixed])
+    yield {"topology": "S5", "pattern": "**3*1"}
+    yield {"topology": "S5", "pattern": "**3*3"}
 
 
 @oracle("topology/substar", pattern_cases())
-def substar(topology: str, members: str) -> list[Row]:
+def substar(topology: str, pattern: str) -> list[Row]:
     """By rank."""
     return [
         {"rank": rank, "node": label}
         for rank, label in enumerate(labels(topology))
-        if all(wanted in ("*", symbol) for wanted, symbol in zip(members, label, strict=True))
+        if all(wanted in ("*", symbol) for wanted, symbol in zip(pattern, label, strict=True))
     ]
 
 

@@ -75,7 +75,7 @@ def fan_out(forest: str) -> list[Row]:
         for node, found in children(by_id(forest), tree).items():
             having.setdefault(len(found), []).append(node)
         rows += [
-            {"tree": tree, "children": many, "nodes": len(nodes), "first": min(nodes)}
+            {"tree": tree, "children": many, "nodes": len(nodes), "lowest_node": min(nodes)}
             for many, nodes in sorted(having.items())
         ]
     return rows
@@ -94,8 +94,8 @@ def heights(forest: str) -> list[Row]:
                 "tree": tree,
                 "nodes": len(found),
                 "height": height,
-                "deepest": len(last),
-                "first": min(last),
+                "deepest_nodes": len(last),
+                "lowest_node": min(last),
             }
         )
     return rows
@@ -119,7 +119,7 @@ def root_subtrees(forest: str) -> list[Row]:
             "tree": tree,
             "port": port_between(spec, top, child),
             "child": child,
-            "nodes": below(forest, tree, child),
+            "subtree_nodes": below(forest, tree, child),
         }
         for tree in range(grown.trees)
         for child in children(grown, tree)[top]
@@ -142,9 +142,9 @@ def stretch(forest: str) -> list[Row]:
 
 
 @oracle(
-    "trees/deeper-nodes", [*of_forests(), *of_forests("S5", least=4), *of_forests("S4,2", least=0)]
+    "trees/deeper-nodes", [*of_forests(), *of_forests("S5", min_excess=4), *of_forests("S4,2", min_excess=0)]
 )
-def deeper_nodes(forest: str, least: int = 1) -> list[Row]:
+def deeper_nodes(forest: str, min_excess: int = 1) -> list[Row]:
     """The deepest beyond their distance first, then by tree and node."""
     grown = by_id(forest)
     away = distances(spec_of(forest), root(grown))
@@ -158,35 +158,35 @@ def deeper_nodes(forest: str, least: int = 1) -> list[Row]:
         }
         for tree in range(grown.trees)
         for node, level in levels(grown, tree).items()
-        if node != root(grown) and level - away[node] >= least
+        if node != root(grown) and level - away[node] >= min_excess
     ]
     return sorted(rows, key=lambda row: (-row["excess"], row["tree"], row["node"]))
 
 
 @oracle(
     "trees/changed-parents",
-    [*of_two_forests(), {"forest": forests("S3")[0].id, "other": forests("S4")[0].id}],
+    [*of_two_forests(), {"forest": forests("S3")[0].id, "other_forest": forests("S4")[0].id}],
 )
-def changed_parents(forest: str, other: str) -> list[Row]:
+def changed_parents(forest: str, other_forest: str) -> list[Row]:
     """By tree and node, as far as both have trees; nothing on two topologies."""
-    one, two = by_id(forest), by_id(other)
-    if spec_of(forest) != spec_of(other):
+    one, two = by_id(forest), by_id(other_forest)
+    if spec_of(forest) != spec_of(other_forest):
         return []
     rows = [
         {
             "tree": tree,
             "node": node,
             "parent": parent(one, tree, node),
-            "instead": parent(two, tree, node),
+            "other_parent": parent(two, tree, node),
         }
         for tree in range(min(one.trees, two.trees))
         for node in labels(spec_of(forest))
     ]
-    return [row for row in rows if row["parent"] != row["instead"]]
+    return [row for row in rows if row["parent"] != row["other_parent"]]
 
 
 @oracle(
-    "trees/places",
+    "trees/node-in-trees",
     [
         {"forest": forest.id, "node": node}
         for spec in SPECS
@@ -194,7 +194,7 @@ def changed_parents(forest: str, other: str) -> list[Row]:
         for node in some(spec)
     ],
 )
-def places(forest: str, node: Label) -> list[Row]:
+def node_in_trees(forest: str, node: Label) -> list[Row]:
     """By tree; none for a tree that lacks the node."""
     grown, spec = by_id(forest), spec_of(forest)
     rows = []
@@ -207,11 +207,11 @@ def places(forest: str, node: Label) -> list[Row]:
                     "level": levels(grown, tree)[node],
                     "parent": above,
                     "port": above and port_between(spec, above, node),
-                    "children": sorted(
+                    "child_nodes": sorted(
                         children(grown, tree)[node],
                         key=lambda child: port_between(spec, node, child) or 0,
                     ),
-                    "subtree": below(forest, tree, node),
+                    "subtree_nodes": below(forest, tree, node),
                 }
             )
     return rows
