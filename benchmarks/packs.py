@@ -112,6 +112,25 @@ def figures(write: bool = False) -> Iterator[Figure]:
         )
 
 
+def keep_figures(renamed: Mapping[str, str]) -> None:
+    """Keep the measured times of queries whose texts or names changed, but whose plans did not.
+
+    A new revision or a new name would otherwise require a new measurement. Call it only if
+    `tests/packs/test_plans.py` passes and no clause of the Cypher changed except names and comments:
+    ``python -c "from benchmarks.packs import keep_figures; keep_figures({'old/name': 'new/name'})"``.
+
+    Args:
+        renamed: new names by old names.
+    """
+    document = json.loads(FILE.read_text(encoding="utf-8"))
+    revisions = {query.name: query.header.revision for query in load_queries().values()}
+    entries = {renamed.get(name, name): entry for name, entry in document["queries"].items()}
+    document["queries"] = {
+        name: entries[name] | {"revision": revisions[name]} for name in sorted(entries)
+    }
+    FILE.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
 def measured(
     graph: Graph, settings: Settings, only: Sequence[str] = ()
 ) -> tuple[list[Measured], dict[str, float]]:

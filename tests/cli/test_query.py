@@ -75,7 +75,8 @@ def test_list_has_every_query_with_its_question_and_parameters(starcast: Starcas
     rows = {row["query"]: row for row in json.loads(result.out)}
     assert set(rows) == set(load_queries())
     assert (
-        rows["overlap/shared-links"]["parameters"] == "forest (forest); least (int >= 1, default 2)"
+        rows["overlap/shared-links"]["parameters"]
+        == "forest (forest); min_load (int >= 1, default 2)"
     )
     assert rows["overlap/shared-links"]["question"] == find("shared-links").header.question
     assert result.err == ""
@@ -124,7 +125,9 @@ def test_own_packs_are_listed_shown_and_checked_like_the_shipped_ones(starcast: 
 
 @pytest.mark.parametrize("name", load_queries())
 def test_show_prints_the_file_as_it_is(starcast: Starcast, name: str) -> None:
-    assert starcast("query", "show", name).out == load_queries()[name].path.read_text(encoding="utf-8")
+    assert starcast("query", "show", name).out == load_queries()[name].path.read_text(
+        encoding="utf-8"
+    )
 
 
 def test_check_without_a_server_checks_the_files_and_says_that_nothing_was_planned(
@@ -168,14 +171,14 @@ def test_a_query_needs_a_server(starcast: Starcast) -> None:
         (("tree-path", "forest=S4:multiple:1234"), 2, "the parameter 'tree' is missing"),
         (("load-histogram", "forrest=S4:multiple:1234"), 2, "the query has no parameter 'forrest'"),
         (
-            ("shared-links", "forest=S4:multiple:1234", "least=two"),
+            ("shared-links", "forest=S4:multiple:1234", "min_load=two"),
             2,
-            "the parameter 'least' is an integer that is 1 or more",
+            "the parameter 'min_load' must be an integer of at least 1",
         ),
         (
-            ("shared-links", "forest=S4:multiple:1234", "least=0"),
+            ("shared-links", "forest=S4:multiple:1234", "min_load=0"),
             2,
-            "the parameter 'least' is an integer that is 1 or more",
+            "the parameter 'min_load' must be an integer of at least 1",
         ),
         (("neighbours", "topology=S4", "node=1244"), 2, "1244"),
         (("neighbours", "topology=T4", "node=1234"), 2, "'T4' names no topology"),
@@ -185,7 +188,7 @@ def test_a_query_needs_a_server(starcast: Starcast) -> None:
             2,
             "the parameter 'topology' is given twice",
         ),
-        (("neighbour", "topology=S4"), 3, "there is no query 'neighbour'"),
+        (("neighbour", "topology=S4"), 3, "unknown query 'neighbour'"),
         (("nowhere.cypher",), 2, "nowhere.cypher cannot be read"),
         (("neighbours", "topology=S4", "node=1234", "--limit", "0"), 2, "--limit is wrong"),
         (("neighbours", "topology=S4", "node=1234", "--timeout", "0"), 2, "--timeout is wrong"),
@@ -199,8 +202,12 @@ def test_a_query_needs_a_server(starcast: Starcast) -> None:
             2,
             "the parameter 'links' is a list (a,b,c), each a link",
         ),
-        (("cut-off", "forest=S4:multiple:1234", "nodes=1234,12345"), 2, "'12345'"),
-        (("load-histogram", "forest=S4:multiple:1234", "-f", "svg"), 2, "none of them holds nodes"),
+        (("cut-off", "forest=S4:multiple:1234", "dead_nodes=1234,12345"), 2, "'12345'"),
+        (
+            ("load-histogram", "forest=S4:multiple:1234", "-f", "svg"),
+            2,
+            "none of its columns contains nodes",
+        ),
         (
             ("neighbours", "topology=S4", "node=1234", "--out", "a.svg"),
             2,
@@ -287,7 +294,10 @@ def test_a_folder_of_packs_that_is_not_there_is_a_warning_unless_it_is_checked(
     monkeypatch.setenv("STARCAST_PACKS", str(tmp_path / "nowhere"))
     words = f"{tmp_path / 'nowhere'} cannot be read: No such file or directory"
     listed = starcast("query", "list", "-f", "json")
-    assert (listed.code, {row["query"] for row in json.loads(listed.out)}) == (0, set(load_queries()))
+    assert (listed.code, {row["query"] for row in json.loads(listed.out)}) == (
+        0,
+        set(load_queries()),
+    )
     assert words in listed.err
     checked = starcast("query", "check")
     assert checked.code == 2
@@ -350,9 +360,9 @@ def test_a_path_is_printed_hop_by_hop_in_tables(starcast: Starcast, home: Path) 
 
 def test_a_path_is_two_lists_in_json_and_csv(starcast: Starcast, home: Path) -> None:
     (row,) = json.loads(starcast(*PATH, "--format", "json", home=home).out)
-    assert len(row["nodes"]) == len(row["ports"]) + 1 == row["length"] + 1
+    assert len(row["path"]) == len(row["ports"]) + 1 == row["length"] + 1
     (line,) = csv.DictReader(io.StringIO(starcast(*PATH, "--format", "csv", home=home).out))
-    assert line["nodes"].split() == row["nodes"]
+    assert line["path"].split() == row["path"]
     assert line["ports"] == " ".join(map(str, row["ports"]))
 
 
@@ -388,7 +398,7 @@ def test_the_shown_parameters_are_cypher_that_gives_the_same_rows(
         for line in result.err.splitlines()
         if line.startswith(":param")
     ]
-    assert dict(given) == {"forest": '"S4:multiple:1234"', "least": "2"}
+    assert dict(given) == {"forest": '"S4:multiple:1234"', "min_load": "2"}
     with Graph.open(graph_address) as graph:
         values = {
             name: graph.read(f"RETURN {literal} AS value")[0]["value"] for name, literal in given
@@ -412,7 +422,7 @@ def test_rows_beyond_the_limit_are_told_on_stderr(starcast: Starcast, home: Path
     assert result.code == 0
     assert len(result.out.splitlines()) == 6
     assert result.err.startswith(
-        "only the first 5 rows are shown; there are more: name a smaller one in topology"
+        "only the first 5 rows are shown; there are more: choose a smaller topology"
     )
     assert result.err.endswith("or raise --limit\n")
 
@@ -424,18 +434,18 @@ def test_several_paths_are_printed_hop_by_hop(starcast: Starcast, home: Path) ->
     for output in ("table", "markdown"):
         printed = starcast(*words, "-f", output, home=home).out
         for row in rows:
-            assert hops(row["nodes"], row["ports"]) in printed
+            assert hops(row["path"], row["ports"]) in printed
 
 
 def test_columns_of_these_names_that_hold_no_path_are_printed_as_they_are(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
     """A number of nodes and a number of ports, and lists that do not fit together."""
-    text = OWN.replace("//   nodes: how many", "//   nodes: how many\n//   ports: too")
+    text = OWN.replace("//   nodes: how many", "//   path: how many\n//   ports: too")
     for ports, printed in {"3": "24 3", "[1, 2]": "24 1 2", "null": "24"}.items():
         path = write(
             tmp_path / "some.cypher",
-            text.replace("count(n) AS nodes", f"count(n) AS nodes, {ports} AS ports"),
+            text.replace("count(n) AS nodes", f"count(n) AS path, {ports} AS ports"),
         )
         result = starcast("query", "run", path, "topology=S4", home=home)
         assert result.code == 0
@@ -445,8 +455,8 @@ def test_columns_of_these_names_that_hold_no_path_are_printed_as_they_are(
 def test_a_path_that_there_is_not_is_an_empty_cell(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
-    text = OWN.replace("//   nodes: how many", "//   least: a\n//   nodes: b\n//   ports: c")
-    text = text.replace("count(n) AS nodes", "min(n.rank) AS least, null AS nodes, null AS ports")
+    text = OWN.replace("//   nodes: how many", "//   least: a\n//   path: b\n//   ports: c")
+    text = text.replace("count(n) AS nodes", "min(n.rank) AS least, null AS path, null AS ports")
     result = starcast(
         "query",
         "run",
@@ -479,9 +489,7 @@ def test_a_picture_shows_what_the_rows_say(starcast: Starcast, home: Path) -> No
     drawn = starcast(*words, "-f", "svg", home=home).out
     assert "topology=S4 source=1234 target=2143" in drawn
     for row in rows:
-        for sender, port, receiver in zip(
-            row["nodes"], row["ports"], row["nodes"][1:], strict=False
-        ):
+        for sender, port, receiver in zip(row["path"], row["ports"], row["path"][1:], strict=False):
             assert f"{sender} -{port}-&gt; {receiver}" in drawn
 
 
@@ -509,7 +517,7 @@ def test_a_picture_stands_by_levels_or_in_a_ring(starcast: Starcast, home: Path)
 
 
 def test_an_answer_without_rows_is_no_picture(starcast: Starcast, home: Path) -> None:
-    words = ("query", "run", "shared-links", "forest=S4:multiple:1234", "least=99", "-f", "svg")
+    words = ("query", "run", "shared-links", "forest=S4:multiple:1234", "min_load=99", "-f", "svg")
     result = starcast(*words, home=home)
     assert (result.code, result.out) == (2, "")
     assert "the answer has no node" in result.err
@@ -571,7 +579,7 @@ def test_a_query_that_takes_too_long_names_the_time_out(
     assert result.code == 7
     assert result.out == ""
     assert "took longer than 0.3 s" in result.err
-    assert "name a smaller one in topology" in result.err
+    assert "choose a smaller topology" in result.err
 
 
 def test_check_lets_the_server_plan_every_query(starcast: Starcast, home: Path) -> None:

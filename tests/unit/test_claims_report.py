@@ -205,7 +205,7 @@ def test_text_is_quoted() -> None:
 def test_what_does_not_fail_has_no_place() -> None:
     with pytest.raises(NotFoundError, match=r"TS.L5 has no counterexample: the verdict is 'holds'"):
         to_cypher(Verdict("TS.L5", "holds", ("S3",), None, ""))
-    with pytest.raises(NotFoundError, match="at no place of a topology"):
+    with pytest.raises(NotFoundError, match="has no location in a topology"):
         to_cypher(failed({"n": 9}))
 
 
@@ -241,7 +241,7 @@ def test_the_ingest_brings_what_the_counterexample_is_of() -> None:
 def test_what_no_ingest_builds_is_shown_on_the_topology() -> None:
     text = to_cypher(failed({"n": 4, "node": "4321"}, "S4:array:1234"))
     assert (
-        "// of S4:array:1234, which no ingest builds: the place on the topology\n// starcast ingest S4\n"
+        "// of S4:array:1234, which cannot be ingested: the location in the topology\n// starcast ingest S4\n"
         in text
     )
     assert "TREE_EDGE" not in text

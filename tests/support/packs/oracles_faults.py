@@ -74,7 +74,11 @@ def some_faults(forest: Forest, seed: int) -> Case:
         (label, across(spec, label, lot.choice(ports(spec))))
         for label in lot.sample(labels(spec), min(seed, 5) % 4 + 1)
     ]
-    return {"forest": forest.id, "dead_nodes": nodes, "dead_links": [f"{one}-{other}" for one, other in ends]}
+    return {
+        "forest": forest.id,
+        "dead_nodes": nodes,
+        "dead_links": [f"{one}-{other}" for one, other in ends],
+    }
 
 
 def faults() -> list[Case]:
@@ -122,7 +126,9 @@ def of_copies() -> Iterator[Case]:
 
 
 @oracle("faults/cut-off", faults())
-def cut_off(forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()) -> list[Row]:
+def cut_off(
+    forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
+) -> list[Row]:
     """The nodes cut off in each tree, by level and label."""
     grown = by_id(forest)
     rows = [
@@ -139,7 +145,9 @@ def cut_off(forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[
 
 
 @oracle("faults/damage", faults())
-def damage(forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()) -> list[Row]:
+def damage(
+    forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
+) -> list[Row]:
     """How many each tree reaches, and how many it does not."""
     grown, dead = by_id(forest), (tuple(dead_nodes), tuple(dead_links))
     return [
@@ -154,7 +162,10 @@ def damage(forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[s
 
 @oracle("faults/fewer-trees", of_faults(required_trees=(1, 2, 3)))
 def fewer_trees(
-    forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = (), required_trees: int = 1
+    forest: str,
+    dead_nodes: Sequence[Label] = (),
+    dead_links: Sequence[str] = (),
+    required_trees: int = 1,
 ) -> list[Row]:
     """The nodes cut off in some tree, with the trees that reach them and those that do not."""
     grown, dead = by_id(forest), (tuple(dead_nodes), tuple(dead_links))
@@ -175,7 +186,9 @@ def fewer_trees(
 
 
 @oracle("faults/unreached-nodes", faults())
-def unreached_nodes(forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()) -> list[Row]:
+def unreached_nodes(
+    forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
+) -> list[Row]:
     """The nodes that are in some tree and that no tree reaches."""
     grown = by_id(forest)
     left = left_out(grown, range(grown.trees), tuple(dead_nodes), tuple(dead_links))

@@ -145,9 +145,7 @@ def simultaneous_sends(schedule: str, min_units: int = 2) -> list[Row]:
     ]
 
 
-@oracle(
-    "overlap/packet-sizes", [*of_schedules(), *of_schedules("S4", "S5", "S4,2", by_step=True)]
-)
+@oracle("overlap/packet-sizes", [*of_schedules(), *of_schedules("S4", "S5", "S4,2", by_step=True)])
 def packet_sizes(schedule: str, by_step: bool = False) -> list[Row]:
     """By step, where steps are told apart, and by units."""
     counts = Counter(

@@ -142,7 +142,8 @@ def stretch(forest: str) -> list[Row]:
 
 
 @oracle(
-    "trees/deeper-nodes", [*of_forests(), *of_forests("S5", min_excess=4), *of_forests("S4,2", min_excess=0)]
+    "trees/deeper-nodes",
+    [*of_forests(), *of_forests("S5", min_excess=4), *of_forests("S4,2", min_excess=0)],
 )
 def deeper_nodes(forest: str, min_excess: int = 1) -> list[Row]:
     """The deepest beyond their distance first, then by tree and node."""
