@@ -1,8 +1,9 @@
-"""What every shipped query is asked in the benchmark of the packs, and by which columns other answers are compared.
+"""The parameters of every query in the benchmark, and the columns that are compared.
 
-A query has a ``worst`` case, whose time is recorded, and a ``typical`` one where that differs. Words in braces are
-`Place.words`: ``near`` is next to the root (and the root of tree 0's only subtree), ``half`` is half the diameter away
-from it, ``far`` the whole; ``link`` leads from the root to ``near``; ``step`` is in the middle of the schedule.
+A query has a ``worst`` case, whose time is recorded, and a ``typical`` one if it differs. Words in
+braces are those of `Place.words`: ``near`` is adjacent to the root (and the child of tree 0's
+root), ``half`` is half a diameter away from the root, ``far`` a diameter; ``link`` leads from the
+root to ``near``; ``step`` is in the middle of the schedule.
 """
 
 from collections.abc import Mapping
@@ -11,12 +12,12 @@ Case = Mapping[str, str]
 
 
 def _ends(**more: str) -> Mapping[str, Case]:
-    """From the root to a node, in ``topology``."""
+    """Return cases from the root to another node of the topology."""
     return _pair({"topology": "{topology}", "source": "{root}", **more}, "target")
 
 
 def _pair(case: Case, name: str) -> Mapping[str, Case]:
-    """The parameter names a node that is half the diameter away, or the whole."""
+    """Return cases with a node half a diameter or a diameter away."""
     return {"typical": {**case, name: "{half}"}, "worst": {**case, name: "{far}"}}
 
 
@@ -25,7 +26,7 @@ def _only(**case: str) -> Mapping[str, Case]:
 
 
 def _faults(**more: str) -> Mapping[str, Case]:
-    """A node half way from the root dies, or one next to the root and the link between them."""
+    """Return cases with a dead node, or with a dead neighbour and link of the root."""
     case = {"forest": "{multiple}", **more}
     return {
         "typical": {**case, "dead_nodes": "{half}"},
@@ -97,8 +98,9 @@ CASES: Mapping[str, Mapping[str, Case]] = {
     "trees/stretch": _FOREST,
 }
 
-#: The columns by which an answer is compared with that of another library; where any of several answers is right, what all
-#: of them have in common.
+#: The columns compared with the results of other libraries; if several results are valid, those on
+#: which
+#: all of them agree.
 COMPARED: Mapping[str, tuple[str, ...]] = {
     "faults/cut-off": ("tree", "node", "level", "parent"),
     "faults/damage": ("tree", "reached", "unreached"),

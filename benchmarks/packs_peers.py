@@ -1,7 +1,7 @@
-"""Questions about paths and topologies, answered by NetworkX, igraph and numpy; nodes are ranks everywhere.
+"""Questions about paths and topologies, answered with NetworkX, igraph and numpy; nodes are ranks.
 
-Each function takes a `Place` and the typed parameters of the query, and gives rows of the columns that `COMPARED` of
-`benchmarks.packs_cases` names: what is unique about the answer, so that any shortest path will do.
+Each function takes a `Place` and the typed parameters of the query, and returns rows of the columns
+in `benchmarks.packs_cases.COMPARED`: those that all valid results share.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -168,7 +168,7 @@ def _(place: Place, given: Given) -> Rows:
 
 
 def _hops(hops: Iterable[tuple[int, int, int]]) -> Rows:
-    """Those of the (port, node, distance) that are nearest."""
+    """Return those (port, node, distance) with the least distance."""
     listed = list(hops)
     least = min(distance for _, _, distance in listed)
     return [hop for hop in listed if hop[2] == least]

@@ -190,7 +190,7 @@ def test_a_binary_file_is_refused(tmp_path: Path) -> None:
 
 def test_hidden_folders_are_ignored(tmp_path: Path) -> None:
     shutil.copytree(folder("queries") / "paths", tmp_path / ".git")
-    assert load(tmp_path) == {}
+    assert load_folder(tmp_path) == {}
 
 
 def test_the_catalogue_has_every_query_with_all_that_its_header_says() -> None:

@@ -89,9 +89,10 @@ def _wrong_tool(queries: list[Query]) -> Iterator[str]:
         return
     sizes = ", ".join(SIZES)
     yield (
-        f"Each query was run on Neo4j {known.neo4j} with {sizes} ({known.machine}), warm, in its worst\n"
-        f"case. The same question was put to other libraries on {LARGEST}, with their data structures\n"
-        f"already built.\n\nCypher is the wrong tool if it takes more than {SLOW:g} s on {LARGEST} and\n"
+        f"Each query was run on Neo4j {known.neo4j} with {sizes} ({known.machine}), warm, in its\n"
+        f"worst case. The same question was put to other libraries on {LARGEST}, with their data\n"
+        "structures already built.\n\n"
+        f"Cypher is the wrong tool if it takes more than {SLOW:g} s on {LARGEST} and\n"
         f"another library is at least {FASTER:g} times faster: use that library if you ask such\n"
         "questions often.\n"
     )

@@ -1,7 +1,7 @@
-"""What the oracles of the packs are made of: a registry, and brute force on labels as text and on arrays read row by row.
+"""Tools for the oracles of the query packs: a registry, and brute force on labels and arrays.
 
-Nothing here asks the library how a topology is linked: `across` follows the definitions of the three families. Forests and
-schedules are read as data.
+The links of a topology do not come from the library: `across` follows the definitions of the three
+families. Forests and schedules are read as data.
 """
 
 from collections import deque
@@ -24,13 +24,18 @@ SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True)
 class Oracle:
-    """The parameters to ask a query with, and what the rows have to be for each."""
+    """The expected results of a query.
+
+    Attributes:
+        cases: the parameters to run it with.
+        rows: returns the expected rows for a case.
+        judge: checks the rows if several results are valid; by default they must equal ``rows``.
+        specs: the topologies for which the question makes sense; each has a case.
+    """
 
     cases: tuple[Case, ...]
     rows: Callable[..., list[Row]]
-    #: Where several answers are right: refuses a wrong one. Else the rows have to be those of ``rows``, in their order.
     judge: Callable[[Case, list[Row]], None] | None = None
-    #: The topologies that the question makes sense on, and on each of which there is a case.
     specs: tuple[str, ...] = SPECS
 
 
@@ -44,7 +49,7 @@ def oracle(
     judge: Callable[[Case, list[Row]], None] | None = None,
     specs: Sequence[str] = SPECS,
 ) -> Callable[[Callable[..., list[Row]]], Callable[..., list[Row]]]:
-    """Make the function below the oracle of the query of that name: parameters in, rows out."""
+    """Register the decorated function as the oracle of a query: parameters in, rows out."""
 
     def register(rows: Callable[..., list[Row]]) -> Callable[..., list[Row]]:
         ORACLES[name] = Oracle(tuple(cases), rows, judge, tuple(specs))
@@ -53,19 +58,19 @@ def oracle(
     return register
 
 
-# The graph, by the labels alone.
+# Topologies, from labels alone.
 
 
 @cache
 def sizes(spec: str) -> tuple[int, int | None]:
-    """The numbers in the name of a topology: n and k of S_{n,k}; n of S_n and d of Q_d, and None."""
+    """Return n and k of S_{n,k}, n and None of S_n, d and None of Q_d."""
     first, *second = (int(number) for number in spec[1:].split(","))
     return first, second[0] if second else None
 
 
 @cache
 def labels(spec: str) -> list[Label]:
-    """All nodes in rank order."""
+    """Return all nodes in rank order."""
     n, k = sizes(spec)
     words = product("01", repeat=n) if spec.startswith("Q") else permutations(SYMBOLS[:n], k)
     return sorted("".join(word) for word in words)
@@ -73,21 +78,22 @@ def labels(spec: str) -> list[Label]:
 
 @cache
 def ranks(spec: str) -> dict[Label, int]:
-    """The place of every node in that order."""
+    """Return the rank of every node."""
     return {label: rank for rank, label in enumerate(labels(spec))}
 
 
 def ports(spec: str) -> range:
-    """The ports of a node: 2..n in S_n and S_{n,k}, 1..d in Q_d."""
+    """Return the ports of a node: 2..n in S_n and S_{n,k}, 1..d in Q_d."""
     n, _ = sizes(spec)
     return range(1, n + 1) if spec.startswith("Q") else range(2, n + 1)
 
 
 def across(spec: str, label: Label, port: int) -> Label:
-    """The node across that port.
+    """Return the node across a port.
 
-    In Q_d the bit at that position is flipped. In S_n and S_{n,k} positions 1 and ``port`` are exchanged, if there is such a
-    position; the residual port k+s leads s places on, cyclically, among the sorted symbols that may stand first.
+    In Q_d the bit at that position is flipped. In S_n and S_{n,k} positions 1 and ``port`` are
+    exchanged if the label is long enough; the residual port k+s replaces the first symbol by the
+    one s places further, cyclically, among the sorted symbols that are possible there.
     """
     n, k = sizes(spec)
     if spec.startswith("Q"):
@@ -98,64 +104,64 @@ def across(spec: str, label: Label, port: int) -> Label:
     return clique[(clique.index(label[0]) + port - k) % len(clique)] + label[1:]
 
 
-def port_between(spec: str, here: Label, there: Label) -> int | None:
-    """The port of the first node that leads to the second; None if they are not adjacent."""
-    return next((port for port in ports(spec) if across(spec, here, port) == there), None)
+def port_between(spec: str, sender: Label, receiver: Label) -> int | None:
+    """Return the port of the first node that leads to the second; None if they are not adjacent."""
+    return next((port for port in ports(spec) if across(spec, sender, port) == receiver), None)
 
 
 def crossed(spec: str, nodes: Sequence[Label]) -> list[int | None]:
-    """The port that each hop of a path leaves by."""
-    return [port_between(spec, here, there) for here, there in pairwise(nodes)]
+    """Return the port through which each hop of a path leaves."""
+    return [port_between(spec, sender, receiver) for sender, receiver in pairwise(nodes)]
 
 
 @cache
 def distances(spec: str, source: Label) -> dict[Label, int]:
-    """The distance of every node, by breadth-first search."""
-    found = {source: 0}
+    """Return the distance of every node, by breadth-first search."""
+    distance = {source: 0}
     queue = deque([source])
     while queue:
-        here = queue.popleft()
-        for there in (across(spec, here, port) for port in ports(spec)):
-            if there not in found:
-                found[there] = found[here] + 1
-                queue.append(there)
-    return found
+        node = queue.popleft()
+        for neighbour in (across(spec, node, port) for port in ports(spec)):
+            if neighbour not in distance:
+                distance[neighbour] = distance[node] + 1
+                queue.append(neighbour)
+    return distance
 
 
-# The forests, by their arrays, a tree and a node at a time.
+# Forests, read from their arrays.
 
 
 def spec_of(name: str) -> str:
-    """The topology of a forest or a schedule, by its id."""
+    """Return the topology of a forest or schedule, from its id."""
     return name.partition(":")[0]
 
 
 @cache
 def by_id(name: str) -> Forest:
-    """The forest of that id."""
+    """Return the forest with an id."""
     return next(forest for forest in forests(spec_of(name)) if forest.id == name)
 
 
 def root(forest: Forest) -> Label:
-    """The common root."""
+    """Return the root."""
     return labels(forest.topology.spec)[forest.root]
 
 
 @cache
 def parents(forest: Forest, tree: int) -> dict[Label, Label]:
-    """The parent of each node of a tree but the root."""
+    """Return the parent of each node of a tree except the root."""
     spec = forest.topology.spec
     row = zip(labels(spec), forest.parent_port[tree], strict=True)
     return {label: across(spec, label, int(port)) for label, port in row if port}
 
 
 def parent(forest: Forest, tree: int, label: Label) -> Label | None:
-    """The parent; None at the root and outside the tree."""
+    """Return the parent; None at the root and outside the tree."""
     return parents(forest, tree).get(label)
 
 
 def to_root(forest: Forest, tree: int, label: Label) -> list[Label]:
-    """The chain of parents from a node; the node alone where it is not in the tree."""
+    """Return the path to the root; the node alone if it is not in the tree."""
     chain = [label]
     while (above := parent(forest, tree, chain[-1])) is not None:
         chain.append(above)
@@ -164,34 +170,34 @@ def to_root(forest: Forest, tree: int, label: Label) -> list[Label]:
 
 @cache
 def levels(forest: Forest, tree: int) -> dict[Label, int]:
-    """The level of every node of a tree, the root among them."""
+    """Return the level of every node of a tree, including the root."""
     chains = (to_root(forest, tree, label) for label in (root(forest), *parents(forest, tree)))
     return {chain[0]: len(chain) - 1 for chain in chains}
 
 
 @cache
 def children(forest: Forest, tree: int) -> dict[Label, list[Label]]:
-    """The children of every node of a tree in rank order; of a leaf none."""
-    found: dict[Label, list[Label]] = {label: [] for label in levels(forest, tree)}
+    """Return the children of every node of a tree in rank order."""
+    result: dict[Label, list[Label]] = {label: [] for label in levels(forest, tree)}
     for child, above in parents(forest, tree).items():
-        found[above].append(child)
-    return found
+        result[above].append(child)
+    return result
 
 
 @cache
 def users(forest: Forest) -> dict[tuple[Label, int], list[int]]:
-    """For each directed link that trees use, as the parent and its port, the trees."""
+    """Return the trees that use each directed link, given as parent and port."""
     spec = forest.topology.spec
-    found: dict[tuple[Label, int], list[int]] = {}
+    trees: dict[tuple[Label, int], list[int]] = {}
     for tree in range(forest.trees):
         for child, above in parents(forest, tree).items():
             port = port_between(spec, above, child)
             assert port is not None
-            found.setdefault((above, port), []).append(tree)
-    return found
+            trees.setdefault((above, port), []).append(tree)
+    return trees
 
 
-# The schedules, a row at a time.
+# Schedules, read row by row.
 
 
 class Send(NamedTuple):
@@ -207,22 +213,22 @@ class Send(NamedTuple):
 
 @cache
 def plan(name: str) -> Schedule:
-    """The schedule of that id."""
+    """Return the schedule with an id."""
     return next(schedule for schedule in schedules(spec_of(name)) if schedule.id == name)
 
 
 @cache
 def sends(name: str) -> list[Send]:
-    """The rows of the schedule of that id, by step, sender, port, tree and unit."""
-    planned = plan(name)
+    """Return the rows of a schedule, sorted by step, sender, port, tree and unit."""
+    schedule = plan(name)
     every = labels(spec_of(name))
     columns = (
-        planned.step,
-        planned.sender,
-        planned.port,
-        planned.receiver,
-        planned.tree,
-        planned.unit,
+        schedule.step,
+        schedule.sender,
+        schedule.port,
+        schedule.receiver,
+        schedule.tree,
+        schedule.unit,
     )
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return sorted(
@@ -235,33 +241,33 @@ def sends(name: str) -> list[Send]:
 
 
 def some(spec: str) -> list[Label]:
-    """A few nodes: the first, the last, one between."""
+    """Return the first node, the last, and one in between."""
     every = labels(spec)
     return list(dict.fromkeys([every[0], every[-1], every[len(every) // 3]]))
 
 
 def pairs(spec: str) -> list[tuple[Label, Label]]:
-    """From the first to itself and to the last, from the last to the one between."""
+    """Return pairs: the first node with itself and the last, the last with one in between."""
     first, *_, last = labels(spec)
     return list(dict.fromkeys([(first, first), (first, last), (last, some(spec)[-1])]))
 
 
 def of_forests(*specs: str, **others: Any) -> list[Case]:
-    """Every forest, of these topologies or of all, with the other parameters given."""
+    """Return a case per forest on some or all topologies, with further parameters."""
     return [{"forest": forest.id, **others} for spec in specs or SPECS for forest in forests(spec)]
 
 
 def of_two_forests() -> list[Case]:
-    """Every forest with the next one of its topology, the last with the first."""
+    """Return cases of each forest with the next one on its topology, cyclically."""
     return [
-        {"forest": one.id, "other_forest": other.id}
+        {"forest": first.id, "other_forest": second.id}
         for spec in SPECS
-        for one, other in zip(forests(spec), (*forests(spec)[1:], forests(spec)[0]), strict=True)
+        for first, second in zip(forests(spec), (*forests(spec)[1:], forests(spec)[0]), strict=True)
     ]
 
 
 def of_schedules(*specs: str, **others: Any) -> list[Case]:
-    """Every schedule, of these topologies or of all, with the other parameters given."""
+    """Return a case per schedule on some or all topologies, with further parameters."""
     return [
         {"schedule": schedule.id, **others}
         for spec in specs or SPECS
@@ -270,14 +276,14 @@ def of_schedules(*specs: str, **others: Any) -> list[Case]:
 
 
 def of_nodes() -> list[Case]:
-    """A few nodes of every topology."""
+    """Return cases with a few nodes of every topology."""
     return [{"topology": spec, "node": node} for spec in SPECS for node in some(spec)]
 
 
-def of_pairs(one: str, other: str) -> list[Case]:
-    """A few pairs of nodes of every topology."""
+def of_pairs(first_name: str, second_name: str) -> list[Case]:
+    """Return cases with a few pairs of nodes of every topology."""
     return [
-        {"topology": spec, one: first, other: second}
+        {"topology": spec, first_name: first, second_name: second}
         for spec in SPECS
         for first, second in pairs(spec)
     ]

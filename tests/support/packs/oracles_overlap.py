@@ -1,4 +1,4 @@
-"""The pack ``overlap`` a second time, by brute force."""
+"""Brute-force oracles of the pack ``overlap``."""
 
 from collections import Counter
 from itertools import combinations
@@ -25,7 +25,7 @@ from support.packs.asking import (
     [*of_forests(), *of_forests("S3", "S4,2", min_load=1), *of_forests("Q4", "S6", min_load=3)],
 )
 def shared_links(forest: str, min_load: int = 2) -> list[Row]:
-    """Links by load, then by sender and port."""
+    """Return the links by load, then by sender and port."""
     spec = by_id(forest).topology.spec
     rows = [
         {
@@ -43,7 +43,7 @@ def shared_links(forest: str, min_load: int = 2) -> list[Row]:
 
 @oracle("overlap/load-histogram", of_forests())
 def load_histogram(forest: str) -> list[Row]:
-    """Every directed link counted once, used or not."""
+    """Count every directed link once, used or not."""
     spec = by_id(forest).topology.spec
     used = users(by_id(forest))
     counts = Counter(
@@ -57,13 +57,13 @@ def load_histogram(forest: str) -> list[Row]:
     [*of_forests(), *of_forests("S5", limit=1), *of_forests("S4,2", limit=10_000)],
 )
 def most_loaded_links(forest: str, limit: int = 10) -> list[Row]:
-    """The first of all links that are used."""
+    """Return the first of all links that are used."""
     return shared_links(forest, 1)[:limit]
 
 
 @oracle("overlap/tree-pairs", of_forests())
 def tree_pairs(forest: str) -> list[Row]:
-    """Every pair of trees."""
+    """Return all pairs of trees."""
     shared = Counter(
         pair for trees in users(by_id(forest)).values() for pair in combinations(trees, 2)
     )
@@ -76,10 +76,10 @@ def tree_pairs(forest: str) -> list[Row]:
 
 @oracle("overlap/both-directions", of_forests())
 def both_directions(forest: str) -> list[Row]:
-    """Links whose two directions both have users."""
-    grown = by_id(forest)
-    spec = grown.topology.spec
-    used = users(grown)
+    """Return the links that are used in both directions."""
+    stored = by_id(forest)
+    spec = stored.topology.spec
+    used = users(stored)
     towards = {
         (sender, across(spec, sender, port)): trees for (sender, port), trees in used.items()
     }
@@ -102,7 +102,7 @@ def both_directions(forest: str) -> list[Row]:
 
 @oracle("overlap/two-forests", of_two_forests())
 def two_forests(forest: str, other_forest: str) -> list[Row]:
-    """Links that have users in both."""
+    """Return the links that are used in both forests."""
     spec = by_id(forest).topology.spec
     others = users(by_id(other_forest))
     rows = [
@@ -120,16 +120,16 @@ def two_forests(forest: str, other_forest: str) -> list[Row]:
 
 
 def packed(schedule: str) -> dict[tuple[int, Label, int, Label], list[Send]]:
-    """What crosses each directed link in each step, by tree and unit."""
-    found: dict[tuple[int, Label, int, Label], list[Send]] = {}
+    """Return the sends over each directed link in each step, by tree and unit."""
+    packets: dict[tuple[int, Label, int, Label], list[Send]] = {}
     for send in sorted(sends(schedule), key=lambda send: (send.tree, send.unit)):
-        found.setdefault((send.step, send.sender, send.port, send.receiver), []).append(send)
-    return found
+        packets.setdefault((send.step, send.sender, send.port, send.receiver), []).append(send)
+    return packets
 
 
 @oracle("overlap/simultaneous-sends", [*of_schedules(), *of_schedules("S3", "Q4", min_units=1)])
 def simultaneous_sends(schedule: str, min_units: int = 2) -> list[Row]:
-    """By step, sender and port."""
+    """Return the links by step, sender and port."""
     return [
         {
             "step": step,
@@ -147,7 +147,7 @@ def simultaneous_sends(schedule: str, min_units: int = 2) -> list[Row]:
 
 @oracle("overlap/packet-sizes", [*of_schedules(), *of_schedules("S4", "S5", "S4,2", by_step=True)])
 def packet_sizes(schedule: str, by_step: bool = False) -> list[Row]:
-    """By step, where steps are told apart, and by units."""
+    """Count packets by step, if requested, and by units."""
     counts = Counter(
         (by_step and step, len(packet)) for (step, *_), packet in packed(schedule).items()
     )

@@ -1,4 +1,4 @@
-"""The pack ``paths`` a second time, by brute force."""
+"""Brute-force oracles of the pack ``paths``."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -27,12 +27,12 @@ from support.packs.asking import (
 )
 from support.packs.loading import SPECS, forests
 
-#: As many paths as Neo4j is asked for in k-shortest-paths.
-MOST = 1000
+#: The number of paths that k-shortest-paths requests from Neo4j.
+MAX_PATHS = 1000
 
 
 def shortest(spec: str, source: Label, target: Label) -> list[list[Label]]:
-    """All shortest paths, as their nodes."""
+    """Return all shortest paths as lists of nodes."""
     away = distances(spec, target)
     paths = [[source]]
     for _ in range(away[source]):
@@ -42,13 +42,13 @@ def shortest(spec: str, source: Label, target: Label) -> list[list[Label]]:
 
 
 def path_row(spec: str, nodes: Sequence[Label]) -> Row:
-    """The columns that say how a path runs."""
+    """Return the columns that describe a path."""
     return {"length": len(nodes) - 1, "path": list(nodes), "ports": crossed(spec, nodes)}
 
 
 @oracle("paths/shortest-paths", of_pairs("source", "target"))
 def shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
-    """By their ports."""
+    """Return the paths sorted by their ports."""
     return sorted(
         (path_row(topology, nodes) for nodes in shortest(topology, source, target)),
         key=lambda row: row["ports"],
@@ -57,7 +57,7 @@ def shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
 
 @oracle("paths/number-of-shortest-paths", of_pairs("source", "target"))
 def number_of_shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
-    """One row."""
+    """Return the single row."""
     return [
         {
             "length": distances(topology, source)[target],
@@ -67,7 +67,7 @@ def number_of_shortest_paths(topology: str, source: Label, target: Label) -> lis
 
 
 def judge_shortest_path(case: Case, rows: list[Row]) -> None:
-    """Any of the shortest paths is right, and there is one row."""
+    """Accept any single shortest path."""
     (row,) = rows
     assert row in shortest_paths(**case)
 
@@ -79,7 +79,7 @@ oracle("paths/shortest-path", of_pairs("source", "target"), judge=judge_shortest
 
 @cache
 def simple(spec: str, source: Label, target: Label, longest: int) -> list[tuple[Label, ...]]:
-    """All paths of at most so many links that pass no node twice, by length, then ports."""
+    """Return all paths up to a length that visit no node twice, by length, then ports."""
     away = distances(spec, target)
     found: list[tuple[Label, ...]] = []
     begun: list[tuple[Label, ...]] = [(source,)]
@@ -98,7 +98,7 @@ def simple(spec: str, source: Label, target: Label, longest: int) -> list[tuple[
 
 
 def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple[Label, ...]]:
-    """All simple paths up to the least length by which there are so many, or all that there are."""
+    """Return all simple paths up to the least length that gives enough, or all that exist."""
     found: list[tuple[Label, ...]] = []
     for longest in range(distances(spec, source)[target], len(labels(spec))):
         found = simple(spec, source, target, longest)
@@ -108,22 +108,22 @@ def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple
 
 
 def k_cases() -> Iterator[Case]:
-    """Few paths and some; all that there are; more than are looked for, where others of the same length are left out."""
+    """Yield cases with few and many paths, and with more paths of a length than are requested."""
     yield from of_pairs("source", "target")
     yield from ({**case, "k": 1} for case in of_pairs("source", "target")[::3])
     yield {"topology": "S4", "source": "1234", "target": "2143", "k": 120}
     yield {"topology": "S6", "source": "123456", "target": "654321", "k": 60}
-    yield {"topology": "S4,2", "source": "12", "target": "21", "k": MOST}
+    yield {"topology": "S4,2", "source": "12", "target": "21", "k": MAX_PATHS}
     yield {"topology": "S5,3", "source": "123", "target": "143", "k": 100}
-    yield {"topology": "Q4", "source": "0000", "target": "1111", "k": 2 * MOST}
+    yield {"topology": "Q4", "source": "0000", "target": "1111", "k": 2 * MAX_PATHS}
 
 
 def judge_k_shortest_paths(case: Case, rows: list[Row]) -> None:
-    """One answer is right, but where the paths as long as the last are more than were found: any of these then."""
-    k = min(case.get("k", 10), MOST)
+    """Accept only the expected rows, unless more paths of the last length exist than requested."""
+    k = min(case.get("k", 10), MAX_PATHS)
     spec, source, target = case["topology"], case["source"], case["target"]
     right = [path_row(spec, nodes) for nodes in at_least(spec, source, target, k)]
-    if len(right) <= MOST:
+    if len(right) <= MAX_PATHS:
         assert rows == right[:k]
     else:
         assert [row["length"] for row in rows] == [row["length"] for row in right[:k]]
@@ -135,13 +135,13 @@ def judge_k_shortest_paths(case: Case, rows: list[Row]) -> None:
 
 @oracle("paths/k-shortest-paths", k_cases(), judge=judge_k_shortest_paths)
 def k_shortest_paths(topology: str, source: Label, target: Label, k: int = 10) -> list[Row]:
-    """By length and ports."""
+    """Return the paths by length and ports."""
     return [path_row(topology, nodes) for nodes in at_least(topology, source, target, k)[:k]]
 
 
 @oracle("paths/path-lengths", of_pairs("source", "target"))
 def path_lengths(topology: str, source: Label, target: Label) -> list[Row]:
-    """The two least lengths, if there are two."""
+    """Return the two least lengths, if two exist."""
     shortest_ones = len(shortest(topology, source, target))
     counts = Counter(
         len(nodes) - 1 for nodes in at_least(topology, source, target, shortest_ones + 1)
@@ -150,7 +150,7 @@ def path_lengths(topology: str, source: Label, target: Label) -> list[Row]:
 
 
 def avoiding_cases() -> Iterator[Case]:
-    """Nothing to avoid; what lies on shortest paths; an end; all links of an end but one, and all; nodes all around an end."""
+    """Yield cases that avoid nothing, shortest paths, an end, its links, or its neighbours."""
     for spec in SPECS:
         for source, target in pairs(spec):
             ends: Case = {"topology": spec, "source": source, "target": target}
@@ -171,7 +171,7 @@ def avoiding_cases() -> Iterator[Case]:
 def left_over(
     spec: str, source: Label, nodes: Collection[Label], links: Collection[str]
 ) -> dict[Label, int]:
-    """The distance of every node that can be reached without these nodes and links, by breadth-first search."""
+    """Return the distance of every node that is reachable without these nodes and links."""
     if source in nodes:
         return {}
     found, edge = {source: 0}, [source]
@@ -188,7 +188,7 @@ def left_over(
 
 
 def judge_avoiding_path(case: Case, rows: list[Row]) -> None:
-    """Any path is right that is as short as can be, goes by links from end to end, and avoids what it has to."""
+    """Accept any shortest path along links that avoids the given nodes and links."""
     expected = avoiding_path(**case)
     assert [row["length"] for row in rows] == [row["length"] for row in expected]
     for row in rows:
@@ -216,13 +216,13 @@ def avoiding_path(
     avoided_nodes: Collection[Label] = (),
     avoided_links: Collection[str] = (),
 ) -> list[Row]:
-    """How long it is, if there is one."""
+    """Return the length of the path, if one exists."""
     away = left_over(topology, source, avoided_nodes, avoided_links)
     return [{"length": away[target]}] if target in away else []
 
 
 def next_cases() -> Iterator[Case]:
-    """Pairs, and on small graphs all nodes towards one: the two ends of a residual link have different ports."""
+    """Yield pairs, and on small topologies all nodes: residual links have two different ports."""
     yield from of_pairs("source", "target")
     for spec in ("S4,2", "Q4"):
         yield from (
@@ -232,7 +232,7 @@ def next_cases() -> Iterator[Case]:
 
 @oracle("paths/next-hops", next_cases())
 def next_hops(topology: str, source: Label, target: Label) -> list[Row]:
-    """By port."""
+    """Return the hops by port."""
     away = distances(topology, target)
     hops = [(port, across(topology, source, port)) for port in ports(topology)]
     return [
@@ -247,7 +247,7 @@ def next_hops(topology: str, source: Label, target: Label) -> list[Row]:
     [{"topology": case["topology"], "target": case["node"]} for case in of_nodes()],
 )
 def routing_table(topology: str, target: Label) -> list[Row]:
-    """By rank, without the target."""
+    """Return the nodes by rank, without the target."""
     away = distances(topology, target)
     return [
         {
@@ -261,7 +261,7 @@ def routing_table(topology: str, target: Label) -> list[Row]:
 
 
 def tree_cases() -> Iterator[Case]:
-    """The first and the last tree of every forest."""
+    """Yield cases with the first and the last tree of every forest."""
     for spec in SPECS:
         for forest in forests(spec):
             for tree in {0, forest.trees - 1}:
@@ -271,7 +271,7 @@ def tree_cases() -> Iterator[Case]:
 
 @oracle("paths/tree-path", tree_cases())
 def tree_path(forest: str, tree: int, source: Label, target: Label) -> list[Row]:
-    """Up from the source to where the two ways to the root meet, and down; nothing where an end is not in the tree."""
+    """Go up from the source to the common part of the paths to the root, and down."""
     up, down = to_root(by_id(forest), tree, source), to_root(by_id(forest), tree, target)
     if not up[-1] == down[-1] == root(by_id(forest)):
         return []
@@ -282,13 +282,13 @@ def tree_path(forest: str, tree: int, source: Label, target: Label) -> list[Row]
 
 
 def parallel(forest: Forest, node: Label) -> dict[int, list[Label]]:
-    """The path from the root in each tree that has the node."""
+    """Return the path from the root in each tree that contains the node."""
     paths = {tree: to_root(forest, tree, node)[::-1] for tree in range(forest.trees)}
     return {tree: nodes for tree, nodes in paths.items() if nodes[0] == root(forest)}
 
 
 def parallel_cases() -> list[Case]:
-    """A few nodes and the root of every forest."""
+    """Return cases with a few nodes and the root of every forest."""
     return [
         {"forest": forest.id, "node": node}
         for spec in SPECS
@@ -299,7 +299,7 @@ def parallel_cases() -> list[Case]:
 
 @oracle("paths/parallel-paths", parallel_cases())
 def parallel_paths(forest: str, node: Label) -> list[Row]:
-    """By tree; none in a tree that lacks the node."""
+    """Return the paths by tree; none in a tree without the node."""
     paths = parallel(by_id(forest), node)
     passes = Counter(inner for nodes in paths.values() for inner in nodes[1:-1])
     uses = Counter(hop for nodes in paths.values() for hop in pairwise(nodes))
@@ -316,7 +316,7 @@ def parallel_paths(forest: str, node: Label) -> list[Row]:
 
 @oracle("paths/parallel-paths-shared", parallel_cases())
 def parallel_paths_shared(forest: str, node: Label) -> list[Row]:
-    """By the two trees."""
+    """Return the rows by the two trees."""
     rows = []
     for (first, one), (second, other) in combinations(parallel(by_id(forest), node).items(), 2):
         hops, others = list(pairwise(one)), set(pairwise(other))

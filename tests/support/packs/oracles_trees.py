@@ -1,4 +1,4 @@
-"""The pack ``trees`` a second time, by brute force."""
+"""Brute-force oracles of the pack ``trees``."""
 
 from collections import Counter
 
@@ -24,18 +24,18 @@ from support.packs.loading import SPECS, forests
 
 @oracle("trees/level-profile", of_forests())
 def level_profile(forest: str) -> list[Row]:
-    """By tree and level."""
-    grown = by_id(forest)
+    """Count the nodes by tree and level."""
+    stored = by_id(forest)
     rows = []
-    for tree in range(grown.trees):
-        counts = Counter(levels(grown, tree).values())
+    for tree in range(stored.trees):
+        counts = Counter(levels(stored, tree).values())
         rows += [{"tree": tree, "level": level, "nodes": counts[level]} for level in sorted(counts)]
     return rows
 
 
 @oracle("trees/leaf-count", of_forests())
 def leaf_count(forest: str) -> list[Row]:
-    """By tree."""
+    """Count the leaves by tree."""
     trees = [children(by_id(forest), tree) for tree in range(by_id(forest).trees)]
     return [
         {"tree": tree, "nodes": len(below), "leaves": sum(not found for found in below.values())}
@@ -53,22 +53,22 @@ def leaf_count(forest: str) -> list[Row]:
     ],
 )
 def leaves(forest: str, tree: int) -> list[Row]:
-    """By leaf."""
-    grown, spec = by_id(forest), spec_of(forest)
+    """Return the leaves by label."""
+    stored, spec = by_id(forest), spec_of(forest)
     rows = []
-    for leaf in sorted(node for node, found in children(grown, tree).items() if not found):
-        above = parent(grown, tree, leaf)
+    for leaf in sorted(node for node, found in children(stored, tree).items() if not found):
+        above = parent(stored, tree, leaf)
         assert above is not None
         port = port_between(spec, above, leaf)
         rows.append(
-            {"parent": above, "port": port, "leaf": leaf, "level": levels(grown, tree)[leaf]}
+            {"parent": above, "port": port, "leaf": leaf, "level": levels(stored, tree)[leaf]}
         )
     return rows
 
 
 @oracle("trees/fan-out", of_forests())
 def fan_out(forest: str) -> list[Row]:
-    """By tree and number of children."""
+    """Count the nodes by tree and number of children."""
     rows = []
     for tree in range(by_id(forest).trees):
         having: dict[int, list[Label]] = {}
@@ -83,7 +83,7 @@ def fan_out(forest: str) -> list[Row]:
 
 @oracle("trees/heights", of_forests())
 def heights(forest: str) -> list[Row]:
-    """By tree."""
+    """Return the heights by tree."""
     rows = []
     for tree in range(by_id(forest).trees):
         found = levels(by_id(forest), tree)
@@ -102,7 +102,7 @@ def heights(forest: str) -> list[Row]:
 
 
 def below(forest: str, tree: int, node: Label) -> int:
-    """The nodes in the subtree of a node, itself among them."""
+    """Count the nodes in the subtree of a node, including the node."""
     found = [node]
     for above in found:
         found.extend(children(by_id(forest), tree)[above])
@@ -111,9 +111,9 @@ def below(forest: str, tree: int, node: Label) -> int:
 
 @oracle("trees/root-subtrees", of_forests())
 def root_subtrees(forest: str) -> list[Row]:
-    """By tree and port."""
-    grown, spec = by_id(forest), spec_of(forest)
-    top = root(grown)
+    """Return the subtrees by tree and port."""
+    stored, spec = by_id(forest), spec_of(forest)
+    top = root(stored)
     rows = [
         {
             "tree": tree,
@@ -121,20 +121,20 @@ def root_subtrees(forest: str) -> list[Row]:
             "child": child,
             "subtree_nodes": below(forest, tree, child),
         }
-        for tree in range(grown.trees)
-        for child in children(grown, tree)[top]
+        for tree in range(stored.trees)
+        for child in children(stored, tree)[top]
     ]
     return sorted(rows, key=lambda row: (row["tree"], row["port"]))
 
 
 @oracle("trees/stretch", of_forests())
 def stretch(forest: str) -> list[Row]:
-    """By tree and excess."""
-    grown = by_id(forest)
-    away = distances(spec_of(forest), root(grown))
+    """Count the nodes by tree and excess."""
+    stored = by_id(forest)
+    away = distances(spec_of(forest), root(stored))
     rows = []
-    for tree in range(grown.trees):
-        counts = Counter(level - away[node] for node, level in levels(grown, tree).items())
+    for tree in range(stored.trees):
+        counts = Counter(level - away[node] for node, level in levels(stored, tree).items())
         rows += [
             {"tree": tree, "excess": excess, "nodes": counts[excess]} for excess in sorted(counts)
         ]
@@ -146,9 +146,9 @@ def stretch(forest: str) -> list[Row]:
     [*of_forests(), *of_forests("S5", min_excess=4), *of_forests("S4,2", min_excess=0)],
 )
 def deeper_nodes(forest: str, min_excess: int = 1) -> list[Row]:
-    """The deepest beyond their distance first, then by tree and node."""
-    grown = by_id(forest)
-    away = distances(spec_of(forest), root(grown))
+    """Return the nodes by decreasing excess, then by tree and label."""
+    stored = by_id(forest)
+    away = distances(spec_of(forest), root(stored))
     rows = [
         {
             "tree": tree,
@@ -157,9 +157,9 @@ def deeper_nodes(forest: str, min_excess: int = 1) -> list[Row]:
             "distance": away[node],
             "excess": level - away[node],
         }
-        for tree in range(grown.trees)
-        for node, level in levels(grown, tree).items()
-        if node != root(grown) and level - away[node] >= min_excess
+        for tree in range(stored.trees)
+        for node, level in levels(stored, tree).items()
+        if node != root(stored) and level - away[node] >= min_excess
     ]
     return sorted(rows, key=lambda row: (-row["excess"], row["tree"], row["node"]))
 
@@ -169,7 +169,7 @@ def deeper_nodes(forest: str, min_excess: int = 1) -> list[Row]:
     [*of_two_forests(), {"forest": forests("S3")[0].id, "other_forest": forests("S4")[0].id}],
 )
 def changed_parents(forest: str, other_forest: str) -> list[Row]:
-    """By tree and node, as far as both have trees; nothing on two topologies."""
+    """Return the nodes by tree and label; no rows for different topologies."""
     one, two = by_id(forest), by_id(other_forest)
     if spec_of(forest) != spec_of(other_forest):
         return []
@@ -196,20 +196,20 @@ def changed_parents(forest: str, other_forest: str) -> list[Row]:
     ],
 )
 def node_in_trees(forest: str, node: Label) -> list[Row]:
-    """By tree; none for a tree that lacks the node."""
-    grown, spec = by_id(forest), spec_of(forest)
+    """Return the rows by tree; none for a tree without the node."""
+    stored, spec = by_id(forest), spec_of(forest)
     rows = []
-    for tree in range(grown.trees):
-        if node in levels(grown, tree):
-            above = parent(grown, tree, node)
+    for tree in range(stored.trees):
+        if node in levels(stored, tree):
+            above = parent(stored, tree, node)
             rows.append(
                 {
                     "tree": tree,
-                    "level": levels(grown, tree)[node],
+                    "level": levels(stored, tree)[node],
                     "parent": above,
                     "port": above and port_between(spec, above, node),
                     "child_nodes": sorted(
-                        children(grown, tree)[node],
+                        children(stored, tree)[node],
                         key=lambda child: port_between(spec, node, child) or 0,
                     ),
                     "subtree_nodes": below(forest, tree, node),
