@@ -16,7 +16,7 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from benchmarks import packs_arrays  # noqa: F401 - registers what numpy answers
+from benchmarks import packs_arrays  # noqa: F401 - registers the functions of numpy
 from benchmarks.measure import Figure
 from benchmarks.packs_cases import CASES, COMPARED
 from benchmarks.packs_peers import PEERS

@@ -127,7 +127,7 @@ class Arrays:
         self.steps = {name: _levels(edges.level) for name, edges in self.edges.items()}
 
     def link(self, node: NDArray[np.integer], port: NDArray[np.integer]) -> Numbers:
-        """Return the number of each directed link, by sender and port; on S_n ports begin with 2."""
+        """Return the numbers of directed links, by sender and port; ports of S_n begin with 2."""
         return node.astype(np.int64) * self.topology.degree + port.astype(np.int64) - 2
 
     def ends(self, links: Numbers) -> tuple[Numbers, Numbers]:

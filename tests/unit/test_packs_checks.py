@@ -20,7 +20,8 @@ def query(body: str, parameters: str = "none", columns: str = "a: something") ->
     shown = "".join(f"\n//   {line}" for line in columns.split("\n"))
     return Query(
         FILE,
-        f"// title: T\n// question: Q?\n// parameters:{listed}\n// columns:{shown}\n// revision: 1\n// reference: R\n{body}\n",
+        f"// title: T\n// question: Q?\n// parameters:{listed}\n// columns:{shown}\n"
+        f"// revision: 1\n// reference: R\n{body}\n",
     )
 
 

@@ -208,7 +208,10 @@ def test_the_catalogue_has_every_query_with_all_that_its_header_says() -> None:
 
 def test_the_form_that_the_catalogue_shows_is_one_that_loads(tmp_path: Path) -> None:
     form = catalogue.build_page().split("```cypher\n")[1].split("```")[0]
-    body = "MATCH (a)-[e:TREE_EDGE {forest: $forest}]->() WITH a, count(e) AS load WHERE load >= $min_load"
+    body = (
+        "MATCH (a)-[e:TREE_EDGE {forest: $forest}]->() "
+        "WITH a, count(e) AS load WHERE load >= $min_load"
+    )
     form = form.replace("MATCH ...", body).replace(
         "RETURN ... AS sender, ... AS load", "RETURN a.label AS sender, load"
     )
@@ -225,12 +228,18 @@ def test_the_form_that_the_catalogue_shows_is_one_that_loads(tmp_path: Path) -> 
         (
             "schedule",
             "S5:broadcast:multiple:all:segments=4:12345",
-            "starcast ingest S5 --schedules 'broadcast:multiple(segments=4)' --ports all --root 12345",
+            (
+                "starcast ingest S5 --schedules 'broadcast:multiple(segments=4)' "
+                "--ports all --root 12345"
+            ),
         ),
         (
             "schedule",
             "S5:allgather:dimension-change:one:base=necklace:54321",
-            "starcast ingest S5 --schedules 'allgather:dimension-change(base=necklace)' --ports one --root 54321",
+            (
+                "starcast ingest S5 --schedules 'allgather:dimension-change(base=necklace)' "
+                "--ports one --root 54321"
+            ),
         ),
         (
             "schedule",

@@ -116,7 +116,10 @@ def test_figures_are_described_in_one_sentence() -> None:
     known = Measurements(
         queries={query.name: figures(query.header.revision, None, numpy=0.004, igraph=0.2)}
     )
-    expected = f"measured: S6 0.01 s, {LARGEST} > 30 s; the same question on {LARGEST}: numpy 0.004 s, igraph 0.2 s"
+    expected = (
+        f"measured: S6 0.01 s, {LARGEST} > 30 s; "
+        f"the same question on {LARGEST}: numpy 0.004 s, igraph 0.2 s"
+    )
     assert known.describe(query) == expected
 
 

@@ -47,10 +47,11 @@ def ranks(*labels: str) -> tuple[int, ...]:
 
 def links(found: Any) -> dict[str, int]:
     """Return the links as text, with their counts."""
-    return {
-        f"{S4.label(one.sender)} -{one.port}-{'>' if one.arrow else ''} {S4.label(one.receiver)}": times
-        for one, times in found.links.items()
-    }
+    counts = {}
+    for link, count in found.links.items():
+        arrow = f"-{link.port}-{'>' if link.arrow else ''}"
+        counts[f"{S4.label(link.sender)} {arrow} {S4.label(link.receiver)}"] = count
+    return counts
 
 
 def test_a_row_with_two_adjacent_nodes_is_an_arrow_from_the_first_to_the_second() -> None:
