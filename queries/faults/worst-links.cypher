@@ -3,7 +3,7 @@
 //     tree that no longer reaches them?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   limit (int >= 1, default 10): maximum number of links to list; equal ones are ordered by the
+//   limit (int >= 1, default 10): maximum number of links to list; ties are ordered by the
 //     labels of their ends
 // columns:
 //   lower (node): end of lower rank

@@ -3,7 +3,7 @@
 //     longer reaches them?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   limit (int >= 1, default 10): maximum number of nodes to list; equal ones are ordered by label
+//   limit (int >= 1, default 10): maximum number of nodes to list; ties are ordered by label
 // columns:
 //   node (node): a node other than the root, whose loss cuts off all nodes
 //   unreached: number of nodes below it, summed over all trees

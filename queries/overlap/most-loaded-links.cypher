@@ -1,8 +1,8 @@
 // title: Most loaded links
-// question: Which directed links are used by most trees of a forest, and by which ones?
+// question: Which directed links are used by most trees of a forest, and by which trees?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   limit (int >= 1, default 10): maximum number of links to list; equal ones are ordered by sender
+//   limit (int >= 1, default 10): maximum number of links to list; ties are ordered by sender
 //     and port
 // columns:
 //   sender (node): the node that the link leaves

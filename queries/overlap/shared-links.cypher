@@ -1,5 +1,5 @@
 // title: Links shared by several trees
-// question: Which directed links are used by several trees of a forest, and by which ones?
+// question: Which directed links are used by several trees of a forest, and by which trees?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 //   min_load (int >= 1, default 2): list links that at least so many trees use

@@ -1,6 +1,6 @@
 // title: Overlap of two forests
-// question: Which directed links are used both by trees of one forest and by trees of another one
-//     on the same topology?
+// question: Which directed links are used both by trees of one forest and by trees of another
+//     forest on the same topology?
 // parameters:
 //   forest (forest): id of the first forest, as printed by 'starcast forest list'
 //   other_forest (forest): id of the second forest

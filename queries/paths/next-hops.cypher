@@ -1,5 +1,5 @@
 // title: Next hops towards a node
-// question: Through which ports does a node get nearer to another one, and what is the distance
+// question: Through which ports does a node get nearer to another node, and what is the distance
 //     from there?
 // parameters:
 //   topology (topology): name of the topology

@@ -1,6 +1,6 @@
 // title: Nodes with different parents in two forests
-// question: Which nodes have different parents in tree i of one forest and in tree i of another one
-//     on the same topology?
+// question: Which nodes have different parents in tree i of one forest and in tree i of another
+//     forest on the same topology?
 // parameters:
 //   forest (forest): id of the first forest, as printed by 'starcast forest list'
 //   other_forest (forest): id of the second forest; trees with a number that only one forest has

@@ -1,4 +1,4 @@
-"""Addresses of the two databases: the servers in the settings, or else the embedded ones."""
+"""Addresses of the two databases: servers of the settings, or else the embedded servers."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Neo4j's data directories: the current one, and the stale ones."""
+"""Neo4j's data directories: the current directory, and stale directories."""
 
 from pathlib import Path
 
@@ -65,7 +65,7 @@ def test_a_pointer_that_names_no_data_directory(home: Path, text: str) -> None:
 
 
 def test_a_lost_pointer(home: Path) -> None:
-    """Without the first directory, the others are not taken for stale ones."""
+    """Without the first directory, the others do not count as stale."""
     (home / "data").rename(home / "data-1")
     with pytest.raises(UnavailableError, match="is missing"):
         data_directories.delete_stale(home)

@@ -1,4 +1,4 @@
-"""The header of a query file: parsing a valid header, and the errors of invalid ones."""
+"""The header of a query file: parsing a valid header, and the errors of invalid headers."""
 
 from pathlib import Path
 

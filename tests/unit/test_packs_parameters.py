@@ -1,4 +1,4 @@
-"""Typed parameters: valid values as text and as Python values, and the errors of invalid ones."""
+"""Typed parameters: valid values as text and as Python values, and the errors of invalid values."""
 
 import re
 from contextlib import suppress

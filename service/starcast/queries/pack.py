@@ -27,7 +27,7 @@ class Query:
 
     Args:
         path: the file that it was read from.
-        text: the text of the file; all of it runs, including the comments.
+        text: the text of the file; it runs completely, including the comments.
 
     Raises:
         InputError: the header is not valid, or the Cypher writes or does not agree with the header;

@@ -37,7 +37,11 @@ def shortest(spec: str, source: Label, target: Label) -> list[list[Label]]:
     paths = [[source]]
     for _ in range(away[source]):
         steps = [(nodes, across(spec, nodes[-1], port)) for nodes in paths for port in ports(spec)]
-        paths = [[*nodes, there] for nodes, there in steps if away[there] == away[nodes[-1]] - 1]
+        paths = [
+            [*nodes, neighbour]
+            for nodes, neighbour in steps
+            if away[neighbour] == away[nodes[-1]] - 1
+        ]
     return paths
 
 
@@ -90,9 +94,9 @@ def simple(spec: str, source: Label, target: Label, longest: int) -> list[tuple[
             continue
         onward = (across(spec, nodes[-1], port) for port in ports(spec))
         begun += [
-            (*nodes, there)
-            for there in onward
-            if there not in nodes and len(nodes) + away[there] <= longest
+            (*nodes, neighbour)
+            for neighbour in onward
+            if neighbour not in nodes and len(nodes) + away[neighbour] <= longest
         ]
     return sorted(found, key=lambda nodes: (len(nodes), crossed(spec, nodes)))
 
@@ -158,14 +162,20 @@ def avoiding_cases() -> Iterator[Case]:
                 dict.fromkeys(nodes[1] for nodes in shortest(spec, source, target) if nodes[1:])
             )
             near = [across(spec, target, port) for port in ports(spec)]
-            links = [f"{there}-{target}" for there in near]
+            links = [f"{neighbour}-{target}" for neighbour in near]
             yield ends
-            yield {**ends, "avoided_nodes": [there for there in hops if there != target]}
-            yield {**ends, "avoided_links": [f"{there}-{source}" for there in hops[1:]]}
+            yield {
+                **ends,
+                "avoided_nodes": [neighbour for neighbour in hops if neighbour != target],
+            }
+            yield {**ends, "avoided_links": [f"{neighbour}-{source}" for neighbour in hops[1:]]}
             yield {**ends, "avoided_nodes": [source, labels(spec)[1]]}
             yield {**ends, "avoided_links": links[:-1], "avoided_nodes": [labels(spec)[-2]]}
             yield {**ends, "avoided_links": links}
-            yield {**ends, "avoided_nodes": [there for there in near if there != source]}
+            yield {
+                **ends,
+                "avoided_nodes": [neighbour for neighbour in near if neighbour != source],
+            }
 
 
 def left_over(
@@ -177,13 +187,14 @@ def left_over(
     found, edge = {source: 0}, [source]
     while edge:
         steps = {
-            there: here
-            for here in edge
-            for there in (across(spec, here, port) for port in ports(spec))
-            if there not in nodes and not {f"{here}-{there}", f"{there}-{here}"} & set(links)
+            neighbour: node
+            for node in edge
+            for neighbour in (across(spec, node, port) for port in ports(spec))
+            if neighbour not in nodes
+            and not {f"{node}-{neighbour}", f"{neighbour}-{node}"} & set(links)
         }
-        edge = [there for there in steps if there not in found]
-        found |= {there: found[steps[there]] + 1 for there in edge}
+        edge = [neighbour for neighbour in steps if neighbour not in found]
+        found |= {neighbour: found[steps[neighbour]] + 1 for neighbour in edge}
     return found
 
 
@@ -236,9 +247,9 @@ def next_hops(topology: str, source: Label, target: Label) -> list[Row]:
     away = distances(topology, target)
     hops = [(port, across(topology, source, port)) for port in ports(topology)]
     return [
-        {"port": port, "next_node": there, "distance": away[there]}
-        for port, there in hops
-        if away[there] < away[source]
+        {"port": port, "next_node": neighbour, "distance": away[neighbour]}
+        for port, neighbour in hops
+        if away[neighbour] < away[source]
     ]
 
 
