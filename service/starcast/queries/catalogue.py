@@ -45,9 +45,9 @@ _RULES = """
 `int` and `float` accept a least value (`int >= 1`), and every type can follow `list of`; on the
 command line a list is `a,b,c`, and `dead_nodes=` is an empty list.
 
-A column that contains labels of nodes declares its type: `sender (node): ...`, `path (list of
-node): ...`. A column `path` together with a column `ports` is printed hop by hop in tables: `123
--2-> 213`.
+A column that contains labels of nodes declares its type: `sender (node): ...`,
+`path (list of node): ...`. A column `path` together with a column `ports` is printed hop by hop in
+tables: `123 -2-> 213`.
 
 `query run --format svg` draws the nodes in the rows, and each link in the colour of its port: a row
 with two columns of nodes that are adjacent is an arrow from the first to the second, a list `path`
@@ -63,9 +63,9 @@ rights, no CALL of a procedure, no IN TRANSACTIONS. Names that are such words ne
 packs cannot have the same name.
 
 Topologies, forests and schedules that parameters name must be stored completely. Tree edges are
-found by forest and tree, sends by schedule and step, and only if both are given: `-[e:TREE_EDGE
-WHERE e.forest = $forest AND e.tree >= 0]->` for a complete forest. With the forest alone, the edges
-of all forests are read.
+found by forest and tree, sends by schedule and step, and only if both are given:
+`-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->` for a complete forest. With the forest
+alone, the edges of all forests are read.
 
 Queries run in a read transaction, with a row limit (`row_limit`; a notice says when rows were cut
 off, and a result that does not fit into memory is refused) and a time-out (`timeout`).
