@@ -17,7 +17,7 @@ from starcast.queries import find, load_queries, measured
 from starcast.queries.measured import Figures, Measurements
 from starcast.settings import Settings
 from support.fix_cli import Result, Starcast
-from support.packs.loading import loaded, without_indexes
+from support.packs.stored_data import loaded, without_indexes
 
 OWN = """\
 // title: Nodes of a topology

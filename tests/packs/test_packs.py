@@ -17,8 +17,8 @@ from support.packs import (
     oracles_topology,
     oracles_trees,
 )
-from support.packs.asking import ORACLES, Case
-from support.packs.loading import forests, loaded
+from support.packs.oracle_tools import ORACLES, Case
+from support.packs.stored_data import forests, loaded
 
 #: Each module registers the oracles of its pack when it is imported.
 PACKS = (

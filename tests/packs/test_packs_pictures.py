@@ -13,7 +13,7 @@ from starcast.queries import Query, load_queries
 from starcast.queries.header import Column
 from starcast.queries.parameters import bind, named_topologies
 from starcast.queries.picture import build_picture, check_drawable
-from support.packs.asking import ORACLES, labels
+from support.packs.oracle_tools import ORACLES, labels
 
 SPEC = "S4"
 

@@ -12,9 +12,9 @@ from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.queries import find, run
 from starcast.trees import forest
-from support.packs.asking import Case
-from support.packs.loading import loaded, schedules
+from support.packs.oracle_tools import Case
 from support.packs.oracles_faults import some_faults
+from support.packs.stored_data import loaded, schedules
 
 FOREST = forest("S4", "edge-disjoint")
 FAULTS = [some_faults(FOREST, seed) for seed in range(3, 12)]

@@ -12,7 +12,7 @@ from starcast.graph.schema import NODE
 from starcast.graph.writer import Bolt
 from starcast.queries import Query, load_queries
 from starcast.queries.plan import find_problems, has_indexes
-from support.packs.loading import loaded, without_indexes
+from support.packs.stored_data import loaded, without_indexes
 
 HEADER = """\
 // title: Something

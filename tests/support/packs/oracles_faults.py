@@ -6,15 +6,15 @@ from functools import cache
 from itertools import combinations, pairwise
 
 from starcast.trees import Forest
-from support.packs.asking import (
+from support.packs.oracle_tools import (
     Case,
     Label,
     Row,
     across,
-    by_id,
+    forest_by_id,
+    forest_cases,
     labels,
     levels,
-    of_forests,
     oracle,
     parent,
     parents,
@@ -24,7 +24,7 @@ from support.packs.asking import (
     spec_of,
     to_root,
 )
-from support.packs.loading import SPECS, forests
+from support.packs.stored_data import SPECS, forests
 
 Links = tuple[str, ...]
 Nodes = tuple[Label, ...]
@@ -116,7 +116,7 @@ def of_faults(**values: Sequence[int]) -> Iterator[Case]:
 def of_copies() -> Iterator[Case]:
     """Yield the cases of `faults` with numbers of copies and messages."""
     for turn, case in enumerate(faults()):
-        trees = by_id(case["forest"]).trees
+        trees = forest_by_id(case["forest"]).trees
         yield {**case, "copies": turn % trees + 1, "messages": 1 + turn % 7}
         if trees > 1:
             yield {**case, "copies": min(2, trees), "messages": trees}
@@ -130,7 +130,7 @@ def cut_off(
     forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
 ) -> list[Row]:
     """Return the nodes cut off in each tree, by level and label."""
-    stored = by_id(forest)
+    stored = forest_by_id(forest)
     rows = [
         {
             "tree": tree,
@@ -149,7 +149,7 @@ def damage(
     forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
 ) -> list[Row]:
     """Return how many nodes each tree reaches, and how many it does not."""
-    stored, dead = by_id(forest), (tuple(dead_nodes), tuple(dead_links))
+    stored, dead = forest_by_id(forest), (tuple(dead_nodes), tuple(dead_links))
     return [
         {
             "tree": tree,
@@ -168,7 +168,7 @@ def fewer_trees(
     required_trees: int = 1,
 ) -> list[Row]:
     """Return the nodes cut off in some tree, with the trees that reach them and that do not."""
-    stored, dead = by_id(forest), (tuple(dead_nodes), tuple(dead_links))
+    stored, dead = forest_by_id(forest), (tuple(dead_nodes), tuple(dead_links))
     rows = []
     for label in labels(spec_of(forest)):
         lost = [tree for tree in range(stored.trees) if label in cut(stored, tree, *dead)]
@@ -190,7 +190,7 @@ def unreached_nodes(
     forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
 ) -> list[Row]:
     """Return the nodes that are in some tree and that no tree reaches."""
-    stored = by_id(forest)
+    stored = forest_by_id(forest)
     left = left_out(stored, range(stored.trees), tuple(dead_nodes), tuple(dead_links))
     return [
         {
@@ -210,7 +210,7 @@ def copies(
     messages: int = 1,
 ) -> list[Row]:
     """Assign copies to trees in turn, and try every choice of trees."""
-    stored, dead = by_id(forest), (tuple(dead_nodes), tuple(dead_links))
+    stored, dead = forest_by_id(forest), (tuple(dead_nodes), tuple(dead_links))
     assigned = [copy % stored.trees for copy in range(messages * copies)]
     lost = [
         left_out(stored, assigned[copies * m : copies * (m + 1)], *dead) for m in range(messages)
@@ -236,11 +236,11 @@ def copies(
 
 @oracle(
     "faults/worst-nodes",
-    [*of_forests(), *of_forests("S4", "Q4", limit=1), *of_forests("S5", limit=1_000)],
+    [*forest_cases(), *forest_cases("S4", "Q4", limit=1), *forest_cases("S5", limit=1_000)],
 )
 def worst_nodes(forest: str, limit: int = 10) -> list[Row]:
     """Return what each node cuts off if it is the only dead one."""
-    stored = by_id(forest)
+    stored = forest_by_id(forest)
     rows: list[Row] = []
     for label in {label for tree in range(stored.trees) for label in parents(stored, tree)}:
         by_tree = [below(stored, tree)[label] for tree in range(stored.trees)]
@@ -250,11 +250,11 @@ def worst_nodes(forest: str, limit: int = 10) -> list[Row]:
 
 @oracle(
     "faults/worst-links",
-    [*of_forests(), *of_forests("S4", "Q4", limit=1), *of_forests("S5,3", limit=1_000)],
+    [*forest_cases(), *forest_cases("S4", "Q4", limit=1), *forest_cases("S5,3", limit=1_000)],
 )
 def worst_links(forest: str, limit: int = 10) -> list[Row]:
     """Return what each used link cuts off if it is the only dead one: its child and all below."""
-    stored, spec = by_id(forest), spec_of(forest)
+    stored, spec = forest_by_id(forest), spec_of(forest)
     rows: list[Row] = []
     for lower, higher in {
         tuple(sorted(edge))

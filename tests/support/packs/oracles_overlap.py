@@ -3,30 +3,34 @@
 from collections import Counter
 from itertools import combinations
 
-from support.packs.asking import (
+from support.packs.oracle_tools import (
     Label,
     Row,
     Send,
     across,
-    by_id,
+    forest_by_id,
+    forest_cases,
+    forest_pair_cases,
     labels,
-    of_forests,
-    of_schedules,
-    of_two_forests,
     oracle,
     ports,
+    schedule_cases,
     sends,
-    users,
+    trees_by_link,
 )
 
 
 @oracle(
     "overlap/shared-links",
-    [*of_forests(), *of_forests("S3", "S4,2", min_load=1), *of_forests("Q4", "S6", min_load=3)],
+    [
+        *forest_cases(),
+        *forest_cases("S3", "S4,2", min_load=1),
+        *forest_cases("Q4", "S6", min_load=3),
+    ],
 )
 def shared_links(forest: str, min_load: int = 2) -> list[Row]:
     """Return the links by load, then by sender and port."""
-    spec = by_id(forest).topology.spec
+    spec = forest_by_id(forest).topology.spec
     rows = [
         {
             "sender": sender,
@@ -35,17 +39,17 @@ def shared_links(forest: str, min_load: int = 2) -> list[Row]:
             "load": len(trees),
             "tree_numbers": trees,
         }
-        for (sender, port), trees in users(by_id(forest)).items()
+        for (sender, port), trees in trees_by_link(forest_by_id(forest)).items()
         if len(trees) >= min_load
     ]
     return sorted(rows, key=lambda row: (-row["load"], row["sender"], row["port"]))
 
 
-@oracle("overlap/load-histogram", of_forests())
+@oracle("overlap/load-histogram", forest_cases())
 def load_histogram(forest: str) -> list[Row]:
     """Count every directed link once, used or not."""
-    spec = by_id(forest).topology.spec
-    used = users(by_id(forest))
+    spec = forest_by_id(forest).topology.spec
+    used = trees_by_link(forest_by_id(forest))
     counts = Counter(
         len(used.get((label, port), [])) for label in labels(spec) for port in ports(spec)
     )
@@ -54,32 +58,34 @@ def load_histogram(forest: str) -> list[Row]:
 
 @oracle(
     "overlap/most-loaded-links",
-    [*of_forests(), *of_forests("S5", limit=1), *of_forests("S4,2", limit=10_000)],
+    [*forest_cases(), *forest_cases("S5", limit=1), *forest_cases("S4,2", limit=10_000)],
 )
 def most_loaded_links(forest: str, limit: int = 10) -> list[Row]:
     """Return the first of all links that are used."""
     return shared_links(forest, 1)[:limit]
 
 
-@oracle("overlap/tree-pairs", of_forests())
+@oracle("overlap/tree-pairs", forest_cases())
 def tree_pairs(forest: str) -> list[Row]:
     """Return all pairs of trees."""
     shared = Counter(
-        pair for trees in users(by_id(forest)).values() for pair in combinations(trees, 2)
+        pair
+        for trees in trees_by_link(forest_by_id(forest)).values()
+        for pair in combinations(trees, 2)
     )
     rows = [
         {"first_tree": one, "second_tree": other, "links": shared[one, other]}
-        for one, other in combinations(range(by_id(forest).trees), 2)
+        for one, other in combinations(range(forest_by_id(forest).trees), 2)
     ]
     return sorted(rows, key=lambda row: (-row["links"], row["first_tree"], row["second_tree"]))
 
 
-@oracle("overlap/both-directions", of_forests())
+@oracle("overlap/both-directions", forest_cases())
 def both_directions(forest: str) -> list[Row]:
     """Return the links that are used in both directions."""
-    stored = by_id(forest)
+    stored = forest_by_id(forest)
     spec = stored.topology.spec
-    used = users(stored)
+    used = trees_by_link(stored)
     towards = {
         (sender, across(spec, sender, port)): trees for (sender, port), trees in used.items()
     }
@@ -100,11 +106,11 @@ def both_directions(forest: str) -> list[Row]:
     return sorted(rows, key=lambda row: (row["lower"], row["port"]))
 
 
-@oracle("overlap/two-forests", of_two_forests())
+@oracle("overlap/two-forests", forest_pair_cases())
 def two_forests(forest: str, other_forest: str) -> list[Row]:
     """Return the links that are used in both forests."""
-    spec = by_id(forest).topology.spec
-    others = users(by_id(other_forest))
+    spec = forest_by_id(forest).topology.spec
+    others = trees_by_link(forest_by_id(other_forest))
     rows = [
         {
             "sender": sender,
@@ -113,7 +119,7 @@ def two_forests(forest: str, other_forest: str) -> list[Row]:
             "tree_numbers": trees,
             "other_tree_numbers": others[sender, port],
         }
-        for (sender, port), trees in users(by_id(forest)).items()
+        for (sender, port), trees in trees_by_link(forest_by_id(forest)).items()
         if (sender, port) in others
     ]
     return sorted(rows, key=lambda row: (row["sender"], row["port"]))
@@ -127,7 +133,7 @@ def packed(schedule: str) -> dict[tuple[int, Label, int, Label], list[Send]]:
     return packets
 
 
-@oracle("overlap/simultaneous-sends", [*of_schedules(), *of_schedules("S3", "Q4", min_units=1)])
+@oracle("overlap/simultaneous-sends", [*schedule_cases(), *schedule_cases("S3", "Q4", min_units=1)])
 def simultaneous_sends(schedule: str, min_units: int = 2) -> list[Row]:
     """Return the links by step, sender and port."""
     return [
@@ -145,7 +151,9 @@ def simultaneous_sends(schedule: str, min_units: int = 2) -> list[Row]:
     ]
 
 
-@oracle("overlap/packet-sizes", [*of_schedules(), *of_schedules("S4", "S5", "S4,2", by_step=True)])
+@oracle(
+    "overlap/packet-sizes", [*schedule_cases(), *schedule_cases("S4", "S5", "S4,2", by_step=True)]
+)
 def packet_sizes(schedule: str, by_step: bool = False) -> list[Row]:
     """Count packets by step, if requested, and by units."""
     counts = Counter(

@@ -6,26 +6,26 @@ from functools import cache
 from itertools import combinations, pairwise
 
 from starcast.trees import Forest
-from support.packs.asking import (
+from support.packs.oracle_tools import (
     Case,
     Label,
     Row,
     across,
-    by_id,
-    crossed,
     distances,
+    forest_by_id,
     labels,
-    of_nodes,
-    of_pairs,
+    node_pair_cases,
     oracle,
-    pairs,
+    path_ports,
     ports,
     root,
-    some,
+    some_nodes,
+    some_pairs,
     spec_of,
     to_root,
+    topology_node_cases,
 )
-from support.packs.loading import SPECS, forests
+from support.packs.stored_data import SPECS, forests
 
 #: The number of paths that k-shortest-paths requests from Neo4j.
 MAX_PATHS = 1000
@@ -47,10 +47,10 @@ def shortest(spec: str, source: Label, target: Label) -> list[list[Label]]:
 
 def path_row(spec: str, nodes: Sequence[Label]) -> Row:
     """Return the columns that describe a path."""
-    return {"length": len(nodes) - 1, "path": list(nodes), "ports": crossed(spec, nodes)}
+    return {"length": len(nodes) - 1, "path": list(nodes), "ports": path_ports(spec, nodes)}
 
 
-@oracle("paths/shortest-paths", of_pairs("source", "target"))
+@oracle("paths/shortest-paths", node_pair_cases("source", "target"))
 def shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
     """Return the paths sorted by their ports."""
     return sorted(
@@ -59,7 +59,7 @@ def shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
     )
 
 
-@oracle("paths/number-of-shortest-paths", of_pairs("source", "target"))
+@oracle("paths/number-of-shortest-paths", node_pair_cases("source", "target"))
 def number_of_shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
     """Return the single row."""
     return [
@@ -76,7 +76,7 @@ def judge_shortest_path(case: Case, rows: list[Row]) -> None:
     assert row in shortest_paths(**case)
 
 
-oracle("paths/shortest-path", of_pairs("source", "target"), judge=judge_shortest_path)(
+oracle("paths/shortest-path", node_pair_cases("source", "target"), judge=judge_shortest_path)(
     shortest_paths
 )
 
@@ -98,7 +98,7 @@ def simple(spec: str, source: Label, target: Label, longest: int) -> list[tuple[
             for neighbour in onward
             if neighbour not in nodes and len(nodes) + away[neighbour] <= longest
         ]
-    return sorted(found, key=lambda nodes: (len(nodes), crossed(spec, nodes)))
+    return sorted(found, key=lambda nodes: (len(nodes), path_ports(spec, nodes)))
 
 
 def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple[Label, ...]]:
@@ -113,8 +113,8 @@ def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple
 
 def k_cases() -> Iterator[Case]:
     """Yield cases with few and many paths, and with more paths of a length than are requested."""
-    yield from of_pairs("source", "target")
-    yield from ({**case, "k": 1} for case in of_pairs("source", "target")[::3])
+    yield from node_pair_cases("source", "target")
+    yield from ({**case, "k": 1} for case in node_pair_cases("source", "target")[::3])
     yield {"topology": "S4", "source": "1234", "target": "2143", "k": 120}
     yield {"topology": "S6", "source": "123456", "target": "654321", "k": 60}
     yield {"topology": "S4,2", "source": "12", "target": "21", "k": MAX_PATHS}
@@ -143,7 +143,7 @@ def k_shortest_paths(topology: str, source: Label, target: Label, k: int = 10) -
     return [path_row(topology, nodes) for nodes in at_least(topology, source, target, k)[:k]]
 
 
-@oracle("paths/path-lengths", of_pairs("source", "target"))
+@oracle("paths/path-lengths", node_pair_cases("source", "target"))
 def path_lengths(topology: str, source: Label, target: Label) -> list[Row]:
     """Return the two least lengths, if two exist."""
     shortest_ones = len(shortest(topology, source, target))
@@ -156,7 +156,7 @@ def path_lengths(topology: str, source: Label, target: Label) -> list[Row]:
 def avoiding_cases() -> Iterator[Case]:
     """Yield cases that avoid nothing, shortest paths, an end, its links, or its neighbours."""
     for spec in SPECS:
-        for source, target in pairs(spec):
+        for source, target in some_pairs(spec):
             ends: Case = {"topology": spec, "source": source, "target": target}
             hops = list(
                 dict.fromkeys(nodes[1] for nodes in shortest(spec, source, target) if nodes[1:])
@@ -212,7 +212,7 @@ def judge_avoiding_path(case: Case, rows: list[Row]) -> None:
             },
         )
         assert (nodes[0], nodes[-1]) == (case["source"], case["target"])
-        assert row["ports"] == crossed(case["topology"], nodes)
+        assert row["ports"] == path_ports(case["topology"], nodes)
         assert len(row["ports"]) == row["length"]
         assert None not in row["ports"]
         assert not set(nodes) & set(case.get("avoided_nodes", ()))
@@ -234,7 +234,7 @@ def avoiding_path(
 
 def next_cases() -> Iterator[Case]:
     """Yield pairs, and on small topologies all nodes: residual links have two different ports."""
-    yield from of_pairs("source", "target")
+    yield from node_pair_cases("source", "target")
     for spec in ("S4,2", "Q4"):
         yield from (
             {"topology": spec, "source": node, "target": labels(spec)[5]} for node in labels(spec)
@@ -255,7 +255,7 @@ def next_hops(topology: str, source: Label, target: Label) -> list[Row]:
 
 @oracle(
     "paths/routing-table",
-    [{"topology": case["topology"], "target": case["node"]} for case in of_nodes()],
+    [{"topology": case["topology"], "target": case["node"]} for case in topology_node_cases()],
 )
 def routing_table(topology: str, target: Label) -> list[Row]:
     """Return the nodes by rank, without the target."""
@@ -276,15 +276,18 @@ def tree_cases() -> Iterator[Case]:
     for spec in SPECS:
         for forest in forests(spec):
             for tree in {0, forest.trees - 1}:
-                for source, target in pairs(spec):
+                for source, target in some_pairs(spec):
                     yield {"forest": forest.id, "tree": tree, "source": source, "target": target}
 
 
 @oracle("paths/tree-path", tree_cases())
 def tree_path(forest: str, tree: int, source: Label, target: Label) -> list[Row]:
     """Go up from the source to the common part of the paths to the root, and down."""
-    up, down = to_root(by_id(forest), tree, source), to_root(by_id(forest), tree, target)
-    if not up[-1] == down[-1] == root(by_id(forest)):
+    up, down = (
+        to_root(forest_by_id(forest), tree, source),
+        to_root(forest_by_id(forest), tree, target),
+    )
+    if not up[-1] == down[-1] == root(forest_by_id(forest)):
         return []
     meeting = next(label for label in up if label in down)
     climbed = up.index(meeting)
@@ -304,14 +307,14 @@ def parallel_cases() -> list[Case]:
         {"forest": forest.id, "node": node}
         for spec in SPECS
         for forest in forests(spec)
-        for node in dict.fromkeys([*some(spec), root(forest)])
+        for node in dict.fromkeys([*some_nodes(spec), root(forest)])
     ]
 
 
 @oracle("paths/parallel-paths", parallel_cases())
 def parallel_paths(forest: str, node: Label) -> list[Row]:
     """Return the paths by tree; none in a tree without the node."""
-    paths = parallel(by_id(forest), node)
+    paths = parallel(forest_by_id(forest), node)
     passes = Counter(inner for nodes in paths.values() for inner in nodes[1:-1])
     uses = Counter(hop for nodes in paths.values() for hop in pairwise(nodes))
     return [
@@ -329,7 +332,9 @@ def parallel_paths(forest: str, node: Label) -> list[Row]:
 def parallel_paths_shared(forest: str, node: Label) -> list[Row]:
     """Return the rows by the two trees."""
     rows = []
-    for (first, one), (second, other) in combinations(parallel(by_id(forest), node).items(), 2):
+    for (first, one), (second, other) in combinations(
+        parallel(forest_by_id(forest), node).items(), 2
+    ):
         hops, others = list(pairwise(one)), set(pairwise(other))
         rows.append(
             {

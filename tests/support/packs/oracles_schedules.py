@@ -4,24 +4,24 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
 
-from support.packs.asking import (
+from support.packs.oracle_tools import (
     Case,
     Label,
     Row,
     Send,
     across,
     labels,
-    of_schedules,
     oracle,
-    plan,
     port_between,
     ports,
     ranks,
+    schedule_by_id,
+    schedule_cases,
     sends,
-    some,
+    some_nodes,
     spec_of,
 )
-from support.packs.loading import SPECS, schedules
+from support.packs.stored_data import SPECS, schedules
 
 
 def last_step(schedule: str) -> int:
@@ -31,7 +31,7 @@ def last_step(schedule: str) -> int:
 
 def step_cases(beyond: int) -> Iterator[Case]:
     """Yield the first step, a middle one and the last, or the one after it, of every schedule."""
-    for case in of_schedules():
+    for case in schedule_cases():
         last = last_step(case["schedule"])
         yield from ({**case, "step": step} for step in sorted({1, (last + 1) // 2, last + beyond}))
 
@@ -42,7 +42,7 @@ def node_cases() -> list[Case]:
         {"schedule": plan.id, "node": node}
         for spec in SPECS
         for plan in schedules(spec)
-        for node in some(spec)[1:]
+        for node in some_nodes(spec)[1:]
     ]
 
 
@@ -93,7 +93,7 @@ def idle_links(schedule: str, step: int) -> list[Row]:
     ]
 
 
-@oracle("schedules/steps", of_schedules())
+@oracle("schedules/steps", schedule_cases())
 def steps(schedule: str) -> list[Row]:
     """Count the packets of each step: the units on one directed link."""
     spec = spec_of(schedule)
@@ -112,7 +112,7 @@ def steps(schedule: str) -> list[Row]:
     return rows
 
 
-@oracle("schedules/dimensions", of_schedules())
+@oracle("schedules/dimensions", schedule_cases())
 def dimensions(schedule: str) -> list[Row]:
     """Return the senders through each port, step by step."""
     rows = []
@@ -155,7 +155,7 @@ def activity(schedule: str, node: Label) -> list[Row]:
 
 def source(schedule: str, unit: int) -> Label:
     """Return the node where a unit starts: its own in a gather, else the root of the schedule."""
-    stored = plan(schedule)
+    stored = schedule_by_id(schedule)
     every = labels(stored.topology.spec)
     return every[
         unit // (stored.units // len(every)) if stored.collective == "gather" else stored.root
@@ -182,7 +182,8 @@ def chain(schedule: str, last: Send) -> list[Send]:
 
 
 @oracle(
-    "schedules/last-arrivals", [*of_schedules(), *of_schedules("S3", "S4", "S4,2", "Q4", limit=20)]
+    "schedules/last-arrivals",
+    [*schedule_cases(), *schedule_cases("S3", "S4", "S4,2", "Q4", limit=20)],
 )
 def last_arrivals(schedule: str, limit: int = 1) -> list[Row]:
     """Return the chains of the sends of the last step, by receiver, unit and tree."""

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from support.packs.asking import (
+from support.packs.oracle_tools import (
     SYMBOLS,
     Case,
     Label,
@@ -11,16 +11,16 @@ from support.packs.asking import (
     across,
     distances,
     labels,
-    of_nodes,
-    of_pairs,
+    node_pair_cases,
     oracle,
     port_between,
     ports,
     ranks,
     sizes,
-    some,
+    some_nodes,
+    topology_node_cases,
 )
-from support.packs.loading import SPECS
+from support.packs.stored_data import SPECS
 
 #: Topologies small enough to query every node; residual links of (n,k)-stars have two different
 #: ports.
@@ -29,7 +29,10 @@ SMALL = ("S4,2", "Q4")
 
 @oracle(
     "topology/neighbours",
-    [*of_nodes(), *({"topology": spec, "node": node} for spec in SMALL for node in labels(spec))],
+    [
+        *topology_node_cases(),
+        *({"topology": spec, "node": node} for spec in SMALL for node in labels(spec)),
+    ],
 )
 def neighbours(topology: str, node: Label) -> list[Row]:
     """Return the neighbours by port."""
@@ -38,9 +41,9 @@ def neighbours(topology: str, node: Label) -> list[Row]:
 
 def pair_cases() -> Iterator[Case]:
     """Yield a few pairs, and a node with each of its neighbours."""
-    yield from of_pairs("source", "target")
+    yield from node_pair_cases("source", "target")
     for spec in SPECS:
-        for node in some(spec)[1:]:
+        for node in some_nodes(spec)[1:]:
             yield from (
                 {"topology": spec, "source": node, "target": across(spec, node, port)}
                 for port in ports(spec)
@@ -54,7 +57,7 @@ def adjacency(topology: str, source: Label, target: Label) -> list[Row]:
     return [{"adjacent": port is not None, "port": port, "reverse_port": back}]
 
 
-@oracle("topology/distance-profile", of_nodes())
+@oracle("topology/distance-profile", topology_node_cases())
 def distance_profile(topology: str, node: Label) -> list[Row]:
     """Count the nodes by distance."""
     counts = Counter(distances(topology, node).values())
@@ -63,7 +66,7 @@ def distance_profile(topology: str, node: Label) -> list[Row]:
 
 @oracle(
     "topology/nodes-at-distance",
-    [{**case, "distance": d} for case in of_nodes() for d in (0, 3, 7)],
+    [{**case, "distance": d} for case in topology_node_cases() for d in (0, 3, 7)],
 )
 def nodes_at_distance(topology: str, node: Label, distance: int) -> list[Row]:
     """Return the nodes by rank."""
@@ -109,7 +112,7 @@ def rotated(label: Label) -> Label:
 
 def necklace_cases() -> Iterator[Case]:
     """Yield every node of S4, and nodes of larger stars with periods one, two and four."""
-    yield from of_nodes()
+    yield from topology_node_cases()
     yield from ({"topology": "S4", "node": node} for node in labels("S4"))
     yield from (
         {"topology": f"S{len(node)}", "node": node}

@@ -2,30 +2,30 @@
 
 from collections import Counter
 
-from support.packs.asking import (
+from support.packs.oracle_tools import (
     Label,
     Row,
-    by_id,
     children,
     distances,
+    forest_by_id,
+    forest_cases,
+    forest_pair_cases,
     labels,
     levels,
-    of_forests,
-    of_two_forests,
     oracle,
     parent,
     port_between,
     root,
-    some,
+    some_nodes,
     spec_of,
 )
-from support.packs.loading import SPECS, forests
+from support.packs.stored_data import SPECS, forests
 
 
-@oracle("trees/level-profile", of_forests())
+@oracle("trees/level-profile", forest_cases())
 def level_profile(forest: str) -> list[Row]:
     """Count the nodes by tree and level."""
-    stored = by_id(forest)
+    stored = forest_by_id(forest)
     rows = []
     for tree in range(stored.trees):
         counts = Counter(levels(stored, tree).values())
@@ -33,10 +33,10 @@ def level_profile(forest: str) -> list[Row]:
     return rows
 
 
-@oracle("trees/leaf-count", of_forests())
+@oracle("trees/leaf-count", forest_cases())
 def leaf_count(forest: str) -> list[Row]:
     """Count the leaves by tree."""
-    trees = [children(by_id(forest), tree) for tree in range(by_id(forest).trees)]
+    trees = [children(forest_by_id(forest), tree) for tree in range(forest_by_id(forest).trees)]
     return [
         {"tree": tree, "nodes": len(below), "leaves": sum(not found for found in below.values())}
         for tree, below in enumerate(trees)
@@ -54,7 +54,7 @@ def leaf_count(forest: str) -> list[Row]:
 )
 def leaves(forest: str, tree: int) -> list[Row]:
     """Return the leaves by label."""
-    stored, spec = by_id(forest), spec_of(forest)
+    stored, spec = forest_by_id(forest), spec_of(forest)
     rows = []
     for leaf in sorted(node for node, found in children(stored, tree).items() if not found):
         above = parent(stored, tree, leaf)
@@ -66,13 +66,13 @@ def leaves(forest: str, tree: int) -> list[Row]:
     return rows
 
 
-@oracle("trees/fan-out", of_forests())
+@oracle("trees/fan-out", forest_cases())
 def fan_out(forest: str) -> list[Row]:
     """Count the nodes by tree and number of children."""
     rows = []
-    for tree in range(by_id(forest).trees):
+    for tree in range(forest_by_id(forest).trees):
         having: dict[int, list[Label]] = {}
-        for node, found in children(by_id(forest), tree).items():
+        for node, found in children(forest_by_id(forest), tree).items():
             having.setdefault(len(found), []).append(node)
         rows += [
             {"tree": tree, "children": many, "nodes": len(nodes), "lowest_node": min(nodes)}
@@ -81,12 +81,12 @@ def fan_out(forest: str) -> list[Row]:
     return rows
 
 
-@oracle("trees/heights", of_forests())
+@oracle("trees/heights", forest_cases())
 def heights(forest: str) -> list[Row]:
     """Return the heights by tree."""
     rows = []
-    for tree in range(by_id(forest).trees):
-        found = levels(by_id(forest), tree)
+    for tree in range(forest_by_id(forest).trees):
+        found = levels(forest_by_id(forest), tree)
         height = max(found.values())
         last = [node for node, level in found.items() if level == height]
         rows.append(
@@ -105,14 +105,14 @@ def below(forest: str, tree: int, node: Label) -> int:
     """Count the nodes in the subtree of a node, including the node."""
     found = [node]
     for above in found:
-        found.extend(children(by_id(forest), tree)[above])
+        found.extend(children(forest_by_id(forest), tree)[above])
     return len(found)
 
 
-@oracle("trees/root-subtrees", of_forests())
+@oracle("trees/root-subtrees", forest_cases())
 def root_subtrees(forest: str) -> list[Row]:
     """Return the subtrees by tree and port."""
-    stored, spec = by_id(forest), spec_of(forest)
+    stored, spec = forest_by_id(forest), spec_of(forest)
     top = root(stored)
     rows = [
         {
@@ -127,10 +127,10 @@ def root_subtrees(forest: str) -> list[Row]:
     return sorted(rows, key=lambda row: (row["tree"], row["port"]))
 
 
-@oracle("trees/stretch", of_forests())
+@oracle("trees/stretch", forest_cases())
 def stretch(forest: str) -> list[Row]:
     """Count the nodes by tree and excess."""
-    stored = by_id(forest)
+    stored = forest_by_id(forest)
     away = distances(spec_of(forest), root(stored))
     rows = []
     for tree in range(stored.trees):
@@ -143,11 +143,11 @@ def stretch(forest: str) -> list[Row]:
 
 @oracle(
     "trees/deeper-nodes",
-    [*of_forests(), *of_forests("S5", min_excess=4), *of_forests("S4,2", min_excess=0)],
+    [*forest_cases(), *forest_cases("S5", min_excess=4), *forest_cases("S4,2", min_excess=0)],
 )
 def deeper_nodes(forest: str, min_excess: int = 1) -> list[Row]:
     """Return the nodes by decreasing excess, then by tree and label."""
-    stored = by_id(forest)
+    stored = forest_by_id(forest)
     away = distances(spec_of(forest), root(stored))
     rows = [
         {
@@ -166,11 +166,11 @@ def deeper_nodes(forest: str, min_excess: int = 1) -> list[Row]:
 
 @oracle(
     "trees/changed-parents",
-    [*of_two_forests(), {"forest": forests("S3")[0].id, "other_forest": forests("S4")[0].id}],
+    [*forest_pair_cases(), {"forest": forests("S3")[0].id, "other_forest": forests("S4")[0].id}],
 )
 def changed_parents(forest: str, other_forest: str) -> list[Row]:
     """Return the nodes by tree and label; no rows for different topologies."""
-    one, two = by_id(forest), by_id(other_forest)
+    one, two = forest_by_id(forest), forest_by_id(other_forest)
     if spec_of(forest) != spec_of(other_forest):
         return []
     rows = [
@@ -192,12 +192,12 @@ def changed_parents(forest: str, other_forest: str) -> list[Row]:
         {"forest": forest.id, "node": node}
         for spec in SPECS
         for forest in forests(spec)
-        for node in some(spec)
+        for node in some_nodes(spec)
     ],
 )
 def node_in_trees(forest: str, node: Label) -> list[Row]:
     """Return the rows by tree; none for a tree without the node."""
-    stored, spec = by_id(forest), spec_of(forest)
+    stored, spec = forest_by_id(forest), spec_of(forest)
     rows = []
     for tree in range(stored.trees):
         if node in levels(stored, tree):

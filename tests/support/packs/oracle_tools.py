@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from starcast.collectives import Schedule
 from starcast.trees import Forest
-from support.packs.loading import SPECS, forests, schedules
+from support.packs.stored_data import SPECS, forests, schedules
 
 Case = Mapping[str, Any]
 Row = dict[str, Any]
@@ -109,7 +109,7 @@ def port_between(spec: str, sender: Label, receiver: Label) -> int | None:
     return next((port for port in ports(spec) if across(spec, sender, port) == receiver), None)
 
 
-def crossed(spec: str, nodes: Sequence[Label]) -> list[int | None]:
+def path_ports(spec: str, nodes: Sequence[Label]) -> list[int | None]:
     """Return the port through which each hop of a path leaves."""
     return [port_between(spec, sender, receiver) for sender, receiver in pairwise(nodes)]
 
@@ -137,7 +137,7 @@ def spec_of(name: str) -> str:
 
 
 @cache
-def by_id(name: str) -> Forest:
+def forest_by_id(name: str) -> Forest:
     """Return the forest with an id."""
     return next(forest for forest in forests(spec_of(name)) if forest.id == name)
 
@@ -185,7 +185,7 @@ def children(forest: Forest, tree: int) -> dict[Label, list[Label]]:
 
 
 @cache
-def users(forest: Forest) -> dict[tuple[Label, int], list[int]]:
+def trees_by_link(forest: Forest) -> dict[tuple[Label, int], list[int]]:
     """Return the trees that use each directed link, given as parent and port."""
     spec = forest.topology.spec
     trees: dict[tuple[Label, int], list[int]] = {}
@@ -212,7 +212,7 @@ class Send(NamedTuple):
 
 
 @cache
-def plan(name: str) -> Schedule:
+def schedule_by_id(name: str) -> Schedule:
     """Return the schedule with an id."""
     return next(schedule for schedule in schedules(spec_of(name)) if schedule.id == name)
 
@@ -220,7 +220,7 @@ def plan(name: str) -> Schedule:
 @cache
 def sends(name: str) -> list[Send]:
     """Return the rows of a schedule, sorted by step, sender, port, tree and unit."""
-    schedule = plan(name)
+    schedule = schedule_by_id(name)
     every = labels(spec_of(name))
     columns = (
         schedule.step,
@@ -240,24 +240,24 @@ def sends(name: str) -> list[Send]:
 # Cases.
 
 
-def some(spec: str) -> list[Label]:
+def some_nodes(spec: str) -> list[Label]:
     """Return the first node, the last, and one in between."""
     every = labels(spec)
     return list(dict.fromkeys([every[0], every[-1], every[len(every) // 3]]))
 
 
-def pairs(spec: str) -> list[tuple[Label, Label]]:
+def some_pairs(spec: str) -> list[tuple[Label, Label]]:
     """Return pairs: the first node with itself and the last, the last with one in between."""
     first, *_, last = labels(spec)
-    return list(dict.fromkeys([(first, first), (first, last), (last, some(spec)[-1])]))
+    return list(dict.fromkeys([(first, first), (first, last), (last, some_nodes(spec)[-1])]))
 
 
-def of_forests(*specs: str, **others: Any) -> list[Case]:
+def forest_cases(*specs: str, **others: Any) -> list[Case]:
     """Return a case per forest on some or all topologies, with further parameters."""
     return [{"forest": forest.id, **others} for spec in specs or SPECS for forest in forests(spec)]
 
 
-def of_two_forests() -> list[Case]:
+def forest_pair_cases() -> list[Case]:
     """Return cases of each forest with the next one on its topology, cyclically."""
     return [
         {"forest": first.id, "other_forest": second.id}
@@ -266,7 +266,7 @@ def of_two_forests() -> list[Case]:
     ]
 
 
-def of_schedules(*specs: str, **others: Any) -> list[Case]:
+def schedule_cases(*specs: str, **others: Any) -> list[Case]:
     """Return a case per schedule on some or all topologies, with further parameters."""
     return [
         {"schedule": schedule.id, **others}
@@ -275,15 +275,15 @@ def of_schedules(*specs: str, **others: Any) -> list[Case]:
     ]
 
 
-def of_nodes() -> list[Case]:
+def topology_node_cases() -> list[Case]:
     """Return cases with a few nodes of every topology."""
-    return [{"topology": spec, "node": node} for spec in SPECS for node in some(spec)]
+    return [{"topology": spec, "node": node} for spec in SPECS for node in some_nodes(spec)]
 
 
-def of_pairs(first_name: str, second_name: str) -> list[Case]:
+def node_pair_cases(first_name: str, second_name: str) -> list[Case]:
     """Return cases with a few pairs of nodes of every topology."""
     return [
         {"topology": spec, first_name: first, second_name: second}
         for spec in SPECS
-        for first, second in pairs(spec)
+        for first, second in some_pairs(spec)
     ]
