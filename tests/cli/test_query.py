@@ -190,17 +190,17 @@ def test_a_query_needs_a_server(starcast: Starcast) -> None:
         ),
         (("neighbour", "topology=S4"), 3, "unknown query 'neighbour'"),
         (("nowhere.cypher",), 2, "nowhere.cypher cannot be read"),
-        (("neighbours", "topology=S4", "node=1234", "--limit", "0"), 2, "--limit is wrong"),
-        (("neighbours", "topology=S4", "node=1234", "--timeout", "0"), 2, "--timeout is wrong"),
+        (("neighbours", "topology=S4", "node=1234", "--limit", "0"), 2, "--limit is invalid"),
+        (("neighbours", "topology=S4", "node=1234", "--timeout", "0"), 2, "--timeout is invalid"),
         (
-            ("cut-off", "forest=S4:multiple:1234", "links=1234-1243"),
+            ("cut-off", "forest=S4:multiple:1234", "dead_links=1234-1243"),
             2,
-            "'1234-1243' is no link of S4",
+            "'1234-1243' is not a link of S4",
         ),
         (
-            ("cut-off", "forest=S4:multiple:1234", "links=1234"),
+            ("cut-off", "forest=S4:multiple:1234", "dead_links=1234"),
             2,
-            "the parameter 'links' is a list (a,b,c), each a link",
+            "the parameter 'dead_links' must be a list a,b,c, each a link",
         ),
         (("cut-off", "forest=S4:multiple:1234", "dead_nodes=1234,12345"), 2, "'12345'"),
         (
@@ -237,13 +237,13 @@ def test_a_file_that_writes_is_refused_with_its_line(starcast: Starcast, tmp_pat
     for words in (("run", path, "topology=S4"), ("check", path), ("show", path)):
         result = starcast("query", *words)
         assert result.code == 2
-        assert f"{path}:11: SET writes" in result.err
+        assert f"{path}:11: queries must be read-only: SET writes" in result.err
 
 
 def test_a_query_that_is_refused_leaves_the_others_alone(starcast: Starcast, packs: Path) -> None:
     """A warning where it was not asked for; itself, its pack and a check of everything fail."""
     path = write(packs / "mine" / "evil.cypher", OWN.replace("RETURN", "DETACH DELETE n RETURN"))
-    words = f"{path}:11: DETACH writes"
+    words = f"{path}:11: queries must be read-only: DETACH writes"
     listed = starcast("query", "list", "-f", "json")
     assert {row["query"] for row in json.loads(listed.out)} == {*load_queries(), "mine/nodes"}
     assert listed.err.startswith(f"warning: left out: {words}")
@@ -277,7 +277,7 @@ def test_two_packs_with_one_name_are_refused_with_both_files(
         result = starcast("query", *asked)
         assert result.code == 2
         assert str(own) in result.err
-        assert "give the folder" in result.err
+        assert "rename the folder" in result.err
     assert str(find("paths/shortest-path").path) in starcast("query", "show", "shortest-path").err
     listed = starcast("query", "list", "-f", "json")
     rest = {name for name in load_queries() if not name.startswith("paths/")}
@@ -412,7 +412,7 @@ def test_rows_beyond_the_limit_are_told_on_stderr(starcast: Starcast, home: Path
         "run",
         "substar",
         "topology=S4",
-        "members=****",
+        "pattern=****",
         "--limit",
         5,
         "-f",
@@ -505,7 +505,7 @@ def test_a_picture_stands_by_levels_or_in_a_ring(starcast: Starcast, home: Path)
         "run",
         "substar",
         "topology=S4",
-        "members=***4",
+        "pattern=***4",
         "-f",
         "svg",
         "--layout",
